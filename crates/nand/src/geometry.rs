@@ -1,0 +1,247 @@
+//! How a chip is cut into pages and blocks, and who may do arithmetic on their numbers.
+
+use crate::error::{Error, Result};
+
+/// Bytes of a sector, the unit of every host address.
+pub const SECTOR_BYTES: u32 = 512;
+
+/// Logical page number: a page of the capacity that the host sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lpn(pub u32);
+
+impl Lpn {
+    /// No page: the owner of an erased page.
+    pub const NONE: Lpn = Lpn(u32::MAX);
+    /// The owner of a page that holds no host data: padding, metadata.
+    pub const SYSTEM: Lpn = Lpn(u32::MAX - 1);
+
+    /// Whether this names a page of the host's.
+    pub fn is_host(self) -> bool {
+        self.0 < Lpn::SYSTEM.0
+    }
+
+    /// The page `n` further on.
+    pub fn plus(self, n: u32) -> Lpn {
+        Lpn(self.0 + n)
+    }
+}
+
+/// Physical page number: `block * pages_per_block + offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ppn(pub u32);
+
+impl Ppn {
+    /// No page: what an unmapped LPN maps to.
+    pub const NONE: Ppn = Ppn(u32::MAX);
+
+    /// The page `n` further on.
+    pub fn plus(self, n: u32) -> Ppn {
+        Ppn(self.0 + n)
+    }
+}
+
+/// Physical block number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u32);
+
+/// One bit a sector of a page, bit 0 the first; pages have at most 64 sectors.
+pub type SectorMask = u64;
+
+/// In which order the pages of an erased block may be programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProgramOrder {
+    /// Each page once, in any order (small-block chips).
+    Any,
+    /// Upwards; pages may be skipped, never gone back to (large-block SLC).
+    Ascending,
+    /// Page k only after page k-1 (MLC, TLC, QLC, and the chip of LSB §II.A).
+    Sequential,
+}
+
+impl ProgramOrder {
+    /// The names that users write, in the order of the variants.
+    pub const NAMES: &'static [&'static str] = &["any", "ascending", "sequential"];
+
+    /// The order of that name.
+    pub fn named(name: &str) -> Option<ProgramOrder> {
+        let at = Self::NAMES.iter().position(|known| *known == name)?;
+        Some([ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential][at])
+    }
+
+    /// The name that users write.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Pages, blocks and spare bytes of a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    page_bytes: u32,
+    spare_bytes: u32,
+    pages_per_block: u32,
+    blocks: u32,
+    order: ProgramOrder,
+    /// log2(pages_per_block) where that is whole: divisions stand on every simulated write.
+    shift: Option<u32>,
+}
+
+impl Geometry {
+    /// Pages larger than this have more sectors than a [`SectorMask`] has bits.
+    pub const PAGE_BYTES_MAX: u32 = 64 * SECTOR_BYTES;
+    /// Valid counts of a block are kept in 15 bits.
+    pub const PAGES_PER_BLOCK_MAX: u32 = (1 << 15) - 1;
+
+    /// A geometry that can exist, or the sentence that says why not.
+    ///
+    /// # Errors
+    /// A page that is no multiple of 512 B or above 32 KiB, a spare area too small for the header,
+    /// no blocks, fewer than 2 or more than 32,767 pages a block, or more pages than 32 bits count.
+    pub fn new(
+        page_bytes: u32,
+        spare_bytes: u32,
+        pages_per_block: u32,
+        blocks: u32,
+        order: ProgramOrder,
+    ) -> Result<Geometry> {
+        let refuse = |why: String| Err(Error::Geometry(why));
+        if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
+            return refuse(format!("a page of {page_bytes} B is no multiple of {SECTOR_BYTES} B"));
+        }
+        if page_bytes > Self::PAGE_BYTES_MAX {
+            return refuse(format!("a page of {page_bytes} B is above {} B", Self::PAGE_BYTES_MAX));
+        }
+        let header = crate::spare::HEADER_BYTES as u32;
+        if spare_bytes < header {
+            return refuse(format!("a spare area of {spare_bytes} B cannot hold {header} B"));
+        }
+        if !(2..=Self::PAGES_PER_BLOCK_MAX).contains(&pages_per_block) {
+            let most = Self::PAGES_PER_BLOCK_MAX;
+            return refuse(format!("{pages_per_block} pages a block; 2 to {most} are possible"));
+        }
+        if blocks == 0 {
+            return refuse("it has no blocks".into());
+        }
+        let pages = u64::from(blocks) * u64::from(pages_per_block);
+        if pages >= u64::from(Lpn::SYSTEM.0) {
+            return refuse(format!(
+                "{pages} pages are more than 32-bit page numbers can count; take larger pages"
+            ));
+        }
+        let shift = pages_per_block.is_power_of_two().then(|| pages_per_block.trailing_zeros());
+        Ok(Geometry { page_bytes, spare_bytes, pages_per_block, blocks, order, shift })
+    }
+
+    /// Bytes of a page's data area.
+    pub fn page_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+    /// Bytes of a page's spare area.
+    pub fn spare_bytes(&self) -> u32 {
+        self.spare_bytes
+    }
+    /// Pages a block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+    /// Blocks of the chip.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+    /// Pages of the chip.
+    pub fn pages(&self) -> u32 {
+        self.blocks * self.pages_per_block
+    }
+    /// Bytes of a block's data areas.
+    pub fn block_bytes(&self) -> u64 {
+        u64::from(self.page_bytes) * u64::from(self.pages_per_block)
+    }
+    /// Sectors a page.
+    pub fn sectors_per_page(&self) -> u32 {
+        self.page_bytes / SECTOR_BYTES
+    }
+    /// The order in which a block's pages may be programmed.
+    pub fn program_order(&self) -> ProgramOrder {
+        self.order
+    }
+
+    /// The mask that covers a whole page.
+    pub fn full_mask(&self) -> SectorMask {
+        u64::MAX >> (64 - self.sectors_per_page())
+    }
+
+    /// The block that holds a page.
+    #[inline]
+    pub fn block_of(&self, ppn: Ppn) -> BlockId {
+        BlockId(match self.shift {
+            Some(shift) => ppn.0 >> shift,
+            None => ppn.0 / self.pages_per_block,
+        })
+    }
+
+    /// A page's number inside its block.
+    #[inline]
+    pub fn offset_of(&self, ppn: Ppn) -> u32 {
+        ppn.0 - self.first_page(self.block_of(ppn)).0
+    }
+
+    /// Page 0 of a block.
+    #[inline]
+    pub fn first_page(&self, block: BlockId) -> Ppn {
+        Ppn(block.0 * self.pages_per_block)
+    }
+
+    /// Page `offset` of a block.
+    #[inline]
+    pub fn page(&self, block: BlockId, offset: u32) -> Ppn {
+        debug_assert!(offset < self.pages_per_block);
+        Ppn(block.0 * self.pages_per_block + offset)
+    }
+
+    /// The page numbers of a block, as indices.
+    #[inline]
+    pub(crate) fn span(&self, block: BlockId) -> core::ops::Range<usize> {
+        let first = self.first_page(block).0 as usize;
+        first..first + self.pages_per_block as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_and_offset_are_inverse_to_page() {
+        for pages_per_block in [64, 48] {
+            let g = Geometry::new(2048, 64, pages_per_block, 10, ProgramOrder::Ascending).unwrap();
+            for page in 0..g.pages() {
+                let (block, offset) = (g.block_of(Ppn(page)), g.offset_of(Ppn(page)));
+                assert_eq!(g.page(block, offset), Ppn(page));
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_geometries_say_why() {
+        let why = |page, spare, per_block, blocks| {
+            Geometry::new(page, spare, per_block, blocks, ProgramOrder::Any)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(why(1000, 64, 64, 8).contains("multiple of 512"));
+        assert!(why(0, 64, 64, 8).contains("multiple of 512"));
+        assert!(why(65536, 64, 64, 8).contains("above 32768 B"));
+        assert!(why(2048, 8, 64, 8).contains("spare area of 8 B"));
+        assert!(why(2048, 64, 1, 8).contains("2 to 32767"));
+        assert!(why(2048, 64, 64, 0).contains("no blocks"));
+        assert!(why(512, 64, 4096, 2_000_000).contains("32-bit"));
+    }
+
+    #[test]
+    fn a_full_mask_has_a_bit_a_sector() {
+        let mask = |page| {
+            Geometry::new(page, 64, 64, 8, ProgramOrder::Any).unwrap().full_mask().count_ones()
+        };
+        assert_eq!([mask(512), mask(2048), mask(32768)], [1, 4, 64]);
+    }
+}

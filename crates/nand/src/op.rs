@@ -1,0 +1,127 @@
+//! Operations, their causes, and the tally: the one place where ftlab counts.
+
+/// What a chip can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Read a page with its spare area.
+    Read,
+    /// Read a page's spare area alone.
+    SpareRead,
+    /// Program a page, data and spare together.
+    Program,
+    /// Erase a block.
+    Erase,
+}
+
+impl Op {
+    /// Every operation, in the order of the tally.
+    pub const ALL: [Op; 4] = [Op::Read, Op::SpareRead, Op::Program, Op::Erase];
+}
+
+/// Why an operation was done. Each one is counted under exactly one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The page the host asked for.
+    Host,
+    /// Reading the old page for a write that covers part of it.
+    Rmw,
+    /// Page-granular garbage collection: valid-page copies and erases.
+    Gc,
+    /// Switch, partial and full merges: copies, padding and erases.
+    Merge,
+    /// Mapping pages and mapping reads in flash.
+    Map,
+    /// Everything the sector log does.
+    Log,
+    /// Wear-levelling moves.
+    Wear,
+    /// Checkpoints, tombstones and the work of a mount: what surviving a power cut costs.
+    Meta,
+}
+
+impl Cause {
+    /// Every cause, in the order of results.
+    pub const ALL: [Cause; 8] = [
+        Cause::Host,
+        Cause::Rmw,
+        Cause::Gc,
+        Cause::Merge,
+        Cause::Map,
+        Cause::Log,
+        Cause::Wear,
+        Cause::Meta,
+    ];
+
+    /// The name that results use.
+    pub fn name(self) -> &'static str {
+        ["host", "rmw", "gc", "merge", "map", "log", "wear", "meta"][self as usize]
+    }
+}
+
+/// Operations by kind and cause since the last reset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    by_cause: [[u64; Cause::ALL.len()]; Op::ALL.len()],
+    copies: [u64; Cause::ALL.len()],
+    /// The sums over causes, kept beside them: a clock asks for them twice a request.
+    totals: [u64; Op::ALL.len()],
+}
+
+impl Tally {
+    /// Counts `n` operations.
+    #[inline]
+    pub(crate) fn book(&mut self, op: Op, cause: Cause, n: u64) {
+        self.by_cause[op as usize][cause as usize] += n;
+        self.totals[op as usize] += n;
+    }
+
+    /// Counts `n` page copies: one read and one program each, under the same cause.
+    #[inline]
+    pub(crate) fn book_copies(&mut self, cause: Cause, n: u64) {
+        self.book(Op::Read, cause, n);
+        self.book(Op::Program, cause, n);
+        self.copies[cause as usize] += n;
+    }
+
+    /// Operations of one kind under one cause.
+    pub fn count(&self, op: Op, cause: Cause) -> u64 {
+        self.by_cause[op as usize][cause as usize]
+    }
+
+    /// Operations of one kind under all causes.
+    #[inline]
+    pub fn total(&self, op: Op) -> u64 {
+        self.totals[op as usize]
+    }
+
+    /// Page copies under one cause; they are contained in its reads and programs.
+    pub fn copies(&self, cause: Cause) -> u64 {
+        self.copies[cause as usize]
+    }
+
+    /// Page copies under all causes.
+    pub fn copies_total(&self) -> u64 {
+        self.copies.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_the_sums_over_causes_and_copies_lie_in_reads_and_programs() {
+        let mut tally = Tally::default();
+        for (n, cause) in Cause::ALL.into_iter().enumerate() {
+            tally.book(Op::Erase, cause, n as u64 + 1);
+            tally.book_copies(cause, 10);
+        }
+        for op in Op::ALL {
+            let sum: u64 = Cause::ALL.iter().map(|&cause| tally.count(op, cause)).sum();
+            assert_eq!(tally.total(op), sum, "{op:?}");
+        }
+        assert_eq!(tally.total(Op::Erase), 36);
+        assert_eq!(tally.copies_total(), 80);
+        assert_eq!(tally.count(Op::Program, Cause::Gc), tally.copies(Cause::Gc));
+    }
+}

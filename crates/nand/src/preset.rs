@@ -1,0 +1,274 @@
+//! Chips by name. Latencies are those of the named source, bus transfer included; what a source
+//! does not say is filled in here and marked with `assumed`.
+
+use crate::error::{Error, Result};
+use crate::geometry::{Geometry, ProgramOrder};
+use crate::timing::Timing;
+use spec::{Kind, Param, Params, Spec, Value};
+
+/// A chip without its number of blocks: what `--chip` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chip {
+    /// The preset it started from.
+    pub name: &'static str,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Bytes of a spare area.
+    pub spare_bytes: u32,
+    /// Pages a block.
+    pub pages_per_block: u32,
+    /// Program order.
+    pub order: ProgramOrder,
+    /// Latencies.
+    pub timing: Timing,
+    /// Program/erase cycles that a block is rated for.
+    pub rated_cycles: u32,
+}
+
+impl Chip {
+    /// The chip that a spec such as `mlc-k9gag:page=8KiB` names.
+    ///
+    /// # Errors
+    /// Unknown chip or key, or a value that is no such thing.
+    pub fn from_spec(spec: &Spec) -> Result<Chip> {
+        let known: Vec<&str> = PRESETS.iter().map(|preset| preset.chip.name).collect();
+        let preset = PRESETS.iter().find(|preset| preset.chip.name == spec.name);
+        let preset = preset.ok_or_else(|| spec::unknown("chip", &spec.name, &known))?;
+        let what = format!("chip {}", spec.name);
+        let params = spec::resolve(&what, &spec.pairs, PARAMS)?;
+        preset.chip.with(&params)
+    }
+
+    /// A device of `blocks` such blocks.
+    ///
+    /// # Errors
+    /// A geometry that cannot exist.
+    pub fn geometry(&self, blocks: u32) -> Result<Geometry> {
+        Geometry::new(self.page_bytes, self.spare_bytes, self.pages_per_block, blocks, self.order)
+    }
+
+    fn with(&self, params: &Params) -> Result<Chip> {
+        let number = |name: &str, default: u32| match params.get(name) {
+            Some(Value::Size(n) | Value::Count(n)) => u32::try_from(*n)
+                .map_err(|_| Error::Geometry(format!("{name} is above what any chip has: {n}"))),
+            _ => Ok(default),
+        };
+        let time = |name: &str, default: u64| params.opt_time_ns(name).unwrap_or(default);
+        let page_bytes = number("page", self.page_bytes)?;
+        // A spare area grows with its page: 64 B for 2 KiB.
+        let spare_bytes = match page_bytes == self.page_bytes {
+            true => self.spare_bytes,
+            false => (page_bytes / 32).max(crate::spare::HEADER_BYTES as u32),
+        };
+        let order = params.opt_choice("program_order").and_then(ProgramOrder::named);
+        let chip = Chip {
+            name: self.name,
+            page_bytes,
+            spare_bytes: number("spare", spare_bytes)?,
+            pages_per_block: number("pages_per_block", self.pages_per_block)?,
+            order: order.unwrap_or(self.order),
+            timing: Timing {
+                read_ns: time("read", self.timing.read_ns),
+                spare_read_ns: time("spare_read", self.timing.spare_read_ns),
+                program_ns: time("program", self.timing.program_ns),
+                erase_ns: time("erase", self.timing.erase_ns),
+            },
+            rated_cycles: number("cycles", self.rated_cycles)?,
+        };
+        chip.geometry(1)?;
+        Ok(chip)
+    }
+}
+
+const fn key(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Param {
+    Param { name, kind, default: "", unit, doc }
+}
+
+/// What a chip spec may change of its preset.
+pub static PARAMS: &[Param] = &[
+    key("page", Kind::Size, "", "page size; the spare area grows with it unless given"),
+    key("spare", Kind::Size, "", "spare area of a page"),
+    key("pages_per_block", Kind::Count, "pages", "pages a block"),
+    key("program_order", Kind::Choice(ProgramOrder::NAMES), "", "order of programs in a block"),
+    key("read", Kind::Time, "", "latency of a page read"),
+    key("spare_read", Kind::Time, "", "latency of a spare-area read"),
+    key("program", Kind::Time, "", "latency of a page program"),
+    key("erase", Kind::Time, "", "latency of a block erase"),
+    key("cycles", Kind::Count, "erases", "rated program/erase cycles of a block"),
+];
+
+/// A named chip and where its figures come from.
+#[derive(Debug)]
+pub struct Preset {
+    /// The chip.
+    pub chip: Chip,
+    /// What it is.
+    pub summary: &'static str,
+    /// Where the figures come from, and which are assumed.
+    pub source: &'static str,
+}
+
+const KIB: u32 = 1024;
+
+const fn us(tenths: u64) -> u64 {
+    tenths * 100
+}
+
+/// A paper's SLC or MLC chip, times in tenths of a microsecond.
+const fn chip(
+    name: &'static str,
+    page_bytes: u32,
+    pages_per_block: u32,
+    order: ProgramOrder,
+    [read, spare_read, program, erase]: [u64; 4],
+    rated_cycles: u32,
+) -> Chip {
+    let timing = Timing {
+        read_ns: us(read),
+        spare_read_ns: us(spare_read),
+        program_ns: us(program),
+        erase_ns: us(erase),
+    };
+    let spare_bytes = page_bytes / 32;
+    Chip { name, page_bytes, spare_bytes, pages_per_block, order, timing, rated_cycles }
+}
+
+/// All chips that `--chip` knows.
+pub static PRESETS: &[Preset] = &[
+    Preset {
+        chip: chip(
+            "slc-fast2010",
+            2 * KIB,
+            64,
+            ProgramOrder::Ascending,
+            [250, 250, 2000, 15000],
+            100_000,
+        ),
+        summary: "large-block SLC of the FASTer paper",
+        source: "FSTR §V.A; spare read as a page read and 100,000 cycles assumed",
+    },
+    Preset {
+        chip: chip(
+            "slc-last",
+            2 * KIB,
+            64,
+            ProgramOrder::Ascending,
+            [250, 250, 2000, 20000],
+            100_000,
+        ),
+        summary: "large-block SLC of the LAST paper (Samsung K9WBG08U1M)",
+        source: "LAST §4.1; spare read as a page read and 100,000 cycles assumed",
+    },
+    Preset {
+        chip: chip(
+            "slc-k9wag",
+            2 * KIB,
+            64,
+            ProgramOrder::Ascending,
+            [728, 728, 2528, 15000],
+            100_000,
+        ),
+        summary: "large-block SLC of the adaptive-partitioning paper (Samsung K9WAG08U1M)",
+        source: "AP Table I; spare read as a page read and 100,000 cycles assumed",
+    },
+    Preset {
+        chip: chip(
+            "mlc-k9gag",
+            4 * KIB,
+            128,
+            ProgramOrder::Sequential,
+            [1656, 1656, 9056, 15000],
+            5_000,
+        ),
+        summary: "MLC of the adaptive-partitioning and sector-log papers (Samsung K9GAG08UXM)",
+        source: "AP Table I (SL Table 1 has 905.8 µs a program); spare read and 5,000 cycles assumed",
+    },
+    Preset {
+        chip: chip(
+            "slc-lsb",
+            2 * KIB,
+            64,
+            ProgramOrder::Sequential,
+            [880, 280, 2630, 20000],
+            100_000,
+        ),
+        summary: "large-block SLC of the large-superblock paper (Samsung K9K4G08U0M)",
+        source: "LSB Table I; 100,000 cycles assumed",
+    },
+    Preset {
+        chip: Chip {
+            name: "tlc-3d",
+            page_bytes: 16 * KIB,
+            spare_bytes: 2 * KIB,
+            pages_per_block: 768,
+            order: ProgramOrder::Sequential,
+            timing: Timing {
+                read_ns: us(400),
+                spare_read_ns: us(400),
+                program_ns: us(3560),
+                erase_ns: us(35000),
+            },
+            rated_cycles: 3_000,
+        },
+        summary: "3D TLC of the 176-layer generation",
+        source: "512 Gb 3b/cell 7th-generation V-NAND, ISSCC 2021 30.3: read 40 µs, 184 MB/s over four \
+                 16 KiB planes = 356 µs a page; spare 2 KiB, 768 pages a block, erase 3.5 ms and 3,000 \
+                 cycles assumed",
+    },
+    Preset {
+        chip: Chip {
+            name: "qlc-3d",
+            page_bytes: 16 * KIB,
+            spare_bytes: 2 * KIB,
+            pages_per_block: 2304,
+            order: ProgramOrder::Sequential,
+            timing: Timing {
+                read_ns: us(850),
+                spare_read_ns: us(850),
+                program_ns: us(16380),
+                erase_ns: us(100000),
+            },
+            rated_cycles: 1_500,
+        },
+        summary: "3D QLC of the 144-layer generation",
+        source: "1 Tb 4b/cell 144-tier floating-gate NAND, ISSCC 2021 30.1: read 85 µs, 40 MB/s over four \
+                 16 KiB planes = 1638 µs a page; spare 2 KiB, 2304 pages a block, erase 10 ms and 1,500 \
+                 cycles assumed",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Result<Chip> {
+        Chip::from_spec(&Spec::parse(text).unwrap())
+    }
+
+    #[test]
+    fn every_preset_is_a_possible_chip() {
+        for preset in PRESETS {
+            let chip = named(preset.chip.name).unwrap();
+            assert_eq!(chip, preset.chip);
+            chip.geometry(100).unwrap();
+            assert!(!preset.source.is_empty());
+        }
+    }
+
+    #[test]
+    fn keys_change_what_they_name() {
+        let chip = named("mlc-k9gag:page=8KiB,program_order=ascending,erase=2ms").unwrap();
+        assert_eq!((chip.page_bytes, chip.spare_bytes), (8192, 256));
+        assert_eq!(chip.order, ProgramOrder::Ascending);
+        assert_eq!(chip.timing.erase_ns, 2_000_000);
+        assert_eq!(chip.timing.program_ns, 905_600);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_a_hint() {
+        assert!(named("slc-fast").unwrap_err().to_string().contains("slc-fast2010"));
+        assert!(named("slc-lsb:pages=7").unwrap_err().to_string().contains("pages_per_block"));
+        assert!(named("slc-lsb:page=1000").unwrap_err().to_string().contains("512"));
+        assert!(named("slc-lsb:page=8TiB").unwrap_err().to_string().contains("above"));
+    }
+}

@@ -1,0 +1,384 @@
+//! Declared parameters and the values a user gave them.
+//!
+//! Whoever can be configured declares a `&'static [Param]`. Help, documentation and checking read
+//! that one list; [`resolve`] fills it from the pairs of a [`crate::Spec`].
+//!
+//! ```
+//! use spec::{Kind, Param, Spec, resolve};
+//!
+//! static PARAMS: &[Param] = &[Param {
+//!     name: "regions",
+//!     kind: Kind::Count,
+//!     default: "6",
+//!     unit: "regions",
+//!     doc: "how many temperatures are told apart",
+//! }];
+//! let spec = Spec::parse("dac:regions=4").unwrap();
+//! let params = resolve("scheme dac", &spec.pairs, PARAMS).unwrap();
+//! assert_eq!(params.count("regions"), 4);
+//! ```
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+use crate::quantity::{
+    malformed, parse_count, parse_ratio, parse_real, parse_size, parse_switch, parse_time_ns,
+    print_size, print_time_ns,
+};
+use crate::share::Share;
+use crate::words::nearest;
+
+/// What form the value of a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes: `8GiB`.
+    Size,
+    /// A whole number: `4M`.
+    Count,
+    /// A part of a whole: `7%`.
+    Share,
+    /// A time: `5ms`.
+    Time,
+    /// `true` or `false`.
+    Switch,
+    /// A finite decimal number: `0.99`.
+    Real,
+    /// Two whole numbers: `70/30`.
+    Ratio,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Anything.
+    Text,
+}
+
+/// A parameter that can be set in a spec.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// The key.
+    pub name: &'static str,
+    /// The form of its value.
+    pub kind: Kind,
+    /// The value when none is given, as a user would write it; empty: absent unless given.
+    pub default: &'static str,
+    /// What the number counts, such as `blocks`; empty where the kind says it.
+    pub unit: &'static str,
+    /// One sentence for the help, with its source where it has one.
+    pub doc: &'static str,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Bytes.
+    Size(u64),
+    /// A whole number.
+    Count(u64),
+    /// A part of a whole.
+    Share(Share),
+    /// Nanoseconds.
+    TimeNs(u64),
+    /// On or off.
+    Switch(bool),
+    /// A finite number.
+    Real(f64),
+    /// Two whole numbers.
+    Ratio(u64, u64),
+    /// One of the declared words.
+    Choice(&'static str),
+    /// As written.
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    /// Writes the value in a form that reads back to the same value.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Size(bytes) => out.write_str(&print_size(*bytes)),
+            Value::Count(count) => write!(out, "{count}"),
+            Value::Share(share) => write!(out, "{share}"),
+            Value::TimeNs(time_ns) => out.write_str(&print_time_ns(*time_ns)),
+            Value::Switch(on) => write!(out, "{on}"),
+            Value::Real(real) => write!(out, "{real}"),
+            Value::Ratio(a, b) => write!(out, "{a}/{b}"),
+            Value::Choice(word) => out.write_str(word),
+            Value::Text(text) => out.write_str(text),
+        }
+    }
+}
+
+impl Kind {
+    /// Reads a value of this kind.
+    ///
+    /// # Errors
+    /// The text is not of this kind; the message says what is expected.
+    pub fn parse(self, text: &str) -> Result<Value> {
+        Ok(match self {
+            Kind::Size => Value::Size(parse_size(text)?),
+            Kind::Count => Value::Count(parse_count(text)?),
+            Kind::Share => Value::Share(Share::parse(text)?),
+            Kind::Time => Value::TimeNs(parse_time_ns(text)?),
+            Kind::Switch => Value::Switch(parse_switch(text)?),
+            Kind::Real => Value::Real(parse_real(text)?),
+            Kind::Ratio => {
+                let (a, b) = parse_ratio(text)?;
+                Value::Ratio(a, b)
+            }
+            Kind::Choice(words) => Value::Choice(choose(text, words)?),
+            Kind::Text => Value::Text(text.to_owned()),
+        })
+    }
+}
+
+fn choose(text: &str, words: &'static [&'static str]) -> Result<&'static str> {
+    let chosen = words.iter().copied().find(|&word| word == text);
+    chosen.ok_or_else(|| {
+        let listed = words.join("`, `");
+        let meant = match nearest(text, words.iter().copied()) {
+            Some(word) => format!("; did you mean `{word}`?"),
+            None => String::new(),
+        };
+        malformed(text, &format!("one of `{listed}`{meant}"))
+    })
+}
+
+/// Checks what a user wrote against what is declared, and fills in the defaults.
+///
+/// `what` names the thing configured, such as `scheme page`, for the messages.
+///
+/// # Errors
+/// A key that is not declared, given twice, or with a value not of its kind.
+///
+/// # Panics
+/// If a declared default is not of its declared kind: a mistake in the program.
+pub fn resolve(
+    what: &str,
+    pairs: &[(String, String)],
+    declared: &'static [Param],
+) -> Result<Params> {
+    check_keys(what, pairs, declared)?;
+    let mut values = Vec::with_capacity(declared.len());
+    for param in declared {
+        let given = pairs.iter().find(|(key, _)| key == param.name);
+        let value = match given {
+            Some((key, text)) => Some(param.kind.parse(text).map_err(|reason| Error::Value {
+                what: what.to_owned(),
+                key: key.clone(),
+                reason: Box::new(reason),
+            })?),
+            None => default_of(what, param),
+        };
+        values.push((param.name, value));
+    }
+    Ok(Params(values))
+}
+
+/// Every key must be declared and stand once.
+fn check_keys(what: &str, pairs: &[(String, String)], declared: &[Param]) -> Result<()> {
+    for (index, (key, _)) in pairs.iter().enumerate() {
+        if !declared.iter().any(|param| param.name == key) {
+            return Err(unknown_key(what, key, declared));
+        }
+        if pairs[..index].iter().any(|(earlier, _)| earlier == key) {
+            return Err(Error::Duplicate {
+                what: what.to_owned(),
+                key: key.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn unknown_key(what: &str, key: &str, declared: &[Param]) -> Error {
+    let names = || declared.iter().map(|param| param.name);
+    Error::UnknownKey {
+        what: what.to_owned(),
+        key: key.to_owned(),
+        nearest: nearest(key, names()).map(str::to_owned),
+        known: names().map(str::to_owned).collect(),
+    }
+}
+
+fn default_of(what: &str, param: &Param) -> Option<Value> {
+    if param.default.is_empty() {
+        return None;
+    }
+    match param.kind.parse(param.default) {
+        Ok(value) => Some(value),
+        Err(error) => panic!("{what}: the default of `{}` is wrong: {error}", param.name),
+    }
+}
+
+/// The values of all declared parameters, in the order of their declaration.
+///
+/// The typed accessors (`count("x")` …) panic when the parameter is not declared with that kind or
+/// has neither value nor default, as that is a mistake in the program; the `opt_` ones return `None`
+/// for a parameter without default that was not given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Params(Vec<(&'static str, Option<Value>)>);
+
+/// Generates the pair of accessors of a kind.
+macro_rules! accessors {
+    ($($name:ident, $optional:ident, $pattern:pat => $value:expr, $type:ty, $doc:literal;)*) => {
+        $(
+            #[doc = concat!("The ", $doc, " `name`.")]
+            pub fn $name(&self, name: &str) -> $type {
+                match self.$optional(name) {
+                    Some(value) => value,
+                    None => panic!("parameter `{name}` has neither a value nor a default"),
+                }
+            }
+
+            #[doc = concat!("The ", $doc, " `name`, or `None` if it was not given.")]
+            pub fn $optional(&self, name: &str) -> Option<$type> {
+                match self.declared(name) {
+                    Some($pattern) => Some($value),
+                    None => None,
+                    Some(other) => panic!("parameter `{name}` holds another kind: {other:?}"),
+                }
+            }
+        )*
+    };
+}
+
+impl Params {
+    accessors! {
+        size, opt_size, Value::Size(bytes) => *bytes, u64, "size in bytes";
+        count, opt_count, Value::Count(count) => *count, u64, "count";
+        share, opt_share, Value::Share(share) => *share, Share, "share";
+        time_ns, opt_time_ns, Value::TimeNs(time_ns) => *time_ns, u64, "time in nanoseconds";
+        switch, opt_switch, Value::Switch(on) => *on, bool, "switch";
+        real, opt_real, Value::Real(real) => *real, f64, "number";
+        ratio, opt_ratio, Value::Ratio(a, b) => (*a, *b), (u64, u64), "ratio";
+        choice, opt_choice, Value::Choice(word) => word, &'static str, "chosen word";
+        text, opt_text, Value::Text(text) => text.as_str(), &str, "text";
+    }
+
+    /// The value of `name`; `None` when it is absent or not declared.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let found = self.0.iter().find(|(declared, _)| *declared == name);
+        found.and_then(|(_, value)| value.as_ref())
+    }
+
+    /// The parameters that have a value, in the order of their declaration.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0
+            .iter()
+            .filter_map(|(name, value)| value.as_ref().map(|value| (*name, value)))
+    }
+
+    fn declared(&self, name: &str) -> Option<&Value> {
+        let declared = self.0.iter().any(|(declared, _)| *declared == name);
+        assert!(declared, "parameter `{name}` is read but not declared");
+        self.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::Spec;
+
+    const fn param(name: &'static str, kind: Kind, default: &'static str) -> Param {
+        Param {
+            name,
+            kind,
+            default,
+            unit: "",
+            doc: "",
+        }
+    }
+
+    static PARAMS: &[Param] = &[
+        param(
+            "victim",
+            Kind::Choice(&["greedy", "fifo", "random"]),
+            "greedy",
+        ),
+        param("frontiers", Kind::Count, "2"),
+        param("cmt", Kind::Size, "64KiB"),
+        param("reserve", Kind::Share, "7%"),
+        param("delay", Kind::Time, "5ms"),
+        param("isolation", Kind::Switch, "true"),
+        param("theta", Kind::Real, "0.99"),
+        param("hot", Kind::Ratio, "70/30"),
+        param("label", Kind::Text, ""),
+        param("pages", Kind::Count, ""),
+    ];
+
+    fn resolved(text: &str) -> Result<Params> {
+        resolve("scheme page", &Spec::parse(text).unwrap().pairs, PARAMS)
+    }
+
+    #[test]
+    fn defaults_fill_what_is_not_given() {
+        let params = resolved("page:frontiers=1,label=x").unwrap();
+        assert_eq!(params.choice("victim"), "greedy");
+        assert_eq!(params.count("frontiers"), 1);
+        assert_eq!(params.size("cmt"), 65536);
+        assert_eq!(params.share("reserve").ceil_of(100), 7);
+        assert_eq!(params.time_ns("delay"), 5_000_000);
+        assert!(params.switch("isolation"));
+        assert_eq!(params.real("theta"), 0.99);
+        assert_eq!(params.ratio("hot"), (70, 30));
+        assert_eq!(params.opt_text("label"), Some("x"));
+        assert_eq!(params.opt_count("pages"), None);
+        assert_eq!(params.get("pages"), None);
+        let names: Vec<_> = params.iter().map(|(name, _)| name).collect();
+        assert_eq!(names[..3], ["victim", "frontiers", "cmt"]);
+        assert_eq!(names.len(), 9, "absent ones are left out");
+    }
+
+    #[test]
+    fn every_value_prints_what_reads_back() {
+        let params = resolved("page:label=a b,pages=1.4M").unwrap();
+        let pairs: Vec<_> = params
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .collect();
+        assert_eq!(resolve("scheme page", &pairs, PARAMS).unwrap(), params);
+    }
+
+    #[test]
+    fn mistakes_name_the_key_and_the_remedy() {
+        let message = |text| resolved(text).unwrap_err().to_string();
+        assert!(message("page:victm=fifo").starts_with(
+            "scheme page has no key `victm`; did you mean `victim`? Known: victim, frontiers"
+        ));
+        assert_eq!(
+            message("page:cmt=1,cmt=2"),
+            "scheme page: `cmt` is given twice"
+        );
+        assert_eq!(
+            message("page:victim=greey"),
+            "scheme page, key `victim`: `greey` is not one of `greedy`, `fifo`, `random`; \
+             did you mean `greedy`?"
+        );
+        assert_eq!(
+            message("page:isolation=yes"),
+            "scheme page, key `isolation`: `yes` is not `true` or `false`"
+        );
+        let none = resolve("scheme block", &[("d".to_owned(), "1".to_owned())], &[]).unwrap_err();
+        assert_eq!(
+            none.to_string(),
+            "scheme block has no key `d`; it takes none"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "read but not declared")]
+    fn reading_an_undeclared_parameter_is_a_mistake() {
+        resolved("page").unwrap().count("nonsense");
+    }
+
+    #[test]
+    #[should_panic(expected = "neither a value nor a default")]
+    fn reading_an_absent_parameter_is_a_mistake() {
+        resolved("page").unwrap().count("pages");
+    }
+
+    #[test]
+    #[should_panic(expected = "holds another kind")]
+    fn reading_a_parameter_as_another_kind_is_a_mistake() {
+        resolved("page").unwrap().count("victim");
+    }
+}
