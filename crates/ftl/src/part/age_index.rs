@@ -1,0 +1,212 @@
+//! For each valid count the blocks that have it, oldest first.
+//!
+//! A full block's age is settled when it closes; only its valid count changes afterwards. So blocks
+//! get a *rank* in the order of closing, and each valid count has a set of ranks:
+//!
+//! ```text
+//! valid 0  . . 1 . . . . .        the oldest of each count is the first bit of its row;
+//! valid 1  1 . . . 1 . . .        cost-benefit compares these few, not all blocks
+//! valid 2  . 1 . . . . 1 .
+//!   rank   0 1 2 3 4 5 6 7 →
+//! ```
+//! When ranks run out they are dealt again, in the same order.
+
+use nand::BlockId;
+
+const NONE: u32 = u32::MAX;
+
+/// Full blocks by valid count, then by the order in which they closed.
+#[derive(Clone, Debug)]
+pub struct AgeIndex {
+    rows: Vec<Ranks>,
+    /// The block of each rank ever given since the last dealing; [`NONE`] where it has left.
+    block_at: Vec<u32>,
+    rank_of: Vec<u32>,
+    capacity: usize,
+}
+
+impl AgeIndex {
+    /// An index for blocks 0 to `blocks`-1 and valid counts 0 to `valid_max`.
+    pub fn new(blocks: u32, valid_max: u32) -> AgeIndex {
+        let capacity = 2 * blocks as usize;
+        AgeIndex {
+            rows: vec![Ranks::new(capacity); valid_max as usize + 1],
+            block_at: Vec::with_capacity(capacity),
+            rank_of: vec![NONE; blocks as usize],
+            capacity,
+        }
+    }
+
+    /// Adds a block as the youngest.
+    pub fn insert(&mut self, block: BlockId, valid: u16) {
+        if self.block_at.len() == self.capacity {
+            self.deal_again();
+        }
+        let rank = self.block_at.len();
+        self.block_at.push(block.0);
+        self.rank_of[block.0 as usize] = rank as u32;
+        self.rows[valid as usize].insert(rank);
+    }
+
+    /// Removes a block.
+    pub fn remove(&mut self, block: BlockId, valid: u16) {
+        let rank = core::mem::replace(&mut self.rank_of[block.0 as usize], NONE) as usize;
+        self.block_at[rank] = NONE;
+        self.rows[valid as usize].remove(rank);
+    }
+
+    /// A block's valid count went down by one, to `valid`; one that is not here is no concern.
+    #[inline]
+    pub fn lower(&mut self, block: BlockId, valid: u16) {
+        let rank = self.rank_of[block.0 as usize];
+        if rank != NONE {
+            self.rows[valid as usize + 1].remove(rank as usize);
+            self.rows[valid as usize].insert(rank as usize);
+        }
+    }
+
+    /// The blocks with this valid count, oldest first.
+    pub fn oldest(&self, valid: u16) -> impl Iterator<Item = BlockId> + '_ {
+        let row = &self.rows[valid as usize];
+        let mut from = 0;
+        core::iter::from_fn(move || {
+            let rank = row.next(from)?;
+            from = rank + 1;
+            Some(BlockId(self.block_at[rank]))
+        })
+    }
+
+    fn deal_again(&mut self) {
+        let mut order = Vec::with_capacity(self.capacity);
+        for (rank, &block) in self.block_at.iter().enumerate().filter(|&(_, &b)| b != NONE) {
+            let row = self.rows.iter().position(|row| row.contains(rank));
+            order.push((BlockId(block), row.expect("a ranked block stands in a row") as u16));
+        }
+        self.block_at.clear();
+        self.rows.iter_mut().for_each(Ranks::clear);
+        for (block, valid) in order {
+            self.insert(block, valid);
+        }
+    }
+}
+
+/// A set of ranks in which the first is found in a few steps: each bit of a level says whether 64
+/// bits of the level below hold any.
+#[derive(Clone, Debug)]
+struct Ranks {
+    levels: Vec<Vec<u64>>,
+}
+
+impl Ranks {
+    fn new(capacity: usize) -> Ranks {
+        let mut levels = vec![vec![0; capacity.div_ceil(64).max(1)]];
+        while levels.last().is_some_and(|level| level.len() > 1) {
+            let words = levels.last().map_or(0, |level| level.len().div_ceil(64));
+            levels.push(vec![0; words]);
+        }
+        Ranks { levels }
+    }
+
+    fn clear(&mut self) {
+        self.levels.iter_mut().for_each(|level| level.fill(0));
+    }
+
+    fn contains(&self, rank: usize) -> bool {
+        self.levels[0][rank / 64] >> (rank % 64) & 1 == 1
+    }
+
+    #[inline]
+    fn insert(&mut self, rank: usize) {
+        let mut at = rank;
+        for level in &mut self.levels {
+            let word = &mut level[at / 64];
+            let before = core::mem::replace(word, *word | 1 << (at % 64));
+            if before != 0 {
+                return;
+            }
+            at /= 64;
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, rank: usize) {
+        let mut at = rank;
+        for level in &mut self.levels {
+            let word = &mut level[at / 64];
+            *word &= !(1 << (at % 64));
+            if *word != 0 {
+                return;
+            }
+            at /= 64;
+        }
+    }
+
+    /// The first rank from `from` on: up while the rest of a word is empty, then down its first bit.
+    fn next(&self, from: usize) -> Option<usize> {
+        let mut at = from;
+        for height in 0..self.levels.len() {
+            let word = *self.levels[height].get(at / 64)? & u64::MAX << (at % 64);
+            if word != 0 {
+                at = at / 64 * 64 + word.trailing_zeros() as usize;
+                for level in self.levels[..height].iter().rev() {
+                    at = at * 64 + level[at].trailing_zeros() as usize;
+                }
+                return Some(at);
+            }
+            at = at / 64 + 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::{Rng, SeedableRng};
+
+    /// Against a plain list of (block, valid) in closing order.
+    #[test]
+    fn equals_a_naive_list() {
+        let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(2);
+        let (blocks, valid_max) = (150u32, 8u32);
+        let mut index = AgeIndex::new(blocks, valid_max);
+        let mut naive: Vec<(BlockId, u16)> = Vec::new();
+        for _ in 0..20_000 {
+            let block = BlockId(rng.next_u32() % blocks);
+            match naive.iter().position(|&(other, _)| other == block) {
+                None => {
+                    let valid = (rng.next_u32() % (valid_max + 1)) as u16;
+                    index.insert(block, valid);
+                    naive.push((block, valid));
+                }
+                Some(at) if naive[at].1 == 0 || rng.next_u32() % 4 == 0 => {
+                    index.remove(block, naive[at].1);
+                    naive.remove(at);
+                }
+                Some(at) => {
+                    naive[at].1 -= 1;
+                    index.lower(block, naive[at].1);
+                }
+            }
+            let valid = (rng.next_u32() % (valid_max + 1)) as u16;
+            let expected = naive.iter().filter(|&&(_, v)| v == valid).map(|&(block, _)| block);
+            assert!(index.oldest(valid).eq(expected));
+        }
+    }
+
+    #[test]
+    fn a_wide_set_finds_its_next() {
+        let mut ranks = Ranks::new(300_000);
+        for rank in [5, 64, 4095, 4096, 262_144, 299_999] {
+            ranks.insert(rank);
+        }
+        ranks.remove(4096);
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(rank) = ranks.next(from) {
+            found.push(rank);
+            from = rank + 1;
+        }
+        assert_eq!(found, [5, 64, 4095, 262_144, 299_999]);
+    }
+}

@@ -1,0 +1,86 @@
+//! A set of small numbers, one bit each.
+
+use core::ops::Range;
+
+/// A set of numbers below a fixed bound.
+#[derive(Clone, Debug)]
+pub struct Bits {
+    words: Vec<u64>,
+    bound: u32,
+}
+
+impl Bits {
+    /// The empty set of numbers below `bound`.
+    pub fn new(bound: u32) -> Bits {
+        Bits { words: vec![0; bound.div_ceil(64) as usize], bound }
+    }
+
+    /// No number of the set reaches this.
+    pub fn bound(&self) -> u32 {
+        self.bound
+    }
+
+    /// Whether `n` is in the set.
+    #[inline]
+    pub fn contains(&self, n: u32) -> bool {
+        self.words[n as usize / 64] >> (n % 64) & 1 == 1
+    }
+
+    /// Adds `n`.
+    #[inline]
+    pub fn insert(&mut self, n: u32) {
+        self.words[n as usize / 64] |= 1 << (n % 64);
+    }
+
+    /// Removes `n`.
+    #[inline]
+    pub fn remove(&mut self, n: u32) {
+        self.words[n as usize / 64] &= !(1 << (n % 64));
+    }
+
+    /// The smallest number of the set that is at least `from`.
+    pub fn next(&self, from: u32) -> Option<u32> {
+        self.find(from, |word| word)
+    }
+
+    /// The maximal ranges of consecutive numbers within `span` that are in the set.
+    pub fn runs(&self, span: Range<u32>) -> impl Iterator<Item = Range<u32>> + '_ {
+        let mut at = span.start;
+        core::iter::from_fn(move || {
+            let start = self.next(at).filter(|&start| start < span.end)?;
+            at = self.find(start, |word| !word).unwrap_or(self.bound).min(span.end);
+            Some(start..at)
+        })
+    }
+
+    /// The first number from `from` on whose bit is set once each word is seen through `view`.
+    fn find(&self, from: u32, view: impl Fn(u64) -> u64) -> Option<u32> {
+        let mut index = from as usize / 64;
+        let mut word = view(*self.words.get(index)?) & u64::MAX << (from % 64);
+        while word == 0 {
+            index += 1;
+            word = view(*self.words.get(index)?);
+        }
+        let found = index as u32 * 64 + word.trailing_zeros();
+        (found < self.bound).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_maximal_and_clipped() {
+        let mut bits = Bits::new(200);
+        for n in (3..70).chain(127..130).chain(198..200) {
+            bits.insert(n);
+        }
+        bits.remove(5);
+        let runs = |span| bits.runs(span).collect::<Vec<_>>();
+        assert_eq!(runs(0..200), [3..5, 6..70, 127..130, 198..200]);
+        assert_eq!(runs(4..128), [4..5, 6..70, 127..128]);
+        assert_eq!(runs(70..127), []);
+        assert!(bits.contains(129) && !bits.contains(130));
+    }
+}

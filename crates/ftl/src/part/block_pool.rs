@@ -1,0 +1,59 @@
+//! Erased blocks, taken in the order in which they were freed.
+
+use std::collections::VecDeque;
+
+use crate::contract::Result;
+use nand::{BlockId, Cause, Nand};
+
+/// The free blocks of a scheme.
+#[derive(Clone, Debug, Default)]
+pub struct BlockPool {
+    /// Blocks, and whether a mount is unsure of them: a half-finished erase looks clean.
+    free: VecDeque<(BlockId, bool)>,
+}
+
+impl BlockPool {
+    /// A pool of clean blocks.
+    pub fn of(blocks: &[BlockId]) -> BlockPool {
+        BlockPool { free: blocks.iter().map(|&block| (block, false)).collect() }
+    }
+
+    /// How many blocks are free.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    /// Whether no block is free.
+    pub fn is_empty(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// The block freed longest ago, ready to be programmed. The caller has seen that there is one.
+    ///
+    /// # Errors
+    /// The power fails while a doubtful block is erased.
+    pub fn take(&mut self, nand: &mut Nand) -> Result<BlockId> {
+        let (block, doubtful) = self.free.pop_front().expect("took a block from an empty pool");
+        if doubtful {
+            nand.erase(block, Cause::Meta)?;
+        }
+        Ok(block)
+    }
+
+    /// Returns a block that was just erased.
+    pub fn give(&mut self, block: BlockId) {
+        self.free.push_back((block, false));
+    }
+
+    /// Returns a block in which a mount found nothing worth keeping: it is erased once more before
+    /// its next program.
+    pub fn give_doubtful(&mut self, block: BlockId) {
+        self.free.push_back((block, true));
+    }
+
+    /// The free blocks.
+    pub fn iter(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.free.iter().map(|&(block, _)| block)
+    }
+}

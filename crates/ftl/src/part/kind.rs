@@ -1,0 +1,9 @@
+//! The role bytes of spare areas. Roles go stale (a log block may become a data block without a
+//! program), so a mount believes positions and versions first.
+
+/// A page of the host's.
+pub const DATA: u8 = 1;
+/// A page programmed only because the next one had to be.
+pub const PAD: u8 = 2;
+/// Tombstones: see [`trim_log`](super::trim_log).
+pub const TOMBSTONES: u8 = 3;

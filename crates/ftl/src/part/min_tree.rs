@@ -1,0 +1,136 @@
+//! The smallest of many small numbers, and the first place where it stands.
+//!
+//! ```text
+//! level 2            3
+//! level 1      7           3
+//! leaves   9 7 8 7     5 3 9 3        smallest 3, first at leaf 5
+//! ```
+//! Each node is the minimum of 32 children that lie in one cache line. Lowering a leaf climbs only
+//! as far as minima change, which for valid counts is almost never beyond one comparison.
+
+const FAN: usize = 32;
+
+/// A tree of minima over `u16` leaves.
+#[derive(Clone, Debug)]
+pub struct MinTree {
+    /// Level 0 holds the leaves, the last level one group.
+    levels: Vec<Vec<u16>>,
+}
+
+impl MinTree {
+    /// `leaves` leaves, all of them `u16::MAX`.
+    pub fn new(leaves: usize) -> MinTree {
+        let mut levels = vec![padded(leaves)];
+        while levels.last().is_some_and(|level| level.len() > FAN) {
+            let groups = levels.last().map_or(0, |level| level.len() / FAN);
+            levels.push(padded(groups));
+        }
+        MinTree { levels }
+    }
+
+    /// The number at a leaf.
+    #[inline]
+    pub fn get(&self, leaf: usize) -> u16 {
+        self.levels[0][leaf]
+    }
+
+    /// The leaves, some more than there were asked for.
+    #[inline]
+    pub fn leaves(&self) -> &[u16] {
+        &self.levels[0]
+    }
+
+    /// Takes one from a leaf.
+    #[inline]
+    pub fn decrement(&mut self, leaf: usize) {
+        self.levels[0][leaf] -= 1;
+        let value = self.levels[0][leaf];
+        self.lower_parents(leaf, value);
+    }
+
+    /// Sets a leaf.
+    pub fn set(&mut self, leaf: usize, value: u16) {
+        let before = core::mem::replace(&mut self.levels[0][leaf], value);
+        match value <= before {
+            true => self.lower_parents(leaf, value),
+            false => self.raise_parents(leaf),
+        }
+    }
+
+    /// The smallest number and the first leaf that holds it.
+    pub fn first_minimum(&self) -> (usize, u16) {
+        let top = self.levels.last().expect("there is always a level");
+        let minimum = group_minimum(top);
+        let mut at = 0;
+        for level in self.levels.iter().rev() {
+            let group = &level[at * FAN..];
+            at = at * FAN + first(group, minimum);
+        }
+        (at, minimum)
+    }
+
+    #[inline]
+    fn lower_parents(&mut self, leaf: usize, value: u16) {
+        let mut at = leaf;
+        for level in &mut self.levels[1..] {
+            at /= FAN;
+            if level[at] <= value {
+                return;
+            }
+            level[at] = value;
+        }
+    }
+
+    fn raise_parents(&mut self, leaf: usize) {
+        let mut group = leaf / FAN;
+        for parent in 1..self.levels.len() {
+            let minimum = group_minimum(&self.levels[parent - 1][group * FAN..][..FAN]);
+            if self.levels[parent][group] == minimum {
+                return;
+            }
+            self.levels[parent][group] = minimum;
+            group /= FAN;
+        }
+    }
+}
+
+fn padded(len: usize) -> Vec<u16> {
+    vec![u16::MAX; len.next_multiple_of(FAN).max(FAN)]
+}
+
+fn group_minimum(group: &[u16]) -> u16 {
+    group.iter().fold(u16::MAX, |least, &value| least.min(value))
+}
+
+fn first(group: &[u16], value: u16) -> usize {
+    group.iter().position(|&child| child == value).expect("a node is the minimum of its children")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::{Rng, SeedableRng};
+
+    #[test]
+    fn equals_a_naive_search() {
+        let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1);
+        for leaves in [1, 32, 33, 1000, 40_000] {
+            let mut tree = MinTree::new(leaves);
+            let mut naive = vec![u16::MAX; leaves];
+            for _ in 0..2000 {
+                let leaf = rng.next_u32() as usize % leaves;
+                if rng.next_u32() % 2 == 0 && naive[leaf] > 0 {
+                    tree.decrement(leaf);
+                    naive[leaf] -= 1;
+                } else {
+                    let value = (rng.next_u32() % 64) as u16;
+                    tree.set(leaf, value);
+                    naive[leaf] = value;
+                }
+                let minimum = *naive.iter().min().unwrap();
+                let leaf = naive.iter().position(|&value| value == minimum).unwrap();
+                assert_eq!(tree.first_minimum(), (leaf, minimum));
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What schemes share. A part knows the chip and the contract, never a scheme.
+
+pub mod age_index;
+pub mod bits;
+pub mod block_pool;
+pub mod frontier;
+pub mod kind;
+pub mod min_tree;
+pub mod prefetch;
+pub mod scan;
+pub mod trim_log;
+pub mod victims;

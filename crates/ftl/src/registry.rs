@@ -1,0 +1,59 @@
+//! All schemes. A new one is its file and its line here; command, documentation and every
+//! conformance test read this list.
+
+use nand::{Chip, Nand};
+use spec::{Params, Spec};
+
+use crate::contract::{Device, Error, Ftl, Result, Scheme};
+use crate::scheme::{block, page};
+
+/// Every scheme that ftlab knows.
+pub static SCHEMES: &[&Scheme] = &[&page::SCHEME, &block::SCHEME];
+
+/// A scheme with its parameters: what `--ftl` names.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The scheme.
+    pub scheme: &'static Scheme,
+    /// Its parameters, defaults included.
+    pub params: Params,
+}
+
+impl Choice {
+    /// The scheme and parameters that a spec such as `page:victim=fifo` names.
+    ///
+    /// # Errors
+    /// Unknown scheme or key, or a value that is no such thing.
+    pub fn from_spec(spec: &Spec) -> Result<Choice> {
+        let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+        let scheme = SCHEMES.iter().find(|scheme| scheme.name == spec.name);
+        let scheme = scheme.ok_or_else(|| spec::unknown("scheme", &spec.name, &known))?;
+        let what = format!("scheme {}", scheme.name);
+        let params = spec::resolve(&what, &spec.pairs, scheme.params)?;
+        Ok(Choice { scheme, params })
+    }
+
+    /// Refuses a device that the scheme cannot work on, before anything is built.
+    ///
+    /// # Errors
+    /// Contradicting parameters, or fewer extra blocks than the scheme needs.
+    pub fn check(&self, chip: &Chip, logical_blocks: u32, extra_blocks: u32) -> Result<()> {
+        let scheme = self.scheme.name;
+        if let Some(why) = (self.scheme.refuses)(&self.params, chip) {
+            return Err(Error::Refused { scheme, why });
+        }
+        let needs = (self.scheme.least_extra)(&self.params, chip, logical_blocks);
+        match extra_blocks < needs {
+            true => Err(Error::TooFewExtra { scheme, needs, has: extra_blocks }),
+            false => Ok(()),
+        }
+    }
+
+    /// Mounts the scheme on a chip.
+    ///
+    /// # Errors
+    /// The power is lost again, or the flash holds what cannot be.
+    pub fn mount(&self, nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+        (self.scheme.mount)(nand, device)
+    }
+}

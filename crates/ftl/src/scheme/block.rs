@@ -1,0 +1,431 @@
+//! block: one entry a block, no log; an update rewrites the block.
+//!
+//! ```text
+//! map  LBN 0 ─▶ [0 1 2 3]     every page at its own offset
+//!          1 ─▶ [4 5 _ _]     write 6: erased offset, goes in place
+//!          2 ─▶ [8 9 x _]     write 8: all of it goes to a free block, this one is erased
+//! ```
+//! The floor that everything else is measured against: its map is the smallest (4 B a block), its
+//! small updates the dearest. A run that touches a data block rewrites it once: the run's pages are
+//! host programs, the others copies of cause merge, then one erase.
+//!
+//! A run goes in place only as a whole: if every page that it has in a block is erased and its turn
+//! in the program order. On sequential chips a hole below a page is padded (a program of cause
+//! merge). Trimmed pages are not copied; a block of which everything was trimmed stays where it is
+//! until it is written again, for nothing is erased before a write needs room.
+//!
+//! Invariant: while no block is being rewritten, each logical block has at most one physical block,
+//! and all others are free, at least one.
+//!
+//! **Coming back.** Two blocks for one LBN are a rewrite that was never answered, for the old block
+//! is erased before the answer: the mount keeps the old one and erases the new one at once, lest a
+//! later mount take it for the newer. The block of the last page programmed is rewritten, because
+//! that page may decay. Blocks with erased pages are sealed: one of those may be torn.
+
+use core::ops::Range;
+
+use nand::{BlockId, Cause, Content, Data, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
+
+use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::ensure;
+use crate::part::bits::Bits;
+use crate::part::block_pool::BlockPool;
+use crate::part::kind;
+use crate::part::prefetch::prefetch;
+use crate::part::scan::{self, Copy, Scan};
+use crate::part::trim_log::TrimLog;
+
+/// Block mapping.
+pub static SCHEME: Scheme = Scheme {
+    name: "block",
+    summary: "block mapping without a log: the smallest map, and every update rewrites a block",
+    source: "the classical baseline; counts as settled in DESIGN.md",
+    params: &[],
+    refuses: |_, _| None,
+    least_extra: |_, _, _| 1,
+    mount,
+};
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let mut ftl = BlockMapped::format(nand, device);
+    if !nand.is_factory_new() {
+        ftl.recover(nand, device)?;
+    }
+    Ok(Box::new(ftl))
+}
+
+/// Logical block number: the pages of a block, in the host's address space.
+type Lbn = u32;
+
+struct BlockMapped {
+    /// The data block of each logical block.
+    map: Vec<Option<BlockId>>,
+    /// Pages that hold something: written and not trimmed since.
+    live: Bits,
+    /// Logical blocks whose erased pages a mount does not trust.
+    sealed: Bits,
+    pool: BlockPool,
+    trims: Option<TrimLog>,
+    rewrites: u64,
+    in_place_pages: u64,
+    padded_pages: u64,
+}
+
+/// The part of a run that lies in one logical block.
+#[derive(Clone, Copy)]
+struct Portion<'a> {
+    lbn: Lbn,
+    /// Its first and last+1 page inside the block.
+    start: u32,
+    end: u32,
+    run: &'a Run<'a>,
+    /// Its first page inside the run.
+    index: u32,
+}
+
+/// Cuts a run at the borders of logical blocks.
+fn portions<'a>(run: &'a Run, pages_per_block: u32) -> impl Iterator<Item = Portion<'a>> {
+    let mut index = 0;
+    core::iter::from_fn(move || {
+        let lpn = run.first.plus(index).0;
+        let start = lpn % pages_per_block;
+        let end = pages_per_block.min(start + (run.pages - index));
+        let portion = Portion { lbn: lpn / pages_per_block, start, end, run, index };
+        index += end - start;
+        (start < end).then_some(portion)
+    })
+}
+
+impl BlockMapped {
+    fn format(nand: &Nand, device: &Device) -> BlockMapped {
+        let (data, trims) = TrimLog::split(nand, device);
+        let logical_blocks = device.logical_blocks;
+        BlockMapped {
+            map: vec![None; logical_blocks as usize],
+            live: Bits::new(logical_blocks * nand.geometry().pages_per_block()),
+            sealed: Bits::new(logical_blocks),
+            pool: BlockPool::of(data),
+            trims,
+            rewrites: 0,
+            in_place_pages: 0,
+            padded_pages: 0,
+        }
+    }
+
+    fn ppn(&self, lpn: Lpn, geometry: &Geometry) -> Option<Ppn> {
+        let per_block = geometry.pages_per_block();
+        let block = self.map[(lpn.0 / per_block) as usize]?;
+        self.live.contains(lpn.0).then(|| geometry.page(block, lpn.0 % per_block))
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    fn write_portion(&mut self, nand: &mut Nand, portion: Portion) -> Result<()> {
+        match self.map[portion.lbn as usize] {
+            None => {
+                let block = self.pool.take(nand)?;
+                self.pad(nand, block, 0..portion.start)?;
+                self.map[portion.lbn as usize] = Some(block);
+                self.program(nand, block, portion, None)?;
+            }
+            Some(block) if self.fits_in_place(nand, block, portion) => {
+                self.in_place_pages += u64::from(portion.end - portion.start);
+                self.program(nand, block, portion, None)?;
+            }
+            Some(old) => self.rewrite(nand, portion.lbn, old, Some(portion))?,
+        }
+        let first = portion.run.first.plus(portion.index);
+        for page in 0..portion.end - portion.start {
+            self.live.insert(first.0 + page);
+            if let Some(trims) = &mut self.trims {
+                trims.written(first.plus(page));
+            }
+        }
+        Ok(())
+    }
+
+    fn fits_in_place(&self, nand: &Nand, block: BlockId, portion: Portion) -> bool {
+        let pages = match nand.geometry().program_order() {
+            ProgramOrder::Any => portion.start..portion.end,
+            // With the first page's turn comes that of the following ones.
+            _ => portion.start..portion.start + 1,
+        };
+        let mut pages = pages.map(|offset| nand.geometry().page(block, offset));
+        !self.sealed.contains(portion.lbn) && pages.all(|ppn| nand.programmable(ppn))
+    }
+
+    /// Writes a logical block anew in a free block, with the portion in its place, and erases the
+    /// old block.
+    fn rewrite(
+        &mut self,
+        nand: &mut Nand,
+        lbn: Lbn,
+        old: BlockId,
+        portion: Option<Portion>,
+    ) -> Result<()> {
+        let per_block = nand.geometry().pages_per_block();
+        let (start, end) = portion.map_or((per_block, per_block), |p| (p.start, p.end));
+        let cause = if portion.is_some() { Cause::Merge } else { Cause::Meta };
+        let new = self.pool.take(nand)?;
+        let filled = self.copy_live(nand, lbn, old..=new, 0..start, cause)?;
+        if let Some(portion) = portion {
+            self.pad(nand, new, filled..start)?;
+            self.program(nand, new, portion, Some(old))?;
+            self.copy_live(nand, lbn, old..=new, end..per_block, cause)?;
+        }
+        if let Some(trims) = &mut self.trims {
+            trims.flush(nand)?;
+        }
+        nand.erase(old, cause)?;
+        self.pool.give(old);
+        self.map[lbn as usize] = Some(new);
+        self.sealed.remove(lbn);
+        self.rewrites += 1;
+        Ok(())
+    }
+
+    /// Copies the live pages among `offsets` to the same offsets of the new block; returns where it
+    /// stands then.
+    fn copy_live(
+        &mut self,
+        nand: &mut Nand,
+        lbn: Lbn,
+        blocks: core::ops::RangeInclusive<BlockId>,
+        offsets: Range<u32>,
+        cause: Cause,
+    ) -> Result<u32> {
+        let (old, new) = blocks.into_inner();
+        let base = lbn * nand.geometry().pages_per_block();
+        let mut filled = offsets.start;
+        let live: Vec<_> = self.live.runs(base + offsets.start..base + offsets.end).collect();
+        for run in live {
+            let run = run.start - base..run.end - base;
+            self.pad(nand, new, filled..run.start)?;
+            let page = |block, offset| nand.geometry().page(block, offset);
+            let (to, from) = (page(new, run.start), run.clone().map(|at| page(old, at)));
+            let from: Vec<Ppn> = from.collect();
+            nand.copy_many(&from, to, None, cause)?;
+            filled = run.end;
+        }
+        Ok(filled)
+    }
+
+    /// Programs a portion at its own offsets; other sectors of its partial pages come from `old`.
+    fn program(
+        &mut self,
+        nand: &mut Nand,
+        block: BlockId,
+        portion: Portion,
+        old: Option<BlockId>,
+    ) -> Result<()> {
+        let full = nand.geometry().full_mask();
+        let run = portion.run;
+        let mut offset = portion.start;
+        while offset < portion.end {
+            let index = portion.index + offset - portion.start;
+            let (lpn, to) = (run.first.plus(index), nand.geometry().page(block, offset));
+            let data = run.data.from_page(index, nand.geometry().page_bytes());
+            let whole = run.whole_pages_from(index, full).min(portion.end - offset);
+            if whole > 0 {
+                nand.program_run(to, lpn, whole, kind::DATA, data, Cause::Host)?;
+            } else {
+                let base = old.filter(|_| self.live.contains(lpn.0));
+                let base = base.map(|old| nand.geometry().page(old, offset));
+                program_part(nand, to, lpn, run.mask(index, full), data, base)?;
+            }
+            offset += whole.max(1);
+        }
+        Ok(())
+    }
+
+    /// Programs the pages of a hole where the chip cannot skip them.
+    fn pad(&mut self, nand: &mut Nand, block: BlockId, hole: Range<u32>) -> Result<()> {
+        if nand.geometry().program_order() != ProgramOrder::Sequential {
+            return Ok(());
+        }
+        for offset in hole {
+            let content = Content::Pad;
+            let page = Page { owner: Lpn::SYSTEM, kind: kind::PAD, extra: &[], content };
+            nand.program(nand.geometry().page(block, offset), &page, Cause::Merge)?;
+            self.padded_pages += 1;
+        }
+        Ok(())
+    }
+
+    // ---- Coming back --------------------------------------------------------------------------
+
+    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+        let scan = Scan::read(nand, device.blocks)?;
+        let last = scan.last();
+        nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
+        let tombstones = match &mut self.trims {
+            Some(trims) => trims.read_back(nand)?,
+            None => vec![0; self.live.bound() as usize],
+        };
+        let copies = scan.host_copies(self.live.bound())?;
+        let unfinished = self.find_data_blocks(nand.geometry(), &copies)?;
+        for copy in &copies {
+            let lpn = copy.spare.owner;
+            let block = self.map[(lpn.0 / nand.geometry().pages_per_block()) as usize];
+            let kept = block == Some(nand.geometry().block_of(copy.ppn));
+            if kept && copy.spare.version > tombstones[lpn.0 as usize] {
+                self.live.insert(lpn.0);
+            }
+        }
+        for block in unfinished {
+            nand.erase(block, Cause::Meta)?;
+        }
+        self.secure(nand, last)?;
+        if let Some(trims) = &mut self.trims {
+            let live = &self.live;
+            trims.resume(nand, &tombstones, |lpn| live.contains(lpn.0), last)?;
+        }
+        Ok(())
+    }
+
+    /// Finds each logical block's data block and seals it; the others are free. Returns the blocks
+    /// of rewrites that were never answered.
+    fn find_data_blocks(&mut self, geometry: &Geometry, copies: &[Copy]) -> Result<Vec<BlockId>> {
+        let per_block = geometry.pages_per_block();
+        let mut born = vec![u64::MAX; geometry.blocks() as usize];
+        let mut lbn_of: Vec<Option<Lbn>> = vec![None; geometry.blocks() as usize];
+        for copy in copies {
+            let block = geometry.block_of(copy.ppn).0 as usize;
+            let lpn = copy.spare.owner.0;
+            let at_home = geometry.offset_of(copy.ppn) == lpn % per_block;
+            if !at_home || lbn_of[block].is_some_and(|lbn| lbn != lpn / per_block) {
+                let why = format!("block {block} holds logical page {lpn} out of its place");
+                return Err(Error::Unmountable(why));
+            }
+            lbn_of[block] = Some(lpn / per_block);
+            born[block] = born[block].min(copy.spare.sequence);
+        }
+        let blocks: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
+        let mut unfinished = Vec::new();
+        for block in blocks {
+            let Some(lbn) = lbn_of[block.0 as usize] else {
+                self.pool.give_doubtful(block);
+                continue;
+            };
+            let slot = &mut self.map[lbn as usize];
+            let older = slot.filter(|other| born[other.0 as usize] < born[block.0 as usize]);
+            let newer = if older.is_some() { Some(block) } else { slot.replace(block) };
+            self.sealed.insert(lbn);
+            unfinished.extend(newer);
+        }
+        unfinished.iter().for_each(|&block| self.pool.give(block));
+        Ok(unfinished)
+    }
+
+    /// Rewrites the block of the last page programmed, which may decay, if that page is in use.
+    fn secure(&mut self, nand: &mut Nand, last: Option<Copy>) -> Result<()> {
+        let Some(last) = last.filter(|copy| copy.spare.owner.is_host()) else { return Ok(()) };
+        match self.ppn(last.spare.owner, nand.geometry()) == Some(last.ppn) {
+            true => {
+                let lbn = last.spare.owner.0 / nand.geometry().pages_per_block();
+                self.rewrite(nand, lbn, nand.geometry().block_of(last.ppn), None)
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+/// Programs one page of which the host gave only some sectors.
+fn program_part(
+    nand: &mut Nand,
+    to: Ppn,
+    owner: Lpn,
+    mask: u64,
+    data: Data,
+    base: Option<Ppn>,
+) -> Result<()> {
+    if let Some(old) = base {
+        let rest = nand.geometry().full_mask() & !mask;
+        nand.read(old, owner, rest, &mut Sink::None, Cause::Rmw)?;
+    }
+    let content = Content::Host { data, mask, base };
+    Ok(nand.program(to, &Page { owner, kind: kind::DATA, extra: &[], content }, Cause::Host)?)
+}
+
+impl Ftl for BlockMapped {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let full = nand.geometry().full_mask();
+        for index in 0..run.pages {
+            let lpn = run.first.plus(index);
+            if let Some(ppn) = self.ppn(lpn, nand.geometry()) {
+                nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let per_block = nand.geometry().pages_per_block();
+        portions(run, per_block).try_for_each(|portion| self.write_portion(nand, portion))
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        let live: Vec<Range<u32>> = self.live.runs(first.0..first.0 + pages).collect();
+        for run in live {
+            run.clone().for_each(|page| self.live.remove(page));
+            if let Some(trims) = &mut self.trims {
+                trims.trim(nand, run)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
+    }
+
+    fn prefetch(&self, run: &Run) {
+        let per_block = self.live.bound() / self.map.len().max(1) as u32;
+        prefetch(&self.map, (run.first.0 / per_block.max(1)) as usize);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        let Some(ppn) = self.ppn(lpn, nand.geometry()) else { return Ok(None) };
+        scan::version(nand, ppn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.pool.len()
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let geometry = nand.geometry();
+        let mut seen = vec![false; geometry.blocks() as usize];
+        let data = self.map.iter().flatten().copied();
+        for block in data.chain(self.pool.iter()) {
+            let twice = core::mem::replace(&mut seen[block.0 as usize], true);
+            ensure!(!twice, "{block:?} stands in two places");
+        }
+        for lpn in self.live.runs(0..self.live.bound()).flatten().map(Lpn) {
+            let ppn = self.ppn(lpn, geometry);
+            let owner = ppn.map(|ppn| nand.owner(ppn));
+            ensure!(owner == Some(lpn), "{lpn:?} maps to {ppn:?}, which holds {owner:?}");
+        }
+        ensure!(!self.pool.is_empty(), "no block is free");
+        Ok(())
+    }
+
+    fn ram(&self) -> Ram {
+        let bits = u64::from(self.live.bound() + self.sealed.bound()).div_ceil(8);
+        let trims = self.trims.as_ref().map_or(0, TrimLog::ram_bytes);
+        Ram { map: 4 * self.map.len() as u64, cache: 0, other: bits + trims }
+    }
+
+    fn report(&self) -> Report {
+        let figures = vec![
+            ("rewrites", Figure::Count(self.rewrites)),
+            ("in_place_pages", Figure::Count(self.in_place_pages)),
+            ("padded_pages", Figure::Count(self.padded_pages)),
+        ];
+        Report { merges: None, figures }
+    }
+
+    fn reset_report(&mut self) {
+        (self.rewrites, self.in_place_pages, self.padded_pages) = (0, 0, 0);
+    }
+}

@@ -1,0 +1,4 @@
+//! The schemes, one file each.
+
+pub mod block;
+pub mod page;
