@@ -7,6 +7,7 @@ pub mod frontier;
 pub mod kind;
 pub mod min_tree;
 pub mod prefetch;
+pub mod recovery;
 pub mod scan;
 pub mod trim_log;
 pub mod victims;

@@ -1,12 +1,10 @@
 //! What a mount reads: every spare area once, and the copies of each page that it finds there.
 //!
-//! A mount knows nothing but this. Three rules of `nand::spare` turn it into a map: the highest
-//! version wins, at a tie the highest sequence, and a tombstone beats every older version.
-//!
-//! One page is *suspect*: the readable one with the highest sequence. If the power failed during
-//! its program it may read well now and badly later. All others were complete before it began.
+//! A mount knows nothing but this. The readable page with the highest sequence is the last that was
+//! programmed: if the power failed during its program it may read well now and badly later. All
+//! others were complete before it began.
 
-use nand::{BlockId, Cause, Lpn, Nand, PageState, Ppn, Spare};
+use nand::{BlockId, Cause, Nand, PageState, Ppn, Spare};
 
 use crate::contract::{Error, Result};
 
@@ -87,63 +85,4 @@ pub fn version(nand: &mut Nand, ppn: Ppn) -> Result<Option<u64>> {
         PageState::Programmed(spare) => Some(spare.version),
         _ => None,
     })
-}
-
-/// The newest copy of each logical page, [`Ppn::NONE`] where there is none.
-///
-/// A suspect page gives way to an equal copy elsewhere: what it holds is then there for good.
-pub fn elect(
-    copies: &[Copy],
-    logical_pages: u32,
-    suspect: Option<Ppn>,
-    tombstone: impl Fn(Lpn) -> u64,
-) -> Vec<Option<Copy>> {
-    let mut newest: Vec<Option<Copy>> = vec![None; logical_pages as usize];
-    let rank = |copy: &Copy| {
-        let certain = Some(copy.ppn) != suspect;
-        (copy.spare.version, certain, copy.spare.sequence)
-    };
-    for copy in copies.iter().filter(|copy| copy.spare.version > tombstone(copy.spare.owner)) {
-        let slot = &mut newest[copy.spare.owner.0 as usize];
-        if slot.as_ref().is_none_or(|best| rank(copy) > rank(best)) {
-            *slot = Some(*copy);
-        }
-    }
-    newest
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn copy(ppn: u32, owner: u32, version: u64, sequence: u64) -> Copy {
-        Copy { ppn: Ppn(ppn), spare: Spare { owner: Lpn(owner), version, sequence, kind: 1 } }
-    }
-
-    #[test]
-    fn version_beats_sequence_and_sequence_breaks_ties() {
-        let copies = [copy(0, 0, 5, 9), copy(1, 0, 6, 6), copy(2, 1, 3, 3), copy(3, 1, 3, 8)];
-        let newest = elect(&copies, 3, None, |_| 0);
-        let at = |lpn: usize| newest[lpn].map(|copy| copy.ppn.0);
-        assert_eq!([at(0), at(1), at(2)], [Some(1), Some(3), None]);
-    }
-
-    #[test]
-    fn a_suspect_gives_way_to_its_equal_only() {
-        let copies = [copy(2, 1, 3, 3), copy(3, 1, 3, 8), copy(4, 0, 2, 2), copy(5, 0, 9, 9)];
-        let suspect = |ppn| {
-            let newest = elect(&copies, 2, Some(Ppn(ppn)), |_| 0);
-            [newest[0].unwrap().ppn.0, newest[1].unwrap().ppn.0]
-        };
-        assert_eq!(suspect(3), [5, 2]);
-        assert_eq!(suspect(5), [5, 3]);
-    }
-
-    #[test]
-    fn tombstones_beat_older_versions_only() {
-        let copies = [copy(0, 0, 5, 5), copy(1, 1, 8, 8)];
-        let newest = elect(&copies, 2, None, |_| 7);
-        assert_eq!(newest[0], None);
-        assert_eq!(newest[1].unwrap().ppn, Ppn(1));
-    }
 }

@@ -14,22 +14,21 @@
 //! erased whenever no victim is being emptied; blocks are filled in page order, so this scheme
 //! runs on every program order.
 //!
-//! **Coming back.** One scan finds the newest copy of each page. Blocks that were open are closed,
-//! their remaining pages lost: one of them may look erased and be torn. The block of the last page
-//! programmed is moved to a clean one, because that page may decay. If no block is free, the power
-//! failed while a victim was emptied into the last one: what that one holds is still in the
-//! victim, so it is given up.
+//! **Coming back.** One scan finds the newest copy of each page; [`recovery`] says what needs care.
+//! Blocks that were open are closed and their remaining pages lost, for one of them may look erased
+//! and be torn.
 
 use nand::{BlockId, Cause, Chip, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
 use spec::{Kind, Param, Params};
 
-use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
 use crate::ensure;
 use crate::part::block_pool::BlockPool;
 use crate::part::frontier::Frontier;
 use crate::part::kind;
 use crate::part::prefetch::prefetch;
-use crate::part::scan::{self, Copy, Scan};
+use crate::part::recovery::{self, Plan};
+use crate::part::scan::{self, Scan};
 use crate::part::trim_log::TrimLog;
 use crate::part::victims::{Policy, Victims};
 
@@ -267,13 +266,15 @@ impl PageMapped {
             None => vec![0; self.l2p.len()],
         };
         let copies = scan.host_copies(self.l2p.len() as u32)?;
-        let (newest, given_up) = settle(nand, self.pool.len(), copies, last, &tombstones)?;
-        if let Some(block) = given_up {
-            // At once, lest a later mount take what was never answered for an answer.
+        let blocks: Vec<BlockId> = self.pool.iter().collect();
+        let plan = recovery::plan(nand.geometry(), &blocks, &copies, last, &tombstones)?;
+        if let Some(block) = plan.given_up {
             nand.erase(block, Cause::Meta)?;
         }
-        self.adopt(nand, &scan, &newest);
-        self.secure(nand, last)?;
+        self.adopt(nand.geometry(), &scan, &plan);
+        if let Some(block) = plan.endangered {
+            self.empty(nand, block, Cause::Meta)?;
+        }
         if let Some(trims) = &mut self.trims {
             let l2p = &self.l2p;
             trims.resume(nand, &tombstones, |lpn| l2p[lpn.0 as usize] != Ppn::NONE, last)?;
@@ -282,19 +283,19 @@ impl PageMapped {
     }
 
     /// Takes over what a scan found: blocks with a valid page are full, the others free.
-    fn adopt(&mut self, nand: &Nand, scan: &Scan, newest: &[Option<Copy>]) {
-        let geometry = nand.geometry();
+    fn adopt(&mut self, geometry: &Geometry, scan: &Scan, plan: &Plan) {
         let mut valid = vec![0; geometry.blocks() as usize];
-        for (entry, copy) in self.l2p.iter_mut().zip(newest) {
+        for (entry, copy) in self.l2p.iter_mut().zip(&plan.newest) {
             *entry = copy.map_or(Ppn::NONE, |copy| copy.ppn);
             if let Some(copy) = copy {
                 valid[geometry.block_of(copy.ppn).0 as usize] += 1;
             }
         }
-        let data: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
-        for &block in data.iter().filter(|block| valid[block.0 as usize] == 0) {
-            self.pool.give_doubtful(block);
-        }
+        let mut free: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
+        free.retain(|block| valid[block.0 as usize] == 0);
+        // The fallback last: the first is erased and written to before the mount is done.
+        free.sort_by_key(|&block| Some(block) == plan.fallback);
+        free.iter().for_each(|&block| self.pool.give_doubtful(block));
         // In the order of their last programs, which is the order of ages.
         let mut full = last_programs(geometry, scan);
         full.retain(|&(_, block)| valid[block.0 as usize] > 0);
@@ -303,60 +304,6 @@ impl PageMapped {
             self.written = sequence;
             self.victims.close(block, valid[block.0 as usize], sequence);
         }
-    }
-
-    /// Moves the block of the last page programmed, which may decay, if that page is in use.
-    fn secure(&mut self, nand: &mut Nand, last: Option<Copy>) -> Result<()> {
-        let Some(last) = last.filter(|copy| copy.spare.owner.is_host()) else { return Ok(()) };
-        match self.mapped(last.spare.owner) == Some(last.ppn) {
-            true => self.empty(nand, nand.geometry().block_of(last.ppn), Cause::Meta),
-            false => Ok(()),
-        }
-    }
-}
-
-/// The newest copies, such that at least one of `blocks` holds none of them, and the block that had
-/// to be given up for it.
-///
-/// Were there none, the power failed while a victim was emptied into the last free block, the one
-/// programmed last. Every page in it is a copy of one that is still there, but for one case: the
-/// last page, if a mount copied it from a page that has decayed since, and so was never answered.
-fn settle(
-    nand: &Nand,
-    blocks: u32,
-    mut copies: Vec<Copy>,
-    last: Option<Copy>,
-    tombstones: &[u64],
-) -> Result<(Vec<Option<Copy>>, Option<BlockId>)> {
-    let geometry = nand.geometry();
-    let elect = |copies: &[Copy], suspect| {
-        let tombstone = |lpn: Lpn| tombstones[lpn.0 as usize];
-        scan::elect(copies, tombstones.len() as u32, suspect, tombstone)
-    };
-    let newest = elect(&copies, last.map(|copy| copy.ppn));
-    let mut used: Vec<BlockId> =
-        newest.iter().flatten().map(|copy| geometry.block_of(copy.ppn)).collect();
-    used.sort_unstable();
-    used.dedup();
-    if (used.len() as u32) < blocks {
-        return Ok((newest, None));
-    }
-    let last = copies.iter().copied().max_by_key(|copy| copy.spare.sequence);
-    let last = last.expect("all blocks hold valid pages");
-    let given_up = geometry.block_of(last.ppn);
-    copies.retain(|copy| geometry.block_of(copy.ppn) != given_up);
-    let without = elect(&copies, None);
-    let version = |copy: &Option<Copy>| copy.map(|copy| copy.spare.version);
-    let lost = newest.iter().zip(&without).find(|(with, without)| {
-        let never_answered = with.is_some_and(|copy| copy == last && !copy.spare.is_original());
-        version(with) != version(without) && !never_answered
-    });
-    match lost.and_then(|(with, _)| *with) {
-        None => Ok((without, Some(given_up))),
-        Some(copy) => Err(Error::Unmountable(format!(
-            "no block is free, and block {} holds the only newest copy of logical page {}",
-            given_up.0, copy.spare.owner.0
-        ))),
     }
 }
 
