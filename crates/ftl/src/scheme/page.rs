@@ -219,13 +219,15 @@ impl PageMapped {
         for &owner in owners {
             prefetch(&self.l2p, owner as usize);
         }
-        let pages = (nand.geometry().first_page(block).0..).map(Ppn);
-        let valid = owners.iter().zip(pages).filter(|&(&owner, ppn)| {
+        // Without a branch on validity, which no predictor could guess.
+        self.moving.resize(owners.len(), Ppn::NONE);
+        let mut valid = 0;
+        for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
+            self.moving[valid] = Ppn(ppn);
             // Padding and erased pages own what no map has.
-            self.l2p.get(owner as usize) == Some(&ppn)
-        });
-        self.moving.clear();
-        self.moving.extend(valid.map(|(_, ppn)| ppn));
+            valid += usize::from(self.l2p.get(owner as usize) == Some(&Ppn(ppn)));
+        }
+        self.moving.truncate(valid);
     }
 
     /// Copies gathered pages from number `moved` on, as many as the frontier takes.

@@ -1,0 +1,39 @@
+# Two commands: `make demo` sets up and does the main job, `make test` sets up and checks everything.
+.PHONY: demo test test-long bench format lint unit docs setup build clean
+
+FTLAB := target/release/ftlab
+
+demo: build ## Compare the schemes on the built-in OLTP workload
+	$(FTLAB) compare --ftl page --ftl page:victim=cost_benefit,frontiers=2 --ftl page:victim=fifo --ftl block
+
+test: setup format lint unit docs ## Everything that CI runs
+
+test-long: setup ## The same tests and those that take longer, optimised
+	cargo test --workspace --release -- --include-ignored
+
+bench: ## Speed: schemes against bare loops, readers against the csv crate
+	cargo bench -p ftlab-benches
+
+build: setup
+	cargo build --release --bin ftlab
+
+format:
+	cargo fmt --all --check
+
+lint:
+	cargo clippy --workspace --all-targets -- -D warnings
+
+unit:
+	cargo test --workspace
+
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+setup:
+	@command -v cargo >/dev/null || { echo "ftlab needs Rust 1.88 or later: install it with rustup"; exit 1; }
+	@command -v cc >/dev/null || { echo "ftlab needs a C compiler (for zstd): install gcc or clang"; exit 1; }
+	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+
+clean:
+	cargo clean
