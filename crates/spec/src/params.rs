@@ -179,10 +179,7 @@ fn check_keys(what: &str, pairs: &[(String, String)], declared: &[Param]) -> Res
             return Err(unknown_key(what, key, declared));
         }
         if pairs[..index].iter().any(|(earlier, _)| earlier == key) {
-            return Err(Error::Duplicate {
-                what: what.to_owned(),
-                key: key.clone(),
-            });
+            return Err(Error::Duplicate { what: what.to_owned(), key: key.clone() });
         }
     }
     Ok(())
@@ -211,8 +208,8 @@ fn default_of(what: &str, param: &Param) -> Option<Value> {
 /// The values of all declared parameters, in the order of their declaration.
 ///
 /// The typed accessors (`count("x")` …) panic when the parameter is not declared with that kind or
-/// has neither value nor default, as that is a mistake in the program; the `opt_` ones return `None`
-/// for a parameter without default that was not given.
+/// has neither value nor default, as that is a mistake in the program; the `opt_` ones return
+/// `None` for a parameter without default that was not given.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Params(Vec<(&'static str, Option<Value>)>);
 
@@ -261,9 +258,7 @@ impl Params {
 
     /// The parameters that have a value, in the order of their declaration.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0
-            .iter()
-            .filter_map(|(name, value)| value.as_ref().map(|value| (*name, value)))
+        self.0.iter().filter_map(|(name, value)| value.as_ref().map(|value| (*name, value)))
     }
 
     fn declared(&self, name: &str) -> Option<&Value> {
@@ -279,21 +274,11 @@ mod tests {
     use crate::words::Spec;
 
     const fn param(name: &'static str, kind: Kind, default: &'static str) -> Param {
-        Param {
-            name,
-            kind,
-            default,
-            unit: "",
-            doc: "",
-        }
+        Param { name, kind, default, unit: "", doc: "" }
     }
 
     static PARAMS: &[Param] = &[
-        param(
-            "victim",
-            Kind::Choice(&["greedy", "fifo", "random"]),
-            "greedy",
-        ),
+        param("victim", Kind::Choice(&["greedy", "fifo", "random"]), "greedy"),
         param("frontiers", Kind::Count, "2"),
         param("cmt", Kind::Size, "64KiB"),
         param("reserve", Kind::Share, "7%"),
@@ -331,10 +316,8 @@ mod tests {
     #[test]
     fn every_value_prints_what_reads_back() {
         let params = resolved("page:label=a b,pages=1.4M").unwrap();
-        let pairs: Vec<_> = params
-            .iter()
-            .map(|(name, value)| (name.to_owned(), value.to_string()))
-            .collect();
+        let pairs: Vec<_> =
+            params.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
         assert_eq!(resolve("scheme page", &pairs, PARAMS).unwrap(), params);
     }
 
@@ -344,10 +327,7 @@ mod tests {
         assert!(message("page:victm=fifo").starts_with(
             "scheme page has no key `victm`; did you mean `victim`? Known: victim, frontiers"
         ));
-        assert_eq!(
-            message("page:cmt=1,cmt=2"),
-            "scheme page: `cmt` is given twice"
-        );
+        assert_eq!(message("page:cmt=1,cmt=2"), "scheme page: `cmt` is given twice");
         assert_eq!(
             message("page:victim=greey"),
             "scheme page, key `victim`: `greey` is not one of `greedy`, `fifo`, `random`; \
@@ -358,10 +338,7 @@ mod tests {
             "scheme page, key `isolation`: `yes` is not `true` or `false`"
         );
         let none = resolve("scheme block", &[("d".to_owned(), "1".to_owned())], &[]).unwrap_err();
-        assert_eq!(
-            none.to_string(),
-            "scheme block has no key `d`; it takes none"
-        );
+        assert_eq!(none.to_string(), "scheme block has no key `d`; it takes none");
     }
 
     #[test]

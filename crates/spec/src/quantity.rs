@@ -33,33 +33,19 @@ impl Decimal {
             return None;
         }
         let append = |value: u128, byte: u8| {
-            value
-                .saturating_mul(10)
-                .saturating_add(u128::from(byte - b'0'))
+            value.saturating_mul(10).saturating_add(u128::from(byte - b'0'))
         };
         let digits = whole.bytes().chain(fraction_kept.bytes()).fold(0, append);
-        Some(Decimal {
-            digits,
-            scale: fraction_kept.len() as u32,
-        })
+        Some(Decimal { digits, scale: fraction_kept.len() as u32 })
     }
 
     /// The number times `factor`, if that is whole and fits.
     fn times(self, factor: u64, text: &str, unit: &'static str) -> Result<u64> {
-        let too_large = || Error::TooLarge {
-            text: text.to_owned(),
-            unit,
-        };
-        let product = self
-            .digits
-            .checked_mul(u128::from(factor))
-            .ok_or_else(too_large)?;
+        let too_large = || Error::TooLarge { text: text.to_owned(), unit };
+        let product = self.digits.checked_mul(u128::from(factor)).ok_or_else(too_large)?;
         let divisor = 10u128.pow(self.scale);
         if !product.is_multiple_of(divisor) {
-            return Err(Error::NotWhole {
-                text: text.to_owned(),
-                unit,
-            });
+            return Err(Error::NotWhole { text: text.to_owned(), unit });
         }
         u64::try_from(product / divisor).map_err(|_| too_large())
     }
@@ -94,12 +80,7 @@ static SIZE: Measure = Measure {
 static COUNT: Measure = Measure {
     form: "a count such as `5000`, `4M` or `1.4M` (K, M and G are decimal)",
     smallest: "items",
-    units: &[
-        ("", 1),
-        ("K", 1_000),
-        ("M", 1_000_000),
-        ("G", 1_000_000_000),
-    ],
+    units: &[("", 1), ("K", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)],
 };
 
 static TIME: Measure = Measure {
@@ -118,29 +99,18 @@ static TIME: Measure = Measure {
 impl Measure {
     fn parse(&self, text: &str) -> Result<u64> {
         let malformed = || malformed(text, self.form);
-        let letters = text
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(text.len());
+        let letters = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, suffix) = text.split_at(letters);
-        let unit = self
-            .units
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(suffix));
+        let unit = self.units.iter().find(|(name, _)| name.eq_ignore_ascii_case(suffix));
         let &(_, factor) = unit.ok_or_else(malformed)?;
-        Decimal::parse(number)
-            .ok_or_else(malformed)?
-            .times(factor, text, self.smallest)
+        Decimal::parse(number).ok_or_else(malformed)?.times(factor, text, self.smallest)
     }
 
     /// Writes `value` in the first of these units in which it is whole: [`Measure::parse`] reads
     /// it back exactly.
     fn print(&self, value: u64, preferred: &[&str]) -> String {
         for name in preferred {
-            let factor = self
-                .units
-                .iter()
-                .find(|(unit, _)| unit == name)
-                .map_or(1, |unit| unit.1);
+            let factor = self.units.iter().find(|(unit, _)| unit == name).map_or(1, |unit| unit.1);
             if value.is_multiple_of(factor) && value > 0 {
                 return format!("{}{name}", value / factor);
             }
@@ -182,9 +152,7 @@ pub fn parse_ratio(text: &str) -> Result<(u64, u64)> {
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
         if plain { digits.parse().ok() } else { None }
     };
-    let parts = text
-        .split_once('/')
-        .and_then(|(a, b)| Some((number(a)?, number(b)?)));
+    let parts = text.split_once('/').and_then(|(a, b)| Some((number(a)?, number(b)?)));
     parts.ok_or_else(|| malformed(text, "a ratio such as `70/30`"))
 }
 
@@ -225,10 +193,7 @@ pub(crate) fn print_time_ns(time_ns: u64) -> String {
 
 /// The error for a value that has not the expected form.
 pub(crate) fn malformed(text: &str, form: &str) -> Error {
-    Error::Malformed {
-        text: text.to_owned(),
-        form: form.to_owned(),
-    }
+    Error::Malformed { text: text.to_owned(), form: form.to_owned() }
 }
 
 #[cfg(test)]
@@ -255,14 +220,11 @@ mod tests {
 
     #[test]
     fn what_is_no_size_says_what_a_size_is() {
-        for text in [
-            "", "GiB", "8G", "8 GiB", "-1", "+1", "1e3", ".5KiB", "5.KiB", "1.2.3", "8GiBs", "٣",
-        ] {
+        for text in
+            ["", "GiB", "8G", "8 GiB", "-1", "+1", "1e3", ".5KiB", "5.KiB", "1.2.3", "8GiBs", "٣"]
+        {
             let message = parse_size(text).unwrap_err().to_string();
-            assert!(
-                message.contains("is not a size such as `8GiB`"),
-                "{message}"
-            );
+            assert!(message.contains("is not a size such as `8GiB`"), "{message}");
         }
         let message = parse_size("0.3").unwrap_err().to_string();
         assert_eq!(message, "`0.3` is not a whole number of bytes");
@@ -271,12 +233,7 @@ mod tests {
     #[test]
     fn overflow_is_an_error_however_large() {
         let huge = "9".repeat(500);
-        for text in [
-            "18446744073709551616",
-            "17179869184GiB",
-            "99999PiB",
-            huge.as_str(),
-        ] {
+        for text in ["18446744073709551616", "17179869184GiB", "99999PiB", huge.as_str()] {
             let error = parse_size(text).unwrap_err();
             assert!(matches!(error, Error::TooLarge { .. }), "{error}");
         }
@@ -288,10 +245,7 @@ mod tests {
         assert_eq!(parse_count("1.4M"), Ok(1_400_000));
         assert_eq!(
             parse_count("1.0005K"),
-            Err(Error::NotWhole {
-                text: "1.0005K".to_owned(),
-                unit: "items",
-            })
+            Err(Error::NotWhole { text: "1.0005K".to_owned(), unit: "items" })
         );
         assert!(parse_count("1.0000000000000000001M").is_err());
         assert!(parse_count("4MiB").is_err());
@@ -312,15 +266,7 @@ mod tests {
     #[test]
     fn ratios_switches_and_reals() {
         assert_eq!(parse_ratio("70/30"), Ok((70, 30)));
-        for text in [
-            "70",
-            "70/",
-            "/30",
-            "70/30/1",
-            "+7/3",
-            "a/b",
-            "99999999999999999999/1",
-        ] {
+        for text in ["70", "70/", "/30", "70/30/1", "+7/3", "a/b", "99999999999999999999/1"] {
             assert!(parse_ratio(text).is_err(), "{text}");
         }
         assert_eq!(parse_switch("true"), Ok(true));

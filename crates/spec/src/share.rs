@@ -1,7 +1,8 @@
 //! Exact shares: `7%` of a device is the same number of blocks on every machine.
 //!
 //! A share is a fraction whose denominator is a power of ten, so what the user wrote is kept to the
-//! last digit and applied in 128-bit integers. `f64` would make `7%` of 100 blocks 8 when rounded up.
+//! last digit and applied in 128-bit integers. `f64` would make `7%` of 100 blocks 8 when rounded
+//! up.
 
 use std::fmt;
 
@@ -17,10 +18,10 @@ pub struct Share {
 
 impl Share {
     /// Nothing of the whole.
-    pub const NONE: Share = Share {
-        numerator: 0,
-        denominator: 1,
-    };
+    pub const NONE: Share = Share { numerator: 0, denominator: 1 };
+
+    /// All of it.
+    pub const WHOLE: Share = Share { numerator: 1, denominator: 1 };
 
     /// Reads `3%`, `10.5%` or `0.03`. A bare number above 1 is refused, as `7` is more likely to
     /// mean seven percent than seven times the whole.
@@ -49,10 +50,7 @@ impl Share {
             scale -= 1;
         }
         let numerator = u64::try_from(digits).ok()?;
-        Some(Share {
-            numerator,
-            denominator: 10u64.checked_pow(scale)?,
-        })
+        Some(Share { numerator, denominator: 10u64.checked_pow(scale)? })
     }
 
     /// The share of `whole`, rounded up exactly; saturates at `u64::MAX`.
@@ -129,11 +127,7 @@ mod tests {
     fn shares_are_exact_where_floats_are_not() {
         let seven = Share::parse("7%").unwrap();
         assert_eq!(seven.ceil_of(100), 7);
-        assert_eq!(
-            (0.07 * 100.0f64).ceil() as u64,
-            8,
-            "the reason for all this"
-        );
+        assert_eq!((0.07 * 100.0f64).ceil() as u64, 8, "the reason for all this");
         assert_eq!(seven.ceil_of(101), 8);
         assert_eq!(seven.floor_of(101), 7);
         assert_eq!(Share::parse("10.5%").unwrap().ceil_of(1000), 105);
@@ -143,15 +137,7 @@ mod tests {
 
     #[test]
     fn shares_print_as_percent_and_read_back() {
-        for text in [
-            "0%",
-            "7%",
-            "10.5%",
-            "0.001%",
-            "100%",
-            "120%",
-            "33.333333333%",
-        ] {
+        for text in ["0%", "7%", "10.5%", "0.001%", "100%", "120%", "33.333333333%"] {
             assert_eq!(Share::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(Share::parse("0.0305").unwrap().to_string(), "3.05%");
@@ -161,17 +147,7 @@ mod tests {
 
     #[test]
     fn what_is_no_share_is_refused() {
-        for text in [
-            "",
-            "%",
-            "7",
-            "1.01",
-            "-3%",
-            "3 %",
-            "3%%",
-            "1/3",
-            "0.0000000000000000001",
-        ] {
+        for text in ["", "%", "7", "1.01", "-3%", "3 %", "3%%", "1/3", "0.0000000000000000001"] {
             let message = Share::parse(text).unwrap_err().to_string();
             assert!(message.contains("is not a share such as `3%`"), "{message}");
         }

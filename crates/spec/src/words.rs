@@ -23,18 +23,12 @@ impl Spec {
             Some((name, settings)) => (name, parse_settings(settings, text)?),
             None => (text, Vec::new()),
         };
-        Ok(Spec {
-            name: word(name, text)?,
-            pairs: settings,
-        })
+        Ok(Spec { name: word(name, text)?, pairs: settings })
     }
 
     /// A spec without settings.
     pub fn plain(name: &str) -> Spec {
-        Spec {
-            name: name.to_owned(),
-            pairs: Vec::new(),
-        }
+        Spec { name: name.to_owned(), pairs: Vec::new() }
     }
 }
 
@@ -60,29 +54,20 @@ pub fn parse_pairs(text: &str) -> Result<Vec<(String, String)>> {
 
 /// As [`parse_pairs`], with the whole text for the error to show.
 fn parse_settings(settings: &str, text: &str) -> Result<Vec<(String, String)>> {
-    settings
-        .split(',')
-        .map(|pair| parse_pair(pair, text))
-        .collect()
+    settings.split(',').map(|pair| parse_pair(pair, text)).collect()
 }
 
 fn parse_pair(pair: &str, text: &str) -> Result<(String, String)> {
     match pair.split_once('=') {
         Some((key, value)) if !value.is_empty() => Ok((word(key, text)?, value.to_owned())),
-        _ => Err(Error::Pair {
-            pair: pair.to_owned(),
-            text: text.to_owned(),
-        }),
+        _ => Err(Error::Pair { pair: pair.to_owned(), text: text.to_owned() }),
     }
 }
 
 fn word(word: &str, text: &str) -> Result<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if word.is_empty() || !word.chars().all(plain) {
-        return Err(Error::Name {
-            word: word.to_owned(),
-            text: text.to_owned(),
-        });
+        return Err(Error::Name { word: word.to_owned(), text: text.to_owned() });
     }
     Ok(word.to_owned())
 }
@@ -126,9 +111,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         let hopeless = slips > tolerated || slips >= word.len().max(letters.len());
         (!hopeless).then_some((slips, candidate))
     });
-    close
-        .min_by_key(|&(slips, _)| slips)
-        .map(|(_, candidate)| candidate)
+    close.min_by_key(|&(slips, _)| slips).map(|(_, candidate)| candidate)
 }
 
 /// Damerau-Levenshtein distance in its restricted form (optimal string alignment), three rows.
@@ -155,11 +138,7 @@ mod tests {
 
     #[test]
     fn a_spec_is_a_name_and_pairs_and_prints_as_written() {
-        for text in [
-            "page",
-            "skew:writes=4M,hot=70/30,pages=1.4M",
-            "csv:columns=time.us+op=x",
-        ] {
+        for text in ["page", "skew:writes=4M,hot=70/30,pages=1.4M", "csv:columns=time.us+op=x"] {
             let spec = Spec::parse(text).unwrap();
             assert_eq!(spec.to_string(), text);
         }
@@ -172,10 +151,7 @@ mod tests {
     fn malformed_specs_are_refused_with_the_part_and_the_whole() {
         let message = |text| Spec::parse(text).unwrap_err().to_string();
         assert_eq!(message("page:d"), "`d` in `page:d` is not `key=value`");
-        assert_eq!(
-            message("page:d=,e=1"),
-            "`d=` in `page:d=,e=1` is not `key=value`"
-        );
+        assert_eq!(message("page:d=,e=1"), "`d=` in `page:d=,e=1` is not `key=value`");
         assert_eq!(message("page:"), "`` in `page:` is not `key=value`");
         assert!(message("").starts_with("`` in `` is not a name"));
         assert!(message("pa ge").starts_with("`pa ge` in `pa ge` is not a name"));
@@ -200,10 +176,7 @@ mod tests {
     #[test]
     fn an_unknown_word_lists_the_known_ones() {
         let error = unknown("scheme", "zebra", &["page", "block"]);
-        assert_eq!(
-            error.to_string(),
-            "unknown scheme `zebra`; known: page, block"
-        );
+        assert_eq!(error.to_string(), "unknown scheme `zebra`; known: page, block");
     }
 
     #[test]

@@ -166,15 +166,16 @@ impl BlockMapped {
         let per_block = nand.geometry().pages_per_block();
         let (start, end) = portion.map_or((per_block, per_block), |p| (p.start, p.end));
         let cause = if portion.is_some() { Cause::Merge } else { Cause::Meta };
+        if let Some(trims) = &mut self.trims {
+            // Before the first program: a tombstone must not be newer than what replaces the page.
+            trims.flush(nand)?;
+        }
         let new = self.pool.take(nand)?;
         let filled = self.copy_live(nand, lbn, old..=new, 0..start, cause)?;
         if let Some(portion) = portion {
             self.pad(nand, new, filled..start)?;
             self.program(nand, new, portion, Some(old))?;
             self.copy_live(nand, lbn, old..=new, end..per_block, cause)?;
-        }
-        if let Some(trims) = &mut self.trims {
-            trims.flush(nand)?;
         }
         nand.erase(old, cause)?;
         self.pool.give(old);

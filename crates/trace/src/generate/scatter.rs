@@ -1,0 +1,100 @@
+//! A seeded bijection: scatters ranks over a space, each to a place of its own, without a table.
+//!
+//! A Feistel network permutes the numbers of as many bits as the space needs; a result beyond the
+//! space is fed in again until it falls within ("cycle walking", Black and Rogaway 2002). At least
+//! half of the numbers are within, so it takes two rounds at most on average.
+
+use super::random::{Random, split_mix};
+
+/// A permutation of the numbers below `count`.
+#[derive(Debug, Clone)]
+pub(crate) struct Scatter {
+    count: u64,
+    low_bits: u32,
+    low_mask: u64,
+    high_mask: u64,
+    keys: [u64; ROUNDS],
+}
+
+/// Each half is changed three times by the other.
+const ROUNDS: usize = 6;
+
+impl Scatter {
+    /// A permutation of `count` numbers drawn from `random`. The caller guarantees that there are
+    /// any.
+    pub(crate) fn new(count: u64, random: &mut Random) -> Scatter {
+        assert!(count > 0, "there is nothing to scatter");
+        let bits = u64::BITS - (count - 1).leading_zeros();
+        let low_bits = bits.div_ceil(2);
+        let mut state = random.word();
+        Scatter {
+            count,
+            low_bits,
+            low_mask: (1 << low_bits) - 1,
+            high_mask: (1 << (bits - low_bits)) - 1,
+            keys: std::array::from_fn(|_| split_mix(&mut state)),
+        }
+    }
+
+    /// Where `rank` goes. The caller guarantees that it is below the count.
+    #[inline]
+    pub(crate) fn place(&self, rank: u64) -> u64 {
+        debug_assert!(rank < self.count, "rank {rank} of {}", self.count);
+        let mut place = self.permute(rank);
+        while place >= self.count {
+            place = self.permute(place);
+        }
+        place
+    }
+
+    #[inline]
+    fn permute(&self, number: u64) -> u64 {
+        let (mut high, mut low) = (number >> self.low_bits, number & self.low_mask);
+        for pair in self.keys.chunks_exact(2) {
+            high ^= mixed(low, pair[0]) & self.high_mask;
+            low ^= mixed(high, pair[1]) & self.low_mask;
+        }
+        high << self.low_bits | low
+    }
+}
+
+/// The round function; it need not be invertible.
+#[inline]
+fn mixed(half: u64, key: u64) -> u64 {
+    let product = (half ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (product ^ product >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_a_place_of_its_own() {
+        for count in (1..70).chain([255, 256, 257, 1000, 4097, 65_536]) {
+            let scatter = Scatter::new(count, &mut Random::new(count));
+            let mut taken = vec![false; count as usize];
+            for rank in 0..count {
+                let place = scatter.place(rank) as usize;
+                assert!(!std::mem::replace(&mut taken[place], true), "{count}: {place} twice");
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_part() {
+        let count = 1 << 20;
+        let scatter = Scatter::new(count, &mut Random::new(5));
+        let places: Vec<_> = (0..10_000).map(|rank| scatter.place(rank)).collect();
+        let near = places.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 1000).count();
+        assert!(near < 60, "{near} of 10000 neighbours are within 1000; 19 are expected");
+        let low_half = places.iter().filter(|&&place| place < count / 2).count();
+        assert!((4_700..5_300).contains(&low_half), "{low_half}");
+    }
+
+    #[test]
+    fn the_largest_space_works() {
+        let scatter = Scatter::new(u64::MAX, &mut Random::new(6));
+        assert!(scatter.place(u64::MAX - 1) < u64::MAX);
+    }
+}

@@ -1,0 +1,35 @@
+//! skew: X % of the requests to Y % of the touched pages, each side uniform in itself.
+//!
+//! `skew:hot=70/30,pages=1.4M` touches 1.4 million pages scattered over the space; 70 % of the
+//! requests go to 420 000 of them. The usual model of hot and cold data (Rosenblum and Ousterhout,
+//! "The design and implementation of a log-structured file system", 1992).
+
+use spec::{Kind, Param, Params};
+
+use super::tiers::{Hot, Tiered, Tiers};
+use super::{
+    Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, WRITES, Workload, whole_space,
+};
+
+/// The workload's entry in the registry.
+pub static WORKLOAD: Workload = Workload {
+    name: "skew",
+    summary: "hot=X/Y: X % of the requests to Y % of the touched pages",
+    params: &[WRITES, HOT, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    touched_share: whole_space,
+    place,
+};
+
+const HOT: Param = Param {
+    name: "hot",
+    kind: Kind::Ratio,
+    default: "80/20",
+    unit: "% of requests / % of pages",
+    doc: "how much of the requests goes to how much of the touched pages",
+};
+
+fn place(params: &Params, grid: &Grid) -> Placed {
+    let touched = grid.touched(params)?;
+    let tiers = Hot::new(params.ratio(HOT.name))?.tiers(touched)?;
+    Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid, &tiers) }))
+}

@@ -1,0 +1,113 @@
+//! Touched pages in tiers: so much of the requests to so many of the pages.
+//!
+//! ```text
+//! rank   0 ........... hot | ................ cold        which ranks are hot is by number,
+//! unit   scattered over the whole space by a bijection    where they lie is by chance
+//! ```
+
+use super::random::Random;
+use super::scatter::Scatter;
+use super::{Grid, Placement};
+use crate::request::Op;
+
+/// Units in tiers, scattered over the space.
+pub(crate) struct Tiers {
+    tiers: Vec<Tier>,
+    total_weight: u64,
+    scatter: Option<Scatter>,
+}
+
+/// A run of ranks that share a weight evenly.
+struct Tier {
+    /// The weight of this tier and of those before it.
+    weight_up_to: u64,
+    first_rank: u64,
+    ranks: u64,
+}
+
+/// Scattering draws from its own sequence, so that it does not depend on the run's seed: the same
+/// pages are hot whatever the order in which they are written.
+const SCATTER_SEED: u64 = 0x6674_6c61_6221;
+
+impl Tiers {
+    /// Tiers of `(weight, units)`, hottest first. The caller guarantees that the units are no more
+    /// than the space has, and that no tier with a weight is empty.
+    pub(crate) fn new(grid: &Grid, weights: &[(u64, u64)]) -> Tiers {
+        let (mut tiers, mut first_rank, mut total_weight) = (Vec::new(), 0, 0);
+        for &(weight, ranks) in weights {
+            assert!(weight == 0 || ranks > 0, "a tier with weight {weight} is empty");
+            total_weight += weight;
+            tiers.push(Tier { weight_up_to: total_weight, first_rank, ranks });
+            first_rank += ranks;
+        }
+        assert!(first_rank <= grid.units, "{first_rank} units of {}", grid.units);
+        // A single tier over all units is uniform wherever its ranks lie.
+        let plain = tiers.len() == 1 && first_rank == grid.units;
+        let scatter = || Scatter::new(grid.units, &mut Random::new(SCATTER_SEED));
+        Tiers { tiers, total_weight, scatter: (!plain).then(scatter) }
+    }
+
+    /// Draws a unit.
+    #[inline]
+    pub(crate) fn draw(&self, random: &mut Random) -> u64 {
+        let tier = match self.tiers.as_slice() {
+            [only] => only,
+            tiers => {
+                let weight = random.below(self.total_weight);
+                let found = tiers.iter().find(|tier| weight < tier.weight_up_to);
+                found.unwrap_or(&tiers[tiers.len() - 1])
+            }
+        };
+        let rank = tier.first_rank + random.below(tier.ranks);
+        match &self.scatter {
+            Some(scatter) => scatter.place(rank),
+            None => rank,
+        }
+    }
+}
+
+/// Requests of one size to units in tiers.
+pub(crate) struct Tiered {
+    pub(crate) grid: Grid,
+    pub(crate) tiers: Tiers,
+}
+
+impl Placement for Tiered {
+    #[inline]
+    fn place(&mut self, _: Op, random: &mut Random) -> (u64, u64) {
+        let unit = self.tiers.draw(random);
+        (self.grid.offset(unit, random), self.grid.request_bytes)
+    }
+}
+
+/// The ratio of skew: `requests` % of the requests go to `pages` % of the pages.
+pub(crate) struct Hot {
+    pub(crate) requests: u64,
+    pub(crate) pages: u64,
+}
+
+impl Hot {
+    /// Checks a ratio such as 70/30.
+    pub(crate) fn new((requests, pages): (u64, u64)) -> Result<Hot, String> {
+        if requests > 100 || pages > 100 {
+            return Err(format!("hot={requests}/{pages} has a part above 100 %"));
+        }
+        if pages == 0 || pages == 100 && requests < 100 {
+            return Err(format!("hot={requests}/{pages} leaves no pages for part of the requests"));
+        }
+        Ok(Hot { requests, pages })
+    }
+
+    /// The hot and the cold tier among `touched` units; rounded to the nearest, neither empty if
+    /// requests go there.
+    pub(crate) fn tiers(&self, touched: u64) -> Result<[(u64, u64); 2], String> {
+        let exact = u128::from(touched) * u128::from(self.pages);
+        let hot = ((exact + 50) / 100) as u64;
+        let cold = touched - hot;
+        if hot == 0 || cold == 0 && self.requests < 100 {
+            let Hot { requests, pages } = self;
+            return Err(format!("hot={requests}/{pages} of {touched} places leaves a side empty"));
+        }
+        Ok([(self.requests, hot), (100 - self.requests, cold)])
+    }
+}

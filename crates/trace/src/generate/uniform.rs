@@ -1,0 +1,22 @@
+//! uniform: every page equally likely. The worst case for telling hot from cold.
+
+use spec::Params;
+
+use super::tiers::{Tiered, Tiers};
+use super::{
+    Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, WRITES, Workload, whole_space,
+};
+
+/// The workload's entry in the registry.
+pub static WORKLOAD: Workload = Workload {
+    name: "uniform",
+    summary: "every page equally likely",
+    params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    touched_share: whole_space,
+    place,
+};
+
+fn place(params: &Params, grid: &Grid) -> Placed {
+    let touched = grid.touched(params)?;
+    Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid, &[(1, touched)]) }))
+}

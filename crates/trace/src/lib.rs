@@ -1,0 +1,41 @@
+//! What a host asks: block-I/O traces from files, made-up workloads, and what can be said of both.
+//!
+//! ```text
+//! file or stdin ─ input ─ window ─ parse/{spc,msr,blkparse,fio} ┐
+//!                                                               ├─ Replay: Requests in batches
+//! spec + seed ─── generate/{uniform,zipf,skew,oltp,…} ──────────┘        │
+//!                                                     survey, write, and the simulator
+//! ```
+//!
+//! * [`request`]: the request, the one thing all formats become
+//! * [`replay`]: [`Trace`], a source that can be read again, and [`Replay`], one reading of it
+//! * [`registry`]: the known formats and workloads, as data
+//! * [`mod@survey`]: everything there is to say about a trace, in one pass
+//! * [`pages`], [`volumes`]: the pages a trace touches; several devices laid end to end
+//! * [`mod@write`]: requests back to text
+//!
+//! A new format is one file in `parse/` and its line in the registry; so is a workload in
+//! `generate/`.
+
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod error;
+pub mod generate;
+mod input;
+pub mod pages;
+pub mod parse;
+pub mod registry;
+pub mod replay;
+pub mod request;
+mod sizes;
+pub mod survey;
+pub mod volumes;
+mod window;
+pub mod write;
+
+pub use error::{Error, Result};
+pub use generate::{Space, default_capacity};
+pub use replay::{ReadOptions, Replay, Skipped, Trace};
+pub use request::{Flags, Op, Request};
+pub use survey::{Survey, survey};

@@ -1,0 +1,100 @@
+//! Device names become dense numbers, in order of first appearance.
+//!
+//! Most lines name the device of the line before, so that one is compared first.
+
+use rustc_hash::FxHashMap;
+
+use super::Fault;
+
+/// The devices seen so far.
+#[derive(Default)]
+pub(crate) struct Devices {
+    latest: Vec<u8>,
+    latest_index: u32,
+    indices: FxHashMap<Vec<u8>, u32>,
+    names: Vec<Vec<u8>>,
+}
+
+/// The largest public trace has some 5600 volumes; a trace with more than these is misread.
+const MOST_DEVICES: usize = 1 << 16;
+
+const TOO_MANY: Fault = Fault::fatal(
+    "this would be device number 65537",
+    "no trace has that many; the device column is probably something else",
+);
+
+impl Devices {
+    /// The number of the device named `name`.
+    #[inline]
+    pub(crate) fn index(&mut self, name: &[u8]) -> Result<u32, Fault> {
+        if self.latest == name && !name.is_empty() {
+            return Ok(self.latest_index);
+        }
+        self.look_up(name)
+    }
+
+    /// If `rest` begins with the latest device's name and `separator`: its number and length.
+    #[inline]
+    pub(crate) fn repeated(&self, rest: &[u8], separator: u8) -> Option<(u32, usize)> {
+        let length = self.latest.len();
+        let again = length > 0 && rest.get(length) == Some(&separator);
+        (again && rest[..length] == self.latest[..]).then_some((self.latest_index, length))
+    }
+
+    /// The names, for people.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.names.iter().map(|name| crate::error::quote(name)).collect()
+    }
+
+    #[cold]
+    fn look_up(&mut self, name: &[u8]) -> Result<u32, Fault> {
+        let index = match self.indices.get(name) {
+            Some(&index) => index,
+            None if self.names.len() == MOST_DEVICES => return Err(TOO_MANY),
+            None => {
+                let index = self.names.len() as u32;
+                self.names.push(name.to_vec());
+                self.indices.insert(name.to_vec(), index);
+                index
+            }
+        };
+        self.latest.clear();
+        self.latest.extend_from_slice(name);
+        self.latest_index = index;
+        Ok(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_numbered_as_they_appear() {
+        let mut devices = Devices::default();
+        let names = [&b"usr,1"[..], b"usr,1", b"usr,2", b"usr,1", b""];
+        let indices: Vec<_> = names.iter().map(|name| devices.index(name).unwrap()).collect();
+        assert_eq!(indices, [0, 0, 1, 0, 2]);
+        assert_eq!(devices.names(), ["usr,1", "usr,2", ""]);
+    }
+
+    #[test]
+    fn a_repeated_name_ends_at_the_separator() {
+        let mut devices = Devices::default();
+        assert_eq!(devices.repeated(b",x", b','), None);
+        devices.index(b"usr,1").unwrap();
+        assert_eq!(devices.repeated(b"usr,1,Read", b','), Some((0, 5)));
+        assert_eq!(devices.repeated(b"usr,12,Read", b','), None);
+        assert_eq!(devices.repeated(b"usr,1", b','), None);
+    }
+
+    #[test]
+    fn absurdly_many_devices_are_an_error() {
+        let mut devices = Devices::default();
+        for number in 0..MOST_DEVICES {
+            devices.index(number.to_string().as_bytes()).unwrap();
+        }
+        assert!(devices.index(b"7").is_ok());
+        assert_eq!(devices.index(b"one more"), Err(TOO_MANY));
+    }
+}

@@ -1,0 +1,272 @@
+//! The loop over all lines of a trace, for every text format.
+//!
+//! For each line: the parser says what it is; the clock makes its time relative to the first record
+//! and never going back; addresses are checked; a bad line is an error or, on request, counted.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::devices::Devices;
+use super::{Fault, Line, LineParser, Record};
+use crate::error::{Error, Result, quote};
+use crate::input::Input;
+use crate::replay::{Reader, Skipped, Source};
+use crate::request::{Op, Request};
+use crate::window::{Found, Window};
+
+const TOO_LONG: Fault = Fault::with_remedy(
+    "the line is longer than 64 KiB",
+    "is this a binary file, or one without line ends?",
+);
+const TOO_LATE: Fault = Fault::new("the time lies more than 584 years after the first");
+const BEYOND: Fault = Fault::new("offset + length exceeds 64 bits");
+
+/// One reading of a text trace.
+pub(crate) struct LineReader<P> {
+    input: Arc<Input>,
+    window: Window,
+    parser: P,
+    devices: Devices,
+    clock: Clock,
+    skipped: Skipped,
+    line_number: u64,
+    skip_bad: bool,
+}
+
+/// A parser in its first state is a source: each reading starts with a copy of it.
+impl<P: LineParser + Clone + Sync + 'static> Source for P {
+    fn reader(&self, input: &Arc<Input>, skip_bad: bool) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(LineReader {
+            input: Arc::clone(input),
+            window: input.window()?,
+            parser: self.clone(),
+            devices: Devices::default(),
+            clock: Clock::default(),
+            skipped: Skipped::default(),
+            line_number: 0,
+            skip_bad,
+        }))
+    }
+}
+
+impl<P: LineParser> Reader for LineReader<P> {
+    fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
+        let wanted = out.len().saturating_add(max);
+        let before = out.len();
+        while out.len() < wanted {
+            let found = self.window.next_line();
+            match found.map_err(|source| self.input.failure(self.line_number, source))? {
+                Found::Line(range) => {
+                    self.line_number += 1;
+                    let line = trim_line_end(self.window.slice(range.clone()));
+                    match self.parser.parse(line, &mut self.devices) {
+                        Ok(Line::Record(record)) => match self.request(record) {
+                            Ok(Some(request)) => out.push(request),
+                            Ok(None) => {}
+                            Err(fault) => self.bad_line(fault, range)?,
+                        },
+                        Ok(Line::Skip(reason)) => self.skipped.add(reason),
+                        Ok(Line::Other) => self.skipped.other_lines += 1,
+                        Err(fault) => self.bad_line(fault, range)?,
+                    }
+                }
+                Found::TooLong(range) => {
+                    self.line_number += 1;
+                    self.bad_line(TOO_LONG, range)?;
+                    let stepped = self.window.step_over();
+                    stepped.map_err(|source| self.input.failure(self.line_number, source))?;
+                }
+                Found::End => break,
+            }
+        }
+        Ok(out.len() - before)
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.window.position_bytes()
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.devices.names()
+    }
+
+    fn note(&self) -> Option<String> {
+        self.parser.note()
+    }
+}
+
+impl<P: LineParser> LineReader<P> {
+    /// Checks a record and puts it on the trace's clock; `None` if there is nothing to serve.
+    #[inline]
+    fn request(&mut self, record: Record) -> std::result::Result<Option<Request>, Fault> {
+        let Record { ticks, offset, bytes, device, op, flags } = record;
+        offset.checked_add(bytes).ok_or(BEYOND)?;
+        let ticks = self.clock.advance(ticks, &mut self.skipped);
+        let time_ns = ticks.checked_mul(P::TICK_NS).ok_or(TOO_LATE)?;
+        if bytes == 0 && op != Op::Flush {
+            self.skipped.add("zero-length");
+            return Ok(None);
+        }
+        Ok(Some(Request { time_ns, offset, bytes, device, op, flags }))
+    }
+
+    /// A bad line is an error, or is counted where the user wants that.
+    #[cold]
+    fn bad_line(&mut self, fault: Fault, range: std::ops::Range<usize>) -> Result<()> {
+        let line = self.window.slice(range);
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        if self.skip_bad && !fault.fatal {
+            self.skipped.add("malformed");
+            return Ok(());
+        }
+        Err(Error::Line {
+            name: self.input.name().to_owned(),
+            line: self.line_number,
+            what: fault.what,
+            text: quote(line),
+            remedy: fault.remedy,
+        })
+    }
+}
+
+/// The clock of a trace: ticks since the first record, never going back.
+#[derive(Default)]
+struct Clock {
+    first: Option<u64>,
+    latest: u64,
+}
+
+impl Clock {
+    #[inline]
+    fn advance(&mut self, ticks: u64, skipped: &mut Skipped) -> u64 {
+        let first = *self.first.get_or_insert(ticks);
+        if ticks < self.latest {
+            skipped.backward_times += 1;
+        } else {
+            self.latest = ticks;
+        }
+        self.latest.max(first) - first
+    }
+}
+
+/// Removes the carriage return of files from Windows.
+#[inline]
+fn trim_line_end(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Calls `visit` with every line that is not too long, until it breaks.
+pub(crate) fn for_each_line(
+    input: &Input,
+    mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut window = input.window()?;
+    let mut line_number = 0;
+    loop {
+        let failed = |source| input.failure(line_number, source);
+        match window.next_line().map_err(failed)? {
+            Found::Line(range) => {
+                line_number += 1;
+                if visit(trim_line_end(window.slice(range))).is_break() {
+                    return Ok(());
+                }
+            }
+            Found::TooLong(_) => {
+                window.step_over().map_err(failed)?;
+                line_number += 1;
+            }
+            Found::End => return Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Reads all of `text` with a parser: the requests, the skips, or the error's message.
+    pub(crate) fn read_all<P: LineParser + Clone + Sync + 'static>(
+        parser: P,
+        text: &[u8],
+        skip_bad: bool,
+    ) -> std::result::Result<(Vec<Request>, Skipped), String> {
+        let input = Arc::new(Input::spool("t", text).map_err(|error| error.to_string())?);
+        let mut reader = parser.reader(&input, skip_bad).map_err(|error| error.to_string())?;
+        let mut requests = Vec::new();
+        while reader.next_batch(&mut requests, 7).map_err(|error| error.to_string())? > 0 {}
+        Ok((requests, reader.skipped().clone()))
+    }
+
+    /// A format for tests: `ticks offset bytes`, a tick is a second.
+    #[derive(Clone)]
+    struct Plain;
+
+    impl LineParser for Plain {
+        const TICK_NS: u64 = 1_000_000_000;
+
+        fn parse(
+            &mut self,
+            line: &[u8],
+            devices: &mut Devices,
+        ) -> std::result::Result<Line, Fault> {
+            let mut cursor = crate::parse::cursor::Cursor::new(line);
+            let mut number = || cursor.number_word().ok_or(Fault::new("no number"));
+            let (ticks, offset, bytes) = (number()?, number()?, number()?);
+            let device = devices.index(b"d")?;
+            let flags = crate::request::Flags::NONE;
+            Ok(Line::Record(Record { ticks, offset, bytes, device, op: Op::Write, flags }))
+        }
+    }
+
+    #[test]
+    fn times_start_at_zero_and_never_go_back() {
+        let (requests, skipped) =
+            read_all(Plain, b"5 0 1\n7 0 1\n6 0 1\n3 0 1\n8 0 1", false).unwrap();
+        let seconds: Vec<_> = requests.iter().map(|r| r.time_ns / 1_000_000_000).collect();
+        assert_eq!(seconds, [0, 2, 2, 2, 3]);
+        assert_eq!(skipped.backward_times, 2);
+        assert_eq!(skipped.total(), 0, "clamped is not skipped");
+    }
+
+    #[test]
+    fn blank_lines_and_foreign_line_ends_do_not_matter() {
+        let (requests, skipped) = read_all(Plain, b"\r\n1 2 3\r\n\n  \n1 2 3\r", false).unwrap();
+        assert_eq!(requests.len(), 2);
+        assert_eq!(skipped, Skipped::default());
+    }
+
+    #[test]
+    fn a_bad_line_names_its_place_or_is_counted() {
+        let text = b"1 2 3\n\n1 x 3\n1 2 0\n1 2 3\n";
+        let message = read_all(Plain, text, false).unwrap_err();
+        assert_eq!(message, "t:3: no number: 1 x 3");
+        let (requests, skipped) = read_all(Plain, text, true).unwrap();
+        assert_eq!(requests.len(), 2);
+        let counts: Vec<_> = skipped.iter().collect();
+        assert_eq!(counts, [("malformed", 1), ("zero-length", 1)]);
+    }
+
+    #[test]
+    fn addresses_and_times_beyond_64_bits_are_errors() {
+        let message = read_all(Plain, b"1 18446744073709551615 1", false).unwrap_err();
+        assert!(message.starts_with("t:1: offset + length exceeds 64 bits"), "{message}");
+        let message = read_all(Plain, b"1 0 1\n99999999999 0 1", false).unwrap_err();
+        assert!(message.starts_with("t:2: the time lies more than 584 years"), "{message}");
+    }
+
+    #[test]
+    fn an_overlong_line_is_an_error_or_counted() {
+        let text = [b"1 2 3\n", &[b'x'; 200_000][..], b"\n1 2 3\n"].concat();
+        let message = read_all(Plain, &text, false).unwrap_err();
+        assert!(message.starts_with("t:2: the line is longer than 64 KiB: xxx"), "{message}");
+        assert!(message.len() < 400);
+        let (requests, skipped) = read_all(Plain, &text, true).unwrap();
+        assert_eq!((requests.len(), skipped.get("malformed")), (2, 1));
+    }
+}

@@ -1,0 +1,139 @@
+//! The known trace formats and workloads, as data.
+//!
+//! The command's lists, its help, format detection and the tests read these two lists; there is no
+//! `match` on their names anywhere.
+
+use spec::{Param, Params};
+
+use crate::error::{Error, Result, quote};
+use crate::generate::{self, Workload};
+use crate::input::Input;
+use crate::parse::sample::{Likeness, SAMPLE_BYTES, Sample};
+use crate::parse::{blkparse, fio, msr, spc};
+use crate::replay::Source;
+
+/// A trace format.
+pub struct Format {
+    /// Its name in `--format`.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Its keys in `--format`.
+    pub params: &'static [Param],
+    /// Whether the first lines of a trace look like it.
+    pub(crate) detect: fn(&Sample) -> Likeness,
+    /// Learns what it needs to know of a trace before reading it.
+    pub(crate) open: fn(&Params, &Input) -> Result<Box<dyn Source>>,
+}
+
+/// All formats that are read.
+pub static FORMATS: &[&Format] = &[&spc::FORMAT, &msr::FORMAT, &blkparse::FORMAT, &fio::FORMAT];
+
+/// All workloads that can be generated.
+pub static WORKLOADS: &[&Workload] = &[
+    &generate::uniform::WORKLOAD,
+    &generate::sequential::WORKLOAD,
+    &generate::zipf::WORKLOAD,
+    &generate::skew::WORKLOAD,
+    &generate::mixed::WORKLOAD,
+    &generate::oltp::WORKLOAD,
+];
+
+/// The format of this name.
+///
+/// # Errors
+/// There is none; the message lists all and the nearest.
+pub fn format(name: &str) -> Result<&'static Format> {
+    let found = FORMATS.iter().copied().find(|format| format.name == name);
+    found.ok_or_else(|| spec::unknown("format", name, &format_names()).into())
+}
+
+/// The workload of this name.
+///
+/// # Errors
+/// There is none; the message lists all and the nearest.
+pub fn workload(name: &str) -> Result<&'static Workload> {
+    let found = WORKLOADS.iter().copied().find(|workload| workload.name == name);
+    let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
+    found.ok_or_else(|| spec::unknown("workload", name, &names).into())
+}
+
+fn format_names() -> Vec<&'static str> {
+    FORMATS.iter().map(|format| format.name).collect()
+}
+
+/// Tells the format of a trace by its first lines; a header counts more than alike lines.
+pub(crate) fn detect(input: &Input) -> Result<&'static Format> {
+    let bytes = input.sample(SAMPLE_BYTES)?;
+    let sample = Sample::new(&bytes);
+    let likeness = |format: &&Format| (format.detect)(&sample);
+    let best = FORMATS.iter().map(likeness).max().unwrap_or(Likeness::None);
+    let name = input.name().to_owned();
+    if best == Likeness::None {
+        let text = quote(sample.first());
+        return Err(Error::UnknownFormat { name, text, known: format_names().join(", ") });
+    }
+    let matching: Vec<_> = FORMATS.iter().filter(|format| likeness(format) == best).collect();
+    match matching.as_slice() {
+        [format] => Ok(format),
+        several => {
+            let names: Vec<_> = several.iter().map(|format| format.name).collect();
+            Err(Error::AmbiguousFormat { name, candidates: names.join(", ") })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detected(text: &[u8]) -> Result<&'static str> {
+        Ok(detect(&Input::spool("t", text)?)?.name)
+    }
+
+    #[test]
+    fn formats_are_told_apart_by_their_first_lines() {
+        let cases: &[(&[u8], &str)] = &[
+            (b"0,20941264,8192,W,0.551706\n", "spc"),
+            (b"0, 20941264, 8192, r, 0.551706, x\n", "spc"),
+            (b"128166481075232275,rsrch,1,Write,281358336,45056,94872\r\n", "msr"),
+            (b"fio version 3 iolog\n53 vdev add\n", "fio"),
+            (b"fio version 2 iolog\n8,0 add\n", "fio"),
+            (b"254,0    0      421     1.3    24  Q  DS 266240 + 2048 [x]\n", "blkparse"),
+            (b"\n  7,4 0 1 0.000000000 23648 Q WS 41680 4\n", "blkparse"),
+            (b"a stray line\n7,4 0 1 0.000000000 23648 Q WS 41680 4\n", "blkparse"),
+        ];
+        for (text, name) in cases {
+            assert_eq!(&detected(text).unwrap(), name, "{}", quote(text));
+        }
+    }
+
+    #[test]
+    fn an_unknown_format_shows_its_first_line_and_the_remedy() {
+        let message = detected(b"\n\nsome,text\nmore").unwrap_err().to_string();
+        assert!(message.contains("in no known format; it begins: some,text"), "{message}");
+        assert!(message.contains("--format NAME"), "{message}");
+        assert!(message.contains("spc, msr, blkparse, fio"), "{message}");
+        let binary: Vec<u8> = (0..=255).cycle().take(200_000).collect();
+        assert!(detected(&binary).is_err());
+    }
+
+    #[test]
+    fn a_tie_is_an_error() {
+        let both = b"0,1,512,W,0.1\n7,4 0 1 0.0 23648 Q WS 41680 4\n";
+        let message = detected(both).unwrap_err().to_string();
+        assert!(message.contains("any of these formats: spc, blkparse; choose"), "{message}");
+    }
+
+    #[test]
+    fn names_are_unique_and_misspellings_are_helped() {
+        for (index, format) in FORMATS.iter().enumerate() {
+            assert!(FORMATS[..index].iter().all(|earlier| earlier.name != format.name));
+            spec::resolve(format.name, &[], format.params).unwrap();
+        }
+        let message = format("blkpars").err().unwrap().to_string();
+        assert!(message.contains("did you mean `blkparse`?"), "{message}");
+        let message = workload("unifrom").err().unwrap().to_string();
+        assert!(message.contains("did you mean `uniform`?"), "{message}");
+    }
+}

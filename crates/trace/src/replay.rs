@@ -1,0 +1,267 @@
+//! A trace is a source that can be read again; a replay is one reading of it, in batches.
+//!
+//! Warm-up and measurement read the same trace twice, a survey reads it before: so a [`Trace`]
+//! keeps the way to its bytes (or a workload's parameters) and what was learnt about them, no
+//! position.
+
+use std::sync::{Arc, OnceLock};
+
+use spec::{Params, Spec};
+
+use crate::error::{Error, Result};
+use crate::generate::{Generator, Space, Workload};
+use crate::input::Input;
+use crate::registry::{self, Format};
+use crate::request::Request;
+
+/// How to read a trace file.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The format; `None`: told by the content.
+    pub format: Option<Spec>,
+    /// Count bad lines instead of failing at the first.
+    pub skip_bad: bool,
+    /// Deliver at most this many requests.
+    pub limit: Option<u64>,
+}
+
+/// A source of requests that can be read again and again: a file, or a generated workload.
+pub struct Trace {
+    name: String,
+    origin: Origin,
+    limit: Option<u64>,
+}
+
+enum Origin {
+    File(FileOrigin),
+    Workload(&'static Workload, Params, Space, u64),
+}
+
+struct FileOrigin {
+    input: Arc<Input>,
+    format: &'static Format,
+    params: Params,
+    skip_bad: bool,
+    /// What the format had to learn from the whole file; learnt at the first replay.
+    source: OnceLock<Box<dyn Source>>,
+}
+
+impl Trace {
+    /// Opens a trace file; `-` is standard input, which is spooled to a temporary file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its format is unknown, ambiguous or wrongly specified.
+    pub fn open(path: &str, options: &ReadOptions) -> Result<Trace> {
+        let input = Input::open(path)?;
+        let (format, pairs) = match &options.format {
+            Some(spec) => (registry::format(&spec.name)?, spec.pairs.as_slice()),
+            None => (registry::detect(&input)?, [].as_slice()),
+        };
+        let params = spec::resolve(&format!("format {}", format.name), pairs, format.params)?;
+        let (input, source) = (Arc::new(input), OnceLock::new());
+        let file = FileOrigin { input, format, params, skip_bad: options.skip_bad, source };
+        let name = file.input.name().to_owned();
+        Ok(Trace { name, origin: Origin::File(file), limit: options.limit })
+    }
+
+    /// A workload over a space; `seed` is the run's, which a `seed=` in the spec overrides.
+    ///
+    /// # Errors
+    /// An unknown workload or key, or parameters that are impossible in this space.
+    pub fn generate(spec: &Spec, space: &Space, seed: u64) -> Result<Trace> {
+        let workload = registry::workload(&spec.name)?;
+        let params = workload.resolve(&spec.pairs)?;
+        Generator::new(workload, &params, space, seed)?;
+        let origin = Origin::Workload(workload, params, *space, seed);
+        Ok(Trace { name: spec.to_string(), origin, limit: None })
+    }
+
+    /// The same trace, delivering at most `limit` requests.
+    pub fn with_limit(mut self, limit: Option<u64>) -> Trace {
+        self.limit = limit;
+        self
+    }
+
+    /// The file's path, `standard input`, or the workload's spec as written.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The format's name, or `workload`.
+    pub fn format(&self) -> &str {
+        match &self.origin {
+            Origin::File(file) => file.format.name,
+            Origin::Workload(..) => "workload",
+        }
+    }
+
+    /// The parameters of the format or of the workload, defaults included.
+    pub fn params(&self) -> &Params {
+        match &self.origin {
+            Origin::File(file) => &file.params,
+            Origin::Workload(_, params, ..) => params,
+        }
+    }
+
+    /// The SHA-256 of the bytes as stored, in hexadecimal; `None` for workloads.
+    ///
+    /// # Errors
+    /// The file cannot be read any more.
+    pub fn sha256(&self) -> Result<Option<String>> {
+        match &self.origin {
+            Origin::File(file) => file.input.sha256().map(Some),
+            Origin::Workload(..) => Ok(None),
+        }
+    }
+
+    /// The stored size, which [`Replay::position_bytes`] approaches; for a workload both count
+    /// requests. `None` if a limit makes it meaningless.
+    pub fn size_hint_bytes(&self) -> Option<u64> {
+        match (&self.origin, self.limit) {
+            (_, Some(_)) => None,
+            (Origin::File(file), None) => Some(file.input.size_bytes()),
+            (Origin::Workload(workload, params, space, seed), None) => {
+                Generator::new(workload, params, space, *seed).ok().map(|all| all.requests())
+            }
+        }
+    }
+
+    /// Starts reading from the first request.
+    ///
+    /// # Errors
+    /// The file cannot be opened again, or lacks what its format needs.
+    pub fn replay(&self) -> Result<Replay> {
+        let reader: Box<dyn Reader> = match &self.origin {
+            Origin::File(file) => file.reader()?,
+            Origin::Workload(workload, params, space, seed) => {
+                Box::new(Generator::new(workload, params, space, *seed)?)
+            }
+        };
+        Ok(Replay { reader, left: self.limit.unwrap_or(u64::MAX) })
+    }
+
+    /// Reads the whole trace into memory; for tests and short traces.
+    ///
+    /// # Errors
+    /// As [`Trace::replay`] and [`Replay::next_batch`].
+    pub fn requests(&self) -> Result<Vec<Request>> {
+        let (mut replay, mut requests) = (self.replay()?, Vec::new());
+        while replay.next_batch(&mut requests, BATCH)? > 0 {}
+        Ok(requests)
+    }
+}
+
+impl FileOrigin {
+    fn reader(&self) -> Result<Box<dyn Reader>> {
+        let source = match self.source.get() {
+            Some(source) => source,
+            None => {
+                let learnt = (self.format.open)(&self.params, &self.input)?;
+                self.source.get_or_init(|| learnt)
+            }
+        };
+        source.reader(&self.input, self.skip_bad)
+    }
+}
+
+/// A good number of requests to ask for at a time: a few of them in the first cache.
+pub const BATCH: usize = 1024;
+
+/// One reading of a trace.
+pub struct Replay {
+    reader: Box<dyn Reader>,
+    left: u64,
+}
+
+impl Replay {
+    /// Appends up to `max` requests to `out` and returns how many; 0 only at the end.
+    ///
+    /// Requests before an error are appended all the same.
+    ///
+    /// # Errors
+    /// A bad line, or bytes that cannot be read or decompressed.
+    pub fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
+        let wanted = self.left.min(max as u64) as usize;
+        let count = self.reader.next_batch(out, wanted)?;
+        self.left -= count as u64;
+        Ok(count)
+    }
+
+    /// What has been skipped so far, and why.
+    pub fn skipped(&self) -> &Skipped {
+        self.reader.skipped()
+    }
+
+    /// How far this reading has come, in the unit of [`Trace::size_hint_bytes`].
+    pub fn position_bytes(&self) -> u64 {
+        self.reader.position_bytes()
+    }
+
+    /// The names of the devices seen so far, by their number.
+    pub fn devices(&self) -> Vec<String> {
+        self.reader.devices()
+    }
+
+    /// What the reader chose that the user may want to know, such as the action of a blkparse text.
+    pub fn note(&self) -> Option<String> {
+        self.reader.note()
+    }
+}
+
+/// What was left out of a trace, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Skipped {
+    reasons: Vec<(&'static str, u64)>,
+    /// Requests whose time was before that of an earlier one and was raised to it; not skipped.
+    pub backward_times: u64,
+    /// Lines that hold no request by design: headers, summaries, other actions; not skipped.
+    pub other_lines: u64,
+}
+
+impl Skipped {
+    /// Counts a request left out.
+    pub(crate) fn add(&mut self, reason: &'static str) {
+        match self.reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.reasons.push((reason, 1)),
+        }
+    }
+
+    /// The reasons with their counts, in order of first appearance.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.reasons.iter().copied()
+    }
+
+    /// How many requests were left out for this reason.
+    pub fn get(&self, reason: &str) -> u64 {
+        self.iter().find(|(known, _)| *known == reason).map_or(0, |(_, count)| count)
+    }
+
+    /// How many requests were left out.
+    pub fn total(&self) -> u64 {
+        self.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// What formats and workloads do for a replay.
+pub(crate) trait Reader: Send {
+    fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize>;
+    fn skipped(&self) -> &Skipped;
+    fn position_bytes(&self) -> u64;
+    fn devices(&self) -> Vec<String>;
+    fn note(&self) -> Option<String>;
+}
+
+/// A format with all that it had to learn about a trace: starts readings of it.
+pub(crate) trait Source: Send + Sync {
+    fn reader(&self, input: &Arc<Input>, skip_bad: bool) -> Result<Box<dyn Reader>>;
+}
+
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    const fn is_sent<T: Send>() {}
+    // Sweeps read one trace from several threads.
+    is_shared::<Trace>();
+    is_sent::<Replay>();
+    is_sent::<Error>();
+};

@@ -1,0 +1,109 @@
+//! Traces of several devices on one: volumes laid end to end.
+//!
+//! ```text
+//! device 0 [..........]     device 1 [....]         each rounded up to a block
+//! layout   [..........|pad][....|pad]               base(0) = 0, base(1) = one of the pads' ends
+//! ```
+
+use crate::request::Request;
+use crate::survey::Survey;
+
+/// Which devices of a trace take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Volumes {
+    /// All, laid end to end.
+    All,
+    /// This one alone, by its number in the trace.
+    One(u32),
+}
+
+/// Where each device of a trace lies in one space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// By device: where it starts, in bytes; `None` for those that do not take part.
+    bases: Vec<Option<u64>>,
+    total_bytes: u64,
+}
+
+impl Layout {
+    /// Lays out volumes of these sizes, each rounded up to a multiple of `align_bytes`; `None` if
+    /// they exceed 64 bits or the one chosen does not exist.
+    ///
+    /// # Panics
+    /// If `align_bytes` is 0.
+    pub fn new(sizes_bytes: &[u64], choice: Volumes, align_bytes: u64) -> Option<Layout> {
+        assert!(align_bytes > 0, "volumes cannot be aligned to 0 bytes");
+        if let Volumes::One(device) = choice
+            && device as usize >= sizes_bytes.len()
+        {
+            return None;
+        }
+        let (mut bases, mut total_bytes) = (Vec::with_capacity(sizes_bytes.len()), 0u64);
+        for (device, size) in sizes_bytes.iter().enumerate() {
+            let chosen = match choice {
+                Volumes::All => true,
+                Volumes::One(one) => one as usize == device,
+            };
+            bases.push(chosen.then_some(total_bytes));
+            if chosen {
+                let rounded = size.checked_next_multiple_of(align_bytes)?;
+                total_bytes = total_bytes.checked_add(rounded)?;
+            }
+        }
+        Some(Layout { bases, total_bytes })
+    }
+
+    /// The layout of a trace that has been surveyed; see [`Layout::new`].
+    pub fn of(survey: &Survey, choice: Volumes, align_bytes: u64) -> Option<Layout> {
+        let sizes: Vec<_> = survey.devices.iter().map(|device| device.end_bytes).collect();
+        Layout::new(&sizes, choice, align_bytes)
+    }
+
+    /// Where a device starts, in bytes; `None` if it does not take part.
+    pub fn base(&self, device: u32) -> Option<u64> {
+        self.bases.get(device as usize).copied().flatten()
+    }
+
+    /// The size of the whole, in bytes.
+    pub fn total_bytes(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// The request in the common space; `None` if its device does not take part.
+    pub fn place(&self, request: &Request) -> Option<Request> {
+        let offset = request.offset.checked_add(self.base(request.device)?)?;
+        Some(Request { offset, device: 0, ..*request })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Flags, Op};
+
+    #[test]
+    fn volumes_lie_end_to_end_on_whole_blocks() {
+        let layout = Layout::new(&[100, 4096, 0, 5000], Volumes::All, 4096).unwrap();
+        let bases: Vec<_> = (0..5).map(|device| layout.base(device)).collect();
+        assert_eq!(bases, [Some(0), Some(4096), Some(8192), Some(8192), None]);
+        assert_eq!(layout.total_bytes(), 8192 + 8192);
+    }
+
+    #[test]
+    fn one_volume_starts_at_zero() {
+        let layout = Layout::new(&[100, 5000], Volumes::One(1), 4096).unwrap();
+        assert_eq!((layout.base(0), layout.base(1)), (None, Some(0)));
+        assert_eq!(layout.total_bytes(), 8192);
+        let (op, flags) = (Op::Write, Flags::NONE);
+        let request = Request { time_ns: 1, offset: 7, bytes: 8, device: 1, op, flags };
+        assert_eq!(layout.place(&request), Some(Request { device: 0, ..request }));
+        assert_eq!(layout.place(&Request { device: 0, ..request }), None);
+    }
+
+    #[test]
+    fn what_cannot_be_laid_out_is_none() {
+        assert_eq!(Layout::new(&[1], Volumes::One(1), 1), None);
+        assert_eq!(Layout::new(&[u64::MAX], Volumes::All, 4096), None);
+        assert_eq!(Layout::new(&[u64::MAX / 2 + 1; 2], Volumes::All, 1), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! A window that slides over the bytes of a trace and yields its lines, in bounded memory.
+//!
+//! ```text
+//! plain file   |......[=== mapped ===]..............|   the next map starts at the unfinished line
+//! compressed   decoder → [unfinished line|new bytes ]   the unfinished line moves to the front
+//! ```
+//!
+//! Whatever the length of the file, a window holds [`WINDOW_BYTES`]; a line longer than
+//! [`LONGEST_LINE`] is reported as such and can be stepped over without keeping it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::Mmap;
+
+/// How much of a trace is in view at a time.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// No format has lines near this long; whatever has is no trace.
+pub(crate) const LONGEST_LINE: usize = 64 << 10;
+
+const _: () = assert!(WINDOW_BYTES > 2 * LONGEST_LINE);
+
+/// What comes next in the window; ranges are for [`Window::slice`].
+pub(crate) enum Found {
+    /// A line without its newline.
+    Line(Range<usize>),
+    /// The beginning of a line that is too long; [`Window::step_over`] leaves it behind.
+    TooLong(Range<usize>),
+    /// There is nothing more.
+    End,
+}
+
+/// The bytes in view, the place of the next line in them, and where more come from.
+pub(crate) struct Window {
+    view: View,
+    start: usize,
+    ended: bool,
+}
+
+enum View {
+    Mapped { file: File, length: u64, map_offset: u64, map: Option<Mmap> },
+    Stream { reader: Box<dyn Read + Send>, buffer: Vec<u8>, consumed: Arc<AtomicU64> },
+}
+
+impl Window {
+    /// A window over a plain file of `length` bytes.
+    pub(crate) fn mapped(file: File, length: u64) -> Window {
+        let view = View::Mapped { file, length, map_offset: 0, map: None };
+        Window { view, start: 0, ended: false }
+    }
+
+    /// A window over a decompressor; `consumed` counts the stored bytes it has taken.
+    pub(crate) fn stream(reader: Box<dyn Read + Send>, consumed: Arc<AtomicU64>) -> Window {
+        let view = View::Stream { reader, buffer: Vec::with_capacity(WINDOW_BYTES), consumed };
+        Window { view, start: 0, ended: false }
+    }
+
+    /// The stored bytes behind us, for progress.
+    pub(crate) fn position_bytes(&self) -> u64 {
+        match &self.view {
+            View::Mapped { map_offset, .. } => map_offset + self.start as u64,
+            View::Stream { consumed, .. } => consumed.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Finds the next line. A last line without newline counts.
+    #[inline]
+    pub(crate) fn next_line(&mut self) -> io::Result<Found> {
+        loop {
+            let rest = &self.bytes()[self.start..];
+            let (length, newline) = match memchr::memchr(b'\n', rest) {
+                Some(length) => (length, 1),
+                None => (rest.len(), 0),
+            };
+            if length > LONGEST_LINE {
+                return Ok(Found::TooLong(self.start..self.start + LONGEST_LINE));
+            }
+            if newline == 1 || self.ended && length > 0 {
+                let line = self.start..self.start + length;
+                self.start = line.end + newline;
+                return Ok(Found::Line(line));
+            }
+            if self.ended {
+                return Ok(Found::End);
+            }
+            self.refill()?;
+        }
+    }
+
+    /// The bytes of a line just found.
+    #[inline]
+    pub(crate) fn slice(&self, line: Range<usize>) -> &[u8] {
+        &self.bytes()[line]
+    }
+
+    /// Leaves a line behind that was too long.
+    pub(crate) fn step_over(&mut self) -> io::Result<()> {
+        loop {
+            let rest = &self.bytes()[self.start..];
+            match memchr::memchr(b'\n', rest) {
+                Some(length) => {
+                    self.start += length + 1;
+                    return Ok(());
+                }
+                None => self.start += rest.len(),
+            }
+            if self.ended {
+                return Ok(());
+            }
+            self.refill()?;
+        }
+    }
+
+    /// The first bytes of the trace, up to `most`; for a fresh window.
+    pub(crate) fn head(&mut self, most: usize) -> io::Result<&[u8]> {
+        self.refill()?;
+        let bytes = self.bytes();
+        Ok(&bytes[..bytes.len().min(most)])
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.view {
+            View::Mapped { map, .. } => map.as_deref().unwrap_or_default(),
+            View::Stream { buffer, .. } => buffer,
+        }
+    }
+
+    /// Slides on so that the unfinished line is at the front with new bytes behind it.
+    fn refill(&mut self) -> io::Result<()> {
+        let start = std::mem::take(&mut self.start);
+        self.ended = match &mut self.view {
+            View::Mapped { file, length, map_offset, map } => {
+                *map_offset += start as u64;
+                let rest = *length - *map_offset;
+                *map = map_part(file, *map_offset, rest)?;
+                rest <= WINDOW_BYTES as u64
+            }
+            View::Stream { reader, buffer, .. } => {
+                buffer.drain(..start);
+                let wanted = WINDOW_BYTES - buffer.len();
+                fill(reader, buffer, wanted)? < wanted
+            }
+        };
+        Ok(())
+    }
+}
+
+/// Maps the next part of a plain file, if there is any.
+#[allow(unsafe_code)]
+fn map_part(file: &File, offset: u64, rest: u64) -> io::Result<Option<Mmap>> {
+    if rest == 0 {
+        return Ok(None);
+    }
+    let length = rest.min(WINDOW_BYTES as u64) as usize;
+    // SAFETY: the map is read-only and private to one window. Whoever changes the file under it
+    // changes what we parse, and parsers take any bytes; whoever shortens it ends the process by
+    // SIGBUS, as for every program that maps its input.
+    let map =
+        unsafe { memmap2::MmapOptions::new().offset(offset).len(length).populate().map(file) };
+    map.map(Some)
+}
+
+/// Appends up to `wanted` bytes; fewer only at the end.
+fn fill(reader: &mut dyn Read, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<usize> {
+    reader.take(wanted as u64).read_to_end(buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn stream(bytes: Vec<u8>) -> Window {
+        Window::stream(Box::new(io::Cursor::new(bytes)), Arc::default())
+    }
+
+    fn mapped(bytes: &[u8]) -> Window {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        Window::mapped(file, bytes.len() as u64)
+    }
+
+    /// All lines; a line too long is shown as its first byte and `…`.
+    fn lines(mut window: Window) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            match window.next_line().unwrap() {
+                Found::Line(line) => {
+                    lines.push(String::from_utf8_lossy(window.slice(line)).into_owned());
+                }
+                Found::TooLong(line) => {
+                    lines.push(format!("{}…", window.slice(line)[0] as char));
+                    window.step_over().unwrap();
+                }
+                Found::End => return lines,
+            }
+        }
+    }
+
+    #[test]
+    fn both_views_yield_the_same_lines_across_their_seams() {
+        let text: String = (0..300_000).map(|n| format!("line {n}\n")).collect();
+        assert!(text.len() > 3 * WINDOW_BYTES);
+        let expected: Vec<_> = text.lines().map(str::to_owned).collect();
+        assert!(lines(mapped(text.as_bytes())) == expected);
+        assert!(lines(stream(text.into_bytes())) == expected);
+    }
+
+    #[test]
+    fn a_last_line_needs_no_newline() {
+        for text in ["a\nb", "a\nb\n"] {
+            assert_eq!(lines(mapped(text.as_bytes())), ["a", "b"]);
+            assert_eq!(lines(stream(text.into())), ["a", "b"]);
+        }
+        assert!(lines(stream(Vec::new())).is_empty());
+        assert!(lines(mapped(b"")).is_empty());
+    }
+
+    #[test]
+    fn overlong_lines_can_be_stepped_over() {
+        for length in [LONGEST_LINE + 1, 3 * WINDOW_BYTES] {
+            let text = format!("a\n{}\nb\n{}", "x".repeat(length), "y".repeat(length));
+            let expected = ["a", "x…", "b", "y…"];
+            assert_eq!(lines(mapped(text.as_bytes())), expected);
+            assert_eq!(lines(stream(text.into())), expected);
+        }
+        let longest = "x".repeat(LONGEST_LINE);
+        assert_eq!(lines(stream(longest.clone().into())), [longest]);
+    }
+}

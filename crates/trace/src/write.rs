@@ -1,0 +1,205 @@
+//! Requests back to text: fio iolog version 3, and blkparse in its compact form.
+//!
+//! fio's has microseconds and no flags; blkparse's has nanoseconds and all flags, but whole
+//! sectors.
+
+use std::io::Write;
+
+use crate::error::{Error, Result};
+use crate::request::{Flags, Op, Request, SECTOR_BYTES};
+
+/// The form in which requests are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `fio version 3 iolog`.
+    Fio,
+    /// `major,minor cpu number seconds pid Q rwbs sector sectors`.
+    Blkparse,
+}
+
+/// Writes requests one by one; nothing is kept but the devices' numbers.
+pub struct Writer<W> {
+    out: W,
+    form: Form,
+    index: u64,
+    devices_opened: u32,
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a trace. The caller buffers `out` and calls [`Writer::finish`].
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn new(mut out: W, form: Form) -> Result<Writer<W>> {
+        if form == Form::Fio {
+            writeln!(out, "fio version 3 iolog").map_err(Error::Write)?;
+        }
+        Ok(Writer { out, form, index: 0, devices_opened: 0 })
+    }
+
+    /// Writes one request.
+    ///
+    /// # Errors
+    /// The output cannot be written, or the form cannot express the request.
+    pub fn write(&mut self, request: &Request) -> Result<()> {
+        match self.form {
+            Form::Fio => self.write_fio(request)?,
+            Form::Blkparse => self.write_blkparse(request)?,
+        }
+        self.index += 1;
+        Ok(())
+    }
+
+    /// Ends the trace and returns the output, flushed.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn finish(mut self) -> Result<W> {
+        if self.form == Form::Fio {
+            for device in 0..self.devices_opened {
+                writeln!(self.out, "0 dev{device} close").map_err(Error::Write)?;
+            }
+        }
+        self.out.flush().map_err(Error::Write)?;
+        Ok(self.out)
+    }
+
+    fn write_fio(&mut self, request: &Request) -> Result<()> {
+        let Request { offset, bytes, device, .. } = request;
+        let time_us = request.time_ns / 1_000;
+        while self.devices_opened <= *device {
+            let opened = self.devices_opened;
+            writeln!(self.out, "{time_us} dev{opened} add\n{time_us} dev{opened} open")
+                .map_err(Error::Write)?;
+            self.devices_opened += 1;
+        }
+        let action = match request.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "datasync",
+        };
+        writeln!(self.out, "{time_us} dev{device} {action} {offset} {bytes}").map_err(Error::Write)
+    }
+
+    fn write_blkparse(&mut self, request: &Request) -> Result<()> {
+        let (seconds, nanoseconds) =
+            (request.time_ns / 1_000_000_000, request.time_ns % 1_000_000_000);
+        let (sector, sectors) = (request.offset / SECTOR_BYTES, request.bytes / SECTOR_BYTES);
+        if sector * SECTOR_BYTES != request.offset || sectors * SECTOR_BYTES != request.bytes {
+            let what = "it is not whole sectors of 512 bytes; fio iologs hold any bytes";
+            return Err(Error::Unwritable { index: self.index, format: "blkparse", what });
+        }
+        let (device, number, rwbs) = (request.device, self.index + 1, rwbs(request));
+        writeln!(
+            self.out,
+            "254,{device} 0 {number} {seconds}.{nanoseconds:09} 0 Q {rwbs} {sector} {sectors}"
+        )
+        .map_err(Error::Write)
+    }
+}
+
+/// The letters of operation and flags; a flush always has its preflush.
+fn rwbs(request: &Request) -> String {
+    let letter = match request.op {
+        Op::Read => 'R',
+        Op::Write | Op::Flush => 'W',
+        Op::Trim => 'D',
+    };
+    let mut rwbs = String::new();
+    if request.op == Op::Flush || request.flags.contains(Flags::PREFLUSH) {
+        rwbs.push('F');
+    }
+    rwbs.push(letter);
+    let letters =
+        [(Flags::FUA, 'F'), (Flags::READAHEAD, 'A'), (Flags::SYNC, 'S'), (Flags::META, 'M')];
+    for (flag, letter) in letters {
+        if request.flags.contains(flag) {
+            rwbs.push(letter);
+        }
+    }
+    rwbs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::{ReadOptions, Trace};
+    use proptest::prelude::*;
+
+    /// Writes requests to a file and reads them back, the format told by the content.
+    fn round_trip(requests: &[Request], form: Form) -> Vec<Request> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut writer = Writer::new(&file, form).unwrap();
+        for request in requests {
+            writer.write(request).unwrap();
+        }
+        writer.finish().unwrap();
+        let path = file.path().to_str().unwrap();
+        Trace::open(path, &ReadOptions::default()).unwrap().requests().unwrap()
+    }
+
+    /// Any valid trace whose times start at 0, devices numbered as they appear.
+    fn requests() -> impl Strategy<Value = Vec<Request>> {
+        let one = (0u64..10_000_000, 0u64..1 << 50, 1u64..5000, 0u32..3, 0usize..4, 0usize..32);
+        prop::collection::vec(one, 1..50).prop_map(|fields| {
+            let (mut time_us, mut devices) = (0, Vec::new());
+            let mut requests = Vec::new();
+            for (index, (step_us, sector, sectors, device, op, bits)) in
+                fields.into_iter().enumerate()
+            {
+                time_us += if index == 0 { 0 } else { step_us };
+                if !devices.contains(&device) {
+                    devices.push(device);
+                }
+                let device = devices.iter().position(|&known| known == device).unwrap() as u32;
+                let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][op];
+                let (offset, bytes) =
+                    if op == Op::Flush { (0, 0) } else { (sector * 512, sectors * 512) };
+                let flags = flags(bits, op);
+                requests.push(Request {
+                    time_ns: time_us * 1000,
+                    offset,
+                    bytes,
+                    device,
+                    op,
+                    flags,
+                });
+            }
+            requests
+        })
+    }
+
+    fn flags(bits: usize, op: Op) -> Flags {
+        let all = [Flags::FUA, Flags::PREFLUSH, Flags::SYNC, Flags::META, Flags::READAHEAD];
+        let chosen = all.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+        let flags = chosen.fold(Flags::NONE, |flags, (_, &flag)| flags | flag);
+        if op == Op::Flush { flags | Flags::PREFLUSH } else { flags }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_request_survives_blkparse(requests in requests()) {
+            prop_assert_eq!(round_trip(&requests, Form::Blkparse), requests);
+        }
+
+        #[test]
+        fn every_request_but_its_flags_survives_fio(requests in requests()) {
+            let plain: Vec<_> =
+                requests.iter().map(|r| Request { flags: Flags::NONE, ..*r }).collect();
+            prop_assert_eq!(round_trip(&requests, Form::Fio), plain);
+        }
+    }
+
+    #[test]
+    fn fio_holds_any_bytes_and_blkparse_refuses_them() {
+        let (op, flags) = (Op::Write, Flags::NONE);
+        let odd = Request { time_ns: 0, offset: 7, bytes: 9, device: 0, op, flags };
+        assert_eq!(round_trip(&[odd], Form::Fio), [odd]);
+        let mut writer = Writer::new(Vec::new(), Form::Blkparse).unwrap();
+        let message = writer.write(&odd).unwrap_err().to_string();
+        assert!(message.starts_with("request 0 cannot be written as blkparse"), "{message}");
+    }
+}
