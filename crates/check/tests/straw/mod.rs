@@ -1,0 +1,417 @@
+//! Straw: a page-mapped FTL as plain as can be, and a list of mistakes that can be planted in it.
+//!
+//! ```text
+//! data    [3 0 7 3][5 1 _ _]…      appended to one open block; the fewest-valid block is emptied
+//! stones  [S S S S][S S _ _][    ] every flush after a trim writes a snapshot of all tombstones
+//! ```
+//! It shows that the checker has teeth: without a mistake it passes everything, with any one of
+//! them it is caught. What it does right, in the order of a mount: blocks that were being filled are
+//! filled no further, free blocks are erased again before use, the last page programmed is copied
+//! before anything is erased that holds an older copy of it, the snapshot is written anew in a block
+//! that holds none of the last two.
+
+use std::collections::VecDeque;
+
+use ftl::{Device, Ftl, Ram, Report, Result, Run, Scheme, Violation, ensure};
+use nand::{BlockId, Cause, Content, Data, Lpn, Nand, Page, PageState, Ppn, Sink, Spare};
+use spec::{Kind, Param};
+
+/// Free blocks kept: garbage collection takes one, and so does the rescue after each cut.
+const RESERVE: usize = 4;
+/// The last blocks of the device hold tombstones.
+const STONE_BLOCKS: usize = 3;
+/// Bytes of a tombstone: page and version.
+const STONE_BYTES: usize = 12;
+
+/// Every mistake that can be planted; the first is none.
+pub const BUGS: &[&str] = &[
+    "none",
+    "versions-ignored",
+    "sequence-restarts",
+    "stones-no-part-of-sequence",
+    "copies-get-new-versions",
+    "erased-before-copies",
+    "last-copy-forgotten",
+    "stale-pages-copied",
+    "base-not-read",
+    "unstable-trusted",
+    "fallback-erased",
+    "half-erased-trusted",
+    "open-block-resumed",
+    "torn-page-refused",
+    "trims-first-page-only",
+    "stones-not-flushed",
+    "stones-forgotten",
+    "stones-beat-newer",
+    "stones-erased-first",
+];
+
+pub static SCHEME: Scheme = Scheme {
+    name: "straw",
+    summary: "a plain page map with one mistake",
+    source: "the checker's own tests",
+    params: &[Param {
+        name: "bug",
+        kind: Kind::Choice(BUGS),
+        default: "none",
+        unit: "",
+        doc: "the mistake",
+    }],
+    refuses: |_, _| None,
+    least_extra: |_, _, _| RESERVE as u32 + 3,
+    mount,
+};
+
+struct Straw {
+    bug: &'static str,
+    map: Vec<Option<Ppn>>,
+    data: Vec<BlockId>,
+    /// Free blocks, and whether they must be erased before use.
+    free: VecDeque<(BlockId, bool)>,
+    open: Option<(BlockId, u32)>,
+    /// The version of each page's last trim, 0 for none.
+    stones: Vec<u64>,
+    unflushed: bool,
+    /// The block with the newest snapshot last, and its next page.
+    stone_blocks: VecDeque<BlockId>,
+    stone_next: u32,
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let (data, stone_blocks) = device.blocks.split_at(device.blocks.len() - STONE_BLOCKS);
+    let pages = (device.logical_blocks * nand.geometry().pages_per_block()) as usize;
+    let mut straw = Straw {
+        bug: device.params.choice("bug"),
+        map: vec![None; pages],
+        data: data.to_vec(),
+        free: VecDeque::new(),
+        open: None,
+        stones: vec![0; pages],
+        unflushed: false,
+        stone_blocks: stone_blocks.iter().copied().collect(),
+        stone_next: u32::MAX,
+    };
+    straw.recover(nand)?;
+    Ok(Box::new(straw))
+}
+
+impl Straw {
+    fn has(&self, bug: &str) -> bool {
+        self.bug == bug
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    fn write_page(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
+        while self.room(nand) == 0 && self.free.len() <= RESERVE {
+            self.collect(nand)?;
+        }
+        let (owner, full) = (run.first.plus(index), nand.geometry().full_mask());
+        let mask = run.mask(index, full);
+        let base = self.map[owner.0 as usize].filter(|_| !self.has("base-not-read"));
+        if let Some(old) = base.filter(|_| mask != full) {
+            nand.read(old, owner, full & !mask, &mut Sink::None, Cause::Rmw)?;
+        }
+        let data = run.data.from_page(index, nand.geometry().page_bytes());
+        let content = Content::Host { data, mask, base };
+        let to = self.next_page(nand)?;
+        nand.program(to, &Page { owner, kind: 1, extra: &[], content }, Cause::Host)?;
+        self.map[owner.0 as usize] = Some(to);
+        Ok(())
+    }
+
+    fn room(&self, nand: &Nand) -> u32 {
+        self.open.map_or(0, |(_, next)| nand.geometry().pages_per_block() - next)
+    }
+
+    /// Takes the next page of the open block, or of a new one.
+    fn next_page(&mut self, nand: &mut Nand) -> Result<Ppn> {
+        if self.room(nand) == 0 {
+            let (block, doubtful) = self.free.pop_front().expect("a free block is kept");
+            if doubtful && !(self.has("half-erased-trusted") && looks_erased(nand, block)?) {
+                nand.erase(block, Cause::Meta)?;
+            }
+            self.open = Some((block, 0));
+        }
+        let (block, next) = self.open.expect("just opened");
+        self.open = Some((block, next + 1));
+        Ok(nand.geometry().page(block, next))
+    }
+
+    // ---- Garbage collection -------------------------------------------------------------------
+
+    fn collect(&mut self, nand: &mut Nand) -> Result<()> {
+        let open = self.open.map(|(block, _)| block);
+        let is_free = |block| self.free.iter().any(|&(free, _)| free == block);
+        let full = self.data.iter().filter(|&&block| Some(block) != open && !is_free(block));
+        let victim =
+            *full.min_by_key(|&&block| self.valid(nand, block).len()).expect("one is full");
+        let mut moving = self.valid(nand, victim);
+        if self.has("erased-before-copies") {
+            nand.erase(victim, Cause::Gc)?;
+        }
+        if self.has("last-copy-forgotten") {
+            moving.pop();
+        }
+        if self.has("stale-pages-copied") {
+            let first = nand.geometry().first_page(victim);
+            let pages = (0..nand.geometry().pages_per_block()).map(|at| first.plus(at));
+            moving = pages.filter(|&ppn| nand.owner(ppn).is_host()).collect();
+        }
+        for from in moving {
+            self.copy(nand, from)?;
+        }
+        if !self.has("erased-before-copies") {
+            nand.erase(victim, Cause::Gc)?;
+        }
+        self.free.push_back((victim, false));
+        Ok(())
+    }
+
+    fn valid(&self, nand: &Nand, block: BlockId) -> Vec<Ppn> {
+        let first = nand.geometry().first_page(block);
+        let pages = (0..nand.geometry().pages_per_block()).map(|at| first.plus(at));
+        pages
+            .filter(|&ppn| self.map.get(nand.owner(ppn).0 as usize).copied().flatten() == Some(ppn))
+            .collect()
+    }
+
+    fn copy(&mut self, nand: &mut Nand, from: Ppn) -> Result<()> {
+        let (owner, to) = (nand.owner(from), self.next_page(nand)?);
+        if self.has("copies-get-new-versions") {
+            let content = Content::Host { data: Data::None, mask: 0, base: Some(from) };
+            nand.program(to, &Page { owner, kind: 1, extra: &[], content }, Cause::Gc)?;
+        } else {
+            nand.copy_many(&[from], to, None, Cause::Gc)?;
+        }
+        self.map[owner.0 as usize] = Some(to);
+        Ok(())
+    }
+
+    // ---- Tombstones ---------------------------------------------------------------------------
+
+    fn write_snapshot(&mut self, nand: &mut Nand) -> Result<()> {
+        if self.stone_next >= nand.geometry().pages_per_block() {
+            let oldest = match self.has("stones-erased-first") {
+                true => self.stone_blocks.pop_back(),
+                false => self.stone_blocks.pop_front(),
+            };
+            let oldest = oldest.expect("there are three");
+            nand.erase(oldest, Cause::Meta)?;
+            self.stone_blocks.push_back(oldest);
+            self.stone_next = 0;
+            if self.has("stones-forgotten") {
+                self.stones.fill(0);
+            }
+        }
+        let stones = self.stones.iter().enumerate().filter(|&(_, &version)| version > 0);
+        let bytes: Vec<u8> = stones
+            .flat_map(|(lpn, version)| {
+                [&(lpn as u32).to_le_bytes()[..], &version.to_le_bytes()[..]].concat()
+            })
+            .collect();
+        assert!(bytes.len() <= nand.geometry().page_bytes() as usize, "straw is for tiny chips");
+        let to = nand.geometry().page(self.stone_blocks[STONE_BLOCKS - 1], self.stone_next);
+        let content = Content::Meta(&bytes);
+        nand.program(to, &Page { owner: Lpn::SYSTEM, kind: 2, extra: &[], content }, Cause::Meta)?;
+        self.stone_next += 1;
+        self.unflushed = false;
+        Ok(())
+    }
+
+    fn read_snapshot(&mut self, nand: &mut Nand, at: Ppn) -> Result<()> {
+        for stone in nand.read_meta(at, Cause::Meta)?.chunks_exact(STONE_BYTES) {
+            let (lpn, version) = stone.split_at(4);
+            let lpn = u32::from_le_bytes(lpn.try_into().expect("4 bytes"));
+            let version = u64::from_le_bytes(version.try_into().expect("8 bytes"));
+            self.stones[lpn as usize] = version;
+        }
+        Ok(())
+    }
+
+    // ---- Coming back --------------------------------------------------------------------------
+
+    fn recover(&mut self, nand: &mut Nand) -> Result<()> {
+        let copies = self.scan(nand, &self.data.clone())?;
+        let stone_blocks: Vec<BlockId> = self.stone_blocks.iter().copied().collect();
+        let snapshots = self.scan(nand, &stone_blocks)?;
+        let newest = snapshots.iter().max_by_key(|(_, spare)| spare.sequence);
+        if let Some(&(at, _)) = newest {
+            self.read_snapshot(nand, at)?;
+        }
+        self.sort_stone_blocks(nand, &snapshots);
+        self.resume(nand, &copies, &snapshots);
+        self.elect(&copies);
+        let last = copies.iter().max_by_key(|(_, spare)| spare.sequence).copied();
+        self.list_free(nand, last, &copies);
+        self.rescue(nand, last)?;
+        if self.stones.iter().any(|&version| version > 0) {
+            self.write_snapshot(nand)?;
+        }
+        while self.free.len() <= RESERVE {
+            self.collect(nand)?;
+        }
+        Ok(())
+    }
+
+    fn scan(&self, nand: &mut Nand, blocks: &[BlockId]) -> Result<Vec<(Ppn, Spare)>> {
+        let mut found = Vec::new();
+        for &block in blocks {
+            for offset in 0..nand.geometry().pages_per_block() {
+                let ppn = nand.geometry().page(block, offset);
+                match nand.read_spare(ppn, Cause::Meta)? {
+                    PageState::Programmed(spare) => found.push((ppn, spare)),
+                    PageState::Unreadable if self.has("torn-page-refused") => {
+                        let why = format!("page {} is torn", ppn.0);
+                        return Err(ftl::Error::Unmountable(why));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn sort_stone_blocks(&mut self, nand: &Nand, snapshots: &[(Ppn, Spare)]) {
+        let newest = |block: &BlockId| {
+            let of = snapshots.iter().filter(|(ppn, _)| nand.geometry().block_of(*ppn) == *block);
+            of.map(|(_, spare)| spare.sequence).max()
+        };
+        self.stone_blocks.make_contiguous().sort_by_key(newest);
+    }
+
+    fn resume(&self, nand: &mut Nand, copies: &[(Ppn, Spare)], snapshots: &[(Ppn, Spare)]) {
+        let last = |pages: &[(Ppn, Spare)]| {
+            pages.iter().map(|(_, spare)| spare.sequence).max().unwrap_or(0)
+        };
+        let last_stone = self.stones.iter().copied().max().unwrap_or(0);
+        nand.resume(match self.bug {
+            "sequence-restarts" => 1,
+            "stones-no-part-of-sequence" => last(copies) + 1,
+            _ => last(copies).max(last(snapshots)).max(last_stone) + 1,
+        });
+    }
+
+    fn elect(&mut self, copies: &[(Ppn, Spare)]) {
+        let mut best: Vec<Option<Spare>> = vec![None; self.map.len()];
+        for &(ppn, spare) in copies {
+            let lpn = spare.owner.0 as usize;
+            let beaten_by_stone = match self.has("stones-beat-newer") {
+                true => self.stones[lpn] > 0,
+                false => self.stones[lpn] > spare.version,
+            };
+            let beaten = best[lpn].is_some_and(|best| best.rank() > spare.rank());
+            if beaten_by_stone || beaten && !self.has("versions-ignored") {
+                continue;
+            }
+            best[lpn] = Some(spare);
+            self.map[lpn] = Some(ppn);
+        }
+    }
+
+    /// Blocks without a valid page are free; those with an older copy of the last page come last.
+    fn list_free(&mut self, nand: &Nand, last: Option<(Ppn, Spare)>, copies: &[(Ppn, Spare)]) {
+        let geometry = nand.geometry();
+        let holds_fallback = |block: BlockId| {
+            let mut of_block = copies.iter().filter(|(ppn, _)| geometry.block_of(*ppn) == block);
+            last.is_some_and(|(_, last)| of_block.any(|(_, spare)| spare.owner == last.owner))
+        };
+        let mut free: Vec<BlockId> = self.data.clone();
+        free.retain(|&block| {
+            let mut mapped = self.map.iter().flatten();
+            !mapped.any(|&ppn| geometry.block_of(ppn) == block)
+        });
+        free.sort_by_key(|&block| holds_fallback(block) != self.has("fallback-erased"));
+        self.free = free.into_iter().map(|block| (block, true)).collect();
+    }
+
+    /// The last page programmed may decay: it is copied to a block that nothing was written to.
+    fn rescue(&mut self, nand: &mut Nand, last: Option<(Ppn, Spare)>) -> Result<()> {
+        let Some((ppn, spare)) = last else { return Ok(()) };
+        let used = self.map[spare.owner.0 as usize] == Some(ppn);
+        if self.has("open-block-resumed") && used {
+            let block = nand.geometry().block_of(ppn);
+            self.open = Some((block, nand.geometry().offset_of(ppn) + 1));
+        }
+        match used && !self.has("unstable-trusted") {
+            true => self.copy(nand, ppn),
+            false => Ok(()),
+        }
+    }
+}
+
+fn looks_erased(nand: &mut Nand, block: BlockId) -> Result<bool> {
+    let first = nand.geometry().first_page(block);
+    let mut erased = true;
+    for offset in 0..nand.geometry().pages_per_block() {
+        erased &= nand.read_spare(first.plus(offset), Cause::Meta)? == PageState::Erased;
+    }
+    Ok(erased)
+}
+
+impl Ftl for Straw {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let full = nand.geometry().full_mask();
+        for index in 0..run.pages {
+            let lpn = run.first.plus(index);
+            if let Some(ppn) = self.map[lpn.0 as usize] {
+                nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        let pages = if self.has("trims-first-page-only") { 1 } else { pages };
+        for lpn in first.0..first.0 + pages {
+            self.map[lpn as usize] = None;
+            self.stones[lpn as usize] = nand.tick();
+        }
+        self.unflushed = true;
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        match self.unflushed && !self.has("stones-not-flushed") {
+            true => self.write_snapshot(nand),
+            false => Ok(()),
+        }
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        let Some(ppn) = self.map[lpn.0 as usize] else { return Ok(None) };
+        Ok(match nand.read_spare(ppn, Cause::Meta)? {
+            PageState::Programmed(spare) => Some(spare.version),
+            _ => None,
+        })
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    fn audit(&self, nand: &Nand) -> std::result::Result<(), Violation> {
+        for (lpn, ppn) in self.map.iter().enumerate() {
+            let Some(ppn) = *ppn else { continue };
+            let (owner, block) = (nand.owner(ppn), nand.geometry().block_of(ppn));
+            ensure!(owner.0 as usize == lpn, "LPN {lpn} maps to {ppn:?}, which holds {owner:?}");
+            let is_free = self.free.iter().any(|&(free, _)| free == block);
+            ensure!(!is_free, "{block:?} is free and holds LPN {lpn}");
+        }
+        Ok(())
+    }
+
+    fn ram(&self) -> Ram {
+        Ram { map: 4 * self.map.len() as u64, ..Ram::default() }
+    }
+
+    fn report(&self) -> Report {
+        Report::default()
+    }
+
+    fn reset_report(&mut self) {}
+}

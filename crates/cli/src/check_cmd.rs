@@ -1,0 +1,243 @@
+//! `ftlab check`: cut the power at every operation, and replay one cut.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use check::campaign::{Campaign, Report, Tried};
+use check::case::{Case, Failure, Strike, Subject};
+use check::power_loss::{self, Second};
+use check::shape::{SHAPES, Shape};
+use check::workload::WORKLOADS;
+use ftl::{Durability, SCHEMES};
+use nand::Outcome;
+
+use crate::failure;
+use crate::table::{Table, count};
+
+/// Exit code of a violation.
+const VIOLATION: u8 = 3;
+/// Failures that are printed; the rest are counted.
+const SHOWN_MAX: usize = 10;
+/// Chips with more logical pages are tried when asked for, or when there is a budget.
+const QUICK_PAGES_MAX: u32 = 64;
+
+/// Options of `ftlab check`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// FTL to check, such as `page:victim=fifo`, or `all`: every scheme in many forms; repeatable
+    #[arg(long, value_name = "SPEC", default_value = "all")]
+    ftl: Vec<String>,
+    /// Tiny chip to check it on, or `all`; repeatable [default: all but the larger ones]
+    #[arg(long, value_name = "NAME")]
+    geometry: Vec<String>,
+    /// Workload by name, or the steps of a short one such as `ace-w0.f.t0.g`; repeatable
+    #[arg(long, value_name = "NAME", default_value = "all")]
+    workload: Vec<String>,
+    /// What workloads, and what follows cuts, are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Whether trims must survive; under paper there are no cuts
+    #[arg(long, value_name = "paper|full", default_value = "full")]
+    durability: String,
+    /// One in N cuts during recovery is tried; 0: none, 1: all
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    second_cuts: u32,
+    /// All programs of up to N steps are tried on the least chip
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    short_programs: usize,
+    /// Go on with further seeds until so much time has passed, such as `10m`
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
+    /// Replay one case: the power fails after so many programs and erases
+    #[arg(long, value_name = "K")]
+    cut: Option<u64>,
+    /// What the struck operation leaves [default: each outcome in turn]
+    #[arg(long, value_name = "NAME", requires = "cut")]
+    outcome: Option<String>,
+    /// A further cut, counted from the next power-on, such as `4:half`; repeatable
+    #[arg(long, value_name = "K:NAME", requires = "outcome")]
+    second: Vec<String>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> ExitCode {
+    let done = match args.cut {
+        Some(cut) => replay(args, cut),
+        None => campaign(args),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(VIOLATION),
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Tries everything that the options select; true if nothing was found.
+fn campaign(args: &Args) -> failure::Result<bool> {
+    let campaign = Campaign {
+        subjects: subjects(args)?,
+        shapes: shapes(args)?,
+        workloads: workloads(args),
+        short_programs: if asks_for_all(&args.workload) { args.short_programs } else { 0 },
+        seeds: vec![args.seed],
+        durability: durability(args)?,
+        second: second_cuts(args),
+        budget: budget(args)?,
+    };
+    let report = campaign.run().map_err(unusable)?;
+    say(&summary(&report));
+    let failures = report.total().failures;
+    for failure in failures.iter().take(SHOWN_MAX) {
+        complain(failure);
+    }
+    if failures.len() > SHOWN_MAX {
+        say(&format!("… and {} more\n", failures.len() - SHOWN_MAX));
+    }
+    Ok(failures.is_empty())
+}
+
+fn summary(report: &Report) -> String {
+    let mut table = Table::new(&["ftl", "cases", "compared", "cuts", "second cuts", "found"]);
+    for (subject, tried) in &report.rows {
+        table.row(&cells(&subject.spec, tried));
+    }
+    let total = report.total();
+    if report.rows.len() > 1 {
+        table.row(&cells("total", &total));
+    }
+    let mut text = table.text() + "\n";
+    for (name, &n) in Outcome::NAMES.iter().zip(&total.cuts.by_outcome).filter(|(_, n)| **n > 0) {
+        text += &format!("{name} {}   ", count(n));
+    }
+    let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
+    text += &format!("\n{seeds} seeds in {seconds:.1} s");
+    if report.refused > 0 {
+        text += &format!("; {} cases on chips that the FTL refuses", count(report.refused));
+    }
+    text + "\n"
+}
+
+fn cells(name: &str, tried: &Tried) -> [String; 6] {
+    let cuts = &tried.cuts;
+    let numbers = [tried.cases, tried.steps, cuts.first, cuts.second, tried.failures.len() as u64];
+    let [cases, steps, first, second, found] = numbers.map(count);
+    [name.to_owned(), cases, steps, first, second, found]
+}
+
+/// Runs one case with the cuts named; true if nothing was found.
+fn replay(args: &Args, cut: u64) -> failure::Result<bool> {
+    let case = single_case(args)?;
+    let mut later = Vec::new();
+    for text in &args.second {
+        later.push(text.parse::<Strike>()?);
+    }
+    let outcomes = match &args.outcome {
+        Some(name) => vec![check::case::outcome_named(name)?],
+        None => Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)).collect(),
+    };
+    let mut clean = true;
+    for outcome in outcomes {
+        let first = Strike { after: cut, outcome };
+        let strikes: Vec<Strike> = [first].into_iter().chain(later.iter().copied()).collect();
+        clean &= replay_one(&case, &strikes)?;
+    }
+    Ok(clean)
+}
+
+fn replay_one(case: &Case, strikes: &[Strike]) -> failure::Result<bool> {
+    say(&format!("{}\n", case.replay_line(strikes)));
+    match power_loss::replay(case, strikes, &mut |line| say(&format!("  {line}\n"))) {
+        Ok(None) => {
+            say("  all is well\n");
+            Ok(true)
+        }
+        Ok(Some(strike)) => Err(failure::Failure::usage(format!(
+            "the cut {strike} strikes nothing: the run is over before its operation {}",
+            strike.after
+        ))),
+        Err(failure) => {
+            complain(&failure);
+            Ok(false)
+        }
+    }
+}
+
+fn single_case(args: &Args) -> failure::Result<Case> {
+    let one = [&args.ftl, &args.geometry, &args.workload];
+    if one.iter().any(|names| names.len() != 1 || names[0] == "all") {
+        let why = "--cut replays one case: name one --ftl, one --geometry and one --workload";
+        return Err(failure::Failure::usage(why.to_owned()));
+    }
+    let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?;
+    let shape = Shape::named(&args.geometry[0])?;
+    let case = Case::new(&subject, shape, &args.workload[0], args.seed, durability(args)?);
+    case.map_err(unusable)
+}
+
+// ---- What the options select ------------------------------------------------------------------
+
+fn asks_for_all(names: &[String]) -> bool {
+    names.iter().any(|name| name == "all")
+}
+
+fn subjects(args: &Args) -> failure::Result<Vec<Subject>> {
+    if asks_for_all(&args.ftl) {
+        return Ok(SCHEMES.iter().flat_map(|scheme| Subject::variants(scheme)).collect());
+    }
+    let subjects = args.ftl.iter().map(|spec| Subject::from_spec(spec).map_err(unusable));
+    subjects.collect()
+}
+
+fn shapes(args: &Args) -> failure::Result<Vec<&'static Shape>> {
+    if asks_for_all(&args.geometry) || (args.geometry.is_empty() && args.budget.is_some()) {
+        return Ok(SHAPES.iter().collect());
+    }
+    if args.geometry.is_empty() {
+        let quick = |shape: &&Shape| shape.logical_pages() <= QUICK_PAGES_MAX;
+        return Ok(SHAPES.iter().filter(quick).collect());
+    }
+    Ok(args.geometry.iter().map(|name| Shape::named(name)).collect::<spec::Result<_>>()?)
+}
+
+fn workloads(args: &Args) -> Vec<String> {
+    match asks_for_all(&args.workload) {
+        true => WORKLOADS.iter().map(|workload| workload.name.to_owned()).collect(),
+        false => args.workload.clone(),
+    }
+}
+
+fn durability(args: &Args) -> failure::Result<Durability> {
+    let known = [Durability::Paper, Durability::Full];
+    let found = known.into_iter().find(|it| it.name() == args.durability);
+    let unknown = || spec::unknown("durability", &args.durability, Durability::NAMES);
+    Ok(found.ok_or_else(unknown)?)
+}
+
+fn second_cuts(args: &Args) -> Second {
+    match args.second_cuts {
+        0 => Second::None,
+        1 => Second::All,
+        n => Second::OneIn(n),
+    }
+}
+
+fn budget(args: &Args) -> failure::Result<Option<Duration>> {
+    let parsed = args.budget.as_deref().map(spec::parse_time_ns).transpose()?;
+    Ok(parsed.map(Duration::from_nanos))
+}
+
+// ---- Words ------------------------------------------------------------------------------------
+
+fn unusable(error: ftl::Error) -> failure::Failure {
+    failure::Failure::usage(error.to_string())
+}
+
+fn complain(failure: &Failure) {
+    say(&format!("{failure}\n"));
+}
+
+/// Prints to standard output; where that is closed, nobody is listening.
+fn say(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,107 @@
+//! `ftlab compare`: the same device and trace for several FTLs, side by side.
+
+use sim::experiment::{Durability, Experiment};
+use sim::{Input, RunResult};
+
+use crate::failure::Result;
+use crate::options::Options;
+use crate::output::{self, Destination, write_text};
+use crate::run_cmd::SERIAL_CAVEAT;
+use crate::table::{Table, bytes, count, real, seconds};
+use crate::watcher::Watcher;
+
+/// Options of `ftlab compare`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    options: Options,
+
+    /// FTL with its parameters; give it several times
+    #[arg(long, value_name = "SPEC", required = true, help_heading = "Device")]
+    ftl: Vec<String>,
+
+    /// What must survive a power cut, paper or full; give it twice to see both
+    #[arg(long, default_value = "paper", help_heading = "Device")]
+    durability: Vec<Durability>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let experiments = experiments(args);
+    experiments.iter().try_for_each(Experiment::check)?;
+    let json = args.options.json.as_deref().map(Destination::open).transpose()?;
+    let watcher = Watcher::new(args.options.quiet)?;
+    // The trace is opened, and looked through, once.
+    let input = Input::open(&args.options.experiment(), &watcher)?;
+    let results: sim::Result<Vec<RunResult>> =
+        experiments.iter().map(|experiment| sim::run_on(experiment, &input, &watcher)).collect();
+    let results = results?;
+    drop(watcher);
+    let to_stdout = matches!(json, Some(Destination::Stdout));
+    if let Some(json) = json {
+        json.write(|out| write_text(out, &output::json(&results)))?;
+    }
+    match args.options.quiet || to_stdout {
+        true => Ok(()),
+        false => output::print(&text(args, &results)),
+    }
+}
+
+/// Every FTL at every durability.
+fn experiments(args: &Args) -> Vec<Experiment> {
+    let with = |ftl: &String, durability| Experiment {
+        ftl: ftl.clone(),
+        durability,
+        ..args.options.experiment()
+    };
+    let each = args.ftl.iter();
+    each.flat_map(|ftl| args.durability.iter().map(move |&durability| with(ftl, durability)))
+        .collect()
+}
+
+/// One column an FTL, one row a figure.
+fn text(args: &Args, results: &[RunResult]) -> String {
+    let mut head = vec![String::new()];
+    head.extend(experiments(args).iter().map(|experiment| match args.durability.len() {
+        1 => experiment.ftl.clone(),
+        _ => format!("{} ({})", experiment.ftl, experiment.durability),
+    }));
+    let mut table = Table::default();
+    table.row(&head);
+    for (name, figure) in FIGURES {
+        let mut cells = vec![(*name).to_owned()];
+        cells.extend(results.iter().map(figure));
+        table.row(&cells);
+    }
+    format!("{}{SERIAL_CAVEAT}\n", table.text())
+}
+
+type Figure = fn(&RunResult) -> String;
+
+/// The rows.
+const FIGURES: &[(&str, Figure)] = &[
+    ("requests", |result| count(result.trace.requests)),
+    ("host pages written", |result| count(result.host_pages.written)),
+    ("reads", |result| count(result.reads.total)),
+    ("spare reads", |result| count(result.spare_reads.total)),
+    ("programs", |result| count(result.programs.total)),
+    ("erases", |result| count(result.erases.total)),
+    ("copies", |result| count(result.copies.total)),
+    ("write amplification", |result| real(result.write_amplification, 4)),
+    ("bytes a host byte", |result| real(result.write_amplification_bytes, 4)),
+    ("time, s", |result| seconds(result.time_us.total)),
+    ("of it gc, s", |result| seconds(result.time_us.gc)),
+    ("of it merge, s", |result| seconds(result.time_us.merge)),
+    ("of it map, s", |result| seconds(result.time_us.map)),
+    ("of it meta, s", |result| seconds(result.time_us.meta)),
+    ("read mean, µs", |result| real(result.service_us.read.mean, 1)),
+    ("read p99, µs", |result| real(result.service_us.read.p99, 1)),
+    ("write mean, µs", |result| real(result.service_us.write.mean, 1)),
+    ("write stddev, µs", |result| real(result.service_us.write.stddev, 1)),
+    ("write p99, µs", |result| real(result.service_us.write.p99, 1)),
+    ("write max, µs", |result| real(result.service_us.write.max, 1)),
+    ("wear mean", |result| real(Some(result.wear.mean), 2)),
+    ("wear stddev", |result| real(Some(result.wear.stddev), 2)),
+    ("drive writes", |result| real(result.endurance.drive_writes, 0)),
+    ("RAM", |result| bytes(result.ram_bytes.total)),
+];

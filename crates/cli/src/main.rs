@@ -1,0 +1,66 @@
+//! The command `ftlab`: one file a subcommand, all thin over the crates that do the work.
+//!
+//! Exit codes: 0 done; 1 the run failed; 2 wrong usage or an impossible device; 3 a violation was
+//! found, with the line that replays it; 130 interrupted. Files that are written appear whole.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod check_cmd;
+mod compare_cmd;
+mod failure;
+mod list_cmd;
+mod options;
+mod output;
+mod run_cmd;
+mod table;
+mod trace_cmd;
+mod watcher;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Flash translation layers of five papers: simulated, checked, served
+#[derive(Parser)]
+#[command(name = "ftlab", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run one trace on one device: what does it cost?
+    Run(run_cmd::Args),
+    /// Run the same trace on the same device under several FTLs, side by side
+    Compare(compare_cmd::Args),
+    /// Look at traces, and make them
+    Trace(trace_cmd::Args),
+    /// Cut the power at every operation: is it right?
+    Check(check_cmd::Args),
+    /// List FTLs, chips, workloads or formats with their parameters
+    List(list_cmd::Args),
+}
+
+fn main() -> ExitCode {
+    failure::ask_for_reports_of_panics();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Help into a closed pipe is no failure.
+            let _ = usage.print();
+            return ExitCode::from(usage.exit_code() as u8);
+        }
+    };
+    let done = match &cli.command {
+        Command::Run(args) => run_cmd::run(args),
+        Command::Compare(args) => compare_cmd::run(args),
+        Command::Trace(args) => trace_cmd::run(args),
+        Command::Check(args) => return check_cmd::run(args),
+        Command::List(args) => list_cmd::run(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

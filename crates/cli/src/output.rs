@@ -1,0 +1,182 @@
+//! Where results go. Regular files appear whole, by rename; a closed pipe is no failure; what
+//! cannot be written is refused before anything runs.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::failure::{Failure, Result};
+
+/// A place that can be written to.
+#[derive(Debug)]
+pub enum Destination {
+    /// Standard output.
+    Stdout,
+    /// A regular file, there or not yet.
+    File(PathBuf),
+    /// A pipe, terminal or device.
+    Special(PathBuf),
+}
+
+impl Destination {
+    /// The place that a user names; `-` is standard output.
+    ///
+    /// # Errors
+    /// It cannot be written to.
+    pub fn open(name: &str) -> Result<Destination> {
+        if name == "-" {
+            return Ok(Destination::Stdout);
+        }
+        Self::of_path(Path::new(name)).map_err(|error| cannot_write(name, &error))
+    }
+
+    fn of_path(path: &Path) -> io::Result<Destination> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            Ok(found) if !found.is_file() => Ok(Destination::Special(path.to_owned())),
+            Ok(_) => {
+                OpenOptions::new().write(true).open(path)?;
+                // Through a link the file that it names is replaced, not the link.
+                Self::regular(fs::canonicalize(path)?)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Self::regular(path.to_owned()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn regular(path: PathBuf) -> io::Result<Destination> {
+        unfinished(&path)?;
+        Ok(Destination::File(path))
+    }
+
+    /// Writes what `produce` writes. If it fails, a regular file is as it was before.
+    ///
+    /// # Errors
+    /// The writing fails, or `produce` does.
+    pub fn write(&self, produce: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        match self {
+            Destination::Stdout => {
+                let mut out = Pipe { out: io::stdout().lock(), closed: false };
+                let done = produce(&mut out).and_then(|()| {
+                    out.flush().map_err(|error| cannot_write("standard output", &error))
+                });
+                // Whoever read it has seen enough.
+                if out.closed { Ok(()) } else { done }
+            }
+            Destination::Special(path) => {
+                let failed = |error| cannot_write(&path.to_string_lossy(), &error);
+                let mut out = OpenOptions::new().write(true).open(path).map_err(failed)?;
+                produce(&mut out)
+            }
+            Destination::File(path) => {
+                let failed = |error: io::Error| cannot_write(&path.to_string_lossy(), &error);
+                let mut file = BufWriter::new(unfinished(path).map_err(failed)?);
+                produce(&mut file)?;
+                let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+                file.as_file().sync_all().map_err(failed)?;
+                let persisted: std::result::Result<File, _> = file.persist(path);
+                persisted.map(drop).map_err(|error| failed(error.error))
+            }
+        }
+    }
+}
+
+/// A file beside `path` that goes away unless it is renamed; readable as any new file is.
+fn unfinished(path: &Path) -> io::Result<NamedTempFile> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ftlab-").permissions(fs::Permissions::from_mode(0o666));
+    builder.tempfile_in(directory.unwrap_or(Path::new(".")))
+}
+
+fn cannot_write(name: &str, error: &io::Error) -> Failure {
+    Failure::failed(format!("cannot write {name}: {error}"))
+}
+
+/// Standard output, which remembers that its reader is gone.
+struct Pipe<W: Write> {
+    out: W,
+    closed: bool,
+}
+
+impl<W: Write> Pipe<W> {
+    fn note<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
+        self.closed |= done.as_ref().is_err_and(closed);
+        done
+    }
+}
+
+impl<W: Write> Write for Pipe<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.note(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.note(done)
+    }
+}
+
+/// Writes a text.
+///
+/// # Errors
+/// The writing fails.
+pub fn write_text(out: &mut dyn Write, text: &str) -> Result<()> {
+    let written = out.write_all(text.as_bytes());
+    written.map_err(|error| Failure::failed(format!("cannot write the output: {error}")))
+}
+
+/// Prints a text on standard output.
+///
+/// # Errors
+/// The writing fails, for another reason than that nobody reads any more.
+pub fn print(text: &str) -> Result<()> {
+    Destination::Stdout.write(|out| write_text(out, text))
+}
+
+/// A value as indented JSON with a newline.
+pub fn json(value: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("results have text keys only");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.json");
+        let destination = Destination::open(path.to_str().unwrap()).unwrap();
+        assert!(
+            fs::read_dir(directory.path()).unwrap().next().is_none(),
+            "checking leaves nothing"
+        );
+        let failed = destination.write(|out| {
+            write_text(out, "half of")?;
+            Err(Failure::failed("interrupted".into()))
+        });
+        assert!(failed.is_err());
+        assert!(fs::read_dir(directory.path()).unwrap().next().is_none(), "nothing is left over");
+        destination.write(|out| write_text(out, "all of it")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "all of it");
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o400, 0o400);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(Destination::open(directory.path().to_str().unwrap()).is_err());
+        let nowhere = directory.path().join("missing/out.json");
+        assert!(Destination::open(nowhere.to_str().unwrap()).is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! `ftlab run`: one device, one trace; a table, or JSON.
+
+use sim::RunResult;
+use sim::experiment::{Durability, Experiment};
+use sim::stats::Summary;
+
+use crate::failure::Result;
+use crate::options::Options;
+use crate::output::{self, Destination, write_text};
+use crate::table::{Table, bytes, count, real, seconds};
+use crate::watcher::Watcher;
+
+/// Options of `ftlab run`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    options: Options,
+
+    /// FTL with its parameters; see `ftlab list ftls`
+    #[arg(long, value_name = "SPEC", default_value = "page", help_heading = "Device")]
+    ftl: String,
+
+    /// What must survive a power cut: paper, what the papers' schemes write and not a page more,
+    /// or full, trims too
+    #[arg(long, default_value = "paper", help_heading = "Device")]
+    durability: Durability,
+}
+
+/// Beside every latency, until there is a clock that knows better.
+pub const SERIAL_CAVEAT: &str = "Serial time ranks FTLs; it does not predict the latency of an SSD \
+                                 with channels and queues.";
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let experiment = Experiment {
+        ftl: args.ftl.clone(),
+        durability: args.durability,
+        ..args.options.experiment()
+    };
+    experiment.check()?;
+    let json = args.options.json.as_deref().map(Destination::open).transpose()?;
+    let result = sim::run(&experiment, &Watcher::new(args.options.quiet)?)?;
+    let to_stdout = matches!(json, Some(Destination::Stdout));
+    if let Some(json) = json {
+        json.write(|out| write_text(out, &output::json(&result)))?;
+    }
+    match args.options.quiet || to_stdout {
+        true => Ok(()),
+        false => output::print(&text(&result)),
+    }
+}
+
+fn text(result: &RunResult) -> String {
+    let parts = [head(result), counts(result), amplification(result), times(result), ends(result)];
+    parts.join("\n")
+}
+
+/// What was run, and on what.
+fn head(result: &RunResult) -> String {
+    let (device, trace) = (&result.device, &result.trace);
+    let params: Vec<String> = result
+        .ftl
+        .params
+        .iter()
+        .map(|(name, value)| {
+            format!("{name}={}", value.as_str().map_or(value.to_string(), str::to_owned))
+        })
+        .collect();
+    let skipped: u64 = trace.skipped.values().filter_map(serde_json::Value::as_u64).sum();
+    let block_bytes = u64::from(device.page_bytes) * u64::from(device.pages_per_block);
+    format!(
+        "ftl      {} {}\n\
+         device   {}: {} logical + {} extra + {} system blocks of {} pages of {}; capacity {}\n\
+         trace    {} ({}): {} requests = {} reads + {} writes + {} trims + {} flushes + \
+                  {} skipped\n\
+         host     read {}, wrote {}; {} pages read, {} written, {} trimmed; {} distinct\n",
+        result.ftl.name,
+        params.join(" "),
+        device.chip,
+        count(device.logical_blocks.into()),
+        count(device.extra_blocks.into()),
+        count(device.system_blocks.into()),
+        device.pages_per_block,
+        bytes(device.page_bytes.into()),
+        bytes(u64::from(device.logical_blocks) * block_bytes),
+        trace.name,
+        trace.format,
+        count(trace.requests),
+        count(trace.reads),
+        count(trace.writes),
+        count(trace.trims),
+        count(trace.flushes),
+        count(skipped),
+        bytes(trace.read_bytes),
+        bytes(trace.written_bytes),
+        count(result.host_pages.read),
+        count(result.host_pages.written),
+        count(result.host_pages.trimmed),
+        count(trace.footprint_pages),
+    )
+}
+
+/// Operations by cause, those causes that did anything.
+fn counts(result: &RunResult) -> String {
+    let mut table =
+        Table::new(&["cause", "reads", "programs", "erases", "copies", "spare reads", "time s"]);
+    let times = result.time_us.fields();
+    let kinds = [result.reads, result.programs, result.erases, result.copies, result.spare_reads];
+    for cause in nand::Cause::ALL {
+        let counted = kinds.map(|kind| kind.get(cause));
+        if counted.iter().any(|&n| n > 0) {
+            let time = times.iter().find(|(name, _)| *name == cause.name());
+            let time = time.map_or(0.0, |(_, us)| *us);
+            table.row(&row(cause.name(), counted, time));
+        }
+    }
+    table.row(&row("total", kinds.map(|kind| kind.total), result.time_us.total));
+    table.text()
+}
+
+fn row(name: &str, counted: [u64; 5], time_us: f64) -> Vec<String> {
+    let mut cells = vec![name.to_owned()];
+    cells.extend(counted.map(count));
+    cells.push(seconds(time_us));
+    cells
+}
+
+fn amplification(result: &RunResult) -> String {
+    let mut text = format!(
+        "write amplification  {} pages programmed a host page, {} bytes a host byte\n",
+        real(result.write_amplification, 4),
+        real(result.write_amplification_bytes, 4),
+    );
+    if let Some(merges) = &result.merges {
+        text += &format!(
+            "merges               {} switch, {} partial, {} full, {} dead\n",
+            count(merges.switch),
+            count(merges.partial),
+            count(merges.full),
+            count(merges.dead)
+        );
+    }
+    for (name, figure) in result.scheme.iter().filter(|(_, figure)| !figure.is_array()) {
+        text += &format!("{name:20} {figure}\n");
+    }
+    text
+}
+
+/// Service times, and response times where there are.
+fn times(result: &RunResult) -> String {
+    let mut table =
+        Table::new(&["time in µs", "count", "mean", "stddev", "p50", "p90", "p99", "p99.9", "max"]);
+    let kinds = [(Some(&result.service_us), ""), (result.response_us.as_ref(), " response")];
+    for (times, what) in kinds {
+        let Some(times) = times else { continue };
+        let ops = [
+            ("read", &times.read),
+            ("write", &times.write),
+            ("flush", &times.flush),
+            ("trim", &times.trim),
+        ];
+        for (op, summary) in ops.into_iter().filter(|(_, summary)| summary.count > 0) {
+            table.row(&latencies(&format!("{op}{what}"), summary));
+        }
+    }
+    format!("{}{SERIAL_CAVEAT}\n", table.text())
+}
+
+fn latencies(name: &str, summary: &Summary) -> Vec<String> {
+    let Summary { count: n, mean, stddev, p50, p90, p99, p999, max } = *summary;
+    let figures = [mean, stddev, p50, p90, p99, p999, max].map(|us| real(us, 1));
+    [name.to_owned(), count(n)].into_iter().chain(figures).collect()
+}
+
+fn ends(result: &RunResult) -> String {
+    let (wear, ram, wall) = (&result.wear, &result.ram_bytes, &result.wall);
+    let lifetime = match result.endurance.host_bytes_until_worn {
+        Some(host_bytes) => format!(
+            "{} host bytes, {} drive writes, until {} cycles are used up evenly",
+            bytes(host_bytes),
+            real(result.endurance.drive_writes, 0),
+            count(result.endurance.cycles.into())
+        ),
+        None => "nothing was written".into(),
+    };
+    format!(
+        "wear       {} to {} erases a block, mean {:.2}, standard deviation {:.2}\n\
+         endurance  {lifetime}\n\
+         RAM        {}: map {}, cache {}, other {}\n\
+         wall       {:.2} s; {} requests/s in the measured pass; at most {} of memory\n",
+        wear.min,
+        wear.max,
+        wear.mean,
+        wear.stddev,
+        bytes(ram.total),
+        bytes(ram.map),
+        bytes(ram.cache),
+        bytes(ram.other),
+        wall.seconds,
+        count(wall.requests_per_second as u64),
+        wall.peak_rss_bytes.map_or("an unknown amount".into(), bytes),
+    )
+}

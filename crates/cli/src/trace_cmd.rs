@@ -1,0 +1,350 @@
+//! `ftlab trace`: what a trace is made of, and workloads as files.
+
+use std::io::{BufWriter, Write};
+
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Map, Value, json};
+use sim::input::{DEFAULT_TRACE, Origin, source};
+use sim::{Stage, Watch};
+use spec::Spec;
+use trace::survey::Sizes;
+use trace::write::{Form, Writer};
+use trace::{ReadOptions, Space, Survey, Trace};
+
+use crate::failure::{Failure, Result};
+use crate::output::{self, Destination};
+use crate::table::{bytes, count};
+use crate::watcher::Watcher;
+
+/// Options of `ftlab trace`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say everything there is to say about a trace
+    Info(InfoArgs),
+    /// Write a workload as a trace file
+    Generate(GenerateArgs),
+}
+
+#[derive(clap::Args)]
+struct InfoArgs {
+    /// An existing file, `-` for standard input, or a workload spec
+    trace: Option<String>,
+    /// Format of the file as NAME[:key=value…]; told by its content if not given
+    #[arg(long, value_name = "SPEC")]
+    format: Option<String>,
+    /// Count malformed lines instead of failing at the first
+    #[arg(long)]
+    skip_bad: bool,
+    /// Read at most so many requests
+    #[arg(long, value_name = "N", value_parser = spec::parse_count)]
+    limit: Option<u64>,
+    #[command(flatten)]
+    space: SpaceArgs,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct GenerateArgs {
+    /// The workload, such as `skew:writes=4M,hot=70/30`
+    spec: String,
+    /// Where to write it; a file appears whole, `-` is standard output
+    #[arg(long, value_name = "FILE|-")]
+    out: String,
+    /// The form: fio (iolog version 3) or blkparse (compact)
+    #[arg(long, value_enum, default_value = "fio")]
+    format: FormName,
+    #[command(flatten)]
+    space: SpaceArgs,
+}
+
+/// What a workload is laid out for.
+#[derive(clap::Args)]
+struct SpaceArgs {
+    /// Capacity that a workload fills; what it asks for if not given
+    #[arg(long, value_name = "SIZE", value_parser = spec::parse_size)]
+    capacity: Option<u64>,
+    /// Page size that pages are counted in, at least 512
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = page_bytes)]
+    page: u32,
+    /// Seed of a workload
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FormName {
+    Fio,
+    Blkparse,
+}
+
+fn page_bytes(text: &str) -> std::result::Result<u32, String> {
+    let bytes = spec::parse_size(text).map_err(|error| error.to_string())?;
+    match u32::try_from(bytes) {
+        Ok(page) if page >= 512 && page.is_multiple_of(512) => Ok(page),
+        _ => Err(format!("a page of {bytes} bytes is not whole sectors of 512 bytes below 4 GiB")),
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    match &args.command {
+        Command::Info(args) => info(args),
+        Command::Generate(args) => generate(args),
+    }
+}
+
+fn workload(spec: &Spec, args: &SpaceArgs) -> Result<Trace> {
+    let capacity_bytes = match args.capacity {
+        Some(bytes) => bytes,
+        None => trace::default_capacity(spec, args.page)?,
+    };
+    let space = Space { capacity_bytes, page_bytes: args.page };
+    Ok(Trace::generate(spec, &space, args.seed)?)
+}
+
+// ---- generate --------------------------------------------------------------------------------
+
+fn generate(args: &GenerateArgs) -> Result<()> {
+    let trace = workload(&Spec::parse(&args.spec)?, &args.space)?;
+    let destination = Destination::open(&args.out)?;
+    let watcher = Watcher::new(matches!(destination, Destination::Stdout))?;
+    let form = match args.format {
+        FormName::Fio => Form::Fio,
+        FormName::Blkparse => Form::Blkparse,
+    };
+    destination.write(|out| write(&trace, form, out, &watcher))
+}
+
+fn write(trace: &Trace, form: Form, out: &mut dyn Write, watcher: &Watcher) -> Result<()> {
+    let mut writer = Writer::new(BufWriter::new(out), form)?;
+    let (mut replay, mut batch) = (trace.replay()?, Vec::new());
+    while replay.next_batch(&mut batch, trace::replay::BATCH)? > 0 {
+        for request in batch.drain(..) {
+            writer.write(&request)?;
+        }
+        watcher.at(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+// ---- info ------------------------------------------------------------------------------------
+
+fn info(args: &InfoArgs) -> Result<()> {
+    let trace = match source(args.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
+        Origin::File(path) => open(path, args)?,
+        Origin::Workload(spec) => workload(&spec, &args.space)?.with_limit(args.limit),
+    };
+    let survey = trace::survey(&trace, args.space.page.into())?;
+    let sha256 = trace.sha256()?;
+    match args.json {
+        true => output::print(&output::json(&as_json(&trace, &survey, sha256))),
+        false => output::print(&as_text(&trace, &survey, sha256)),
+    }
+}
+
+fn open(path: &str, args: &InfoArgs) -> Result<Trace> {
+    let format = args.format.as_deref().map(Spec::parse).transpose()?;
+    let options = ReadOptions { format, skip_bad: args.skip_bad, limit: args.limit };
+    Trace::open(path, &options).map_err(Failure::from)
+}
+
+fn as_json(trace: &Trace, survey: &Survey, sha256: Option<String>) -> Value {
+    let sizes = survey.data_sizes();
+    json!({
+        "schema": "ftlab.trace/1",
+        "name": trace.name(),
+        "format": trace.format(),
+        "note": survey.note,
+        "sha256": sha256,
+        "page_bytes": survey.page_bytes,
+        "requests": survey.requests,
+        "reads_and_writes": survey.data_requests(),
+        "reads": sizes_json(&survey.reads),
+        "writes": sizes_json(&survey.writes),
+        "trims": sizes_json(&survey.trims),
+        "flushes": survey.flushes,
+        "preflush": survey.flags.preflush,
+        "fua": survey.flags.fua,
+        "sync": survey.flags.sync,
+        "metadata": survey.flags.meta,
+        "readahead": survey.flags.readahead,
+        "mean_sectors": sizes.mean_sectors(),
+        "median_sectors": sizes.median_sectors(),
+        "end_bytes": survey.end_bytes(),
+        "pages": {
+            "written": survey.pages.written,
+            "read": survey.pages.read,
+            "touched": survey.pages.touched,
+            "trimmed": survey.pages.trimmed,
+            "rewritten": survey.rewritten_pages,
+        },
+        "aligned": survey.aligned,
+        "aligned_writes": survey.aligned_writes,
+        "unaligned": survey.unaligned(),
+        "writes_below_4_sectors": survey.writes.below_sectors(4),
+        "writes_below_8_sectors": survey.writes.below_sectors(8),
+        "span_seconds": survey.span_ns as f64 / 1e9,
+        "backward_times": survey.skipped.backward_times,
+        "other_lines": survey.skipped.other_lines,
+        "skipped": skipped(survey),
+        "devices": devices(survey),
+    })
+}
+
+fn sizes_json(sizes: &Sizes) -> Value {
+    let buckets =
+        sizes.buckets().into_iter().map(|bucket| (bucket.label(), bucket.requests.into()));
+    json!({
+        "requests": sizes.requests(),
+        "bytes": sizes.bytes() as u64,
+        "sectors": buckets.collect::<Map<String, Value>>(),
+    })
+}
+
+fn skipped(survey: &Survey) -> Map<String, Value> {
+    survey.skipped.iter().map(|(why, count)| (why.to_owned(), count.into())).collect()
+}
+
+fn devices(survey: &Survey) -> Vec<Value> {
+    let device = |device: &trace::survey::DeviceSurvey| {
+        json!({
+            "name": device.name,
+            "requests": device.requests,
+            "end_bytes": device.end_bytes,
+            "touched_pages": device.touched.len(),
+        })
+    };
+    survey.devices.iter().map(device).collect()
+}
+
+fn as_text(trace: &Trace, survey: &Survey, sha256: Option<String>) -> String {
+    let mut text = format!("{} ({})\n", trace.name(), trace.format());
+    let mut line = |name: &str, value: String| text += &format!("{name:16} {value}\n");
+    if let Some(note) = &survey.note {
+        line("note", note.clone());
+    }
+    if let Some(sha256) = sha256 {
+        line("sha256", sha256);
+    }
+    line("requests", requests_text(survey));
+    line("flags", flags_text(survey));
+    line("bytes", bytes_text(survey));
+    line(
+        "addresses",
+        format!(
+            "end at {} ({} sectors)",
+            bytes(survey.end_bytes()),
+            count(survey.end_bytes() / 512)
+        ),
+    );
+    line(&format!("{} pages", bytes(survey.page_bytes)), pages_text(survey));
+    line("alignment", alignment_text(survey));
+    let sizes = survey.data_sizes();
+    let (mean, median) = (sizes.mean_sectors(), sizes.median_sectors());
+    line("size in sectors", format!("mean {mean:.2}, median {median:.1} of reads and writes"));
+    for (name, sizes) in
+        [("  reads", &survey.reads), ("  writes", &survey.writes), ("  trims", &survey.trims)]
+    {
+        if sizes.requests() > 0 {
+            line(name, buckets_text(sizes));
+        }
+    }
+    let (span, backwards) = (survey.span_ns as f64 / 1e9, survey.skipped.backward_times);
+    line("span", format!("{span:.3} s, {} times went backwards", count(backwards)));
+    line("skipped", skipped_text(survey));
+    for device in &survey.devices {
+        let (requests, end) = (count(device.requests), bytes(device.end_bytes));
+        let name = format!("device {}", device.name);
+        line(
+            &name,
+            format!("{requests} requests, end at {end}, {} pages", count(device.touched.len())),
+        );
+    }
+    text
+}
+
+fn requests_text(survey: &Survey) -> String {
+    format!(
+        "{} = {} reads + {} writes + {} trims + {} flushes; reads and writes {}",
+        count(survey.requests),
+        count(survey.reads.requests()),
+        count(survey.writes.requests()),
+        count(survey.trims.requests()),
+        count(survey.flushes),
+        count(survey.data_requests())
+    )
+}
+
+fn flags_text(survey: &Survey) -> String {
+    let flags = &survey.flags;
+    format!(
+        "preflush {} (empty flushes included), FUA {}, sync {}, metadata {}, readahead {}",
+        count(flags.preflush),
+        count(flags.fua),
+        count(flags.sync),
+        count(flags.meta),
+        count(flags.readahead)
+    )
+}
+
+fn bytes_text(survey: &Survey) -> String {
+    let total = |sizes: &Sizes| u64::try_from(sizes.bytes()).unwrap_or(u64::MAX);
+    let [read, written, trimmed] = [&survey.reads, &survey.writes, &survey.trims].map(total);
+    format!(
+        "read {} ({}), written {} ({}), trimmed {} ({})",
+        count(read),
+        bytes(read),
+        count(written),
+        bytes(written),
+        count(trimmed),
+        bytes(trimmed)
+    )
+}
+
+fn pages_text(survey: &Survey) -> String {
+    let pages = &survey.pages;
+    format!(
+        "written {}, read {}, either {}, trimmed whole {}; page writes to pages written before {}",
+        count(pages.written),
+        count(pages.read),
+        count(pages.touched),
+        count(pages.trimmed),
+        count(survey.rewritten_pages)
+    )
+}
+
+fn alignment_text(survey: &Survey) -> String {
+    let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    format!(
+        "on whole pages {:.1} % of reads and writes, {:.1} % of writes; unaligned {}; writes below \
+         4 sectors {}, below 8 {}",
+        share(survey.aligned, survey.data_requests()),
+        share(survey.aligned_writes, survey.writes.requests()),
+        count(survey.unaligned()),
+        count(survey.writes.below_sectors(4)),
+        count(survey.writes.below_sectors(8))
+    )
+}
+
+fn buckets_text(sizes: &Sizes) -> String {
+    let buckets = sizes.buckets();
+    let texts: Vec<String> =
+        buckets.iter().map(|bucket| format!("{} ({})", bucket.label(), bucket.requests)).collect();
+    texts.join(", ")
+}
+
+fn skipped_text(survey: &Survey) -> String {
+    let reasons: Vec<String> =
+        survey.skipped.iter().map(|(why, n)| format!("{} {why}", count(n))).collect();
+    let reasons = if reasons.is_empty() { "nothing".to_owned() } else { reasons.join(", ") };
+    format!("{reasons}; lines without a request {}", count(survey.skipped.other_lines))
+}

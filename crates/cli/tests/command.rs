@@ -1,0 +1,389 @@
+//! The command as users and scripts meet it: exit codes, messages, whole outputs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A workload that takes milliseconds.
+const SHORT: &str = "uniform:writes=2K,reads=20%";
+
+fn ftlab(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn ran(args: &[&str]) -> Output {
+    ftlab(args).output().unwrap()
+}
+
+/// Standard output of a command that must succeed.
+#[track_caller]
+fn printed(args: &[&str]) -> String {
+    let output = ran(args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {stderr}");
+    assert_eq!(stderr, "", "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Standard error of a command that must fail in this way, printing nothing else.
+#[track_caller]
+fn refused(code: i32, args: &[&str]) -> String {
+    let output = ran(args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{args:?}");
+    assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
+    stderr
+}
+
+/// A file with this content in a directory of its own.
+fn file(name: &str, content: &[u8]) -> (TempDir, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    (directory, path)
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+// ---- Traces that cannot be read ---------------------------------------------------------------
+
+#[test]
+fn a_missing_trace_is_named() {
+    let stderr = refused(1, &["run", "/no/such/file.spc"]);
+    assert!(stderr.starts_with("ftlab: cannot open trace `/no/such/file.spc`: "), "{stderr}");
+}
+
+#[test]
+fn a_directory_is_no_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    let stderr = refused(1, &["run", directory.path().to_str().unwrap()]);
+    assert!(stderr.contains("is a directory"), "{stderr}");
+}
+
+#[test]
+fn an_unknown_format_is_quoted_or_corrected() {
+    let (_directory, path) = file("t", b"what, is, this\n");
+    let stderr = refused(1, &["run", &path]);
+    assert!(stderr.contains("no known format; it begins: what, is, this"), "{stderr}");
+    let stderr = refused(2, &["run", &path, "--format", "blkpars"]);
+    assert!(stderr.contains("did you mean `blkparse`?"), "{stderr}");
+}
+
+#[test]
+fn a_malformed_line_is_named_with_its_place_and_text() {
+    let (_directory, path) = file("t", b"0,0,512,W,0.1\n0,zero,512,W,0.2\n");
+    let stderr = refused(1, &["run", &path]);
+    assert!(stderr.starts_with(&format!("ftlab: {path}:2: ")), "{stderr}");
+    assert!(stderr.contains(": 0,zero,512,W,0.2"), "{stderr}");
+    let result = json(&printed(&["run", &path, "--skip-bad", "--json", "-"]));
+    assert_eq!(result["trace"]["skipped"]["malformed"], 1);
+    assert_eq!((&result["trace"]["requests"], &result["trace"]["writes"]), (&2.into(), &1.into()));
+}
+
+#[test]
+fn a_request_beyond_the_capacity_is_named_by_its_number() {
+    let (_directory, path) = file("t", b"0,0,512,W,0.1\n0,5000,512,W,0.2\n");
+    let stderr = refused(1, &["run", &path, "--capacity", "1MiB"]);
+    let expected = "request 2 ends at byte 2560512, beyond the capacity of 1048576 bytes";
+    assert!(stderr.contains(expected), "{stderr}");
+    assert!(stderr.contains("`--fit wrap`"), "{stderr}");
+    for fit in ["wrap", "compact"] {
+        printed(&["run", &path, "--capacity", "1MiB", "--fit", fit, "--verify"]);
+    }
+}
+
+#[test]
+fn a_request_beyond_all_addresses_is_a_malformed_line() {
+    let (_directory, path) = file("t", b"0,0,512,W,0.1\n0,36028797018963967,1024,W,0.2\n");
+    let stderr = refused(1, &["run", &path]);
+    assert!(stderr.starts_with(&format!("ftlab: {path}:2: ")), "{stderr}");
+}
+
+#[test]
+fn absurd_addresses_make_an_impossible_device_or_wrap() {
+    let (_directory, path) = file("t", b"0,0,512,W,0.1\n0,36028797018963900,1024,W,0.2\n");
+    let stderr = refused(2, &["run", &path]);
+    assert!(stderr.contains("32-bit page numbers"), "{stderr}");
+    printed(&["run", &path, "--capacity", "1MiB", "--fit", "wrap", "--verify"]);
+    printed(&["run", &path, "--fit", "compact", "--verify"]);
+}
+
+#[test]
+fn an_absurdly_long_request_covers_the_device_once() {
+    let long = format!("0,0,512,W,0.1\n0,0,{},W,0.2\n0,3,{0},W,0.3\n", u64::MAX / 4);
+    let (_directory, path) = file("t", long.as_bytes());
+    let args = ["run", &path, "--capacity", "1MiB", "--fit", "wrap", "--verify", "--json", "-"];
+    let result = json(&printed(&args));
+    assert_eq!(result["host_pages"]["written"], 1 + 512 + 513);
+}
+
+#[test]
+fn requests_of_nothing_are_counted_and_dropped() {
+    let (_directory, path) = file("t", b"0,0,0,W,0.1\n0,0,512,W,0.2\n0,7,0,R,0.3\n");
+    let result = json(&printed(&["run", &path, "--json", "-"]));
+    assert_eq!(result["trace"]["skipped"]["zero-length"], 2);
+    assert_eq!(result["trace"]["requests"], 3);
+}
+
+#[test]
+fn a_truncated_packing_is_found_out() {
+    let text: String = (0..50_000).map(|n| format!("0,{},512,W,{n}.0\n", n * 7 % 4096)).collect();
+    let packed = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let (_directory, path) = file("t.zst", &packed[..packed.len() / 2]);
+    let stderr = refused(1, &["run", &path]);
+    assert!(stderr.contains(&path) && stderr.contains("end too early"), "{stderr}");
+    let (_directory, path) = file("t.zst", &packed);
+    printed(&["run", &path, "--limit", "1000"]);
+}
+
+#[test]
+fn an_empty_trace_is_no_trace() {
+    let (_directory, path) = file("t", b"");
+    let stderr = refused(1, &["run", &path]);
+    assert!(stderr.contains("is empty"), "{stderr}");
+}
+
+#[test]
+fn standard_input_is_read_as_often_as_needed() {
+    let mut command = ftlab(&["run", "-", "--warmup", "2", "--json", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"0,0,2048,W,0.1\n0,4,2048,W,0.2\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let result = json(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(result["trace"]["writes"], 2);
+}
+
+// ---- Devices and words that cannot be -----------------------------------------------------------
+
+#[test]
+fn impossible_devices_say_why() {
+    let cases: [(&[&str], &str); 8] = [
+        (&["--extra", "1blocks"], "page needs at least 2 extra blocks, this device has 1"),
+        (&["--extra", "1blocks", "--ftl", "page:frontiers=2"], "at least 3 extra blocks"),
+        (&["--chip", "slc-lsb:page=1000"], "a page of 1000 B is no multiple of 512 B"),
+        (&["--chip", "slc-lsb:page=64KiB"], "above 32768 B"),
+        (&["--capacity", "0"], "capacity 0"),
+        (&["--capacity", "64TiB"], "32-bit page numbers"),
+        (&["--ftl", "page:frontiers=3"], "frontiers=3; 1 or 2 are possible"),
+        (&["--interval", "0"], "interval of 0"),
+    ];
+    for (options, why) in cases {
+        let stderr = refused(2, &[&["run", SHORT], options].concat());
+        assert!(stderr.contains(why), "{options:?}: {stderr}");
+    }
+}
+
+#[test]
+fn unknown_words_are_refused_with_the_nearest() {
+    let cases: [(&[&str], &str); 10] = [
+        (&["run", SHORT, "--ftl", "pgae"], "did you mean `page`?"),
+        (&["run", SHORT, "--ftl", "page:victm=fifo"], "did you mean `victim`?"),
+        (&["run", SHORT, "--ftl", "page:victim=greey"], "did you mean `greedy`?"),
+        (&["run", SHORT, "--chip", "slc-fast"], "did you mean `slc-fast2010`?"),
+        (&["run", SHORT, "--fit", "warp"], "did you mean `wrap`?"),
+        (&["run", SHORT, "--extra", "many"], "`20blocks`"),
+        (&["run", "unifrom:writes=3"], "did you mean `uniform`?"),
+        (&["run", "uniform:wirtes=3"], "did you mean `writes`?"),
+        (&["run", SHORT, "--timing", "parallel"], "does not predict the latency"),
+        (&["run", SHORT, "--buffer", "1MiB"], "unexpected argument '--buffer'"),
+    ];
+    for (args, hint) in cases {
+        let stderr = refused(2, args);
+        assert!(stderr.contains(hint), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_workload_that_does_not_fit_is_refused() {
+    let stderr = refused(2, &["run", "uniform:pages=1M", "--capacity", "1MiB"]);
+    assert!(stderr.contains("pages=1000000 is more than"), "{stderr}");
+}
+
+// ---- Outputs ---------------------------------------------------------------------------------
+
+#[test]
+fn the_same_command_gives_the_same_json_but_for_wall() {
+    let args = ["run", SHORT, "--capacity", "16MiB", "--interval", "500", "--json", "-"];
+    let lasting = |args: &[&str]| {
+        let text = printed(args);
+        let (lasting, wall) = text.split_once("\"wall\"").expect("wall comes last");
+        assert!(wall.contains("replay_seconds"));
+        lasting.to_owned()
+    };
+    assert_eq!(lasting(&args), lasting(&args));
+}
+
+#[test]
+fn a_table_is_for_people_and_quiet_is_quiet() {
+    let table = printed(&["run", SHORT, "--capacity", "16MiB"]);
+    for part in ["write amplification", "p99.9", "does not predict the latency", "wear", "RAM"] {
+        assert!(table.contains(part), "{part} is missing: {table}");
+    }
+    assert_eq!(printed(&["run", SHORT, "--capacity", "16MiB", "--quiet"]), "");
+}
+
+#[test]
+fn a_json_file_appears_whole_beside_the_table() {
+    let (directory, path) = file("old.json", b"old");
+    let table = printed(&["run", SHORT, "--capacity", "16MiB", "--json", &path]);
+    assert!(table.contains("write amplification"));
+    assert_eq!(json(&std::fs::read_to_string(&path).unwrap())["schema"], "ftlab.run/1");
+    assert_eq!(entries(directory.path()).len(), 1);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_refused_before_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let nowhere = directory.path().join("missing/out.json");
+    let endless = "uniform:writes=1000G";
+    for path in [nowhere.to_str().unwrap(), directory.path().to_str().unwrap()] {
+        let stderr = refused(1, &["run", endless, "--json", path]);
+        assert!(stderr.starts_with(&format!("ftlab: cannot write {path}: ")), "{stderr}");
+    }
+    assert!(entries(directory.path()).is_empty());
+}
+
+#[test]
+fn a_failed_run_leaves_the_old_output() {
+    let (directory, out) = file("out.json", b"old");
+    let trace = directory.path().join("t");
+    std::fs::write(&trace, "0,0,512,W,0.1\nrubbish\n").unwrap();
+    refused(1, &["run", trace.to_str().unwrap(), "--json", &out]);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "old");
+    assert_eq!(entries(directory.path()).len(), 2);
+}
+
+/// Waits until a process has a handler for SIGINT, the second signal.
+fn wait_until_it_listens(process: u32) {
+    let listens = || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
+    };
+    while !listens() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_run_with_130_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out.json");
+    let mut command = ftlab(&["run", "uniform:writes=1000G", "--json", out.to_str().unwrap()]);
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    wait_until_it_listens(child.id());
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "ftlab: interrupted\n");
+    assert!(entries(directory.path()).is_empty());
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let mut command = ftlab(&["trace", "generate", "uniform:writes=1G", "--out", "-"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+// ---- The other subcommands ----------------------------------------------------------------------
+
+#[test]
+fn compare_gives_an_array_in_the_order_asked_for() {
+    let trace = "uniform:writes=500,reads=20%";
+    let common = ["compare", trace, "--capacity", "16MiB", "--ftl", "block", "--ftl", "page"];
+    let results = json(&printed(&[&common[..], &["--json", "-"]].concat()));
+    let names: Vec<&Value> =
+        results.as_array().unwrap().iter().map(|result| &result["ftl"]["name"]).collect();
+    assert_eq!(names, ["block", "page"]);
+    let both = printed(&[&common[..], &["--durability", "paper", "--durability", "full"]].concat());
+    let head = both.lines().next().unwrap();
+    for column in ["block (paper)", "block (full)", "page (paper)", "page (full)"] {
+        assert!(head.contains(column), "{head}");
+    }
+    assert!(both.contains("does not predict the latency"));
+    let alone = json(&printed(&["run", trace, "--capacity", "16MiB", "--json", "-"]));
+    for part in ["reads", "programs", "erases", "time_us", "service_us"] {
+        assert_eq!(results[1][part], alone[part], "{part}");
+    }
+}
+
+#[test]
+fn a_generated_file_runs_as_its_workload_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let workload = "skew:writes=3K,reads=10%";
+    let space = ["--capacity", "16MiB"];
+    let of = |trace: &str| json(&printed(&[&["run", trace, "--json", "-"], &space[..]].concat()));
+    let direct = of(workload);
+    for form in ["fio", "blkparse"] {
+        let path = directory.path().join(form);
+        let path = path.to_str().unwrap();
+        let options = ["--page", "2KiB", "--out", path, "--format", form];
+        printed(&[&["trace", "generate", workload], &options[..], &space[..]].concat());
+        let read = of(path);
+        assert_eq!(read["trace"]["format"], form);
+        for part in ["host_pages", "reads", "programs", "erases", "service_us"] {
+            assert_eq!(read[part], direct[part], "{form}: {part}");
+        }
+    }
+}
+
+#[test]
+fn info_counts_what_is_there() {
+    let (_directory, path) =
+        file("t", b"0,0,4096,W,0.0\n1,8,1536,R,0.5\n0,0,4096,W,2.0\n0,0,0,R,3.0\n");
+    let info = json(&printed(&["trace", "info", &path, "--json"]));
+    assert_eq!((&info["requests"], &info["reads_and_writes"]), (&3.into(), &3.into()));
+    assert_eq!((&info["pages"]["written"], &info["pages"]["rewritten"]), (&1.into(), &1.into()));
+    assert_eq!(info["writes"]["sectors"]["8"], 2);
+    assert_eq!(info["span_seconds"], 2.0);
+    assert_eq!(info["skipped"]["zero-length"], 1);
+    assert_eq!(info["devices"].as_array().unwrap().len(), 2);
+    let text = printed(&["trace", "info", &path]);
+    assert!(text.contains("3 = 1 reads + 2 writes + 0 trims + 0 flushes"), "{text}");
+    assert!(text.contains("span             2.000 s"), "{text}");
+}
+
+#[test]
+fn lists_show_every_parameter() {
+    for (what, name, key) in [
+        ("ftls", "page", "victim"),
+        ("chips", "slc-fast2010", "program_order"),
+        ("workloads", "skew", "hot"),
+        ("formats", "blkparse", "action"),
+    ] {
+        let list = json(&printed(&["list", what, "--json"]));
+        let entry = list.as_array().unwrap().iter().find(|entry| entry["name"] == name);
+        let params = entry.unwrap_or_else(|| panic!("no {name}"))["params"].as_array().unwrap();
+        assert!(params.iter().any(|param| param["name"] == key), "{name} has no {key}");
+        let text = printed(&["list", what]);
+        assert!(text.contains(name) && text.contains(&format!("{key}=")), "{text}");
+    }
+}
+
+#[test]
+fn help_is_no_failure_and_a_wrong_usage_is() {
+    for args in [&["--help"][..], &["help", "run"], &["run", "--help"], &["--version"]] {
+        assert!(!printed(args).is_empty());
+    }
+    refused(2, &[]);
+    refused(2, &["rnu"]);
+    refused(2, &["compare", SHORT]);
+}

@@ -1,0 +1,117 @@
+//! The rules of the house, read off its sources.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder of sources");
+    let mut files = Vec::new();
+    for path in entries.map(|entry| entry.expect("a readable entry").path()) {
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Which crates each crate may import: the floors below it.
+fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
+    BTreeMap::from([
+        ("spec", &[][..]),
+        ("nand", &["spec"]),
+        ("trace", &["spec"]),
+        ("ftl", &["spec", "nand"]),
+        ("sim", &["spec", "nand", "trace", "ftl"]),
+        ("check", &["spec", "nand", "ftl"]),
+        ("cli", &["spec", "nand", "trace", "ftl", "sim", "check"]),
+    ])
+}
+
+#[test]
+fn imports_fall_between_crates() {
+    let allowed = allowed();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root().join("crates")).expect("crates") {
+        let folder = entry.expect("a readable entry").path();
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        let may = allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name} has no floor"));
+        let manifest = read(&folder.join("Cargo.toml"));
+        let dependencies = manifest.split("[dev-dependencies]").next().expect("a manifest");
+        for other in allowed.keys().filter(|other| **other != name) {
+            let imported = dependencies.lines().any(|line| {
+                line.strip_prefix(other).is_some_and(|rest| rest.starts_with([' ', '.', '=']))
+            });
+            assert!(!imported || may.contains(other), "{name} must not import {other}");
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, allowed.len(), "a crate in the list of floors is gone");
+}
+
+#[test]
+fn imports_fall_inside_ftl() {
+    let ftl = root().join("crates/ftl/src");
+    let forbid = |path: &Path, words: &[&str]| {
+        let source = read(path);
+        for word in words {
+            assert!(!source.contains(word), "{} must not know {word}", path.display());
+        }
+    };
+    forbid(&ftl.join("contract.rs"), &["crate::part", "crate::scheme", "crate::registry"]);
+    for part in rust_files(&ftl.join("part")) {
+        forbid(&part, &["crate::scheme", "crate::registry"]);
+    }
+    for scheme in rust_files(&ftl.join("scheme")) {
+        forbid(&scheme, &["crate::scheme", "super::", "crate::registry"]);
+    }
+}
+
+#[test]
+fn every_scheme_file_is_registered() {
+    let ftl = root().join("crates/ftl/src");
+    let registry = read(&ftl.join("registry.rs"));
+    let files = rust_files(&ftl.join("scheme"));
+    let schemes: Vec<&str> = files
+        .iter()
+        .filter_map(|path| path.file_stem()?.to_str())
+        .filter(|stem| *stem != "mod")
+        .collect();
+    for scheme in &schemes {
+        assert!(registry.contains(&format!("&{scheme}::SCHEME")), "{scheme} is not registered");
+        assert!(ftl::SCHEMES.iter().any(|known| known.name == *scheme), "{scheme}: other name");
+    }
+    assert_eq!(schemes.len(), ftl::SCHEMES.len());
+}
+
+#[test]
+fn no_line_is_longer_than_100_columns() {
+    let root = root();
+    for folder in ["crates", "benches"] {
+        for path in rust_files(&root.join(folder)) {
+            for (number, line) in read(&path).lines().enumerate() {
+                let columns = line.chars().count();
+                assert!(columns <= 100, "{}:{}: {columns} columns", path.display(), number + 1);
+            }
+        }
+    }
+}
+
+/// The README's table of schemes is the registry's.
+#[test]
+fn the_readme_names_every_scheme() {
+    let readme = read(&root().join("README.md"));
+    for scheme in ftl::SCHEMES {
+        assert!(readme.contains(&format!("`{}`", scheme.name)), "README lacks {}", scheme.name);
+    }
+}

@@ -1,0 +1,174 @@
+//! How many blocks there are, and whose.
+//!
+//! ```text
+//! block 0 …            logical + extra …        … last
+//! [ capacity, rounded up │ extra blocks ][ system blocks ]
+//! ```
+//! Every scheme gets exactly the same physical space. System blocks exist for what only durability
+//! needs; they are added, never taken from the extra blocks, and there are none in `paper`.
+
+use ftl::{Choice, Durability, Ftl};
+use nand::{BlockId, Chip, Geometry, Mode, Nand};
+
+use crate::error::{Error, Result};
+use crate::experiment::{Experiment, Extra};
+
+/// A device that its scheme has accepted, not yet built.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// The chip.
+    pub chip: Chip,
+    /// The scheme and its parameters.
+    pub choice: Choice,
+    /// Exported capacity in blocks.
+    pub logical_blocks: u32,
+    /// Blocks beyond the capacity.
+    pub extra_blocks: u32,
+    /// Blocks for what survives a power cut.
+    pub system_blocks: u32,
+    /// What must survive a power cut.
+    pub durability: Durability,
+    /// Seed of whatever the scheme draws.
+    pub seed: u64,
+    geometry: Geometry,
+}
+
+impl Device {
+    /// The experiment's device for a host that needs `needed_bytes`.
+    ///
+    /// # Errors
+    /// A device that cannot exist, or that the scheme refuses.
+    pub fn new(experiment: &Experiment, needed_bytes: u64) -> Result<Device> {
+        let chip = experiment.chip()?;
+        let choice = experiment.ftl_choice()?;
+        let durability = Durability::from(experiment.durability);
+        let capacity_bytes = experiment.capacity_bytes.unwrap_or(needed_bytes);
+        let logical = logical_blocks(&chip, capacity_bytes)?;
+        let extra = Extra::of(experiment.extra, logical);
+        let logical_blocks = number(&chip, logical, logical)?;
+        let system_blocks = ftl::system_blocks(&chip, logical_blocks, durability);
+        let blocks = logical.saturating_add(extra).saturating_add(system_blocks.into());
+        let geometry = chip.geometry(number(&chip, blocks, blocks)?)?;
+        let extra_blocks = number(&chip, extra, blocks)?;
+        choice.check(&chip, logical_blocks, extra_blocks)?;
+        let seed = experiment.seed;
+        Ok(Device {
+            chip,
+            choice,
+            logical_blocks,
+            extra_blocks,
+            system_blocks,
+            durability,
+            seed,
+            geometry,
+        })
+    }
+
+    /// Pages and blocks, physical ones.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Exported capacity.
+    pub fn capacity_bytes(&self) -> u64 {
+        u64::from(self.logical_blocks) * self.geometry.block_bytes()
+    }
+
+    /// Pages that the host sees.
+    pub fn logical_pages(&self) -> u32 {
+        self.logical_blocks * self.geometry.pages_per_block()
+    }
+
+    /// A factory-fresh chip with the scheme mounted on it.
+    ///
+    /// # Errors
+    /// The scheme cannot be mounted.
+    pub fn build(&self, mode: Mode) -> Result<(Nand, Box<dyn Ftl>)> {
+        let mut nand = Nand::new(self.geometry, mode);
+        let blocks: Vec<BlockId> = (0..self.geometry.blocks()).map(BlockId).collect();
+        let device = ftl::Device {
+            params: &self.choice.params,
+            logical_blocks: self.logical_blocks,
+            blocks: &blocks,
+            durability: self.durability,
+            seed: self.seed,
+        };
+        let ftl = self.choice.mount(&mut nand, &device)?;
+        Ok((nand, ftl))
+    }
+}
+
+/// A capacity in blocks, rounded up.
+///
+/// # Errors
+/// A capacity of nothing.
+pub fn logical_blocks(chip: &Chip, capacity_bytes: u64) -> Result<u64> {
+    match capacity_bytes.div_ceil(block_bytes(chip)) {
+        0 => Err(Error::Impossible(
+            "the trace touches no page, so it needs a device of capacity 0; give `--capacity`"
+                .into(),
+        )),
+        blocks => Ok(blocks),
+    }
+}
+
+/// Bytes of a chip's block.
+pub fn block_bytes(chip: &Chip) -> u64 {
+    u64::from(chip.page_bytes) * u64::from(chip.pages_per_block)
+}
+
+/// A number of blocks in the width that chips count in; `all` is what the message names.
+fn number(chip: &Chip, blocks: u64, all: u64) -> Result<u32> {
+    let pages = all.checked_mul(chip.pages_per_block.into());
+    match pages.filter(|&pages| pages < u64::from(u32::MAX)) {
+        Some(_) => Ok(blocks as u32),
+        None => Err(Error::Impossible(format!(
+            "{all} blocks of {} pages are more than 32-bit page numbers can count; take larger \
+             pages or a smaller capacity",
+            chip.pages_per_block
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(change: impl Fn(&mut Experiment), needed_bytes: u64) -> Result<Device> {
+        let mut experiment = Experiment::default();
+        change(&mut experiment);
+        Device::new(&experiment, needed_bytes)
+    }
+
+    #[test]
+    fn capacity_is_rounded_up_to_the_block_and_extra_comes_on_top() {
+        let block = 128 * 1024;
+        let device = device(|e| e.extra = Some("7%".parse().unwrap()), 99 * block + 1).unwrap();
+        assert_eq!((device.logical_blocks, device.extra_blocks), (100, 7));
+        assert_eq!((device.system_blocks, device.geometry().blocks()), (0, 107));
+        assert_eq!(device.capacity_bytes(), 100 * block);
+    }
+
+    #[test]
+    fn what_survives_a_cut_lies_in_blocks_of_its_own() {
+        let full = |e: &mut Experiment| e.durability = crate::experiment::Durability::Full;
+        let device = device(full, 1 << 30).unwrap();
+        assert!(device.system_blocks > 0);
+        assert_eq!(device.extra_blocks, 574, "7 % of 8192, as without system blocks");
+    }
+
+    #[test]
+    fn impossible_devices_say_why() {
+        let why = |change: fn(&mut Experiment), bytes| {
+            let error = device(change, bytes).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            error.to_string()
+        };
+        assert!(why(|_| (), 0).contains("capacity 0"));
+        assert!(why(|_| (), u64::MAX).contains("32-bit"));
+        assert!(why(|e| e.extra = Some(Extra::Blocks(u64::MAX)), 1).contains("32-bit"));
+        let few = why(|e| e.extra = Some(Extra::Blocks(0)), 1 << 30);
+        assert!(few.starts_with("page needs at least"), "{few}");
+        assert!(few.ends_with("this device has 0"), "{few}");
+    }
+}

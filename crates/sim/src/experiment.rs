@@ -1,0 +1,399 @@
+//! The configuration as a value: command line, experiment file and Python set the same struct.
+//!
+//! Values are kept as users write them (`page:victim=fifo`, `7%`) and checked once, by
+//! [`Experiment::check`], before anything is opened or built.
+
+use core::fmt;
+use core::str::FromStr;
+
+use ftl::Choice;
+use nand::{Chip, Op};
+use serde::{Deserialize, Deserializer, Serialize};
+use spec::{Share, Spec};
+
+use crate::clock::serial::LATENCY_NS_MAX;
+use crate::error::{Error, Result};
+use crate::words::words;
+
+/// One run: a trace, a device, an FTL, and how to measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Experiment {
+    /// An existing file, `-` for standard input, or a workload spec; by default the built-in OLTP
+    /// workload.
+    pub trace: Option<String>,
+    /// The file's format as `NAME[:key=value…]`; by default told by its content.
+    pub format: Option<String>,
+    /// Count malformed lines instead of failing.
+    pub skip_bad: bool,
+    /// Read no more requests than this.
+    pub limit: Option<u64>,
+    /// Which device of the trace is replayed.
+    pub volume: Volume,
+    /// The scheme with its parameters.
+    pub ftl: String,
+    /// The chip with its parameters.
+    pub chip: String,
+    /// Exported capacity, rounded up to the block; by default what the trace needs.
+    #[serde(deserialize_with = "size_or_none")]
+    pub capacity_bytes: Option<u64>,
+    /// Blocks beyond the capacity; by default 7 % but at least 8 blocks.
+    pub extra: Option<Extra>,
+    /// What the flash holds before the first request.
+    pub precondition: Precondition,
+    /// How often the trace is replayed, uncounted, before it is measured.
+    pub warmup: u32,
+    /// How counts become time.
+    pub timing: Timing,
+    /// What must survive a power cut.
+    pub durability: Durability,
+    /// What becomes of addresses beyond the capacity.
+    pub fit: Fit,
+    /// Whether arrival times count.
+    pub replay: ReplayMode,
+    /// Whether flushes reach the FTL.
+    pub flush: FlushMode,
+    /// A sample of the series every so many requests; none by default.
+    pub interval: Option<u64>,
+    /// Whether every sector read is compared with a shadow copy.
+    pub verify: bool,
+    /// Seed of everything drawn at random.
+    pub seed: u64,
+}
+
+impl Default for Experiment {
+    fn default() -> Experiment {
+        Experiment {
+            trace: None,
+            format: None,
+            skip_bad: false,
+            limit: None,
+            volume: Volume::All,
+            ftl: "page".into(),
+            chip: "slc-fast2010".into(),
+            capacity_bytes: None,
+            extra: None,
+            precondition: Precondition::Fill,
+            warmup: 1,
+            timing: Timing::Serial,
+            durability: Durability::Paper,
+            fit: Fit::Error,
+            replay: ReplayMode::Closed,
+            flush: FlushMode::Honour,
+            interval: None,
+            verify: false,
+            seed: 1,
+        }
+    }
+}
+
+impl Experiment {
+    /// Checks whatever can be checked without opening the trace.
+    ///
+    /// # Errors
+    /// The first option that is wrong.
+    pub fn check(&self) -> Result<()> {
+        self.ftl_choice()?;
+        self.chip()?;
+        self.format_spec()?;
+        match (self.capacity_bytes, self.interval, self.limit) {
+            (Some(0), _, _) => refuse("a device of capacity 0 holds nothing"),
+            (_, Some(0), _) => refuse("an interval of 0 requests would never end"),
+            (_, _, Some(0)) => refuse("a limit of 0 requests leaves nothing to run"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The scheme and its parameters.
+    ///
+    /// # Errors
+    /// Unknown scheme or key, or a wrong value.
+    pub fn ftl_choice(&self) -> Result<Choice> {
+        Ok(Choice::from_spec(&Spec::parse(&self.ftl)?)?)
+    }
+
+    /// The chip.
+    ///
+    /// # Errors
+    /// Unknown chip or key, a wrong value, or a latency beyond what a clock can add up.
+    pub fn chip(&self) -> Result<Chip> {
+        let chip = Chip::from_spec(&Spec::parse(&self.chip)?)?;
+        match Op::ALL.into_iter().find(|&op| chip.timing.of(op) > LATENCY_NS_MAX) {
+            Some(op) => refuse(format!(
+                "chip {}: a latency of {} ns ({op:?}) is beyond {LATENCY_NS_MAX} ns",
+                self.chip,
+                chip.timing.of(op)
+            )),
+            None => Ok(chip),
+        }
+    }
+
+    /// The trace's format, if one is given.
+    ///
+    /// # Errors
+    /// A spec that does not parse.
+    pub fn format_spec(&self) -> Result<Option<Spec>> {
+        Ok(self.format.as_deref().map(Spec::parse).transpose()?)
+    }
+}
+
+fn refuse<T>(why: impl Into<String>) -> Result<T> {
+    Err(Error::Impossible(why.into()))
+}
+
+words! {
+    /// What the flash holds before the first request.
+    Precondition, "precondition":
+    /// Nothing.
+    None = "none",
+    /// Every logical page, written once, in order, by one request.
+    Fill = "fill",
+}
+
+words! {
+    /// How counts become time.
+    Timing, "timing":
+    /// One operation after the other.
+    Serial = "serial",
+}
+
+impl Timing {
+    /// The timing of that name, with the reason where there is none yet.
+    ///
+    /// # Errors
+    /// `parallel`, or an unknown name.
+    pub fn named(name: &str) -> Result<Timing> {
+        match name {
+            "parallel" => Err(Error::ParallelTiming),
+            _ => Ok(name.parse()?),
+        }
+    }
+}
+
+words! {
+    /// What must survive a power cut.
+    Durability, "durability":
+    /// What the papers' schemes write, and not a page more: trims may come back.
+    Paper = "paper",
+    /// Everything that was flushed, trims too.
+    Full = "full",
+}
+
+impl From<Durability> for ftl::Durability {
+    fn from(durability: Durability) -> ftl::Durability {
+        match durability {
+            Durability::Paper => ftl::Durability::Paper,
+            Durability::Full => ftl::Durability::Full,
+        }
+    }
+}
+
+words! {
+    /// What becomes of addresses beyond the capacity.
+    Fit, "fit":
+    /// They end the run.
+    Error = "error",
+    /// They start again at 0; a request that straddles the end is cut.
+    Wrap = "wrap",
+    /// The pages that the trace touches are laid, in the order of their addresses, side by side.
+    Compact = "compact",
+}
+
+words! {
+    /// Whether arrival times count.
+    ReplayMode, "replay":
+    /// The next request comes when the one before is answered.
+    Closed = "closed",
+    /// Requests come at their times and wait for each other.
+    Open = "open",
+}
+
+words! {
+    /// Whether flushes reach the FTL.
+    FlushMode, "flush":
+    /// They do: flush requests, preflushes and forced unit access.
+    Honour = "honour",
+    /// They are only counted.
+    Ignore = "ignore",
+}
+
+/// Blocks beyond the capacity, taken as they are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Extra {
+    /// A share of the logical blocks, rounded up exactly.
+    Share(Share),
+    /// So many.
+    Blocks(u64),
+}
+
+impl Extra {
+    /// The share when none is given.
+    pub const DEFAULT_SHARE: &'static str = "7%";
+    /// The fewest blocks when no share is given.
+    pub const DEFAULT_BLOCKS_MIN: u64 = 8;
+
+    /// The extra blocks of a device; `None` is what an experiment has by default.
+    pub fn of(extra: Option<Extra>, logical_blocks: u64) -> u64 {
+        match extra {
+            Some(Extra::Share(share)) => share.ceil_of(logical_blocks),
+            Some(Extra::Blocks(blocks)) => blocks,
+            None => {
+                let share = Share::parse(Self::DEFAULT_SHARE).expect("the default parses");
+                share.ceil_of(logical_blocks).max(Self::DEFAULT_BLOCKS_MIN)
+            }
+        }
+    }
+}
+
+impl FromStr for Extra {
+    type Err = spec::Error;
+
+    fn from_str(text: &str) -> spec::Result<Extra> {
+        match text.strip_suffix("blocks") {
+            Some(count) => Ok(Extra::Blocks(spec::parse_count(count)?)),
+            None => Share::parse(text).map(Extra::Share).map_err(|_| spec::Error::Malformed {
+                text: text.to_owned(),
+                form: "a share such as `7%` or a number of blocks such as `20blocks`".into(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Extra {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extra::Share(share) => share.fmt(out),
+            Extra::Blocks(blocks) => write!(out, "{blocks}blocks"),
+        }
+    }
+}
+
+impl TryFrom<String> for Extra {
+    type Error = spec::Error;
+
+    fn try_from(text: String) -> spec::Result<Extra> {
+        text.parse()
+    }
+}
+
+impl From<Extra> for String {
+    fn from(extra: Extra) -> String {
+        extra.to_string()
+    }
+}
+
+/// Which device of a trace is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Volume {
+    /// All, laid end to end, each rounded up to a block.
+    All,
+    /// This one, numbered from 0 in order of first appearance.
+    One(u32),
+}
+
+impl FromStr for Volume {
+    type Err = spec::Error;
+
+    fn from_str(text: &str) -> spec::Result<Volume> {
+        match text {
+            "all" => Ok(Volume::All),
+            _ => text.parse().map(Volume::One).map_err(|_| spec::Error::Malformed {
+                text: text.to_owned(),
+                form: "`all` or the number of a device such as `0`".into(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Volume {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Volume::All => out.write_str("all"),
+            Volume::One(device) => device.fmt(out),
+        }
+    }
+}
+
+impl TryFrom<String> for Volume {
+    type Error = spec::Error;
+
+    fn try_from(text: String) -> spec::Result<Volume> {
+        text.parse()
+    }
+}
+
+impl From<Volume> for String {
+    fn from(volume: Volume) -> String {
+        volume.to_string()
+    }
+}
+
+/// Bytes as a number or as `8GiB`.
+fn size_or_none<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Size {
+        Bytes(u64),
+        Text(String),
+    }
+    match Option::<Size>::deserialize(from)? {
+        None => Ok(None),
+        Some(Size::Bytes(bytes)) => Ok(Some(bytes)),
+        Some(Size::Text(text)) => {
+            spec::parse_size(&text).map(Some).map_err(serde::de::Error::custom)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_experiment_survives_its_text_and_defaults_fill_the_rest() {
+        let text = r#"{"ftl": "block", "extra": "10.5%", "capacity_bytes": "8GiB", "fit": "wrap"}"#;
+        let experiment: Experiment = serde_json::from_str(text).unwrap();
+        assert_eq!(experiment.capacity_bytes, Some(8 << 30));
+        assert_eq!((experiment.warmup, experiment.fit), (1, Fit::Wrap));
+        let again = serde_json::to_string(&experiment).unwrap();
+        assert_eq!(serde_json::from_str::<Experiment>(&again).unwrap(), experiment);
+    }
+
+    #[test]
+    fn unknown_options_and_words_are_named() {
+        let message = |text| serde_json::from_str::<Experiment>(text).unwrap_err().to_string();
+        assert!(message(r#"{"fit": "warp"}"#).contains("did you mean `wrap`"));
+        assert!(message(r#"{"fitt": "wrap"}"#).contains("unknown field `fitt`"));
+        assert!(message(r#"{"extra": "seven"}"#).contains("`20blocks`"));
+    }
+
+    #[test]
+    fn extra_blocks_are_exact_and_only_the_default_has_a_floor() {
+        let of = |text: &str, logical| Extra::of(Some(text.parse().unwrap()), logical);
+        assert_eq!([of("7%", 100), of("7%", 101), of("0.03", 10), of("5blocks", 10)], [7, 8, 1, 5]);
+        assert_eq!([Extra::of(None, 10), Extra::of(None, 1000)], [8, 70]);
+        for text in ["7%", "10.5%", "20blocks"] {
+            assert_eq!(text.parse::<Extra>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_before_anything_is_opened() {
+        let why = |change: fn(&mut Experiment)| {
+            let mut experiment = Experiment::default();
+            change(&mut experiment);
+            let error = experiment.check().unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{error}");
+            error.to_string()
+        };
+        assert!(why(|e| e.capacity_bytes = Some(0)).contains("capacity 0"));
+        assert!(why(|e| e.interval = Some(0)).contains("interval"));
+        assert!(why(|e| e.limit = Some(0)).contains("limit"));
+        assert!(why(|e| e.ftl = "pge".into()).contains("did you mean `page`"));
+        assert!(why(|e| e.chip = "slc-lsb:page=1000".into()).contains("512"));
+        assert!(why(|e| e.chip = "slc-lsb:erase=11s".into()).contains("beyond"));
+        assert!(Timing::named("parallel").unwrap_err().to_string().contains("does not predict"));
+    }
+}

@@ -1,0 +1,257 @@
+//! From the bytes of a request to runs of pages.
+//!
+//! ```text
+//! bytes        ····[====================]····      offset and length, on one of several volumes
+//! sectors      ···[======================]···      reads and writes outward, trims inward
+//! pages        │··xx│xxxx│xxxx│xxxx│xxxx│x···│     a run: whole pages, masks at head and tail
+//! ```
+//! Volumes lie end to end. A trim of part of a page asks for nothing that flash could do, and is
+//! left out. What lies beyond the capacity is an error, wraps around, or does not exist because the
+//! touched pages were laid side by side.
+
+use core::ops::Range;
+
+use ftl::Run;
+use nand::geometry::SECTOR_BYTES;
+use nand::{Data, Geometry, Lpn, SectorMask};
+use trace::pages::PageRanks;
+use trace::{Op, Request};
+
+/// Consecutive logical pages, the first and last perhaps in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first page.
+    pub first: u32,
+    /// How many pages, at least one.
+    pub pages: u32,
+    /// The sectors concerned in the first page.
+    pub head: SectorMask,
+    /// The sectors concerned in the last page; equal to `head` in a span of one page.
+    pub tail: SectorMask,
+}
+
+impl Span {
+    /// The span as an FTL takes it.
+    #[inline]
+    pub fn run<'a>(&self, request_bytes: u64, data: Data<'a>) -> Run<'a> {
+        let Span { first, pages, head, tail } = *self;
+        Run { first: Lpn(first), pages, head, tail, request_bytes, data }
+    }
+
+    /// The sectors concerned, counted from the device's first.
+    pub fn sectors(&self, sectors_per_page: u32) -> Range<usize> {
+        let page = |number: u32| number as usize * sectors_per_page as usize;
+        let start = page(self.first) + self.head.trailing_zeros() as usize;
+        let after_tail = SectorMask::BITS - self.tail.leading_zeros();
+        start..page(self.first + self.pages - 1) + after_tail as usize
+    }
+}
+
+/// A request that ends beyond the capacity; the byte behind its last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    /// The byte behind the request's last one, volumes laid end to end.
+    pub end: u64,
+}
+
+/// What becomes of addresses, with what is needed for it.
+pub enum Placing<'a> {
+    /// Within the capacity, or an error.
+    Error,
+    /// Modulo the capacity.
+    Wrap,
+    /// By rank among the touched pages.
+    Compact(&'a PageRanks),
+}
+
+/// Cuts requests into spans.
+pub struct Host<'a> {
+    /// Where each volume begins; none for one that is not replayed.
+    bases: &'a [Option<u64>],
+    placing: Placing<'a>,
+    capacity_bytes: u64,
+    sectors_per_page: u64,
+    full: SectorMask,
+}
+
+impl<'a> Host<'a> {
+    /// A host of a device with this geometry and capacity.
+    pub fn new(
+        bases: &'a [Option<u64>],
+        placing: Placing<'a>,
+        geometry: &Geometry,
+        capacity_bytes: u64,
+    ) -> Host<'a> {
+        let sectors_per_page = geometry.sectors_per_page().into();
+        Host { bases, placing, capacity_bytes, sectors_per_page, full: geometry.full_mask() }
+    }
+
+    /// Whether the request's volume is replayed.
+    #[inline]
+    pub fn serves(&self, request: &Request) -> bool {
+        self.bases[request.device as usize].is_some()
+    }
+
+    /// Appends the spans of a request that is served; none for a flush, or for a trim of no whole
+    /// page.
+    ///
+    /// # Errors
+    /// It ends beyond the capacity, and that is an error.
+    #[inline]
+    pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<(), Beyond> {
+        if request.op == Op::Flush {
+            return Ok(());
+        }
+        let base = self.bases[request.device as usize].expect("asked only for volumes replayed");
+        let (start, end) = (base + request.offset, base + request.end());
+        let sector = u64::from(SECTOR_BYTES);
+        let sectors = match request.op {
+            Op::Trim => start.div_ceil(sector)..end / sector,
+            _ => start / sector..end.div_ceil(sector),
+        };
+        match &self.placing {
+            Placing::Error if end > self.capacity_bytes => return Err(Beyond { end }),
+            Placing::Error => self.push(request.op, sectors, spans),
+            Placing::Wrap => self.wrap(request.op, sectors, spans),
+            Placing::Compact(ranks) => self.compact(ranks, request.op, sectors, spans),
+        }
+        Ok(())
+    }
+
+    /// Cuts at the end of the device. A request longer than the device covers it once.
+    fn wrap(&self, op: Op, sectors: Range<u64>, spans: &mut Vec<Span>) {
+        let capacity = self.capacity_bytes / u64::from(SECTOR_BYTES);
+        let length = sectors.end.saturating_sub(sectors.start).min(capacity);
+        let start = sectors.start % capacity;
+        let until_end = length.min(capacity - start);
+        self.push(op, start..start + until_end, spans);
+        self.push(op, 0..length - until_end, spans);
+    }
+
+    /// Reads and writes touch all their pages, so they stay in one piece; trims shrink to the pages
+    /// that anybody touches.
+    fn compact(&self, ranks: &PageRanks, op: Op, sectors: Range<u64>, spans: &mut Vec<Span>) {
+        let n = self.sectors_per_page;
+        if op == Op::Trim {
+            let pages = sectors.start.div_ceil(n)..sectors.end / n;
+            let count = pages.end.saturating_sub(pages.start);
+            let (first, members) = ranks.range(pages.start, count);
+            self.push(op, first * n..(first + members) * n, spans);
+        } else {
+            let page = sectors.start / n;
+            let rank = ranks.rank(page).expect("every page read or written was found touched");
+            self.push(
+                op,
+                sectors.start - page * n + rank * n..sectors.end - page * n + rank * n,
+                spans,
+            );
+        }
+    }
+
+    /// Appends sectors that lie within the device as a span; of a trim only its whole pages.
+    #[inline]
+    fn push(&self, op: Op, sectors: Range<u64>, spans: &mut Vec<Span>) {
+        let n = self.sectors_per_page;
+        let sectors = match op {
+            Op::Trim => sectors.start.next_multiple_of(n)..sectors.end / n * n,
+            _ => sectors,
+        };
+        if sectors.start >= sectors.end {
+            return;
+        }
+        let (first, last) = (sectors.start / n, (sectors.end - 1) / n);
+        let mut head = self.full & (SectorMask::MAX << (sectors.start - first * n));
+        let mut tail = self.full & (SectorMask::MAX >> (64 - (sectors.end - last * n)));
+        if first == last {
+            head &= tail;
+            tail = head;
+        }
+        spans.push(Span { first: first as u32, pages: (last - first + 1) as u32, head, tail });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nand::ProgramOrder;
+    use trace::Flags;
+    use trace::pages::PageSet;
+
+    const PAGE: u64 = 2048;
+    const CAPACITY: u64 = 8 * PAGE;
+
+    fn geometry() -> Geometry {
+        Geometry::new(PAGE as u32, 64, 4, 3, ProgramOrder::Any).unwrap()
+    }
+
+    fn request(op: Op, offset: u64, bytes: u64) -> Request {
+        Request { time_ns: 0, offset, bytes, device: 0, op, flags: Flags::NONE }
+    }
+
+    /// The spans of one request as (first, pages, head, tail).
+    fn cut(placing: Placing, request: &Request) -> Result<Vec<(u32, u32, u64, u64)>, Beyond> {
+        let host = Host::new(&[Some(0), Some(6 * PAGE)], placing, &geometry(), CAPACITY);
+        let mut spans = Vec::new();
+        host.cut(request, &mut spans)?;
+        Ok(spans.iter().map(|span| (span.first, span.pages, span.head, span.tail)).collect())
+    }
+
+    #[test]
+    fn reads_and_writes_are_rounded_outward_to_sectors() {
+        let of = |offset, bytes| cut(Placing::Error, &request(Op::Write, offset, bytes)).unwrap();
+        assert_eq!(of(0, 2048), [(0, 1, 0b1111, 0b1111)]);
+        assert_eq!(of(512, 512), [(0, 1, 0b0010, 0b0010)]);
+        assert_eq!(of(511, 2), [(0, 1, 0b0011, 0b0011)]);
+        assert_eq!(of(1536, 1024), [(0, 2, 0b1000, 0b0001)]);
+        assert_eq!(of(2048, 6 * 1024 + 1), [(1, 4, 0b1111, 0b0001)]);
+        assert_eq!(of(CAPACITY - 1, 1), [(7, 1, 0b1000, 0b1000)]);
+    }
+
+    #[test]
+    fn trims_are_rounded_inward_to_pages() {
+        let of = |offset, bytes| cut(Placing::Error, &request(Op::Trim, offset, bytes)).unwrap();
+        assert_eq!(of(0, 2 * 2048), [(0, 2, 0b1111, 0b1111)]);
+        assert_eq!(of(1, 2 * 2048), [(1, 1, 0b1111, 0b1111)]);
+        assert_eq!(of(2048, 2047), []);
+        assert_eq!(of(100, 200), []);
+    }
+
+    #[test]
+    fn volumes_lie_end_to_end_and_flushes_lie_nowhere() {
+        let second = Request { device: 1, ..request(Op::Read, 0, 512) };
+        assert_eq!(cut(Placing::Error, &second).unwrap(), [(6, 1, 1, 1)]);
+        assert_eq!(cut(Placing::Error, &request(Op::Flush, 0, 0)).unwrap(), []);
+    }
+
+    #[test]
+    fn beyond_the_capacity_is_an_error_or_the_start() {
+        let late = request(Op::Write, CAPACITY - 512, 1024);
+        assert_eq!(cut(Placing::Error, &late), Err(Beyond { end: CAPACITY + 512 }));
+        assert_eq!(cut(Placing::Wrap, &late).unwrap(), [(7, 1, 8, 8), (0, 1, 1, 1)]);
+        let long = cut(Placing::Wrap, &request(Op::Write, 5 * CAPACITY + PAGE, 2 * CAPACITY));
+        assert_eq!(long.unwrap(), [(1, 7, 15, 15), (0, 1, 15, 15)], "the whole device, once");
+        let trim = request(Op::Trim, CAPACITY - PAGE - 512, 2 * PAGE);
+        assert_eq!(cut(Placing::Wrap, &trim).unwrap(), [(7, 1, 15, 15)]);
+    }
+
+    #[test]
+    fn touched_pages_lie_side_by_side() {
+        let mut set = PageSet::default();
+        set.insert_range(100, 2);
+        set.insert_range(1 << 40, 3);
+        let ranks = set.freeze();
+        let of = |op, offset, bytes| cut(Placing::Compact(&ranks), &request(op, offset, bytes));
+        let far = (1 << 40) * PAGE;
+        assert_eq!(of(Op::Write, far + 512, 2 * PAGE).unwrap(), [(2, 3, 0b1110, 0b0001)]);
+        assert_eq!(of(Op::Trim, 0, far + PAGE + 1).unwrap(), [(0, 3, 15, 15)]);
+        assert_eq!(of(Op::Trim, 0, 100 * PAGE).unwrap(), []);
+    }
+
+    #[test]
+    fn a_span_knows_its_sectors() {
+        let span = Span { first: 2, pages: 2, head: 0b1100, tail: 0b0001 };
+        assert_eq!(span.sectors(4), 10..13);
+        let span = Span { first: 1, pages: 1, head: 0b0110, tail: 0b0110 };
+        assert_eq!(span.sectors(4), 5..7);
+    }
+}

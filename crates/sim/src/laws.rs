@@ -1,0 +1,212 @@
+//! What every result obeys. Asserted at the end of every run, in release builds too: a broken law
+//! is a mistake in this program, and no figure of such a run can be trusted.
+//!
+//! ```text
+//! requests read from the trace = served + skipped
+//! programs.host                = host_pages.written
+//! free pages at the start + pages_per_block × erases − pages lost = programs + free pages now
+//! copies                       ≤ reads and programs of the same cause
+//! time_us.total                = Σ of its fields = Σ count × latency = Σ service times
+//! sum of wear                  = erases since birth
+//! every total                  = Σ over the causes
+//! ```
+
+use nand::Cause;
+
+use crate::result::{Causes, RunResult};
+
+/// What the laws need besides the result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// Requests that the reader delivered or skipped.
+    pub requests_read: u64,
+    /// Pages that could be programmed when the measured pass began.
+    pub free_pages_before: u64,
+    /// The same at its end.
+    pub free_pages_after: u64,
+    /// Pages skipped, or unfilled when their block was erased, in the measured pass.
+    pub lost_pages: u64,
+    /// Σ of the blocks' wear.
+    pub wear_sum: u64,
+    /// Erases counted since birth.
+    pub erases_since_birth: u64,
+    /// Σ of all service times.
+    pub service_sum_ns: u128,
+}
+
+/// Asserts every law.
+///
+/// # Panics
+/// If one is broken, with its figures.
+pub fn assert_all(result: &RunResult, evidence: &Evidence) {
+    if let Err(broken) = check_all(result, evidence) {
+        panic!("{}: a law of counting is broken: {broken}", result.ftl.name);
+    }
+}
+
+/// Looks for a broken law.
+///
+/// # Errors
+/// The first one that is broken, with its figures.
+pub fn check_all(result: &RunResult, evidence: &Evidence) -> Result<(), String> {
+    requests_are_served_or_skipped(result, evidence)?;
+    a_host_page_is_a_host_program(result)?;
+    no_page_appears_or_vanishes(result, evidence)?;
+    a_copy_is_a_read_and_a_program(result)?;
+    totals_are_sums(result)?;
+    time_is_count_times_latency(result, evidence)?;
+    wear_is_erases(evidence)
+}
+
+/// An equation of exact counts.
+fn equal(law: &str, left: u128, right: u128) -> Result<(), String> {
+    match left == right {
+        true => Ok(()),
+        false => Err(format!("{law}: {left} is not {right}")),
+    }
+}
+
+/// An equation of times, which are rounded to 53 bits each.
+fn close(law: &str, left: f64, right: f64) -> Result<(), String> {
+    match (left - right).abs() <= 1e-9 * left.abs().max(right.abs()) {
+        true => Ok(()),
+        false => Err(format!("{law}: {left} is not {right}")),
+    }
+}
+
+fn requests_are_served_or_skipped(result: &RunResult, evidence: &Evidence) -> Result<(), String> {
+    let trace = &result.trace;
+    let served = trace.reads + trace.writes + trace.trims + trace.flushes;
+    let skipped: u64 = trace.skipped.values().filter_map(|count| count.as_u64()).sum();
+    equal("requests = served + skipped", trace.requests.into(), (served + skipped).into())?;
+    equal("requests = read", trace.requests.into(), evidence.requests_read.into())?;
+    let service = &result.service_us;
+    let timed = service.read.count + service.write.count + service.trim.count + service.flush.count;
+    equal("requests timed = served", timed.into(), served.into())
+}
+
+fn a_host_page_is_a_host_program(result: &RunResult) -> Result<(), String> {
+    let (programs, written) = (result.programs.host, result.host_pages.written);
+    equal("programs.host = host_pages.written", programs.into(), written.into())
+}
+
+fn no_page_appears_or_vanishes(result: &RunResult, evidence: &Evidence) -> Result<(), String> {
+    let erased = u128::from(result.device.pages_per_block) * u128::from(result.erases.total);
+    equal(
+        "free pages before + erased = programs + lost + free pages after",
+        u128::from(evidence.free_pages_before) + erased,
+        u128::from(result.programs.total)
+            + u128::from(evidence.lost_pages)
+            + u128::from(evidence.free_pages_after),
+    )
+}
+
+fn a_copy_is_a_read_and_a_program(result: &RunResult) -> Result<(), String> {
+    for cause in Cause::ALL {
+        let copies = result.copies.get(cause);
+        let (reads, programs) = (result.reads.get(cause), result.programs.get(cause));
+        if copies > reads.min(programs) {
+            let name = cause.name();
+            return Err(format!("{name}: {copies} copies, {reads} reads, {programs} programs"));
+        }
+    }
+    Ok(())
+}
+
+fn totals_are_sums(result: &RunResult) -> Result<(), String> {
+    let sum = |law, causes: &Causes| {
+        let sum: u64 = causes.iter().map(|(_, count)| count).sum();
+        equal(law, causes.total.into(), sum.into())
+    };
+    sum("reads.total = Σ", &result.reads)?;
+    sum("programs.total = Σ", &result.programs)?;
+    sum("erases.total = Σ", &result.erases)?;
+    sum("copies.total = Σ", &result.copies)?;
+    sum("spare_reads.total = Σ", &result.spare_reads)
+}
+
+fn time_is_count_times_latency(result: &RunResult, evidence: &Evidence) -> Result<(), String> {
+    let (time, latency) = (&result.time_us, &result.device.timing);
+    let fields: f64 = time.fields().iter().map(|(_, us)| us).sum();
+    close("time_us.total = Σ of its fields", time.total, fields)?;
+    let counted = result.reads.total as f64 * latency.read_us
+        + result.spare_reads.total as f64 * latency.spare_read_us
+        + result.programs.total as f64 * latency.program_us
+        + result.erases.total as f64 * latency.erase_us;
+    close("time_us.total = Σ count × latency", time.total, counted)?;
+    close("time_us.total = Σ service", time.total, evidence.service_sum_ns as f64 / 1000.0)
+}
+
+fn wear_is_erases(evidence: &Evidence) -> Result<(), String> {
+    let (wear, erases) = (evidence.wear_sum, evidence.erases_since_birth);
+    equal("sum of wear = erases since birth", wear.into(), erases.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use crate::run::{Unwatched, run_with_evidence};
+
+    /// An honest result with enough garbage collection to have something of everything.
+    fn honest() -> (RunResult, Evidence) {
+        let trace = Some("uniform:writes=20000,reads=10%".to_owned());
+        let capacity_bytes = Some(4 << 20);
+        let experiment = Experiment { trace, capacity_bytes, ..Experiment::default() };
+        let input = crate::Input::open(&experiment, &Unwatched).unwrap();
+        run_with_evidence(&experiment, &input, &Unwatched).unwrap()
+    }
+
+    /// The law that a doctored result breaks.
+    fn broken(doctor: impl Fn(&mut RunResult, &mut Evidence)) -> String {
+        let (mut result, mut evidence) = honest();
+        doctor(&mut result, &mut evidence);
+        check_all(&result, &evidence).unwrap_err()
+    }
+
+    #[test]
+    fn an_honest_result_obeys_and_collects_garbage() {
+        let (result, evidence) = honest();
+        check_all(&result, &evidence).unwrap();
+        assert!(result.copies.gc > 0 && result.erases.gc > 0 && result.reads.host > 0);
+    }
+
+    #[test]
+    fn every_law_can_be_broken() {
+        type Doctor = fn(&mut RunResult, &mut Evidence);
+        let doctors: &[(&str, Doctor)] = &[
+            ("requests = served + skipped", |r, _| r.trace.reads += 1),
+            ("requests = read", |_, e| e.requests_read += 1),
+            ("requests timed", |r, _| r.service_us.write.count += 1),
+            ("programs.host", |r, _| r.host_pages.written -= 1),
+            ("free pages before", |r, _| r.erases.total += 1),
+            ("free pages before", |_, e| e.lost_pages += 1),
+            ("free pages before", |_, e| e.free_pages_before += 1),
+            ("free pages before", |_, e| e.free_pages_after += 1),
+            ("copies", |r, _| r.copies.gc = r.reads.gc + 1),
+            ("copies", |r, _| r.copies.merge = 1),
+            ("reads.total", |r, _| r.reads.rmw += 1),
+            ("programs.total", |r, _| r.programs.meta += 1),
+            ("erases.total", |r, _| r.erases.wear += 1),
+            ("copies.total", |r, _| r.copies.total += 1),
+            ("spare_reads.total", |r, _| r.spare_reads.map += 1),
+            ("Σ of its fields", |r, _| r.time_us.gc += 1.0),
+            ("Σ count × latency", |r, _| r.device.timing.program_us += 0.1),
+            ("Σ service", |_, e| e.service_sum_ns += 1_000_000),
+            ("sum of wear", |_, e| e.wear_sum += 1),
+            ("sum of wear", |_, e| e.erases_since_birth += 1),
+        ];
+        for (law, doctor) in doctors {
+            let message = broken(doctor);
+            assert!(message.contains(law), "expected `{law}`, found `{message}`");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "page: a law of counting is broken: sum of wear")]
+    fn a_broken_law_stops_the_run() {
+        let (result, mut evidence) = honest();
+        evidence.wear_sum += 1;
+        assert_all(&result, &evidence);
+    }
+}

@@ -1,0 +1,53 @@
+//! What does it cost? One trace, one device, one FTL: exact counts, serial times, laws kept.
+//!
+//! ```text
+//! Experiment ── Input (trace, layout, touched pages)
+//!      │             │ requests
+//!      └─ Device ──► host: runs of pages ──► Ftl ──► Nand, which counts
+//!                                                      │
+//!                             verify: shadow ◄─────────┤ tally
+//!                                                      ▼
+//!                             laws ◄── result ◄── clock, stats, series
+//! ```
+//!
+//! * [`experiment`] the configuration as a value: what the command, a file or Python may set
+//! * [`input`]      the trace of an experiment, and what must be known of it beforehand
+//! * [`device`]     how many blocks there are, and whose
+//! * [`host`]       from the bytes of a request to runs of pages
+//! * [`batch`]      requests read together, so that all can be looked ahead to
+//! * [`machine`]    a device at work, request by request
+//! * [`clock`]      from counts to time
+//! * [`measure`]    what is observed in the measured pass
+//! * [`stats`]      exact sums and percentiles of service and response times
+//! * [`series`]     samples along the way
+//! * [`verify`]     a shadow copy of every sector
+//! * [`mod@run`]    precondition, warm up, measure
+//! * [`result`]     what a run says, as JSON
+//! * [`laws`]       what every result obeys
+//!
+//! Serial time ranks FTLs; it does not predict the latency of an SSD with channels and queues.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod batch;
+pub mod clock;
+pub mod device;
+pub mod error;
+pub mod experiment;
+pub mod host;
+pub mod input;
+pub mod laws;
+pub mod machine;
+pub mod measure;
+pub mod result;
+pub mod run;
+pub mod series;
+pub mod stats;
+pub mod verify;
+mod words;
+
+pub use error::{Error, Result};
+pub use experiment::Experiment;
+pub use input::Input;
+pub use result::RunResult;
+pub use run::{Stage, Watch, run, run_on};

@@ -1,0 +1,341 @@
+//! A device at work: it serves requests one after the other and says what each one cost.
+
+use ftl::Ftl;
+use nand::{Data, Mode, Nand, Op, Sink, Stamp};
+use serde::Serialize;
+use trace::{Flags, Request};
+
+use crate::clock::serial::SerialClock;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::experiment::{Experiment, FlushMode};
+use crate::host::Span;
+use crate::verify::{Mismatch, Shadow};
+
+/// Pages that entered the FTL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HostPages {
+    /// Pages of reads, mapped or not.
+    pub read: u64,
+    /// Pages of writes, in part or whole.
+    pub written: u64,
+    /// Pages of trims.
+    pub trimmed: u64,
+}
+
+/// A chip with an FTL on it and, if asked for, the shadow of its contents.
+pub struct Machine<'a> {
+    device: &'a Device,
+    nand: Nand,
+    ftl: Box<dyn Ftl>,
+    clock: SerialClock,
+    honours_flushes: bool,
+    shadow: Option<Shadow>,
+    /// What a verified read found; kept, so that reads do not allocate.
+    found: Vec<Stamp>,
+    host_pages: HostPages,
+    /// Erases before the last reset of the counters.
+    erases_before: u64,
+    /// Requests served since birth; messages name them.
+    served: u64,
+}
+
+impl<'a> Machine<'a> {
+    /// A factory-fresh device.
+    ///
+    /// # Errors
+    /// The scheme cannot be mounted.
+    pub fn new(device: &'a Device, experiment: &Experiment) -> Result<Machine<'a>> {
+        let mode = if experiment.verify { Mode::Stamps } else { Mode::Count };
+        let (nand, ftl) = device.build(mode)?;
+        let sectors_per_page = device.geometry().sectors_per_page();
+        let shadow = || Shadow::new(device.logical_pages(), sectors_per_page);
+        Ok(Machine {
+            device,
+            nand,
+            ftl,
+            clock: SerialClock::new(device.chip.timing),
+            honours_flushes: experiment.flush == FlushMode::Honour,
+            shadow: experiment.verify.then(shadow),
+            found: Vec::new(),
+            host_pages: HostPages::default(),
+            erases_before: 0,
+            served: 0,
+        })
+    }
+
+    /// Writes every logical page once, in order, by one request.
+    ///
+    /// # Errors
+    /// The FTL gave up.
+    pub fn fill(&mut self) -> Result<()> {
+        let span = self.everything();
+        self.write(&span, self.device.capacity_bytes())
+    }
+
+    /// Tells the FTL of a request that comes soon.
+    #[inline]
+    pub fn prefetch(&self, request: &Request, spans: &[Span]) {
+        for span in spans {
+            self.ftl.prefetch(&span.run(request.bytes, Data::None));
+        }
+    }
+
+    /// Serves a request and returns the nanoseconds that it took.
+    ///
+    /// # Errors
+    /// The FTL gave up, or returned what it was not given.
+    #[inline]
+    pub fn serve(&mut self, request: &Request, spans: &[Span]) -> Result<u64> {
+        let before_ns = self.time_ns();
+        self.served += 1;
+        if request.flags.contains(Flags::PREFLUSH) && request.op != trace::Op::Flush {
+            self.flush()?;
+        }
+        match request.op {
+            trace::Op::Read => spans.iter().try_for_each(|span| self.read(span, request.bytes))?,
+            trace::Op::Write => {
+                spans.iter().try_for_each(|span| self.write(span, request.bytes))?
+            }
+            trace::Op::Trim => spans.iter().try_for_each(|span| self.trim(span))?,
+            trace::Op::Flush => self.flush()?,
+        }
+        if request.op == trace::Op::Write && request.flags.contains(Flags::FUA) {
+            self.flush()?;
+        }
+        Ok(self.time_ns() - before_ns)
+    }
+
+    /// Sets all counters to zero; flash, FTL and shadow stay as they are.
+    pub fn reset_counters(&mut self) {
+        self.erases_before += self.nand.tally().total(Op::Erase);
+        self.nand.reset_tally();
+        self.ftl.reset_report();
+        self.host_pages = HostPages::default();
+    }
+
+    /// Has the FTL look for contradictions, if this run is verified.
+    ///
+    /// # Errors
+    /// It found one.
+    pub fn audit(&self, when: &'static str) -> Result<()> {
+        if self.shadow.is_none() {
+            return Ok(());
+        }
+        let audit = self.ftl.audit(&self.nand);
+        audit.map_err(|violation| self.violation(Mismatch::Audit { violation, when }))
+    }
+
+    /// Reads everything and compares it with the shadow, if there is one. Costs reads, so it comes
+    /// after the results are taken; `watched` says after each block whether to go on.
+    ///
+    /// # Errors
+    /// The first difference, or the watcher's will.
+    pub fn read_back(&mut self, mut watched: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        if self.shadow.is_none() {
+            return Ok(());
+        }
+        let (all, step) = (self.everything(), self.nand.geometry().pages_per_block());
+        for first in (0..all.pages).step_by(step as usize) {
+            watched(first.into())?;
+            self.read(&Span { first, pages: step, ..all }, 0)?;
+        }
+        Ok(())
+    }
+
+    // ---- What it knows -------------------------------------------------------------------------
+
+    /// The chip.
+    pub fn nand(&self) -> &Nand {
+        &self.nand
+    }
+
+    /// The FTL.
+    pub fn ftl(&self) -> &dyn Ftl {
+        &*self.ftl
+    }
+
+    /// Pages that entered the FTL since the last reset.
+    pub fn host_pages(&self) -> HostPages {
+        self.host_pages
+    }
+
+    /// Serial time of everything since the last reset.
+    #[inline]
+    pub fn time_ns(&self) -> u64 {
+        self.clock.now_ns(self.nand.tally())
+    }
+
+    /// Erases since birth, by the counters.
+    pub fn erases_since_birth(&self) -> u64 {
+        self.erases_before + self.nand.tally().total(Op::Erase)
+    }
+
+    fn everything(&self) -> Span {
+        let full = self.nand.geometry().full_mask();
+        Span { first: 0, pages: self.device.logical_pages(), head: full, tail: full }
+    }
+
+    fn violation(&self, mismatch: Mismatch) -> Error {
+        Error::Violation { ftl: self.device.choice.scheme.name, mismatch }
+    }
+
+    // ---- One span ------------------------------------------------------------------------------
+
+    #[inline]
+    fn read(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
+        self.host_pages.read += u64::from(span.pages);
+        let run = span.run(request_bytes, Data::None);
+        if self.shadow.is_none() {
+            return Ok(self.ftl.read(&mut self.nand, &run, &mut Sink::None)?);
+        }
+        let sectors = span.pages as usize * self.nand.geometry().sectors_per_page() as usize;
+        self.found.clear();
+        self.found.resize(sectors, Stamp::default());
+        let mut sink = Sink::Stamps { first: run.first, out: &mut self.found };
+        self.ftl.read(&mut self.nand, &run, &mut sink)?;
+        let shadow = self.shadow.as_ref().expect("looked at above");
+        let compared = shadow.compare(span, &self.found, self.served);
+        compared.map_err(|mismatch| self.violation(mismatch))
+    }
+
+    #[inline]
+    fn write(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
+        self.host_pages.written += u64::from(span.pages);
+        let data = match &mut self.shadow {
+            Some(shadow) => Data::Stamp(shadow.write(span)?),
+            None => Data::None,
+        };
+        Ok(self.ftl.write(&mut self.nand, &span.run(request_bytes, data))?)
+    }
+
+    fn trim(&mut self, span: &Span) -> Result<()> {
+        self.host_pages.trimmed += u64::from(span.pages);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.trim(span);
+        }
+        Ok(self.ftl.trim(&mut self.nand, nand::Lpn(span.first), span.pages)?)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        match self.honours_flushes {
+            true => Ok(self.ftl.flush(&mut self.nand)?),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftl::{Ram, Report, Run, Violation};
+    use nand::Lpn;
+
+    /// What a dishonest FTL does wrong.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Lie {
+        ForgetsTrims,
+        ForgetsWrites,
+        WritesOneFurther,
+        DeniesItsBooks,
+    }
+
+    /// An honest FTL that is made to lie.
+    struct Liar {
+        honest: Box<dyn Ftl>,
+        lie: Lie,
+    }
+
+    impl Ftl for Liar {
+        fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
+            self.honest.read(nand, run, sink)
+        }
+        fn write(&mut self, nand: &mut Nand, run: &Run) -> ftl::Result<()> {
+            match self.lie {
+                Lie::ForgetsWrites => Ok(()),
+                Lie::WritesOneFurther => {
+                    self.honest.write(nand, &Run { first: run.first.plus(1), ..*run })
+                }
+                _ => self.honest.write(nand, run),
+            }
+        }
+        fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> ftl::Result<()> {
+            match self.lie {
+                Lie::ForgetsTrims => Ok(()),
+                _ => self.honest.trim(nand, first, pages),
+            }
+        }
+        fn flush(&mut self, nand: &mut Nand) -> ftl::Result<()> {
+            self.honest.flush(nand)
+        }
+        fn version(&self, nand: &mut Nand, lpn: Lpn) -> ftl::Result<Option<u64>> {
+            self.honest.version(nand, lpn)
+        }
+        fn free_blocks(&self) -> u32 {
+            self.honest.free_blocks()
+        }
+        fn audit(&self, nand: &Nand) -> std::result::Result<(), Violation> {
+            match self.lie {
+                Lie::DeniesItsBooks => Err(Violation("two and two are five".into())),
+                _ => self.honest.audit(nand),
+            }
+        }
+        fn ram(&self) -> Ram {
+            self.honest.ram()
+        }
+        fn report(&self) -> Report {
+            self.honest.report()
+        }
+        fn reset_report(&mut self) {
+            self.honest.reset_report();
+        }
+    }
+
+    /// Writes page 3 twice and trims page 5 of a full device; the first fault found, if any.
+    fn fault(lie: Option<Lie>, verify: bool) -> Option<Error> {
+        let experiment =
+            Experiment { capacity_bytes: Some(1 << 20), verify, ..Experiment::default() };
+        let device = Device::new(&experiment, 0).unwrap();
+        let mut machine = Machine::new(&device, &experiment).unwrap();
+        machine.fill().unwrap();
+        if let Some(lie) = lie {
+            let idle = machine.device.build(Mode::Count).unwrap().1;
+            let honest = std::mem::replace(&mut machine.ftl, idle);
+            machine.ftl = Box::new(Liar { honest, lie });
+        }
+        let request = |op| {
+            let bytes = 2048;
+            Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags: Flags::NONE }
+        };
+        let full = machine.nand.geometry().full_mask();
+        let page = |first| Span { first, pages: 1, head: full, tail: full };
+        let mut look = || {
+            machine.serve(&request(trace::Op::Write), &[page(3)])?;
+            machine.serve(&request(trace::Op::Write), &[page(3)])?;
+            machine.serve(&request(trace::Op::Trim), &[page(5)])?;
+            machine.audit("at the end")?;
+            machine.read_back(|_| Ok(()))
+        };
+        look().err()
+    }
+
+    #[test]
+    fn an_honest_scheme_is_believed() {
+        assert!(fault(None, true).is_none());
+    }
+
+    #[test]
+    fn every_lie_is_found_out_when_verified_and_only_then() {
+        for (lie, name) in [
+            (Lie::ForgetsTrims, "page: raised Lpn(5), sector 0"),
+            (Lie::ForgetsWrites, "page: lost Lpn(3), sector 0: expected write 3, found write 1"),
+            (Lie::WritesOneFurther, "page: lost Lpn(3)"),
+            (Lie::DeniesItsBooks, "page: audit at the end: two and two are five"),
+        ] {
+            let error = fault(Some(lie), true).unwrap_or_else(|| panic!("{lie:?} is not found"));
+            assert_eq!(error.exit_code(), 3);
+            assert!(error.to_string().starts_with(name), "{lie:?}: {error}");
+            assert!(fault(Some(lie), false).is_none(), "{lie:?}");
+        }
+    }
+}

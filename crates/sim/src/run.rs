@@ -1,0 +1,326 @@
+//! A run: mount, precondition, warm up, measure, and only then look back.
+//!
+//! ```text
+//! mount ─► fill ─► the trace, `warmup` times ─► counters to zero ─► the trace, measured ─► result
+//!                                                                          read back ◄─┘ ─► laws
+//! ```
+//! Between the passes only counters are reset: what an FTL has in RAM stays. Requests come in
+//! batches; the FTL hears of a whole batch before the first one is served, because the price of a
+//! simulated write is the cache misses on its maps.
+
+use std::time::{Duration, Instant};
+
+use nand::Op;
+use trace::Replay;
+
+use crate::batch::Batch;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::experiment::{Experiment, Precondition, ReplayMode};
+use crate::host::Host;
+use crate::input::Input;
+use crate::laws::{self, Evidence};
+use crate::machine::Machine;
+use crate::measure::{Measure, Observer, Unmeasured};
+use crate::result::{
+    Causes, DevicePart, EndurancePart, FtlPart, Histograms, LayersPart, RunPart, RunResult, SCHEMA,
+    TimePart, WallPart, WearPart, figures, param_value, ratio,
+};
+use crate::stats::Latencies;
+
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Looking through the trace.
+    Survey,
+    /// Filling the device.
+    Fill,
+    /// Replaying the trace uncounted, for the n-th time from 1.
+    WarmUp(u32),
+    /// Replaying the trace and counting.
+    Measure,
+    /// Reading everything back.
+    ReadBack,
+}
+
+/// Somebody who watches a run, and may stop it.
+pub trait Watch {
+    /// Called every few requests: `done` of `total`, in whatever unit the trace counts.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] ends the run.
+    fn at(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()>;
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn at(&self, _: Stage, _: u64, _: Option<u64>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs an experiment.
+///
+/// # Errors
+/// The experiment is wrong, the trace cannot be read, or the FTL gave up or was caught.
+pub fn run(experiment: &Experiment, watch: &dyn Watch) -> Result<RunResult> {
+    run_on(experiment, &Input::open(experiment, watch)?, watch)
+}
+
+/// Runs an experiment on an input that was opened for it, or for one that differs in its FTL or
+/// its durability only.
+///
+/// # Errors
+/// The experiment is wrong, the trace cannot be read, or the FTL gave up or was caught.
+pub fn run_on(experiment: &Experiment, input: &Input, watch: &dyn Watch) -> Result<RunResult> {
+    run_with_evidence(experiment, input, watch).map(|(result, _)| result)
+}
+
+pub(crate) fn run_with_evidence(
+    experiment: &Experiment,
+    input: &Input,
+    watch: &dyn Watch,
+) -> Result<(RunResult, Evidence)> {
+    experiment.check()?;
+    let started = Instant::now();
+    let device = Device::new(experiment, input.needed_bytes())?;
+    let host = input.host(experiment, device.geometry(), device.capacity_bytes())?;
+    let mut run = Run { experiment, input, device: &device, host, watch };
+    let mut machine = run.prepared()?;
+    let measured = run.measured(&mut machine)?;
+    let (result, evidence) = run.result(&machine, &measured, started);
+    run.looked_back(&mut machine)?;
+    laws::assert_all(&result, &evidence);
+    Ok((result, evidence))
+}
+
+/// What stays the same through all stages.
+struct Run<'a> {
+    experiment: &'a Experiment,
+    input: &'a Input,
+    device: &'a Device,
+    host: Host<'a>,
+    watch: &'a dyn Watch,
+}
+
+/// What the measured pass leaves behind.
+struct Measured {
+    measure: Measure,
+    replay: Replay,
+    delivered: u64,
+    free_pages_before: u64,
+    seconds: f64,
+}
+
+impl<'a> Run<'a> {
+    /// A mounted device, preconditioned and warmed up, all counters at zero.
+    fn prepared(&mut self) -> Result<Machine<'a>> {
+        self.watch.at(Stage::Fill, 0, None)?;
+        let mut machine = Machine::new(self.device, self.experiment)?;
+        machine.reset_counters();
+        machine.audit("after mounting")?;
+        if self.experiment.precondition == Precondition::Fill {
+            machine.fill()?;
+            machine.audit("after filling")?;
+        }
+        for pass in 1..=self.experiment.warmup {
+            self.pass(&mut machine, Stage::WarmUp(pass), &mut Unmeasured)?;
+            machine.audit("after a warm-up pass")?;
+        }
+        machine.reset_counters();
+        Ok(machine)
+    }
+
+    fn measured(&mut self, machine: &mut Machine) -> Result<Measured> {
+        let free_pages_before = machine.nand().free_pages();
+        let open_replay = self.experiment.replay == ReplayMode::Open;
+        let pages = self.device.logical_pages();
+        let mut measure = Measure::new(pages, open_replay, self.experiment.interval);
+        let started = Instant::now();
+        let (replay, delivered) = self.pass(machine, Stage::Measure, &mut measure)?;
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Measured { measure, replay, delivered, free_pages_before, seconds })
+    }
+
+    /// Serves the whole trace once. Returns the reader at its end and how much it delivered.
+    fn pass(
+        &mut self,
+        machine: &mut Machine,
+        stage: Stage,
+        observer: &mut impl Observer,
+    ) -> Result<(Replay, u64)> {
+        let trace = self.input.trace();
+        let total = trace.size_hint_bytes();
+        let (mut replay, mut batch, mut delivered) = (trace.replay()?, Batch::default(), 0);
+        while let count @ 1.. = batch.fill(&mut replay)? {
+            batch.cut(&self.host).map_err(|(index, beyond)| Error::BeyondCapacity {
+                trace: trace.name().to_owned(),
+                number: delivered + index as u64 + 1,
+                end: beyond.end,
+                capacity_bytes: self.device.capacity_bytes(),
+            })?;
+            serve(&batch, machine, observer)?;
+            delivered += count as u64;
+            self.watch.at(stage, replay.position_bytes(), total)?;
+        }
+        Ok((replay, delivered))
+    }
+
+    /// Reads everything back and audits, if this run is verified.
+    fn looked_back(&self, machine: &mut Machine) -> Result<()> {
+        machine.audit("after the measured pass")?;
+        let pages = u64::from(self.device.logical_pages());
+        machine.read_back(|page| self.watch.at(Stage::ReadBack, page, Some(pages)))?;
+        machine.audit("after reading everything back")
+    }
+
+    fn result(
+        &self,
+        machine: &Machine,
+        measured: &Measured,
+        started: Instant,
+    ) -> (RunResult, Evidence) {
+        let (nand, measure) = (machine.nand(), &measured.measure);
+        let (tally, report) = (nand.tally(), machine.ftl().report());
+        let trace = self.input.trace();
+        let trace = measure.trace_part(trace.name(), trace.format(), &measured.replay);
+        let programs = Causes::of(tally, Op::Program);
+        let programmed_bytes = programs.total * u64::from(nand.geometry().page_bytes());
+        let write_amplification_bytes = ratio(programmed_bytes, trace.written_bytes);
+        let host_pages = machine.host_pages();
+        let result = RunResult {
+            schema: SCHEMA,
+            run: self.run_part(),
+            ftl: self.ftl_part(),
+            device: self.device_part(),
+            layers: LayersPart::default(),
+            trace,
+            host_pages,
+            reads: Causes::of(tally, Op::Read),
+            programs,
+            erases: Causes::of(tally, Op::Erase),
+            copies: Causes::copies(tally),
+            spare_reads: Causes::of(tally, Op::SpareRead),
+            merges: report.merges.clone().map(Into::into),
+            write_amplification: ratio(programs.total, host_pages.written),
+            write_amplification_bytes,
+            time_us: TimePart::of(tally, &self.device.chip.timing),
+            service_us: measure.service.map(Latencies::summary),
+            histograms: Histograms {
+                service_us: measure.service.map(Latencies::buckets),
+                response_us: measure
+                    .response
+                    .as_ref()
+                    .map(|(_, by_op)| by_op.map(Latencies::buckets)),
+            },
+            response_us: measure.response.as_ref().map(|(_, by_op)| by_op.map(Latencies::summary)),
+            series: measure.sampler.as_ref().map(|sampler| sampler.series().clone()),
+            wear: WearPart::of(nand.wear()),
+            endurance: self.endurance_part(write_amplification_bytes),
+            ram_bytes: machine.ftl().ram().into(),
+            scheme: figures(&report),
+            wall: wall_part(measured, self.input.opened_in() + started.elapsed()),
+        };
+        (result, evidence(machine, measured))
+    }
+
+    fn run_part(&self) -> RunPart {
+        let experiment = self.experiment;
+        RunPart {
+            seed: experiment.seed,
+            precondition: experiment.precondition.name(),
+            warmup: experiment.warmup,
+            replay: experiment.replay.name(),
+            timing: experiment.timing.name(),
+            fit: experiment.fit.name(),
+            limit: experiment.limit,
+            durability: experiment.durability.name(),
+            trace_sha256: self.input.sha256().map(str::to_owned),
+            flush: experiment.flush.name(),
+            volume: experiment.volume.to_string(),
+        }
+    }
+
+    fn ftl_part(&self) -> FtlPart {
+        let choice = &self.device.choice;
+        let value = |name| choice.params.get(name).map_or(serde_json::Value::Null, param_value);
+        let params = choice.scheme.params.iter();
+        let params = params.map(|param| (param.name.to_owned(), value(param.name))).collect();
+        FtlPart { name: choice.scheme.name, params }
+    }
+
+    fn device_part(&self) -> DevicePart {
+        let device = self.device;
+        DevicePart {
+            page_bytes: device.chip.page_bytes,
+            pages_per_block: device.chip.pages_per_block,
+            logical_blocks: device.logical_blocks,
+            extra_blocks: device.extra_blocks,
+            sector_log_blocks: 0,
+            system_blocks: device.system_blocks,
+            chip: self.experiment.chip.clone(),
+            timing: device.chip.timing.into(),
+        }
+    }
+
+    fn endurance_part(&self, write_amplification_bytes: Option<f64>) -> EndurancePart {
+        let geometry = self.device.geometry();
+        let physical_bytes = u64::from(geometry.blocks()) * geometry.block_bytes();
+        let capacity_bytes = self.device.capacity_bytes();
+        let cycles = self.device.chip.rated_cycles;
+        EndurancePart::new(cycles, physical_bytes, capacity_bytes, write_amplification_bytes)
+    }
+}
+
+/// Serves a batch, after all who want to have looked ahead.
+fn serve(batch: &Batch, machine: &mut Machine, observer: &mut impl Observer) -> Result<()> {
+    for (request, spans, _) in batch.iter() {
+        machine.prefetch(request, spans);
+        observer.comes(request, spans);
+    }
+    for (request, spans, served) in batch.iter() {
+        match served {
+            true => {
+                let service_ns = machine.serve(request, spans)?;
+                observer.served(request, spans, service_ns, machine);
+            }
+            false => observer.skipped(),
+        }
+    }
+    Ok(())
+}
+
+fn evidence(machine: &Machine, measured: &Measured) -> Evidence {
+    let nand = machine.nand();
+    Evidence {
+        requests_read: measured.delivered + measured.replay.skipped().total(),
+        free_pages_before: measured.free_pages_before,
+        free_pages_after: nand.free_pages(),
+        lost_pages: nand.lost_pages(),
+        wear_sum: nand.wear().iter().map(|&erases| u64::from(erases)).sum(),
+        erases_since_birth: machine.erases_since_birth(),
+        service_sum_ns: measured.measure.service.sum_ns(),
+    }
+}
+
+fn wall_part(measured: &Measured, all: Duration) -> WallPart {
+    let seconds = measured.seconds.max(f64::MIN_POSITIVE);
+    WallPart {
+        seconds: all.as_secs_f64(),
+        replay_seconds: measured.seconds,
+        requests_per_second: measured.measure.requests_served() as f64 / seconds,
+        peak_rss_bytes: peak_rss_bytes(),
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+/// The most memory that this process ever held, where the system says so.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}

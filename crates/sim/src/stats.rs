@@ -1,0 +1,227 @@
+//! Service and response times: sums exact, percentiles from a histogram with ≤ 0.1 % error.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// Significant decimal digits of the histogram: 3 keep a value within 0.1 %.
+const DIGITS: u8 = 3;
+
+/// Times of one kind of request.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    count: u64,
+    sum_ns: u128,
+    sum_squares: u128,
+    /// How often `sum_squares` went round 2¹²⁸: long queues have long responses.
+    rounds: u32,
+    max_ns: u64,
+    histogram: Histogram<u64>,
+}
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        let histogram = Histogram::new(DIGITS).expect("3 digits are possible");
+        Latencies { count: 0, sum_ns: 0, sum_squares: 0, rounds: 0, max_ns: 0, histogram }
+    }
+}
+
+impl Latencies {
+    /// Counts one request.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        self.count += 1;
+        self.sum_ns += u128::from(ns);
+        let square = u128::from(ns) * u128::from(ns);
+        let (sum_squares, around) = self.sum_squares.overflowing_add(square);
+        self.sum_squares = sum_squares;
+        self.rounds += u32::from(around);
+        self.max_ns = self.max_ns.max(ns);
+        self.histogram.record(ns).expect("the histogram grows with its values");
+    }
+
+    /// How many requests were counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their total time.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
+    /// The figures of a result.
+    pub fn summary(&self) -> Summary {
+        let any = self.count > 0;
+        let percentile = |share: f64| any.then(|| us(self.at(share)));
+        Summary {
+            count: self.count,
+            mean: any.then(|| self.mean_ns() / 1000.0),
+            stddev: any.then(|| self.variance_ns2().sqrt() / 1000.0),
+            p50: percentile(0.5),
+            p90: percentile(0.9),
+            p99: percentile(0.99),
+            p999: percentile(0.999),
+            max: any.then(|| us(self.max_ns)),
+        }
+    }
+
+    /// The buckets that hold anything: (upper end in µs, requests).
+    pub fn buckets(&self) -> Vec<(f64, u64)> {
+        let recorded = self.histogram.iter_recorded();
+        recorded
+            .map(|bucket| {
+                let end_ns = bucket.value_iterated_to().min(self.max_ns);
+                (us(end_ns), bucket.count_since_last_iteration())
+            })
+            .collect()
+    }
+
+    /// The value that `share` of the requests do not exceed.
+    fn at(&self, share: f64) -> u64 {
+        self.histogram.value_at_quantile(share).min(self.max_ns)
+    }
+
+    fn mean_ns(&self) -> f64 {
+        self.sum_ns as f64 / self.count as f64
+    }
+
+    /// Σx²/n − (Σx/n)², in integers as long as they can hold it: the two terms are nearly equal
+    /// where times are.
+    fn variance_ns2(&self) -> f64 {
+        let count = self.count as f64;
+        match self.sum_ns.checked_mul(self.sum_ns).filter(|_| self.rounds == 0) {
+            Some(square) => (self.sum_squares - square / u128::from(self.count)) as f64 / count,
+            None => {
+                let squares = self.sum_squares as f64 + f64::from(self.rounds) * 2f64.powi(128);
+                (squares / count - self.mean_ns().powi(2)).max(0.0)
+            }
+        }
+    }
+}
+
+/// Nanoseconds in the unit of results.
+pub fn us(ns: u64) -> f64 {
+    ns as f64 / 1000.0
+}
+
+/// Mean, deviation and percentiles in microseconds; null where nothing was counted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Requests.
+    pub count: u64,
+    /// Mean, exact up to rounding.
+    pub mean: Option<f64>,
+    /// Standard deviation of all requests (divided by n), exact up to rounding.
+    pub stddev: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p999: Option<f64>,
+    /// The longest, exact.
+    pub max: Option<f64>,
+}
+
+/// One of something for each kind of request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ByOp<T> {
+    /// Of reads.
+    pub read: T,
+    /// Of writes.
+    pub write: T,
+    /// Of flushes that are requests of their own.
+    pub flush: T,
+    /// Of trims.
+    pub trim: T,
+}
+
+impl<T> ByOp<T> {
+    /// That of one kind.
+    #[inline]
+    pub fn of(&mut self, op: trace::Op) -> &mut T {
+        match op {
+            trace::Op::Read => &mut self.read,
+            trace::Op::Write => &mut self.write,
+            trace::Op::Flush => &mut self.flush,
+            trace::Op::Trim => &mut self.trim,
+        }
+    }
+
+    /// The same for something made of each.
+    pub fn map<U>(&self, make: impl Fn(&T) -> U) -> ByOp<U> {
+        ByOp {
+            read: make(&self.read),
+            write: make(&self.write),
+            flush: make(&self.flush),
+            trim: make(&self.trim),
+        }
+    }
+}
+
+impl ByOp<Latencies> {
+    /// Requests of all kinds.
+    pub fn count(&self) -> u64 {
+        self.read.count + self.write.count + self.flush.count + self.trim.count
+    }
+
+    /// Their total time.
+    pub fn sum_ns(&self) -> u128 {
+        self.read.sum_ns + self.write.sum_ns + self.flush.sum_ns + self.trim.sum_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[u64]) -> Latencies {
+        let mut latencies = Latencies::default();
+        values.iter().for_each(|&ns| latencies.record(ns));
+        latencies
+    }
+
+    #[test]
+    fn nothing_counted_has_no_figures() {
+        let summary = of(&[]).summary();
+        assert_eq!((summary.count, summary.mean, summary.max), (0, None, None));
+        assert!(of(&[]).buckets().is_empty());
+    }
+
+    #[test]
+    fn mean_and_deviation_are_exact() {
+        let summary = of(&[2000, 4000, 4000, 4000, 5000, 5000, 7000, 9000]).summary();
+        assert_eq!((summary.mean, summary.stddev), (Some(5.0), Some(2.0)));
+        let same = of(&[1_234_567_891; 1000]).summary();
+        assert_eq!((same.mean, same.stddev), (Some(1_234_567.891), Some(0.0)));
+        let long = of(&[u64::MAX, u64::MAX, 0]).summary();
+        let third = u64::MAX as f64 / 3000.0;
+        assert!((long.mean.unwrap() / third - 2.0).abs() < 1e-12);
+        assert!((long.stddev.unwrap() / third - 2f64.sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn percentiles_are_within_a_thousandth() {
+        let values: Vec<u64> = (1..=100_000).map(|n| n * 977).collect();
+        let summary = of(&values).summary();
+        let exact = |share: f64| values[(share * 100_000.0) as usize - 1] as f64 / 1000.0;
+        for (found, share) in
+            [(summary.p50, 0.5), (summary.p90, 0.9), (summary.p99, 0.99), (summary.p999, 0.999)]
+        {
+            let error = found.unwrap() / exact(share) - 1.0;
+            assert!(error.abs() <= 0.001, "{share}: {error}");
+        }
+        assert_eq!(summary.max, Some(97_700.0));
+    }
+
+    #[test]
+    fn buckets_hold_everything_once() {
+        let latencies = of(&[0, 0, 25_000, 25_000, 225_000, 1_525_001]);
+        let buckets = latencies.buckets();
+        assert_eq!(buckets.iter().map(|bucket| bucket.1).sum::<u64>(), 6);
+        assert_eq!(buckets[0], (0.0, 2));
+        assert_eq!(*buckets.last().unwrap(), (1525.001, 1));
+    }
+}

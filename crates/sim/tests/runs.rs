@@ -1,0 +1,219 @@
+//! Whole runs: the same inputs give the same bytes, verifying changes no count, errors say why.
+
+use std::io::Write;
+
+use serde_json::Value;
+use sim::experiment::{Durability, Experiment, Extra, Fit, FlushMode, ReplayMode, Volume};
+use sim::run::{Stage, Unwatched, Watch, run};
+use sim::{Error, RunResult};
+
+const SCHEMES: [&str; 4] =
+    ["page", "page:victim=cost_benefit,frontiers=2", "page:victim=dchoices,d=3", "block"];
+
+/// A small device under enough load to collect garbage.
+fn small(ftl: &str) -> Experiment {
+    Experiment {
+        trace: Some("skew:writes=20K,hot=80/20,reads=20%,request=3KiB".into()),
+        ftl: ftl.into(),
+        capacity_bytes: Some(8 << 20),
+        ..Experiment::default()
+    }
+}
+
+/// A result without what differs from run to run.
+fn lasting(result: &RunResult) -> Value {
+    let mut value = serde_json::to_value(result).unwrap();
+    value.as_object_mut().unwrap().remove("wall").expect("there is a wall part");
+    value
+}
+
+fn ran(experiment: &Experiment) -> RunResult {
+    run(experiment, &Unwatched).unwrap_or_else(|error| panic!("{}: {error}", experiment.ftl))
+}
+
+/// A trace file in SPC form: unit, sector, bytes, operation, seconds.
+fn spc(lines: &str) -> (tempfile::NamedTempFile, Experiment) {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(lines.as_bytes()).unwrap();
+    let trace = Some(file.path().to_str().unwrap().to_owned());
+    (file, Experiment { trace, warmup: 0, ..Experiment::default() })
+}
+
+#[test]
+fn the_same_inputs_give_the_same_bytes() {
+    for ftl in SCHEMES {
+        let experiment = Experiment { interval: Some(1000), ..small(ftl) };
+        let text = |experiment| serde_json::to_string(&lasting(&ran(experiment))).unwrap();
+        assert_eq!(text(&experiment), text(&experiment), "{ftl}");
+        let other = Experiment { seed: 2, ..experiment.clone() };
+        assert_ne!(text(&experiment), text(&other), "{ftl}: the seed changes nothing");
+    }
+}
+
+#[test]
+fn verifying_finds_nothing_and_changes_no_figure() {
+    for ftl in SCHEMES {
+        for durability in [Durability::Paper, Durability::Full] {
+            let plain = Experiment { durability, ..small(ftl) };
+            let verified = Experiment { verify: true, ..plain.clone() };
+            assert_eq!(lasting(&ran(&plain)), lasting(&ran(&verified)), "{ftl}, {durability}");
+        }
+    }
+}
+
+#[test]
+fn every_field_of_the_contract_is_there() {
+    let result = lasting(&ran(&Experiment { replay: ReplayMode::Open, ..small("page") }));
+    let fields = [
+        "schema",
+        "run",
+        "ftl",
+        "device",
+        "layers",
+        "trace",
+        "host_pages",
+        "reads",
+        "programs",
+        "erases",
+        "copies",
+        "spare_reads",
+        "merges",
+        "write_amplification",
+        "write_amplification_bytes",
+        "time_us",
+        "service_us",
+        "histograms",
+        "response_us",
+        "series",
+        "wear",
+        "endurance",
+        "ram_bytes",
+        "scheme",
+    ];
+    let found: Vec<&str> = result.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(found, fields);
+    assert_eq!(result["schema"], "ftlab.run/1");
+    assert_eq!(result["ftl"]["params"]["victim"], "greedy");
+    assert_eq!(result["layers"]["buffer"], Value::Null);
+    assert_eq!(result["run"]["durability"], "paper");
+    let (service, response) = (&result["service_us"]["write"], &result["response_us"]["write"]);
+    assert_eq!(service["count"], response["count"]);
+    assert!(response["mean"].as_f64() >= service["mean"].as_f64());
+}
+
+#[test]
+fn a_hand_counted_trace_is_counted_so() {
+    // Two whole pages, a quarter of one, a read of both, and one that is on no page yet.
+    let (_file, experiment) =
+        spc("0,0,4096,W,0.0\n0,1,512,W,0.1\n0,0,4096,R,0.2\n0,40,512,R,0.3\n");
+    let fresh = Experiment { precondition: sim::experiment::Precondition::None, ..experiment };
+    let result = ran(&fresh);
+    assert_eq!((result.trace.reads, result.trace.writes, result.trace.requests), (2, 2, 4));
+    assert_eq!((result.trace.written_bytes, result.trace.read_bytes), (4608, 4608));
+    assert_eq!(result.trace.footprint_pages, 3);
+    assert_eq!((result.host_pages.written, result.host_pages.read), (3, 3));
+    assert_eq!((result.programs.host, result.programs.total), (3, 3));
+    assert_eq!((result.reads.host, result.reads.rmw), (2, 1));
+    assert_eq!(result.write_amplification, Some(1.0));
+    assert_eq!(result.write_amplification_bytes, Some(3.0 * 2048.0 / 4608.0));
+    assert_eq!(result.time_us.total, 3.0 * 200.0 + 3.0 * 25.0);
+    let writes = &result.service_us.write;
+    assert_eq!((writes.mean, writes.stddev), (Some(312.5), Some(87.5)));
+    assert_eq!((writes.p50, writes.max), (Some(225.023), Some(400.0)));
+    assert_eq!(result.service_us.read.max, Some(50.0));
+}
+
+#[test]
+fn an_open_replay_waits_and_a_closed_one_does_not() {
+    let (_file, experiment) = spc("0,0,2048,W,0.0\n0,0,2048,W,0.0001\n0,0,2048,W,1.0\n");
+    let open = ran(&Experiment { replay: ReplayMode::Open, ..experiment.clone() });
+    let response = open.response_us.unwrap().write;
+    assert_eq!(response.mean, Some((200.0 + 300.0 + 200.0) / 3.0));
+    assert!(ran(&experiment).response_us.is_none());
+}
+
+#[test]
+fn flushes_reach_the_scheme_or_are_counted_only() {
+    // A discard, a flush of its own, a write with a preflush, and a durable write.
+    let text = "8,0 0 1 0.0 1 D D 0 64\n8,0 0 2 0.1 1 D FN\n8,0 0 3 0.2 1 D FWS 0 8\n\
+                8,0 0 4 0.3 1 D D 64 64\n8,0 0 5 0.4 1 D WFS 8 8\n";
+    let (_file, experiment) = spc(text);
+    let full = Experiment { durability: Durability::Full, verify: true, ..experiment };
+    let honoured = ran(&full);
+    assert_eq!((honoured.trace.flushes, honoured.trace.trims), (1, 2));
+    assert_eq!((honoured.trace.preflushes, honoured.trace.fua), (2, 1));
+    assert_eq!(honoured.host_pages.trimmed, 32);
+    assert_eq!(honoured.programs.meta, 2, "each trim is written down by the next flush");
+    let ignored = ran(&Experiment { flush: FlushMode::Ignore, ..full });
+    assert_eq!((ignored.trace.flushes, ignored.programs.meta), (1, 0));
+}
+
+#[test]
+fn trims_of_part_of_a_page_ask_for_nothing() {
+    let (_file, experiment) =
+        spc("8,0 0 1 0.0 1 D W 0 64\n8,0 0 2 0.1 1 D D 1 3\n8,0 0 3 0.2 1 D D 1 8\n");
+    let result = ran(&Experiment { verify: true, ..experiment });
+    assert_eq!((result.trace.trims, result.trace.trims_of_no_page), (2, 1));
+    assert_eq!(result.host_pages.trimmed, 1);
+}
+
+#[test]
+fn other_volumes_and_empty_requests_are_counted_and_left_out() {
+    let (_file, experiment) = spc("0,0,2048,W,0.0\n1,0,2048,W,0.1\n1,0,0,W,0.2\n1,8,4096,R,0.3\n");
+    let all = ran(&experiment);
+    assert_eq!((all.trace.requests, all.trace.writes), (4, 2));
+    assert_eq!(
+        (all.device.logical_blocks, all.trace.skipped["zero-length"].as_u64()),
+        (2, Some(1))
+    );
+    let one = ran(&Experiment { volume: Volume::One(0), ..experiment });
+    assert_eq!((one.trace.requests, one.trace.writes, one.trace.reads), (4, 1, 0));
+    assert_eq!(one.trace.skipped["other volume"].as_u64(), Some(2));
+}
+
+#[test]
+fn addresses_beyond_the_capacity_end_the_run_or_are_made_to_fit() {
+    let (_file, experiment) = spc("0,0,2048,W,0.0\n0,1020,4096,W,0.1\n0,5000000,2048,W,0.2\n");
+    let small = Experiment { capacity_bytes: Some(512 << 10), ..experiment };
+    let error = run(&small, &Unwatched).unwrap_err();
+    assert!(matches!(error, Error::BeyondCapacity { number: 2, end: 526_336, .. }), "{error}");
+    assert_eq!(error.exit_code(), 1);
+    let wrapped = ran(&Experiment { fit: Fit::Wrap, verify: true, ..small.clone() });
+    assert_eq!((wrapped.host_pages.written, wrapped.trace.footprint_pages), (4, 3));
+    let compact = ran(&Experiment { fit: Fit::Compact, verify: true, ..small });
+    assert_eq!((compact.host_pages.written, compact.trace.footprint_pages), (4, 4));
+}
+
+#[test]
+fn samples_add_up_to_the_whole() {
+    let result = ran(&Experiment { interval: Some(100), ..small("page") });
+    let series = result.series.unwrap();
+    assert_eq!(series.requests.len() as u64, result.trace.requests / 100);
+    assert_eq!(series.erases.iter().sum::<u64>(), result.erases.total);
+}
+
+#[test]
+fn too_few_extra_blocks_are_refused_with_both_numbers() {
+    let experiment = Experiment { extra: Some(Extra::Blocks(1)), ..small("page") };
+    let error = run(&experiment, &Unwatched).unwrap_err();
+    assert_eq!(error.to_string(), "page needs at least 2 extra blocks, this device has 1");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn a_watcher_sees_all_stages_and_can_end_any() {
+    struct Stopper {
+        at: Stage,
+    }
+    impl Watch for Stopper {
+        fn at(&self, stage: Stage, _: u64, _: Option<u64>) -> sim::Result<()> {
+            if stage == self.at { Err(Error::Interrupted) } else { Ok(()) }
+        }
+    }
+    let (_file, experiment) = spc("0,0,2048,W,0.0\n");
+    let experiment = Experiment { warmup: 2, verify: true, ..experiment };
+    for at in [Stage::Survey, Stage::Fill, Stage::WarmUp(2), Stage::Measure, Stage::ReadBack] {
+        let error = run(&experiment, &Stopper { at }).unwrap_err();
+        assert_eq!(error.exit_code(), 130, "{at:?}");
+    }
+}
