@@ -36,7 +36,7 @@ struct Case {
 fn fields(line: u64) -> (u64, u64, bool) {
     let mixed = line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let sectors = 8 << (mixed % 5);
-    (mixed % (64 << 21) & !7, sectors, mixed.is_multiple_of(3))
+    ((mixed % (64 << 21)) & !7, sectors, mixed.is_multiple_of(3))
 }
 
 fn msr() -> Case {
