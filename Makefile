@@ -24,7 +24,7 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 
 unit:
-	cargo test --workspace
+	cargo test --workspace --no-fail-fast
 
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet

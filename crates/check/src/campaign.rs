@@ -95,7 +95,8 @@ impl Campaign {
     /// Runs it.
     ///
     /// # Errors
-    /// An unknown workload, a device that cannot be, or every case refused. Violations are no error but in the report.
+    /// An unknown workload, a device that cannot be, or every case refused. Violations are no error
+    /// but in the report.
     pub fn run(&self) -> Result<Report> {
         let start = Instant::now();
         let is_over = || self.budget.is_some_and(|budget| start.elapsed() >= budget);

@@ -3,7 +3,7 @@
 //! ```text
 //! shape × workload × seed × scheme = Case ──► properties: no cut, everything compared all the time
 //!                                        └──► power_loss: cut at every program and erase,
-//!                                                         × every outcome, × again while recovering
+//!                                                        × every outcome, × again while recovering
 //! ```
 //! The contract that is checked, for every sector after any cut and mount:
 //!

@@ -1,5 +1,5 @@
-//! Panics as values. The chip panics when a rule of flash is broken; here that is a finding like any
-//! other, so it is caught, and its sentence is kept instead of printed.
+//! Panics as values. The chip panics when a rule of flash is broken; here that is a finding like
+//! any other, so it is caught, and its sentence is kept instead of printed.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

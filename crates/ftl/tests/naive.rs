@@ -1,7 +1,8 @@
 //! The schemes against naive models of them, count for count.
 //!
 //! The models know the counting rules and no data structure: they search all blocks for a victim
-//! and recount what they need. Random victims draw from a generator, so there is nothing to compare.
+//! and recount what they need. Random victims draw from a generator, so there is nothing to
+//! compare.
 
 use ftl::{Choice, Device, Durability, Ftl, Run};
 use nand::{BlockId, Cause, Chip, Data, Lpn, Mode, Nand, Op};

@@ -1,6 +1,7 @@
 //! The ground floor: a NAND flash chip that keeps count, keeps order and can lose its power.
 //!
-//! * [`geometry`] pages, blocks, program orders, and the kinds of numbers ([`Lpn`], [`Ppn`], [`BlockId`])
+//! * [`geometry`] pages, blocks, program orders, and the kinds of numbers ([`Lpn`], [`Ppn`],
+//!   [`BlockId`])
 //! * [`spare`]    the bytes beside each page: owner, version, sequence, kind
 //! * [`payload`]  what a page holds: nothing (count), a stamp a sector, or bytes
 //! * [`op`]       operations, their causes, and the one place where they are counted

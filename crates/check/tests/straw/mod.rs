@@ -5,10 +5,10 @@
 //! stones  [S S S S][S S _ _][    ] every flush after a trim writes a snapshot of all tombstones
 //! ```
 //! It shows that the checker has teeth: without a mistake it passes everything, with any one of
-//! them it is caught. What it does right, in the order of a mount: blocks that were being filled are
-//! filled no further, free blocks are erased again before use, the last page programmed is copied
-//! before anything is erased that holds an older copy of it, the snapshot is written anew in a block
-//! that holds none of the last two.
+//! them it is caught. What it does right, in the order of a mount: blocks that were being filled
+//! are filled no further, free blocks are erased again before use, the last page programmed is
+//! copied before anything is erased that holds an older copy of it, the snapshot is written anew in
+//! a block that holds none of the last two.
 
 use std::collections::VecDeque;
 

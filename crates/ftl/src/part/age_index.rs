@@ -141,7 +141,8 @@ impl Ranks {
         }
     }
 
-    /// The first rank from `from` on: up while the rest of a word is empty, then down its first bit.
+    /// The first rank from `from` on: up while the rest of a word is empty, then down its first
+    /// bit.
     fn next(&self, from: usize) -> Option<usize> {
         let mut at = from;
         for height in 0..self.levels.len() {

@@ -2,9 +2,9 @@
 //!
 //! The newest copy of each page wins (version, then sequence). Two things need care.
 //!
-//! **The last page programmed is suspect**: if the power failed during its program it reads well now
-//! and may decay. So its block is moved to a clean one, that page last; and until this is done the
-//! block that holds the page's next best copy, its *fallback*, must not be erased.
+//! **The last page programmed is suspect**: if the power failed during its program it reads well
+//! now and may decay. So its block is moved to a clean one, that page last; and until this is done
+//! the block that holds the page's next best copy, its *fallback*, must not be erased.
 //!
 //! **No block may be free**, or only the fallback. Then either the power failed while a victim was
 //! emptied into the last free block, R, and whatever R holds is still in the victim: R is given up

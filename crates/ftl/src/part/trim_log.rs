@@ -10,15 +10,16 @@
 //! oldest    erased when the log next changes over, and active then
 //! ```
 //! A *checkpoint* is a bitmap of all trimmed pages, in as many flash pages as have a bit set; a
-//! *record* lists ranges trimmed since. When a record does not fit, the log changes over: the oldest
-//! segment is erased and starts with a checkpoint, which makes it the one that is believed. Three
-//! and not two, because the page that completes a checkpoint may decay after a cut: the mount then
-//! writes another one, and until that is complete the fallback must still stand. Each page's version
-//! is its place in the order of programs: it beats older copies of the pages it names and no newer.
+//! *record* lists ranges trimmed since. When a record does not fit, the log changes over: the
+//! oldest segment is erased and starts with a checkpoint, which makes it the one that is believed.
+//! Three and not two, because the page that completes a checkpoint may decay after a cut: the mount
+//! then writes another one, and until that is complete the fallback must still stand. Each page's
+//! version is its place in the order of programs: it beats older copies of the pages it names and
+//! no newer.
 //!
 //! Page layout, little-endian: `u32` what (0 record, 1 checkpoint); then `u32` the number of ranges
-//! or the first page of the bitmap; for checkpoints `u32` number of this page and `u32` of all; from
-//! byte 16 ranges (`u32` first, `u32` pages) or bits.
+//! or the first page of the bitmap; for checkpoints `u32` number of this page and `u32` of all;
+//! from byte 16 ranges (`u32` first, `u32` pages) or bits.
 
 use core::ops::Range;
 
