@@ -10,8 +10,8 @@
 //! 1. it reads as one value it really had, at or after the last flush that covers it: never older,
 //!    never mixed, never another sector's;
 //! 2. writes answered before an answered flush are there;
-//! 3. a trimmed sector reads zero if a flush followed; if none did, zero or a value it really had,
-//!    and the same one at every later mount until it is written or trimmed again;
+//! 3. a trimmed sector reads zero if a flush followed; if none did, zero or a value that rule 1
+//!    allows, and the same one at every later mount until it is written or trimmed again;
 //! 4. the map is injective (the scheme's own audit);
 //! 5. mounting again changes nothing and takes a bounded number of operations.
 //!

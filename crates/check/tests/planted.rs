@@ -30,6 +30,7 @@ const CAUGHT_AS: &[(&str, Kind)] = &[
     ("torn-page-refused", Kind::Unmountable),
     ("trims-first-page-only", Kind::Resurrected),
     ("stones-not-flushed", Kind::Resurrected),
+    ("erased-before-stones", Kind::Resurrected),
     ("stones-forgotten", Kind::Resurrected),
     ("stones-beat-newer", Kind::Lost),
     ("stones-erased-first", Kind::Resurrected),

@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "paper|full", default_value = "full")]
     durability: String,
     /// One in N cuts during recovery is tried; 0: none, 1: all
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 512)]
     second_cuts: u32,
     /// All programs of up to N steps are tried on the least chip
     #[arg(long, value_name = "N", default_value_t = 2)]

@@ -41,6 +41,7 @@ pub const BUGS: &[&str] = &[
     "torn-page-refused",
     "trims-first-page-only",
     "stones-not-flushed",
+    "erased-before-stones",
     "stones-forgotten",
     "stones-beat-newer",
     "stones-erased-first",
@@ -160,6 +161,10 @@ impl Straw {
         }
         for from in moving {
             self.copy(nand, from)?;
+        }
+        // Else an older copy could come back in place of a newer one that a trim made dead.
+        if !self.has("erased-before-stones") {
+            self.flush(nand)?;
         }
         if !self.has("erased-before-copies") {
             nand.erase(victim, Cause::Gc)?;
