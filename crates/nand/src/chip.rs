@@ -235,17 +235,6 @@ impl Nand {
         Lpn(self.owners[ppn.0 as usize])
     }
 
-    /// Whether a page may be programmed now: erased, and its turn in the chip's order.
-    pub fn programmable(&self, ppn: Ppn) -> bool {
-        let filled = u32::from(self.filled[self.geometry.block_of(ppn).0 as usize]);
-        let offset = self.geometry.offset_of(ppn);
-        match self.geometry.program_order() {
-            ProgramOrder::Any => self.owners[ppn.0 as usize] == Lpn::NONE.0,
-            ProgramOrder::Ascending => offset >= filled,
-            ProgramOrder::Sequential => offset == filled,
-        }
-    }
-
     /// A new place in the order of programs, for what is not a program: a tombstone's version.
     pub fn tick(&mut self) -> u64 {
         let next = self.next_sequence();

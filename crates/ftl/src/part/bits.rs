@@ -43,14 +43,31 @@ impl Bits {
         self.find(from, |word| word)
     }
 
+    /// The first range of consecutive numbers within `span` that are in the set.
+    pub fn run(&self, span: Range<u32>) -> Option<Range<u32>> {
+        let start = self.next(span.start).filter(|&start| start < span.end)?;
+        let end = self.find(start, |word| !word).unwrap_or(self.bound);
+        Some(start..end.min(span.end))
+    }
+
     /// The maximal ranges of consecutive numbers within `span` that are in the set.
     pub fn runs(&self, span: Range<u32>) -> impl Iterator<Item = Range<u32>> + '_ {
         let mut at = span.start;
         core::iter::from_fn(move || {
-            let start = self.next(at).filter(|&start| start < span.end)?;
-            at = self.find(start, |word| !word).unwrap_or(self.bound).min(span.end);
-            Some(start..at)
+            let run = self.run(at..span.end)?;
+            at = run.end;
+            Some(run)
         })
+    }
+
+    /// Adds every number of `span`.
+    pub fn insert_all(&mut self, span: Range<u32>) {
+        span.for_each(|n| self.insert(n));
+    }
+
+    /// Removes every number of `span`.
+    pub fn remove_all(&mut self, span: Range<u32>) {
+        span.for_each(|n| self.remove(n));
     }
 
     /// The first number from `from` on whose bit is set once each word is seen through `view`.

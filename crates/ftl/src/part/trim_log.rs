@@ -116,7 +116,7 @@ impl TrimLog {
     /// # Errors
     /// The power fails, where so many trims wait that some are written now.
     pub fn trim(&mut self, nand: &mut Nand, pages: Range<u32>) -> Result<()> {
-        pages.clone().for_each(|page| self.trimmed.insert(page));
+        self.trimmed.insert_all(pages.clone());
         match self.waiting.last_mut() {
             Some(last) if last.end == pages.start => last.end = pages.end,
             _ => self.waiting.push(pages),

@@ -20,7 +20,8 @@
 //! **Coming back.** Two blocks for one LBN are a rewrite that was never answered, for the old block
 //! is erased before the answer: the mount keeps the old one and erases the new one at once, lest a
 //! later mount take it for the newer. The block of the last page programmed is rewritten, because
-//! that page may decay. Blocks with erased pages are sealed: one of those may be torn.
+//! that page may decay. Erased pages of blocks that were being filled are used no more: one of them
+//! may be torn.
 
 use core::ops::Range;
 
@@ -62,10 +63,13 @@ struct BlockMapped {
     map: Vec<Option<BlockId>>,
     /// Pages that hold something: written and not trimmed since.
     live: Bits,
-    /// Logical blocks whose erased pages a mount does not trust.
-    sealed: Bits,
+    /// Pages whose place in the data block is programmed, or was found so by a mount that trusts no
+    /// erased page: all pages of its blocks.
+    used: Bits,
     pool: BlockPool,
     trims: Option<TrimLog>,
+    /// Pages about to be copied; kept for its capacity.
+    moving: Vec<Ppn>,
     rewrites: u64,
     in_place_pages: u64,
     padded_pages: u64,
@@ -99,13 +103,14 @@ fn portions<'a>(run: &'a Run, pages_per_block: u32) -> impl Iterator<Item = Port
 impl BlockMapped {
     fn format(nand: &Nand, device: &Device) -> BlockMapped {
         let (data, trims) = TrimLog::split(nand, device);
-        let logical_blocks = device.logical_blocks;
+        let pages = device.logical_blocks * nand.geometry().pages_per_block();
         BlockMapped {
-            map: vec![None; logical_blocks as usize],
-            live: Bits::new(logical_blocks * nand.geometry().pages_per_block()),
-            sealed: Bits::new(logical_blocks),
+            map: vec![None; device.logical_blocks as usize],
+            live: Bits::new(pages),
+            used: Bits::new(pages),
             pool: BlockPool::of(data),
             trims,
+            moving: Vec::with_capacity(nand.geometry().pages_per_block() as usize),
             rewrites: 0,
             in_place_pages: 0,
             padded_pages: 0,
@@ -124,34 +129,36 @@ impl BlockMapped {
         match self.map[portion.lbn as usize] {
             None => {
                 let block = self.pool.take(nand)?;
-                self.pad(nand, block, 0..portion.start)?;
+                self.pad(nand, block, portion.lbn, 0..portion.start)?;
                 self.map[portion.lbn as usize] = Some(block);
                 self.program(nand, block, portion, None)?;
             }
-            Some(block) if self.fits_in_place(nand, block, portion) => {
+            Some(block) if self.fits_in_place(nand.geometry(), portion) => {
                 self.in_place_pages += u64::from(portion.end - portion.start);
                 self.program(nand, block, portion, None)?;
             }
             Some(old) => self.rewrite(nand, portion.lbn, old, Some(portion))?,
         }
         let first = portion.run.first.plus(portion.index);
-        for page in 0..portion.end - portion.start {
-            self.live.insert(first.0 + page);
-            if let Some(trims) = &mut self.trims {
-                trims.written(first.plus(page));
-            }
+        self.live.insert_all(first.0..first.0 + portion.end - portion.start);
+        if let Some(trims) = &mut self.trims {
+            (0..portion.end - portion.start).for_each(|page| trims.written(first.plus(page)));
         }
         Ok(())
     }
 
-    fn fits_in_place(&self, nand: &Nand, block: BlockId, portion: Portion) -> bool {
-        let pages = match nand.geometry().program_order() {
-            ProgramOrder::Any => portion.start..portion.end,
-            // With the first page's turn comes that of the following ones.
-            _ => portion.start..portion.start + 1,
-        };
-        let mut pages = pages.map(|offset| nand.geometry().page(block, offset));
-        !self.sealed.contains(portion.lbn) && pages.all(|ppn| nand.programmable(ppn))
+    fn fits_in_place(&self, geometry: &Geometry, portion: Portion) -> bool {
+        let base = portion.lbn * geometry.pages_per_block();
+        let (start, end) = (base + portion.start, base + portion.end);
+        let unused = |pages: Range<u32>| self.used.next(pages.start).is_none_or(|n| n >= pages.end);
+        let above = start..base + geometry.pages_per_block();
+        match geometry.program_order() {
+            ProgramOrder::Any => unused(start..end),
+            ProgramOrder::Ascending => unused(above),
+            ProgramOrder::Sequential => {
+                unused(above) && (start == base || self.used.contains(start - 1))
+            }
+        }
     }
 
     /// Writes a logical block anew in a free block, with the portion in its place, and erases the
@@ -171,16 +178,16 @@ impl BlockMapped {
             trims.flush(nand)?;
         }
         let new = self.pool.take(nand)?;
-        let filled = self.copy_live(nand, lbn, old..=new, 0..start, cause)?;
+        self.used.remove_all(lbn * per_block..(lbn + 1) * per_block);
+        let filled = self.copy_live(nand, lbn, old, new, 0..start, cause)?;
         if let Some(portion) = portion {
-            self.pad(nand, new, filled..start)?;
+            self.pad(nand, new, lbn, filled..start)?;
             self.program(nand, new, portion, Some(old))?;
-            self.copy_live(nand, lbn, old..=new, end..per_block, cause)?;
+            self.copy_live(nand, lbn, old, new, end..per_block, cause)?;
         }
         nand.erase(old, cause)?;
         self.pool.give(old);
         self.map[lbn as usize] = Some(new);
-        self.sealed.remove(lbn);
         self.rewrites += 1;
         Ok(())
     }
@@ -191,22 +198,21 @@ impl BlockMapped {
         &mut self,
         nand: &mut Nand,
         lbn: Lbn,
-        blocks: core::ops::RangeInclusive<BlockId>,
+        old: BlockId,
+        new: BlockId,
         offsets: Range<u32>,
         cause: Cause,
     ) -> Result<u32> {
-        let (old, new) = blocks.into_inner();
         let base = lbn * nand.geometry().pages_per_block();
         let mut filled = offsets.start;
-        let live: Vec<_> = self.live.runs(base + offsets.start..base + offsets.end).collect();
-        for run in live {
-            let run = run.start - base..run.end - base;
-            self.pad(nand, new, filled..run.start)?;
-            let page = |block, offset| nand.geometry().page(block, offset);
-            let (to, from) = (page(new, run.start), run.clone().map(|at| page(old, at)));
-            let from: Vec<Ppn> = from.collect();
-            nand.copy_many(&from, to, None, cause)?;
-            filled = run.end;
+        while let Some(run) = self.live.run(base + filled..base + offsets.end) {
+            let (start, end) = (run.start - base, run.end - base);
+            self.pad(nand, new, lbn, filled..start)?;
+            self.moving.clear();
+            self.moving.extend((start..end).map(|offset| nand.geometry().page(old, offset)));
+            nand.copy_many(&self.moving, nand.geometry().page(new, start), None, cause)?;
+            self.used.insert_all(run);
+            filled = end;
         }
         Ok(filled)
     }
@@ -236,14 +242,18 @@ impl BlockMapped {
             }
             offset += whole.max(1);
         }
+        let first = run.first.plus(portion.index).0;
+        self.used.insert_all(first..first + portion.end - portion.start);
         Ok(())
     }
 
     /// Programs the pages of a hole where the chip cannot skip them.
-    fn pad(&mut self, nand: &mut Nand, block: BlockId, hole: Range<u32>) -> Result<()> {
+    fn pad(&mut self, nand: &mut Nand, block: BlockId, lbn: Lbn, hole: Range<u32>) -> Result<()> {
         if nand.geometry().program_order() != ProgramOrder::Sequential {
             return Ok(());
         }
+        let base = lbn * nand.geometry().pages_per_block();
+        self.used.insert_all(base + hole.start..base + hole.end.max(hole.start));
         for offset in hole {
             let content = Content::Pad;
             let page = Page { owner: Lpn::SYSTEM, kind: kind::PAD, extra: &[], content };
@@ -284,8 +294,8 @@ impl BlockMapped {
         Ok(())
     }
 
-    /// Finds each logical block's data block and seals it; the others are free. Returns the blocks
-    /// of rewrites that were never answered.
+    /// Finds each logical block's data block, of which no erased page is used again; the others are
+    /// free. Returns the blocks of rewrites that were never answered.
     fn find_data_blocks(&mut self, geometry: &Geometry, copies: &[Copy]) -> Result<Vec<BlockId>> {
         let per_block = geometry.pages_per_block();
         let mut born = vec![u64::MAX; geometry.blocks() as usize];
@@ -311,7 +321,7 @@ impl BlockMapped {
             let slot = &mut self.map[lbn as usize];
             let older = slot.filter(|other| born[other.0 as usize] < born[block.0 as usize]);
             let newer = if older.is_some() { Some(block) } else { slot.replace(block) };
-            self.sealed.insert(lbn);
+            self.used.insert_all(lbn * per_block..(lbn + 1) * per_block);
             unfinished.extend(newer);
         }
         unfinished.iter().for_each(|&block| self.pool.give(block));
@@ -366,9 +376,8 @@ impl Ftl for BlockMapped {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        let live: Vec<Range<u32>> = self.live.runs(first.0..first.0 + pages).collect();
-        for run in live {
-            run.clone().for_each(|page| self.live.remove(page));
+        while let Some(run) = self.live.run(first.0..first.0 + pages) {
+            self.live.remove_all(run.clone());
             if let Some(trims) = &mut self.trims {
                 trims.trim(nand, run)?;
             }
@@ -402,6 +411,14 @@ impl Ftl for BlockMapped {
             let twice = core::mem::replace(&mut seen[block.0 as usize], true);
             ensure!(!twice, "{block:?} stands in two places");
         }
+        for (lbn, block) in self.map.iter().enumerate() {
+            let owners = block.map_or(&[][..], |block| nand.owners(block));
+            let pages = (lbn as u32 * geometry.pages_per_block()..).zip(owners);
+            for (page, &owner) in pages {
+                let known = owner == Lpn::NONE.0 || self.used.contains(page);
+                ensure!(known, "the place of LPN {page} is programmed, but counted as erased");
+            }
+        }
         for lpn in self.live.runs(0..self.live.bound()).flatten().map(Lpn) {
             let ppn = self.ppn(lpn, geometry);
             let owner = ppn.map(|ppn| nand.owner(ppn));
@@ -412,7 +429,7 @@ impl Ftl for BlockMapped {
     }
 
     fn ram(&self) -> Ram {
-        let bits = u64::from(self.live.bound() + self.sealed.bound()).div_ceil(8);
+        let bits = u64::from(self.live.bound() + self.used.bound()).div_ceil(8);
         let trims = self.trims.as_ref().map_or(0, TrimLog::ram_bytes);
         Ram { map: 4 * self.map.len() as u64, cache: 0, other: bits + trims }
     }
