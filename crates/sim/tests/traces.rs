@@ -1,7 +1,7 @@
 //! Real traces through every scheme, verified sector by sector.
-//!
-//! The traces lie outside the repository: in the directory that `FTLAB_TRACES` names, else beside
-//! the workspace. Without them the test says so and passes, unless `FTLAB_REQUIRE` lists `traces`.
+
+#[path = "../../trace/tests/common/directory.rs"]
+mod directory;
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,8 @@ use sim::experiment::{Experiment, Fit, Precondition};
 use sim::run::{Unwatched, run_on};
 use sim::{Input, RunResult};
 
-/// Where the traces are looked for, relative to the workspace.
-const BESIDE_THE_WORKSPACE: &str = "../shared/traces";
-
 /// Folders whose traces are in formats that are read.
 const FOLDERS: [&str; 3] = ["blkparse", "fio", "msr"];
-
-/// The directory of the traces; `None` if there is none and none is required.
-fn directory() -> Option<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let directory = match std::env::var_os("FTLAB_TRACES") {
-        Some(directory) => PathBuf::from(directory),
-        None => workspace.join(BESIDE_THE_WORKSPACE),
-    };
-    if directory.is_dir() {
-        return Some(directory);
-    }
-    let required = std::env::var("FTLAB_REQUIRE").unwrap_or_default();
-    let missing = format!("no traces at {}", directory.display());
-    assert!(!required.split(',').any(|what| what.trim() == "traces"), "{missing}");
-    println!("skipped: {missing}");
-    None
-}
 
 /// The files of a folder, in order.
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -65,7 +45,7 @@ fn assert_sane(file: &Path, result: &RunResult) {
 
 #[test]
 fn every_real_trace_survives_every_scheme_unharmed() {
-    let Some(directory) = directory() else { return };
+    let Some(directory) = directory::traces() else { return };
     for file in FOLDERS.iter().flat_map(|folder| files(&directory.join(folder))) {
         let input = Input::open(&experiment(&file, "page"), &Unwatched);
         let input = input.unwrap_or_else(|error| panic!("{error}"));

@@ -70,12 +70,27 @@ pub enum Error {
         /// The line, from 1.
         line: u64,
         /// What is wrong.
-        what: &'static str,
+        what: String,
         /// The line's text, clipped.
         text: String,
         /// What to do about it; may be empty.
         remedy: &'static str,
     },
+    /// A record of a binary trace is not what its format demands.
+    #[error("{name}: record {record}: {what}{}", remedy_clause(.remedy))]
+    Record {
+        /// The trace.
+        name: String,
+        /// The record, from 1.
+        record: u64,
+        /// What is wrong.
+        what: &'static str,
+        /// What to do about it; may be empty.
+        remedy: &'static str,
+    },
+    /// A trace cannot be sorted for want of room for temporary files.
+    #[error("cannot sort the trace in a temporary file: {0}")]
+    Sort(#[source] io::Error),
     /// The content is in no known format.
     #[error(
         "trace `{name}` is in no known format; it begins: {text}\n\
@@ -100,7 +115,7 @@ pub enum Error {
     /// A blkparse text has none of the events that are replayed by default.
     #[error(
         "trace `{name}` has no event D (issued) or Q (queued) to replay; it has {found}; \
-         choose one with `--format blkparse:action=…`"
+         choose one with `--format blkparse:action=…` (or blktrace:action=…)"
     )]
     NoEvents {
         /// The trace.

@@ -23,12 +23,15 @@ pub(crate) struct Input {
     place: Place,
     size_bytes: u64,
     packing: Packing,
+    /// The files of the other CPUs, for a trace that blktrace wrote.
+    others: Vec<Input>,
 }
 
 #[derive(Debug)]
 enum Place {
     Path(PathBuf),
     Spool(NamedTempFile),
+    Memory(Arc<[u8]>),
 }
 
 /// How the bytes are packed.
@@ -68,16 +71,34 @@ impl Input {
         if path == "-" {
             return Input::spool("standard input", io::stdin().lock());
         }
-        let failed = |source| Error::Open { name: path.to_owned(), source };
+        let files = cpu_files(path);
+        if let Some((first, others)) = files.split_first() {
+            let mut input = Input::open_file(path, first)?;
+            let name = |other: &Path| other.to_string_lossy().into_owned();
+            let others = others.iter().map(|other| Input::open_file(&name(other), other));
+            input.others = others.collect::<Result<_>>()?;
+            return Ok(input);
+        }
+        Input::open_file(path, Path::new(path))
+    }
+
+    fn open_file(name: &str, path: &Path) -> Result<Input> {
+        let failed = |source| Error::Open { name: name.to_owned(), source };
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
-            return Err(Error::Directory { name: path.to_owned() });
+            return Err(Error::Directory { name: name.to_owned() });
         }
         let file = File::open(path).map_err(failed)?;
         if !metadata.is_file() {
-            return Input::spool(path, file);
+            return Input::spool(name, file);
         }
-        Input::at(path, Place::Path(Path::new(path).to_owned()), file)
+        let size_bytes = metadata.len();
+        Input::at(name, Place::Path(path.to_owned()), file, size_bytes)
+    }
+
+    /// Bytes in memory as if they were a file.
+    pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Result<Input> {
+        Input::at(name, Place::Memory(bytes.into()), bytes, bytes.len() as u64)
     }
 
     /// Copies what can be read only once to a temporary file, gone with the input.
@@ -86,19 +107,19 @@ impl Input {
         let mut spool = NamedTempFile::new().map_err(failed)?;
         io::copy(&mut reader, &mut spool).map_err(failed)?;
         let file = spool.reopen().map_err(failed)?;
-        Input::at(name, Place::Spool(spool), file)
+        let size_bytes = file.metadata().map_err(failed)?.len();
+        Input::at(name, Place::Spool(spool), file, size_bytes)
     }
 
-    fn at(name: &str, place: Place, file: File) -> Result<Input> {
+    fn at(name: &str, place: Place, head: impl Read, size_bytes: u64) -> Result<Input> {
         let failed = |source| Error::Open { name: name.to_owned(), source };
-        let size_bytes = file.metadata().map_err(failed)?.len();
         if size_bytes == 0 {
             return Err(Error::Empty { name: name.to_owned() });
         }
         let mut magic = Vec::with_capacity(8);
-        file.take(8).read_to_end(&mut magic).map_err(failed)?;
+        head.take(8).read_to_end(&mut magic).map_err(failed)?;
         let packing = packing_of(name, &magic)?;
-        Ok(Input { name: name.to_owned(), place, size_bytes, packing })
+        Ok(Input { name: name.to_owned(), place, size_bytes, packing, others: Vec::new() })
     }
 
     /// What messages call the trace.
@@ -106,18 +127,29 @@ impl Input {
         &self.name
     }
 
-    /// The stored size.
+    /// The stored size, of all files.
     pub(crate) fn size_bytes(&self) -> u64 {
-        self.size_bytes
+        self.parts().map(|part| part.size_bytes).sum()
+    }
+
+    /// The files of the trace: this one, and those of other CPUs.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Input> {
+        std::iter::once(self).chain(&self.others)
     }
 
     /// A fresh window at the first byte.
     pub(crate) fn window(&self) -> Result<Window> {
-        let file = self.file()?;
         let consumed = Arc::new(AtomicU64::new(0));
-        let stored = Counted { file, consumed: Arc::clone(&consumed) };
+        let stored = match &self.place {
+            Place::Memory(bytes) => Box::new(io::Cursor::new(Arc::clone(bytes))) as Box<_>,
+            _ if self.packing == Packing::None => {
+                return Ok(Window::mapped(self.file()?, self.size_bytes));
+            }
+            _ => Box::new(self.file()?) as Box<dyn Read + Send>,
+        };
+        let stored = Counted { stored, consumed: Arc::clone(&consumed) };
         Ok(match self.packing {
-            Packing::None => Window::mapped(stored.file, self.size_bytes),
+            Packing::None => Window::stream(Box::new(stored), consumed),
             Packing::Gzip => {
                 let decoder = flate2::bufread::MultiGzDecoder::new(BufReader::new(stored));
                 Window::stream(Box::new(decoder), consumed)
@@ -149,20 +181,29 @@ impl Input {
         Error::Read { name, line, source }
     }
 
-    /// The SHA-256 of the stored bytes, in hexadecimal.
+    /// The SHA-256 of the stored bytes, in hexadecimal; several files count as one behind another.
     pub(crate) fn sha256(&self) -> Result<String> {
-        let failed = |source| self.failure(0, source);
         let mut hasher = Sha256::new();
+        for part in self.parts() {
+            part.digest(&mut hasher)?;
+        }
+        Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn digest(&self, hasher: &mut Sha256) -> Result<()> {
+        if let Place::Memory(bytes) = &self.place {
+            hasher.update(bytes);
+            return Ok(());
+        }
         let mut file = self.file()?;
         let mut chunk = vec![0; 256 << 10];
         loop {
-            let count = file.read(&mut chunk).map_err(failed)?;
+            let count = file.read(&mut chunk).map_err(|source| self.failure(0, source))?;
             if count == 0 {
-                break;
+                return Ok(());
             }
             hasher.update(&chunk[..count]);
         }
-        Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     fn file(&self) -> Result<File> {
@@ -172,9 +213,44 @@ impl Input {
                 file.rewind()?;
                 Ok(file)
             }),
+            Place::Memory(_) => Err(io::Error::other("bytes in memory are no file")),
         };
         opened.map_err(|source| Error::Open { name: self.name.clone(), source })
     }
+}
+
+/// The files that blktrace wrote for each CPU, in the order of CPUs, if `path` is one of them or
+/// what their names have in common; else none.
+fn cpu_files(path: &str) -> Vec<PathBuf> {
+    const MIDDLE: &str = ".blktrace.";
+    let common = match path.rsplit_once(MIDDLE) {
+        Some((common, end)) if cpu(end).is_some() => common,
+        _ if !Path::new(path).exists() => path,
+        _ => return Vec::new(),
+    };
+    let (directory, common) = match common.rsplit_once('/') {
+        Some(("", name)) => ("/", name),
+        Some((directory, name)) => (directory, name),
+        None => (".", common),
+    };
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut files: Vec<(u32, String)> = names
+        .filter_map(|name| {
+            let end = name.strip_prefix(common)?.strip_prefix(MIDDLE)?;
+            Some((cpu(end)?, name))
+        })
+        .collect();
+    files.sort();
+    // Of a file that is there packed and unpacked, the shorter name comes first.
+    files.dedup_by_key(|(cpu, _)| *cpu);
+    files.into_iter().map(|(_, name)| Path::new(directory).join(name)).collect()
+}
+
+/// The CPU that the end of a name tells: `0`, `12.zst`.
+fn cpu(end: &str) -> Option<u32> {
+    let digits = end.strip_suffix(".zst").or(end.strip_suffix(".gz")).unwrap_or(end);
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
 fn packing_of(name: &str, magic: &[u8]) -> Result<Packing> {
@@ -201,15 +277,15 @@ fn zstd_decoder(stored: Counted) -> io::Result<impl Read + Send> {
     Ok(decoder)
 }
 
-/// A file that says how much of it has been taken, also from inside a decompressor.
+/// Stored bytes that say how much of them has been taken, also from inside a decompressor.
 struct Counted {
-    file: File,
+    stored: Box<dyn Read + Send>,
     consumed: Arc<AtomicU64>,
 }
 
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(buffer)?;
+        let count = self.stored.read(buffer)?;
         self.consumed.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
@@ -283,6 +359,28 @@ mod tests {
         assert_eq!(nothing.to_string(), "trace `test` is empty");
         let packed = spooled(b"\xfd7zXZ\0abc").unwrap_err().to_string();
         assert!(packed.contains("packed with xz"), "{packed}");
+    }
+
+    #[test]
+    fn files_of_all_cpus_belong_together() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        for (name, byte) in
+            [("x.blktrace.10", b'k'), ("x.blktrace.2.gz", b'b'), ("x.blktrace.0", b'a')]
+        {
+            std::fs::write(at(name), [byte; 3]).unwrap();
+        }
+        std::fs::write(at("x.blktrace.0.zst"), b"not taken").unwrap();
+        std::fs::write(at("x.blktrace.more"), b"not one of them").unwrap();
+        std::fs::write(at("xy.blktrace.1"), b"another trace").unwrap();
+        for name in ["x", "x.blktrace.10", "x.blktrace.0"] {
+            let input = Input::open(&at(name)).unwrap();
+            let samples: Vec<_> = input.parts().map(|part| part.sample(9).unwrap()).collect();
+            assert_eq!(samples, [b"aaa", b"bbb", b"kkk"]);
+            assert_eq!((input.size_bytes(), input.name()), (9, at(name).as_str()));
+        }
+        assert_eq!(Input::open(&at("x.blktrace.more")).unwrap().parts().count(), 1);
+        assert!(Input::open(&at("y")).is_err());
     }
 
     #[test]

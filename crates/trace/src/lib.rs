@@ -1,9 +1,9 @@
 //! What a host asks: block-I/O traces from files, made-up workloads, and what can be said of both.
 //!
 //! ```text
-//! file or stdin ─ input ─ window ─ parse/{spc,msr,blkparse,fio} ┐
-//!                                                               ├─ Replay: Requests in batches
-//! spec + seed ─── generate/{uniform,zipf,skew,oltp,…} ──────────┘        │
+//! file or stdin ─ input ─ window ─ parse/{spc,msr,blktrace,csv,…} ┐
+//!                                                                 ├─ Replay: Requests in batches
+//! spec + seed ─── generate/{uniform,zipf,skew,oltp,…} ────────────┘        │
 //!                                                     survey, write, and the simulator
 //! ```
 //!
@@ -23,12 +23,14 @@
 pub mod error;
 pub mod generate;
 mod input;
+pub mod locality;
 pub mod pages;
 pub mod parse;
 pub mod registry;
 pub mod replay;
 pub mod request;
 mod sizes;
+pub mod sort;
 pub mod survey;
 pub mod volumes;
 mod window;

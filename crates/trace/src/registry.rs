@@ -9,7 +9,10 @@ use crate::error::{Error, Result, quote};
 use crate::generate::{self, Workload};
 use crate::input::Input;
 use crate::parse::sample::{Likeness, SAMPLE_BYTES, Sample};
-use crate::parse::{blkparse, fio, msr, spc};
+use crate::parse::{
+    alibaba, blkparse, blkreplay, blktrace, csv, diskmon, disksim, etw, fio, fiu, flashsim, mqsim,
+    msr, oracle_general, spc, ssdsim, systor, tencent, vscsi,
+};
 use crate::replay::Source;
 
 /// A trace format.
@@ -20,14 +23,46 @@ pub struct Format {
     pub summary: &'static str,
     /// Its keys in `--format`.
     pub params: &'static [Param],
+    /// Settings that read well-known traces.
+    pub examples: &'static [Example],
     /// Whether the first lines of a trace look like it.
     pub(crate) detect: fn(&Sample) -> Likeness,
     /// Learns what it needs to know of a trace before reading it.
     pub(crate) open: fn(&Params, &Input) -> Result<Box<dyn Source>>,
 }
 
+/// Settings of a format for traces that many people have.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// Which traces.
+    pub traces: &'static str,
+    /// What to give as `--format`.
+    pub spec: &'static str,
+}
+
 /// All formats that are read.
-pub static FORMATS: &[&Format] = &[&spc::FORMAT, &msr::FORMAT, &blkparse::FORMAT, &fio::FORMAT];
+pub static FORMATS: &[&Format] = &[
+    &spc::FORMAT,
+    &msr::FORMAT,
+    &systor::FORMAT,
+    &tencent::FORMAT,
+    &alibaba::FORMAT,
+    &fiu::FORMAT,
+    &blkparse::FORMAT,
+    &blktrace::FORMAT,
+    &blkreplay::FORMAT,
+    &fio::FORMAT,
+    &etw::FORMAT,
+    &disksim::FORMAT,
+    &mqsim::FORMAT,
+    &ssdsim::FORMAT,
+    &flashsim::FORMAT,
+    &diskmon::FORMAT,
+    &vscsi::FORMAT,
+    &oracle_general::PLAIN,
+    &oracle_general::WITH_OPS,
+    &csv::FORMAT,
+];
 
 /// All workloads that can be generated.
 pub static WORKLOADS: &[&Workload] = &[
@@ -101,6 +136,18 @@ mod tests {
             (b"fio version 2 iolog\n8,0 add\n", "fio"),
             (b"254,0    0      421     1.3    24  Q  DS 266240 + 2048 [x]\n", "blkparse"),
             (b"\n  7,4 0 1 0.000000000 23648 Q WS 41680 4\n", "blkparse"),
+            (b"0,1,2,r,0.5,x,y\n", "spc"),
+            (b"Timestamp,Response,IOType,LUN,Offset,Size\n1.0,,R,1,0,512\n", "systor"),
+            (b"1538323200,4247200,128,1,1058\n", "tencent"),
+            (b"419,W,8792731648,16384,1577808144360767\n", "alibaba"),
+            (b"8996 4253 nfsd x 508516672 8 W 6 0 88b9\n", "fiu"),
+            (b"5265.313 0 6357144 8 0\n", "disksim"),
+            (b"0\t4.6\t0.00003815\t0\tWrite\t6194591\t32\r\n", "diskmon"),
+            (b"BeginHeader\nDiskRead, TimeStamp\nEndHeader\n", "etw"),
+            (b"x\n\nstart ; sector; length ; op ; a ; b\n", "blkreplay"),
+            (b"time_ns,device,rwbs,offset,bytes\n", "csv"),
+            (b"\x07tae more", "blktrace"),
+            (b"eat\x07 more", "blktrace"),
             (b"a stray line\n7,4 0 1 0.000000000 23648 Q WS 41680 4\n", "blkparse"),
         ];
         for (text, name) in cases {
@@ -113,7 +160,7 @@ mod tests {
         let message = detected(b"\n\nsome,text\nmore").unwrap_err().to_string();
         assert!(message.contains("in no known format; it begins: some,text"), "{message}");
         assert!(message.contains("--format NAME"), "{message}");
-        assert!(message.contains("spc, msr, blkparse, fio"), "{message}");
+        assert!(message.contains("spc, msr, systor, "), "{message}");
         let binary: Vec<u8> = (0..=255).cycle().take(200_000).collect();
         assert!(detected(&binary).is_err());
     }
@@ -123,6 +170,23 @@ mod tests {
         let both = b"0,1,512,W,0.1\n7,4 0 1 0.0 23648 Q WS 41680 4\n";
         let message = detected(both).unwrap_err().to_string();
         assert!(message.contains("any of these formats: spc, blkparse; choose"), "{message}");
+    }
+
+    #[test]
+    fn five_integers_could_be_several() {
+        let message = detected(b"938513000 4 264719034 16 0\n").unwrap_err().to_string();
+        assert!(message.contains("these formats: disksim, mqsim, ssdsim; choose"), "{message}");
+    }
+
+    #[test]
+    fn examples_are_well_formed() {
+        for format in FORMATS {
+            for example in format.examples {
+                let spec = spec::Spec::parse(example.spec).unwrap();
+                assert_eq!(spec.name, format.name);
+                spec::resolve(format.name, &spec.pairs, format.params).unwrap();
+            }
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::generate::{Generator, Space, Workload};
 use crate::input::Input;
 use crate::registry::{self, Format};
 use crate::request::Request;
+use crate::sort::Sorted;
 
 /// How to read a trace file.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +43,7 @@ struct FileOrigin {
     format: &'static Format,
     params: Params,
     skip_bad: bool,
+    sort: bool,
     /// What the format had to learn from the whole file; learnt at the first replay.
     source: OnceLock<Box<dyn Source>>,
 }
@@ -52,14 +54,26 @@ impl Trace {
     /// # Errors
     /// The file cannot be read, or its format is unknown, ambiguous or wrongly specified.
     pub fn open(path: &str, options: &ReadOptions) -> Result<Trace> {
-        let input = Input::open(path)?;
+        Trace::of_input(Input::open(path)?, options)
+    }
+
+    /// Bytes in memory as if they were a file of that name.
+    ///
+    /// # Errors
+    /// As [`Trace::open`].
+    pub fn of_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace> {
+        Trace::of_input(Input::of_bytes(name, bytes)?, options)
+    }
+
+    fn of_input(input: Input, options: &ReadOptions) -> Result<Trace> {
         let (format, pairs) = match &options.format {
             Some(spec) => (registry::format(&spec.name)?, spec.pairs.as_slice()),
             None => (registry::detect(&input)?, [].as_slice()),
         };
         let params = spec::resolve(&format!("format {}", format.name), pairs, format.params)?;
         let (input, source) = (Arc::new(input), OnceLock::new());
-        let file = FileOrigin { input, format, params, skip_bad: options.skip_bad, source };
+        let file =
+            FileOrigin { input, format, params, skip_bad: options.skip_bad, sort: false, source };
         let name = file.input.name().to_owned();
         Ok(Trace { name, origin: Origin::File(file), limit: options.limit })
     }
@@ -74,6 +88,15 @@ impl Trace {
         Generator::new(workload, &params, space, seed)?;
         let origin = Origin::Workload(workload, params, *space, seed);
         Ok(Trace { name: spec.to_string(), origin, limit: None })
+    }
+
+    /// The same trace, its requests put in the order of their times, those of the same time in the
+    /// order of the file. Costs time and memory as `sort` says; a workload is in order already.
+    pub fn sorted(mut self, sort: bool) -> Trace {
+        if let Origin::File(file) = &mut self.origin {
+            file.sort = sort;
+        }
+        self
     }
 
     /// The same trace, delivering at most `limit` requests.
@@ -160,7 +183,9 @@ impl FileOrigin {
                 self.source.get_or_init(|| learnt)
             }
         };
-        source.reader(&self.input, self.skip_bad)
+        let raw_times = self.sort || source.is_unsorted();
+        let reader = source.reader(&self.input, Reading { skip_bad: self.skip_bad, raw_times })?;
+        Ok(if raw_times { Box::new(Sorted::new(reader)) } else { reader })
     }
 }
 
@@ -254,7 +279,19 @@ pub(crate) trait Reader: Send {
 
 /// A format with all that it had to learn about a trace: starts readings of it.
 pub(crate) trait Source: Send + Sync {
-    fn reader(&self, input: &Arc<Input>, skip_bad: bool) -> Result<Box<dyn Reader>>;
+    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>>;
+
+    /// Whether its records do not come in the order of their times and have to be sorted.
+    fn is_unsorted(&self) -> bool;
+}
+
+/// How a source is to be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    /// Count bad lines instead of failing at the first.
+    pub(crate) skip_bad: bool,
+    /// Deliver times as they stand, for sorting; else from the first record and never going back.
+    pub(crate) raw_times: bool,
 }
 
 const _: () = {

@@ -34,6 +34,16 @@ impl Flags {
     /// Read ahead of need.
     pub const READAHEAD: Flags = Flags(16);
 
+    /// The set as bits, for temporary files.
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set that these bits stand for; unknown ones are dropped.
+    pub(crate) fn from_bits(bits: u8) -> Flags {
+        Flags(bits & 31)
+    }
+
     /// Whether all of `flags` are set.
     pub fn contains(self, flags: Flags) -> bool {
         self.0 & flags.0 == flags.0

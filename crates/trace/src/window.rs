@@ -55,7 +55,7 @@ impl Window {
 
     /// A window over a decompressor; `consumed` counts the stored bytes it has taken.
     pub(crate) fn stream(reader: Box<dyn Read + Send>, consumed: Arc<AtomicU64>) -> Window {
-        let view = View::Stream { reader, buffer: Vec::with_capacity(WINDOW_BYTES), consumed };
+        let view = View::Stream { reader, buffer: Vec::new(), consumed };
         Window { view, start: 0, ended: false }
     }
 
@@ -91,7 +91,19 @@ impl Window {
         }
     }
 
-    /// The bytes of a line just found.
+    /// The next `count` bytes, which must be far less than the window; fewer only at the end.
+    #[inline]
+    pub(crate) fn next_bytes(&mut self, count: usize) -> io::Result<Range<usize>> {
+        if self.bytes().len() - self.start < count && !self.ended {
+            self.refill()?;
+        }
+        let end = self.bytes().len().min(self.start + count);
+        let range = self.start..end;
+        self.start = end;
+        Ok(range)
+    }
+
+    /// The bytes of a line or range just found.
     #[inline]
     pub(crate) fn slice(&self, line: Range<usize>) -> &[u8] {
         &self.bytes()[line]
@@ -208,6 +220,23 @@ mod tests {
         let expected: Vec<_> = text.lines().map(str::to_owned).collect();
         assert!(lines(mapped(text.as_bytes())) == expected);
         assert!(lines(stream(text.into_bytes())) == expected);
+    }
+
+    #[test]
+    fn both_views_yield_the_same_bytes_across_their_seams() {
+        let bytes: Vec<u8> = (0..2 * WINDOW_BYTES + 5).map(|n| (n / 7) as u8).collect();
+        for mut window in [mapped(&bytes), stream(bytes.clone())] {
+            let mut taken = Vec::new();
+            for count in (0..=48).cycle() {
+                let range = window.next_bytes(count).unwrap();
+                if range.is_empty() && count > 0 {
+                    break;
+                }
+                assert!(range.len() == count || taken.len() + range.len() == bytes.len());
+                taken.extend_from_slice(window.slice(range));
+            }
+            assert!(taken == bytes);
+        }
     }
 
     #[test]

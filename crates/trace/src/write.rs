@@ -1,11 +1,12 @@
-//! Requests back to text: fio iolog version 3, and blkparse in its compact form.
+//! Requests back to text: fio iolog version 3, blkparse in its compact form, and csv.
 //!
 //! fio's has microseconds and no flags; blkparse's has nanoseconds and all flags, but whole
-//! sectors.
+//! sectors; csv has everything.
 
 use std::io::Write;
 
 use crate::error::{Error, Result};
+use crate::parse::csv::WRITTEN_HEADING;
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
 /// The form in which requests are written.
@@ -15,7 +16,12 @@ pub enum Form {
     Fio,
     /// `major,minor cpu number seconds pid Q rwbs sector sectors`.
     Blkparse,
+    /// `time_ns,device,rwbs,offset,bytes` under that heading; [`CSV_SPEC`] reads it back.
+    Csv,
 }
+
+/// The `--format` that reads what is written as [`Form::Csv`]; the content tells it, too.
+pub const CSV_SPEC: &str = "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes,header=true";
 
 /// Writes requests one by one; nothing is kept but the devices' numbers.
 pub struct Writer<W> {
@@ -23,6 +29,8 @@ pub struct Writer<W> {
     form: Form,
     index: u64,
     devices_opened: u32,
+    /// The time of the latest request.
+    time_us: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -31,10 +39,13 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// The output cannot be written.
     pub fn new(mut out: W, form: Form) -> Result<Writer<W>> {
-        if form == Form::Fio {
-            writeln!(out, "fio version 3 iolog").map_err(Error::Write)?;
+        match form {
+            Form::Fio => writeln!(out, "fio version 3 iolog"),
+            Form::Csv => writeln!(out, "{WRITTEN_HEADING}"),
+            Form::Blkparse => Ok(()),
         }
-        Ok(Writer { out, form, index: 0, devices_opened: 0 })
+        .map_err(Error::Write)?;
+        Ok(Writer { out, form, index: 0, devices_opened: 0, time_us: 0 })
     }
 
     /// Writes one request.
@@ -45,6 +56,7 @@ impl<W: Write> Writer<W> {
         match self.form {
             Form::Fio => self.write_fio(request)?,
             Form::Blkparse => self.write_blkparse(request)?,
+            Form::Csv => self.write_csv(request)?,
         }
         self.index += 1;
         Ok(())
@@ -57,7 +69,7 @@ impl<W: Write> Writer<W> {
     pub fn finish(mut self) -> Result<W> {
         if self.form == Form::Fio {
             for device in 0..self.devices_opened {
-                writeln!(self.out, "0 dev{device} close").map_err(Error::Write)?;
+                writeln!(self.out, "{} dev{device} close", self.time_us).map_err(Error::Write)?;
             }
         }
         self.out.flush().map_err(Error::Write)?;
@@ -67,6 +79,7 @@ impl<W: Write> Writer<W> {
     fn write_fio(&mut self, request: &Request) -> Result<()> {
         let Request { offset, bytes, device, .. } = request;
         let time_us = request.time_ns / 1_000;
+        self.time_us = time_us;
         while self.devices_opened <= *device {
             let opened = self.devices_opened;
             writeln!(self.out, "{time_us} dev{opened} add\n{time_us} dev{opened} open")
@@ -80,6 +93,12 @@ impl<W: Write> Writer<W> {
             Op::Flush => "datasync",
         };
         writeln!(self.out, "{time_us} dev{device} {action} {offset} {bytes}").map_err(Error::Write)
+    }
+
+    fn write_csv(&mut self, request: &Request) -> Result<()> {
+        let Request { time_ns, offset, bytes, device, .. } = request;
+        let rwbs = rwbs(request);
+        writeln!(self.out, "{time_ns},{device},{rwbs},{offset},{bytes}").map_err(Error::Write)
     }
 
     fn write_blkparse(&mut self, request: &Request) -> Result<()> {
@@ -186,11 +205,28 @@ mod tests {
         }
 
         #[test]
+        fn every_request_survives_csv(requests in requests()) {
+            prop_assert_eq!(round_trip(&requests, Form::Csv), requests);
+        }
+
+        #[test]
         fn every_request_but_its_flags_survives_fio(requests in requests()) {
             let plain: Vec<_> =
                 requests.iter().map(|r| Request { flags: Flags::NONE, ..*r }).collect();
             prop_assert_eq!(round_trip(&requests, Form::Fio), plain);
         }
+    }
+
+    #[test]
+    fn the_spec_for_csv_is_what_csv_is_by_itself() {
+        let text = b"time_ns,device,rwbs,offset,bytes\n0,a,FWFS,7,9\n5,b,FW,0,0\n";
+        let read = |format: &str| {
+            let format = Some(spec::Spec::parse(format).unwrap());
+            let options = ReadOptions { format, ..ReadOptions::default() };
+            Trace::of_bytes("t", text, &options).unwrap().requests().unwrap()
+        };
+        assert_eq!(read(CSV_SPEC), read("csv"));
+        assert_eq!(read("csv").len(), 2);
     }
 
     #[test]

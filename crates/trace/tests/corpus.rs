@@ -1,37 +1,19 @@
-//! Real traces against the figures published beside them.
-//!
-//! The traces lie outside the repository: in the directory that `FTLAB_TRACES` names, else beside
-//! the workspace. Without them the tests say so and pass, unless `FTLAB_REQUIRE` lists `traces`.
+//! Real traces captured for this project against the figures published beside them: all requests,
+//! by operation, flag and size.
 
-use std::path::{Path, PathBuf};
+mod common;
 
-use trace::survey::{PageCounts, Sizes, Survey, survey};
-use trace::{ReadOptions, Trace};
+use std::path::Path;
 
-/// Where the traces are looked for, relative to the workspace.
-const BESIDE_THE_WORKSPACE: &str = "../shared/traces";
-
-/// The directory of the traces; `None` if there is none and none is required.
-fn traces() -> Option<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let directory = match std::env::var_os("FTLAB_TRACES") {
-        Some(directory) => PathBuf::from(directory),
-        None => workspace.join(BESIDE_THE_WORKSPACE),
-    };
-    if directory.is_dir() {
-        return Some(directory);
-    }
-    let required = std::env::var("FTLAB_REQUIRE").unwrap_or_default();
-    let missing = format!("no traces at {}", directory.display());
-    assert!(!required.split(',').any(|what| what.trim() == "traces"), "{missing}");
-    println!("skipped: {missing}");
-    None
-}
+use common::{open, traces};
+use trace::survey::{PageCounts, Sizes, Survey};
 
 fn surveyed(directory: &Path, file: &str) -> Survey {
-    let path = directory.join(file);
-    let trace = Trace::open(path.to_str().unwrap(), &ReadOptions::default()).unwrap();
-    survey(&trace, 4096).unwrap()
+    surveyed_as(directory, file, "")
+}
+
+fn surveyed_as(directory: &Path, file: &str, format: &str) -> Survey {
+    common::surveyed(&open(directory, file, format, false))
 }
 
 /// The figures of a captured trace.
@@ -208,6 +190,25 @@ static CAPTURED: &[Captured] = &[
     },
 ];
 
+static DESKTOP_60S: Captured = Captured {
+    file: "blktrace/desktop-60s",
+    requests: [73_693, 355, 70_160, 2335, 843],
+    flags: [1745, 904, 36_726, 41_208, 227],
+    bytes: [832_761_856, 1_699_840, 10_956_853_248],
+    end_sectors: 30_146_560,
+    pages: [195_063, 415, 195_130, 231_359],
+    rewritten_pages: 8248,
+    small: [0, 0, 0],
+    span_ms: 137_007,
+    read_sizes: "8 (348), 16 (4), 32 (1), 129-255 (1), 257-511 (1)",
+    write_sizes: "8 (59409), 16 (3552), 17-31 (1714), 32 (1154), 33-63 (1742), 64 (299), \
+        65-127 (1009), 128 (81), 129-255 (599), 256 (15), 257-511 (282), 512 (3), \
+        513-1023 (145), 1024 (2), 1025-2047 (74), 2048 (7), 2049+ (73)",
+    discard_sizes: "8 (112), 16 (58), 17-31 (46), 32 (186), 33-63 (284), 64 (25), 65-127 (79), \
+        128 (4), 129-255 (74), 256 (32), 257-511 (100), 512 (26), 513-1023 (111), 1024 (18), \
+        1025-2047 (110), 2048 (9), 2049+ (1061)",
+};
+
 /// The buckets of a histogram in the form of the published tables.
 fn printed(sizes: &Sizes) -> String {
     let buckets = sizes.buckets();
@@ -258,147 +259,6 @@ fn captured_traces_have_the_published_figures() {
     });
 }
 
-/// The figures of a trace found in public: of reads and writes alone, most of them rounded.
-struct Found {
-    file: &'static str,
-    requests: u64,
-    /// Reads and writes, in percent.
-    mix: [&'static str; 2],
-    /// Written and read.
-    volumes: [&'static str; 2],
-    end: &'static str,
-    /// Written, read, either.
-    pages: [u64; 3],
-    /// Mean and median size in sectors.
-    sizes: [&'static str; 2],
-    /// Aligned, of all and of the writes, in percent.
-    aligned: [&'static str; 2],
-    /// Empty where the published span leaves out events that are in the file.
-    span: &'static str,
-}
-
-static FOUND: &[Found] = &[
-    Found {
-        file: "msr/rsrch_1.csv.zst",
-        requests: 13_780,
-        mix: ["0.3", "99.7"],
-        volumes: ["163.28 MiB", "0.54 MiB"],
-        end: "178.37 GiB",
-        pages: [28_769, 144, 28_775],
-        sizes: ["24.3", "8"],
-        aligned: ["93", "93"],
-        span: "6.67 d",
-    },
-    Found {
-        file: "msr/wdev_3.csv.zst",
-        requests: 682,
-        mix: ["1.6", "98.4"],
-        volumes: ["2.85 MiB", "0.68 MiB"],
-        end: "33.92 GiB",
-        pages: [133, 183, 316],
-        sizes: ["10.6", "8"],
-        aligned: ["0", "0"],
-        span: "6.91 d",
-    },
-    Found {
-        file: "blkparse/blkparseout_ext4.txt.zst",
-        requests: 9_887,
-        mix: ["91.4", "8.6"],
-        volumes: ["240.27 MiB", "999.09 MiB"],
-        end: "8.13 GiB",
-        pages: [61_395, 255_768, 317_163],
-        sizes: ["256.7", "256"],
-        aligned: ["100", "100"],
-        span: "",
-    },
-    Found {
-        file: "blkparse/blkparseout_f2fs.txt.zst",
-        requests: 5_727,
-        mix: ["82.5", "17.5"],
-        volumes: ["419.47 MiB", "512.28 MiB"],
-        end: "2.56 GiB",
-        pages: [101_756, 131_143, 232_492],
-        sizes: ["333.2", "256"],
-        aligned: ["100", "100"],
-        span: "1651.0 s",
-    },
-    Found {
-        file: "blkparse/blkparseout_btrfs.txt.zst",
-        requests: 1_824,
-        mix: ["71.3", "28.7"],
-        volumes: ["244.55 MiB", "1002.14 MiB"],
-        end: "2.52 GiB",
-        pages: [56_753, 256_549, 313_302],
-        sizes: ["1399.8", "1536"],
-        aligned: ["100", "100"],
-        span: "1071.3 s",
-    },
-    Found {
-        file: "blkparse/nvme-java-sample.txt.zst",
-        requests: 1_694,
-        mix: ["100.0", "0.0"],
-        volumes: ["0.00 MiB", "188.86 MiB"],
-        end: "476.93 GiB",
-        pages: [0, 48_347, 48_347],
-        sizes: ["228.3", "256"],
-        aligned: ["100", "-"],
-        span: "0.680 s",
-    },
-];
-
-/// Bytes as the tables print them: GiB from 1 GiB on, else MiB.
-fn volume(bytes: u128) -> String {
-    const GIB: u128 = 1 << 30;
-    match bytes {
-        GIB.. => format!("{:.2} GiB", bytes as f64 / GIB as f64),
-        _ => format!("{:.2} MiB", bytes as f64 / f64::from(1 << 20)),
-    }
-}
-
-fn percent(part: u64, whole: u64, decimals: usize) -> String {
-    match whole {
-        0 => String::from("-"),
-        _ => format!("{:.decimals$}", 100.0 * part as f64 / whole as f64),
-    }
-}
-
-fn span(span_ns: u64) -> String {
-    let seconds = span_ns as f64 / 1e9;
-    match seconds {
-        172_800.0.. => format!("{:.2} d", seconds / 86_400.0),
-        2.0.. => format!("{seconds:.1} s"),
-        _ => format!("{seconds:.3} s"),
-    }
-}
-
-impl Found {
-    fn check(&self, survey: &Survey) {
-        let (file, requests) = (self.file, survey.data_requests());
-        let (reads, writes) = (&survey.reads, &survey.writes);
-        assert_eq!(requests, self.requests, "{file}");
-        let mix = [reads, writes].map(|sizes| percent(sizes.requests(), requests, 1));
-        assert_eq!(mix, self.mix, "{file}");
-        assert_eq!([writes, reads].map(|sizes| volume(sizes.bytes())), self.volumes, "{file}");
-        assert_eq!(volume(survey.end_bytes().into()), self.end, "{file}");
-        let PageCounts { written, read, touched, .. } = survey.pages;
-        assert_eq!([written, read, touched], self.pages, "{file}");
-        let sizes = survey.data_sizes();
-        let mean = format!("{:.1}", sizes.mean_sectors());
-        assert_eq!([mean, sizes.median_sectors().to_string()], self.sizes, "{file}");
-        let aligned_writes = percent(survey.aligned_writes, writes.requests(), 0);
-        assert_eq!([percent(survey.aligned, requests, 0), aligned_writes], self.aligned, "{file}");
-        assert!(self.span.is_empty() || span(survey.span_ns) == self.span, "{file}");
-    }
-}
-
-#[test]
-fn found_traces_have_the_published_figures() {
-    let Some(directory) = traces() else { return };
-    for found in FOUND {
-        found.check(&surveyed(&directory, found.file));
-    }
-}
-
 #[test]
 fn events_out_of_order_are_counted() {
     let Some(directory) = traces() else { return };
@@ -429,8 +289,33 @@ fn iologs_have_the_published_counts() {
 #[test]
 fn checksums_are_of_the_files_as_stored() {
     let Some(directory) = traces() else { return };
-    let path = directory.join("msr/wdev_3.csv.zst");
-    let trace = Trace::open(path.to_str().unwrap(), &ReadOptions::default()).unwrap();
+    let trace = open(&directory, "msr/wdev_3.csv.zst", "", false);
     let expected = "34bae6fdb4531d91089c79741bc6cab6d3c13d0dc8d8f03196c8c588590dc8a5";
     assert_eq!(trace.sha256().unwrap().as_deref(), Some(expected));
+}
+
+#[test]
+fn binary_traces_of_several_cpus_are_merged() {
+    let Some(directory) = traces() else { return };
+    let names = ["desktop-60s.blktrace.0.zst", "desktop-60s.blktrace.1.zst", "desktop-60s"];
+    for name in names {
+        let survey = surveyed_as(&directory, &format!("blktrace/{name}"), "blktrace:action=Q");
+        DESKTOP_60S.check(&survey);
+        assert_eq!(survey.note.as_deref(), Some("action Q, queued; 2 files merged"));
+    }
+}
+
+#[test]
+fn binary_and_text_of_a_trace_agree() {
+    let Some(directory) = traces() else { return };
+    for action in ["Q", "G", "I", "D", "C"] {
+        let requests = |file: &str, format: &str| {
+            let format = format!("{format}:action={action}");
+            open(&directory, file, &format, false).requests().unwrap()
+        };
+        let binary = requests("blktrace/tr.blktrace.0", "blktrace");
+        let text = requests("blktrace/tr.txt", "blkparse");
+        assert_eq!(binary, text, "action {action}");
+        assert!(binary.len() >= 40, "action {action}");
+    }
 }

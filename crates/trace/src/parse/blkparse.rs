@@ -35,11 +35,12 @@ pub static FORMAT: Format = Format {
     name: "blkparse",
     summary: "Linux blktrace as text by blkparse, default or compact columns",
     params: PARAMS,
+    examples: &[],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[Param {
+pub(crate) static PARAMS: &[Param] = &[Param {
     name: "action",
     kind: Kind::Choice(&["Q", "G", "I", "D", "C"]),
     default: "",
@@ -72,6 +73,11 @@ fn action_to_replay(input: &Input) -> Result<u8> {
         }
         if seen[usize::from(b'D')] { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
+    choose_action(input, &seen)
+}
+
+/// D if it was seen, else Q.
+pub(crate) fn choose_action(input: &Input, seen: &[bool; 128]) -> Result<u8> {
     let found: Vec<_> = (0..128).filter(|&action| seen[usize::from(action)]).collect();
     match [b'D', b'Q'].into_iter().find(|action| found.contains(action)) {
         Some(action) => Ok(action),
@@ -107,7 +113,11 @@ impl LineParser for Blkparse {
     #[inline]
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
         let mut cursor = Cursor::new(line);
-        let Some(head) = Head::read(&mut cursor)? else { return Ok(Line::Other) };
+        cursor.blanks();
+        let Some(device) = device_like_the_last(&mut cursor, devices) else {
+            return Ok(Line::Other);
+        };
+        let head = Head::read_behind(&mut cursor, device)?;
         if head.action != [self.action] {
             return Ok(Line::Other);
         }
@@ -116,21 +126,26 @@ impl LineParser for Blkparse {
             return Ok(Line::Skip("passthrough"));
         };
         let device = devices.index(head.device)?;
-        let Some(op) = op(letter, flags, bytes) else { return Ok(Line::Skip("no data")) };
+        let Some(op) = op_of(letter, flags, bytes) else { return Ok(Line::Skip("no data")) };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset, bytes) };
         Ok(Line::Record(Record { ticks: head.time_ns, offset, bytes, device, op, flags }))
     }
 
     fn note(&self) -> Option<String> {
-        let meaning = match self.action {
-            b'Q' => "queued",
-            b'G' => "request allocated",
-            b'I' => "inserted",
-            b'D' => "issued to the device",
-            _ => "completed",
-        };
-        Some(format!("action {}, {meaning}", char::from(self.action)))
+        Some(action_note(self.action))
     }
+}
+
+/// What the replayed action means.
+pub(crate) fn action_note(action: u8) -> String {
+    let meaning = match action {
+        b'Q' => "queued",
+        b'G' => "request allocated",
+        b'I' => "inserted",
+        b'D' => "issued to the device",
+        _ => "completed",
+    };
+    format!("action {}, {meaning}", char::from(action))
 }
 
 /// The columns that every event has.
@@ -145,15 +160,34 @@ impl<'a> Head<'a> {
     #[inline(always)]
     fn read(cursor: &mut Cursor<'a>) -> std::result::Result<Option<Head<'a>>, Fault> {
         cursor.blanks();
-        let Some(device) = device_name(cursor) else { return Ok(None) };
+        device_name(cursor).map(|device| Head::read_behind(cursor, device)).transpose()
+    }
+
+    /// Reads from the device, which has been read, to the action.
+    #[inline(always)]
+    fn read_behind(
+        cursor: &mut Cursor<'a>,
+        device: &'a [u8],
+    ) -> std::result::Result<Head<'a>, Fault> {
         cursor.digits_word().ok_or(CPU)?;
         cursor.digits_word().ok_or(NUMBER)?;
         cursor.blanks();
         let time_ns = cursor.seconds_ns().ok_or(TIME)?;
         cursor.digits_word().ok_or(PID)?;
         let action = cursor.word().ok_or(ACTION)?;
-        Ok(Some(Head { device, time_ns, action }))
+        Ok(Head { device, time_ns, action })
     }
+}
+
+/// The device, which is mostly that of the line before.
+#[inline(always)]
+fn device_like_the_last<'a>(cursor: &mut Cursor<'a>, devices: &Devices) -> Option<&'a [u8]> {
+    let Some((_, length)) = devices.repeated(cursor.rest(), b' ') else {
+        return device_name(cursor);
+    };
+    let name = &cursor.rest()[..length];
+    cursor.skip(length);
+    Some(name)
 }
 
 /// `major,minor`, up to a blank.
@@ -169,7 +203,7 @@ fn device_name<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
 
 /// The letter of the operation and the flags around it.
 #[inline]
-fn rwbs(word: &[u8]) -> Option<(u8, Flags)> {
+pub(crate) fn rwbs(word: &[u8]) -> Option<(u8, Flags)> {
     let mut flags = Flags::NONE;
     let (letter, rest) = match word {
         [b'F', letter @ (b'D' | b'W' | b'R' | b'N' | b'F'), rest @ ..] => {
@@ -193,7 +227,7 @@ fn rwbs(word: &[u8]) -> Option<(u8, Flags)> {
 
 /// What the letter asks for; `None` for a request without data that is no flush either.
 #[inline]
-fn op(letter: u8, flags: Flags, bytes: u64) -> Option<Op> {
+pub(crate) fn op_of(letter: u8, flags: Flags, bytes: u64) -> Option<Op> {
     match letter {
         // Newer kernels print the flush operation itself as F.
         b'F' => Some(Op::Flush),
@@ -217,13 +251,16 @@ fn range(cursor: &mut Cursor) -> std::result::Result<Option<(u64, u64)>, Fault> 
     }
     let sector = cursor.number_word().ok_or(RANGE)?;
     cursor.blanks();
-    if cursor.rest().starts_with(b"(") {
-        return Ok(None);
+    match cursor.rest() {
+        [b'(', ..] => return Ok(None),
+        // A flush that completes has a sector, and no sectors.
+        [b'[', ..] => return Ok(Some((0, 0))),
+        _ => {}
     }
     if cursor.rest().starts_with(b"+ ") {
         cursor.skip(2);
     }
-    let sectors = cursor.uneven_number_word().ok_or(RANGE)?;
+    let sectors = cursor.number_word().ok_or(RANGE)?;
     let offset = sector.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
     let bytes = sectors.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
     Ok(Some((offset, bytes)))
@@ -330,7 +367,7 @@ CPU0 (8,16):
         assert_eq!(rwbs(b"RAM"), Some((b'R', Flags::READAHEAD | Flags::META)));
         assert_eq!(rwbs(b""), None);
         assert_eq!(rwbs(b"S"), None);
-        assert_eq!(op(b'N', Flags::NONE, 0), None);
+        assert_eq!(op_of(b'N', Flags::NONE, 0), None);
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! Numbers and words out of bytes, without allocation and without looking twice.
 //!
-//! Traces are mostly digits, so eight of them are read at a time where there are eight: a 64-bit
-//! word is tested and folded with three multiplications (after Lemire, "Quickly parsing eight
-//! digits", 2018). The tests hold it against the standard library.
+//! Traces are mostly digits, so eight bytes are looked at at a time: the digits at their beginning
+//! are counted, moved to the end of a 64-bit word and folded with three multiplications (after
+//! Lemire, "Quickly parsing eight digits", 2018). The tests hold it against the standard library.
 
 /// A place in a line. Every method moves on only when it succeeds in full, or the line is given up.
 #[derive(Clone, Copy)]
@@ -30,39 +30,38 @@ impl<'a> Cursor<'a> {
     }
 
     /// A decimal number; `None` if there is no digit or it exceeds 64 bits.
+    ///
+    /// Up to 15 digits without a branch for each, as the processor could not predict where numbers
+    /// end whose lengths differ from line to line.
     #[inline(always)]
     pub(crate) fn number(&mut self) -> Option<u64> {
+        let (digits, value) = leading_digits(self.next_eight());
+        if digits < 8 {
+            self.rest = &self.rest[digits..];
+            return (digits > 0).then_some(value);
+        }
         let start = self.rest;
-        let mut rest = start;
-        let mut value = 0u64;
-        while let Some((chunk, behind)) = rest.split_first_chunk::<8>()
-            && let Some(eight) = eight_digits(*chunk)
-        {
-            value = value.wrapping_mul(100_000_000).wrapping_add(eight);
-            rest = behind;
+        self.rest = &start[8..];
+        let (digits, more) = leading_digits(self.next_eight());
+        if digits < 8 {
+            self.rest = &self.rest[digits..];
+            return Some(value * POWERS_OF_TEN[digits] + more);
         }
-        while let [digit @ b'0'..=b'9', behind @ ..] = rest {
-            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-            rest = behind;
-        }
-        self.rest = rest;
-        match start.len() - rest.len() {
-            0 => None,
-            1..=SAFE_DIGITS => Some(value),
-            digits => long_number(&start[..digits]),
-        }
+        self.rest = &self.rest[8..];
+        self.number_beyond(start, value * 100_000_000 + more)
     }
 
-    /// A number whose length differs from line to line: up to seven digits without a branch for
-    /// each, as the processor could not predict them. The same result as [`Cursor::number`].
+    /// The rest of a number of at least 16 digits that begins at `start`.
     #[inline(always)]
-    pub(crate) fn uneven_number(&mut self) -> Option<u64> {
-        let (digits, value) = leading_digits(self.next_eight());
-        if !(1..8).contains(&digits) {
-            return self.number();
+    fn number_beyond(&mut self, start: &[u8], mut value: u64) -> Option<u64> {
+        while let [digit @ b'0'..=b'9', behind @ ..] = self.rest {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            self.rest = behind;
         }
-        self.rest = &self.rest[digits..];
-        Some(value)
+        match start.len() - self.rest.len() {
+            0..=SAFE_DIGITS => Some(value),
+            digits => long_number(&start[..digits]),
+        }
     }
 
     /// The next eight bytes, filled up with zeros at the end of the line.
@@ -77,31 +76,75 @@ impl<'a> Cursor<'a> {
                 let behind_us = 8 * (8 - self.rest.len() as u32);
                 u64::from_le_bytes(*chunk).checked_shr(behind_us).unwrap_or(0)
             }
-            None => 0,
+            None => short_line(self.rest),
         }
     }
 
     /// Seconds as a decimal number, in nanoseconds; digits beyond the ninth are dropped.
     #[inline(always)]
     pub(crate) fn seconds_ns(&mut self) -> Option<u64> {
-        let seconds = self.number()?;
-        let nanoseconds = match self.byte(b'.') {
-            Some(()) => self.nanoseconds(),
-            None => 0,
-        };
-        seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
+        self.decimal(9, b'.')
     }
 
-    /// The digits behind a decimal point; there may be none.
+    /// A decimal number times ten to the `power`, at most 9; digits beyond that are dropped.
     #[inline(always)]
-    fn nanoseconds(&mut self) -> u64 {
+    pub(crate) fn decimal(&mut self, power: usize, point: u8) -> Option<u64> {
+        let whole = self.number()?;
+        let part = match self.byte(point) {
+            Some(()) => self.fraction(power),
+            None => 0,
+        };
+        whole.checked_mul(POWERS_OF_TEN[power])?.checked_add(part)
+    }
+
+    /// The digits behind a decimal point, the first `power` of them; there may be none.
+    #[inline(always)]
+    fn fraction(&mut self, power: usize) -> u64 {
         let start = self.rest;
         let value = self.number();
         match (start.len() - self.rest.len(), value) {
-            (digits @ 0..=9, Some(value)) => value * POWERS_OF_TEN[9 - digits],
+            (digits, Some(value)) if digits <= power => value * POWERS_OF_TEN[power - digits],
             (0, None) => 0,
-            _ => Cursor::new(&start[..9]).number().unwrap_or(0),
+            _ => Cursor::new(&start[..power]).number().unwrap_or(0),
         }
+    }
+
+    /// A hexadecimal number, with or without `0x`; `None` if there is no digit or it exceeds 64
+    /// bits.
+    #[inline]
+    pub(crate) fn hexadecimal(&mut self) -> Option<u64> {
+        if let [b'0', b'x' | b'X', behind @ ..] = self.rest {
+            self.rest = behind;
+        }
+        let start = self.rest;
+        let mut value = 0u64;
+        while let [byte, behind @ ..] = self.rest
+            && let Some(digit) = char::from(*byte).to_digit(16)
+        {
+            if value >> 60 != 0 {
+                return None;
+            }
+            value = value << 4 | u64::from(digit);
+            self.rest = behind;
+        }
+        (self.rest.len() < start.len()).then_some(value)
+    }
+
+    /// A whole number whose thousands may be set off: `16.384` is 16384, `16.38` is none.
+    pub(crate) fn grouped_number(&mut self, separator: u8) -> Option<u64> {
+        let start = self.rest;
+        let mut value = self.number()?;
+        let mut digits = start.len() - self.rest.len();
+        while self.byte(separator).is_some() {
+            let group = self.rest;
+            let thousand = self.number()?;
+            if digits > 3 || group.len() - self.rest.len() != 3 {
+                return None;
+            }
+            value = value.checked_mul(1000)?.checked_add(thousand)?;
+            digits = 3;
+        }
+        Some(value)
     }
 
     /// This very byte.
@@ -124,13 +167,21 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A comma with blanks around it.
+    /// Blanks, and tabs unless they separate fields.
+    #[inline(always)]
+    pub(crate) fn blanks_but(&mut self, tabs_separate: bool) {
+        while let [first, rest @ ..] = self.rest
+            && (*first == b' ' || *first == b'\t' && !tabs_separate)
+        {
+            self.rest = rest;
+        }
+    }
+
+    /// What `read` reads, if nothing is left behind it.
     #[inline]
-    pub(crate) fn comma(&mut self) -> Option<()> {
-        self.blanks();
-        self.byte(b',')?;
-        self.blanks();
-        Some(())
+    pub(crate) fn whole(mut self, read: impl Fn(&mut Self) -> Option<u64>) -> Option<u64> {
+        let value = read(&mut self)?;
+        self.rest.is_empty().then_some(value)
     }
 
     /// The next word after any blanks, up to a blank or the end; `None` at the end.
@@ -152,22 +203,17 @@ impl<'a> Cursor<'a> {
         matches!(self.rest, [] | [b' ' | b'\t', ..]).then_some(value)
     }
 
-    /// The same for a number whose length differs from line to line.
-    #[inline(always)]
-    pub(crate) fn uneven_number_word(&mut self) -> Option<u64> {
-        self.blanks();
-        let value = self.uneven_number()?;
-        matches!(self.rest, [] | [b' ' | b'\t', ..]).then_some(value)
-    }
-
     /// Digits, however many; their value is of no interest.
     #[inline(always)]
     pub(crate) fn digits(&mut self) -> Option<()> {
         let start = self.rest.len();
-        while let [b'0'..=b'9', rest @ ..] = self.rest {
-            self.rest = rest;
+        loop {
+            let digits = count_digits(self.next_eight());
+            self.rest = &self.rest[digits..];
+            if digits < 8 {
+                return (self.rest.len() < start).then_some(());
+            }
         }
-        (self.rest.len() < start).then_some(())
     }
 
     /// A word of digits, whose value is of no interest.
@@ -188,28 +234,32 @@ impl<'a> Cursor<'a> {
 static POWERS_OF_TEN: [u64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// The value of eight digits, or `None` if one of the bytes is none.
+/// The bytes of a line that has less than eight, filled up with zeros.
+#[cold]
+fn short_line(rest: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..rest.len()].copy_from_slice(rest);
+    u64::from_le_bytes(word)
+}
+
+/// How many of eight bytes are digits, up to the first that is none.
 #[inline(always)]
-fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
-    let word = u64::from_le_bytes(bytes);
-    // A digit has the high nibble 3, and still has it with 6 added.
-    let nibbles = word & 0xf0f0_f0f0_f0f0_f0f0;
-    let carried = word.wrapping_add(0x0606_0606_0606_0606) & 0xf0f0_f0f0_f0f0_f0f0;
-    let all_digits = nibbles | carried >> 4 == 0x3333_3333_3333_3333;
-    all_digits.then(|| folded(word ^ 0x3030_3030_3030_3030))
+fn count_digits(word: u64) -> usize {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    let digits = word ^ 0x3030_3030_3030_3030;
+    // Bytes from 10 on get their high bit set; without it before, no sum carries into the next.
+    let others = (((digits & !HIGH_BITS) + 0x7676_7676_7676_7676) | digits) & HIGH_BITS;
+    others.trailing_zeros() as usize / 8
 }
 
 /// How many of eight bytes are digits, up to the first that is none, and their value.
 #[inline(always)]
 fn leading_digits(word: u64) -> (usize, u64) {
-    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-    let digits = word ^ 0x3030_3030_3030_3030;
-    // Bytes from 10 on get their high bit set; without it before, no sum carries into the next.
-    let others = (((digits & !HIGH_BITS) + 0x7676_7676_7676_7676) | digits) & HIGH_BITS;
-    let count = others.trailing_zeros() / 8;
+    let count = count_digits(word);
     // The digits move to the end, with zeros before them: `42,Read,` becomes 00000042.
-    let padded = digits.checked_shl(64 - 8 * count).unwrap_or(0);
-    (count as usize, folded(padded))
+    let digits = word ^ 0x3030_3030_3030_3030;
+    let padded = digits.checked_shl(64 - 8 * count as u32).unwrap_or(0);
+    (count, folded(padded))
 }
 
 /// The number that eight bytes from 0 to 9 make, the first one the highest: neighbours become
@@ -271,6 +321,24 @@ mod tests {
     }
 
     #[test]
+    fn other_notations() {
+        let decimal = |text: &str, power| Cursor::new(text.as_bytes()).decimal(power, b'.');
+        assert_eq!(decimal("15849.28847", 6), Some(15_849_288_470));
+        assert_eq!(decimal("12.987", 2), Some(1298));
+        assert_eq!(decimal("12.987", 0), Some(12));
+        assert_eq!(Cursor::new(b"1,079943800").decimal(9, b','), Some(1_079_943_800));
+        let hex = |text: &str| Cursor::new(text.as_bytes()).hexadecimal();
+        assert_eq!(hex("0x0000000000000400"), Some(1024));
+        assert_eq!(hex("fFfFfFfFfFfFfFfF,"), Some(u64::MAX));
+        assert_eq!((hex("0x"), hex("x"), hex("10000000000000000")), (None, None, None));
+        let grouped = |text: &str| Cursor::new(text.as_bytes()).grouped_number(b'.');
+        assert_eq!(grouped("16.384;"), Some(16_384));
+        assert_eq!(grouped("1.016.384"), Some(1_016_384));
+        assert_eq!(grouped("512"), Some(512));
+        assert_eq!((grouped("16.38"), grouped("1638.400"), grouped("1.")), (None, None, None));
+    }
+
+    #[test]
     fn words_are_between_blanks() {
         let mut cursor = Cursor::new(b"  ab\t12 3x ");
         assert_eq!(cursor.word(), Some(&b"ab"[..]));
@@ -279,8 +347,7 @@ mod tests {
         let mut cursor = Cursor::new(b"99999999999999999999999 ");
         assert_eq!((cursor.digits_word(), cursor.digits_word()), (Some(()), None));
         assert_eq!(Cursor::new(b"1x").digits_word(), None);
-        let mut cursor = Cursor::new(b" , x");
-        assert_eq!(cursor.comma(), Some(()));
+        let mut cursor = Cursor::new(b" x");
         assert_eq!(cursor.word(), Some(&b"x"[..]));
         assert_eq!(cursor.word(), None);
         assert_eq!(cursor.end(), Some(()));
@@ -288,31 +355,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn eight_digits_agree_with_the_library(
-            bytes: [u8; 8],
-            value in 0u64..100_000_000,
-            at in 0usize..8,
+        fn numbers_agree_with_the_library(
+            line: Vec<u8>,
+            text in "[0-9]{0,24}",
+            end in "[ ,x]?[0-9]*",
         ) {
-            let all_digits: [u8; 8] = format!("{value:08}").as_bytes().try_into().unwrap();
-            let mut one_off = all_digits;
-            one_off[at] = bytes[0];
-            prop_assert_eq!(eight_digits(all_digits), Some(value));
-            for bytes in [bytes, one_off] {
-                let plain = bytes.iter().all(u8::is_ascii_digit);
-                let text = std::str::from_utf8(&bytes).ok().filter(|_| plain);
-                prop_assert_eq!(eight_digits(bytes), text.and_then(|text| text.parse().ok()));
-            }
-        }
-
-        #[test]
-        fn uneven_numbers_are_numbers(line: Vec<u8>, text in "[0-9]{0,22}", end in "[ ,x]?[0-9]*") {
             let plain = format!("{text}{end}");
             for line in [&line[..], plain.as_bytes()] {
                 for start in 0..=line.len().min(12) {
-                    let (mut one, mut other) = (Cursor::new(line), Cursor::new(line));
-                    one.skip(start);
-                    other.skip(start);
-                    prop_assert_eq!(one.number(), other.uneven_number());
+                    let digits = line[start..].iter().take_while(|byte| byte.is_ascii_digit());
+                    let count = digits.count();
+                    let text = std::str::from_utf8(&line[start..start + count]).unwrap();
+                    let mut cursor = Cursor::new(line);
+                    cursor.skip(start);
+                    let mut other = cursor;
+                    prop_assert_eq!(cursor.number(), text.parse().ok());
+                    prop_assert_eq!(cursor.rest(), &line[start + count..]);
+                    prop_assert_eq!(other.digits().is_some(), count > 0);
+                    prop_assert_eq!(other.rest(), &line[start + count..]);
                 }
             }
         }

@@ -13,6 +13,9 @@ pub(crate) struct Devices {
     latest_index: u32,
     indices: FxHashMap<Vec<u8>, u32>,
     names: Vec<Vec<u8>>,
+    /// The latest device of [`Devices::named`], and all of them.
+    latest_number: Option<(u64, u32)>,
+    numbers: FxHashMap<u64, u32>,
 }
 
 /// The largest public trace has some 5600 volumes; a trace with more than these is misread.
@@ -39,6 +42,32 @@ impl Devices {
         let length = self.latest.len();
         let again = length > 0 && rest.get(length) == Some(&separator);
         (again && rest[..length] == self.latest[..]).then_some((self.latest_index, length))
+    }
+
+    /// The number of the device that binary records know by `number`.
+    #[inline]
+    pub(crate) fn number(&mut self, number: u64) -> Result<u32, Fault> {
+        self.named(number, |number| number.to_string())
+    }
+
+    /// The same for a device whose name is made from its number.
+    #[inline]
+    pub(crate) fn named(
+        &mut self,
+        number: u64,
+        name: impl FnOnce(u64) -> String,
+    ) -> Result<u32, Fault> {
+        match self.latest_number {
+            Some((latest, index)) if latest == number => return Ok(index),
+            _ => {}
+        }
+        let index = match self.numbers.get(&number) {
+            Some(&index) => index,
+            None => self.look_up(name(number).as_bytes())?,
+        };
+        self.numbers.insert(number, index);
+        self.latest_number = Some((number, index));
+        Ok(index)
     }
 
     /// The names, for people.
@@ -76,6 +105,15 @@ mod tests {
         let indices: Vec<_> = names.iter().map(|name| devices.index(name).unwrap()).collect();
         assert_eq!(indices, [0, 0, 1, 0, 2]);
         assert_eq!(devices.names(), ["usr,1", "usr,2", ""]);
+    }
+
+    #[test]
+    fn numbers_are_names_too() {
+        let mut devices = Devices::default();
+        let indices = [7, 7, 9, 7].map(|number| devices.number(number).unwrap());
+        assert_eq!(indices, [0, 0, 1, 0]);
+        assert_eq!(devices.named(5, |_| String::from("8,16")), Ok(2));
+        assert_eq!(devices.names(), ["7", "9", "8,16"]);
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub static FORMAT: Format = Format {
     name: "fio",
     summary: "fio iolog, version 2 or 3: [µs] file action [offset length]",
     params: PARAMS,
+    examples: &[],
     detect,
     open,
 };

@@ -1,51 +1,40 @@
 //! The loop over all lines of a trace, for every text format.
 //!
-//! For each line: the parser says what it is; the clock makes its time relative to the first record
-//! and never going back; addresses are checked; a bad line is an error or, on request, counted.
+//! For each line the parser says what it is; what becomes of it is for the [`Intake`] to say.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use super::devices::Devices;
-use super::{Fault, Line, LineParser, Record};
-use crate::error::{Error, Result, quote};
+use super::intake::Intake;
+use super::{Fault, Line, LineParser};
+use crate::error::Result;
 use crate::input::Input;
-use crate::replay::{Reader, Skipped, Source};
-use crate::request::{Op, Request};
+use crate::replay::{Reader, Reading, Skipped, Source};
+use crate::request::Request;
 use crate::window::{Found, Window};
 
 const TOO_LONG: Fault = Fault::with_remedy(
     "the line is longer than 64 KiB",
     "is this a binary file, or one without line ends?",
 );
-const TOO_LATE: Fault = Fault::new("the time lies more than 584 years after the first");
-const BEYOND: Fault = Fault::new("offset + length exceeds 64 bits");
 
 /// One reading of a text trace.
 pub(crate) struct LineReader<P> {
-    input: Arc<Input>,
+    intake: Intake,
     window: Window,
     parser: P,
-    devices: Devices,
-    clock: Clock,
-    skipped: Skipped,
     line_number: u64,
-    skip_bad: bool,
 }
 
 /// A parser in its first state is a source: each reading starts with a copy of it.
 impl<P: LineParser + Clone + Sync + 'static> Source for P {
-    fn reader(&self, input: &Arc<Input>, skip_bad: bool) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(LineReader {
-            input: Arc::clone(input),
-            window: input.window()?,
-            parser: self.clone(),
-            devices: Devices::default(),
-            clock: Clock::default(),
-            skipped: Skipped::default(),
-            line_number: 0,
-            skip_bad,
-        }))
+    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
+        let (intake, window) = (Intake::new(input, reading), input.window()?);
+        Ok(Box::new(LineReader { intake, window, parser: self.clone(), line_number: 0 }))
+    }
+
+    fn is_unsorted(&self) -> bool {
+        P::UNSORTED
     }
 }
 
@@ -55,26 +44,17 @@ impl<P: LineParser> Reader for LineReader<P> {
         let before = out.len();
         while out.len() < wanted {
             let found = self.window.next_line();
-            match found.map_err(|source| self.input.failure(self.line_number, source))? {
+            match found.map_err(|source| self.intake.input.failure(self.line_number, source))? {
                 Found::Line(range) => {
                     self.line_number += 1;
-                    let line = trim_line_end(self.window.slice(range.clone()));
-                    match self.parser.parse(line, &mut self.devices) {
-                        Ok(Line::Record(record)) => match self.request(record) {
-                            Ok(Some(request)) => out.push(request),
-                            Ok(None) => {}
-                            Err(fault) => self.bad_line(fault, range)?,
-                        },
-                        Ok(Line::Skip(reason)) => self.skipped.add(reason),
-                        Ok(Line::Other) => self.skipped.other_lines += 1,
-                        Err(fault) => self.bad_line(fault, range)?,
-                    }
+                    self.line(range, out)?;
                 }
                 Found::TooLong(range) => {
                     self.line_number += 1;
                     self.bad_line(TOO_LONG, range)?;
                     let stepped = self.window.step_over();
-                    stepped.map_err(|source| self.input.failure(self.line_number, source))?;
+                    stepped
+                        .map_err(|source| self.intake.input.failure(self.line_number, source))?;
                 }
                 Found::End => break,
             }
@@ -83,7 +63,7 @@ impl<P: LineParser> Reader for LineReader<P> {
     }
 
     fn skipped(&self) -> &Skipped {
-        &self.skipped
+        &self.intake.skipped
     }
 
     fn position_bytes(&self) -> u64 {
@@ -91,7 +71,7 @@ impl<P: LineParser> Reader for LineReader<P> {
     }
 
     fn devices(&self) -> Vec<String> {
-        self.devices.names()
+        self.intake.devices.names()
     }
 
     fn note(&self) -> Option<String> {
@@ -100,58 +80,25 @@ impl<P: LineParser> Reader for LineReader<P> {
 }
 
 impl<P: LineParser> LineReader<P> {
-    /// Checks a record and puts it on the trace's clock; `None` if there is nothing to serve.
     #[inline]
-    fn request(&mut self, record: Record) -> std::result::Result<Option<Request>, Fault> {
-        let Record { ticks, offset, bytes, device, op, flags } = record;
-        offset.checked_add(bytes).ok_or(BEYOND)?;
-        let ticks = self.clock.advance(ticks, &mut self.skipped);
-        let time_ns = ticks.checked_mul(P::TICK_NS).ok_or(TOO_LATE)?;
-        if bytes == 0 && op != Op::Flush {
-            self.skipped.add("zero-length");
-            return Ok(None);
+    fn line(&mut self, range: Range<usize>, out: &mut Vec<Request>) -> Result<()> {
+        let line = trim_line_end(self.window.slice(range.clone()));
+        match self.parser.parse(line, &mut self.intake.devices) {
+            Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS) {
+                Ok(Some(request)) => out.push(request),
+                Ok(None) => {}
+                Err(fault) => self.bad_line(fault, range)?,
+            },
+            Ok(Line::Skip(reason)) => self.intake.skipped.add(reason),
+            Ok(Line::Other) => self.intake.skipped.other_lines += 1,
+            Err(fault) => self.bad_line(fault, range)?,
         }
-        Ok(Some(Request { time_ns, offset, bytes, device, op, flags }))
+        Ok(())
     }
 
-    /// A bad line is an error, or is counted where the user wants that.
     #[cold]
-    fn bad_line(&mut self, fault: Fault, range: std::ops::Range<usize>) -> Result<()> {
-        let line = self.window.slice(range);
-        if line.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        if self.skip_bad && !fault.fatal {
-            self.skipped.add("malformed");
-            return Ok(());
-        }
-        Err(Error::Line {
-            name: self.input.name().to_owned(),
-            line: self.line_number,
-            what: fault.what,
-            text: quote(line),
-            remedy: fault.remedy,
-        })
-    }
-}
-
-/// The clock of a trace: ticks since the first record, never going back.
-#[derive(Default)]
-struct Clock {
-    first: Option<u64>,
-    latest: u64,
-}
-
-impl Clock {
-    #[inline]
-    fn advance(&mut self, ticks: u64, skipped: &mut Skipped) -> u64 {
-        let first = *self.first.get_or_insert(ticks);
-        if ticks < self.latest {
-            skipped.backward_times += 1;
-        } else {
-            self.latest = ticks;
-        }
-        self.latest.max(first) - first
+    fn bad_line(&mut self, fault: Fault, range: Range<usize>) -> Result<()> {
+        self.intake.bad_line(fault, self.line_number, self.window.slice(range))
     }
 }
 
@@ -189,6 +136,9 @@ pub(crate) fn for_each_line(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::parse::Record;
+    use crate::parse::devices::Devices;
+    use crate::request::Op;
 
     /// Reads all of `text` with a parser: the requests, the skips, or the error's message.
     pub(crate) fn read_all<P: LineParser + Clone + Sync + 'static>(
@@ -197,7 +147,8 @@ pub(crate) mod tests {
         skip_bad: bool,
     ) -> std::result::Result<(Vec<Request>, Skipped), String> {
         let input = Arc::new(Input::spool("t", text).map_err(|error| error.to_string())?);
-        let mut reader = parser.reader(&input, skip_bad).map_err(|error| error.to_string())?;
+        let reading = Reading { skip_bad, raw_times: false };
+        let mut reader = parser.reader(&input, reading).map_err(|error| error.to_string())?;
         let mut requests = Vec::new();
         while reader.next_batch(&mut requests, 7).map_err(|error| error.to_string())? > 0 {}
         Ok((requests, reader.skipped().clone()))

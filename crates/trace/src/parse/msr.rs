@@ -25,6 +25,7 @@ pub static FORMAT: Format = Format {
     name: "msr",
     summary: "MSR Cambridge csv: FILETIME,host,disk,Read|Write,offset,size,response",
     params: PARAMS,
+    examples: &[],
     detect,
     open,
 };
@@ -63,7 +64,7 @@ impl LineParser for Msr {
         let device = device(&mut cursor, devices)?;
         let op = op(&mut cursor).ok_or(TYPE)?;
         let offset = field(&mut cursor).ok_or(OFFSET)?;
-        let bytes = cursor.uneven_number().ok_or(SIZE)?;
+        let bytes = cursor.number().ok_or(SIZE)?;
         cursor.byte(b',').ok_or(SIZE)?;
         cursor.number().and_then(|_| cursor.end()).ok_or(RESPONSE)?;
         Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))

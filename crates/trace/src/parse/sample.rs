@@ -27,6 +27,7 @@ impl Likeness {
 
 /// The first lines that are not blank.
 pub(crate) struct Sample<'a> {
+    bytes: &'a [u8],
     lines: Vec<&'a [u8]>,
 }
 
@@ -34,7 +35,13 @@ impl<'a> Sample<'a> {
     /// Takes the lines from the trace's first bytes.
     pub(crate) fn new(bytes: &'a [u8]) -> Sample<'a> {
         let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-        Sample { lines: lines.filter(|line| !line.is_empty()).take(SAMPLE_LINES).collect() }
+        let lines = lines.filter(|line| !line.is_empty()).take(SAMPLE_LINES).collect();
+        Sample { bytes, lines }
+    }
+
+    /// The first bytes themselves.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// The first line; empty if there is none.
@@ -51,6 +58,24 @@ impl<'a> Sample<'a> {
 /// The fields of a line between commas, blanks trimmed, at most `most`.
 pub(crate) fn comma_fields(line: &[u8], most: usize) -> Vec<&[u8]> {
     line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).take(most).collect()
+}
+
+/// The fields of a line between blanks and tabs, at most `most`.
+pub(crate) fn blank_fields(line: &[u8], most: usize) -> Vec<&[u8]> {
+    let words = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
+    words.take(most).collect()
+}
+
+/// Whether the line is five numbers between blanks, as simulators of disks and SSDs have it: time,
+/// device, sector, length, operation; the time whole or with decimals as wanted.
+pub(crate) fn is_five_numbers(line: &[u8], decimal: bool) -> bool {
+    let fields = blank_fields(line, 6);
+    let hexadecimal = |field: &[u8]| field.iter().all(u8::is_ascii_hexdigit);
+    fields.len() == 5
+        && is_seconds(fields[0])
+        && fields[0].contains(&b'.') == decimal
+        && fields[1..4].iter().all(|field| is_digits(field, 1, 20))
+        && hexadecimal(fields[4].strip_prefix(b"0x").unwrap_or(fields[4]))
 }
 
 /// Whether the field is digits only, `shortest` to `longest` of them.

@@ -10,21 +10,20 @@
 
 use spec::{Param, Params};
 
-use super::cursor::Cursor;
-use super::devices::Devices;
+use super::columns::{BYTES, Column, Layout, Ops, SECONDS, SECTORS, Separator, Words};
 use super::sample::{Likeness, Sample, comma_fields, is_digits, is_seconds};
-use super::{Fault, Line, LineParser, Record};
 use crate::error::Result;
 use crate::input::Input;
 use crate::registry::Format;
 use crate::replay::Source;
-use crate::request::{Flags, Op, SECTOR_BYTES};
+use crate::request::Op;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {
     name: "spc",
     summary: "SPC 1.0.1 (UMass Financial, WebSearch): unit,block,bytes,R|W,seconds[,…]",
     params: PARAMS,
+    examples: &[],
     detect,
     open,
 };
@@ -37,75 +36,26 @@ fn detect(sample: &Sample) -> Likeness {
         let fields = comma_fields(line, 6);
         fields.len() >= 5
             && fields[..3].iter().all(|field| is_digits(field, 1, 20))
-            && op_named(fields[3]).is_some()
+            && matches!(fields[3], b"R" | b"r" | b"W" | b"w")
             && is_seconds(fields[4])
     }))
 }
 
 fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
-    Ok(Box::new(Spc))
+    Ok(Box::new(layout()))
 }
 
-#[derive(Clone)]
-struct Spc;
+static COLUMNS: &[Column] = &[
+    Column::Device,
+    Column::Offset(SECTORS),
+    Column::Length(BYTES),
+    Column::Op,
+    Column::Time(SECONDS),
+];
 
-const UNIT: Fault = Fault::new("field 1, the unit, is not a number and a comma");
-const BLOCK: Fault = Fault::new("field 2, the block address, is not a number and a comma");
-const SIZE: Fault = Fault::new("field 3, the size, is not a number of bytes and a comma");
-const OPCODE: Fault = Fault::new("field 4, the opcode, is not R or W and a comma");
-const TIME: Fault = Fault::new("field 5, the time, is not a number of seconds such as 0.551706");
-const BEYOND: Fault = Fault::new("field 2, the block address, exceeds 64 bits in bytes");
-
-impl LineParser for Spc {
-    const TICK_NS: u64 = 1;
-
-    #[inline]
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
-        let mut cursor = Cursor::new(line);
-        cursor.blanks();
-        let unit = cursor.rest();
-        cursor.number().ok_or(UNIT)?;
-        let device = devices.index(&unit[..unit.len() - cursor.rest().len()])?;
-        cursor.comma().ok_or(UNIT)?;
-        let block = field(&mut cursor).ok_or(BLOCK)?;
-        let bytes = field(&mut cursor).ok_or(SIZE)?;
-        let op = op(&mut cursor).ok_or(OPCODE)?;
-        let ticks = time_ns(&mut cursor).ok_or(TIME)?;
-        let offset = block.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
-        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
-    }
-}
-
-/// A number and the comma behind it.
-#[inline]
-fn field(cursor: &mut Cursor) -> Option<u64> {
-    let value = cursor.number()?;
-    cursor.comma()?;
-    Some(value)
-}
-
-#[inline]
-fn op(cursor: &mut Cursor) -> Option<Op> {
-    let op = op_named(cursor.rest().get(..1)?)?;
-    cursor.skip(1);
-    cursor.comma()?;
-    Some(op)
-}
-
-/// The time, with the end of the line or a further field behind it.
-#[inline]
-fn time_ns(cursor: &mut Cursor) -> Option<u64> {
-    let time_ns = cursor.seconds_ns()?;
-    cursor.blanks();
-    matches!(cursor.rest(), [] | [b',', ..]).then_some(time_ns)
-}
-
-fn op_named(word: &[u8]) -> Option<Op> {
-    match word {
-        b"R" | b"r" => Some(Op::Read),
-        b"W" | b"w" => Some(Op::Write),
-        _ => None,
-    }
+fn layout() -> Layout {
+    let ops = Ops::Words(Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
+    Layout::new(Separator::Byte(b','), COLUMNS, ops).open_ended()
 }
 
 #[cfg(test)]
@@ -121,7 +71,7 @@ mod tests {
 
     #[test]
     fn real_lines_with_blanks_extras_and_nothing_to_do() {
-        let (requests, skipped) = read_all(Spc, REAL, false).unwrap();
+        let (requests, skipped) = read_all(layout(), REAL, false).unwrap();
         assert_eq!(requests.len(), 3);
         assert_eq!(requests[0].offset, 20_941_264 * 512);
         assert_eq!(requests[0].time_ns, 0);
@@ -135,18 +85,19 @@ mod tests {
     #[test]
     fn each_field_is_named_when_it_is_bad() {
         let cases = [
-            ("x,1,2,R,0.1", "field 1"),
-            ("0;1", "field 1"),
-            ("0,-1,2,R,0.1", "field 2"),
-            ("0,1,2.5,R,0.1", "field 3"),
-            ("0,1,2,X,0.1", "field 4"),
-            ("0,1,2,Read,0.1", "field 4"),
-            ("0,1,2,R,", "field 5"),
-            ("0,1,2,R,0.1x", "field 5"),
-            ("0,36028797018963968,2,R,0.1", "field 2, the block address, exceeds"),
+            ("0", "column 2, and those behind it are missing"),
+            ("0,-1,2,R,0.1", "column 2, the offset, is not a whole number"),
+            ("0,1,2.5,R,0.1", "column 3, does not end where"),
+            ("0,1,2,X,0.1", "column 4, the operation, is none"),
+            ("0,1,2,Read,0.1", "column 4, the operation, is none"),
+            ("0,1,2,R,", "column 5, the time, is not a decimal number"),
+            ("0,1,2,R,0.1x", "column 5, does not end where"),
+            ("0,1,2,R,1e99", "column 5, does not end where"),
+            ("0,1,2,R,NaN", "column 5, the time, is not a decimal number"),
+            ("0,36028797018963968,2,R,0.1", "the offset exceeds 64 bits in bytes"),
         ];
         for (line, what) in cases {
-            let message = read_all(Spc, line.as_bytes(), false).unwrap_err();
+            let message = read_all(layout(), line.as_bytes(), false).unwrap_err();
             assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
         }
     }
@@ -156,8 +107,8 @@ mod tests {
         fn any_bytes_are_survived(bytes: Vec<u8>) {
             // The newline keeps the bytes from passing for a compressed file.
             let bytes = [b"\n", &bytes[..]].concat();
-            let _ = read_all(Spc, &bytes, false);
-            prop_assert!(read_all(Spc, &bytes, true).is_ok());
+            let _ = read_all(layout(), &bytes, false);
+            prop_assert!(read_all(layout(), &bytes, true).is_ok());
         }
 
         #[test]
@@ -165,7 +116,7 @@ mod tests {
             let mut bytes = REAL.to_vec();
             let at = at % bytes.len();
             bytes[at] = byte;
-            prop_assert!(read_all(Spc, &bytes, true).is_ok());
+            prop_assert!(read_all(layout(), &bytes, true).is_ok());
         }
     }
 }

@@ -1,0 +1,368 @@
+//! blktrace: Linux' block layer as the kernel writes it (`blktrace_api.h`), a file for each CPU.
+//!
+//! ```text
+//! NAME.blktrace.0   ─┐  record: 48 bytes and the payload they announce
+//! NAME.blktrace.1   ─┼─ merged by time ─▶ one action's events ─▶ requests
+//! NAME.blktrace.2   ─┘
+//! ```
+//!
+//! Any one of the files, or `NAME`, opens all of them. The byte order is that of the machine that
+//! was traced, told by the magic; only version 7 is known. A request passes several actions, of
+//! which one is replayed, chosen as for blkparse's text: D (issued) if there is any, else Q. Notes
+//! (process names, wall clock, messages) are no requests.
+
+use std::sync::Arc;
+
+use spec::{Param, Params};
+
+use super::blkparse::{PARAMS as ACTION_PARAMS, action_note, choose_action, op_of};
+use super::intake::Intake;
+use super::records::{CUT_OFF, Record};
+use super::sample::{Likeness, Sample};
+use super::{Fault, Line};
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::registry::Format;
+use crate::replay::{Reader, Reading, Skipped, Source};
+use crate::request::{Flags, Op, Request, SECTOR_BYTES};
+use crate::window::Window;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "blktrace",
+    summary: "Linux blktrace, binary; NAME.blktrace.0, .1 … are merged by time",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = ACTION_PARAMS;
+
+const HEADER_BYTES: usize = 48;
+
+/// The upper three bytes of the first word; the lowest is the version.
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+
+fn detect(sample: &Sample) -> Likeness {
+    match sample.bytes().first_chunk().and_then(|word| big_endian(*word)) {
+        Some(_) => Likeness::Header,
+        None => Likeness::None,
+    }
+}
+
+/// Whether the magic is in big-endian order; `None` if there is no magic.
+fn big_endian(word: [u8; 4]) -> Option<bool> {
+    if u32::from_le_bytes(word) & !0xff == MAGIC {
+        return Some(false);
+    }
+    (u32::from_be_bytes(word) & !0xff == MAGIC).then_some(true)
+}
+
+fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
+    let action = match params.opt_choice("action") {
+        Some(word) => word.as_bytes()[0],
+        None => action_to_replay(input)?,
+    };
+    Ok(Box::new(Blktrace { action }))
+}
+
+/// D if any file has one, else Q. Reads up to the first D, so all of a trace without.
+fn action_to_replay(input: &Input) -> Result<u8> {
+    let mut seen = [false; 128];
+    for part in input.parts() {
+        let mut stream = Stream::open(part)?;
+        while let Some(event) = stream.next().map_err(|failure| failure.into_error(part))? {
+            if let Some(letter) = event.letter() {
+                seen[usize::from(letter)] = true;
+            }
+            if seen[usize::from(b'D')] {
+                return Ok(b'D');
+            }
+        }
+    }
+    choose_action(input, &seen)
+}
+
+// ---- events ----------------------------------------------------------------------------------
+
+/// The fields of a record that matter here.
+#[derive(Clone, Copy)]
+struct Event {
+    time_ns: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    device: u32,
+}
+
+/// Bits of the upper half of the action.
+const WRITE: u32 = 2;
+const FLUSH: u32 = 4;
+const SYNC: u32 = 8;
+const PASSTHROUGH: u32 = 0x200;
+const NOTIFY: u32 = 0x400;
+const AHEAD: u32 = 0x800;
+const META: u32 = 0x1000;
+const DISCARD: u32 = 0x2000;
+const FUA: u32 = 0x8000;
+
+const SECTORS: Fault = Fault::new("its sector exceeds 64 bits in bytes");
+
+impl Event {
+    /// The action as blkparse prints it; `None` for notes and rarer actions.
+    fn letter(&self) -> Option<u8> {
+        if self.action >> 16 & NOTIFY != 0 {
+            return None;
+        }
+        match self.action & 0xff {
+            1 => Some(b'Q'),
+            4 => Some(b'G'),
+            7 => Some(b'D'),
+            8 => Some(b'C'),
+            12 => Some(b'I'),
+            _ => None,
+        }
+    }
+
+    fn flags(&self) -> Flags {
+        let bits = [
+            (FLUSH, Flags::PREFLUSH),
+            (FUA, Flags::FUA),
+            (SYNC, Flags::SYNC),
+            (META, Flags::META),
+            (AHEAD, Flags::READAHEAD),
+        ];
+        let set = bits.iter().filter(|(bit, _)| self.action >> 16 & bit != 0);
+        set.fold(Flags::NONE, |flags, (_, flag)| flags | *flag)
+    }
+
+    /// The operation as blkparse prints it; a discard is also a write.
+    fn op_letter(&self) -> u8 {
+        let bits = self.action >> 16;
+        if bits & DISCARD != 0 {
+            b'D'
+        } else if bits & WRITE != 0 {
+            b'W'
+        } else if self.bytes > 0 {
+            b'R'
+        } else {
+            b'N'
+        }
+    }
+
+    /// What a replayed event amounts to.
+    fn line(&self, intake: &mut Intake) -> std::result::Result<Line, Fault> {
+        if self.action >> 16 & PASSTHROUGH != 0 {
+            return Ok(Line::Skip("passthrough"));
+        }
+        let (flags, bytes) = (self.flags(), u64::from(self.bytes));
+        let Some(op) = op_of(self.op_letter(), flags, bytes) else {
+            return Ok(Line::Skip("no data"));
+        };
+        let (offset, bytes) = match op {
+            Op::Flush => (0, 0),
+            _ => (self.sector.checked_mul(SECTOR_BYTES).ok_or(SECTORS)?, bytes),
+        };
+        let device = intake.devices.named(u64::from(self.device), |device| {
+            format!("{},{}", device >> 20, device & 0xf_ffff)
+        })?;
+        let ticks = self.time_ns;
+        Ok(Line::Record(super::Record { ticks, offset, bytes, device, op, flags }))
+    }
+}
+
+// ---- one file --------------------------------------------------------------------------------
+
+/// The events of one file, in the order of the file.
+struct Stream {
+    window: Window,
+    record_number: u64,
+}
+
+/// Why a file cannot be read on.
+enum Failure {
+    Fault(Fault, u64),
+    Read(std::io::Error, u64),
+}
+
+impl Failure {
+    fn into_error(self, part: &Input) -> Error {
+        match self {
+            Failure::Read(source, number) => part.failure(number, source),
+            Failure::Fault(fault, number) => Error::Record {
+                name: part.name().to_owned(),
+                record: number,
+                what: fault.what,
+                remedy: fault.remedy,
+            },
+        }
+    }
+}
+
+const NO_MAGIC: Fault = Fault::fatal(
+    "it does not begin with blktrace's magic 0x65617407",
+    "the file is damaged, or not from blktrace",
+);
+const OTHER_VERSION: Fault = Fault::fatal(
+    "it is of another version of blktrace than 7, the only one known",
+    "let its own blkparse print it, and read the text",
+);
+
+impl Stream {
+    fn open(part: &Input) -> Result<Stream> {
+        Ok(Stream { window: part.window()?, record_number: 0 })
+    }
+
+    /// The next event; `None` at the end.
+    fn next(&mut self) -> std::result::Result<Option<Event>, Failure> {
+        let header = self.take(HEADER_BYTES)?;
+        if header.is_empty() {
+            return Ok(None);
+        }
+        self.record_number += 1;
+        let fault = |fault| Failure::Fault(fault, self.record_number);
+        if header.len() < HEADER_BYTES {
+            return Err(fault(CUT_OFF));
+        }
+        let bytes = self.window.slice(header);
+        let magic = [bytes[0], bytes[1], bytes[2], bytes[3]];
+        let record =
+            Record { bytes, big_endian: big_endian(magic).ok_or_else(|| fault(NO_MAGIC))? };
+        if record.u32(0) != MAGIC | VERSION {
+            return Err(fault(OTHER_VERSION));
+        }
+        let event = Event {
+            time_ns: record.u64(8),
+            sector: record.u64(16),
+            bytes: record.u32(24),
+            action: record.u32(28),
+            device: record.u32(36),
+        };
+        let payload_bytes = usize::from(record.u16(46));
+        if self.take(payload_bytes)?.len() < payload_bytes {
+            return Err(Failure::Fault(CUT_OFF, self.record_number));
+        }
+        Ok(Some(event))
+    }
+
+    /// The next bytes, fewer only at the end.
+    fn take(&mut self, count: usize) -> std::result::Result<std::ops::Range<usize>, Failure> {
+        let taken = self.window.next_bytes(count);
+        taken.map_err(|source| Failure::Read(source, self.record_number))
+    }
+}
+
+// ---- all files -------------------------------------------------------------------------------
+
+struct Blktrace {
+    action: u8,
+}
+
+impl Source for Blktrace {
+    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
+        let streams = input.parts().map(Stream::open).collect::<Result<Vec<_>>>()?;
+        let heads = vec![None; streams.len()];
+        let mut merged =
+            Merged { action: self.action, intake: Intake::new(input, reading), streams, heads };
+        for index in 0..merged.streams.len() {
+            merged.advance(index)?;
+        }
+        Ok(Box::new(merged))
+    }
+
+    fn is_unsorted(&self) -> bool {
+        false
+    }
+}
+
+/// One reading of all files.
+struct Merged {
+    action: u8,
+    intake: Intake,
+    streams: Vec<Stream>,
+    /// The next event of each file.
+    heads: Vec<Option<Event>>,
+}
+
+impl Merged {
+    /// Brings up the next event of a file; a record cut off is its end where that is tolerated.
+    fn advance(&mut self, index: usize) -> Result<()> {
+        self.heads[index] = match self.streams[index].next() {
+            Ok(event) => event,
+            Err(Failure::Fault(fault, number)) => {
+                self.intake.bad_record(fault, number)?;
+                None
+            }
+            Err(Failure::Read(source, number)) => {
+                return Err(self.intake.input.failure(number, source));
+            }
+        };
+        Ok(())
+    }
+
+    /// The file with the earliest event, the first of equals.
+    fn earliest(&self) -> Option<(usize, Event)> {
+        let heads = self.heads.iter().enumerate();
+        let events = heads.filter_map(|(index, head)| head.map(|event| (index, event)));
+        events.min_by_key(|(_, event)| event.time_ns)
+    }
+
+    fn event(&mut self, event: Event, number: u64, out: &mut Vec<Request>) -> Result<()> {
+        if event.letter() != Some(self.action) {
+            self.intake.skipped.other_lines += 1;
+            return Ok(());
+        }
+        let fault = match event.line(&mut self.intake) {
+            Ok(Line::Record(record)) => match self.intake.request(record, 1) {
+                Ok(request) => {
+                    out.extend(request);
+                    return Ok(());
+                }
+                Err(fault) => fault,
+            },
+            Ok(Line::Skip(reason)) => {
+                self.intake.skipped.add(reason);
+                return Ok(());
+            }
+            Ok(Line::Other) => return Ok(()),
+            Err(fault) => fault,
+        };
+        self.intake.bad_record(fault, number)
+    }
+}
+
+impl Reader for Merged {
+    fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
+        let before = out.len();
+        while out.len() - before < max {
+            let Some((index, event)) = self.earliest() else { break };
+            let number = self.streams[index].record_number;
+            self.advance(index)?;
+            self.event(event, number, out)?;
+        }
+        Ok(out.len() - before)
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.intake.skipped
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.window.position_bytes()).sum()
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.intake.devices.names()
+    }
+
+    fn note(&self) -> Option<String> {
+        let files = self.streams.len();
+        let merged = if files > 1 { format!("; {files} files merged") } else { String::new() };
+        Some(action_note(self.action) + &merged)
+    }
+}
+
+#[cfg(test)]
+mod tests;

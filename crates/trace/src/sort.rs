@@ -1,0 +1,271 @@
+//! Sorting a trace by time: for `--sort`, and for formats written in the order of completion.
+//!
+//! ```text
+//! reader ─▶ 4 M requests ─ sort ─▶ temporary file ┐
+//!           4 M requests ─ sort ─▶ temporary file ├─ merge ─▶ requests in order of time
+//!           the rest     ─ sort ─▶ (memory)       ┘
+//! ```
+//!
+//! Stable: requests of the same time stay in the order of the file. Memory is bounded: a run of
+//! [`RUN_REQUESTS`] takes 128 MiB, and half as much again while it is sorted; a shorter trace never
+//! touches the disk, a longer one writes 30 bytes a request to temporary files, gone with the
+//! reading. Nothing is delivered before all is read.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+
+use crate::error::{Error, Result};
+use crate::replay::{BATCH, Reader, Skipped};
+use crate::request::{Flags, Op, Request};
+
+/// How many requests are sorted in memory at a time.
+pub const RUN_REQUESTS: usize = 4 << 20;
+
+/// A reader whose requests come in the order of their times.
+pub(crate) struct Sorted {
+    reader: Box<dyn Reader>,
+    run_requests: usize,
+    merge: Option<Merge>,
+}
+
+impl Sorted {
+    /// Sorts what `reader` delivers with times as they stand.
+    pub(crate) fn new(reader: Box<dyn Reader>) -> Sorted {
+        Sorted { reader, run_requests: RUN_REQUESTS, merge: None }
+    }
+
+    /// Reads everything, a run at a time.
+    fn merge(&mut self) -> Result<Merge> {
+        let mut runs = Vec::new();
+        loop {
+            let mut requests = self.run()?;
+            requests.sort_by_key(|request| request.time_ns);
+            if requests.len() < self.run_requests {
+                runs.push(Run::Memory(requests.into_iter()));
+                return Merge::new(runs).map_err(Error::Sort);
+            }
+            runs.push(spill(&requests).map_err(Error::Sort)?);
+        }
+    }
+
+    /// The next requests of the file; fewer than a run only at the end.
+    fn run(&mut self) -> Result<Vec<Request>> {
+        let mut requests = Vec::new();
+        while requests.len() < self.run_requests {
+            let wanted = BATCH.min(self.run_requests - requests.len());
+            if self.reader.next_batch(&mut requests, wanted)? == 0 {
+                break;
+            }
+        }
+        Ok(requests)
+    }
+}
+
+impl Reader for Sorted {
+    fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
+        let mut merge = match self.merge.take() {
+            Some(merge) => merge,
+            None => self.merge()?,
+        };
+        let before = out.len();
+        while out.len() - before < max {
+            match merge.next().map_err(Error::Sort)? {
+                Some(request) => out.push(request),
+                None => break,
+            }
+        }
+        self.merge = Some(merge);
+        Ok(out.len() - before)
+    }
+
+    fn skipped(&self) -> &Skipped {
+        self.reader.skipped()
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.reader.position_bytes()
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.reader.devices()
+    }
+
+    fn note(&self) -> Option<String> {
+        let sorted = String::from("sorted by time");
+        Some(self.reader.note().map_or(sorted.clone(), |note| format!("{note}; {sorted}")))
+    }
+}
+
+/// Sorted runs with the first request of each; of equal times the earlier run's is first.
+struct Merge {
+    runs: Vec<Run>,
+    heads: Vec<Option<Request>>,
+    order: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The earliest time, which becomes 0.
+    first_ns: u64,
+}
+
+impl Merge {
+    fn new(runs: Vec<Run>) -> io::Result<Merge> {
+        let count = runs.len();
+        let (heads, order) = (vec![None; count], BinaryHeap::with_capacity(count));
+        let mut merge = Merge { runs, heads, order, first_ns: 0 };
+        for run in 0..count {
+            merge.advance(run)?;
+        }
+        merge.first_ns = merge.order.peek().map_or(0, |Reverse((time_ns, _))| *time_ns);
+        Ok(merge)
+    }
+
+    fn advance(&mut self, run: usize) -> io::Result<()> {
+        self.heads[run] = self.runs[run].next()?;
+        if let Some(head) = self.heads[run] {
+            self.order.push(Reverse((head.time_ns, run)));
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> io::Result<Option<Request>> {
+        let Some(Reverse((_, run))) = self.order.pop() else { return Ok(None) };
+        let head = self.heads[run].take();
+        self.advance(run)?;
+        Ok(head.map(|head| Request { time_ns: head.time_ns - self.first_ns, ..head }))
+    }
+}
+
+/// Requests in the order of their times.
+enum Run {
+    Memory(std::vec::IntoIter<Request>),
+    /// A temporary file and how many requests are left in it.
+    Spilt(BufReader<File>, usize),
+}
+
+impl Run {
+    fn next(&mut self) -> io::Result<Option<Request>> {
+        match self {
+            Run::Memory(requests) => Ok(requests.next()),
+            Run::Spilt(_, 0) => Ok(None),
+            Run::Spilt(file, left) => {
+                let mut bytes = [0; SPILT_BYTES];
+                file.read_exact(&mut bytes)?;
+                *left -= 1;
+                Ok(Some(unpack(&bytes)))
+            }
+        }
+    }
+}
+
+/// Writes a run to a temporary file that has no name.
+fn spill(requests: &[Request]) -> io::Result<Run> {
+    let mut out = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
+    for request in requests {
+        out.write_all(&pack(request))?;
+    }
+    let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    Ok(Run::Spilt(BufReader::with_capacity(256 << 10, file), requests.len()))
+}
+
+/// Time, offset, bytes, device, operation, flags.
+const SPILT_BYTES: usize = 8 + 8 + 8 + 4 + 1 + 1;
+
+/// The operations in the order of their numbers in a temporary file.
+const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+fn pack(request: &Request) -> [u8; SPILT_BYTES] {
+    let mut bytes = [0; SPILT_BYTES];
+    bytes[..8].copy_from_slice(&request.time_ns.to_le_bytes());
+    bytes[8..16].copy_from_slice(&request.offset.to_le_bytes());
+    bytes[16..24].copy_from_slice(&request.bytes.to_le_bytes());
+    bytes[24..28].copy_from_slice(&request.device.to_le_bytes());
+    bytes[28] = OPS.iter().position(|&op| op == request.op).unwrap_or(0) as u8;
+    bytes[29] = request.flags.bits();
+    bytes
+}
+
+fn unpack(bytes: &[u8; SPILT_BYTES]) -> Request {
+    let u64_at = |at: usize| {
+        let mut word = [0; 8];
+        word.copy_from_slice(&bytes[at..at + 8]);
+        u64::from_le_bytes(word)
+    };
+    Request {
+        time_ns: u64_at(0),
+        offset: u64_at(8),
+        bytes: u64_at(16),
+        device: u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]),
+        op: OPS[usize::from(bytes[28])],
+        flags: Flags::from_bits(bytes[29]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Delivers requests as they are.
+    struct Given(std::vec::IntoIter<Request>, Skipped);
+
+    impl Reader for Given {
+        fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
+            let before = out.len();
+            out.extend(self.0.by_ref().take(max));
+            Ok(out.len() - before)
+        }
+
+        fn skipped(&self) -> &Skipped {
+            &self.1
+        }
+
+        fn position_bytes(&self) -> u64 {
+            0
+        }
+
+        fn devices(&self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn note(&self) -> Option<String> {
+            None
+        }
+    }
+
+    fn requests(times: &[u64]) -> Vec<Request> {
+        let request = |(index, &time_ns): (usize, &u64)| Request {
+            time_ns,
+            offset: index as u64,
+            bytes: u64::MAX / 2,
+            device: index as u32,
+            op: OPS[index % 4],
+            flags: Flags::from_bits(index as u8 % 32),
+        };
+        times.iter().enumerate().map(request).collect()
+    }
+
+    fn sorted(requests: Vec<Request>, run_requests: usize) -> Vec<Request> {
+        let reader = Box::new(Given(requests.into_iter(), Skipped::default()));
+        let mut sorted = Sorted { reader, run_requests, merge: None };
+        let mut out = Vec::new();
+        while sorted.next_batch(&mut out, 5).unwrap() > 0 {}
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn runs_on_disk_merge_to_what_a_stable_sort_gives(
+            times in prop::collection::vec(0u64..20, 0..60),
+            run_requests in 1usize..70,
+        ) {
+            let mut expected = requests(&times);
+            expected.sort_by_key(|request| request.time_ns);
+            let first_ns = expected.first().map_or(0, |request| request.time_ns);
+            for request in &mut expected {
+                request.time_ns -= first_ns;
+            }
+            prop_assert_eq!(sorted(requests(&times), run_requests), expected);
+        }
+    }
+}

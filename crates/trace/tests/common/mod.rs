@@ -1,0 +1,23 @@
+//! Real traces, opened and surveyed.
+
+mod directory;
+
+use std::path::Path;
+
+use trace::survey::{Survey, survey};
+use trace::{ReadOptions, Trace};
+
+pub use directory::traces;
+
+/// A trace in the directory; its format by content if `format` is empty.
+pub fn open(directory: &Path, file: &str, format: &str, skip_bad: bool) -> Trace {
+    let format = (!format.is_empty()).then(|| spec::Spec::parse(format).unwrap());
+    let options = ReadOptions { format, skip_bad, ..ReadOptions::default() };
+    let path = directory.join(file);
+    Trace::open(path.to_str().unwrap(), &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Its survey, in pages of 4 KiB.
+pub fn surveyed(trace: &Trace) -> Survey {
+    survey(trace, 4096).unwrap_or_else(|error| panic!("{error}"))
+}

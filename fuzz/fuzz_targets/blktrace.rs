@@ -1,0 +1,9 @@
+//! blktrace's binary records.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    ftlab_trace_fuzz::read(Some("blktrace"), bytes);
+    ftlab_trace_fuzz::read(Some("blktrace:action=Q"), bytes);
+});

@@ -1,0 +1,6 @@
+//! Whatever the content says the format is, compressed or not.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| ftlab_trace_fuzz::read(None, bytes));

@@ -1,0 +1,9 @@
+//! libCacheSim's binary records, with and without operations.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    ftlab_trace_fuzz::read(Some("oracle-general:reads=30%"), bytes);
+    ftlab_trace_fuzz::read(Some("oracle-general-opns:object_unit=1"), bytes);
+});

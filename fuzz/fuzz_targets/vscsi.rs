@@ -1,0 +1,6 @@
+//! vscsi's binary records, of both versions.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| ftlab_trace_fuzz::read(Some("vscsi"), bytes));
