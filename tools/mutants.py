@@ -78,9 +78,9 @@ MUTANTS = [
      "            nand.erase(old, cause)?;\n            self.copy_live(nand, lbn, old, new, end..per_block, cause)?;\n        }"),
     ("block-base-forgotten", "block, write: the other sectors of a partial page are lost", BLOCK,
      "let base = old.filter(|_| self.live.contains(lpn.0));", "let base = old.filter(|_| false);"),
-    ("block-trim-forgotten", "block, tombstones: an erase does not wait for them", BLOCK,
-     "            trims.flush(nand)?;\n        }\n        let new",
-     "            let _ = trims;\n        }\n        let new"),
+    ("block-flush-forgotten", "block, tombstones: flush does nothing", BLOCK,
+     "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
+     "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
 ]
 
 

@@ -4,9 +4,10 @@
 //! write 1 · flush · write 2 · trim · write 3        cut here: 1, 2, 0 (of the trim) or 3
 //! └epoch 1┘         └───── epoch 2 ───────┘
 //! ```
-//! A trim is a value like any other: unflushed, it may show or not; but it is no licence for what is
-//! older than the last flush. Only what the contract demands is demanded: a scheme that keeps more than it must is right too.
-//! What a mount shows is from then on the state: the next one must show the same.
+//! A trim is a value like any other: unflushed, it may show or not; but it is no licence for what
+//! is older than the last flush. Only what the contract demands is demanded: a scheme that keeps
+//! more than it must is right too. What a mount shows is from then on the state: the next one must
+//! show the same.
 
 use nand::{SectorMask, Stamp};
 

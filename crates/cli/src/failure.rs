@@ -26,6 +26,17 @@ impl Failure {
         Failure { code: FAILED, message }
     }
 
+    /// A command that ends with this code.
+    pub fn coded(code: u8, message: String) -> Failure {
+        Failure { code, message }
+    }
+
+    /// The same failure with more said about it.
+    pub fn with(mut self, more: &str) -> Failure {
+        self.message += more;
+        self
+    }
+
     /// A wrong usage.
     pub fn usage(message: String) -> Failure {
         Failure { code: USAGE, message }

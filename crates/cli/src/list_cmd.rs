@@ -50,6 +50,16 @@ struct Entry {
     /// Where it, or its figures, come from; null where that is this program.
     source: Option<&'static str>,
     params: Vec<Key>,
+    /// Settings for what many people have; formats only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    examples: Vec<Example>,
+}
+
+/// A spec that reads well-known traces.
+#[derive(Serialize)]
+struct Example {
+    traces: &'static str,
+    spec: &'static str,
 }
 
 /// A key of a spec.
@@ -97,6 +107,7 @@ fn ftls() -> Vec<Entry> {
         summary: scheme.summary,
         source: Some(scheme.source),
         params: scheme.params.iter().map(Key::declared).collect(),
+        examples: Vec::new(),
     };
     ftl::SCHEMES.iter().map(entry).collect()
 }
@@ -111,6 +122,7 @@ fn chips() -> Vec<Entry> {
             .iter()
             .map(|param| Key::new(param, figure(&preset.chip, param.name)))
             .collect(),
+        examples: Vec::new(),
     };
     nand::preset::PRESETS.iter().map(entry).collect()
 }
@@ -139,16 +151,20 @@ fn workloads() -> Vec<Entry> {
         summary: workload.summary,
         source: None,
         params: workload.params.iter().map(Key::declared).collect(),
+        examples: Vec::new(),
     };
     trace::registry::WORKLOADS.iter().map(entry).collect()
 }
 
 fn formats() -> Vec<Entry> {
+    let example =
+        |example: &trace::registry::Example| Example { traces: example.traces, spec: example.spec };
     let entry = |format: &&trace::registry::Format| Entry {
         name: format.name,
         summary: format.summary,
         source: None,
         params: format.params.iter().map(Key::declared).collect(),
+        examples: format.examples.iter().map(example).collect(),
     };
     trace::registry::FORMATS.iter().map(entry).collect()
 }
@@ -171,6 +187,9 @@ fn text(entry: &Entry) -> String {
         let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
         text += &format!("{line}  {kind}{unit}: {}\n", key.doc);
     }
+    for example in &entry.examples {
+        text += &format!("  for {}:\n    {}\n", example.traces, example.spec);
+    }
     text
 }
 
@@ -183,6 +202,40 @@ mod tests {
         for chip in chips() {
             for key in chip.params {
                 assert!(key.default.is_some(), "{}: {} has no figure", chip.name, key.name);
+            }
+        }
+    }
+
+    /// What somebody who reads a list must find in each: a summary, for every key what it means,
+    /// and for what a device has also whose figures they are and what a number counts.
+    #[test]
+    fn every_entry_is_complete() {
+        for entry in [ftls(), chips(), workloads(), formats()].into_iter().flatten() {
+            let name = entry.name;
+            assert!(!entry.summary.is_empty(), "{name} has no summary");
+            for key in entry.params {
+                let (key, kind) = (&key, key.kind);
+                assert!(!key.doc.is_empty(), "{name}: {} is not explained", key.name);
+                assert!(kind != "choice" || !key.choices.is_empty(), "{name}: {}", key.name);
+            }
+        }
+        for entry in [ftls(), chips()].into_iter().flatten() {
+            let name = entry.name;
+            assert!(entry.source.is_some_and(|source| !source.is_empty()), "{name}: whose is it?");
+            let counts = entry.params.iter().filter(|key| key.kind == "count");
+            for key in counts {
+                assert!(!key.unit.is_empty(), "{name}: what does {} count?", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_spec_that_its_format_takes() {
+        for format in trace::registry::FORMATS {
+            for example in format.examples {
+                let spec = spec::Spec::parse(example.spec).expect(example.spec);
+                assert_eq!(spec.name, format.name);
+                spec::resolve(format.name, &spec.pairs, format.params).expect(example.spec);
             }
         }
     }

@@ -9,9 +9,11 @@ mod check_cmd;
 mod compare_cmd;
 mod failure;
 mod list_cmd;
+mod manual_cmd;
 mod options;
 mod output;
 mod run_cmd;
+mod sweep_cmd;
 mod table;
 mod trace_cmd;
 mod watcher;
@@ -34,12 +36,18 @@ enum Command {
     Run(run_cmd::Args),
     /// Run the same trace on the same device under several FTLs, side by side
     Compare(compare_cmd::Args),
+    /// Run a plan of many experiments on all cores: a row a run
+    Sweep(sweep_cmd::Args),
     /// Look at traces, and make them
     Trace(trace_cmd::Args),
     /// Cut the power at every operation: is it right?
     Check(check_cmd::Args),
     /// List FTLs, chips, workloads or formats with their parameters
     List(list_cmd::Args),
+    /// Print what a shell needs to complete options
+    Completions(manual_cmd::CompletionsArgs),
+    /// Print or write the manual pages
+    Man(manual_cmd::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -55,9 +63,12 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Run(args) => run_cmd::run(args),
         Command::Compare(args) => compare_cmd::run(args),
+        Command::Sweep(args) => sweep_cmd::run(args),
         Command::Trace(args) => trace_cmd::run(args),
         Command::Check(args) => return check_cmd::run(args),
         Command::List(args) => list_cmd::run(args),
+        Command::Completions(args) => manual_cmd::completions(args),
+        Command::Man(args) => manual_cmd::man(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

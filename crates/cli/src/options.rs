@@ -19,6 +19,10 @@ pub struct Options {
     #[arg(long, help_heading = "Trace")]
     skip_bad: bool,
 
+    /// Put the requests in the order of their times
+    #[arg(long, help_heading = "Trace")]
+    sort: bool,
+
     /// Read at most so many requests
     #[arg(long, value_name = "N", value_parser = spec::parse_count, help_heading = "Trace")]
     limit: Option<u64>,
@@ -61,6 +65,16 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Measuring")]
     warmup: u32,
 
+    /// Serve so many requests of the measured pass before counting begins: for steady states
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        value_parser = spec::parse_count,
+        help_heading = "Measuring"
+    )]
+    measure_after: u64,
+
     /// How counts become time: serial, one operation after the other
     #[arg(
         long,
@@ -99,6 +113,7 @@ impl Options {
             trace: self.trace.clone(),
             format: self.format.clone(),
             skip_bad: self.skip_bad,
+            sort: self.sort,
             limit: self.limit,
             volume: self.volume,
             chip: self.chip.clone(),
@@ -106,6 +121,7 @@ impl Options {
             extra: self.extra,
             precondition: self.precondition,
             warmup: self.warmup,
+            measure_after: self.measure_after,
             timing: self.timing,
             fit: self.fit,
             replay: self.replay,

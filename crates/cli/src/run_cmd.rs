@@ -4,7 +4,7 @@ use sim::RunResult;
 use sim::experiment::{Durability, Experiment};
 use sim::stats::Summary;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::options::Options;
 use crate::output::{self, Destination, write_text};
 use crate::table::{Table, bytes, count, real, seconds};
@@ -24,6 +24,11 @@ pub struct Args {
     /// or full, trims too
     #[arg(long, default_value = "paper", help_heading = "Device")]
     durability: Durability,
+
+    /// Write every flash operation of what is measured, a line each, to this file, which appears
+    /// whole: request, operation, cause, page or block, owner
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    log_ops: Option<String>,
 }
 
 /// Beside every latency, until there is a clock that knows better.
@@ -39,7 +44,13 @@ pub fn run(args: &Args) -> Result<()> {
     };
     experiment.check()?;
     let json = args.options.json.as_deref().map(Destination::open).transpose()?;
-    let result = sim::run(&experiment, &Watcher::new(args.options.quiet)?)?;
+    let log = args.log_ops.as_deref().map(log_destination).transpose()?;
+    let watcher = Watcher::new(args.options.quiet)?;
+    let result = match log {
+        None => sim::run(&experiment, &watcher)?,
+        Some(log) => logged(&experiment, &watcher, &log)?,
+    };
+    drop(watcher);
     let to_stdout = matches!(json, Some(Destination::Stdout));
     if let Some(json) = json {
         json.write(|out| write_text(out, &output::json(&result)))?;
@@ -48,6 +59,25 @@ pub fn run(args: &Args) -> Result<()> {
         true => Ok(()),
         false => output::print(&text(&result)),
     }
+}
+
+/// A file, or a pipe that another program reads: standard output is for the result.
+fn log_destination(name: &str) -> Result<Destination> {
+    match Destination::open(name)? {
+        Destination::Stdout => Err(Failure::usage(
+            "`--log-ops` needs a file: standard output is for the result".into(),
+        )),
+        other => Ok(other),
+    }
+}
+
+fn logged(experiment: &Experiment, watcher: &Watcher, log: &Destination) -> Result<RunResult> {
+    let mut result = None;
+    log.write(|out| {
+        result = Some(sim::run_logged(experiment, watcher, out)?);
+        Ok(())
+    })?;
+    Ok(result.expect("what is written has been run"))
 }
 
 fn text(result: &RunResult) -> String {

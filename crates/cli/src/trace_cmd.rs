@@ -4,14 +4,14 @@ use std::io::{BufWriter, Write};
 
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
-use sim::input::{DEFAULT_TRACE, Origin, source};
+use sim::source::{DEFAULT_TRACE, Origin, origin};
 use sim::{Stage, Watch};
 use spec::Spec;
 use trace::survey::Sizes;
 use trace::write::{Form, Writer};
 use trace::{ReadOptions, Space, Survey, Trace};
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output::{self, Destination};
 use crate::table::{bytes, count};
 use crate::watcher::Watcher;
@@ -27,28 +27,54 @@ pub struct Args {
 enum Command {
     /// Say everything there is to say about a trace
     Info(InfoArgs),
+    /// Write a trace in another form
+    Convert(ConvertArgs),
     /// Write a workload as a trace file
     Generate(GenerateArgs),
 }
 
+/// How a trace is read.
 #[derive(clap::Args)]
-struct InfoArgs {
-    /// An existing file, `-` for standard input, or a workload spec
-    trace: Option<String>,
+struct ReadArgs {
     /// Format of the file as NAME[:key=value…]; told by its content if not given
     #[arg(long, value_name = "SPEC")]
     format: Option<String>,
     /// Count malformed lines instead of failing at the first
     #[arg(long)]
     skip_bad: bool,
+    /// Put the requests in the order of their times
+    #[arg(long)]
+    sort: bool,
     /// Read at most so many requests
     #[arg(long, value_name = "N", value_parser = spec::parse_count)]
     limit: Option<u64>,
+}
+
+#[derive(clap::Args)]
+struct InfoArgs {
+    /// An existing file, `-` for standard input, or a workload spec
+    trace: Option<String>,
+    #[command(flatten)]
+    read: ReadArgs,
     #[command(flatten)]
     space: SpaceArgs,
     /// As JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(clap::Args)]
+struct ConvertArgs {
+    /// An existing file, or `-` for standard input
+    trace: String,
+    /// Where to write it; a file appears whole, `-` is standard output
+    #[arg(long, value_name = "FILE|-")]
+    out: String,
+    /// The form: fio (iolog version 3), blkparse (compact) or csv (which has everything)
+    #[arg(long, value_enum, default_value = "fio")]
+    to: FormName,
+    #[command(flatten)]
+    read: ReadArgs,
 }
 
 #[derive(clap::Args)]
@@ -58,7 +84,7 @@ struct GenerateArgs {
     /// Where to write it; a file appears whole, `-` is standard output
     #[arg(long, value_name = "FILE|-")]
     out: String,
-    /// The form: fio (iolog version 3) or blkparse (compact)
+    /// The form: fio (iolog version 3), blkparse (compact) or csv (which has everything)
     #[arg(long, value_enum, default_value = "fio")]
     format: FormName,
     #[command(flatten)]
@@ -83,6 +109,17 @@ struct SpaceArgs {
 enum FormName {
     Fio,
     Blkparse,
+    Csv,
+}
+
+impl From<FormName> for Form {
+    fn from(name: FormName) -> Form {
+        match name {
+            FormName::Fio => Form::Fio,
+            FormName::Blkparse => Form::Blkparse,
+            FormName::Csv => Form::Csv,
+        }
+    }
 }
 
 fn page_bytes(text: &str) -> std::result::Result<u32, String> {
@@ -97,6 +134,7 @@ fn page_bytes(text: &str) -> std::result::Result<u32, String> {
 pub fn run(args: &Args) -> Result<()> {
     match &args.command {
         Command::Info(args) => info(args),
+        Command::Convert(args) => convert(args),
         Command::Generate(args) => generate(args),
     }
 }
@@ -116,11 +154,16 @@ fn generate(args: &GenerateArgs) -> Result<()> {
     let trace = workload(&Spec::parse(&args.spec)?, &args.space)?;
     let destination = Destination::open(&args.out)?;
     let watcher = Watcher::new(matches!(destination, Destination::Stdout))?;
-    let form = match args.format {
-        FormName::Fio => Form::Fio,
-        FormName::Blkparse => Form::Blkparse,
-    };
-    destination.write(|out| write(&trace, form, out, &watcher))
+    destination.write(|out| write(&trace, args.format.into(), out, &watcher))
+}
+
+// ---- convert ---------------------------------------------------------------------------------
+
+fn convert(args: &ConvertArgs) -> Result<()> {
+    let trace = open(&args.trace, &args.read)?;
+    let destination = Destination::open(&args.out)?;
+    let watcher = Watcher::new(matches!(destination, Destination::Stdout))?;
+    destination.write(|out| write(&trace, args.to.into(), out, &watcher))
 }
 
 fn write(trace: &Trace, form: Form, out: &mut dyn Write, watcher: &Watcher) -> Result<()> {
@@ -139,9 +182,9 @@ fn write(trace: &Trace, form: Form, out: &mut dyn Write, watcher: &Watcher) -> R
 // ---- info ------------------------------------------------------------------------------------
 
 fn info(args: &InfoArgs) -> Result<()> {
-    let trace = match source(args.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
-        Origin::File(path) => open(path, args)?,
-        Origin::Workload(spec) => workload(&spec, &args.space)?.with_limit(args.limit),
+    let trace = match origin(args.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
+        Origin::File(path) => open(path, &args.read)?,
+        Origin::Workload(spec) => workload(&spec, &args.space)?.with_limit(args.read.limit),
     };
     let survey = trace::survey(&trace, args.space.page.into())?;
     let sha256 = trace.sha256()?;
@@ -151,10 +194,10 @@ fn info(args: &InfoArgs) -> Result<()> {
     }
 }
 
-fn open(path: &str, args: &InfoArgs) -> Result<Trace> {
+fn open(path: &str, args: &ReadArgs) -> Result<Trace> {
     let format = args.format.as_deref().map(Spec::parse).transpose()?;
     let options = ReadOptions { format, skip_bad: args.skip_bad, limit: args.limit };
-    Trace::open(path, &options).map_err(Failure::from)
+    Ok(Trace::open(path, &options)?.sorted(args.sort))
 }
 
 fn as_json(trace: &Trace, survey: &Survey, sha256: Option<String>) -> Value {

@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use sim::sweep::SweepWatch;
 use sim::{Stage, Watch};
 
 use crate::failure::{Failure, Result};
@@ -27,18 +28,8 @@ impl Watcher {
     /// # Errors
     /// The system lets nobody listen.
     pub fn new(quiet: bool) -> Result<Watcher> {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            let flag = Arc::clone(&interrupted);
-            signal_hook::flag::register_conditional_shutdown(
-                signal,
-                INTERRUPTED,
-                Arc::clone(&flag),
-            )
-            .and_then(|_| signal_hook::flag::register(signal, flag))
-            .map_err(|error| Failure::failed(format!("cannot listen to signals: {error}")))?;
-        }
-        let bar = match !quiet && std::io::stderr().is_terminal() {
+        let interrupted = listen()?;
+        let bar = match is_shown(quiet) {
             true => ProgressBar::no_length().with_style(style(false)),
             false => ProgressBar::hidden(),
         };
@@ -77,6 +68,90 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Shows how far a sweep is, and hears interrupts.
+pub struct SweepWatcher {
+    interrupted: Arc<AtomicBool>,
+    bar: ProgressBar,
+    /// For each row the steps of it that are counted already.
+    steps: Vec<AtomicU64>,
+    done: AtomicUsize,
+}
+
+/// Steps that a row is shown in.
+const STEPS: u64 = 1000;
+
+impl SweepWatcher {
+    /// Starts to listen, for a sweep of so many rows, some of which are done.
+    ///
+    /// # Errors
+    /// The system lets nobody listen.
+    pub fn new(quiet: bool, rows: usize, done: usize) -> Result<SweepWatcher> {
+        let interrupted = listen()?;
+        let bar = match is_shown(quiet) {
+            true => ProgressBar::new(rows as u64 * STEPS).with_style(sweep_style()),
+            false => ProgressBar::hidden(),
+        };
+        bar.set_message(format!("{done} of {rows} rows"));
+        bar.set_position(done as u64 * STEPS);
+        // The time left is told by what this sweep did, not by what it found done.
+        bar.reset_eta();
+        let steps = (0..rows).map(|_| AtomicU64::new(0)).collect();
+        Ok(SweepWatcher { interrupted, bar, steps, done: AtomicUsize::new(done) })
+    }
+
+    /// A row has come so far.
+    fn reach(&self, row: usize, step: u64) {
+        let before = self.steps[row].fetch_max(step, Ordering::Relaxed);
+        self.bar.inc(step.saturating_sub(before));
+    }
+}
+
+impl SweepWatch for SweepWatcher {
+    fn at(&self, row: usize, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(sim::Error::Interrupted);
+        }
+        if let (Stage::Measure, Some(total @ 1..), false) = (stage, total, self.bar.is_hidden()) {
+            let step = u128::from(done) * u128::from(STEPS) / u128::from(total);
+            self.reach(row, (step as u64).min(STEPS));
+        }
+        Ok(())
+    }
+
+    fn kept(&self, row: usize) {
+        self.reach(row, STEPS);
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.bar.set_message(format!("{done} of {} rows", self.steps.len()));
+    }
+}
+
+impl Drop for SweepWatcher {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A flag that the first interrupt raises; a second one ends the process.
+fn listen() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let flag = Arc::clone(&interrupted);
+        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&flag))
+            .and_then(|_| signal_hook::flag::register(signal, flag))
+            .map_err(|error| Failure::failed(format!("cannot listen to signals: {error}")))?;
+    }
+    Ok(interrupted)
+}
+
+fn is_shown(quiet: bool) -> bool {
+    !quiet && std::io::stderr().is_terminal()
+}
+
+fn sweep_style() -> ProgressStyle {
+    let template = "{msg:20} {wide_bar} {percent:>3}%  {elapsed} gone, {eta} left";
+    ProgressStyle::with_template(template).expect("the template is a constant")
 }
 
 fn style(bounded: bool) -> ProgressStyle {

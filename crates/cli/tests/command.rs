@@ -332,7 +332,7 @@ fn a_generated_file_runs_as_its_workload_does() {
     let space = ["--capacity", "16MiB"];
     let of = |trace: &str| json(&printed(&[&["run", trace, "--json", "-"], &space[..]].concat()));
     let direct = of(workload);
-    for form in ["fio", "blkparse"] {
+    for form in ["fio", "blkparse", "csv"] {
         let path = directory.path().join(form);
         let path = path.to_str().unwrap();
         let options = ["--page", "2KiB", "--out", path, "--format", form];
@@ -386,4 +386,92 @@ fn help_is_no_failure_and_a_wrong_usage_is() {
     refused(2, &[]);
     refused(2, &["rnu"]);
     refused(2, &["compare", SHORT]);
+}
+
+#[test]
+fn shells_and_manuals_know_every_subcommand() {
+    const SUBCOMMANDS: [&str; 6] = ["run", "compare", "sweep", "trace", "check", "list"];
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(&["completions", shell]);
+        for name in SUBCOMMANDS {
+            assert!(script.contains(name), "{shell} does not know {name}");
+        }
+        assert!(script.contains("measure-after"), "{shell} does not know the options");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("man1");
+    printed(&["man", "--out", folder.to_str().unwrap()]);
+    for name in SUBCOMMANDS {
+        let page = std::fs::read_to_string(folder.join(format!("ftlab-{name}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH ftlab-{name} 1")), "{page}");
+    }
+    let whole = std::fs::read_to_string(folder.join("ftlab.1")).unwrap();
+    assert_eq!(whole, printed(&["man"]));
+    assert!(folder.join("ftlab-trace-info.1").exists());
+}
+
+#[test]
+fn what_comes_before_measuring_is_served_and_not_counted() {
+    let args = ["run", "sequential:writes=3000", "--capacity", "16MiB", "--warmup", "0", "--json"];
+    let of = |after: &str| json(&printed(&[&args[..], &["-", "--measure-after", after]].concat()));
+    let late = of("1K");
+    assert_eq!(
+        (&late["trace"]["writes"], &late["trace"]["requests"]),
+        (&2000.into(), &3000.into())
+    );
+    assert_eq!(late["trace"]["skipped"]["not measured"], 1000);
+    assert_eq!(of("0")["trace"]["skipped"], serde_json::json!({}));
+    let stderr = refused(2, &[&args[..], &["-", "--measure-after", "3001"]].concat());
+    assert!(stderr.contains("measuring after 3001 requests leaves nothing: the trace has 3000"));
+}
+
+#[test]
+fn the_log_of_operations_appears_whole_beside_the_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("ops");
+    let path = log.to_str().unwrap();
+    let args = ["run", SHORT, "--capacity", "16MiB", "--json", "-", "--log-ops", path];
+    let result = json(&printed(&args));
+    let counted = ["reads", "programs", "erases", "spare_reads"]
+        .map(|kind| result[kind]["total"].as_u64().unwrap());
+    let lines = std::fs::read_to_string(&log).unwrap().lines().count();
+    assert_eq!(lines as u64, 1 + counted.iter().sum::<u64>());
+    let stderr = refused(2, &["run", SHORT, "--log-ops", "-"]);
+    assert!(stderr.contains("standard output is for the result"), "{stderr}");
+    let nowhere = directory.path().join("missing/ops");
+    refused(1, &["run", "uniform:writes=1000G", "--log-ops", nowhere.to_str().unwrap()]);
+    assert_eq!(entries(directory.path()).len(), 1);
+}
+
+#[test]
+fn a_converted_trace_has_the_same_requests_and_sorting_is_by_time() {
+    let text = b"0,8,4096,W,0.5\n1,0,512,R,0.25\n0,8,4096,W,2.0\nrubbish\n";
+    let (directory, path) = file("t.spc", text);
+    let info = |path: &str, options: &[&str]| {
+        json(&printed(&[&["trace", "info", path, "--json"], options].concat()))
+    };
+    let before = info(&path, &["--skip-bad"]);
+    assert_eq!(before["backward_times"], 1);
+    let half = directory.path().join("half");
+    let stderr = refused(1, &["trace", "convert", &path, "--out", half.to_str().unwrap()]);
+    assert!(stderr.contains(":4: ") && !half.exists(), "{stderr}");
+    for form in ["fio", "blkparse", "csv"] {
+        let out = directory.path().join(form);
+        let out = out.to_str().unwrap();
+        let options = ["--out", out, "--to", form, "--skip-bad", "--sort"];
+        assert_eq!(printed(&[&["trace", "convert", &path], &options[..]].concat()), "");
+        let after = info(out, &[]);
+        assert_eq!(after["format"], form);
+        for part in ["requests", "reads", "writes", "end_bytes", "pages"] {
+            assert_eq!(after[part], before[part], "{form}: {part}");
+        }
+        assert_eq!((&after["backward_times"], &after["span_seconds"]), (&0.into(), &1.75.into()));
+        let result = json(&printed(&["run", out, "--json", "-"]));
+        assert_eq!(result["run"]["sort"], false);
+    }
+    let result = json(&printed(&["run", &path, "--skip-bad", "--sort", "--json", "-"]));
+    assert_eq!(
+        (&result["run"]["sort"], &result["trace"]["backward_times"]),
+        (&true.into(), &0.into())
+    );
 }

@@ -10,7 +10,7 @@
 use crate::cut::{Cut, Moment, Outcome, Struck, Watch};
 use crate::error::{Error, Result};
 use crate::geometry::{BlockId, Geometry, Lpn, Ppn, ProgramOrder, SectorMask};
-use crate::op::{Cause, Op, Tally};
+use crate::op::{Cause, Logged, Op, Tally};
 use crate::payload::{Content, Data, Mode, Sink};
 use crate::spare::{PageState, Spare};
 use crate::store::{Health, Store};
@@ -96,6 +96,7 @@ impl Nand {
         let owner = self.owners[ppn.0 as usize];
         assert!(owner == lpn.0, "read {ppn:?} for {lpn:?}, but it holds {:?}", Lpn(owner));
         self.tally.book(Op::Read, cause, 1);
+        self.note(Op::Read, cause, ppn);
         if let Some(store) = &self.store {
             if !matches!(store.state(&self.geometry, ppn), PageState::Programmed(_)) {
                 return Err(Error::Unreadable(ppn));
@@ -112,6 +113,7 @@ impl Nand {
     pub fn read_spare(&mut self, ppn: Ppn, cause: Cause) -> Result<PageState> {
         self.powered()?;
         self.tally.book(Op::SpareRead, cause, 1);
+        self.note(Op::SpareRead, cause, ppn);
         Ok(self.store().state(&self.geometry, ppn))
     }
 
@@ -122,6 +124,7 @@ impl Nand {
     pub fn read_meta(&mut self, ppn: Ppn, cause: Cause) -> Result<&[u8]> {
         self.powered()?;
         self.tally.book(Op::Read, cause, 1);
+        self.note(Op::Read, cause, ppn);
         let store = self.store.as_ref().expect("a chip in count mode keeps no metadata");
         match store.state(&self.geometry, ppn) {
             PageState::Programmed(_) => Ok(store.meta(&self.geometry, ppn)),
@@ -140,7 +143,7 @@ impl Nand {
             return self.lose_power(Struck::Program(ppn));
         }
         self.program_now(ppn, page, cause);
-        self.record(Struck::Program(ppn));
+        self.record(Struck::Program(ppn), cause);
         Ok(())
     }
 
@@ -215,7 +218,7 @@ impl Nand {
             return self.lose_power(Struck::Erase(block));
         }
         self.erase_now(block, cause);
-        self.record(Struck::Erase(block));
+        self.record(Struck::Erase(block), cause);
         Ok(())
     }
 
@@ -250,6 +253,19 @@ impl Nand {
     /// Whether nothing was ever done to this chip: it came from the factory and was never off.
     pub fn is_factory_new(&self) -> bool {
         self.sequence == Some(1) && self.wear.iter().all(|&erases| erases == 0)
+    }
+
+    // ---- Log ----------------------------------------------------------------------------------
+
+    /// Keeps every operation from now on, in order. A copy is a read and a program.
+    pub fn log_operations(&mut self) {
+        self.watch.get_or_insert_default().log = Some(Vec::new());
+    }
+
+    /// What was logged since the last call; logging goes on.
+    pub fn drain_log(&mut self) -> impl Iterator<Item = Logged> {
+        let log = self.watch.as_mut().and_then(|watch| watch.log.as_mut());
+        log.into_iter().flat_map(|log| log.drain(..))
     }
 
     // ---- Figures ------------------------------------------------------------------------------
@@ -383,9 +399,34 @@ impl Nand {
     }
 
     #[inline]
-    fn record(&mut self, struck: Struck) {
+    fn record(&mut self, struck: Struck, cause: Cause) {
+        if self.watch.is_some() {
+            self.record_watched(struck, cause);
+        }
+    }
+
+    #[cold]
+    fn record_watched(&mut self, struck: Struck, cause: Cause) {
+        match struck {
+            Struck::Program(ppn) => self.log(Op::Program, cause, ppn.0, self.owner(ppn)),
+            Struck::Erase(block) => self.log(Op::Erase, cause, block.0, Lpn::NONE),
+        }
         if self.watch.as_ref().is_some_and(|watch| watch.recording.is_some()) {
             self.keep_moment(struck);
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, op: Op, cause: Cause, ppn: Ppn) {
+        if self.watch.is_some() {
+            self.log(op, cause, ppn.0, self.owner(ppn));
+        }
+    }
+
+    #[cold]
+    fn log(&mut self, op: Op, cause: Cause, place: u32, owner: Lpn) {
+        if let Some(log) = self.watch.as_mut().and_then(|watch| watch.log.as_mut()) {
+            log.push(Logged { op, cause, place, owner });
         }
     }
 
@@ -444,7 +485,8 @@ impl Nand {
             if !survives {
                 return self.lose_power(Struck::Program(to));
             }
-            self.record(Struck::Program(to));
+            self.note(Op::Read, cause, source);
+            self.record(Struck::Program(to), cause);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 use crate::chip::Nand;
 use crate::geometry::{BlockId, Ppn};
+use crate::op::Logged;
 
 /// What the operation that the power left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,11 +86,12 @@ pub struct Cut {
     pub outcome: Outcome,
 }
 
-/// What makes programs and erases take the careful path.
+/// What makes operations take the careful path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     pub(crate) cut: Option<Cut>,
     pub(crate) recording: Option<Vec<Moment>>,
+    pub(crate) log: Option<Vec<Logged>>,
     pub(crate) off: bool,
 }
 

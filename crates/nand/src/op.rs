@@ -1,5 +1,7 @@
 //! Operations, their causes, and the tally: the one place where ftlab counts.
 
+use crate::geometry::Lpn;
+
 /// What a chip can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -16,6 +18,11 @@ pub enum Op {
 impl Op {
     /// Every operation, in the order of the tally.
     pub const ALL: [Op; 4] = [Op::Read, Op::SpareRead, Op::Program, Op::Erase];
+
+    /// The name that logs use.
+    pub fn name(self) -> &'static str {
+        ["read", "spare", "program", "erase"][self as usize]
+    }
 }
 
 /// Why an operation was done. Each one is counted under exactly one cause.
@@ -56,6 +63,19 @@ impl Cause {
     pub fn name(self) -> &'static str {
         ["host", "rmw", "gc", "merge", "map", "log", "wear", "meta"][self as usize]
     }
+}
+
+/// One operation, as a log of them has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// What was done.
+    pub op: Op,
+    /// Why.
+    pub cause: Cause,
+    /// Where: a page, or the block that was erased.
+    pub place: u32,
+    /// Whose page it is; [`Lpn::NONE`] of an erase, or where nothing is.
+    pub owner: Lpn,
 }
 
 /// Operations by kind and cause since the last reset.

@@ -1,9 +1,10 @@
 //! Requests read together, so that the FTL can hear of all of them before the first one is served.
 
-use trace::{Replay, Request};
+use trace::Request;
 
 use crate::error::Result;
 use crate::host::{Beyond, Host, Span};
+use crate::source::Reading;
 
 /// Requests that the FTL hears of at once.
 const BATCH: usize = 64;
@@ -18,10 +19,10 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Reads the next requests; 0 at the end of the trace.
-    pub fn fill(&mut self, replay: &mut Replay) -> Result<usize> {
+    /// Reads the next requests, no more than `left`; 0 at the end of the trace.
+    pub fn fill(&mut self, reading: &mut Reading, left: u64) -> Result<usize> {
         self.requests.clear();
-        Ok(replay.next_batch(&mut self.requests, BATCH)?)
+        reading.next_batch(&mut self.requests, left.min(BATCH as u64) as usize)
     }
 
     /// Cuts them all, or names the index of the one that does not fit.

@@ -1,6 +1,9 @@
 //! What can go wrong with a run. Every message is a sentence with its numbers, and every error
 //! knows the code that a command ends with.
 
+use std::io;
+use std::path::PathBuf;
+
 use crate::verify::Mismatch;
 
 /// The result of a simulation's step.
@@ -54,6 +57,48 @@ pub enum Error {
         /// What was found.
         mismatch: Mismatch,
     },
+    /// A plan that says what cannot be meant.
+    #[error("{name}:{line}:{column}: {what}")]
+    Plan {
+        /// The plan.
+        name: String,
+        /// The line, from 1.
+        line: usize,
+        /// The character in the line, from 1.
+        column: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// The journal of a sweep cannot be written or read.
+    #[error("cannot write {}: {source}", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Somebody else writes the journal.
+    #[error("another sweep is writing {}; wait for it, or write to another file", path.display())]
+    JournalInUse {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// A journal that was begun by another plan.
+    #[error(
+        "{} was begun by another plan, another version of ftlab, or with other traces; finish that \
+         sweep as it was begun, or delete the file and begin anew",
+        path.display()
+    )]
+    OtherPlan {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// The log of operations cannot be written.
+    #[error("cannot write the log of operations: {0}")]
+    OpLog(#[source] io::Error),
+    /// The system gives no threads.
+    #[error("cannot start as many threads as jobs: {0}")]
+    Threads(String),
     /// Somebody asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -65,10 +110,13 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Spec(_) | Error::Chip(_) | Error::Impossible(_) | Error::ParallelTiming => 2,
+            Error::Plan { .. } | Error::OtherPlan { .. } => 2,
             Error::Trace(error) if error.is_usage() => 2,
             Error::Ftl(
                 ftl::Error::Spec(_) | ftl::Error::TooFewExtra { .. } | ftl::Error::Refused { .. },
             ) => 2,
+            Error::Journal { .. } | Error::JournalInUse { .. } => 1,
+            Error::OpLog(_) | Error::Threads(_) => 1,
             Error::Trace(_) | Error::Ftl(_) | Error::BeyondCapacity { .. } => 1,
             Error::Violation { .. } => 3,
             Error::Interrupted => 130,

@@ -8,7 +8,7 @@ use core::str::FromStr;
 
 use ftl::Choice;
 use nand::{Chip, Op};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use spec::{Share, Spec};
 
 use crate::clock::serial::LATENCY_NS_MAX;
@@ -26,7 +26,10 @@ pub struct Experiment {
     pub format: Option<String>,
     /// Count malformed lines instead of failing.
     pub skip_bad: bool,
+    /// Put the requests in the order of their times.
+    pub sort: bool,
     /// Read no more requests than this.
+    #[serde(deserialize_with = "count_or_none")]
     pub limit: Option<u64>,
     /// Which device of the trace is replayed.
     pub volume: Volume,
@@ -35,7 +38,7 @@ pub struct Experiment {
     /// The chip with its parameters.
     pub chip: String,
     /// Exported capacity, rounded up to the block; by default what the trace needs.
-    #[serde(deserialize_with = "size_or_none")]
+    #[serde(rename = "capacity", alias = "capacity_bytes", deserialize_with = "size_or_none")]
     pub capacity_bytes: Option<u64>,
     /// Blocks beyond the capacity; by default 7 % but at least 8 blocks.
     pub extra: Option<Extra>,
@@ -43,6 +46,11 @@ pub struct Experiment {
     pub precondition: Precondition,
     /// How often the trace is replayed, uncounted, before it is measured.
     pub warmup: u32,
+    /// So many requests of the measured pass are served but not counted; counting begins with the
+    /// one after them. For steady states: a warm-up by the same trace leaves the pages cold that
+    /// the trace never touches.
+    #[serde(deserialize_with = "count")]
+    pub measure_after: u64,
     /// How counts become time.
     pub timing: Timing,
     /// What must survive a power cut.
@@ -54,6 +62,7 @@ pub struct Experiment {
     /// Whether flushes reach the FTL.
     pub flush: FlushMode,
     /// A sample of the series every so many requests; none by default.
+    #[serde(deserialize_with = "count_or_none")]
     pub interval: Option<u64>,
     /// Whether every sector read is compared with a shadow copy.
     pub verify: bool,
@@ -67,6 +76,7 @@ impl Default for Experiment {
             trace: None,
             format: None,
             skip_bad: false,
+            sort: false,
             limit: None,
             volume: Volume::All,
             ftl: "page".into(),
@@ -75,6 +85,7 @@ impl Default for Experiment {
             extra: None,
             precondition: Precondition::Fill,
             warmup: 1,
+            measure_after: 0,
             timing: Timing::Serial,
             durability: Durability::Paper,
             fit: Fit::Error,
@@ -285,7 +296,7 @@ impl From<Extra> for String {
 
 /// Which device of a trace is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "NumberOrText", into = "String")]
 pub enum Volume {
     /// All, laid end to end, each rounded up to a block.
     All,
@@ -316,11 +327,14 @@ impl fmt::Display for Volume {
     }
 }
 
-impl TryFrom<String> for Volume {
+impl TryFrom<NumberOrText> for Volume {
     type Error = spec::Error;
 
-    fn try_from(text: String) -> spec::Result<Volume> {
-        text.parse()
+    fn try_from(written: NumberOrText) -> spec::Result<Volume> {
+        match written {
+            NumberOrText::Number(device) => device.to_string().parse(),
+            NumberOrText::Text(text) => text.parse(),
+        }
     }
 }
 
@@ -330,21 +344,38 @@ impl From<Volume> for String {
     }
 }
 
-/// Bytes as a number or as `8GiB`.
-fn size_or_none<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Size {
-        Bytes(u64),
-        Text(String),
-    }
-    match Option::<Size>::deserialize(from)? {
-        None => Ok(None),
-        Some(Size::Bytes(bytes)) => Ok(Some(bytes)),
-        Some(Size::Text(text)) => {
-            spec::parse_size(&text).map(Some).map_err(serde::de::Error::custom)
+/// A value that files give as a number or as users write it, such as `8GiB`.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a whole number, or one as text such as `8GiB` or `4M`")]
+enum NumberOrText {
+    Number(u64),
+    Text(String),
+}
+
+impl NumberOrText {
+    fn read<E: de::Error>(
+        self,
+        parse: impl Fn(&str) -> spec::Result<u64>,
+    ) -> std::result::Result<u64, E> {
+        match self {
+            NumberOrText::Number(number) => Ok(number),
+            NumberOrText::Text(text) => parse(&text).map_err(E::custom),
         }
     }
+}
+
+fn size_or_none<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, D::Error> {
+    let written = Option::<NumberOrText>::deserialize(from)?;
+    written.map(|written| written.read(spec::parse_size)).transpose()
+}
+
+fn count_or_none<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, D::Error> {
+    let written = Option::<NumberOrText>::deserialize(from)?;
+    written.map(|written| written.read(spec::parse_count)).transpose()
+}
+
+fn count<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u64, D::Error> {
+    NumberOrText::deserialize(from)?.read(spec::parse_count)
 }
 
 #[cfg(test)]
@@ -353,9 +384,12 @@ mod tests {
 
     #[test]
     fn an_experiment_survives_its_text_and_defaults_fill_the_rest() {
-        let text = r#"{"ftl": "block", "extra": "10.5%", "capacity_bytes": "8GiB", "fit": "wrap"}"#;
+        let text = r#"{"ftl": "block", "extra": "10.5%", "capacity": "8GiB", "fit": "wrap",
+                       "limit": "4M", "measure_after": "2K", "interval": 7, "volume": 3}"#;
         let experiment: Experiment = serde_json::from_str(text).unwrap();
         assert_eq!(experiment.capacity_bytes, Some(8 << 30));
+        assert_eq!((experiment.limit, experiment.measure_after), (Some(4_000_000), 2000));
+        assert_eq!((experiment.interval, experiment.volume), (Some(7), Volume::One(3)));
         assert_eq!((experiment.warmup, experiment.fit), (1, Fit::Wrap));
         let again = serde_json::to_string(&experiment).unwrap();
         assert_eq!(serde_json::from_str::<Experiment>(&again).unwrap(), experiment);

@@ -4,26 +4,25 @@
 //! is what it needs. `--fit compact` reads it twice: the touched pages can be numbered only when
 //! all volumes have their place. Comparing several FTLs needs all of this once.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use spec::Spec;
 use trace::pages::{PageRanks, PageSet};
-use trace::{Op, ReadOptions, Request, Space, Trace};
+use trace::{Op, Request};
 
-use crate::device::{block_bytes, logical_blocks};
+use crate::device::block_bytes;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, Fit, Volume};
 use crate::host::{Host, Placing};
 use crate::run::{Stage, Watch};
+use crate::source::Source;
 
-/// The workload when no trace is given.
-pub const DEFAULT_TRACE: &str = "oltp";
 /// Requests read at a time when a trace is only looked at.
 const BATCH: usize = 1024;
 
 /// An opened trace with the places of its volumes.
 pub struct Input {
-    trace: Trace,
+    source: Arc<Source>,
     sha256: Option<String>,
     bases: Vec<Option<u64>>,
     touched: Option<PageRanks>,
@@ -39,49 +38,24 @@ impl Input {
     pub fn open(experiment: &Experiment, watch: &dyn Watch) -> Result<Input> {
         experiment.check()?;
         let started = Instant::now();
-        let mut input = match source(experiment.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
-            Origin::Workload(spec) => Input::workload(experiment, &spec)?,
-            Origin::File(path) => Input::file(experiment, path, watch)?,
+        let input = Input::over(Arc::new(Source::open(experiment)?), experiment, watch)?;
+        Ok(Input { opened_in: started.elapsed(), ..input })
+    }
+
+    /// Looks through the experiment's trace, which is opened already.
+    ///
+    /// # Errors
+    /// The trace cannot be read, or cannot be meant.
+    pub fn over(source: Arc<Source>, experiment: &Experiment, watch: &dyn Watch) -> Result<Input> {
+        let (bases, needed_bytes) = match source.capacity_bytes() {
+            Some(capacity_bytes) => (vec![Some(0)], capacity_bytes),
+            None => lay_out(&ends(&source, watch)?, experiment)?,
         };
+        let sha256 = source.trace().sha256()?;
+        let (touched, opened_in) = (None, Duration::ZERO);
+        let mut input = Input { source, sha256, bases, touched, needed_bytes, opened_in };
         input.compact(experiment, watch)?;
-        input.opened_in = started.elapsed();
         Ok(input)
-    }
-
-    fn new(trace: Trace, bases: Vec<Option<u64>>, needed_bytes: u64) -> Input {
-        let (sha256, touched, opened_in) = (None, None, Duration::ZERO);
-        Input { trace, sha256, bases, touched, needed_bytes, opened_in }
-    }
-
-    /// A workload over the whole capacity.
-    fn workload(experiment: &Experiment, spec: &Spec) -> Result<Input> {
-        if experiment.format.is_some() || experiment.skip_bad {
-            let sentence = "`--format` and `--skip-bad` are for trace files, not for a workload";
-            return Err(Error::Impossible(sentence.into()));
-        }
-        let chip = experiment.chip()?;
-        let capacity_bytes = match experiment.capacity_bytes {
-            Some(bytes) => bytes,
-            None => trace::default_capacity(spec, chip.page_bytes)?,
-        };
-        let blocks = logical_blocks(&chip, capacity_bytes)?;
-        let capacity_bytes = blocks.saturating_mul(block_bytes(&chip));
-        let space = Space { capacity_bytes, page_bytes: chip.page_bytes };
-        let trace = Trace::generate(spec, &space, experiment.seed)?.with_limit(experiment.limit);
-        Ok(Input::new(trace, vec![Some(0)], capacity_bytes))
-    }
-
-    fn file(experiment: &Experiment, path: &str, watch: &dyn Watch) -> Result<Input> {
-        let options = ReadOptions {
-            format: experiment.format_spec()?,
-            skip_bad: experiment.skip_bad,
-            limit: experiment.limit,
-        };
-        let trace = Trace::open(path, &options)?;
-        let ends = ends(&trace, watch)?;
-        let (bases, needed_bytes) = lay_out(&ends, experiment)?;
-        let sha256 = trace.sha256()?;
-        Ok(Input { sha256, ..Input::new(trace, bases, needed_bytes) })
     }
 
     /// Numbers the touched pages, if that is how the trace is made to fit.
@@ -98,7 +72,7 @@ impl Input {
     /// The pages that reads and writes touch, wherever they lie.
     fn touched_pages(&self, page_bytes: u64, watch: &dyn Watch) -> Result<PageSet> {
         let mut pages = PageSet::default();
-        for_each(&self.trace, watch, |request| {
+        for_each(&self.source, watch, |request| {
             let base = self.bases[request.device as usize];
             if let (Op::Read | Op::Write, Some(base)) = (request.op, base) {
                 let first = (base + request.offset) / page_bytes;
@@ -109,9 +83,9 @@ impl Input {
         Ok(pages)
     }
 
-    /// The trace.
-    pub fn trace(&self) -> &Trace {
-        &self.trace
+    /// Where the requests come from.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// SHA-256 of the file as stored; none for a workload.
@@ -156,43 +130,10 @@ impl Input {
     }
 }
 
-/// What a trace's word names.
-#[derive(Debug)]
-pub enum Origin<'a> {
-    /// A file, there or missing; `-` is standard input.
-    File(&'a str),
-    /// A workload.
-    Workload(Spec),
-}
-
-/// Whether a word names a file or a workload. What exists is a file; what looks like a path, and
-/// what looks like nothing we know, is a missing one.
-///
-/// # Errors
-/// A misspelt workload.
-pub fn source(text: &str) -> Result<Origin<'_>> {
-    if text == "-" || std::fs::symlink_metadata(text).is_ok() {
-        return Ok(Origin::File(text));
-    }
-    let name = text.split(':').next().unwrap_or(text);
-    let known = trace::registry::WORKLOADS.iter().map(|workload| workload.name);
-    let resembles = spec::nearest(name, known).is_some();
-    let looks_like_path = name.contains(['/', '.']);
-    let looks_like_spec = text.contains(':') && text.contains('=');
-    match !looks_like_path && (resembles || looks_like_spec) {
-        true => {
-            let spec = Spec::parse(text)?;
-            trace::registry::workload(&spec.name)?;
-            Ok(Origin::Workload(spec))
-        }
-        false => Ok(Origin::File(text)),
-    }
-}
-
 /// The byte behind the last one that each volume is asked for.
-fn ends(trace: &Trace, watch: &dyn Watch) -> Result<Vec<u64>> {
+fn ends(source: &Source, watch: &dyn Watch) -> Result<Vec<u64>> {
     let mut ends = Vec::new();
-    for_each(trace, watch, |request| {
+    for_each(source, watch, |request| {
         let device = request.device as usize;
         if device >= ends.len() {
             ends.resize(device + 1, 0);
@@ -231,11 +172,11 @@ fn too_far() -> Error {
 }
 
 /// Looks at every request of a trace.
-fn for_each(trace: &Trace, watch: &dyn Watch, mut see: impl FnMut(&Request)) -> Result<()> {
-    let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
-    while replay.next_batch(&mut batch, BATCH)? > 0 {
+fn for_each(source: &Source, watch: &dyn Watch, mut see: impl FnMut(&Request)) -> Result<()> {
+    let (mut reading, mut batch) = (source.replay()?, Vec::with_capacity(BATCH));
+    while reading.next_batch(&mut batch, BATCH)? > 0 {
         batch.drain(..).for_each(|request| see(&request));
-        watch.at(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
+        watch.at(Stage::Survey, reading.position(), source.length())?;
     }
     Ok(())
 }
@@ -277,30 +218,5 @@ mod tests {
         assert!(input.host(&compact, &geometry, 5 * 2048).is_ok());
         let error = input.host(&compact, &geometry, 4 * 2048).err().unwrap();
         assert!(error.to_string().contains("take 10240 bytes, the capacity is 8192"), "{error}");
-    }
-
-    #[test]
-    fn a_word_is_a_file_a_workload_or_a_mistake() {
-        let of = |text| source(text).map(|origin| matches!(origin, Origin::Workload(_)));
-        assert!(of("uniform:writes=10").unwrap());
-        assert!(of("oltp").unwrap());
-        assert!(!of("-").unwrap());
-        assert!(!of("/no/such/file.trace").unwrap());
-        assert!(!of("uniform.trace").unwrap());
-        assert!(!of("nowhere").unwrap());
-        for (text, hint) in [("unifrom:writes=1", "uniform"), ("olpt", "oltp"), ("x:y=1", "known")]
-        {
-            let error = of(text).unwrap_err();
-            assert!(error.to_string().contains(hint), "{error}");
-            assert_eq!(error.exit_code(), 2);
-        }
-    }
-
-    #[test]
-    fn a_workload_takes_no_file_options() {
-        let trace = Some("uniform:writes=10".to_owned());
-        let experiment = Experiment { trace, skip_bad: true, ..Experiment::default() };
-        let error = Input::open(&experiment, &Unwatched).err().unwrap();
-        assert!(error.to_string().contains("`--skip-bad`"));
     }
 }

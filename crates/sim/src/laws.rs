@@ -154,7 +154,7 @@ mod tests {
         let capacity_bytes = Some(4 << 20);
         let experiment = Experiment { trace, capacity_bytes, ..Experiment::default() };
         let input = crate::Input::open(&experiment, &Unwatched).unwrap();
-        run_with_evidence(&experiment, &input, &Unwatched).unwrap()
+        run_with_evidence(&experiment, &input, &Unwatched, None).unwrap()
     }
 
     /// The law that a doctored result breaks.

@@ -11,6 +11,7 @@
 //! ```
 //!
 //! * [`experiment`] the configuration as a value: what the command, a file or Python may set
+//! * [`source`]     where requests come from, as often as they are asked for
 //! * [`input`]      the trace of an experiment, and what must be known of it beforehand
 //! * [`device`]     how many blocks there are, and whose
 //! * [`host`]       from the bytes of a request to runs of pages
@@ -20,10 +21,13 @@
 //! * [`measure`]    what is observed in the measured pass
 //! * [`stats`]      exact sums and percentiles of service and response times
 //! * [`series`]     samples along the way
+//! * [`oplog`]      every flash operation, a line each
 //! * [`verify`]     a shadow copy of every sector
 //! * [`mod@run`]    precondition, warm up, measure
 //! * [`result`]     what a run says, as JSON
 //! * [`laws`]       what every result obeys
+//! * [`plan`]       many experiments in one file, and what they should show
+//! * [`sweep`]      the runs of a plan on all cores, resumable
 //!
 //! Serial time ranks FTLs; it does not predict the latency of an SSD with channels and queues.
 #![forbid(unsafe_code)]
@@ -39,10 +43,14 @@ pub mod input;
 pub mod laws;
 pub mod machine;
 pub mod measure;
+pub mod oplog;
+pub mod plan;
 pub mod result;
 pub mod run;
 pub mod series;
+pub mod source;
 pub mod stats;
+pub mod sweep;
 pub mod verify;
 mod words;
 
@@ -50,4 +58,4 @@ pub use error::{Error, Result};
 pub use experiment::Experiment;
 pub use input::Input;
 pub use result::RunResult;
-pub use run::{Stage, Watch, run, run_on};
+pub use run::{Stage, Watch, run, run_logged, run_on};

@@ -1,6 +1,7 @@
 //! A device at work: it serves requests one after the other and says what each one cost.
 
 use ftl::Ftl;
+use nand::op::Logged;
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use serde::Serialize;
 use trace::{Flags, Request};
@@ -112,6 +113,16 @@ impl<'a> Machine<'a> {
         self.nand.reset_tally();
         self.ftl.reset_report();
         self.host_pages = HostPages::default();
+    }
+
+    /// Keeps every flash operation from now on.
+    pub fn log_operations(&mut self) {
+        self.nand.log_operations();
+    }
+
+    /// The operations since the last call.
+    pub fn drain_log(&mut self) -> impl Iterator<Item = Logged> {
+        self.nand.drain_log()
     }
 
     /// Has the FTL look for contradictions, if this run is verified.

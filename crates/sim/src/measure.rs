@@ -1,7 +1,8 @@
 //! What is observed in the measured pass: requests as they come, times as they are served.
 
 use serde_json::Map;
-use trace::{Flags, Op, Replay, Request};
+use trace::replay::Skipped;
+use trace::{Flags, Op, Request};
 
 use crate::clock::serial::Server;
 use crate::host::Span;
@@ -12,6 +13,8 @@ use crate::stats::{ByOp, Latencies};
 
 /// The reason under which requests of volumes not replayed are skipped.
 pub const OTHER_VOLUME: &str = "other volume";
+/// The reason under which requests before the measured part of the pass are skipped.
+pub const NOT_MEASURED: &str = "not measured";
 
 /// Somebody who looks on while a pass is served.
 pub trait Observer {
@@ -23,12 +26,24 @@ pub trait Observer {
     fn skipped(&mut self);
 }
 
-/// Nobody looks on: a warm-up.
-pub struct Unmeasured;
+/// Nobody looks on: a warm-up, or what is served before counting begins. Only the server of an open
+/// replay goes on working, so that its queue is there when counting begins.
+#[derive(Default)]
+pub struct Unmeasured {
+    /// The server of an open replay.
+    pub server: Option<Server>,
+}
 
 impl Observer for Unmeasured {
     fn comes(&mut self, _: &Request, _: &[Span]) {}
-    fn served(&mut self, _: &Request, _: &[Span], _: u64, _: &Machine) {}
+
+    #[inline]
+    fn served(&mut self, request: &Request, _: &[Span], service_ns: u64, _: &Machine) {
+        if let Some(server) = &mut self.server {
+            server.serve(request.time_ns, service_ns);
+        }
+    }
+
     fn skipped(&mut self) {}
 }
 
@@ -41,19 +56,27 @@ pub struct Measure {
     /// Samples, if asked for.
     pub sampler: Option<Sampler>,
     counts: TracePart,
-    skipped_here: u64,
+    not_measured: u64,
+    other_volume: u64,
     touched: Bitmap,
 }
 
 impl Measure {
-    /// Counters at zero, for a device of so many logical pages.
-    pub fn new(logical_pages: u32, open_replay: bool, interval: Option<u64>) -> Measure {
+    /// Counters at zero, for a device of so many logical pages, after so many requests that do not
+    /// count; an open replay goes on with the server that served those.
+    pub fn new(
+        logical_pages: u32,
+        server: Option<Server>,
+        interval: Option<u64>,
+        not_measured: u64,
+    ) -> Measure {
         Measure {
             service: ByOp::default(),
-            response: open_replay.then(Default::default),
+            response: server.map(|server| (server, ByOp::default())),
             sampler: interval.map(Sampler::new),
             counts: TracePart::default(),
-            skipped_here: 0,
+            not_measured,
+            other_volume: 0,
             touched: Bitmap::new(logical_pages),
         }
     }
@@ -83,19 +106,21 @@ impl Measure {
     }
 
     /// What the trace asked for, now that it is read to its end.
-    pub fn trace_part(&self, name: &str, format: &str, replay: &Replay) -> TracePart {
-        let mut skipped: Map<_, _> =
-            replay.skipped().iter().map(|(why, count)| (why.to_owned(), count.into())).collect();
-        if self.skipped_here > 0 {
-            skipped.insert(OTHER_VOLUME.to_owned(), self.skipped_here.into());
+    pub fn trace_part(&self, trace: &trace::Trace, skipped: &Skipped) -> TracePart {
+        let reasons = skipped.iter().map(|(why, count)| (why.to_owned(), count.into()));
+        let mut reasons: Map<_, _> = reasons.collect();
+        let here = [(OTHER_VOLUME, self.other_volume), (NOT_MEASURED, self.not_measured)];
+        for (why, count) in here.into_iter().filter(|&(_, count)| count > 0) {
+            reasons.insert(why.to_owned(), count.into());
         }
+        let skipped_here = self.other_volume + self.not_measured;
         TracePart {
-            name: name.to_owned(),
-            format: format.to_owned(),
-            requests: self.requests_served() + self.skipped_here + replay.skipped().total(),
+            name: trace.name().to_owned(),
+            format: trace.format().to_owned(),
+            requests: self.requests_served() + skipped_here + skipped.total(),
             footprint_pages: self.touched.members,
-            backward_times: replay.skipped().backward_times,
-            skipped,
+            backward_times: skipped.backward_times,
+            skipped: reasons,
             ..self.counts.clone()
         }
     }
@@ -128,7 +153,7 @@ impl Observer for Measure {
     }
 
     fn skipped(&mut self) {
-        self.skipped_here += 1;
+        self.other_volume += 1;
     }
 }
 

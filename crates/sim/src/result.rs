@@ -60,6 +60,8 @@ pub struct RunPart {
     pub trace_sha256: Option<String>,
     pub flush: &'static str,
     pub volume: String,
+    pub measure_after: u64,
+    pub sort: bool,
 }
 
 /// The scheme, with all its parameters.

@@ -1,19 +1,21 @@
 //! A run: mount, precondition, warm up, measure, and only then look back.
 //!
 //! ```text
-//! mount ─► fill ─► the trace, `warmup` times ─► counters to zero ─► the trace, measured ─► result
-//!                                                                          read back ◄─┘ ─► laws
+//! mount ─► fill ─► the trace, `warmup` times ─► its first `measure_after` requests
+//!   ─► counters to zero ─► the rest of the trace, measured ─► result ─► read back ─► laws
 //! ```
 //! Between the passes only counters are reset: what an FTL has in RAM stays. Requests come in
 //! batches; the FTL hears of a whole batch before the first one is served, because the price of a
 //! simulated write is the cache misses on its maps.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use nand::Op;
-use trace::Replay;
+use trace::replay::Skipped;
 
 use crate::batch::Batch;
+use crate::clock::serial::Server;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, Precondition, ReplayMode};
@@ -22,10 +24,12 @@ use crate::input::Input;
 use crate::laws::{self, Evidence};
 use crate::machine::Machine;
 use crate::measure::{Measure, Observer, Unmeasured};
+use crate::oplog::OpLog;
 use crate::result::{
     Causes, DevicePart, EndurancePart, FtlPart, Histograms, LayersPart, RunPart, RunResult, SCHEMA,
     TimePart, WallPart, WearPart, figures, param_value, ratio,
 };
+use crate::source::Reading;
 use crate::stats::Latencies;
 
 /// What a run is doing.
@@ -76,21 +80,38 @@ pub fn run(experiment: &Experiment, watch: &dyn Watch) -> Result<RunResult> {
 /// # Errors
 /// The experiment is wrong, the trace cannot be read, or the FTL gave up or was caught.
 pub fn run_on(experiment: &Experiment, input: &Input, watch: &dyn Watch) -> Result<RunResult> {
-    run_with_evidence(experiment, input, watch).map(|(result, _)| result)
+    run_with_evidence(experiment, input, watch, None).map(|(result, _)| result)
+}
+
+/// Runs an experiment and writes every flash operation of what is measured, a line each.
+///
+/// # Errors
+/// As [`run`], and if the log cannot be written.
+pub fn run_logged(
+    experiment: &Experiment,
+    watch: &dyn Watch,
+    log: &mut dyn Write,
+) -> Result<RunResult> {
+    let input = Input::open(experiment, watch)?;
+    let mut log = OpLog::new(log)?;
+    let (result, _) = run_with_evidence(experiment, &input, watch, Some(&mut log))?;
+    log.finish()?;
+    Ok(result)
 }
 
 pub(crate) fn run_with_evidence(
     experiment: &Experiment,
     input: &Input,
     watch: &dyn Watch,
+    log: Option<&mut OpLog>,
 ) -> Result<(RunResult, Evidence)> {
     experiment.check()?;
     let started = Instant::now();
     let device = Device::new(experiment, input.needed_bytes())?;
     let host = input.host(experiment, device.geometry(), device.capacity_bytes())?;
-    let mut run = Run { experiment, input, device: &device, host, watch };
+    let run = Run { experiment, input, device: &device, host, watch };
     let mut machine = run.prepared()?;
-    let measured = run.measured(&mut machine)?;
+    let measured = run.measured(&mut machine, log)?;
     let (result, evidence) = run.result(&machine, &measured, started);
     run.looked_back(&mut machine)?;
     laws::assert_all(&result, &evidence);
@@ -106,10 +127,24 @@ struct Run<'a> {
     watch: &'a dyn Watch,
 }
 
+/// One reading of the trace, under way.
+struct Pass<'a> {
+    stage: Stage,
+    reading: Reading<'a>,
+    batch: Batch,
+    delivered: u64,
+}
+
+impl<'a> Pass<'a> {
+    fn new(stage: Stage, reading: Reading<'a>) -> Pass<'a> {
+        Pass { stage, reading, batch: Batch::default(), delivered: 0 }
+    }
+}
+
 /// What the measured pass leaves behind.
 struct Measured {
     measure: Measure,
-    replay: Replay,
+    skipped: Skipped,
     delivered: u64,
     free_pages_before: u64,
     seconds: f64,
@@ -117,7 +152,7 @@ struct Measured {
 
 impl<'a> Run<'a> {
     /// A mounted device, preconditioned and warmed up, all counters at zero.
-    fn prepared(&mut self) -> Result<Machine<'a>> {
+    fn prepared(&self) -> Result<Machine<'a>> {
         self.watch.at(Stage::Fill, 0, None)?;
         let mut machine = Machine::new(self.device, self.experiment)?;
         machine.reset_counters();
@@ -127,46 +162,81 @@ impl<'a> Run<'a> {
             machine.audit("after filling")?;
         }
         for pass in 1..=self.experiment.warmup {
-            self.pass(&mut machine, Stage::WarmUp(pass), &mut Unmeasured)?;
+            let mut pass = Pass::new(Stage::WarmUp(pass), self.input.source().replay()?);
+            self.serve(&mut machine, &mut pass, u64::MAX, &mut Unmeasured::default(), None)?;
             machine.audit("after a warm-up pass")?;
         }
         machine.reset_counters();
         Ok(machine)
     }
 
-    fn measured(&mut self, machine: &mut Machine) -> Result<Measured> {
+    fn measured(&self, machine: &mut Machine, log: Option<&mut OpLog>) -> Result<Measured> {
+        let (started, experiment) = (Instant::now(), self.experiment);
+        let mut pass = Pass::new(Stage::Measure, self.input.source().replay()?);
+        let server = (experiment.replay == ReplayMode::Open).then(Server::default);
+        let server = self.lead_in(machine, &mut pass, server)?;
         let free_pages_before = machine.nand().free_pages();
-        let open_replay = self.experiment.replay == ReplayMode::Open;
-        let pages = self.device.logical_pages();
-        let mut measure = Measure::new(pages, open_replay, self.experiment.interval);
-        let started = Instant::now();
-        let (replay, delivered) = self.pass(machine, Stage::Measure, &mut measure)?;
+        let (pages, not_measured) = (self.device.logical_pages(), pass.delivered);
+        let mut measure = Measure::new(pages, server, experiment.interval, not_measured);
+        if log.is_some() {
+            machine.log_operations();
+        }
+        self.serve(machine, &mut pass, u64::MAX, &mut measure, log)?;
         let seconds = started.elapsed().as_secs_f64();
-        Ok(Measured { measure, replay, delivered, free_pages_before, seconds })
+        let Pass { reading, delivered, .. } = pass;
+        let skipped = reading.skipped().clone();
+        Ok(Measured { measure, skipped, delivered, free_pages_before, seconds })
     }
 
-    /// Serves the whole trace once. Returns the reader at its end and how much it delivered.
-    fn pass(
-        &mut self,
+    /// Serves the requests before counting begins. Returns the server as they leave it.
+    fn lead_in(
+        &self,
         machine: &mut Machine,
-        stage: Stage,
+        pass: &mut Pass,
+        server: Option<Server>,
+    ) -> Result<Option<Server>> {
+        let first = self.experiment.measure_after;
+        if first == 0 {
+            return Ok(server);
+        }
+        let mut unmeasured = Unmeasured { server };
+        self.serve(machine, pass, first, &mut unmeasured, None)?;
+        if pass.delivered < first {
+            return Err(Error::Impossible(format!(
+                "measuring after {first} requests leaves nothing: the trace has {}",
+                pass.delivered
+            )));
+        }
+        machine.reset_counters();
+        Ok(unmeasured.server)
+    }
+
+    /// Serves the next requests of a pass, no more than `left`.
+    fn serve(
+        &self,
+        machine: &mut Machine,
+        pass: &mut Pass,
+        mut left: u64,
         observer: &mut impl Observer,
-    ) -> Result<(Replay, u64)> {
-        let trace = self.input.trace();
-        let total = trace.size_hint_bytes();
-        let (mut replay, mut batch, mut delivered) = (trace.replay()?, Batch::default(), 0);
-        while let count @ 1.. = batch.fill(&mut replay)? {
-            batch.cut(&self.host).map_err(|(index, beyond)| Error::BeyondCapacity {
-                trace: trace.name().to_owned(),
-                number: delivered + index as u64 + 1,
+        mut log: Option<&mut OpLog>,
+    ) -> Result<()> {
+        let source = self.input.source();
+        while left > 0
+            && let count @ 1.. = pass.batch.fill(&mut pass.reading, left)?
+        {
+            pass.batch.cut(&self.host).map_err(|(index, beyond)| Error::BeyondCapacity {
+                trace: source.trace().name().to_owned(),
+                number: pass.delivered + index as u64 + 1,
                 end: beyond.end,
                 capacity_bytes: self.device.capacity_bytes(),
             })?;
-            serve(&batch, machine, observer)?;
-            delivered += count as u64;
-            self.watch.at(stage, replay.position_bytes(), total)?;
+            let log = log.as_deref_mut().map(|log| (log, pass.delivered));
+            serve(&pass.batch, machine, observer, log)?;
+            pass.delivered += count as u64;
+            left -= count as u64;
+            self.watch.at(pass.stage, pass.reading.position(), source.length())?;
         }
-        Ok((replay, delivered))
+        Ok(())
     }
 
     /// Reads everything back and audits, if this run is verified.
@@ -185,8 +255,7 @@ impl<'a> Run<'a> {
     ) -> (RunResult, Evidence) {
         let (nand, measure) = (machine.nand(), &measured.measure);
         let (tally, report) = (nand.tally(), machine.ftl().report());
-        let trace = self.input.trace();
-        let trace = measure.trace_part(trace.name(), trace.format(), &measured.replay);
+        let trace = measure.trace_part(self.input.source().trace(), &measured.skipped);
         let programs = Causes::of(tally, Op::Program);
         let programmed_bytes = programs.total * u64::from(nand.geometry().page_bytes());
         let write_amplification_bytes = ratio(programmed_bytes, trace.written_bytes);
@@ -241,6 +310,8 @@ impl<'a> Run<'a> {
             trace_sha256: self.input.sha256().map(str::to_owned),
             flush: experiment.flush.name(),
             volume: experiment.volume.to_string(),
+            measure_after: experiment.measure_after,
+            sort: experiment.sort,
         }
     }
 
@@ -275,8 +346,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Serves a batch, after all who want to have looked ahead.
-fn serve(batch: &Batch, machine: &mut Machine, observer: &mut impl Observer) -> Result<()> {
+/// Serves a batch, after all who want to have looked ahead. What it sets off is logged, if anybody
+/// asks for that, under the number of the request; so many were before this batch.
+fn serve(
+    batch: &Batch,
+    machine: &mut Machine,
+    observer: &mut impl Observer,
+    mut log: Option<(&mut OpLog, u64)>,
+) -> Result<()> {
     for (request, spans, _) in batch.iter() {
         machine.prefetch(request, spans);
         observer.comes(request, spans);
@@ -289,6 +366,10 @@ fn serve(batch: &Batch, machine: &mut Machine, observer: &mut impl Observer) -> 
             }
             false => observer.skipped(),
         }
+        if let Some((log, number)) = &mut log {
+            *number += 1;
+            log.write(*number, machine.drain_log())?;
+        }
     }
     Ok(())
 }
@@ -296,7 +377,7 @@ fn serve(batch: &Batch, machine: &mut Machine, observer: &mut impl Observer) -> 
 fn evidence(machine: &Machine, measured: &Measured) -> Evidence {
     let nand = machine.nand();
     Evidence {
-        requests_read: measured.delivered + measured.replay.skipped().total(),
+        requests_read: measured.delivered + measured.skipped.total(),
         free_pages_before: measured.free_pages_before,
         free_pages_after: nand.free_pages(),
         lost_pages: nand.lost_pages(),

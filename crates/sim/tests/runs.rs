@@ -217,3 +217,55 @@ fn a_watcher_sees_all_stages_and_can_end_any() {
         assert_eq!(error.exit_code(), 130, "{at:?}");
     }
 }
+
+#[test]
+fn a_run_measured_late_counts_the_rest_exactly() {
+    for replay in [ReplayMode::Closed, ReplayMode::Open] {
+        let whole = Experiment { warmup: 0, replay, ..small("page:victim=fifo") };
+        let first = Experiment { limit: Some(9000), ..whole.clone() };
+        let rest = Experiment { measure_after: 9000, ..whole.clone() };
+        let [whole, first, rest] = [whole, first, rest].map(|experiment| ran(&experiment));
+        assert_eq!(whole.programs.total, first.programs.total + rest.programs.total);
+        assert_eq!(whole.reads.total, first.reads.total + rest.reads.total);
+        assert_eq!(whole.host_pages.written, first.host_pages.written + rest.host_pages.written);
+        assert_eq!(whole.wear, rest.wear, "wear counts from birth");
+        assert_eq!((rest.trace.requests, whole.trace.requests), (25_000, 25_000));
+        assert_eq!(rest.trace.skipped["not measured"].as_u64(), Some(9000));
+        if let (Some(whole), Some(rest)) = (&whole.response_us, &rest.response_us) {
+            assert_eq!(whole.write.max, rest.write.max, "the queue is there when counting begins");
+        }
+    }
+}
+
+#[test]
+fn the_log_has_every_operation_that_is_counted() {
+    for ftl in SCHEMES {
+        let experiment = Experiment { measure_after: 100, ..small(ftl) };
+        let mut log = Vec::new();
+        let result = sim::run_logged(&experiment, &Unwatched, &mut log).unwrap();
+        assert_eq!(lasting(&result), lasting(&ran(&experiment)), "logging changes a figure");
+        let log = String::from_utf8(log).unwrap();
+        let mut lines = log.lines();
+        assert!(lines.next().unwrap().starts_with("# ftlab operations 1: "));
+        let mut counts = std::collections::HashMap::new();
+        let mut last = 0;
+        for line in lines {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [request, op, cause, place, owner] = fields[..] else { panic!("{line}") };
+            let (request, _): (u64, u32) = (request.parse().unwrap(), place.parse().unwrap());
+            assert!(request >= last.max(101) && request <= 25_000, "{line}");
+            assert_eq!(owner == "-", op == "erase", "{line}");
+            last = request;
+            *counts.entry((op.to_owned(), cause.to_owned())).or_insert(0) += 1;
+        }
+        let kinds =
+            [("read", result.reads), ("program", result.programs), ("erase", result.erases)];
+        for (op, causes) in kinds {
+            for (cause, count) in causes.iter() {
+                let logged = counts.get(&(op.to_owned(), cause.to_owned())).copied().unwrap_or(0);
+                assert_eq!(logged, count, "{ftl}: {op} {cause}");
+            }
+        }
+        assert!(result.erases.total > 0, "{ftl} does nothing worth logging");
+    }
+}

@@ -27,11 +27,10 @@ fn measured(ftl: &str, pages_per_block: u32, share: f64, warm: u64) -> f64 {
         capacity_bytes: Some(pages * 512),
         extra: Some(Extra::Blocks(EXTRA_BLOCKS as u64)),
         warmup: 0,
-        interval: Some(warm * pages),
+        measure_after: warm * pages,
         ..Experiment::default()
     };
-    let series = run(&experiment, &Unwatched).unwrap().series.unwrap();
-    series.write_amplification[1].unwrap()
+    run(&experiment, &Unwatched).unwrap().write_amplification.unwrap()
 }
 
 /// The root of a falling function between `low` and `high`.

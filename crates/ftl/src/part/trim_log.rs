@@ -130,8 +130,9 @@ impl TrimLog {
         self.trimmed.remove(lpn.0);
     }
 
-    /// Writes down all trims that no flash page records yet. Must also precede every erase of data:
-    /// else an erase could take a trimmed page's newest copy and leave an older one to come back.
+    /// Writes down all trims that no flash page records yet. Must also precede the erase of data
+    /// where older copies may be left: else an erase could take a trimmed page's newest copy and
+    /// let an older one come back.
     ///
     /// # Errors
     /// The power fails.

@@ -173,10 +173,7 @@ impl BlockMapped {
         let per_block = nand.geometry().pages_per_block();
         let (start, end) = portion.map_or((per_block, per_block), |p| (p.start, p.end));
         let cause = if portion.is_some() { Cause::Merge } else { Cause::Meta };
-        if let Some(trims) = &mut self.trims {
-            // Before the first program: a tombstone must not be newer than what replaces the page.
-            trims.flush(nand)?;
-        }
+        // Waiting trims may wait on: no older copy of a page is left that could come back.
         let new = self.pool.take(nand)?;
         self.used.remove_all(lbn * per_block..(lbn + 1) * per_block);
         let filled = self.copy_live(nand, lbn, old, new, 0..start, cause)?;

@@ -1,0 +1,71 @@
+//! `ftlab completions` and `ftlab man`: what a shell and a manual know of the command, from the
+//! declarations that parse it.
+
+use std::path::PathBuf;
+
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use crate::Cli;
+use crate::failure::{Failure, Result};
+use crate::output::{Destination, write_text};
+
+/// Options of `ftlab completions`.
+#[derive(clap::Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Options of `ftlab man`.
+#[derive(clap::Args)]
+pub struct ManArgs {
+    /// A directory for one page a subcommand; the page of `ftlab` itself goes to standard output if
+    /// there is none
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints what the shell should be told.
+pub fn completions(args: &CompletionsArgs) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "ftlab", &mut script);
+    Destination::Stdout.write(|out| write_text(out, &String::from_utf8_lossy(&script)))
+}
+
+/// Prints the page of the command, or writes the pages of all subcommands.
+pub fn man(args: &ManArgs) -> Result<()> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    match &args.out {
+        None => Destination::Stdout.write(|out| write_text(out, &page(&command)?)),
+        Some(directory) => {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Failure::failed(format!("cannot write {}: {error}", directory.display()))
+            })?;
+            pages(&command).into_iter().try_for_each(|(name, command)| {
+                let page = page(command)?;
+                let path = directory.join(format!("{name}.1"));
+                let destination = Destination::open(&path.to_string_lossy())?;
+                destination.write(|out| write_text(out, &page))
+            })
+        }
+    }
+}
+
+/// A command with all that are below it, by the names of their pages: `ftlab-trace-info`.
+fn pages(command: &Command) -> Vec<(&str, &Command)> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    let mut all = vec![(name, command)];
+    all.extend(command.get_subcommands().flat_map(pages));
+    all
+}
+
+fn page(command: &Command) -> Result<String> {
+    let mut page = Vec::new();
+    let rendered = Man::new(command.clone()).render(&mut page);
+    rendered.map_err(|error| Failure::failed(format!("cannot write the manual: {error}")))?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}

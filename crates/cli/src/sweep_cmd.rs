@@ -1,0 +1,262 @@
+//! `ftlab sweep`: the runs of a plan on all cores; a row a run, and what the rows show.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde_json::Value;
+use sim::plan::claim::{Claim, Verdict};
+use sim::plan::{Plan, Scale};
+use sim::sweep::{self, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
+
+use crate::failure::{Failure, Result};
+use crate::output::{self, Destination};
+use crate::table::{Table, count, real};
+use crate::watcher::SweepWatcher;
+
+/// Options of `ftlab sweep`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The plan: a TOML file
+    plan: PathBuf,
+
+    /// Where the rows go: a file that ends in .csv or .jsonl, which appears whole when all rows are
+    /// done; until then they are kept beside it in a journal, with which the same command goes on
+    #[arg(long, value_name = "FILE")]
+    out: String,
+
+    /// Runs at a time; as many as there are cores if not given
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    /// The plan at its size, or with what its `quick` part makes smaller
+    #[arg(long, value_enum, default_value = "full")]
+    scale: ScaleName,
+
+    /// Memory for the requests of traces, 24 bytes each; what does not fit is read from its file
+    /// every time
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = spec::parse_size,
+        default_value_t = MEMORY_BYTES
+    )]
+    memory: u64,
+
+    /// Print neither a summary nor progress
+    #[arg(long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ScaleName {
+    Quick,
+    Full,
+}
+
+impl From<ScaleName> for Scale {
+    fn from(name: ScaleName) -> Scale {
+        match name {
+            ScaleName::Quick => Scale::Quick,
+            ScaleName::Full => Scale::Full,
+        }
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let plan = read(args)?;
+    let (form, path, destination) = destination(&args.out)?;
+    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
+    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    let journal_path = Journal::path_of(&path);
+    let mut journal = Journal::open(&journal_path, &sweep::hash(&plan), plan.rows.len())?;
+    let watcher = SweepWatcher::new(args.quiet, plan.rows.len(), journal.count())?;
+    let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory }.run(&mut journal, &watcher);
+    drop(watcher);
+    ran.map_err(|error| stopped(error, &journal))?;
+    let summary = write(&plan, &journal, form, &destination)?;
+    journal.delete()?;
+    if !args.quiet {
+        output::print(&summary.text(&plan, args))?;
+    }
+    summary.end()
+}
+
+fn read(args: &Args) -> Result<Plan> {
+    let name = args.plan.to_string_lossy();
+    let text = std::fs::read_to_string(&args.plan)
+        .map_err(|error| Failure::failed(format!("cannot read plan {name}: {error}")))?;
+    Ok(Plan::parse(&name, &text, args.scale.into())?)
+}
+
+/// A regular file whose name says its form.
+fn destination(name: &str) -> Result<(Form, PathBuf, Destination)> {
+    let Some(form) = Form::of(name) else {
+        let what = format!("rows go to a file that ends in .csv or .jsonl, and `{name}` does not");
+        return Err(Failure::usage(what));
+    };
+    let destination = Destination::open(name)?;
+    match &destination {
+        Destination::File(path) => Ok((form, path.clone(), destination)),
+        _ => Err(Failure::usage(format!("rows go to a regular file, and `{name}` is none"))),
+    }
+}
+
+/// What an interrupted sweep leaves behind.
+fn stopped(error: sim::Error, journal: &Journal) -> Failure {
+    let (done, path) = (count(journal.count() as u64), journal.path().display());
+    Failure::from(error)
+        .with(&format!("; {done} rows are kept in {path}, and the same command goes on from there"))
+}
+
+/// Writes the rows in the order of the plan, and looks at them on the way.
+fn write(plan: &Plan, journal: &Journal, form: Form, destination: &Destination) -> Result<Summary> {
+    let mut summary = Summary::of(plan);
+    destination.write(|out| {
+        let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
+        let mut writer = RowWriter::new(out, form).map_err(failed)?;
+        for index in 0..plan.rows.len() {
+            let row = journal.row(index)?;
+            writer.write(&row).map_err(failed)?;
+            summary.see(plan, index, &row)?;
+        }
+        writer.finish().map_err(failed)
+    })?;
+    Ok(summary)
+}
+
+/// What is to be said of the rows.
+struct Summary {
+    rows: usize,
+    /// Exit code and message of each row that failed, with its number.
+    failed: Vec<(usize, u64, String)>,
+    /// The figures that claims speak of, by claim and row.
+    figures: HashMap<(usize, usize), Option<f64>>,
+}
+
+/// Rows that failed, of which the summary shows the message.
+const FAILURES_SHOWN: usize = 5;
+
+impl Summary {
+    fn of(plan: &Plan) -> Summary {
+        let claims = plan.claims.iter().enumerate();
+        let needed = claims.flat_map(|(claim, of)| of.rows().map(move |row| ((claim, row), None)));
+        Summary { rows: plan.rows.len(), failed: Vec::new(), figures: needed.collect() }
+    }
+
+    fn see(&mut self, plan: &Plan, index: usize, row: &str) -> Result<()> {
+        let row: Value = serde_json::from_str(row)
+            .map_err(|error| Failure::failed(format!("row {index} of the journal: {error}")))?;
+        let error = &row["sweep"]["error"];
+        if let (Some(code), Some(message)) =
+            (error["exit_code"].as_u64(), error["message"].as_str())
+        {
+            self.failed.push((index, code, message.to_owned()));
+        }
+        for (claim, of) in plan.claims.iter().enumerate() {
+            if let Some(figure) = self.figures.get_mut(&(claim, index)) {
+                *figure = sweep::row::at(&row, &of.figure).as_f64();
+            }
+        }
+        Ok(())
+    }
+
+    fn verdicts(&self, claim: usize, of: &Claim) -> Vec<Verdict> {
+        of.judge(|row| self.figures[&(claim, row)])
+    }
+
+    fn text(&self, plan: &Plan, args: &Args) -> String {
+        let failed = match self.failed.len() {
+            0 => String::new(),
+            failed => format!(", of which {} failed", count(failed as u64)),
+        };
+        let rows = count(self.rows as u64);
+        let title = if plan.title.is_empty() { "sweep" } else { &plan.title };
+        let mut text = format!("{title}: {rows} rows in {}{failed}\n", args.out);
+        for (row, _, message) in self.failed.iter().take(FAILURES_SHOWN) {
+            text += &format!("row {row}: {message}\n");
+        }
+        for (index, claim) in plan.claims.iter().enumerate() {
+            text += &claim_text(claim, &self.verdicts(index, claim), args.scale.into());
+        }
+        text
+    }
+
+    /// How the command ends. A row that failed is an answer like another, but a violation must not
+    /// be overlooked, nor a mistake of ours, nor a sweep of which nothing is left.
+    fn end(&self) -> Result<()> {
+        let worst =
+            [101, 3].into_iter().find(|worst| self.failed.iter().any(|row| row.1 == *worst));
+        let nothing_left = (self.failed.len() == self.rows).then_some(1);
+        match worst.or(nothing_left) {
+            None => Ok(()),
+            Some(code) => {
+                let found = self.failed.iter().find(|row| row.1 == code);
+                let (row, _, message) = found.unwrap_or(&self.failed[0]);
+                Err(Failure::coded(code as u8, format!("row {row}: {message}")))
+            }
+        }
+    }
+}
+
+/// A claim, and what was found of it.
+fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
+    let mut table = Table::new(&[
+        &format!("{}  {}", claim.id, claim.figure),
+        "expected",
+        "found",
+        "off by",
+        "",
+    ]);
+    for verdict in verdicts {
+        let off = verdict.deviation().map(|deviation| 100.0 * deviation);
+        table.row(&[
+            format!("  {}", verdict.label),
+            format!("{} {}", verdict.relation, real(verdict.expected, 3)),
+            real(verdict.found, 3),
+            off.map_or("–".into(), |off| format!("{off:+.2} %")),
+            (if verdict.holds { "holds" } else { "falls short" }).to_owned(),
+        ]);
+    }
+    let holding = verdicts.iter().filter(|verdict| verdict.holds).count();
+    let verdict = match holding == verdicts.len() {
+        true => "holds",
+        false => "falls short",
+    };
+    let quick = match scale {
+        Scale::Quick => "; quick, which settles nothing",
+        Scale::Full => "",
+    };
+    format!(
+        "\n{}{}  {verdict}: {} ({holding} of {} within {:.3} %{quick})\n",
+        table.text(),
+        claim.id,
+        claim.says,
+        verdicts.len(),
+        100.0 * claim.within
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a sweep of three rows ends, some of which failed with these codes.
+    fn end(codes: &[u64]) -> String {
+        let failed = codes.iter().enumerate().map(|(row, &code)| (row, code, "why".to_owned()));
+        let summary = Summary { rows: 3, failed: failed.collect(), figures: HashMap::new() };
+        format!("{:?}", summary.end())
+    }
+
+    #[test]
+    fn failed_rows_are_answers_but_violations_and_mistakes_are_heard() {
+        assert_eq!([end(&[]), end(&[2, 1])], ["Ok(())", "Ok(())"]);
+        let heard =
+            |code: u8, row| format!("Err(Failure {{ code: {code}, message: \"row {row}: why\" }})");
+        assert_eq!(end(&[2, 3]), heard(3, 1));
+        assert_eq!(end(&[3, 101]), heard(101, 1));
+        assert_eq!(end(&[2, 2, 2]), heard(1, 0));
+    }
+}

@@ -1,0 +1,297 @@
+//! `ftlab sweep` as users and scripts meet it: the same bytes however it is run, and however often
+//! it is killed on the way.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Twelve rows of some ten milliseconds each; half of them fail for want of extra blocks.
+const PLAN: &str = r#"
+title = "twelve"
+[base]
+trace = "skew:writes=20K,reads=20%"
+capacity = "4MiB"
+[[grid]]
+ftl = ["page", "page:victim=fifo", "page:victim=dchoices"]
+extra = ["15%", "0blocks"]
+seed = [1, 2]
+"#;
+
+struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    fn new(plan: &str) -> Place {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("plan.toml"), plan).unwrap();
+        Place { directory }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn sweep(&self, out: &str, options: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+        command.current_dir(&self.directory).args(["sweep", "plan.toml", "--out", out]);
+        command.args(options).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// What a sweep that must succeed writes.
+    #[track_caller]
+    fn rows(&self, out: &str, options: &[&str]) -> String {
+        let output = self.sweep(out, options).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), stderr.as_ref()), (Some(0), ""), "{options:?}");
+        assert!(!self.path(&format!("{out}.journal")).exists(), "the journal is left over");
+        std::fs::read_to_string(self.path(out)).unwrap()
+    }
+
+    /// Standard error of a sweep that must fail in this way.
+    #[track_caller]
+    fn refused(&self, code: i32, out: &str, options: &[&str]) -> String {
+        let output = self.sweep(out, options).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        stderr
+    }
+
+    fn entries(&self) -> usize {
+        std::fs::read_dir(&self.directory).unwrap().count()
+    }
+}
+
+fn parsed(rows: &str) -> Vec<Value> {
+    rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn lines(path: &Path) -> usize {
+    std::fs::read(path).map_or(0, |text| text.iter().filter(|&&byte| byte == b'\n').count())
+}
+
+#[test]
+fn rows_are_the_same_bytes_for_any_number_of_workers() {
+    let place = Place::new(PLAN);
+    for form in ["csv", "jsonl"] {
+        let of = |jobs: &str| place.rows(&format!("{jobs}.{form}"), &["--jobs", jobs]);
+        let alone = of("1");
+        assert_eq!(alone.lines().count(), 12 + usize::from(form == "csv"));
+        assert_eq!(alone, of("2"));
+        assert_eq!(alone, of("5"));
+        assert_eq!(alone, place.rows(&format!("all.{form}"), &[]));
+    }
+}
+
+#[test]
+fn a_row_is_what_run_says_but_for_wall() {
+    let place = Place::new(PLAN);
+    let rows = parsed(&place.rows("rows.jsonl", &[]));
+    let options = ["--ftl", "page:victim=fifo", "--extra", "15%", "--seed", "2"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+    command.args(["run", "skew:writes=20K,reads=20%", "--capacity", "4MiB", "--json", "-"]);
+    let output = command.args(options).output().unwrap();
+    let mut alone: Value = serde_json::from_slice(&output.stdout).unwrap();
+    alone.as_object_mut().unwrap().remove("wall").unwrap();
+    let mut row = rows[5].clone();
+    let sweep = row.as_object_mut().unwrap().remove("sweep").unwrap();
+    assert_eq!(row, alone);
+    let varied = r#"{"ftl":"page:victim=fifo","extra":"15%","seed":2}"#;
+    assert_eq!(sweep["varied"].to_string(), varied);
+}
+
+#[test]
+fn a_row_that_fails_says_why_and_stops_nothing() {
+    let place = Place::new(PLAN);
+    let rows = parsed(&place.rows("rows.jsonl", &[]));
+    for (index, row) in rows.iter().enumerate() {
+        let (sweep, fails) = (&row["sweep"], index % 4 >= 2);
+        assert_eq!(sweep["row"], index);
+        assert_eq!(sweep["error"].is_null(), !fails, "{row}");
+        if fails {
+            let message = "page needs at least 2 extra blocks, this device has 0";
+            assert_eq!(
+                (&sweep["error"]["exit_code"], &sweep["error"]["message"]),
+                (&2.into(), &message.into())
+            );
+        }
+    }
+    let output = place.sweep("again.csv", &[]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.starts_with("twelve: 12 rows in again.csv, of which 6 failed\nrow 2: page"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_sweep_of_which_nothing_is_left_fails_with_its_first_reason() {
+    let place = Place::new("[base]\ntrace = \"/no/such/trace\"\n[[grid]]\nseed = [1, 2]");
+    let stderr = place.refused(1, "rows.csv", &["--quiet"]);
+    assert!(stderr.contains("row 0: cannot open trace `/no/such/trace`"), "{stderr}");
+    assert_eq!(lines(&place.path("rows.csv")), 3, "and the rows say so, too");
+}
+
+/// Waits for a sweep's end, or kills it some time after its journal has grown by so many lines.
+fn kill_after(child: &mut Child, journal: &Path, rows: usize, delay: Duration) -> bool {
+    let before = lines(journal).max(1);
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{status}");
+            return false;
+        }
+        if lines(journal) >= before + rows {
+            std::thread::sleep(delay);
+            child.kill().unwrap();
+            return !child.wait().unwrap().success();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_sweep_killed_again_and_again_gives_the_same_bytes() {
+    let place = Place::new(PLAN);
+    for jobs in ["1", "2"] {
+        let undisturbed = place.rows("whole.csv", &["--jobs", jobs]);
+        let journal = place.path("rows.csv.journal");
+        let (mut kills, mut kept) = (0, 0);
+        loop {
+            let mut child = place.sweep("rows.csv", &["--jobs", jobs]).spawn().unwrap();
+            let delay = Duration::from_micros(kills as u64 * 7919 % 10_000);
+            let killed = kill_after(&mut child, &journal, 1 + kills % 3, delay);
+            if !killed {
+                break;
+            }
+            kills += 1;
+            assert!(lines(&journal) > kept, "a row that was kept is lost");
+            kept = lines(&journal);
+            // What a kill in the middle of a write leaves behind.
+            let torn =
+                format!("{}0badc0de 3 {{\"schema\"", std::fs::read_to_string(&journal).unwrap());
+            std::fs::write(&journal, torn).unwrap();
+        }
+        assert!(kills >= 2, "{kills} kills prove nothing");
+        assert_eq!(std::fs::read_to_string(place.path("rows.csv")).unwrap(), undisturbed);
+        std::fs::remove_file(place.path("rows.csv")).unwrap();
+    }
+}
+
+/// A sweep that goes on for ever, with its first row done.
+fn endless(place: &Place) -> Child {
+    let child = place.sweep("rows.csv", &["--jobs", "2"]).spawn().unwrap();
+    while lines(&place.path("rows.csv.journal")) < 2 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child
+}
+
+const ENDLESS: &str = "[[grid]]\ncapacity = \"4MiB\"\ntrace.writes = [100, \"1000G\"]";
+
+fn interrupted(child: Child) -> Output {
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn an_interrupt_ends_a_sweep_with_130_and_keeps_the_journal() {
+    let place = Place::new(ENDLESS);
+    let output = interrupted(endless(&place));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert!(stderr.starts_with("ftlab: interrupted; 1 rows are kept in "), "{stderr}");
+    assert_eq!(place.entries(), 2, "plan and journal");
+    // The journal of another plan is refused, and stays.
+    std::fs::write(place.path("plan.toml"), PLAN).unwrap();
+    let stderr = place.refused(2, "rows.csv", &[]);
+    assert!(stderr.contains("rows.csv.journal was begun by another plan"), "{stderr}");
+    assert_eq!(lines(&place.path("rows.csv.journal")), 2);
+}
+
+#[test]
+fn two_sweeps_do_not_write_one_journal() {
+    let place = Place::new(ENDLESS);
+    let child = endless(&place);
+    let stderr = place.refused(1, "rows.csv", &[]);
+    assert!(stderr.contains("another sweep is writing "), "{stderr}");
+    interrupted(child);
+}
+
+#[test]
+fn a_trace_that_changed_since_makes_it_another_sweep() {
+    let plan =
+        "[base]\ncapacity = \"4MiB\"\n[[grid]]\ntrace = [\"t.spc\", \"uniform:writes=1000G\"]";
+    let place = Place::new(plan);
+    std::fs::write(place.path("t.spc"), "0,0,512,W,0.1\n").unwrap();
+    interrupted(endless(&place));
+    interrupted(endless(&place));
+    std::fs::write(place.path("t.spc"), "0,0,512,W,0.1\n0,8,512,W,0.2\n").unwrap();
+    let stderr = place.refused(2, "rows.csv", &[]);
+    assert!(stderr.contains("or with other traces; finish that sweep as it was begun"), "{stderr}");
+}
+
+#[test]
+fn traces_are_shared_and_whether_they_fit_in_memory_changes_nothing() {
+    let plan = "[base]\ntrace = \"t.spc\"\n[[grid]]\nfit = [\"error\", \"compact\"]\n\
+                volume = [\"all\", 0]\nftl = [\"page\", \"block\"]";
+    let place = Place::new(plan);
+    let text: String = (0..5000)
+        .map(|n| format!("{},{},{},W,{n}.5\n", n % 2, n * 77 % 3000, 512 * (n % 5)))
+        .collect();
+    std::fs::write(place.path("t.spc"), text).unwrap();
+    let kept = place.rows("kept.jsonl", &[]);
+    assert_eq!(kept, place.rows("read.jsonl", &["--memory", "0"]));
+    let rows = parsed(&kept);
+    assert_eq!(rows.len(), 8);
+    assert_eq!(rows[0]["trace"]["skipped"]["zero-length"], 1000);
+    assert!(rows.iter().all(|row| row["sweep"]["error"].is_null()));
+}
+
+#[test]
+fn plans_and_outputs_that_cannot_be_are_refused_before_anything_runs() {
+    let place = Place::new("[base]\ntrace = \"uniform:writes=1000G\"\nsed = 3\n");
+    let stderr = place.refused(2, "rows.csv", &[]);
+    let sentence = "ftlab: plan.toml:3:1: an experiment has no key `sed`; did you mean `seed`?";
+    assert!(stderr.starts_with(sentence), "{stderr}");
+    let place = Place::new("[base]\ntrace = \"uniform:writes=1000G\"");
+    assert!(place.refused(2, "rows", &[]).contains("ends in .csv or .jsonl"));
+    assert!(place.refused(2, "-", &[]).contains("ends in .csv or .jsonl"));
+    assert!(place.refused(2, "rows.csv", &["--jobs", "0"]).contains("--jobs"));
+    let stderr = place.refused(1, "missing/rows.csv", &[]);
+    assert!(stderr.starts_with("ftlab: cannot write missing/rows.csv: "), "{stderr}");
+    std::fs::create_dir(place.path("folder.csv")).unwrap();
+    assert!(place.refused(1, "folder.csv", &[]).contains("cannot write folder.csv"));
+    assert!(place.refused(2, "rows.csv", &["--scale", "quick"]).contains("no [quick] part"));
+    assert_eq!(place.entries(), 2, "nothing is left behind");
+    std::fs::remove_file(place.path("plan.toml")).unwrap();
+    assert!(place.refused(1, "rows.csv", &[]).contains("cannot read plan plan.toml"));
+}
+
+/// Every experiment of the repository, small.
+#[test]
+fn every_experiment_runs_small_and_its_claims_are_judged() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let plan = std::fs::read_to_string(&path).unwrap();
+        let place = Place::new(&plan);
+        let output = place.sweep("rows.jsonl", &["--scale", "quick"]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{path:?}: {stderr}");
+        let rows = parsed(&std::fs::read_to_string(place.path("rows.jsonl")).unwrap());
+        assert!(rows.iter().all(|row| row["sweep"]["error"].is_null()), "{path:?}: {said}");
+        let id = path.file_stem().unwrap().to_str().unwrap();
+        assert!(said.contains(&format!("\n{id}")), "{path:?} has no claim {id}: {said}");
+        assert!(said.contains("quick, which settles nothing"), "{said}");
+        seen += 1;
+    }
+    assert!(seen >= 3, "{seen} experiments");
+}

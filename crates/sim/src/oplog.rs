@@ -1,0 +1,63 @@
+//! Every flash operation of the measured requests, in order, a line each.
+//!
+//! ```text
+//! # ftlab operations 1: request op cause place owner
+//! 1 program host 512 17        page 512 now holds the host's page 17
+//! 2 read gc 33 901             the first half of a copy
+//! 2 program gc 513 901         the second half
+//! 2 erase gc 4 -               block 4
+//! 3 program meta 640 system    a page of the FTL's own
+//! ```
+//! Requests are numbered from 1 as they stand in the trace. Operations are those of the result: as
+//! many lines of each kind and cause as it counts. Without a log the chip keeps nothing.
+
+use std::io::{self, Write};
+
+use nand::Lpn;
+use nand::op::Logged;
+
+use crate::error::{Error, Result};
+
+const HEAD: &str = "# ftlab operations 1: request op cause place owner";
+
+/// Where the operations go.
+pub struct OpLog<'a> {
+    out: io::BufWriter<&'a mut dyn Write>,
+}
+
+impl<'a> OpLog<'a> {
+    /// Writes the head.
+    ///
+    /// # Errors
+    /// The writing fails.
+    pub fn new(out: &'a mut dyn Write) -> Result<OpLog<'a>> {
+        let mut out = io::BufWriter::new(out);
+        writeln!(out, "{HEAD}").map_err(Error::OpLog)?;
+        Ok(OpLog { out })
+    }
+
+    /// Writes what one request set off.
+    ///
+    /// # Errors
+    /// The writing fails.
+    pub fn write(&mut self, request: u64, operations: impl Iterator<Item = Logged>) -> Result<()> {
+        for Logged { op, cause, place, owner } in operations {
+            let (op, cause) = (op.name(), cause.name());
+            let written = match owner {
+                Lpn::NONE => writeln!(self.out, "{request} {op} {cause} {place} -"),
+                Lpn::SYSTEM => writeln!(self.out, "{request} {op} {cause} {place} system"),
+                Lpn(owner) => writeln!(self.out, "{request} {op} {cause} {place} {owner}"),
+            };
+            written.map_err(Error::OpLog)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the writing.
+    ///
+    /// # Errors
+    /// The writing fails.
+    pub fn finish(&mut self) -> Result<()> {
+        self.out.flush().map_err(Error::OpLog)
+    }
+}

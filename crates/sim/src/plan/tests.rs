@@ -1,0 +1,228 @@
+//! Plans that are right, and every way of being wrong, with its place.
+
+use super::*;
+use crate::experiment::{Extra, Fit};
+
+fn plan(text: &str) -> Plan {
+    Plan::parse("p.toml", text, Scale::Full).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[track_caller]
+fn wrong(text: &str) -> String {
+    let error = Plan::parse("p.toml", text, Scale::Full).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "{error}");
+    error.to_string()
+}
+
+/// The rows' FTLs.
+fn ftls(plan: &Plan) -> Vec<&str> {
+    plan.rows.iter().map(|row| row.experiment.ftl.as_str()).collect()
+}
+
+#[test]
+fn a_plan_of_nothing_is_one_default_run() {
+    let plan = plan("");
+    assert_eq!(plan.rows.len(), 1);
+    assert_eq!(plan.rows[0].experiment, Experiment::default());
+    assert!(plan.rows[0].varied.is_empty());
+}
+
+#[test]
+fn a_grid_is_every_combination_the_last_key_fastest() {
+    let plan = plan(
+        "[base]\nfit = \"wrap\"\n\
+         [[grid]]\nwarmup = [0, 1]\nextra = [\"7%\", \"10blocks\"]\nseed = 9",
+    );
+    let of = |row: &Row| {
+        let Experiment { warmup, extra, fit, seed, .. } = row.experiment;
+        assert_eq!((fit, seed), (Fit::Wrap, 9));
+        (warmup, extra.unwrap().to_string())
+    };
+    let rows: Vec<_> = plan.rows.iter().map(of).collect();
+    let expected = [(0, "7%"), (0, "10blocks"), (1, "7%"), (1, "10blocks")];
+    assert_eq!(rows, expected.map(|(warmup, extra)| (warmup, extra.to_owned())));
+    assert_eq!(
+        Value::Object(plan.rows[3].varied.clone()).to_string(),
+        r#"{"warmup":1,"extra":"10blocks","seed":9}"#
+    );
+}
+
+#[test]
+fn a_list_goes_side_by_side_and_sets_follow_each_other_as_written() {
+    let plan = plan(
+        "[[list]]\nseed = [1, 2]\nwarmup = [3, 4]\nftl = \"block\"\n\
+                     [[grid]]\nseed = 7\n[[list]]\nseed = 8",
+    );
+    let rows: Vec<_> =
+        plan.rows.iter().map(|row| (row.experiment.seed, row.experiment.warmup)).collect();
+    assert_eq!(rows, [(1, 3), (2, 4), (7, 1), (8, 1)]);
+    assert_eq!(ftls(&plan), ["block", "block", "page", "page"]);
+}
+
+#[test]
+fn keys_inside_specs_are_set_one_by_one_in_either_way_of_writing() {
+    let plan = plan(
+        "[base]\nftl = \"page:victim=dchoices,d=2\"\nchip.page = \"4KiB\"\n\
+                     [[grid]]\n\"ftl.d\" = [3, 4]\nftl.frontiers = 2\n\
+                     [[grid]]\nftl = \"page\"\ntrace.writes = [10, \"4M\"]",
+    );
+    assert_eq!(
+        ftls(&plan)[..2],
+        ["page:victim=dchoices,d=3,frontiers=2", "page:victim=dchoices,d=4,frontiers=2",]
+    );
+    assert_eq!(ftls(&plan)[2..], ["page", "page"]);
+    assert_eq!(plan.rows[0].experiment.chip, "slc-fast2010:page=4KiB");
+    let trace = |row: usize| plan.rows[row].experiment.trace.as_deref();
+    assert_eq!(
+        [trace(0), trace(2), trace(3)],
+        [None, Some("oltp:writes=10"), Some("oltp:writes=4M")]
+    );
+}
+
+#[test]
+fn several_options_vary_together() {
+    let plan = plan(
+        "[[grid]]\nseed = [1, 2]\nshape = [{ ftl = \"block\", warmup = 0 }, \
+                     { ftl.victim = \"fifo\" }]",
+    );
+    assert_eq!(ftls(&plan), ["block", "page:victim=fifo", "block", "page:victim=fifo"]);
+    assert_eq!(plan.rows[2].experiment.warmup, 0);
+    assert_eq!(plan.rows[2].experiment.seed, 2);
+}
+
+#[test]
+fn quick_changes_the_base_and_what_is_varied_stays() {
+    let text = "[base]\ncapacity = \"1GiB\"\ntrace = \"uniform:writes=4M\"\nseed = 3\n\
+                [quick]\ncapacity = \"1MiB\"\ntrace.writes = 100\nextra = \"9%\"\n\
+                [[grid]]\nextra = \"7%\"";
+    let of = |scale| Plan::parse("p", text, scale).unwrap().rows.remove(0).experiment;
+    let (full, quick) = (of(Scale::Full), of(Scale::Quick));
+    assert_eq!((full.capacity_bytes, quick.capacity_bytes), (Some(1 << 30), Some(1 << 20)));
+    assert_eq!(full.trace.as_deref(), Some("uniform:writes=4M"));
+    assert_eq!(quick.trace.as_deref(), Some("uniform:writes=100"));
+    assert_eq!(quick.extra, Some("7%".parse::<Extra>().unwrap()));
+    assert_eq!((full.seed, quick.seed), (3, 3));
+    let error = Plan::parse("p", "", Scale::Quick).unwrap_err().to_string();
+    assert!(error.contains("no [quick] part"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line_and_column() {
+    let cases = [
+        ("[base\n", "p.toml:1:6: "),
+        ("\n[base]\nseed = \n", "p.toml:3:8: "),
+        ("title = 3", "p.toml:1:9: `title` is not a text"),
+        ("[bass]", "p.toml:1:2: a plan has no key `bass`; did you mean `base`?"),
+        ("[base]\n  sed = 3", "p.toml:2:3: an experiment has no key `sed`; did you mean `seed`?"),
+        (
+            "[base]\nftk.victim = 1",
+            "p.toml:2:1: an experiment has no key `ftk`; did you mean `ftl`?",
+        ),
+        ("[base]\nseed.x = 1", "p.toml:2:1: "),
+        ("[base]\nfit = \"warp\"", "p.toml:2:7: unknown fit `warp`; did you mean `wrap`?"),
+        ("[base]\nseed = -1", "p.toml:2:8: -1 is not between 0 and"),
+        ("[base]\nseed = \"x\"", "p.toml:2:8: "),
+        ("[base]\nverify = 3", "p.toml:2:10: "),
+        (
+            "[base]\nseed = [1]",
+            "p.toml:2:8: a number, text or switch is wanted here, not this array",
+        ),
+        ("[base]\nextra = 7", "p.toml:2:9: "),
+        ("[base]\nlimit = 0", "p.toml:2:9: a limit of 0"),
+        ("[base]\ntrace = \"-\"", "p.toml:2:9: a sweep reads its traces again and again"),
+        ("[base]\ntrace = \"unifrom:writes=1\"", "p.toml:2:9: unknown workload `unifrom`"),
+        ("[base]\nftl = \"pgae\"", "p.toml:2:7: unknown scheme `pgae`; did you mean `page`?"),
+        ("[base]\nftl.victm = 1", "p.toml:2:13: scheme page has no key `victm`; did you mean"),
+        ("[base]\nformat.action = \"Q\"", "p.toml:2:17: there is no format whose `action` to set"),
+        ("[base]\ntrace = \"/t\"\ntrace_ = 1", "p.toml:3:1: "),
+        ("[base]\ntrace = \"/t\"\n[[grid]]\ntrace.writes = 1", "p.toml:4:16: `/t` is a file; only"),
+        ("[quick]\nftl = \"pgae\"", "p.toml:2:7: unknown scheme"),
+        ("grid = 3", "p.toml:1:8: `grid` is not an array of tables"),
+        ("[[grid]]", "p.toml:1:1: there is nothing here to vary"),
+        ("[[grid]]\nseed = []", "p.toml:2:8: `seed` has no values"),
+        ("[[grid]]\nseed = [1, \"y\"]", "p.toml:2:12: "),
+        ("[[grid]]\nftl = [\"page\", \"pagee\"]", "p.toml:2:16: unknown scheme `pagee`"),
+        ("[[grid]]\nseed = 1\nx = [{ seed = 2 }]", "p.toml:3:15: `seed` is set twice in a row"),
+        ("[[grid]]\nx = [{ sed = 2 }]", "p.toml:2:8: an experiment has no key `sed`"),
+        (
+            "[[grid]]\n\"ftl.victim\" = \"fifo\"\nftl = [\"page\", \"block\"]",
+            "p.toml:2:16: scheme block has no key `victim`",
+        ),
+        (
+            "[[list]]\nseed = [1, 2]\nwarmup = [1, 2, 3]",
+            "p.toml:2:1: `seed` has 2 values, another key of this list has 3",
+        ),
+    ];
+    for (text, message) in cases {
+        let found = wrong(text);
+        assert!(found.starts_with(message), "{text}\nexpected {message}\nfound    {found}");
+    }
+}
+
+#[test]
+fn too_many_rows_are_refused_before_they_are_made() {
+    let axis = |name: &str| format!("{name} = [{}]\n", "1, ".repeat(1000));
+    let text = format!("[[grid]]\n{}{}", axis("seed"), axis("warmup"));
+    assert!(wrong(&text).contains("`warmup` makes more than 100000 rows"), "{}", wrong(&text));
+}
+
+// ---- Claims -------------------------------------------------------------------------------------
+
+const ROWS: &str = "[[grid]]\nextra = [\"7%\", \"15%\"]\nftl = [\"page:victim=fifo\", \"block\"]\n";
+
+fn claim(body: &str) -> String {
+    format!("{ROWS}[[claim]]\nid = \"c\"\nsays = \"s\"\nfigure = \"write_amplification\"\n{body}")
+}
+
+#[test]
+fn a_figure_is_judged_within_its_tolerance() {
+    let plan = plan(&claim(
+        "within = \"1%\"\nrows = [{ extra = \"0.07\", ftl.victim = \"fifo\", expected = 2 }, \
+         { ftl = \"block\", expected = 4.0 }]",
+    ));
+    let claim = &plan.claims[0];
+    assert_eq!(claim.rows().collect::<Vec<_>>(), [0, 1, 3]);
+    let verdicts = claim.judge(|row| [Some(2.0199), Some(4.05), None, None][row]);
+    assert_eq!(verdicts.iter().map(|v| v.holds).collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!(verdicts[0].label, "extra=0.07 ftl.victim=fifo");
+    assert!((verdicts[1].deviation().unwrap() - 0.0125).abs() < 1e-12);
+}
+
+#[test]
+fn an_order_is_judged_from_row_to_row() {
+    let cells = "[{ extra = \"7%\", ftl = \"block\" }, { extra = \"15%\", ftl = \"block\" }, \
+                 { extra = \"15%\", ftl.victim = \"fifo\" }]";
+    let judged = |order: &str, figures: [f64; 4]| {
+        let plan = plan(&claim(&format!("within = \"1%\"\n{order} = {cells}")));
+        let verdicts = plan.claims[0].judge(|row| Some(figures[row]));
+        verdicts.iter().map(|verdict| verdict.holds).collect::<Vec<_>>()
+    };
+    // Rows 1, 3, 2, in this order.
+    assert_eq!(judged("falling", [0.0, 5.0, 3.0, 4.0]), [true, true]);
+    assert_eq!(judged("rising", [0.0, 5.0, 3.0, 4.0]), [false, false]);
+    assert_eq!(judged("falling", [0.0, 5.0, 5.03, 5.01]), [true, true], "within noise");
+    assert_eq!(judged("rising", [0.0, 5.0, 7.0, 6.0]), [true, true]);
+}
+
+#[test]
+fn claims_that_cannot_be_judged_are_refused() {
+    let cases = [
+        ("figure_ = 1", "a claim has no key `figure_`; did you mean `figure`?"),
+        ("", "a claim has one of `rows`, `falling` and `rising`"),
+        ("rows = 3", "`rows` is not a list of tables"),
+        ("rows = [{ seed = 9, expected = 1 }]", "no row has seed=9"),
+        ("rows = [{ sed = 9, expected = 1 }]", "an experiment has no key `sed`"),
+        ("rows = [{ extra = \"7%\" }]", "it is not said what is `expected`"),
+        ("rows = [{ expected = \"x\" }]", "what is `expected` is not a number"),
+        ("within = \"x\"\nrows = [{ expected = 1 }]", "`x` is not a share"),
+        ("falling = [{ ftl = \"block\" }]", "ftl=block names 2 rows; in an order each names one"),
+    ];
+    for (body, message) in cases {
+        let found = wrong(&claim(body));
+        assert!(found.contains(message), "{body}\nexpected {message}\nfound    {found}");
+    }
+    let found = wrong(&claim("rows = []").replace("write_amp", "wirte_amp"));
+    assert!(found.contains("did you mean `write_amplification`?"), "{found}");
+    let found = wrong("[[claim]]\nid = \"x\"");
+    assert!(found.starts_with("p.toml:1:1: this claim has no `says`"), "{found}");
+}

@@ -1,0 +1,124 @@
+//! The traces of a sweep, each opened once, read once into memory if it fits, and shared read-only
+//! between the rows that need it. What no row needs any more is let go.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::Failed;
+use crate::experiment::Experiment;
+use crate::input::Input;
+use crate::plan::Row;
+use crate::run::Watch;
+use crate::source::{DEFAULT_TRACE, Memory, Origin, Source, origin};
+
+/// The traces that rows still to be run need.
+pub(super) struct Inputs {
+    memory: Arc<Memory>,
+    sources: Shared<Source>,
+    inputs: Shared<Input>,
+}
+
+impl Inputs {
+    /// For these rows, with so much memory for requests.
+    pub(super) fn new<'a>(
+        rows: impl Iterator<Item = &'a Row> + Clone,
+        memory_bytes: u64,
+    ) -> Inputs {
+        let keys = rows.map(|row| Keys::of(&row.experiment));
+        Inputs {
+            memory: Memory::new(memory_bytes),
+            sources: Shared::new(keys.clone().map(|keys| keys.source)),
+            inputs: Shared::new(keys.map(|keys| keys.input)),
+        }
+    }
+
+    /// The input of one row. Who comes while another row makes it waits for that.
+    pub(super) fn of(&self, experiment: &Experiment, watch: &dyn Watch) -> Made<Input> {
+        let keys = Keys::of(experiment);
+        self.inputs.get(&keys.input, || {
+            let open = || Source::open(experiment)?.kept(&self.memory, watch);
+            let source = self.sources.get(&keys.source, open)?;
+            Ok::<_, Failed>(Input::over(source, experiment, watch)?)
+        })
+    }
+
+    /// A row is done and needs its trace no more.
+    pub(super) fn done(&self, experiment: &Experiment) {
+        let keys = Keys::of(experiment);
+        self.inputs.let_go(&keys.input);
+        self.sources.let_go(&keys.source);
+    }
+}
+
+/// What two rows must have in common to share.
+struct Keys {
+    /// An opened trace.
+    source: String,
+    /// An opened trace that was looked through.
+    input: String,
+}
+
+impl Keys {
+    fn of(experiment: &Experiment) -> Keys {
+        let word = experiment.trace.as_deref().unwrap_or(DEFAULT_TRACE);
+        let is_file = matches!(origin(word), Ok(Origin::File(_)));
+        let Experiment { trace, format, skip_bad, sort, limit, chip, capacity_bytes, seed, .. } =
+            experiment.clone();
+        let mut source =
+            Experiment { trace, format, skip_bad, sort, limit, ..Experiment::default() };
+        if !is_file {
+            // A workload is made for a device, and from a seed.
+            source = Experiment { chip: chip.clone(), capacity_bytes, seed, ..source };
+        }
+        let (volume, fit) = (experiment.volume, experiment.fit);
+        let input = Experiment { volume, fit, chip, ..source.clone() };
+        let text = |experiment| serde_json::to_string(experiment).expect("keys are text");
+        Keys { source: text(&source), input: text(&input) }
+    }
+}
+
+/// What was made, or why it could not be.
+pub(super) type Made<T> = core::result::Result<Arc<T>, Failed>;
+
+/// Things made once and shared by as many as were announced.
+struct Shared<T> {
+    slots: Mutex<HashMap<String, Slot<T>>>,
+}
+
+struct Slot<T> {
+    users: usize,
+    made: Arc<OnceLock<Made<T>>>,
+}
+
+impl<T> Shared<T> {
+    fn new(users: impl Iterator<Item = String>) -> Shared<T> {
+        let mut slots: HashMap<String, Slot<T>> = HashMap::new();
+        for key in users {
+            let slot = slots.entry(key);
+            slot.or_insert_with(|| Slot { users: 0, made: Arc::default() }).users += 1;
+        }
+        Shared { slots: Mutex::new(slots) }
+    }
+
+    /// A row that panicked leaves nothing half done here.
+    fn slots(&self) -> MutexGuard<'_, HashMap<String, Slot<T>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get<E>(&self, key: &str, make: impl FnOnce() -> core::result::Result<T, E>) -> Made<T>
+    where
+        Failed: From<E>,
+    {
+        let made = Arc::clone(&self.slots()[key].made);
+        made.get_or_init(|| Ok(Arc::new(make()?))).clone()
+    }
+
+    fn let_go(&self, key: &str) {
+        let mut slots = self.slots();
+        let slot = slots.get_mut(key).expect("let go once a user");
+        slot.users -= 1;
+        if slot.users == 0 {
+            slots.remove(key);
+        }
+    }
+}
