@@ -9,6 +9,7 @@ mod check_cmd;
 mod compare_cmd;
 mod failure;
 mod list_cmd;
+mod locality_part;
 mod manual_cmd;
 mod options;
 mod output;

@@ -7,11 +7,13 @@ use serde_json::{Map, Value, json};
 use sim::source::{DEFAULT_TRACE, Origin, origin};
 use sim::{Stage, Watch};
 use spec::Spec;
+use trace::locality::Locality;
 use trace::survey::Sizes;
 use trace::write::{Form, Writer};
 use trace::{ReadOptions, Space, Survey, Trace};
 
 use crate::failure::Result;
+use crate::locality_part;
 use crate::output::{self, Destination};
 use crate::table::{bytes, count};
 use crate::watcher::Watcher;
@@ -61,6 +63,9 @@ struct InfoArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
+    /// Leave out where writes go, which takes a second reading
+    #[arg(long)]
+    brief: bool,
 }
 
 #[derive(clap::Args)]
@@ -187,10 +192,18 @@ fn info(args: &InfoArgs) -> Result<()> {
         Origin::Workload(spec) => workload(&spec, &args.space)?.with_limit(args.read.limit),
     };
     let survey = trace::survey(&trace, args.space.page.into())?;
+    let locality = match args.brief {
+        true => None,
+        false => Some(trace::locality::locality(&trace, args.space.page.into())?),
+    };
     let sha256 = trace.sha256()?;
     match args.json {
-        true => output::print(&output::json(&as_json(&trace, &survey, sha256))),
-        false => output::print(&as_text(&trace, &survey, sha256)),
+        true => {
+            let mut json = as_json(&trace, &survey, sha256);
+            json["locality"] = locality.as_ref().map_or(Value::Null, locality_part::as_json);
+            output::print(&output::json(&json))
+        }
+        false => output::print(&as_text(&trace, &survey, locality.as_ref(), sha256)),
     }
 }
 
@@ -269,7 +282,12 @@ fn devices(survey: &Survey) -> Vec<Value> {
     survey.devices.iter().map(device).collect()
 }
 
-fn as_text(trace: &Trace, survey: &Survey, sha256: Option<String>) -> String {
+fn as_text(
+    trace: &Trace,
+    survey: &Survey,
+    locality: Option<&Locality>,
+    sha256: Option<String>,
+) -> String {
     let mut text = format!("{} ({})\n", trace.name(), trace.format());
     let mut line = |name: &str, value: String| text += &format!("{name:16} {value}\n");
     if let Some(note) = &survey.note {
@@ -300,6 +318,9 @@ fn as_text(trace: &Trace, survey: &Survey, sha256: Option<String>) -> String {
         if sizes.requests() > 0 {
             line(name, buckets_text(sizes));
         }
+    }
+    for (name, value) in locality.iter().flat_map(|found| locality_part::lines(found)) {
+        line(name, value);
     }
     let (span, backwards) = (survey.span_ns as f64 / 1e9, survey.skipped.backward_times);
     line("span", format!("{span:.3} s, {} times went backwards", count(backwards)));
