@@ -5,10 +5,10 @@ use nand::{Chip, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
-use crate::scheme::{block, page};
+use crate::scheme::{bast, block, fmax, page};
 
 /// Every scheme that ftlab knows.
-pub static SCHEMES: &[&Scheme] = &[&page::SCHEME, &block::SCHEME];
+pub static SCHEMES: &[&Scheme] = &[&page::SCHEME, &block::SCHEME, &bast::SCHEME, &fmax::SCHEME];
 
 /// A scheme with its parameters: what `--ftl` names.
 #[derive(Clone, Debug)]

@@ -2,12 +2,18 @@
 
 pub mod age_index;
 pub mod bits;
+pub mod block_associative;
 pub mod block_pool;
 pub mod frontier;
 pub mod kind;
+pub mod log_map;
+pub mod log_mount;
+pub mod merge;
 pub mod min_tree;
 pub mod prefetch;
+pub mod recency;
 pub mod recovery;
+pub mod rmw;
 pub mod scan;
 pub mod trim_log;
 pub mod victims;

@@ -25,7 +25,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Data, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
 use crate::ensure;
@@ -33,6 +33,7 @@ use crate::part::bits::Bits;
 use crate::part::block_pool::BlockPool;
 use crate::part::kind;
 use crate::part::prefetch::prefetch;
+use crate::part::rmw;
 use crate::part::scan::{self, Copy, Scan};
 use crate::part::trim_log::TrimLog;
 
@@ -235,7 +236,7 @@ impl BlockMapped {
             } else {
                 let base = old.filter(|_| self.live.contains(lpn.0));
                 let base = base.map(|old| nand.geometry().page(old, offset));
-                program_part(nand, to, lpn, run.mask(index, full), data, base)?;
+                rmw::program(nand, to, lpn, run.mask(index, full), data, base)?;
             }
             offset += whole.max(1);
         }
@@ -336,23 +337,6 @@ impl BlockMapped {
             false => Ok(()),
         }
     }
-}
-
-/// Programs one page of which the host gave only some sectors.
-fn program_part(
-    nand: &mut Nand,
-    to: Ppn,
-    owner: Lpn,
-    mask: u64,
-    data: Data,
-    base: Option<Ppn>,
-) -> Result<()> {
-    if let Some(old) = base {
-        let rest = nand.geometry().full_mask() & !mask;
-        nand.read(old, owner, rest, &mut Sink::None, Cause::Rmw)?;
-    }
-    let content = Content::Host { data, mask, base };
-    Ok(nand.program(to, &Page { owner, kind: kind::DATA, extra: &[], content }, Cause::Host)?)
 }
 
 impl Ftl for BlockMapped {

@@ -1,4 +1,6 @@
 //! The schemes, one file each.
 
+pub mod bast;
 pub mod block;
+pub mod fmax;
 pub mod page;

@@ -18,7 +18,7 @@
 //! Blocks that were open are closed and their remaining pages lost, for one of them may look erased
 //! and be torn.
 
-use nand::{BlockId, Cause, Chip, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
+use nand::{BlockId, Cause, Chip, Geometry, Lpn, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
@@ -28,6 +28,7 @@ use crate::part::frontier::Frontier;
 use crate::part::kind;
 use crate::part::prefetch::prefetch;
 use crate::part::recovery::{self, Plan};
+use crate::part::rmw;
 use crate::part::scan::{self, Scan};
 use crate::part::trim_log::TrimLog;
 use crate::part::victims::{Policy, Victims};
@@ -153,12 +154,8 @@ impl PageMapped {
         let full = nand.geometry().full_mask();
         let mask = run.mask(index, full);
         let base = self.mapped(owner);
-        if let Some(old) = base {
-            nand.read(old, owner, full & !mask, &mut Sink::None, Cause::Rmw)?;
-        }
         let data = run.data.from_page(index, nand.geometry().page_bytes());
-        let content = Content::Host { data, mask, base };
-        nand.program(to, &Page { owner, kind: kind::DATA, extra: &[], content }, Cause::Host)?;
+        rmw::program(nand, to, owner, mask, data, base)?;
         self.map(owner, to, nand.geometry());
         self.fill_host(1, nand.geometry());
         Ok(())

@@ -1,0 +1,498 @@
+//! The map of a log-block scheme: one data block for each logical block, and for each page where
+//! its newest version stands.
+//!
+//! ```text
+//!            data block        log blocks              newest
+//! LBN 0 ─▶  [0 1 2 3]         [1 5 1 _]               0 data, 1 log slot 2, 2 data, 3 data
+//!     1 ─▶  [4 5 6 7]                                 4 data, 5 log slot 1, 6 data, 7 data
+//! ```
+//! A controller keeps four bytes for each data block and for each page of the log. Here `newest` is
+//! flat, one entry a logical page, so that neither a read nor a write searches anything: a page of
+//! a data block is valid exactly if `newest` points at it.
+//!
+//! **Home.** Page `i` of a data block belongs to offset `i` of its logical block. A write whose
+//! home is still erased goes there, if the chip allows it, before any other rule: on `ascending`
+//! chips if nothing above it is programmed, on `sequential` ones if it is the block's next page.
+//! The first such write takes the data block from the pool. Everything else is for the scheme's
+//! log, also the first write of a page in the middle of a logical block that has no data block yet,
+//! where the chip is sequential. Blocks that a mount found are closed: one of their erased pages
+//! may be torn.
+
+use core::ops::Range;
+
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
+
+use super::bits::Bits;
+use super::block_pool::BlockPool;
+use super::prefetch::prefetch;
+use super::trim_log::TrimLog;
+use super::{kind, rmw, scan};
+use crate::contract::{Device, Result, Run, Violation};
+use crate::ensure;
+
+/// Logical block number: the pages of a block, in the host's address space.
+pub type Lbn = u32;
+
+/// Where the next pages of a run belong, and for how many of them that holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the data block, each at its own offset.
+    Home(u32),
+    /// In the log.
+    Log(u32),
+}
+
+/// The data block of a logical block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Home {
+    block: Option<BlockId>,
+    /// The lowest offset that may still be programmed; without meaning where pages go in any order.
+    filled: u32,
+}
+
+/// Data blocks, newest pages, free blocks and trims of a log-block scheme.
+#[derive(Clone, Debug)]
+pub struct LogMap {
+    newest: Vec<Ppn>,
+    homes: Vec<Home>,
+    /// Pages whose home is programmed, or was found so by a mount that trusts no erased page; only
+    /// where pages go in any order.
+    used: Option<Bits>,
+    /// Valid pages of each physical block.
+    valid: Vec<u16>,
+    /// Free blocks.
+    pub pool: BlockPool,
+    /// Tombstones; none where trims need not survive.
+    pub trims: Option<TrimLog>,
+    /// Blocks that are no system blocks.
+    blocks: u32,
+    pages_per_block: u32,
+    /// Host pages that went home.
+    pub in_place_pages: u64,
+    /// Pages programmed only because the next one had to be.
+    pub padded_pages: u64,
+}
+
+impl LogMap {
+    /// The map of an empty device: all blocks are free.
+    pub fn format(nand: &Nand, device: &Device) -> LogMap {
+        let geometry = nand.geometry();
+        let (blocks, trims) = TrimLog::split(nand, device);
+        let pages = device.logical_blocks * geometry.pages_per_block();
+        LogMap {
+            newest: vec![Ppn::NONE; pages as usize],
+            homes: vec![Home::default(); device.logical_blocks as usize],
+            used: (geometry.program_order() == ProgramOrder::Any).then(|| Bits::new(pages)),
+            valid: vec![0; geometry.blocks() as usize],
+            pool: BlockPool::of(blocks),
+            trims,
+            blocks: blocks.len() as u32,
+            pages_per_block: geometry.pages_per_block(),
+            in_place_pages: 0,
+            padded_pages: 0,
+        }
+    }
+
+    // ---- Looking ------------------------------------------------------------------------------
+
+    /// Pages of the exported capacity.
+    pub fn logical_pages(&self) -> u32 {
+        self.newest.len() as u32
+    }
+
+    /// Logical blocks.
+    pub fn logical_blocks(&self) -> u32 {
+        self.homes.len() as u32
+    }
+
+    /// Blocks beyond the exported capacity.
+    pub fn extra_blocks(&self) -> u32 {
+        self.blocks - self.logical_blocks()
+    }
+
+    /// The logical block that a page belongs to.
+    #[inline]
+    pub fn lbn_of(&self, lpn: Lpn) -> Lbn {
+        lpn.0 / self.pages_per_block
+    }
+
+    /// Where the newest version of a page stands.
+    #[inline]
+    pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
+        Some(self.newest[lpn.0 as usize]).filter(|&ppn| ppn != Ppn::NONE)
+    }
+
+    /// Where the newest versions of a logical block's pages stand, [`Ppn::NONE`] where none is.
+    pub fn newest_of(&self, lbn: Lbn) -> &[Ppn] {
+        let first = (lbn * self.pages_per_block) as usize;
+        &self.newest[first..first + self.pages_per_block as usize]
+    }
+
+    /// Valid pages of a block.
+    #[inline]
+    pub fn valid(&self, block: BlockId) -> u32 {
+        self.valid[block.0 as usize].into()
+    }
+
+    /// The data block of a logical block.
+    pub fn data_block(&self, lbn: Lbn) -> Option<BlockId> {
+        self.homes[lbn as usize].block
+    }
+
+    /// Where page `lpn` belongs if it is written now, and how many of the `most` pages from it on
+    /// share that within its logical block.
+    #[inline]
+    pub fn place(&self, order: ProgramOrder, lpn: Lpn, most: u32) -> Place {
+        let lbn = self.lbn_of(lpn);
+        let offset = lpn.0 - lbn * self.pages_per_block;
+        let most = most.min(self.pages_per_block - offset);
+        if let Some(used) = &self.used {
+            return match used.run(lpn.0..lpn.0 + most) {
+                Some(run) if run.start == lpn.0 => Place::Log(run.end - run.start),
+                Some(run) => Place::Home(run.start - lpn.0),
+                None => Place::Home(most),
+            };
+        }
+        let filled = self.homes[lbn as usize].filled;
+        match order {
+            ProgramOrder::Sequential if offset > filled => Place::Log(most),
+            _ if offset >= filled => Place::Home(most),
+            _ => Place::Log(most.min(filled - offset)),
+        }
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// Programs pages of a run in their data block, where [`place`](Self::place) found that they
+    /// belong; returns how many of the `most` it did.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write_home(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<u32> {
+        let lpn = run.first.plus(index);
+        let (lbn, offset) = (self.lbn_of(lpn), lpn.0 % self.pages_per_block);
+        let block = match self.homes[lbn as usize].block {
+            Some(block) => block,
+            None => self.pool.take(nand)?,
+        };
+        let to = nand.geometry().page(block, offset);
+        let done = self.write(nand, run, index, most, to)?;
+        self.in_place_pages += u64::from(done);
+        self.homes[lbn as usize] = Home { block: Some(block), filled: offset + done };
+        if let Some(used) = &mut self.used {
+            used.insert_all(lpn.0..lpn.0 + done);
+        }
+        Ok(done)
+    }
+
+    /// Programs up to `most` pages of a run from page `index` on at `to` onwards; returns how many
+    /// it did: those that the host gave whole, or one of which it gave some sectors.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        most: u32,
+        to: Ppn,
+    ) -> Result<u32> {
+        let full = nand.geometry().full_mask();
+        let first = run.first.plus(index);
+        let data = run.data.from_page(index, nand.geometry().page_bytes());
+        let whole = run.whole_pages_from(index, full).min(most);
+        if whole > 0 {
+            nand.program_run(to, first, whole, kind::DATA, data, Cause::Host)?;
+        } else {
+            let base = self.newest(first);
+            rmw::program(nand, to, first, run.mask(index, full), data, base)?;
+        }
+        let done = whole.max(1);
+        for page in 0..done {
+            self.supersede(nand.geometry(), first.plus(page), to.plus(page));
+            if let Some(trims) = &mut self.trims {
+                trims.written(first.plus(page));
+            }
+        }
+        Ok(done)
+    }
+
+    #[inline]
+    fn supersede(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
+        let old = core::mem::replace(&mut self.newest[lpn.0 as usize], to);
+        if old != Ppn::NONE {
+            self.valid[geometry.block_of(old).0 as usize] -= 1;
+        }
+        self.valid[geometry.block_of(to).0 as usize] += 1;
+    }
+
+    // ---- Moving -------------------------------------------------------------------------------
+
+    /// Copies the newest pages of a logical block among `offsets`, wherever they stand, to their
+    /// own offsets of block `to`; returns where that block stands then.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn gather(
+        &mut self,
+        nand: &mut Nand,
+        lbn: Lbn,
+        offsets: Range<u32>,
+        to: BlockId,
+        cause: Cause,
+    ) -> Result<u32> {
+        let mut filled = offsets.start;
+        while let Some(pages) = self.next_mapped(lbn, filled..offsets.end) {
+            self.pad(nand, to, filled..pages.start, cause)?;
+            let first = lbn * self.pages_per_block + pages.start;
+            let from = &self.newest[first as usize..][..pages.len()];
+            let target = nand.geometry().page(to, pages.start);
+            nand.copy_many(from, target, None, cause)?;
+            for page in 0..pages.len() as u32 {
+                self.supersede(nand.geometry(), Lpn(first + page), target.plus(page));
+            }
+            filled = pages.end;
+        }
+        Ok(filled)
+    }
+
+    /// The next offsets in a row that hold something.
+    fn next_mapped(&self, lbn: Lbn, offsets: Range<u32>) -> Option<Range<u32>> {
+        let newest = self.newest_of(lbn);
+        let mapped = |offset: &u32| newest[*offset as usize] != Ppn::NONE;
+        let start = offsets.clone().find(mapped)?;
+        let end = (start..offsets.end).find(|offset| !mapped(offset));
+        Some(start..end.unwrap_or(offsets.end))
+    }
+
+    /// Copies one valid page.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn move_page(&mut self, nand: &mut Nand, lpn: Lpn, to: Ppn, cause: Cause) -> Result<()> {
+        let from = self.newest[lpn.0 as usize];
+        nand.copy_many(&[from], to, None, cause)?;
+        self.supersede(nand.geometry(), lpn, to);
+        Ok(())
+    }
+
+    /// Programs the pages of a hole where the chip cannot skip them.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn pad(
+        &mut self,
+        nand: &mut Nand,
+        block: BlockId,
+        hole: Range<u32>,
+        cause: Cause,
+    ) -> Result<()> {
+        if nand.geometry().program_order() != ProgramOrder::Sequential {
+            return Ok(());
+        }
+        for offset in hole {
+            let content = Content::Pad;
+            let page = Page { owner: Lpn::SYSTEM, kind: kind::PAD, extra: &[], content };
+            nand.program(nand.geometry().page(block, offset), &page, cause)?;
+            self.padded_pages += 1;
+        }
+        Ok(())
+    }
+
+    /// Makes `block` the data block of a logical block. It is programmed up to offset `filled`, and
+    /// where pages go in any order, it holds what is valid and no more.
+    pub fn set_data_block(&mut self, lbn: Lbn, block: BlockId, filled: u32) {
+        self.homes[lbn as usize] = Home { block: Some(block), filled };
+        let first = lbn * self.pages_per_block;
+        if let Some(used) = &mut self.used {
+            for lpn in first..first + self.pages_per_block {
+                match self.newest[lpn as usize] {
+                    Ppn::NONE => used.remove(lpn),
+                    _ => used.insert(lpn),
+                }
+            }
+        }
+    }
+
+    /// Makes `block` the data block of a logical block, and never programs a page of it again.
+    pub fn set_closed_data_block(&mut self, lbn: Lbn, block: BlockId) {
+        let (first, filled) = (lbn * self.pages_per_block, self.pages_per_block);
+        self.homes[lbn as usize] = Home { block: Some(block), filled };
+        if let Some(used) = &mut self.used {
+            used.insert_all(first..first + filled);
+        }
+    }
+
+    /// Erases a block without valid pages and frees it.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn release(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        let valid = self.valid(block);
+        assert!(valid == 0, "{block:?} is to be erased and holds {valid} valid pages");
+        nand.erase(block, cause)?;
+        self.pool.give(block);
+        Ok(())
+    }
+
+    /// Points every page at the copy that a mount found.
+    pub fn adopt(&mut self, geometry: &Geometry, newest: impl Iterator<Item = Option<Ppn>>) {
+        for (lpn, ppn) in newest.enumerate() {
+            if let Some(ppn) = ppn {
+                self.supersede(geometry, Lpn(lpn as u32), ppn);
+            }
+        }
+    }
+
+    // ---- What every log-block scheme answers alike ----------------------------------------------
+
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// A page cannot be read.
+    pub fn read(&self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let full = nand.geometry().full_mask();
+        for index in 0..run.pages {
+            let lpn = run.first.plus(index);
+            if let Some(ppn) = self.newest(lpn) {
+                nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets pages.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        let span = first.0 as usize..first.0 as usize + pages as usize;
+        let mut at = span.start;
+        while let Some(start) = (at..span.end).find(|&lpn| self.newest[lpn] != Ppn::NONE) {
+            at = start;
+            while at < span.end && self.newest[at] != Ppn::NONE {
+                let old = core::mem::replace(&mut self.newest[at], Ppn::NONE);
+                self.valid[nand.geometry().block_of(old).0 as usize] -= 1;
+                at += 1;
+            }
+            if let Some(trims) = &mut self.trims {
+                trims.trim(nand, start as u32..at as u32)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down the trims that wait. Merges do so before their first program: an erase may take
+    /// a trimmed page's newest copy, and a mount must find an unfinished merge programmed last.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
+    }
+
+    /// A hint that a run comes soon.
+    pub fn prefetch(&self, run: &Run) {
+        for page in 0..run.pages.min(16) {
+            prefetch(&self.newest, run.first.0 as usize + page as usize);
+        }
+    }
+
+    /// The version of a page.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        match self.newest(lpn) {
+            Some(ppn) => scan::version(nand, ppn),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the home of a page is known to be programmed.
+    fn is_used(&self, lbn: Lbn, offset: u32) -> bool {
+        match &self.used {
+            Some(used) => used.contains(lbn * self.pages_per_block + offset),
+            None => offset < self.homes[lbn as usize].filled,
+        }
+    }
+
+    /// Bytes of whatever a controller keeps beside its maps: trims, and what is programmed.
+    pub fn other_bytes(&self) -> u64 {
+        let used = self.used.as_ref().map_or(0, |used| u64::from(used.bound()).div_ceil(8));
+        used + self.trims.as_ref().map_or(0, TrimLog::ram_bytes)
+    }
+
+    /// Bytes of the block map.
+    pub fn block_map_bytes(&self) -> u64 {
+        4 * u64::from(self.logical_blocks())
+    }
+
+    /// Compares the map with itself, with the chip and with the scheme's log blocks.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(
+        &self,
+        nand: &Nand,
+        logs: impl Iterator<Item = BlockId>,
+    ) -> core::result::Result<(), Violation> {
+        self.audit_pages(nand)?;
+        self.audit_blocks(logs)?;
+        self.audit_homes(nand)
+    }
+
+    fn audit_pages(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let mut recount = vec![0_u32; self.valid.len()];
+        for lpn in (0..self.logical_pages()).map(Lpn) {
+            let Some(ppn) = self.newest(lpn) else { continue };
+            // That each page has one owner makes the map injective.
+            let owner = nand.owner(ppn);
+            ensure!(owner == lpn, "{lpn:?} maps to {ppn:?}, which holds {owner:?}");
+            recount[nand.geometry().block_of(ppn).0 as usize] += 1;
+        }
+        for (block, &recount) in (0..).map(BlockId).zip(&recount) {
+            let count = self.valid(block);
+            ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
+        }
+        Ok(())
+    }
+
+    fn audit_blocks(
+        &self,
+        logs: impl Iterator<Item = BlockId>,
+    ) -> core::result::Result<(), Violation> {
+        let mut seen = vec![false; self.valid.len()];
+        let data = self.homes.iter().filter_map(|home| home.block);
+        for block in self.pool.iter().chain(data).chain(logs) {
+            let twice = core::mem::replace(&mut seen[block.0 as usize], true);
+            ensure!(!twice, "{block:?} stands in two lists");
+        }
+        let listed = seen.iter().filter(|&&seen| seen).count();
+        ensure!(listed == self.blocks as usize, "{listed} of {} blocks are listed", self.blocks);
+        for block in self.pool.iter() {
+            let valid = self.valid(block);
+            ensure!(valid == 0, "{block:?} is free and holds {valid} valid pages");
+        }
+        ensure!(!self.pool.is_empty(), "no block is kept for merging");
+        Ok(())
+    }
+
+    fn audit_homes(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let geometry = nand.geometry();
+        for (lbn, home) in (0..).zip(&self.homes) {
+            let Some(block) = home.block else { continue };
+            let homes = geometry.first_page(block).0..;
+            let at_home = self.newest_of(lbn).iter().zip(homes).filter(|(at, home)| at.0 == *home);
+            let (at_home, valid) = (at_home.count() as u32, self.valid(block));
+            ensure!(at_home == valid, "{at_home} of {valid} valid pages of {block:?} are at home");
+            for (offset, &owner) in (0..).zip(nand.owners(block)) {
+                let programmed = owner != Lpn::NONE.0;
+                let ppn = geometry.page(block, offset);
+                ensure!(!programmed || self.is_used(lbn, offset), "{ppn:?} is not thought used");
+            }
+        }
+        Ok(())
+    }
+}

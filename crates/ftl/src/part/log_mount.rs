@@ -1,0 +1,182 @@
+//! How a log-block scheme comes back: from its pages, never from roles that go stale.
+//!
+//! ```text
+//! found      D [0 1 2 3]   G [1 0 1 _]   R [0 1 _ _]      R: an unfinished merge, programmed last
+//! given up   D [0 1 2 3]   G [1 0 1 _]   R erased         every page of R has a twin
+//! moved      D [0 1 2 3]   G erased      R [0 1 _ _]      the last page programmed may decay
+//! roles      D: data block of LBN 0, closed               R: log block, closed
+//! ```
+//! **Unfinished merges are given up.** Between the first copy of a merge and its last nothing else
+//! is programmed, and no source is erased before. So an unfinished merge is in the block of the
+//! last page programmed, and all that the block holds has a twin of the same version elsewhere.
+//! Such a block is erased before anything else: never are there two unfinished merges of a logical
+//! block. If a source is erased, its merge is complete, some page has no twin, and the new block
+//! counts. (Pages of which all twins survive may be given up though their merge was complete:
+//! nothing is lost, and the log block that holds the twins is a log block again.)
+//!
+//! **The last page programmed may decay**: [`recovery`] says what that needs. Its block is moved to
+//! a clean one, a data block each page to its own offset, another in the order of its slots, the
+//! suspect page last; so a cut during the move leaves a block that is given up as above.
+//!
+//! **Roles.** A block whose valid pages all stand at their own offsets of one logical block may be
+//! its data block, whether it was that, or the log block that a switch or a partial merge was about
+//! to make it. Of two such blocks the one programmed last stays log. Either would do, for the map
+//! is by page and both are closed: no erased page is trusted, so none is programmed after a mount.
+//! Blocks without valid pages are free, and erased again before use.
+
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
+
+use super::log_map::{Lbn, LogMap};
+use super::recovery::{self, Plan};
+use super::scan::{Copy, Scan};
+use crate::contract::{Device, Error, Result};
+
+/// A log block that a mount found. It is closed.
+#[derive(Clone, Debug)]
+pub struct FoundLog {
+    /// The block.
+    pub block: BlockId,
+    /// The logical blocks of its valid pages, ascending.
+    pub lbns: Vec<Lbn>,
+    /// The sequence of its last page.
+    age: u64,
+}
+
+/// Fills a map just formatted with what is on the flash; returns the log blocks, the one
+/// programmed longest ago first.
+///
+/// # Errors
+/// The power is lost again, or the flash holds what no scheme with a log can have left.
+pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec<FoundLog>> {
+    let scan = Scan::read(nand, device.blocks)?;
+    nand.resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
+    let tombstones = match &mut map.trims {
+        Some(trims) => trims.read_back(nand)?,
+        None => vec![0; map.logical_pages() as usize],
+    };
+    let blocks: Vec<BlockId> = map.pool.iter().collect();
+    let mut copies = scan.host_copies(map.logical_pages())?;
+    let unfinished = unfinished(nand.geometry(), &copies, &tombstones);
+    let geometry = *nand.geometry();
+    let stays = |copy: &Copy| Some(geometry.block_of(copy.ppn)) != unfinished;
+    copies.retain(stays);
+    let last = scan.copies().filter(stays).max_by_key(|copy| copy.spare.sequence);
+    let plan = recovery::plan(&geometry, &blocks, &copies, last, &tombstones)?;
+    for block in unfinished.into_iter().chain(plan.given_up) {
+        nand.erase(block, Cause::Meta)?;
+    }
+    map.adopt(&geometry, plan.newest.iter().map(|copy| copy.map(|copy| copy.ppn)));
+    take_free(map, &blocks, &plan);
+    let mut ages = ages(&geometry, &copies);
+    if let (Some(block), Some(last)) = (plan.endangered, last) {
+        let to = secure(nand, map, block, last.ppn)?;
+        ages[to.0 as usize] = ages[block.0 as usize];
+    }
+    let logs = assign_roles(&geometry, map, &ages);
+    if let Some(mut trims) = map.trims.take() {
+        let mapped = |lpn| map.newest(lpn).is_some();
+        trims.resume(nand, &tombstones, mapped, scan.last())?;
+        map.trims = Some(trims);
+    }
+    match map.pool.is_empty() {
+        true => Err(Error::Unmountable("no block is left for merging".into())),
+        false => Ok(logs),
+    }
+}
+
+/// The block of the last page programmed, if every valid page in it has a twin elsewhere.
+fn unfinished(geometry: &Geometry, copies: &[Copy], tombstones: &[u64]) -> Option<BlockId> {
+    let last = copies.iter().max_by_key(|copy| copy.spare.sequence)?;
+    let block = geometry.block_of(last.ppn);
+    let is_inside = |copy: &Copy| geometry.block_of(copy.ppn) == block;
+    let outside: Vec<Copy> = copies.iter().filter(|copy| !is_inside(copy)).copied().collect();
+    let twins = recovery::elect(&outside, tombstones);
+    let newest = recovery::elect(copies, tombstones);
+    let mut held = newest.iter().flatten().filter(|copy| is_inside(copy)).peekable();
+    held.peek()?;
+    let has_twin = |copy: &Copy| {
+        let twin = twins[copy.spare.owner.0 as usize];
+        twin.is_some_and(|twin| twin.spare.version == copy.spare.version)
+    };
+    held.all(has_twin).then_some(block)
+}
+
+/// Blocks without valid pages are free; the one that a suspect page would fall back to last.
+fn take_free(map: &mut LogMap, blocks: &[BlockId], plan: &Plan) {
+    let mut free: Vec<BlockId> = blocks.to_vec();
+    free.retain(|&block| map.valid(block) == 0);
+    free.sort_by_key(|&block| Some(block) == plan.fallback);
+    map.pool = Default::default();
+    free.iter().for_each(|&block| map.pool.give_doubtful(block));
+}
+
+/// The highest sequence in each block.
+fn ages(geometry: &Geometry, copies: &[Copy]) -> Vec<u64> {
+    let mut ages = vec![0; geometry.blocks() as usize];
+    for copy in copies {
+        let age = &mut ages[geometry.block_of(copy.ppn).0 as usize];
+        *age = copy.spare.sequence.max(*age);
+    }
+    ages
+}
+
+/// Moves a block's valid pages to a clean one, the suspect page last; returns that block.
+fn secure(nand: &mut Nand, map: &mut LogMap, block: BlockId, suspect: Ppn) -> Result<BlockId> {
+    let geometry = *nand.geometry();
+    let mut pages = contents(&geometry, map).swap_remove(block.0 as usize);
+    let at_home = are_at_home(&geometry, &pages);
+    pages.sort_by_key(|&(_, ppn)| (ppn == suspect, ppn));
+    let clean = map.pool.take(nand)?;
+    let mut filled = 0;
+    for (slot, (lpn, ppn)) in (0..).zip(pages) {
+        let offset = if at_home { geometry.offset_of(ppn) } else { slot };
+        map.pad(nand, clean, filled..offset, Cause::Meta)?;
+        map.move_page(nand, lpn, geometry.page(clean, offset), Cause::Meta)?;
+        filled = offset + 1;
+    }
+    map.release(nand, block, Cause::Meta)?;
+    Ok(clean)
+}
+
+/// Finds each logical block its data block; the other blocks with valid pages are log blocks.
+fn assign_roles(geometry: &Geometry, map: &mut LogMap, ages: &[u64]) -> Vec<FoundLog> {
+    let mut found = Vec::new();
+    for (block, pages) in (0..).map(BlockId).zip(contents(geometry, map)) {
+        if pages.is_empty() {
+            continue;
+        }
+        let mut lbns: Vec<Lbn> = pages.iter().map(|&(lpn, _)| map.lbn_of(lpn)).collect();
+        lbns.dedup();
+        let is_home = are_at_home(geometry, &pages);
+        found.push((is_home, FoundLog { block, lbns, age: ages[block.0 as usize] }));
+    }
+    found.sort_by_key(|(_, log)| log.age);
+    found.retain(|(is_home, log)| {
+        let is_data = *is_home && map.data_block(log.lbns[0]).is_none();
+        if is_data {
+            map.set_closed_data_block(log.lbns[0], log.block);
+        }
+        !is_data
+    });
+    found.into_iter().map(|(_, log)| log).collect()
+}
+
+/// The valid pages of each block, in the order of logical pages.
+fn contents(geometry: &Geometry, map: &LogMap) -> Vec<Vec<(Lpn, Ppn)>> {
+    let mut contents = vec![Vec::new(); geometry.blocks() as usize];
+    for lpn in (0..map.logical_pages()).map(Lpn) {
+        if let Some(ppn) = map.newest(lpn) {
+            contents[geometry.block_of(ppn).0 as usize].push((lpn, ppn));
+        }
+    }
+    contents
+}
+
+/// Whether all these pages of one block stand at their own offsets of one logical block.
+fn are_at_home(geometry: &Geometry, pages: &[(Lpn, Ppn)]) -> bool {
+    let per_block = geometry.pages_per_block();
+    pages.iter().all(|&(lpn, ppn)| {
+        lpn.0 / per_block == pages[0].0.0 / per_block
+            && lpn.0 % per_block == geometry.offset_of(ppn)
+    })
+}

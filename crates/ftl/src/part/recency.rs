@@ -1,0 +1,119 @@
+//! A queue of small numbers from which any one can be taken: who came, or was touched, longest ago.
+//!
+//! A linked list in two arrays, so every step costs the same however long the queue is.
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    before: u32,
+    after: u32,
+}
+
+/// A queue of distinct numbers below a fixed bound.
+#[derive(Clone, Debug)]
+pub struct Recency {
+    links: Vec<Links>,
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl Recency {
+    /// The empty queue of numbers below `bound`.
+    pub fn new(bound: u32) -> Recency {
+        let links = vec![Links { before: NONE, after: NONE }; bound as usize];
+        Recency { links, first: NONE, last: NONE, len: 0 }
+    }
+
+    /// How many numbers are queued.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The number that came, or was touched, longest ago.
+    pub fn first(&self) -> Option<u32> {
+        (self.first != NONE).then_some(self.first)
+    }
+
+    /// Adds a number that is not in the queue, at its end.
+    pub fn push(&mut self, n: u32) {
+        self.links[n as usize] = Links { before: self.last, after: NONE };
+        match self.last {
+            NONE => self.first = n,
+            last => self.links[last as usize].after = n,
+        }
+        self.last = n;
+        self.len += 1;
+    }
+
+    /// Takes a number out that is in the queue.
+    pub fn remove(&mut self, n: u32) {
+        let Links { before, after } = self.links[n as usize];
+        match before {
+            NONE => self.first = after,
+            before => self.links[before as usize].after = after,
+        }
+        match after {
+            NONE => self.last = before,
+            after => self.links[after as usize].before = before,
+        }
+        self.len -= 1;
+    }
+
+    /// Moves a number that is in the queue to its end.
+    #[inline]
+    pub fn touch(&mut self, n: u32) {
+        if self.last != n {
+            self.remove(n);
+            self.push(n);
+        }
+    }
+
+    /// All numbers, first to last.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut next = self.first();
+        core::iter::from_fn(move || {
+            let n = next?;
+            next = Some(self.links[n as usize].after).filter(|&after| after != NONE);
+            Some(n)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_behaves_as_a_list_that_is_searched() {
+        let (mut queue, mut list) = (Recency::new(7), Vec::new());
+        for step in 0_u32..5000 {
+            let n = step.wrapping_mul(2_654_435_761) >> 16;
+            let (n, what) = (n % 7, n / 7 % 3);
+            match (list.iter().position(|&other| other == n), what) {
+                (None, _) => {
+                    queue.push(n);
+                    list.push(n);
+                }
+                (Some(at), 0) => {
+                    queue.remove(n);
+                    list.remove(at);
+                }
+                (Some(at), _) => {
+                    queue.touch(n);
+                    list.remove(at);
+                    list.push(n);
+                }
+            }
+            assert_eq!(queue.iter().collect::<Vec<_>>(), list, "step {step}");
+            assert_eq!((queue.first(), queue.len()), (list.first().copied(), list.len() as u32));
+        }
+    }
+}

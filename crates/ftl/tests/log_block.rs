@@ -1,0 +1,639 @@
+//! Log-block schemes: cases counted by hand, naive models compared count for count, the law of
+//! thrashing, and merges that the power interrupts twice.
+//!
+//! The models know the counting rules and no data structure: they search for a victim and look at
+//! every page of a block to see what it holds.
+
+use ftl::{Choice, Device, Durability, Error, Figure, Ftl, Merges, Run};
+use nand::{BlockId, Cause, Chip, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use spec::Spec;
+
+const PAGE_BYTES: u32 = 2048;
+const SECTORS: u32 = 4;
+const WHOLE: u64 = 0b1111;
+/// The schemes in which a log block serves one data block.
+const BLOCK_ASSOCIATIVE: [&str; 2] = ["bast", "fmax"];
+
+/// What both sides count.
+#[derive(Debug, Default, PartialEq, Eq, Clone)]
+struct Counts {
+    host: u64,
+    copies: u64,
+    padding: u64,
+    erases: u64,
+    rmw: u64,
+    in_place: u64,
+    merges: Merges,
+}
+
+/// A real scheme on a small chip.
+struct Real {
+    nand: Nand,
+    ftl: Box<dyn Ftl>,
+    choice: Choice,
+    logical_blocks: u32,
+}
+
+impl Real {
+    fn new(ftl: &str, order: &str, np: u32, [logical_blocks, extra]: [u32; 2]) -> Real {
+        Real::with_mode(ftl, order, np, [logical_blocks, extra], Mode::Count)
+    }
+
+    fn with_mode(
+        ftl: &str,
+        order: &str,
+        np: u32,
+        [logical_blocks, extra]: [u32; 2],
+        mode: Mode,
+    ) -> Real {
+        let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
+        let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let geometry = chip.geometry(logical_blocks + extra).unwrap();
+        let mut nand = Nand::new(geometry, mode);
+        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let ftl = mount(&choice, &mut nand, logical_blocks).unwrap();
+        Real { nand, ftl, choice, logical_blocks }
+    }
+
+    /// Three logical blocks, every page written once, in order; counted from then on.
+    fn filled(ftl: &str, order: &str, extra: u32) -> Real {
+        let mut real = Real::new(ftl, order, 4, [3, extra]);
+        real.write(0, 12);
+        assert_eq!(real.counts().in_place, 12);
+        real.nand.reset_tally();
+        real.ftl.reset_report();
+        real
+    }
+
+    fn write(&mut self, first: u32, pages: u32) {
+        self.write_masked(first, pages, WHOLE);
+    }
+
+    fn write_masked(&mut self, first: u32, pages: u32, mask: u64) {
+        let whole = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
+        self.ftl.write(&mut self.nand, &Run { head: mask, tail: mask, ..whole }).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    fn write_each(&mut self, pages: &[u32]) {
+        pages.iter().for_each(|&page| self.write(page, 1));
+    }
+
+    fn trim(&mut self, first: u32, pages: u32) {
+        self.ftl.trim(&mut self.nand, Lpn(first), pages).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    fn counts(&self) -> Counts {
+        let tally = self.nand.tally();
+        let report = self.ftl.report();
+        let in_place = report.figures.iter().find(|(name, _)| *name == "in_place_pages");
+        let Some(&(_, Figure::Count(in_place))) = in_place else { panic!("{report:?}") };
+        let copies = tally.copies(Cause::Merge);
+        Counts {
+            host: tally.count(Op::Program, Cause::Host),
+            copies,
+            padding: tally.count(Op::Program, Cause::Merge) - copies,
+            erases: tally.count(Op::Erase, Cause::Merge),
+            rmw: tally.count(Op::Read, Cause::Rmw),
+            in_place,
+            merges: report.merges.unwrap(),
+        }
+    }
+
+    /// Copies, erases and merges (switch, partial, full, dead) since the fill.
+    fn cost(&self) -> (u64, u64, [u64; 4]) {
+        let Counts { copies, erases, merges, .. } = self.counts();
+        (copies, erases, [merges.switch, merges.partial, merges.full, merges.dead])
+    }
+}
+
+fn mount(choice: &Choice, nand: &mut Nand, logical_blocks: u32) -> ftl::Result<Box<dyn Ftl>> {
+    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
+    let device = Device {
+        params: &choice.params,
+        logical_blocks,
+        blocks: &blocks,
+        durability: Durability::Paper,
+        seed: 0,
+    };
+    choice.mount(nand, &device)
+}
+
+/// Both block-associative schemes on a filled `ascending` device with one log block.
+fn each(check: impl Fn(Real)) {
+    BLOCK_ASSOCIATIVE.iter().for_each(|ftl| check(Real::filled(ftl, "ascending", 2)));
+}
+
+// ---- Counted by hand ----------------------------------------------------------------------------
+
+#[test]
+fn a_whole_block_in_order_is_switched_by_the_next_write() {
+    each(|mut real| {
+        real.write_each(&[0, 1, 2, 3]);
+        assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
+        real.write(0, 1);
+        assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
+        real.write_each(&[1, 2, 3]);
+        assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
+    });
+}
+
+#[test]
+fn the_start_of_a_block_is_merged_partially() {
+    each(|mut real| {
+        real.write_each(&[0, 1, 4]);
+        assert_eq!(real.cost(), (2, 1, [0, 1, 0, 0]));
+    });
+}
+
+#[test]
+fn pages_out_of_order_are_merged_fully() {
+    each(|mut real| {
+        real.write_each(&[1, 4]);
+        assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
+        assert_eq!(real.counts().merges.associated_blocks, [0, 1]);
+    });
+}
+
+#[test]
+fn a_log_block_without_valid_pages_is_only_erased() {
+    each(|mut real| {
+        real.write_each(&[1, 2]);
+        real.trim(0, 3);
+        assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "nothing is erased when a block dies");
+        real.write(4, 1);
+        assert_eq!(real.cost(), (0, 1, [0, 0, 0, 1]));
+    });
+}
+
+#[test]
+fn a_full_log_block_is_merged_when_its_own_data_block_needs_room() {
+    each(|mut real| {
+        real.write_each(&[1, 1, 1, 1]);
+        assert_eq!(real.cost().1, 0);
+        real.write(1, 1);
+        assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
+    });
+}
+
+#[test]
+fn a_page_written_twice_ends_the_order() {
+    each(|mut real| {
+        real.write_each(&[0, 1, 1, 4]);
+        assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
+    });
+}
+
+#[test]
+fn a_trim_in_a_block_in_order_makes_the_merge_full_and_is_not_copied() {
+    each(|mut real| {
+        real.write_each(&[0, 1, 2, 3]);
+        real.trim(3, 1);
+        real.write(4, 1);
+        assert_eq!(real.cost(), (3, 2, [0, 0, 1, 0]));
+    });
+}
+
+#[test]
+fn what_a_merge_left_erased_is_written_in_place() {
+    each(|mut real| {
+        real.trim(2, 2);
+        real.write_each(&[0, 1, 4]);
+        assert_eq!(real.cost(), (0, 1, [0, 1, 0, 0]), "a partial merge with nothing to copy");
+        real.write_each(&[3]);
+        assert_eq!(real.counts().in_place, 1);
+        real.write_each(&[2]);
+        assert_eq!(real.counts().in_place, 1, "not below what is programmed");
+    });
+}
+
+#[test]
+fn a_run_is_handled_page_by_page() {
+    each(|mut real| {
+        real.write(0, 8);
+        assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
+        real.write(0, 8);
+        assert_eq!(real.cost(), (0, 3, [3, 0, 0, 0]));
+        real.write(2, 4);
+        assert_eq!(real.cost(), (4, 6, [4, 0, 1, 0]), "2 and 3 are not in order, then come 4, 5");
+    });
+}
+
+#[test]
+fn part_of_a_page_costs_one_read_of_its_newest_version() {
+    each(|mut real| {
+        real.write_masked(1, 1, 0b0011);
+        real.write_masked(5, 1, 0b0011);
+        real.trim(8, 1);
+        real.write_masked(8, 1, 0b0011);
+        assert_eq!(real.counts().rmw, 2, "a trimmed page has no newest version");
+    });
+}
+
+#[test]
+fn being_written_saves_a_log_block_of_bast_and_none_of_fmax() {
+    // Two log blocks: [0 0] of LBN 0, written last, and [4] of LBN 1.
+    let costs = [("bast", (3, 1, [0, 1, 0, 0])), ("fmax", (4, 2, [0, 0, 1, 0]))];
+    for (ftl, cost) in costs {
+        let mut real = Real::filled(ftl, "ascending", 3);
+        real.write_each(&[0, 4, 0, 8]);
+        assert_eq!(real.cost(), cost, "{ftl}");
+    }
+}
+
+#[test]
+fn erased_offsets_come_first_as_far_as_the_chip_allows() {
+    // Page 1, then 0, then 2 of a logical block never written: how many go in place?
+    for (order, in_place) in [("any", 3), ("ascending", 2), ("sequential", 1)] {
+        for ftl in BLOCK_ASSOCIATIVE {
+            let mut real = Real::new(ftl, order, 4, [3, 2]);
+            real.write_each(&[1, 0, 2]);
+            assert_eq!(real.counts().in_place, in_place, "{ftl}, {order}");
+        }
+    }
+}
+
+#[test]
+fn on_a_sequential_chip_the_block_s_next_page_goes_in_place_again() {
+    for ftl in BLOCK_ASSOCIATIVE {
+        let mut real = Real::new(ftl, "sequential", 4, [3, 2]);
+        real.write_each(&[1, 0, 1]);
+        assert_eq!(real.counts().in_place, 2, "{ftl}: page 1 first went to the log");
+        real.write(5, 1);
+        assert_eq!(real.cost(), (0, 1, [0, 0, 0, 1]), "{ftl}: its log block is dead");
+    }
+}
+
+#[test]
+fn a_data_block_that_does_not_exist_yet_is_not_erased_and_holes_are_padded() {
+    for ftl in BLOCK_ASSOCIATIVE {
+        let mut real = Real::new(ftl, "sequential", 4, [3, 2]);
+        real.write_each(&[2, 5]);
+        assert_eq!(real.cost(), (1, 1, [0, 0, 1, 0]), "{ftl}");
+        assert_eq!(real.counts().padding, 2, "{ftl}");
+        real.write(3, 1);
+        assert_eq!(real.counts().in_place, 1, "{ftl}: after the pages merged");
+    }
+}
+
+#[test]
+fn one_extra_block_is_too_few() {
+    for ftl in BLOCK_ASSOCIATIVE {
+        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let chip = Chip::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
+        let error = choice.check(&chip, 100, 1).unwrap_err();
+        let words = format!("{ftl} needs at least 2 extra blocks, this device has 1");
+        assert_eq!(error.to_string(), words);
+        choice.check(&chip, 100, 2).unwrap();
+    }
+}
+
+#[test]
+fn ram_is_the_block_map_and_the_map_of_the_log() {
+    let real = Real::new("bast", "ascending", 16, [10, 4]);
+    assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 3);
+}
+
+// ---- Naive models -------------------------------------------------------------------------------
+
+/// Where the newest version of a page is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum At {
+    Nowhere,
+    Home,
+    Slot(usize),
+}
+
+struct NaiveLog {
+    lbn: usize,
+    /// The offset that was written to each slot.
+    slots: Vec<usize>,
+    allocated: u64,
+    written: u64,
+}
+
+struct NaiveAssociative {
+    fmax: bool,
+    order: &'static str,
+    np: usize,
+    log_blocks: usize,
+    /// Which pages of each data block are programmed.
+    homes: Vec<Option<Vec<bool>>>,
+    newest: Vec<At>,
+    logs: Vec<NaiveLog>,
+    clock: u64,
+    counts: Counts,
+}
+
+impl NaiveAssociative {
+    fn new(ftl: &str, order: &'static str, np: usize, [logical, extra]: [usize; 2]) -> Self {
+        NaiveAssociative {
+            fmax: ftl == "fmax",
+            order,
+            np,
+            log_blocks: extra - 1,
+            homes: vec![None; logical],
+            newest: vec![At::Nowhere; logical * np],
+            logs: Vec::new(),
+            clock: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    fn goes_home(&self, lbn: usize, offset: usize) -> bool {
+        let empty = vec![false; self.np];
+        let programmed = self.homes[lbn].as_ref().unwrap_or(&empty);
+        match self.order {
+            "any" => !programmed[offset],
+            "ascending" => !programmed[offset..].contains(&true),
+            _ => programmed.iter().position(|&is| !is) == Some(offset),
+        }
+    }
+
+    fn write(&mut self, lpn: usize, partial: bool) {
+        let (lbn, offset) = (lpn / self.np, lpn % self.np);
+        self.clock += 1;
+        let at = loop {
+            if self.goes_home(lbn, offset) {
+                let np = self.np;
+                self.homes[lbn].get_or_insert_with(|| vec![false; np])[offset] = true;
+                self.counts.in_place += 1;
+                break At::Home;
+            }
+            match self.logs.iter().position(|log| log.lbn == lbn) {
+                Some(own) if self.logs[own].slots.len() < self.np => {
+                    self.logs[own].slots.push(offset);
+                    self.logs[own].written = self.clock;
+                    break At::Slot(self.logs[own].slots.len() - 1);
+                }
+                Some(own) => self.merge(own),
+                None if self.logs.len() < self.log_blocks => {
+                    let (allocated, written) = (self.clock, self.clock);
+                    self.logs.push(NaiveLog { lbn, slots: Vec::new(), allocated, written });
+                }
+                None => {
+                    let age = |log: &NaiveLog| if self.fmax { log.allocated } else { log.written };
+                    let victim = (0..self.logs.len()).min_by_key(|&n| age(&self.logs[n]));
+                    self.merge(victim.unwrap());
+                }
+            }
+        };
+        self.counts.rmw += u64::from(partial && self.newest[lpn] != At::Nowhere);
+        self.newest[lpn] = at;
+        self.counts.host += 1;
+    }
+
+    fn merge(&mut self, victim: usize) {
+        let NaiveLog { lbn, slots, .. } = self.logs.remove(victim);
+        let base = lbn * self.np;
+        let valid = |slot: usize| self.newest[base + slots[slot]] == At::Slot(slot);
+        let any = (0..slots.len()).any(valid);
+        let in_order = (0..slots.len()).all(|slot| slots[slot] == slot && valid(slot));
+        let Counts { merges, copies, erases, padding, .. } = &mut self.counts;
+        *erases += 1;
+        if !any {
+            merges.dead += 1;
+            return;
+        }
+        let first = if in_order { slots.len() } else { 0 };
+        let mut fresh: Vec<bool> = (0..self.np).map(|offset| offset < first).collect();
+        for offset in (first..self.np).filter(|offset| self.newest[base + offset] != At::Nowhere) {
+            if self.order == "sequential" {
+                *padding +=
+                    fresh[..offset].iter().filter(|&&programmed| !programmed).count() as u64;
+                fresh[..offset].fill(true);
+            }
+            fresh[offset] = true;
+            *copies += 1;
+        }
+        match (in_order, slots.len() == self.np) {
+            (true, true) => merges.switch += 1,
+            (true, false) => merges.partial += 1,
+            (false, _) => {
+                merges.full += 1;
+                merges.associated_blocks.resize(2, 0);
+                merges.associated_blocks[1] += 1;
+            }
+        }
+        // In order only the old data block goes, else the log block too.
+        *erases -= u64::from(in_order);
+        *erases += u64::from(self.homes[lbn].is_some());
+        self.homes[lbn] = Some(fresh);
+        for newest in &mut self.newest[base..base + self.np] {
+            *newest = if *newest == At::Nowhere { At::Nowhere } else { At::Home };
+        }
+    }
+}
+
+#[test]
+fn block_associative_schemes_count_as_the_naive_model_counts() {
+    const LOGICAL: u32 = 12;
+    for ftl in BLOCK_ASSOCIATIVE {
+        for order in ["any", "ascending", "sequential"] {
+            for (extra, np) in [(2, 4), (4, 4), (3, 6), (7, 3)] {
+                let mut real = Real::new(ftl, order, np, [LOGICAL, extra]);
+                let shape = [LOGICAL as usize, extra as usize];
+                let mut naive = NaiveAssociative::new(ftl, order, np as usize, shape);
+                let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+                for round in 0..3000 {
+                    step(&mut rng, &mut real, &mut naive);
+                    let (real, naive) = (real.counts(), &naive.counts);
+                    assert_eq!(&real, naive, "{ftl}, {order}, Np {np}, step {round}");
+                }
+                let Counts { copies, rmw, merges, .. } = &naive.counts;
+                let kinds = [merges.switch, merges.partial, merges.full, merges.dead];
+                assert!(kinds.iter().all(|&n| n > 3) && *copies > 1000 && *rmw > 100, "{kinds:?}");
+            }
+        }
+    }
+}
+
+/// A run with perhaps partial ends, or now and then a trim.
+fn step(rng: &mut Xoshiro256PlusPlus, real: &mut Real, naive: &mut NaiveAssociative) {
+    let mut below = |bound: usize| rng.next_u32() as usize % bound;
+    let (capacity, np) = (naive.newest.len(), naive.np);
+    // Half of the steps go to an eighth of the space, a quarter starts at a block.
+    let first = if below(2) == 0 { below(capacity / 8) } else { below(capacity) };
+    let first = if below(4) == 0 { first / np * np } else { first };
+    let pages = if below(4) == 0 { 1 + below(3 * np) } else { 1 + below(2) };
+    let pages = pages.min(capacity - first);
+    let mask = if below(4) == 0 { 0b0011 } else { WHOLE };
+    if below(8) == 0 {
+        real.trim(first as u32, pages as u32);
+        naive.newest[first..first + pages].fill(At::Nowhere);
+        return;
+    }
+    real.write_masked(first as u32, pages as u32, mask);
+    for lpn in first..first + pages {
+        let at_end = lpn == first || lpn + 1 == first + pages;
+        naive.write(lpn, at_end && mask != WHOLE);
+    }
+}
+
+/// Thrashing: a write to one of B data blocks finds a log block with probability K/B.
+#[test]
+fn uniform_random_writes_merge_as_often_as_they_miss_the_log() {
+    const LOGICAL: u32 = 600;
+    const WRITES: u32 = 60_000;
+    for ftl in BLOCK_ASSOCIATIVE {
+        for log_blocks in [6, 60, 120] {
+            let mut real = Real::new(ftl, "ascending", 8, [LOGICAL, log_blocks + 1]);
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
+            let write = |real: &mut Real, lpn, pages| {
+                let run = Run::whole(Lpn(lpn), pages, PAGE_BYTES, Data::None);
+                real.ftl.write(&mut real.nand, &run).unwrap();
+            };
+            write(&mut real, 0, LOGICAL * 8);
+            for round in 0..5000 + WRITES {
+                if round == 5000 {
+                    real.ftl.reset_report();
+                }
+                write(&mut real, rng.next_u32() % (LOGICAL * 8), 1);
+            }
+            let (_, _, kinds) = real.cost();
+            let merges = kinds.iter().sum::<u64>() as f64 / f64::from(WRITES);
+            let law = 1.0 - f64::from(log_blocks) / f64::from(LOGICAL);
+            let off = (merges / law - 1.0).abs();
+            assert!(off < 0.01, "{ftl}, {log_blocks} log blocks: {merges} merges a write, {law}");
+        }
+    }
+}
+
+// ---- Merges that the power interrupts -----------------------------------------------------------
+
+/// A device that the power leaves and comes back to; write `n` of a page stamps it with `n`.
+struct Mortal {
+    real: Real,
+    np: u32,
+}
+
+impl Mortal {
+    /// Three logical blocks and one log block; `writes` are written after the fill.
+    fn new(ftl: &str, order: &str, writes: &[u32]) -> Mortal {
+        let np = 4;
+        let real = Real::with_mode(ftl, order, np, [3, 2], Mode::Stamps);
+        let mut mortal = Mortal { real, np };
+        mortal.write(0, 12, 1).unwrap();
+        writes.iter().for_each(|&page| mortal.write(page, 1, 2).unwrap());
+        mortal
+    }
+
+    fn write(&mut self, first: u32, pages: u32, number: u32) -> ftl::Result<()> {
+        let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::Stamp(number));
+        self.real.ftl.write(&mut self.real.nand, &run)
+    }
+
+    /// Power on, and a mount that the power may fail as well.
+    fn mount(&mut self, cut: Option<Cut>) -> ftl::Result<()> {
+        let Real { nand, ftl, choice, logical_blocks } = &mut self.real;
+        nand.power_on();
+        cut.into_iter().for_each(|cut| nand.cut_after(cut));
+        *ftl = mount(choice, nand, *logical_blocks)?;
+        nand.decay();
+        ftl.audit(nand).unwrap();
+        Ok(())
+    }
+
+    /// The write number that each page shows.
+    fn found(&mut self) -> Vec<u32> {
+        let pages = 3 * self.np;
+        let mut out = vec![Stamp::default(); (pages * SECTORS) as usize];
+        let mut sink = Sink::Stamps { first: Lpn(0), out: &mut out };
+        let run = Run::whole(Lpn(0), pages, PAGE_BYTES, Data::None);
+        self.real.ftl.read(&mut self.real.nand, &run, &mut sink).unwrap();
+        let stamps = out.chunks(SECTORS as usize);
+        stamps.map(|page| page[0].write()).collect()
+    }
+}
+
+fn outcomes() -> impl Iterator<Item = Outcome> {
+    Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
+}
+
+/// What the power interrupts: how the log block stands when page 8 asks for room.
+const MERGES: [(&str, &[u32]); 3] =
+    [("full", &[1, 3]), ("partial", &[0, 1]), ("switch", &[0, 1, 2, 3])];
+
+/// The power fails at every operation of a merge, and again at every operation of the mount, or
+/// at every operation of the same merge when it is tried again: two unfinished merges of one
+/// logical block, cuts between the erase of a data block and of its log block, and cuts during a
+/// recovery are all among them.
+#[test]
+fn a_merge_survives_two_cuts() {
+    let mut tried = 0;
+    for (kind, writes) in MERGES {
+        for order in ["any", "ascending", "sequential"] {
+            let mut expected = vec![1; 12];
+            writes.iter().for_each(|&page| expected[page as usize] = 2);
+            expected[8] = 3;
+            for (first, second) in (0..8).flat_map(|n| (0..10).map(move |m| (n, m))) {
+                for (one, other) in outcomes().flat_map(|o| outcomes().map(move |p| (o, p))) {
+                    for in_mount in [true, false] {
+                        let cuts = [(first, one), (second, other)];
+                        let cuts = cuts.map(|(after, outcome)| Cut { after, outcome });
+                        let mut device = Mortal::new("bast", order, writes);
+                        interrupt_twice(&mut device, cuts, in_mount);
+                        let found = device.found();
+                        assert_eq!(found, expected, "{kind}, {order}, {cuts:?}, {in_mount}");
+                        tried += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(tried, 3 * 3 * 80 * 36 * 2);
+}
+
+fn interrupt_twice(device: &mut Mortal, cuts: [Cut; 2], in_mount: bool) {
+    device.real.nand.cut_after(cuts[0]);
+    let _ = device.write(8, 1, 3);
+    if in_mount {
+        let _ = device.mount(Some(cuts[1]));
+    } else {
+        device.mount(None).unwrap();
+        device.real.nand.cut_after(cuts[1]);
+        let _ = device.write(8, 1, 3);
+    }
+    device.mount(None).unwrap();
+    device.write(8, 1, 3).unwrap();
+    device.real.ftl.audit(&device.real.nand).unwrap();
+}
+
+/// After a clean power cycle the log goes on as it was, only that open blocks are closed.
+#[test]
+fn log_blocks_are_found_again() {
+    for ftl in BLOCK_ASSOCIATIVE {
+        let mut device = Mortal::new(ftl, "ascending", &[0, 1, 2, 3]);
+        device.mount(None).unwrap();
+        device.real.nand.reset_tally();
+        device.write(4, 1, 3).unwrap();
+        assert_eq!(device.real.cost().2.iter().sum::<u64>(), 0, "{ftl}: the log block is data now");
+        let mut device = Mortal::new(ftl, "ascending", &[1]);
+        device.mount(None).unwrap();
+        device.write(1, 1, 3).unwrap();
+        assert_eq!(device.real.cost().2, [0, 0, 1, 0], "{ftl}: the log block is closed");
+        assert_eq!(device.found()[1], 3);
+    }
+}
+
+/// Flash that another scheme wrote is refused with a sentence.
+#[test]
+fn flash_of_another_scheme_is_refused() {
+    let mut real = Real::with_mode("page", "ascending", 4, [3, 3], Mode::Stamps);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+    for _ in 0..200 {
+        let run = Run::whole(Lpn(rng.next_u32() % 12), 1, PAGE_BYTES, Data::Stamp(1));
+        real.ftl.write(&mut real.nand, &run).unwrap();
+    }
+    for ftl in BLOCK_ASSOCIATIVE {
+        let mut nand = real.nand.clone();
+        nand.power_cycle();
+        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let refused = mount(&choice, &mut nand, 3).err().expect("pages of three blocks in one");
+        assert!(matches!(refused, Error::Unmountable(_)), "{refused}");
+        assert!(refused.to_string().contains("logical blocks, not one"), "{refused}");
+    }
+}
