@@ -18,6 +18,7 @@ PAGE = "crates/ftl/src/scheme/page.rs"
 BLOCK = "crates/ftl/src/scheme/block.rs"
 RECOVERY = "crates/ftl/src/part/recovery.rs"
 TRIMS = "crates/ftl/src/part/trim_log.rs"
+RMW = "crates/ftl/src/part/rmw.rs"
 POOL = "crates/ftl/src/part/block_pool.rs"
 STORE = "crates/nand/src/store.rs"
 CHIP = "crates/nand/src/chip.rs"
@@ -42,7 +43,7 @@ MUTANTS = [
     ("given-up-kept", "mount: a block without a free one beside it is not given up", RECOVERY,
      "match without(geometry, given_up, copies, *last, &newest, tombstones) {",
      "match Err::<Vec<Option<Copy>>, Copy>(*last) {"),
-    ("base-forgotten", "write: the other sectors of a partial page are lost", PAGE,
+    ("base-forgotten", "write: the other sectors of a partial page are lost", RMW,
      "let content = Content::Host { data, mask, base };",
      "let content = Content::Host { data, mask, base: base.filter(|_| false) };"),
     ("erase-before-copy", "erase order: the victim goes before its last copy", PAGE,

@@ -212,9 +212,10 @@ pub static PRESETS: &[Preset] = &[
             rated_cycles: 3_000,
         },
         summary: "3D TLC of the 176-layer generation",
-        source: "512 Gb 3b/cell 7th-generation V-NAND, ISSCC 2021 30.3: read 40 µs, \
+        source: "after 512 Gb 3b/cell 7th-generation V-NAND, ISSCC 2021 30.3: read 40 µs, \
                  184 MB/s over four 16 KiB planes = 356 µs a page; spare 2 KiB, \
-                 768 pages a block, erase 3.5 ms and 3,000 cycles assumed",
+                 768 pages a block, erase 3.5 ms and 3,000 cycles assumed; \
+                 not checked against the paper",
     },
     Preset {
         chip: Chip {
@@ -232,9 +233,10 @@ pub static PRESETS: &[Preset] = &[
             rated_cycles: 1_500,
         },
         summary: "3D QLC of the 144-layer generation",
-        source: "1 Tb 4b/cell 144-tier floating-gate NAND, ISSCC 2021 30.1: read 85 µs, \
+        source: "after 1 Tb 4b/cell 144-tier floating-gate NAND, ISSCC 2021 30.1: read 85 µs, \
                  40 MB/s over four 16 KiB planes = 1638 µs a page; spare 2 KiB, \
-                 2304 pages a block, erase 10 ms and 1,500 cycles assumed",
+                 2304 pages a block, erase 10 ms and 1,500 cycles assumed; \
+                 not checked against the paper",
     },
 ];
 

@@ -29,6 +29,7 @@ use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 use super::log_map::{Lbn, LogMap};
 use super::recovery::{self, Plan};
 use super::scan::{Copy, Scan};
+use super::trim_log;
 use crate::contract::{Device, Error, Result};
 
 /// A log block that a mount found. It is closed.
@@ -50,10 +51,8 @@ pub struct FoundLog {
 pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec<FoundLog>> {
     let scan = Scan::read(nand, device.blocks)?;
     nand.resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
-    let tombstones = match &mut map.trims {
-        Some(trims) => trims.read_back(nand)?,
-        None => vec![0; map.logical_pages() as usize],
-    };
+    let pages = map.logical_pages();
+    let tombstones = trim_log::tombstones(&mut map.trims, nand, pages)?;
     let blocks: Vec<BlockId> = map.pool.iter().collect();
     let mut copies = scan.host_copies(map.logical_pages())?;
     let unfinished = unfinished(nand.geometry(), &copies, &tombstones);

@@ -12,7 +12,6 @@ use crate::contract::{Error, Result};
 #[derive(Debug)]
 pub struct Scan {
     pages: Vec<(Ppn, PageState)>,
-    pages_per_block: usize,
 }
 
 /// A readable copy of a page.
@@ -38,7 +37,7 @@ impl Scan {
                 pages.push((ppn, nand.read_spare(ppn, Cause::Meta)?));
             }
         }
-        Ok(Scan { pages, pages_per_block: pages_per_block as usize })
+        Ok(Scan { pages })
     }
 
     /// Every readable page, in the order of the blocks.
@@ -63,11 +62,6 @@ impl Scan {
                 copy.ppn.0, copy.spare.owner.0
             ))),
         }
-    }
-
-    /// The pages of each block as they were found.
-    pub fn blocks(&self) -> impl Iterator<Item = &[(Ppn, PageState)]> {
-        self.pages.chunks(self.pages_per_block)
     }
 
     /// The readable page with the highest sequence.

@@ -56,6 +56,18 @@ fn segment_blocks(page_bytes: u32, pages_per_block: u32, logical_pages: u64) -> 
     (2 * windows).div_ceil(u64::from(pages_per_block)) as u32
 }
 
+/// What a mount reads back: for each logical page the version of its last tombstone, 0 for none;
+/// where trims need not survive there are none.
+///
+/// # Errors
+/// The power is lost again, or a page holds what the log never wrote.
+pub fn tombstones(trims: &mut Option<TrimLog>, nand: &mut Nand, pages: u32) -> Result<Vec<u64>> {
+    match trims {
+        Some(trims) => trims.read_back(nand),
+        None => Ok(vec![0; pages as usize]),
+    }
+}
+
 /// Logical pages that one checkpoint page describes.
 fn window(page_bytes: u32) -> u32 {
     (page_bytes - HEADER_BYTES as u32) * 8
@@ -102,11 +114,6 @@ impl TrimLog {
             buffer: Vec::with_capacity(page_bytes as usize),
         };
         (data, Some(log))
-    }
-
-    /// The system blocks.
-    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.segments.iter().flatten().copied()
     }
 
     // ---- Running ------------------------------------------------------------------------------
@@ -228,7 +235,7 @@ impl TrimLog {
     ///
     /// # Errors
     /// The power is lost again, or a page holds what the log never wrote.
-    pub fn read_back(&mut self, nand: &mut Nand) -> Result<Vec<u64>> {
+    fn read_back(&mut self, nand: &mut Nand) -> Result<Vec<u64>> {
         let mut tombstones = vec![0; self.trimmed.bound() as usize];
         self.clean = [false; SEGMENTS];
         self.used = self.capacity(nand);

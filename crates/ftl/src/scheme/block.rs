@@ -35,7 +35,7 @@ use crate::part::kind;
 use crate::part::prefetch::prefetch;
 use crate::part::rmw;
 use crate::part::scan::{self, Copy, Scan};
-use crate::part::trim_log::TrimLog;
+use crate::part::trim_log::{self, TrimLog};
 
 /// Block mapping.
 pub static SCHEME: Scheme = Scheme {
@@ -267,10 +267,8 @@ impl BlockMapped {
         let scan = Scan::read(nand, device.blocks)?;
         let last = scan.last();
         nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
-        let tombstones = match &mut self.trims {
-            Some(trims) => trims.read_back(nand)?,
-            None => vec![0; self.live.bound() as usize],
-        };
+        let pages = self.live.bound();
+        let tombstones = trim_log::tombstones(&mut self.trims, nand, pages)?;
         let copies = scan.host_copies(self.live.bound())?;
         let unfinished = self.find_data_blocks(nand.geometry(), &copies)?;
         for copy in &copies {

@@ -30,7 +30,7 @@ use crate::part::prefetch::prefetch;
 use crate::part::recovery::{self, Plan};
 use crate::part::rmw;
 use crate::part::scan::{self, Scan};
-use crate::part::trim_log::TrimLog;
+use crate::part::trim_log::{self, TrimLog};
 use crate::part::victims::{Policy, Victims};
 
 /// Erased blocks that only garbage collection may open.
@@ -260,10 +260,8 @@ impl PageMapped {
         let scan = Scan::read(nand, device.blocks)?;
         let last = scan.last();
         nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
-        let tombstones = match &mut self.trims {
-            Some(trims) => trims.read_back(nand)?,
-            None => vec![0; self.l2p.len()],
-        };
+        let pages = self.l2p.len() as u32;
+        let tombstones = trim_log::tombstones(&mut self.trims, nand, pages)?;
         let copies = scan.host_copies(self.l2p.len() as u32)?;
         let blocks: Vec<BlockId> = self.pool.iter().collect();
         let plan = recovery::plan(nand.geometry(), &blocks, &copies, last, &tombstones)?;
