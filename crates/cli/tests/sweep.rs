@@ -165,7 +165,8 @@ fn a_sweep_killed_again_and_again_gives_the_same_bytes() {
             let mut child = place.sweep("rows.csv", &["--jobs", jobs]).spawn().unwrap();
             let delay = Duration::from_micros(kills as u64 * 7919 % 10_000);
             let killed = kill_after(&mut child, &journal, 1 + kills % 3, delay);
-            if !killed {
+            // A kill may also land when all is done and the journal deleted: the output is there.
+            if !killed || !journal.exists() {
                 break;
             }
             kills += 1;
