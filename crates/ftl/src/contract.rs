@@ -104,6 +104,19 @@ pub trait Ftl {
 
     /// Sets the scheme's own figures to zero, and nothing else.
     fn reset_report(&mut self);
+
+    /// What the scheme regulates or watches, as it stands now: a series samples it. Always the same
+    /// names in the same order.
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// Sets how many bytes of RAM the part of the map may take that can grow and shrink at run
+    /// time: cached entries (dftl), the map of the log (fast). Schemes without such a part ignore
+    /// it. Shrinking may cost flash operations at once.
+    fn set_map_budget(&mut self, _nand: &mut Nand, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What an FTL is mounted with.

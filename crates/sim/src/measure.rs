@@ -148,7 +148,7 @@ impl Observer for Measure {
             && sampler.is_due()
         {
             let reading = Reading::of(on.nand(), on.host_pages().written, on.time_ns());
-            sampler.sample(reading, on.ftl().free_blocks());
+            sampler.sample(reading, on.ftl().free_blocks(), &on.ftl().gauges());
         }
     }
 

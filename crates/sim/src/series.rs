@@ -1,5 +1,7 @@
 //! Samples along the way: how a run changes while it goes on.
 
+use std::collections::BTreeMap;
+
 use nand::{Nand, Op};
 use serde::Serialize;
 
@@ -20,6 +22,8 @@ pub struct Series {
     pub erases: Vec<u64>,
     /// Mean service time since the sample before.
     pub mean_service_us: Vec<f64>,
+    /// What the scheme's own gauges showed at the sample, by name.
+    pub scheme: BTreeMap<&'static str, Vec<f64>>,
 }
 
 /// Takes the samples of a [`Series`].
@@ -62,6 +66,7 @@ impl Sampler {
             free_blocks: Vec::new(),
             erases: Vec::new(),
             mean_service_us: Vec::new(),
+            scheme: BTreeMap::new(),
         };
         Sampler { series, served: 0, last: Reading::default() }
     }
@@ -74,7 +79,7 @@ impl Sampler {
     }
 
     /// Takes a sample.
-    pub fn sample(&mut self, now: Reading, free_blocks: u32) {
+    pub fn sample(&mut self, now: Reading, free_blocks: u32, gauges: &[(&'static str, f64)]) {
         let pages = now.host_pages - self.last.host_pages;
         let programs = now.programs - self.last.programs;
         let time_ns = now.time_ns - self.last.time_ns;
@@ -84,6 +89,9 @@ impl Sampler {
         series.free_blocks.push(free_blocks);
         series.erases.push(now.erases - self.last.erases);
         series.mean_service_us.push(us(time_ns) / series.every as f64);
+        for &(name, value) in gauges {
+            series.scheme.entry(name).or_default().push(value);
+        }
         self.last = now;
     }
 
@@ -108,10 +116,11 @@ mod tests {
             erases: n,
             time_ns: 4000 * n,
         };
-        (1..=3).for_each(|n| sampler.sample(reading(n), 7));
+        (1..=3).for_each(|n| sampler.sample(reading(n), 7, &[("k", 0.5)]));
         let series = sampler.series();
         assert_eq!(series.write_amplification, [Some(1.5), Some(1.5), None]);
         assert_eq!(series.erases, [1, 1, 1]);
+        assert_eq!(series.scheme["k"], [0.5; 3]);
         assert_eq!(series.mean_service_us, [2.0, 2.0, 2.0]);
     }
 }

@@ -1,130 +1,21 @@
-//! Log-block schemes: cases counted by hand, naive models compared count for count, the law of
-//! thrashing, and merges that the power interrupts twice.
-//!
-//! The models know the counting rules and no data structure: they search for a victim and look at
-//! every page of a block to see what it holds.
+//! bast and fmax.
 
-use ftl::{Choice, Device, Durability, Error, Figure, Ftl, Merges, Run};
-use nand::{BlockId, Cause, Chip, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp};
+use core::ops::Range;
+
+use ftl::{Choice, Error, Run};
+use nand::{Chip, Cut, Data, Lpn, Mode};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
 
-const PAGE_BYTES: u32 = 2048;
-const SECTORS: u32 = 4;
-const WHOLE: u64 = 0b1111;
+use crate::device::{Counts, Model, Mortal, PAGE_BYTES, Real, mount, outcomes, step};
+
 /// The schemes in which a log block serves one data block.
 const BLOCK_ASSOCIATIVE: [&str; 2] = ["bast", "fmax"];
 
-/// What both sides count.
-#[derive(Debug, Default, PartialEq, Eq, Clone)]
-struct Counts {
-    host: u64,
-    copies: u64,
-    padding: u64,
-    erases: u64,
-    rmw: u64,
-    in_place: u64,
-    merges: Merges,
-}
-
-/// A real scheme on a small chip.
-struct Real {
-    nand: Nand,
-    ftl: Box<dyn Ftl>,
-    choice: Choice,
-    logical_blocks: u32,
-}
-
-impl Real {
-    fn new(ftl: &str, order: &str, np: u32, [logical_blocks, extra]: [u32; 2]) -> Real {
-        Real::with_mode(ftl, order, np, [logical_blocks, extra], Mode::Count)
-    }
-
-    fn with_mode(
-        ftl: &str,
-        order: &str,
-        np: u32,
-        [logical_blocks, extra]: [u32; 2],
-        mode: Mode,
-    ) -> Real {
-        let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
-        let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
-        let geometry = chip.geometry(logical_blocks + extra).unwrap();
-        let mut nand = Nand::new(geometry, mode);
-        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let ftl = mount(&choice, &mut nand, logical_blocks).unwrap();
-        Real { nand, ftl, choice, logical_blocks }
-    }
-
-    /// Three logical blocks, every page written once, in order; counted from then on.
-    fn filled(ftl: &str, order: &str, extra: u32) -> Real {
-        let mut real = Real::new(ftl, order, 4, [3, extra]);
-        real.write(0, 12);
-        assert_eq!(real.counts().in_place, 12);
-        real.nand.reset_tally();
-        real.ftl.reset_report();
-        real
-    }
-
-    fn write(&mut self, first: u32, pages: u32) {
-        self.write_masked(first, pages, WHOLE);
-    }
-
-    fn write_masked(&mut self, first: u32, pages: u32, mask: u64) {
-        let whole = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
-        self.ftl.write(&mut self.nand, &Run { head: mask, tail: mask, ..whole }).unwrap();
-        self.ftl.audit(&self.nand).unwrap();
-    }
-
-    fn write_each(&mut self, pages: &[u32]) {
-        pages.iter().for_each(|&page| self.write(page, 1));
-    }
-
-    fn trim(&mut self, first: u32, pages: u32) {
-        self.ftl.trim(&mut self.nand, Lpn(first), pages).unwrap();
-        self.ftl.audit(&self.nand).unwrap();
-    }
-
-    fn counts(&self) -> Counts {
-        let tally = self.nand.tally();
-        let report = self.ftl.report();
-        let in_place = report.figures.iter().find(|(name, _)| *name == "in_place_pages");
-        let Some(&(_, Figure::Count(in_place))) = in_place else { panic!("{report:?}") };
-        let copies = tally.copies(Cause::Merge);
-        Counts {
-            host: tally.count(Op::Program, Cause::Host),
-            copies,
-            padding: tally.count(Op::Program, Cause::Merge) - copies,
-            erases: tally.count(Op::Erase, Cause::Merge),
-            rmw: tally.count(Op::Read, Cause::Rmw),
-            in_place,
-            merges: report.merges.unwrap(),
-        }
-    }
-
-    /// Copies, erases and merges (switch, partial, full, dead) since the fill.
-    fn cost(&self) -> (u64, u64, [u64; 4]) {
-        let Counts { copies, erases, merges, .. } = self.counts();
-        (copies, erases, [merges.switch, merges.partial, merges.full, merges.dead])
-    }
-}
-
-fn mount(choice: &Choice, nand: &mut Nand, logical_blocks: u32) -> ftl::Result<Box<dyn Ftl>> {
-    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = Device {
-        params: &choice.params,
-        logical_blocks,
-        blocks: &blocks,
-        durability: Durability::Paper,
-        seed: 0,
-    };
-    choice.mount(nand, &device)
-}
-
 /// Both block-associative schemes on a filled `ascending` device with one log block.
 fn each(check: impl Fn(Real)) {
-    BLOCK_ASSOCIATIVE.iter().for_each(|ftl| check(Real::filled(ftl, "ascending", 2)));
+    BLOCK_ASSOCIATIVE.iter().for_each(|ftl| check(Real::filled(ftl, "ascending", [3, 2])));
 }
 
 // ---- Counted by hand ----------------------------------------------------------------------------
@@ -238,7 +129,7 @@ fn being_written_saves_a_log_block_of_bast_and_none_of_fmax() {
     // Two log blocks: [0 0] of LBN 0, written last, and [4] of LBN 1.
     let costs = [("bast", (3, 1, [0, 1, 0, 0])), ("fmax", (4, 2, [0, 0, 1, 0]))];
     for (ftl, cost) in costs {
-        let mut real = Real::filled(ftl, "ascending", 3);
+        let mut real = Real::filled(ftl, "ascending", [3, 3]);
         real.write_each(&[0, 4, 0, 8]);
         assert_eq!(real.cost(), cost, "{ftl}");
     }
@@ -353,7 +244,7 @@ impl NaiveAssociative {
         }
     }
 
-    fn write(&mut self, lpn: usize, partial: bool) {
+    fn write_page(&mut self, lpn: usize, partial: bool) {
         let (lbn, offset) = (lpn / self.np, lpn % self.np);
         self.clock += 1;
         let at = loop {
@@ -428,6 +319,23 @@ impl NaiveAssociative {
     }
 }
 
+impl Model for NaiveAssociative {
+    fn shape(&self) -> (usize, usize) {
+        (self.newest.len(), self.np)
+    }
+
+    fn write(&mut self, pages: Range<usize>, ends_in_part: bool) {
+        for lpn in pages.clone() {
+            let at_end = lpn == pages.start || lpn + 1 == pages.end;
+            self.write_page(lpn, at_end && ends_in_part);
+        }
+    }
+
+    fn trim(&mut self, pages: Range<usize>) {
+        self.newest[pages].fill(At::Nowhere);
+    }
+}
+
 #[test]
 fn block_associative_schemes_count_as_the_naive_model_counts() {
     const LOGICAL: u32 = 12;
@@ -448,28 +356,6 @@ fn block_associative_schemes_count_as_the_naive_model_counts() {
                 assert!(kinds.iter().all(|&n| n > 3) && *copies > 1000 && *rmw > 100, "{kinds:?}");
             }
         }
-    }
-}
-
-/// A run with perhaps partial ends, or now and then a trim.
-fn step(rng: &mut Xoshiro256PlusPlus, real: &mut Real, naive: &mut NaiveAssociative) {
-    let mut below = |bound: usize| rng.next_u32() as usize % bound;
-    let (capacity, np) = (naive.newest.len(), naive.np);
-    // Half of the steps go to an eighth of the space, a quarter starts at a block.
-    let first = if below(2) == 0 { below(capacity / 8) } else { below(capacity) };
-    let first = if below(4) == 0 { first / np * np } else { first };
-    let pages = if below(4) == 0 { 1 + below(3 * np) } else { 1 + below(2) };
-    let pages = pages.min(capacity - first);
-    let mask = if below(4) == 0 { 0b0011 } else { WHOLE };
-    if below(8) == 0 {
-        real.trim(first as u32, pages as u32);
-        naive.newest[first..first + pages].fill(At::Nowhere);
-        return;
-    }
-    real.write_masked(first as u32, pages as u32, mask);
-    for lpn in first..first + pages {
-        let at_end = lpn == first || lpn + 1 == first + pages;
-        naive.write(lpn, at_end && mask != WHOLE);
     }
 }
 
@@ -504,55 +390,6 @@ fn uniform_random_writes_merge_as_often_as_they_miss_the_log() {
 
 // ---- Merges that the power interrupts -----------------------------------------------------------
 
-/// A device that the power leaves and comes back to; write `n` of a page stamps it with `n`.
-struct Mortal {
-    real: Real,
-    np: u32,
-}
-
-impl Mortal {
-    /// Three logical blocks and one log block; `writes` are written after the fill.
-    fn new(ftl: &str, order: &str, writes: &[u32]) -> Mortal {
-        let np = 4;
-        let real = Real::with_mode(ftl, order, np, [3, 2], Mode::Stamps);
-        let mut mortal = Mortal { real, np };
-        mortal.write(0, 12, 1).unwrap();
-        writes.iter().for_each(|&page| mortal.write(page, 1, 2).unwrap());
-        mortal
-    }
-
-    fn write(&mut self, first: u32, pages: u32, number: u32) -> ftl::Result<()> {
-        let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::Stamp(number));
-        self.real.ftl.write(&mut self.real.nand, &run)
-    }
-
-    /// Power on, and a mount that the power may fail as well.
-    fn mount(&mut self, cut: Option<Cut>) -> ftl::Result<()> {
-        let Real { nand, ftl, choice, logical_blocks } = &mut self.real;
-        nand.power_on();
-        cut.into_iter().for_each(|cut| nand.cut_after(cut));
-        *ftl = mount(choice, nand, *logical_blocks)?;
-        nand.decay();
-        ftl.audit(nand).unwrap();
-        Ok(())
-    }
-
-    /// The write number that each page shows.
-    fn found(&mut self) -> Vec<u32> {
-        let pages = 3 * self.np;
-        let mut out = vec![Stamp::default(); (pages * SECTORS) as usize];
-        let mut sink = Sink::Stamps { first: Lpn(0), out: &mut out };
-        let run = Run::whole(Lpn(0), pages, PAGE_BYTES, Data::None);
-        self.real.ftl.read(&mut self.real.nand, &run, &mut sink).unwrap();
-        let stamps = out.chunks(SECTORS as usize);
-        stamps.map(|page| page[0].write()).collect()
-    }
-}
-
-fn outcomes() -> impl Iterator<Item = Outcome> {
-    Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
-}
-
 /// What the power interrupts: how the log block stands when page 8 asks for room.
 const MERGES: [(&str, &[u32]); 3] =
     [("full", &[1, 3]), ("partial", &[0, 1]), ("switch", &[0, 1, 2, 3])];
@@ -574,7 +411,7 @@ fn a_merge_survives_two_cuts() {
                     for in_mount in [true, false] {
                         let cuts = [(first, one), (second, other)];
                         let cuts = cuts.map(|(after, outcome)| Cut { after, outcome });
-                        let mut device = Mortal::new("bast", order, writes);
+                        let mut device = Mortal::new("bast", order, [3, 2], writes);
                         interrupt_twice(&mut device, cuts, in_mount);
                         let found = device.found();
                         assert_eq!(found, expected, "{kind}, {order}, {cuts:?}, {in_mount}");
@@ -606,12 +443,12 @@ fn interrupt_twice(device: &mut Mortal, cuts: [Cut; 2], in_mount: bool) {
 #[test]
 fn log_blocks_are_found_again() {
     for ftl in BLOCK_ASSOCIATIVE {
-        let mut device = Mortal::new(ftl, "ascending", &[0, 1, 2, 3]);
+        let mut device = Mortal::new(ftl, "ascending", [3, 2], &[0, 1, 2, 3]);
         device.mount(None).unwrap();
         device.real.nand.reset_tally();
         device.write(4, 1, 3).unwrap();
         assert_eq!(device.real.cost().2.iter().sum::<u64>(), 0, "{ftl}: the log block is data now");
-        let mut device = Mortal::new(ftl, "ascending", &[1]);
+        let mut device = Mortal::new(ftl, "ascending", [3, 2], &[1]);
         device.mount(None).unwrap();
         device.write(1, 1, 3).unwrap();
         assert_eq!(device.real.cost().2, [0, 0, 1, 0], "{ftl}: the log block is closed");

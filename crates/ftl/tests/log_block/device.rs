@@ -1,0 +1,198 @@
+//! A small device with a log-block scheme on it, its counts, and a naive model beside it.
+
+use core::ops::Range;
+
+use ftl::{Choice, Device, Durability, Figure, Ftl, Merges, Run};
+use nand::{BlockId, Cause, Chip, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use spec::Spec;
+
+pub const PAGE_BYTES: u32 = 2048;
+pub const SECTORS: u32 = 4;
+pub const WHOLE: u64 = 0b1111;
+
+/// What both sides count.
+#[derive(Debug, Default, PartialEq, Eq, Clone)]
+pub struct Counts {
+    pub host: u64,
+    pub copies: u64,
+    pub padding: u64,
+    pub erases: u64,
+    pub rmw: u64,
+    pub in_place: u64,
+    pub merges: Merges,
+}
+
+/// A real scheme on a small chip.
+pub struct Real {
+    pub nand: Nand,
+    pub ftl: Box<dyn Ftl>,
+    pub choice: Choice,
+    pub logical_blocks: u32,
+}
+
+impl Real {
+    pub fn new(ftl: &str, order: &str, np: u32, [logical_blocks, extra]: [u32; 2]) -> Real {
+        Real::with_mode(ftl, order, np, [logical_blocks, extra], Mode::Count)
+    }
+
+    pub fn with_mode(
+        ftl: &str,
+        order: &str,
+        np: u32,
+        [logical_blocks, extra]: [u32; 2],
+        mode: Mode,
+    ) -> Real {
+        let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
+        let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let geometry = chip.geometry(logical_blocks + extra).unwrap();
+        let mut nand = Nand::new(geometry, mode);
+        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let ftl = mount(&choice, &mut nand, logical_blocks).unwrap();
+        Real { nand, ftl, choice, logical_blocks }
+    }
+
+    /// Blocks of four pages, every one written once, in order; counted from then on.
+    pub fn filled(ftl: &str, order: &str, [logical_blocks, extra]: [u32; 2]) -> Real {
+        let mut real = Real::new(ftl, order, 4, [logical_blocks, extra]);
+        real.write(0, 4 * logical_blocks);
+        assert_eq!(real.counts().in_place, 4 * u64::from(logical_blocks));
+        real.nand.reset_tally();
+        real.ftl.reset_report();
+        real
+    }
+
+    pub fn write(&mut self, first: u32, pages: u32) {
+        self.write_masked(first, pages, WHOLE);
+    }
+
+    pub fn write_masked(&mut self, first: u32, pages: u32, mask: u64) {
+        let whole = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
+        self.ftl.write(&mut self.nand, &Run { head: mask, tail: mask, ..whole }).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    pub fn write_each(&mut self, pages: &[u32]) {
+        pages.iter().for_each(|&page| self.write(page, 1));
+    }
+
+    pub fn trim(&mut self, first: u32, pages: u32) {
+        self.ftl.trim(&mut self.nand, Lpn(first), pages).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    pub fn counts(&self) -> Counts {
+        let tally = self.nand.tally();
+        let report = self.ftl.report();
+        let in_place = report.figures.iter().find(|(name, _)| *name == "in_place_pages");
+        let Some(&(_, Figure::Count(in_place))) = in_place else { panic!("{report:?}") };
+        let copies = tally.copies(Cause::Merge);
+        Counts {
+            host: tally.count(Op::Program, Cause::Host),
+            copies,
+            padding: tally.count(Op::Program, Cause::Merge) - copies,
+            erases: tally.count(Op::Erase, Cause::Merge),
+            rmw: tally.count(Op::Read, Cause::Rmw),
+            in_place,
+            merges: report.merges.unwrap(),
+        }
+    }
+
+    /// Copies, erases and merges (switch, partial, full, dead) since the fill.
+    pub fn cost(&self) -> (u64, u64, [u64; 4]) {
+        let Counts { copies, erases, merges, .. } = self.counts();
+        (copies, erases, [merges.switch, merges.partial, merges.full, merges.dead])
+    }
+}
+
+pub fn mount(choice: &Choice, nand: &mut Nand, logical_blocks: u32) -> ftl::Result<Box<dyn Ftl>> {
+    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
+    let device = Device {
+        params: &choice.params,
+        logical_blocks,
+        blocks: &blocks,
+        durability: Durability::Paper,
+        seed: 0,
+    };
+    choice.mount(nand, &device)
+}
+
+/// A device that the power leaves and comes back to; write `n` of a page stamps it with `n`.
+pub struct Mortal {
+    pub real: Real,
+    pages: u32,
+}
+
+impl Mortal {
+    /// Blocks of four pages; `writes` are written after the fill.
+    pub fn new(ftl: &str, order: &str, shape: [u32; 2], writes: &[u32]) -> Mortal {
+        let real = Real::with_mode(ftl, order, 4, shape, Mode::Stamps);
+        let pages = 4 * shape[0];
+        let mut mortal = Mortal { real, pages };
+        mortal.write(0, pages, 1).unwrap();
+        writes.iter().for_each(|&page| mortal.write(page, 1, 2).unwrap());
+        mortal
+    }
+
+    pub fn write(&mut self, first: u32, pages: u32, number: u32) -> ftl::Result<()> {
+        let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::Stamp(number));
+        self.real.ftl.write(&mut self.real.nand, &run)
+    }
+
+    /// Power on, and a mount that the power may fail as well.
+    pub fn mount(&mut self, cut: Option<Cut>) -> ftl::Result<()> {
+        let Real { nand, ftl, choice, logical_blocks } = &mut self.real;
+        nand.power_on();
+        cut.into_iter().for_each(|cut| nand.cut_after(cut));
+        *ftl = mount(choice, nand, *logical_blocks)?;
+        nand.decay();
+        ftl.audit(nand).unwrap();
+        Ok(())
+    }
+
+    /// The write number that each page shows.
+    pub fn found(&mut self) -> Vec<u32> {
+        let mut out = vec![Stamp::default(); (self.pages * SECTORS) as usize];
+        let mut sink = Sink::Stamps { first: Lpn(0), out: &mut out };
+        let run = Run::whole(Lpn(0), self.pages, PAGE_BYTES, Data::None);
+        self.real.ftl.read(&mut self.real.nand, &run, &mut sink).unwrap();
+        let stamps = out.chunks(SECTORS as usize);
+        stamps.map(|page| page[0].write()).collect()
+    }
+}
+
+pub fn outcomes() -> impl Iterator<Item = Outcome> {
+    Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
+}
+
+/// A naive model of a scheme.
+pub trait Model {
+    /// Pages of the capacity, and of a block.
+    fn shape(&self) -> (usize, usize);
+
+    /// Writes a run whose first and last page are concerned in part, or as a whole.
+    fn write(&mut self, pages: Range<usize>, ends_in_part: bool);
+
+    /// Forgets pages.
+    fn trim(&mut self, pages: Range<usize>);
+}
+
+/// A run with perhaps partial ends, or now and then a trim.
+pub fn step(rng: &mut Xoshiro256PlusPlus, real: &mut Real, naive: &mut impl Model) {
+    let mut below = |bound: usize| rng.next_u32() as usize % bound;
+    let (capacity, np) = naive.shape();
+    // Half of the steps go to an eighth of the space, a quarter starts at a block.
+    let first = if below(2) == 0 { below(capacity / 8) } else { below(capacity) };
+    let first = if below(4) == 0 { first / np * np } else { first };
+    let pages = if below(4) == 0 { 1 + below(3 * np) } else { 1 + below(2) };
+    let pages = pages.min(capacity - first);
+    let mask = if below(4) == 0 { 0b0011 } else { WHOLE };
+    if below(8) == 0 {
+        real.trim(first as u32, pages as u32);
+        naive.trim(first..first + pages);
+    } else {
+        real.write_masked(first as u32, pages as u32, mask);
+        naive.write(first..first + pages, mask != WHOLE);
+    }
+}
