@@ -34,6 +34,11 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "full")]
     scale: ScaleName,
 
+    /// Where the plan's trace files are, unless their paths are absolute; the current directory if
+    /// not given
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+
     /// Memory for the requests of traces, 24 bytes each; what does not fit is read from its file
     /// every time
     #[arg(
@@ -88,7 +93,11 @@ fn read(args: &Args) -> Result<Plan> {
     let name = args.plan.to_string_lossy();
     let text = std::fs::read_to_string(&args.plan)
         .map_err(|error| Failure::failed(format!("cannot read plan {name}: {error}")))?;
-    Ok(Plan::parse(&name, &text, args.scale.into())?)
+    let plan = Plan::parse(&name, &text, args.scale.into())?;
+    Ok(match &args.traces {
+        Some(directory) => plan.with_traces_in(directory),
+        None => plan,
+    })
 }
 
 /// A regular file whose name says its form.
@@ -157,7 +166,7 @@ impl Summary {
         }
         for (claim, of) in plan.claims.iter().enumerate() {
             if let Some(figure) = self.figures.get_mut(&(claim, index)) {
-                *figure = sweep::row::at(&row, &of.figure).as_f64();
+                *figure = of.figure.of(&row);
             }
         }
         Ok(())
@@ -214,7 +223,7 @@ fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
         let off = verdict.deviation().map(|deviation| 100.0 * deviation);
         table.row(&[
             format!("  {}", verdict.label),
-            format!("{} {}", verdict.relation, real(verdict.expected, 3)),
+            verdict.wanted.to_string(),
             real(verdict.found, 3),
             off.map_or("–".into(), |off| format!("{off:+.2} %")),
             (if verdict.holds { "holds" } else { "falls short" }).to_owned(),

@@ -5,10 +5,11 @@
 //! id = "T1"
 //! says = "greedy meets its mean-field limit"
 //! source = "where the figures come from"
-//! figure = "write_amplification"        # a column of the rows, or `scheme.` and a figure of it
+//! figure = "write_amplification"        # what is looked at: see `figure`
 //! within = "1%"                         # of the expected figure; exact if not given
 //! rows = [                              # each: which rows, and what is expected of them
 //!     { extra = "7%", expected = 5.328 },
+//!     { extra = "50%", between = [1.5, 1.7] },       # or at_most = 1.7, at_least = 1.5
 //! ]
 //!
 //! [[claim]]
@@ -17,16 +18,29 @@
 //! figure = "write_amplification"
 //! within = "0.1%"                       # noise that is let pass
 //! falling = [{ ftl.d = 2 }, { ftl.d = 4 }]   # or rising: one row each
+//!
+//! [[claim]]
+//! id = "FSTR-2"
+//! says = "faster takes 65 to 70 % of fast's time"
+//! figure = "time_us.total"
+//! rows = [{ ftl = "faster", over = { ftl = "fast" }, between = [0.65, 0.70] }]
 //! ```
+//! With `over` the figure of a cell is that of its row over that of the other. Where a cell names
+//! several rows, the other is the one that differs from it only in what `over` names.
+
+use core::fmt;
+use core::ops::Range;
 
 use spec::Share;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::setting::{Setting, entries, holds};
-use super::{Fault, Parsed, Part, Row, known, scalar, text_of, unknown_key};
-use crate::sweep::row::columns;
+use super::figure::Figure;
+use super::setting::{Base, Setting, entries, holds, settings};
+use super::{Fault, Parsed, Part, Row, known, scalar, text_of};
 
-const KEYS: &[&str] = &["id", "says", "source", "figure", "within", "rows", "falling", "rising"];
+const KEYS: &[&str] =
+    &["id", "says", "source", "figure", "per", "statistic", "within", "rows", "falling", "rising"];
 
 /// Something that rows should show.
 #[derive(Debug)]
@@ -37,8 +51,8 @@ pub struct Claim {
     pub says: String,
     /// Who made it.
     pub source: String,
-    /// The figure that it is about.
-    pub figure: String,
+    /// What it looks at.
+    pub figure: Figure,
     /// How far it may be off, of the expected figure.
     pub within: f64,
     expectations: Vec<Expectation>,
@@ -49,18 +63,74 @@ pub struct Claim {
 struct Expectation {
     /// Which row, in words.
     label: String,
-    row: usize,
+    cell: Place,
     of: Expected,
 }
 
-#[derive(Debug)]
+/// Where a cell's figure comes from.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    row: usize,
+    /// The row over whose figure it is taken.
+    over: Option<usize>,
+}
+
+impl Place {
+    fn rows(self) -> impl Iterator<Item = usize> {
+        [Some(self.row), self.over].into_iter().flatten()
+    }
+
+    fn found(self, figure: &impl Fn(usize) -> Option<f64>) -> Option<f64> {
+        match self.over {
+            None => figure(self.row),
+            Some(over) => figure(over).filter(|&of| of != 0.0).and_then(|of| {
+                let own = figure(self.row)?;
+                Some(own / of)
+            }),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
 enum Expected {
     /// About so much.
     Figure(f64),
-    /// Less than that row.
-    Below(usize),
-    /// More than that row.
-    Above(usize),
+    /// From so much to so much.
+    Between(f64, f64),
+    /// Less than that cell.
+    Below(Place),
+    /// More than that cell.
+    Above(Place),
+}
+
+/// What a figure should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wanted {
+    /// About so much.
+    About(f64),
+    /// From so much to so much; an end may be infinite.
+    Between(f64, f64),
+    /// Less than another figure, if there is one.
+    Below(Option<f64>),
+    /// More than another figure, if there is one.
+    Above(Option<f64>),
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let other = |out: &mut fmt::Formatter<'_>, sign, other: Option<f64>| match other {
+            Some(other) => write!(out, "{sign} {other:.3}"),
+            None => write!(out, "{sign} –"),
+        };
+        match *self {
+            Wanted::About(figure) => write!(out, "= {figure:.3}"),
+            Wanted::Between(f64::NEG_INFINITY, high) => write!(out, "≤ {high:.3}"),
+            Wanted::Between(low, f64::INFINITY) => write!(out, "≥ {low:.3}"),
+            Wanted::Between(low, high) => write!(out, "{low:.3} to {high:.3}"),
+            Wanted::Below(figure) => other(out, '<', figure),
+            Wanted::Above(figure) => other(out, '>', figure),
+        }
+    }
 }
 
 /// Whether one cell of a claim holds.
@@ -70,51 +140,65 @@ pub struct Verdict {
     pub label: String,
     /// The row, from 0.
     pub row: usize,
-    /// What the found figure should be to the expected one: `=`, `<` or `>`.
-    pub relation: char,
-    /// What is expected: the figure itself, or that of the row it should stay below or above.
-    pub expected: Option<f64>,
-    /// What was found; none if the row failed.
+    /// What is expected.
+    pub wanted: Wanted,
+    /// What was found; none if a row failed or has no such figure.
     pub found: Option<f64>,
     /// Whether it holds.
     pub holds: bool,
 }
 
 impl Verdict {
-    /// (found − expected) / expected.
+    /// How far the found figure is off what is expected, as a part of that: 0 inside a range, else
+    /// from its nearest end.
     pub fn deviation(&self) -> Option<f64> {
-        Some(self.found? / self.expected? - 1.0)
+        let found = self.found?;
+        let expected = match self.wanted {
+            Wanted::About(figure) => figure,
+            Wanted::Between(low, high) => found.clamp(low, high),
+            Wanted::Below(figure) | Wanted::Above(figure) => figure?,
+        };
+        Some(found / expected - 1.0)
     }
 }
 
 impl Claim {
     /// The rows whose figure is needed.
     pub fn rows(&self) -> impl Iterator<Item = usize> {
-        self.expectations.iter().flat_map(|cell| match cell.of {
-            Expected::Figure(_) => vec![cell.row],
-            Expected::Below(other) | Expected::Above(other) => vec![cell.row, other],
+        self.expectations.iter().flat_map(|cell| {
+            let other = match cell.of {
+                Expected::Below(other) | Expected::Above(other) => Some(other),
+                Expected::Figure(_) | Expected::Between(..) => None,
+            };
+            cell.cell.rows().chain(other.into_iter().flat_map(Place::rows))
         })
     }
 
     /// Judges every cell, given the figure of each row.
     pub fn judge(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Verdict> {
         let verdict = |cell: &Expectation| {
-            let found = figure(cell.row);
-            let (relation, expected) = match cell.of {
-                Expected::Figure(expected) => ('=', Some(expected)),
-                Expected::Below(other) => ('<', figure(other)),
-                Expected::Above(other) => ('>', figure(other)),
+            let found = cell.cell.found(&figure);
+            let wanted = match cell.of {
+                Expected::Figure(expected) => Wanted::About(expected),
+                Expected::Between(low, high) => Wanted::Between(low, high),
+                Expected::Below(other) => Wanted::Below(other.found(&figure)),
+                Expected::Above(other) => Wanted::Above(other.found(&figure)),
             };
-            let slack = expected.map_or(0.0, |expected| expected.abs() * self.within);
-            let holds = match (found.zip(expected), &cell.of) {
-                (Some((found, expected)), Expected::Figure(_)) => (found - expected).abs() <= slack,
-                (Some((found, expected)), Expected::Below(_)) => found < expected + slack,
-                (Some((found, expected)), Expected::Above(_)) => found > expected - slack,
-                (None, _) => false,
-            };
-            Verdict { label: cell.label.clone(), row: cell.row, relation, expected, found, holds }
+            let holds = found.is_some_and(|found| self.holds(found, wanted));
+            Verdict { label: cell.label.clone(), row: cell.cell.row, wanted, found, holds }
         };
         self.expectations.iter().map(verdict).collect()
+    }
+
+    fn holds(&self, found: f64, wanted: Wanted) -> bool {
+        let slack = |expected: f64| expected.abs() * self.within;
+        match wanted {
+            Wanted::About(expected) => (found - expected).abs() <= slack(expected),
+            Wanted::Between(low, high) => low <= found && found <= high,
+            Wanted::Below(Some(expected)) => found < expected + slack(expected),
+            Wanted::Above(Some(expected)) => found > expected - slack(expected),
+            Wanted::Below(None) | Wanted::Above(None) => false,
+        }
     }
 }
 
@@ -130,23 +214,10 @@ pub(super) fn parse(part: &Part, rows: &[Row]) -> Parsed<Claim> {
         id: needed("id")?,
         says: needed("says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
-        figure: figure(part)?,
+        figure: Figure::parse(part)?,
         within: within(table)?,
         expectations: expectations(part, rows)?,
     })
-}
-
-fn figure(part: &Part) -> Parsed<String> {
-    let Some(value) = part.table.get("figure") else {
-        return Err(Fault::new(part.at.clone(), "this claim has no `figure`"));
-    };
-    let name = text_of(part.table, "figure")?.unwrap_or_default();
-    let columns = columns();
-    if name.starts_with("scheme.") || columns.contains(&name) {
-        return Ok(name);
-    }
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    Err(Fault::new(value.span(), unknown_key("a row", &name, &columns)))
 }
 
 fn within(table: &DeTable) -> Parsed<f64> {
@@ -167,7 +238,7 @@ fn expectations(part: &Part, rows: &[Row]) -> Parsed<Vec<Expectation>> {
     };
     let not_tables = || Fault::new(value.span(), format!("`{kind}` is not a list of tables"));
     let array = value.get_ref().as_array().ok_or_else(not_tables)?;
-    let table = |value: &toml::Spanned<DeValue>| {
+    let table = |value: &Spanned<DeValue>| {
         let table = value.get_ref().as_table().ok_or_else(not_tables)?;
         Cell::parse(&Part { table, at: value.span() }, rows)
     };
@@ -181,12 +252,12 @@ fn expectations(part: &Part, rows: &[Row]) -> Parsed<Vec<Expectation>> {
 fn of_figures(cells: Vec<Cell>) -> Parsed<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for cell in cells {
-        let Some(figure) = cell.expected else {
+        let Some(of) = cell.expected else {
             return Err(Fault::new(cell.at, "it is not said what is `expected`"));
         };
-        let (label, of) = (cell.label, || Expected::Figure(figure));
-        let each = cell.rows.into_iter();
-        expectations.extend(each.map(|row| Expectation { label: label.clone(), row, of: of() }));
+        let label = &cell.label;
+        let expectation = |cell| Expectation { label: label.clone(), cell, of };
+        expectations.extend(cell.places.iter().copied().map(expectation));
     }
     Ok(expectations)
 }
@@ -194,19 +265,19 @@ fn of_figures(cells: Vec<Cell>) -> Parsed<Vec<Expectation>> {
 /// Each row against the one before.
 fn of_order(cells: Vec<Cell>, falling: bool) -> Parsed<Vec<Expectation>> {
     for cell in &cells {
-        if cell.rows.len() > 1 || cell.expected.is_some() {
+        if cell.places.len() > 1 || cell.expected.is_some() {
             let what = format!(
                 "{} names {} rows; in an order each names one, and expects no figure",
                 cell.label,
-                cell.rows.len()
+                cell.places.len()
             );
             return Err(Fault::new(cell.at.clone(), what));
         }
     }
     let pair = |pair: &[Cell]| {
-        let (before, row) = (pair[0].rows[0], pair[1].rows[0]);
+        let (before, cell) = (pair[0].places[0], pair[1].places[0]);
         let of = if falling { Expected::Below(before) } else { Expected::Above(before) };
-        Expectation { label: pair[1].label.clone(), row, of }
+        Expectation { label: pair[1].label.clone(), cell, of }
     };
     Ok(cells.windows(2).map(pair).collect())
 }
@@ -214,34 +285,87 @@ fn of_order(cells: Vec<Cell>, falling: bool) -> Parsed<Vec<Expectation>> {
 /// Rows that a claim speaks of.
 struct Cell {
     label: String,
-    rows: Vec<usize>,
-    expected: Option<f64>,
-    at: core::ops::Range<usize>,
+    places: Vec<Place>,
+    expected: Option<Expected>,
+    at: Range<usize>,
 }
 
 impl Cell {
     fn parse(part: &Part, rows: &[Row]) -> Parsed<Cell> {
-        let (mut chosen_by, mut expected) = (Vec::new(), None);
+        let (mut chosen_by, mut over) = (Vec::new(), None);
         for (name, at, value) in entries(part.table) {
             match name.as_str() {
-                "expected" => expected = Some(number(value)?),
+                "expected" | "between" | "at_most" | "at_least" => {}
+                "over" => over = Some(other_row(value)?),
                 _ => chosen_by.push(Setting::new(&name, at, value)?),
             }
         }
+        let mut label = words(&chosen_by);
+        if let Some(over) = &over {
+            label += &format!(" over {}", words(over));
+        }
         let all = |row: &Row| chosen_by.iter().all(|setting| holds(&row.experiment, setting));
-        let chosen = rows.iter().enumerate().filter(|(_, row)| all(row));
-        let rows: Vec<usize> = chosen.map(|(index, _)| index).collect();
-        let label: Vec<String> =
-            chosen_by.iter().map(|setting| format!("{}={}", setting.key, setting.value)).collect();
-        let label = label.join(" ").replace('"', "");
-        match rows.is_empty() {
+        let chosen = (0..).zip(rows).filter(|(_, row)| all(row));
+        let place = |(index, row): (usize, &Row)| {
+            let over = over.as_ref().map(|over| like(row, over, rows, &label, part)).transpose()?;
+            Ok(Place { row: index, over })
+        };
+        let places: Vec<Place> = chosen.map(place).collect::<Parsed<_>>()?;
+        match places.is_empty() {
             true => Err(Fault::new(part.at.clone(), format!("no row has {label}"))),
-            false => Ok(Cell { label, rows, expected, at: part.at.clone() }),
+            false => Ok(Cell { label, places, expected: expected(part)?, at: part.at.clone() }),
         }
     }
 }
 
-fn number(value: &toml::Spanned<DeValue>) -> Parsed<f64> {
+/// What `over` names.
+fn other_row(value: &Spanned<DeValue>) -> Parsed<Vec<Setting>> {
+    match value.get_ref().as_table() {
+        Some(table) => settings(table),
+        None => Err(Fault::new(value.span(), "`over` is a table of options, as of a row")),
+    }
+}
+
+/// The row that differs from this one only in what is named.
+fn like(row: &Row, over: &[Setting], rows: &[Row], label: &str, part: &Part) -> Parsed<usize> {
+    let other = Base::of(&row.experiment).with(over)?.experiment()?;
+    let found = rows.iter().position(|row| row.experiment == other);
+    found.ok_or_else(|| Fault::new(part.at.clone(), format!("{label}: there is no such other row")))
+}
+
+fn words(settings: &[Setting]) -> String {
+    let word = |setting: &Setting| format!("{}={}", setting.key, setting.value);
+    settings.iter().map(word).collect::<Vec<_>>().join(" ").replace('"', "")
+}
+
+/// The figure or the range that a cell expects, if it says so.
+fn expected(part: &Part) -> Parsed<Option<Expected>> {
+    let given = |key| part.table.get(key).map(number).transpose();
+    let range = part.table.get("between").map(two_numbers).transpose()?;
+    let (figure, most, least) = (given("expected")?, given("at_most")?, given("at_least")?);
+    match (figure, range, most, least) {
+        (None, None, None, None) => Ok(None),
+        (Some(figure), None, None, None) => Ok(Some(Expected::Figure(figure))),
+        (None, Some((low, high)), None, None) => Ok(Some(Expected::Between(low, high))),
+        (None, None, Some(high), None) => Ok(Some(Expected::Between(f64::NEG_INFINITY, high))),
+        (None, None, None, Some(low)) => Ok(Some(Expected::Between(low, f64::INFINITY))),
+        _ => {
+            let what = "a cell has one of `expected`, `between`, `at_most` and `at_least`";
+            Err(Fault::new(part.at.clone(), what))
+        }
+    }
+}
+
+fn number(value: &Spanned<DeValue>) -> Parsed<f64> {
     let number = scalar(value)?.as_f64();
-    number.ok_or_else(|| Fault::new(value.span(), "what is `expected` is not a number"))
+    number.ok_or_else(|| Fault::new(value.span(), "what is expected is not a number"))
+}
+
+fn two_numbers(value: &Spanned<DeValue>) -> Parsed<(f64, f64)> {
+    let ends = value.get_ref().as_array().map(|ends| ends.iter().map(number));
+    let ends = ends.into_iter().flatten().collect::<Parsed<Vec<f64>>>()?;
+    match ends[..] {
+        [low, high] if low <= high => Ok((low, high)),
+        _ => Err(Fault::new(value.span(), "`between` takes two numbers, the lower one first")),
+    }
 }

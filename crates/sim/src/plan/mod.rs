@@ -29,6 +29,7 @@
 //! and column, before anything runs.
 
 use core::ops::Range;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 use toml::Spanned;
@@ -38,9 +39,11 @@ use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::plan::claim::Claim;
 use crate::plan::setting::{Base, Setting, settings};
+use crate::source::{Origin, origin};
 
 mod axis;
 pub mod claim;
+pub mod figure;
 mod setting;
 
 /// The most rows that a plan may have.
@@ -85,6 +88,18 @@ impl Plan {
             let (line, column) = position(text, fault.at.start);
             Error::Plan { name: name.to_owned(), line, column, what: fault.what }
         })
+    }
+
+    /// The same plan, its trace files looked for in a directory unless their paths are absolute.
+    pub fn with_traces_in(mut self, directory: &Path) -> Plan {
+        for row in &mut self.rows {
+            if let Some(trace) = &mut row.experiment.trace
+                && matches!(origin(trace), Ok(Origin::File(_)))
+            {
+                *trace = directory.join(&*trace).to_string_lossy().into_owned();
+            }
+        }
+        self
     }
 }
 

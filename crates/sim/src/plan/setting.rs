@@ -147,6 +147,11 @@ impl Default for Base {
 }
 
 impl Base {
+    /// All options of an experiment.
+    pub(super) fn of(experiment: &Experiment) -> Base {
+        Base { options: of(experiment) }
+    }
+
     /// These options with some set anew: whole ones first, then keys inside them.
     pub(super) fn with(&self, settings: &[Setting]) -> Parsed<Base> {
         let mut base = self.clone();

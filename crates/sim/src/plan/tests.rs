@@ -205,6 +205,32 @@ fn an_order_is_judged_from_row_to_row() {
 }
 
 #[test]
+fn a_figure_may_be_taken_over_that_of_the_row_that_differs_in_what_is_named() {
+    let plan = plan(&claim(
+        "rows = [{ ftl = \"block\", over = { ftl = \"page:victim=fifo\" }, between = [0.5, 0.75] }]",
+    ));
+    let claim = &plan.claims[0];
+    let verdicts = claim.judge(|row| [Some(4.0), Some(3.0), Some(8.0), Some(7.0)][row]);
+    let found: Vec<_> = verdicts.iter().map(|v| (v.row, v.found, v.holds)).collect();
+    assert_eq!(found, [(1, Some(0.75), true), (3, Some(0.875), false)]);
+    assert_eq!(verdicts[0].label, "ftl=block over ftl=page:victim=fifo");
+    assert_eq!(verdicts[0].deviation(), Some(0.0));
+    assert_eq!(verdicts[1].deviation(), Some(0.875 / 0.75 - 1.0));
+    assert_eq!(claim.rows().collect::<Vec<_>>(), [1, 0, 3, 2]);
+    let none = claim.judge(|row| [Some(0.0), Some(3.0), None, Some(7.0)][row]);
+    assert!(none.iter().all(|verdict| verdict.found.is_none() && !verdict.holds));
+}
+
+#[test]
+fn a_range_may_be_open_at_one_end() {
+    let cells = "rows = [{ extra = \"7%\", at_most = 2 }, { extra = \"15%\", at_least = 2.5 }]";
+    let verdicts = plan(&claim(cells)).claims[0].judge(|row| Some([2.0, 1.4, 1.0, 9.0][row]));
+    let shown: Vec<_> = verdicts.iter().map(|v| (v.wanted.to_string(), v.holds)).collect();
+    let expected = [("≤ 2.000", true), ("≤ 2.000", true), ("≥ 2.500", false), ("≥ 2.500", true)];
+    assert_eq!(shown, expected.map(|(wanted, holds)| (wanted.to_owned(), holds)));
+}
+
+#[test]
 fn claims_that_cannot_be_judged_are_refused() {
     let cases = [
         ("figure_ = 1", "a claim has no key `figure_`; did you mean `figure`?"),
@@ -213,7 +239,16 @@ fn claims_that_cannot_be_judged_are_refused() {
         ("rows = [{ seed = 9, expected = 1 }]", "no row has seed=9"),
         ("rows = [{ sed = 9, expected = 1 }]", "an experiment has no key `sed`"),
         ("rows = [{ extra = \"7%\" }]", "it is not said what is `expected`"),
-        ("rows = [{ expected = \"x\" }]", "what is `expected` is not a number"),
+        ("rows = [{ expected = \"x\" }]", "what is expected is not a number"),
+        ("rows = [{ between = [2, 1] }]", "`between` takes two numbers, the lower one first"),
+        ("rows = [{ expected = 1, at_most = 2 }]", "a cell has one of `expected`, `between`"),
+        (
+            "rows = [{ ftl = \"block\", over = { ftl = \"page\" }, at_most = 2 }]",
+            "ftl=block over ftl=page: there is no such other row",
+        ),
+        ("rows = [{ over = 3, at_most = 2 }]", "`over` is a table of options"),
+        ("statistic = \"p0\"\nrows = [{ expected = 1 }]", "`p0` is no statistic"),
+        ("per = \"programs\"\nrows = [{ expected = 1 }]", "a row has no key `programs`"),
         ("within = \"x\"\nrows = [{ expected = 1 }]", "`x` is not a share"),
         ("falling = [{ ftl = \"block\" }]", "ftl=block names 2 rows; in an order each names one"),
     ];

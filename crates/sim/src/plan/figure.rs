@@ -1,0 +1,183 @@
+//! What a claim looks at in a row.
+//!
+//! ```toml
+//! figure = "write_amplification"                    # a column of the rows
+//! figure = ["time_us.merge", "time_us.gc"]          # the sum of several
+//! figure = "merges.full"                            # a share:
+//! per = ["merges.switch", "merges.partial", "merges.full"]
+//! figure = "scheme.rw_associated_blocks"            # counts by index:
+//! statistic = "p90"                                 # the least index that 90 % do not exceed
+//! ```
+
+use core::fmt;
+
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::{Fault, Parsed, Part, text_of, unknown_key};
+use crate::sweep::row::{at, columns};
+
+/// A figure of a row.
+#[derive(Debug)]
+pub struct Figure {
+    /// Columns whose sum it is.
+    sum: Vec<String>,
+    /// Columns by whose sum that is divided; none: by nothing.
+    per: Vec<String>,
+    /// What becomes of a column that holds counts by index.
+    statistic: Option<Statistic>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Statistic {
+    /// The mean index.
+    Mean,
+    /// The least index that so many per cent do not exceed.
+    Percentile(u64),
+}
+
+impl Figure {
+    /// Its value in a row; none if the row has no such figure.
+    pub fn of(&self, row: &Value) -> Option<f64> {
+        let sum = self.sum_of(&self.sum, row)?;
+        match self.per.is_empty() {
+            true => Some(sum),
+            false => self.sum_of(&self.per, row).filter(|&per| per != 0.0).map(|per| sum / per),
+        }
+    }
+
+    fn sum_of(&self, columns: &[String], row: &Value) -> Option<f64> {
+        let value = |column: &String| match (at(row, column), self.statistic) {
+            (Value::Array(counts), Some(statistic)) => statistic.of(counts),
+            (value, None) => value.as_f64(),
+            _ => None,
+        };
+        columns.iter().map(value).sum()
+    }
+
+    /// Reads `figure`, `per` and `statistic` of a claim.
+    pub(super) fn parse(part: &Part) -> Parsed<Figure> {
+        let sum = named(part, "figure")?;
+        if sum.is_empty() {
+            return Err(Fault::new(part.at.clone(), "this claim has no `figure`"));
+        }
+        Ok(Figure { sum, per: named(part, "per")?, statistic: statistic(part)? })
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.statistic {
+            None => {}
+            Some(Statistic::Mean) => out.write_str("mean of ")?,
+            Some(Statistic::Percentile(percent)) => write!(out, "p{percent} of ")?,
+        }
+        out.write_str(&self.sum.join(" + "))?;
+        match self.per.as_slice() {
+            [] => Ok(()),
+            [per] => write!(out, " / {per}"),
+            several => write!(out, " / ({})", several.join(" + ")),
+        }
+    }
+}
+
+impl Statistic {
+    fn of(self, counts: &[Value]) -> Option<f64> {
+        let counts: Option<Vec<u64>> = counts.iter().map(Value::as_u64).collect();
+        let counts = counts?;
+        let total: u64 = counts.iter().sum();
+        if total == 0 {
+            return None;
+        }
+        match self {
+            Statistic::Mean => {
+                let weighted = (0u64..).zip(&counts).map(|(index, &n)| index as f64 * n as f64);
+                Some(weighted.sum::<f64>() / total as f64)
+            }
+            Statistic::Percentile(percent) => {
+                let wanted = (u128::from(total) * u128::from(percent)).div_ceil(100);
+                let mut seen = 0;
+                let reaches = |&n: &u64| {
+                    seen += u128::from(n);
+                    seen >= wanted.max(1)
+                };
+                counts.iter().position(reaches).map(|index| index as f64)
+            }
+        }
+    }
+}
+
+/// One column, or a list of them; nothing if the key is not there.
+fn named(part: &Part, key: &str) -> Parsed<Vec<String>> {
+    let Some(value) = part.table.get(key) else { return Ok(Vec::new()) };
+    match value.get_ref().as_array() {
+        None => Ok(vec![column(value)?]),
+        Some(values) => values.iter().map(column).collect(),
+    }
+}
+
+fn column(value: &Spanned<DeValue>) -> Parsed<String> {
+    let name = value.get_ref().as_str();
+    let name = name.ok_or_else(|| Fault::new(value.span(), "a figure is named by a text"))?;
+    let columns = columns();
+    if name.starts_with("scheme.") || columns.iter().any(|column| column == name) {
+        return Ok(name.to_owned());
+    }
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    Err(Fault::new(value.span(), unknown_key("a row", name, &columns)))
+}
+
+fn statistic(part: &Part) -> Parsed<Option<Statistic>> {
+    let (Some(word), Some(value)) =
+        (text_of(part.table, "statistic")?, part.table.get("statistic"))
+    else {
+        return Ok(None);
+    };
+    let percent = word.strip_prefix('p').and_then(|digits| digits.parse().ok());
+    match (word.as_str(), percent) {
+        ("mean", _) => Ok(Some(Statistic::Mean)),
+        (_, Some(percent @ 1..=100)) => Ok(Some(Statistic::Percentile(percent))),
+        _ => {
+            let what = format!("`{word}` is no statistic: write mean, or p1 to p100");
+            Err(Fault::new(value.span(), what))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn figure(sum: &[&str], per: &[&str], statistic: Option<Statistic>) -> Figure {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        Figure { sum: owned(sum), per: owned(per), statistic }
+    }
+
+    #[test]
+    fn sums_and_shares_of_columns() {
+        let row = json!({"a": {"x": 3, "y": 1.5}, "b": 9, "none": null});
+        assert_eq!(figure(&["a.x"], &[], None).of(&row), Some(3.0));
+        assert_eq!(figure(&["a.x", "a.y"], &["b"], None).of(&row), Some(0.5));
+        assert_eq!(figure(&["a.x", "none"], &[], None).of(&row), None);
+        assert_eq!(figure(&["a.x"], &["b", "gone"], None).of(&row), None);
+        let shown = figure(&["a.x"], &["a.x", "b"], None).to_string();
+        assert_eq!(shown, "a.x / (a.x + b)");
+    }
+
+    #[test]
+    fn statistics_of_counts_by_index() {
+        // 10 of index 1, 80 of index 3, 10 of index 7.
+        let row = json!({"h": [0, 10, 0, 80, 0, 0, 0, 10], "empty": [0, 0]});
+        let of = |statistic| figure(&["h"], &[], Some(statistic)).of(&row);
+        assert_eq!(of(Statistic::Mean), Some(3.2));
+        let percentiles = [(1, 1.0), (10, 1.0), (11, 3.0), (90, 3.0), (91, 7.0), (100, 7.0)];
+        for (percent, index) in percentiles {
+            assert_eq!(of(Statistic::Percentile(percent)), Some(index), "p{percent}");
+        }
+        assert_eq!(figure(&["empty"], &[], Some(Statistic::Mean)).of(&row), None);
+        assert_eq!(figure(&["h"], &[], None).of(&row), None, "counts are no figure by themselves");
+    }
+}
