@@ -2,60 +2,15 @@
 //!
 //! `cargo bench -p ftlab-benches --bench page`
 
-use ftl::{Choice, Device, Durability, Ftl, Run};
 use ftlab_benches::bare::{Bare, PAGES_PER_BLOCK};
+use ftlab_benches::simulated::Simulated;
 use ftlab_benches::{Dice, compare};
-use nand::{BlockId, Chip, Data, Lpn, Mode, Nand, Op};
-use spec::Spec;
 
-const PAGE_BYTES: u32 = 2048;
-/// Requests between two prefetch hints and their service, as the simulator has them.
-const BATCH: usize = 64;
-
-/// A filled page-mapped device in count mode.
-struct Simulated {
-    nand: Nand,
-    ftl: Box<dyn Ftl>,
-    lpns: Vec<u32>,
-}
-
-impl Simulated {
-    fn filled(spec: &str, logical_blocks: u32, extra_blocks: u32) -> Simulated {
-        let chip = Chip::from_spec(&Spec::plain("slc-fast2010")).expect("a preset");
-        let geometry = chip.geometry(logical_blocks + extra_blocks).expect("a possible device");
-        let mut nand = Nand::new(geometry, Mode::Count);
-        let blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();
-        let choice = Choice::from_spec(&Spec::parse(spec).expect("a spec")).expect("a scheme");
-        let device = Device {
-            params: &choice.params,
-            logical_blocks,
-            blocks: &blocks,
-            durability: Durability::Paper,
-            seed: 1,
-        };
-        let mut ftl = choice.mount(&mut nand, &device).expect("a fresh chip");
-        let pages = logical_blocks * PAGES_PER_BLOCK;
-        ftl.write(&mut nand, &Run::whole(Lpn(0), pages, PAGE_BYTES, Data::None)).expect("power");
-        Simulated { nand, ftl, lpns: Vec::with_capacity(BATCH) }
-    }
-
-    /// Uniform random single-page writes; returns the programs they took.
-    fn write(&mut self, writes: u32, logical_pages: u32, dice: &mut Dice) -> u64 {
-        let before = self.nand.tally().total(Op::Program);
-        let run = |lpn| Run::whole(Lpn(lpn), 1, PAGE_BYTES, Data::None);
-        let mut left = writes;
-        while left > 0 {
-            let batch = left.min(BATCH as u32);
-            self.lpns.clear();
-            self.lpns.extend((0..batch).map(|_| dice.below(logical_pages)));
-            self.lpns.iter().for_each(|&lpn| self.ftl.prefetch(&run(lpn)));
-            for &lpn in &self.lpns {
-                self.ftl.write(&mut self.nand, &run(lpn)).expect("power");
-            }
-            left -= batch;
-        }
-        self.nand.tally().total(Op::Program) - before
-    }
+/// Uniform random single-page writes; returns the programs they took.
+fn uniform(device: &mut Simulated, writes: u32, pages: u32, dice: &mut Dice) -> u64 {
+    let before = device.programs();
+    device.write(writes, || dice.below(pages));
+    device.programs() - before
 }
 
 fn speed() {
@@ -81,9 +36,12 @@ fn speed() {
                         bare.programs - before
                     }),
                 ),
-                ("page, greedy", Box::new(move || page.write(WRITES, pages, d1))),
-                ("page, greedy, two frontiers", Box::new(move || two.write(WRITES, pages, d2))),
-                ("page, cost-benefit", Box::new(move || benefit.write(WRITES, pages, d3))),
+                ("page, greedy", Box::new(move || uniform(&mut page, WRITES, pages, d1))),
+                (
+                    "page, greedy, two frontiers",
+                    Box::new(move || uniform(&mut two, WRITES, pages, d2)),
+                ),
+                ("page, cost-benefit", Box::new(move || uniform(&mut benefit, WRITES, pages, d3))),
             ],
         );
     }
@@ -124,7 +82,7 @@ fn size() {
         .map(|((name, device, dice), blocks)| {
             let pages = blocks * PAGES_PER_BLOCK;
             let round =
-                Box::new(move || device.write(200_000, pages, dice)) as Box<dyn FnMut() -> u64>;
+                Box::new(move || uniform(device, 200_000, pages, dice)) as Box<dyn FnMut() -> u64>;
             (name.as_str(), round)
         })
         .collect();

@@ -19,6 +19,8 @@ pub struct Bare {
     filled: u32,
     /// Pages programmed.
     pub programs: u64,
+    /// Pages read to be copied, and blocks erased.
+    pub reads_and_erases: u64,
 }
 
 impl Bare {
@@ -35,6 +37,7 @@ impl Bare {
             frontier: 0,
             filled: 0,
             programs: 0,
+            reads_and_erases: 0,
         };
         (0..logical_pages).for_each(|lpn| bare.write(lpn));
         bare
@@ -92,8 +95,10 @@ impl Bare {
                     self.open();
                 }
                 self.append(lpn);
+                self.reads_and_erases += 1;
             }
         }
+        self.reads_and_erases += 1;
         self.valid[victim as usize] = 0;
         self.free.push(victim);
     }

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod bare;
+pub mod simulated;
 
 use std::time::{Duration, Instant};
 

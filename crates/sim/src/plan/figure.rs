@@ -73,12 +73,18 @@ impl fmt::Display for Figure {
             Some(Statistic::Mean) => out.write_str("mean of ")?,
             Some(Statistic::Percentile(percent)) => write!(out, "p{percent} of ")?,
         }
-        out.write_str(&self.sum.join(" + "))?;
-        match self.per.as_slice() {
-            [] => Ok(()),
-            [per] => write!(out, " / {per}"),
-            several => write!(out, " / ({})", several.join(" + ")),
+        let (sum, per) = (sum_text(&self.sum), sum_text(&self.per));
+        match self.per.is_empty() {
+            true => out.write_str(&self.sum.join(" + ")),
+            false => write!(out, "{sum} / {per}"),
         }
+    }
+}
+
+fn sum_text(columns: &[String]) -> String {
+    match columns {
+        [column] => column.clone(),
+        several => format!("({})", several.join(" + ")),
     }
 }
 
@@ -165,6 +171,8 @@ mod tests {
         assert_eq!(figure(&["a.x"], &["b", "gone"], None).of(&row), None);
         let shown = figure(&["a.x"], &["a.x", "b"], None).to_string();
         assert_eq!(shown, "a.x / (a.x + b)");
+        let shown = figure(&["a.x", "b"], &["b"], Some(Statistic::Mean)).to_string();
+        assert_eq!(shown, "mean of (a.x + b) / b");
     }
 
     #[test]
