@@ -16,6 +16,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "crates/ftl/src/scheme/page.rs"
 BLOCK = "crates/ftl/src/scheme/block.rs"
+PAGE_MAP = "crates/ftl/src/part/page_map.rs"
+LOG_MAP = "crates/ftl/src/part/log_map.rs"
+LOG_MOUNT = "crates/ftl/src/part/log_mount.rs"
+MERGE = "crates/ftl/src/part/merge.rs"
+ASSOCIATIVE = "crates/ftl/src/part/block_associative.rs"
 RECOVERY = "crates/ftl/src/part/recovery.rs"
 TRIMS = "crates/ftl/src/part/trim_log.rs"
 RMW = "crates/ftl/src/part/rmw.rs"
@@ -34,10 +39,11 @@ MUTANTS = [
      "self.sequence = Some(next_sequence.max(self.sequence.unwrap_or(1)));",
      "self.sequence = Some(self.sequence.unwrap_or(next_sequence.min(1)));"),
     ("suspect-trusted", "mount: the last page programmed is left where it may decay", PAGE,
-     "if let Some(block) = plan.endangered {", "if let Some(block) = plan.endangered.filter(|_| false) {"),
+     "if let Some(block) = recovered.endangered {",
+     "if let Some(block) = recovered.endangered.filter(|_| false) {"),
     ("half-erase-trusted", "mount: a block that looks erased is not erased again", POOL,
      "self.free.push_back((block, true));", "self.free.push_back((block, false));"),
-    ("fallback-reused", "mount: the fallback of the suspect page is erased first", PAGE,
+    ("fallback-reused", "mount: the fallback of the suspect page is erased first", PAGE_MAP,
      "free.sort_by_key(|&block| Some(block) == plan.fallback);",
      "free.sort_by_key(|&block| Some(block) != plan.fallback);"),
     ("given-up-kept", "mount: a block without a free one beside it is not given up", RECOVERY,
@@ -46,13 +52,12 @@ MUTANTS = [
     ("base-forgotten", "write: the other sectors of a partial page are lost", RMW,
      "let content = Content::Host { data, mask, base };",
      "let content = Content::Host { data, mask, base: base.filter(|_| false) };"),
-    ("erase-before-copy", "erase order: the victim goes before its last copy", PAGE,
-     "moved += self.copy_some(nand, moved, cause)?;",
-     "if moved == 0 { self.moving.pop(); }\n            moved += self.copy_some(nand, moved, cause)?;"),
-    ("flush-forgotten", "tombstones: flush does nothing", PAGE,
+    ("erase-before-copy", "erase order: the victim goes before its last copy", PAGE_MAP,
+     "done += self.copy_some(", "if done == 0 { self.moving.pop(); }\n            done += self.copy_some("),
+    ("flush-forgotten", "tombstones: flush does nothing", PAGE_MAP,
      "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
      "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
-    ("erase-before-tombstone", "tombstones: an erase does not wait for them", PAGE,
+    ("erase-before-tombstone", "tombstones: an erase does not wait for them", PAGE_MAP,
      "        if let Some(trims) = &mut self.trims {\n            trims.flush(nand)?;\n        }\n        nand.erase(victim",
      "        nand.erase(victim"),
     ("tombstone-beats-newer", "tombstones: they kill what was written after them", TRIMS,
@@ -82,6 +87,32 @@ MUTANTS = [
     ("block-flush-forgotten", "block, tombstones: flush does nothing", BLOCK,
      "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
      "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
+    ("log-unfinished-kept", "bast, fmax, mount: an unfinished merge is believed", LOG_MOUNT,
+     "held.all(has_twin).then_some(block)", "held.all(has_twin).then_some(block).filter(|_| false)"),
+    ("log-suspect-trusted", "bast, fmax, mount: the last page programmed is left where it may decay", LOG_MOUNT,
+     "if let (Some(block), Some(last)) = (plan.endangered, last) {",
+     "if let (Some(block), Some(last)) = (plan.endangered.filter(|_| false), last) {"),
+    ("log-seal-forgotten", "bast, fmax, mount: erased pages of a data block are trusted", LOG_MOUNT,
+     "map.set_closed_data_block(log.lbns[0], log.block);", "map.set_data_block(log.lbns[0], log.block, 0);"),
+    ("log-half-erase-trusted", "bast, fmax, mount: blocks without valid pages are not erased again", LOG_MOUNT,
+     "map.pool.give_doubtful(block)", "map.pool.give(block)"),
+    ("merge-order-careless", "bast, fmax, merge: one page in its place makes a log block in order", MERGE,
+     "match slots.all(|(newest, slot)| newest.0 == slot) {", "match slots.any(|(newest, slot)| newest.0 == slot) {"),
+    ("merge-dead-is-full", "bast, fmax, merge: a dead log block is merged fully", MERGE,
+     "return Plan::Dead;", "return Plan::Full;"),
+    ("merge-before-tombstones", "bast, fmax, merge: the erases of a full merge do not wait for tombstones", MERGE,
+     "map.flush(nand)?;\n    for &lbn in associated {", "for &lbn in associated {"),
+    ("merge-source-first", "bast, fmax, merge: the old data block goes before the last copy", MERGE,
+     "let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;",
+     "if let Some(old) = map.data_block(lbn) { nand.erase(old, MERGE)?; }\n        let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;"),
+    ("log-written-is-allocated", "bast, fmax, victims: each has the other's", ASSOCIATIVE,
+     "if self.victim == Victim::LeastRecentlyWritten {", "if self.victim != Victim::LeastRecentlyWritten {"),
+    ("log-early-merge", "bast, fmax: a merge while a log block is still left", ASSOCIATIVE,
+     "if self.queue.len() == self.log_blocks {\n            let victim", "if self.queue.len() + 1 == self.log_blocks.max(2) {\n            let victim"),
+    ("log-home-after-log", "bast, fmax: the last erased page of a data block is not written in place", LOG_MAP,
+     "_ if offset >= filled => Place::Home(most),", "_ if offset > filled => Place::Home(most),"),
+    ("log-trim-forgotten", "bast, fmax, tombstones: a trim is not written down", LOG_MAP,
+     "                trims.trim(nand, start as u32..at as u32)?;", "                let _ = (&trims, start, &nand);"),
 ]
 
 

@@ -206,7 +206,7 @@ impl LogMap {
             nand.program_run(to, first, whole, kind::DATA, data, Cause::Host)?;
         } else {
             let base = self.newest(first);
-            rmw::program(nand, to, first, run.mask(index, full), data, base)?;
+            rmw::program(nand, to, first, kind::DATA, run.mask(index, full), data, base)?;
         }
         let done = whole.max(1);
         for page in 0..done {

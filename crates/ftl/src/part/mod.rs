@@ -10,6 +10,7 @@ pub mod log_map;
 pub mod log_mount;
 pub mod merge;
 pub mod min_tree;
+pub mod page_map;
 pub mod prefetch;
 pub mod recency;
 pub mod recovery;

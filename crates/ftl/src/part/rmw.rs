@@ -2,7 +2,6 @@
 
 use nand::{Cause, Content, Data, Lpn, Nand, Page, Ppn, SectorMask, Sink};
 
-use super::kind;
 use crate::contract::Result;
 
 /// Programs the sectors in `mask` of the host's `data`, the others from the page `base`; its read
@@ -14,6 +13,7 @@ pub fn program(
     nand: &mut Nand,
     to: Ppn,
     owner: Lpn,
+    kind: u8,
     mask: SectorMask,
     data: Data,
     base: Option<Ppn>,
@@ -23,5 +23,5 @@ pub fn program(
         nand.read(old, owner, rest, &mut Sink::None, Cause::Rmw)?;
     }
     let content = Content::Host { data, mask, base };
-    Ok(nand.program(to, &Page { owner, kind: kind::DATA, extra: &[], content }, Cause::Host)?)
+    Ok(nand.program(to, &Page { owner, kind, extra: &[], content }, Cause::Host)?)
 }

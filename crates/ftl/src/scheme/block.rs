@@ -236,7 +236,7 @@ impl BlockMapped {
             } else {
                 let base = old.filter(|_| self.live.contains(lpn.0));
                 let base = base.map(|old| nand.geometry().page(old, offset));
-                rmw::program(nand, to, lpn, run.mask(index, full), data, base)?;
+                rmw::program(nand, to, lpn, kind::DATA, run.mask(index, full), data, base)?;
             }
             offset += whole.max(1);
         }

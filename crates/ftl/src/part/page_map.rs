@@ -1,0 +1,457 @@
+//! A map with an entry for each logical page, and the blocks that it points into: what page-granular
+//! schemes have in common.
+//!
+//! ```text
+//! L2P  0 1 2 3 …          frontier  [3 0 7 3 _ _]   pages are appended
+//!      │ └──────────────▶ full      [5 1 x x 9 x]   x: superseded
+//!      └────────────────▶ full      [x 0 x x x 2]   a victim: its valid pages are copied to a
+//!                                                   frontier, then it is erased
+//! ```
+//! How many frontiers there are, and who writes to which, is the scheme's business. Blocks are
+//! filled in page order, so this runs on every program order.
+//!
+//! **Coming back.** One scan finds the newest copy of each page; [`recovery`] says what needs care.
+//! Blocks that were open are closed and their remaining pages lost, for one of them may look erased
+//! and be torn.
+
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn, Sink};
+
+use super::block_pool::BlockPool;
+use super::frontier::Frontier;
+use super::prefetch::prefetch;
+use super::recovery::{self, Plan};
+use super::rmw;
+use super::scan::{self, Copy, Scan};
+use super::trim_log::{self, TrimLog};
+use super::victims::{Policy, Victims};
+use crate::contract::{Device, Result, Run, Violation};
+use crate::ensure;
+
+/// The map, the blocks, and the trims of a page-granular scheme.
+#[derive(Debug)]
+pub struct PageMap {
+    l2p: Vec<Ppn>,
+    /// Free blocks.
+    pub pool: BlockPool,
+    victims: Victims,
+    trims: Option<TrimLog>,
+    /// Host pages written: the clock of ages.
+    written: u64,
+    /// Valid pages of the victim; kept for its capacity.
+    moving: Vec<Ppn>,
+}
+
+impl PageMap {
+    /// The map of an empty device: all blocks are free.
+    pub fn format(nand: &Nand, device: &Device, policy: Policy) -> PageMap {
+        let geometry = nand.geometry();
+        let per_block = geometry.pages_per_block();
+        let (data, trims) = TrimLog::split(nand, device);
+        PageMap {
+            l2p: vec![Ppn::NONE; (device.logical_blocks * per_block) as usize],
+            pool: BlockPool::of(data),
+            victims: Victims::new(policy, geometry, device.seed),
+            trims,
+            written: 0,
+            moving: Vec::with_capacity(per_block as usize),
+        }
+    }
+
+    /// Pages of the exported capacity.
+    pub fn logical_pages(&self) -> u32 {
+        self.l2p.len() as u32
+    }
+
+    /// Host pages written; after a mount it goes on from the sequence of the last program.
+    #[inline]
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Where the newest version of a page stands.
+    #[inline]
+    pub fn mapped(&self, lpn: Lpn) -> Option<Ppn> {
+        Some(self.l2p[lpn.0 as usize]).filter(|&ppn| ppn != Ppn::NONE)
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// Takes a free block, of which the caller has seen that there is one, to be filled.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn open(&mut self, nand: &mut Nand) -> Result<Frontier> {
+        let block = self.pool.take(nand)?;
+        self.victims.open(block);
+        Ok(Frontier::open(block, nand.geometry()))
+    }
+
+    /// Programs pages of a run, from page `index` on, at a frontier with room; returns how many of
+    /// the `most` it did: those that the host gave whole, or one of which it gave some sectors.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        most: u32,
+        frontier: &mut Frontier,
+        kind: u8,
+    ) -> Result<u32> {
+        let full = nand.geometry().full_mask();
+        let (first, to) = (run.first.plus(index), frontier.next());
+        let data = run.data.from_page(index, nand.geometry().page_bytes());
+        let whole = run.whole_pages_from(index, full).min(frontier.room()).min(most);
+        if whole > 0 {
+            nand.program_run(to, first, whole, kind, data, Cause::Host)?;
+        } else {
+            let base = self.mapped(first);
+            rmw::program(nand, to, first, kind, run.mask(index, full), data, base)?;
+        }
+        let done = whole.max(1);
+        for page in 0..done {
+            self.map(first.plus(page), to.plus(page), nand.geometry());
+        }
+        self.written += u64::from(done);
+        self.advance(frontier, done, nand.geometry());
+        Ok(done)
+    }
+
+    #[inline]
+    fn map(&mut self, lpn: Lpn, to: Ppn, geometry: &Geometry) {
+        let old = core::mem::replace(&mut self.l2p[lpn.0 as usize], to);
+        if old != Ppn::NONE {
+            self.victims.invalidate(geometry.block_of(old));
+        }
+        if let Some(trims) = &mut self.trims {
+            trims.written(lpn);
+        }
+    }
+
+    fn advance(&mut self, frontier: &mut Frontier, pages: u32, geometry: &Geometry) {
+        if let Some(full) = frontier.advance(pages, geometry) {
+            self.victims.close(full, geometry.pages_per_block(), self.written);
+        }
+    }
+
+    // ---- Garbage collection -------------------------------------------------------------------
+
+    /// The policy's victim.
+    ///
+    /// # Panics
+    /// No full block has a dead page, which cannot be on a device with the least extra blocks.
+    pub fn choose_victim(&mut self) -> BlockId {
+        let victim = self.victims.choose(self.written);
+        victim.expect("with its least extra blocks a device always has a dead page")
+    }
+
+    /// The first valid page of a block, if there is one.
+    pub fn first_valid(&self, nand: &Nand, block: BlockId) -> Option<Lpn> {
+        let owners = nand.owners(block).iter().zip(nand.geometry().first_page(block).0..);
+        let mut valid =
+            owners.filter(|&(&owner, ppn)| self.l2p.get(owner as usize) == Some(&Ppn(ppn)));
+        valid.next().map(|(&owner, _)| Lpn(owner))
+    }
+
+    /// Copies a block's valid pages to a frontier, which goes on in free blocks as need be, and
+    /// erases it. `moved` hears of each page. Copies get this `kind`; none: they keep theirs.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn empty(
+        &mut self,
+        nand: &mut Nand,
+        victim: BlockId,
+        frontier: &mut Frontier,
+        kind: Option<u8>,
+        cause: Cause,
+        mut moved: impl FnMut(Lpn),
+    ) -> Result<()> {
+        self.gather(nand, victim);
+        let mut done = 0;
+        while done < self.moving.len() {
+            if frontier.room() == 0 {
+                *frontier = self.open(nand)?;
+            }
+            done += self.copy_some(nand, done, frontier, kind, cause, &mut moved)?;
+        }
+        if let Some(trims) = &mut self.trims {
+            trims.flush(nand)?;
+        }
+        nand.erase(victim, cause)?;
+        self.victims.release(victim);
+        self.pool.give(victim);
+        Ok(())
+    }
+
+    /// Lists the valid pages of a block, in physical order.
+    fn gather(&mut self, nand: &Nand, block: BlockId) {
+        let owners = nand.owners(block);
+        for &owner in owners {
+            prefetch(&self.l2p, owner as usize);
+        }
+        // Without a branch on validity, which no predictor could guess.
+        self.moving.resize(owners.len(), Ppn::NONE);
+        let mut valid = 0;
+        for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
+            self.moving[valid] = Ppn(ppn);
+            // Padding and erased pages own what no map has.
+            valid += usize::from(self.l2p.get(owner as usize) == Some(&Ppn(ppn)));
+        }
+        self.moving.truncate(valid);
+    }
+
+    /// Copies gathered pages from number `done` on, as many as the frontier takes.
+    fn copy_some(
+        &mut self,
+        nand: &mut Nand,
+        done: usize,
+        frontier: &mut Frontier,
+        kind: Option<u8>,
+        cause: Cause,
+        moved: &mut impl FnMut(Lpn),
+    ) -> Result<usize> {
+        let to = frontier.next();
+        let pages = (self.moving.len() - done).min(frontier.room() as usize);
+        nand.copy_many(&self.moving[done..][..pages], to, kind, cause)?;
+        for page in 0..pages as u32 {
+            let copy = to.plus(page);
+            let owner = nand.owner(copy);
+            self.l2p[owner.0 as usize] = copy;
+            moved(owner);
+        }
+        self.advance(frontier, pages as u32, nand.geometry());
+        Ok(pages)
+    }
+
+    // ---- Coming back --------------------------------------------------------------------------
+
+    /// Fills a map just formatted with what is on the flash. `found` hears of the newest copy of
+    /// each page, and how old it is on the clock of [`written`](Self::written). Returns the block
+    /// that must be emptied before anything else, if there is one; after that the caller
+    /// [resumes trims](Self::resume_trims).
+    ///
+    /// # Errors
+    /// The power is lost again, or the flash holds what no writes and cuts can have left.
+    pub fn recover(
+        &mut self,
+        nand: &mut Nand,
+        device: &Device,
+        found: impl FnMut(&Copy),
+    ) -> Result<Recovered> {
+        let scan = Scan::read(nand, device.blocks)?;
+        let last = scan.last();
+        nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
+        let pages = self.logical_pages();
+        let tombstones = trim_log::tombstones(&mut self.trims, nand, pages)?;
+        let copies = scan.host_copies(pages)?;
+        let blocks: Vec<BlockId> = self.pool.iter().collect();
+        let plan = recovery::plan(nand.geometry(), &blocks, &copies, last, &tombstones)?;
+        if let Some(block) = plan.given_up {
+            nand.erase(block, Cause::Meta)?;
+        }
+        self.adopt(nand.geometry(), &scan, &plan);
+        plan.newest.iter().flatten().for_each(found);
+        Ok(Recovered { endangered: plan.endangered, last, tombstones })
+    }
+
+    /// Goes on with the trim log, once nothing is endangered any more.
+    ///
+    /// # Errors
+    /// The power is lost again.
+    pub fn resume_trims(&mut self, nand: &mut Nand, recovered: &Recovered) -> Result<()> {
+        let Some(trims) = &mut self.trims else { return Ok(()) };
+        let l2p = &self.l2p;
+        let mapped = |lpn: Lpn| l2p[lpn.0 as usize] != Ppn::NONE;
+        trims.resume(nand, &recovered.tombstones, mapped, recovered.last)
+    }
+
+    /// Takes over what a scan found: blocks with a valid page are full, the others free.
+    fn adopt(&mut self, geometry: &Geometry, scan: &Scan, plan: &Plan) {
+        let mut valid = vec![0; geometry.blocks() as usize];
+        for (entry, copy) in self.l2p.iter_mut().zip(&plan.newest) {
+            *entry = copy.map_or(Ppn::NONE, |copy| copy.ppn);
+            if let Some(copy) = copy {
+                valid[geometry.block_of(copy.ppn).0 as usize] += 1;
+            }
+        }
+        let mut free: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
+        free.retain(|block| valid[block.0 as usize] == 0);
+        // The fallback last: the first is erased and written to before the mount is done.
+        free.sort_by_key(|&block| Some(block) == plan.fallback);
+        free.iter().for_each(|&block| self.pool.give_doubtful(block));
+        // In the order of their last programs, which is the order of ages.
+        let mut full = last_programs(geometry, scan);
+        full.retain(|&(_, block)| valid[block.0 as usize] > 0);
+        for (sequence, block) in full {
+            self.victims.open(block);
+            self.written = sequence;
+            self.victims.close(block, valid[block.0 as usize], sequence);
+        }
+    }
+
+    // ---- What every page-granular scheme answers alike -------------------------------------------
+
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// A page cannot be read.
+    pub fn read(&self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let full = nand.geometry().full_mask();
+        for index in 0..run.pages {
+            let lpn = run.first.plus(index);
+            if let Some(ppn) = self.mapped(lpn) {
+                nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets pages.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        let span = first.0 as usize..first.0 as usize + pages as usize;
+        let mut at = span.start;
+        while let Some(start) = (at..span.end).find(|&lpn| self.l2p[lpn] != Ppn::NONE) {
+            at = start;
+            while at < span.end && self.l2p[at] != Ppn::NONE {
+                let old = core::mem::replace(&mut self.l2p[at], Ppn::NONE);
+                self.victims.invalidate(nand.geometry().block_of(old));
+                at += 1;
+            }
+            if let Some(trims) = &mut self.trims {
+                trims.trim(nand, start as u32..at as u32)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down the trims that wait.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
+    }
+
+    /// A hint that a run comes soon.
+    pub fn prefetch(&self, run: &Run) {
+        for page in 0..run.pages.min(16) {
+            prefetch(&self.l2p, run.first.0 as usize + page as usize);
+        }
+    }
+
+    /// The version of a page; none if it is unmapped.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        let Some(ppn) = self.mapped(lpn) else { return Ok(None) };
+        scan::version(nand, ppn)
+    }
+
+    /// Bytes of the map itself, an entry a page.
+    pub fn map_bytes(&self) -> u64 {
+        4 * self.l2p.len() as u64
+    }
+
+    /// Bytes a controller spends on valid counts and trims.
+    pub fn other_bytes(&self) -> u64 {
+        self.victims.ram_bytes() + self.trims.as_ref().map_or(0, TrimLog::ram_bytes)
+    }
+
+    /// No two pages on one, each block free, full or at a frontier, counts equal to a recount, and
+    /// at least `reserve` free blocks.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(
+        &self,
+        nand: &Nand,
+        frontiers: &[Frontier],
+        reserve: u32,
+    ) -> core::result::Result<(), Violation> {
+        let valid = self.audit_map(nand)?;
+        self.audit_free(nand.geometry(), &valid)?;
+        self.audit_counts(nand.geometry(), &valid, frontiers)?;
+        ensure!(self.pool.len() >= reserve, "only {} blocks are free", self.pool.len());
+        Ok(())
+    }
+
+    /// The valid pages of each block, recounted.
+    fn audit_map(&self, nand: &Nand) -> core::result::Result<Vec<u32>, Violation> {
+        let geometry = nand.geometry();
+        let mut valid = vec![0; geometry.blocks() as usize];
+        let mapped = self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != Ppn::NONE);
+        for (lpn, &ppn) in mapped {
+            // That each page has one owner makes the map injective.
+            let owner = nand.owner(ppn);
+            ensure!(owner.0 as usize == lpn, "LPN {lpn} maps to {ppn:?}, which holds {owner:?}");
+            valid[geometry.block_of(ppn).0 as usize] += 1;
+        }
+        Ok(valid)
+    }
+
+    fn audit_free(
+        &self,
+        geometry: &Geometry,
+        valid: &[u32],
+    ) -> core::result::Result<(), Violation> {
+        let mut seen = vec![false; geometry.blocks() as usize];
+        for block in self.pool.iter() {
+            let twice = core::mem::replace(&mut seen[block.0 as usize], true);
+            ensure!(!twice, "{block:?} is free twice");
+            ensure!(valid[block.0 as usize] == 0, "{block:?} is free and holds valid pages");
+            let listed = self.victims.is_open(block) || self.victims.valid(block).is_some();
+            ensure!(!listed, "{block:?} is free and in use");
+        }
+        Ok(())
+    }
+
+    fn audit_counts(
+        &self,
+        geometry: &Geometry,
+        valid: &[u32],
+        frontiers: &[Frontier],
+    ) -> core::result::Result<(), Violation> {
+        for block in (0..geometry.blocks()).map(BlockId) {
+            let recount = valid[block.0 as usize];
+            if let Some(count) = self.victims.valid(block) {
+                ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
+            } else if self.victims.is_open(block) {
+                let mut fills = frontiers.iter();
+                let frontier = fills.find(|frontier| frontier.block(geometry) == Some(block));
+                ensure!(frontier.is_some(), "{block:?} is open, but nothing fills it");
+                let room = frontier.map_or(0, Frontier::room);
+                self.victims.audit(block, geometry.pages_per_block() - room, recount)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a mount still has to do, and what for.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The block to empty: its last page may decay.
+    pub endangered: Option<BlockId>,
+    last: Option<Copy>,
+    tombstones: Vec<u64>,
+}
+
+/// Blocks with a readable page, by the sequence of their last program.
+fn last_programs(geometry: &Geometry, scan: &Scan) -> Vec<(u64, BlockId)> {
+    let mut last = vec![0; geometry.blocks() as usize];
+    for copy in scan.copies() {
+        let slot = &mut last[geometry.block_of(copy.ppn).0 as usize];
+        *slot = copy.spare.sequence.max(*slot);
+    }
+    let blocks = last.into_iter().zip((0..).map(BlockId));
+    let mut blocks: Vec<_> = blocks.filter(|&(sequence, _)| sequence > 0).collect();
+    blocks.sort_unstable();
+    blocks
+}
