@@ -40,6 +40,17 @@ impl Subject {
         Ok(Subject { spec: spec.to_string(), choice: Choice { scheme, params } })
     }
 
+    /// The scheme as it is, and in the forms that differ from that in one word, switch or count.
+    pub fn single_changes(scheme: &'static Scheme) -> Vec<Subject> {
+        let changed = |param: &'static Param| {
+            let words = extend(&[], param).into_iter().filter(|form| !form.is_empty());
+            words.chain(raised(param).map(|pair| vec![pair]))
+        };
+        let forms = scheme.params.iter().flat_map(changed);
+        let forms = core::iter::once(Vec::new()).chain(forms);
+        forms.filter_map(|pairs| Subject::of(scheme, &pairs).ok()).collect()
+    }
+
     /// The scheme in many forms: every combination of its words and switches, and each of these
     /// with one of its counts raised by one.
     pub fn variants(scheme: &'static Scheme) -> Vec<Subject> {
@@ -295,6 +306,18 @@ mod tests {
         }
         let message = "4:haf".parse::<Strike>().unwrap_err().to_string();
         assert!(message.contains("did you mean `half`?"), "{message}");
+    }
+
+    #[test]
+    fn single_changes_are_few_and_each_word_and_count_is_among_them() {
+        let scheme = Subject::from_spec("page").unwrap().choice.scheme;
+        let forms = Subject::single_changes(scheme);
+        let specs: Vec<&str> = forms.iter().map(|form| form.spec.as_str()).collect();
+        let words =
+            ["fifo", "cost_benefit", "dchoices", "random"].map(|w| format!("page:victim={w}"));
+        let expected =
+            [&["page".to_owned()], &words[..], &["page:d=3".into(), "page:frontiers=2".into()]];
+        assert_eq!(specs, expected.concat());
     }
 
     #[test]

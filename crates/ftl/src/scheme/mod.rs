@@ -2,5 +2,6 @@
 
 pub mod bast;
 pub mod block;
+pub mod dac;
 pub mod fmax;
 pub mod page;

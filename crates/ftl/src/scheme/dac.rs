@@ -1,0 +1,375 @@
+//! dac: dynamic data clustering (Chiang, Lee and Chang 1999): pages are kept among others that are
+//! rewritten about as often.
+//!
+//! ```text
+//! region 2  hottest   [a b a b a _]     a page rewritten while young moves one region up
+//! region 1            [c d e c _ _]
+//! region 0  coldest   [f g h i j k]     a valid page that garbage collection copies moves one down
+//! ```
+//! The flash is cut into R regions, each with an open block of its own. A page starts in the coldest
+//! region. It climbs when the host rewrites it soon after it was last written or changed region, and
+//! sinks when a victim is emptied under it: that it was still valid says that it is not hot. Hot
+//! blocks then hold mostly superseded pages when they are collected, cold blocks mostly valid ones
+//! that are left alone.
+//!
+//! Victims are chosen over all regions, by cost-benefit unless told otherwise. With one region this
+//! is `page` with one open block. A page's region and the time when it last changed cost a controller
+//! an entry a page more; both are in RAM.
+//!
+//! Invariants: as in [`page_map`](crate::part::page_map); besides, at least `RESERVE` blocks are
+//! erased whenever no victim is being emptied. One suffices: all valid pages of a victim go to one
+//! region, and so fill one new block at most.
+//!
+//! **Coming back.** The region is kept in the spare area's kind. Ages are not: after a mount every
+//! page is as young as if it had just been written.
+//!
+//! Choices: *young* means fewer than `young` host pages since, by default as many as there are
+//! logical pages; the paper speaks of time. A page that is copied within the coldest region has not
+//! changed region.
+
+use nand::{BlockId, Cause, Chip, Lpn, Nand, Sink};
+use spec::{Kind, Param, Params};
+
+use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::ensure;
+use crate::part::frontier::Frontier;
+use crate::part::kind;
+use crate::part::page_map::PageMap;
+use crate::part::victims::Policy;
+
+/// Erased blocks that only garbage collection may open.
+const RESERVE: u32 = 1;
+/// The most regions: their numbers must fit in the upper half of a spare area's kind.
+const REGIONS_MAX: u64 = 15;
+
+static PARAMS: &[Param] = &[
+    Param {
+        name: "regions",
+        kind: Kind::Count,
+        default: "3",
+        unit: "regions",
+        doc: "R, from coldest to hottest, each with an open block; 1 to 15",
+    },
+    Param {
+        name: "young",
+        kind: Kind::Count,
+        default: "0",
+        unit: "host pages",
+        doc: "a page rewritten after fewer climbs; 0: as many as there are logical pages",
+    },
+    Param {
+        name: "victim",
+        kind: Kind::Choice(Policy::NAMES),
+        default: "cost_benefit",
+        unit: "",
+        doc: "which full block garbage collection empties",
+    },
+    Param {
+        name: "d",
+        kind: Kind::Count,
+        default: "2",
+        unit: "draws",
+        doc: "blocks that dchoices draws, with replacement",
+    },
+];
+
+/// Dynamic data clustering.
+pub static SCHEME: Scheme = Scheme {
+    name: "dac",
+    summary: "page mapping in regions by update frequency: rewritten pages climb, copied ones sink",
+    source: "Chiang, Lee, Chang: Using data clustering to improve cleaning performance for flash \
+             memory, Software: Practice and Experience 29(3), 1999; base of the sector log's paper",
+    params: PARAMS,
+    refuses,
+    least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
+    mount,
+};
+
+fn refuses(params: &Params, _: &Chip) -> Option<String> {
+    match (params.count("regions"), params.count("d")) {
+        (1..=REGIONS_MAX, 1..=65_536) => None,
+        (1..=REGIONS_MAX, d) => Some(format!("d={d} draws; 1 to 65536 are possible")),
+        (regions, _) => Some(format!("regions={regions}; 1 to {REGIONS_MAX} are possible")),
+    }
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let (choice, d) = (device.params.choice("victim"), device.params.count("d") as u32);
+    let policy = Policy::named(choice, d).expect("a declared choice");
+    let map = PageMap::format(nand, device, policy);
+    let pages = map.logical_pages() as usize;
+    let regions = device.params.count("regions") as usize;
+    let mut ftl = Clustered {
+        frontiers: vec![Frontier::NONE; regions],
+        places: Places::new(pages, regions),
+        young: match device.params.count("young") {
+            0 => pages as u64,
+            young => young,
+        },
+        victims_taken: 0,
+        map,
+    };
+    if !nand.is_factory_new() {
+        ftl.recover(nand, device)?;
+    }
+    Ok(Box::new(ftl))
+}
+
+/// The number of a region, from coldest to hottest.
+type Region = u8;
+
+/// The region of a page that nothing maps.
+const NOWHERE: Region = Region::MAX;
+
+struct Clustered {
+    map: PageMap,
+    /// The open block of each region.
+    frontiers: Vec<Frontier>,
+    places: Places,
+    young: u64,
+    victims_taken: u64,
+}
+
+/// Which page is in which region, and since when.
+struct Places {
+    /// Of each logical page; [`NOWHERE`] if it is unmapped.
+    region: Vec<Region>,
+    /// Host pages written when each page was last written or changed region.
+    since: Vec<u64>,
+    /// Mapped pages of each region.
+    sizes: Vec<u64>,
+    /// Host pages that went to each region.
+    written: Vec<u64>,
+    promotions: u64,
+    demotions: u64,
+}
+
+impl Places {
+    fn new(pages: usize, regions: usize) -> Places {
+        Places {
+            region: vec![NOWHERE; pages],
+            since: vec![0; pages],
+            sizes: vec![0; regions],
+            written: vec![0; regions],
+            promotions: 0,
+            demotions: 0,
+        }
+    }
+
+    /// Puts a page into a region, or nowhere; returns where it was.
+    fn put(&mut self, lpn: Lpn, region: Region) -> Region {
+        let old = core::mem::replace(&mut self.region[lpn.0 as usize], region);
+        if let Some(size) = self.sizes.get_mut(old as usize) {
+            *size -= 1;
+        }
+        if let Some(size) = self.sizes.get_mut(region as usize) {
+            *size += 1;
+        }
+        old
+    }
+
+    /// The host wrote the page; it is the last of so many.
+    fn wrote(&mut self, lpn: Lpn, region: Region, written: u64) {
+        let old = self.put(lpn, region);
+        self.promotions += u64::from(old < region);
+        self.written[region as usize] += 1;
+        self.since[lpn.0 as usize] = written;
+    }
+
+    /// Garbage collection copied the page.
+    fn copied(&mut self, lpn: Lpn, region: Region, written: u64) {
+        if self.put(lpn, region) != region {
+            self.demotions += 1;
+            self.since[lpn.0 as usize] = written;
+        }
+    }
+}
+
+/// The kind of a page in a region, and the region of a kind.
+fn kind_in(region: Region) -> u8 {
+    kind::DATA | region << 4
+}
+
+fn region_of(kind: u8) -> Region {
+    kind >> 4
+}
+
+impl Clustered {
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// Where a page goes after `written` host pages: one region up if it is young.
+    fn target(&self, lpn: Lpn, written: u64) -> Region {
+        let region = self.places.region[lpn.0 as usize];
+        let is_young = written - self.places.since[lpn.0 as usize] < self.young;
+        match region {
+            NOWHERE => 0,
+            _ => (region + u8::from(is_young)).min(self.frontiers.len() as Region - 1),
+        }
+    }
+
+    /// Writes pages of a run, from page `index` on, that go to one region; returns how many.
+    fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
+        let first = run.first.plus(index);
+        // Decided before a collection that may move the page.
+        let region = self.target(first, self.map.written());
+        self.make_room(nand, region)?;
+        let written = self.map.written();
+        let goes_along =
+            |page: &u32| self.target(first.plus(*page), written + u64::from(*page)) == region;
+        let most = run.pages - index;
+        let most = (1..most).find(|page| !goes_along(page)).unwrap_or(most);
+        let frontier = &mut self.frontiers[region as usize];
+        let done = self.map.write(nand, run, index, most, frontier, kind_in(region))?;
+        for page in 0..done {
+            self.places.wrote(first.plus(page), region, written + u64::from(page) + 1);
+        }
+        Ok(done)
+    }
+
+    /// Sees to it that the open block of a region has room.
+    fn make_room(&mut self, nand: &mut Nand, region: Region) -> Result<()> {
+        while self.frontiers[region as usize].room() == 0 {
+            if self.map.pool.len() > RESERVE {
+                self.frontiers[region as usize] = self.map.open(nand)?;
+            } else {
+                self.collect(nand)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Empties the policy's victim: what is still valid in it goes one region down.
+    fn collect(&mut self, nand: &mut Nand) -> Result<()> {
+        let victim = self.map.choose_victim();
+        self.victims_taken += 1;
+        let target = self.region_of_block(nand, victim).saturating_sub(1);
+        self.empty(nand, victim, target, Cause::Gc)
+    }
+
+    /// The region whose pages a block holds; the coldest if it holds none.
+    fn region_of_block(&self, nand: &Nand, block: BlockId) -> Region {
+        let valid = self.map.first_valid(nand, block);
+        valid.map_or(0, |lpn| self.places.region[lpn.0 as usize])
+    }
+
+    fn empty(
+        &mut self,
+        nand: &mut Nand,
+        victim: BlockId,
+        target: Region,
+        cause: Cause,
+    ) -> Result<()> {
+        let (frontier, places) = (&mut self.frontiers[target as usize], &mut self.places);
+        let written = self.map.written();
+        self.map.empty(nand, victim, frontier, Some(kind_in(target)), cause, |lpn| {
+            places.copied(lpn, target, written);
+        })
+    }
+
+    // ---- Coming back --------------------------------------------------------------------------
+
+    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+        let (places, hottest) = (&mut self.places, self.frontiers.len() as Region - 1);
+        let recovered = self.map.recover(nand, device, |copy| {
+            places.put(copy.spare.owner, region_of(copy.spare.kind).min(hottest));
+        })?;
+        places.since.fill(self.map.written());
+        if let Some(block) = recovered.endangered {
+            let region = self.region_of_block(nand, block);
+            self.empty(nand, block, region, Cause::Meta)?;
+        }
+        self.map.resume_trims(nand, &recovered)
+    }
+
+    /// All valid pages of a block are in one region, and the regions' sizes are right.
+    fn audit_regions(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let mut of_block = vec![NOWHERE; nand.geometry().blocks() as usize];
+        let mut sizes = vec![0; self.places.sizes.len()];
+        for (lpn, &region) in (0..).map(Lpn).zip(&self.places.region) {
+            let Some(ppn) = self.map.mapped(lpn) else {
+                ensure!(region == NOWHERE, "{lpn:?} is unmapped and in region {region}");
+                continue;
+            };
+            let known = sizes.get_mut(region as usize).map(|size| *size += 1);
+            ensure!(known.is_some(), "{lpn:?} is mapped and in no region");
+            let block = nand.geometry().block_of(ppn);
+            let other = core::mem::replace(&mut of_block[block.0 as usize], region);
+            let alone = other == NOWHERE || other == region;
+            ensure!(alone, "{block:?} holds pages of regions {other} and {region}");
+        }
+        let believed = &self.places.sizes;
+        ensure!(*believed == sizes, "regions hold {sizes:?} pages, counted as {believed:?}");
+        Ok(())
+    }
+}
+
+impl Ftl for Clustered {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.map.read(nand, run, sink)
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let mut index = 0;
+        while index < run.pages {
+            index += self.write_some(nand, run, index)?;
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        for page in 0..pages {
+            self.places.put(first.plus(page), NOWHERE);
+        }
+        self.map.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.map.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.map.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.map.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.map.pool.len()
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.map.audit(nand, &self.frontiers, RESERVE)?;
+        self.audit_regions(nand)
+    }
+
+    /// The page map, and for each page its region (a byte) and its age (four).
+    fn ram(&self) -> Ram {
+        let places = 5 * u64::from(self.map.logical_pages());
+        Ram { map: self.map.map_bytes(), cache: 0, other: places + self.map.other_bytes() }
+    }
+
+    fn report(&self) -> Report {
+        let figures = vec![
+            ("gc_victims", Figure::Count(self.victims_taken)),
+            ("promotions", Figure::Count(self.places.promotions)),
+            ("demotions", Figure::Count(self.places.demotions)),
+            ("region_pages", Figure::Counts(self.places.sizes.clone())),
+            ("region_writes", Figure::Counts(self.places.written.clone())),
+        ];
+        Report { merges: None, figures }
+    }
+
+    fn reset_report(&mut self) {
+        self.victims_taken = 0;
+        (self.places.promotions, self.places.demotions) = (0, 0);
+        self.places.written.fill(0);
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let hottest = self.places.sizes.last().map_or(0, |&size| size);
+        let coldest = self.places.sizes[0];
+        vec![("coldest_pages", coldest as f64), ("hottest_pages", hottest as f64)]
+    }
+}

@@ -1,0 +1,351 @@
+//! dac: regions by hand, against a naive model, and with one region against page.
+
+use ftl::{Figure, Run};
+use nand::{Data, Lpn};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::device::{Counts, LOGICAL_BLOCKS, PAGE_BYTES, Real, step};
+
+// ---- Counted by hand ----------------------------------------------------------------------------
+
+/// Blocks of four pages; no page is written yet.
+fn device(spec: &str, extra: u32) -> Real {
+    Real::new(spec, "sequential", 4, extra)
+}
+
+fn write(real: &mut Real, first: u32, pages: u32) {
+    let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
+    real.ftl.write(&mut real.nand, &run).unwrap();
+    real.ftl.audit(&real.nand).unwrap();
+}
+
+fn write_each(real: &mut Real, pages: &[u32]) {
+    pages.iter().for_each(|&page| write(real, page, 1));
+}
+
+/// Mapped pages of each region.
+fn sizes(real: &Real) -> Vec<u64> {
+    let figures = real.ftl.report().figures;
+    let sizes = figures.into_iter().find(|(name, _)| *name == "region_pages");
+    let Some((_, Figure::Counts(sizes))) = sizes else { panic!("no sizes") };
+    sizes
+}
+
+fn count(real: &Real, name: &str) -> u64 {
+    let figures = real.ftl.report().figures;
+    match figures.into_iter().find(|(known, _)| *known == name) {
+        Some((_, Figure::Count(count))) => count,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_first_write_goes_to_the_coldest_region() {
+    let mut real = device("dac", 8);
+    write(&mut real, 0, 10);
+    assert_eq!(sizes(&real), [10, 0, 0]);
+    real.ftl.trim(&mut real.nand, Lpn(3), 2).unwrap();
+    write(&mut real, 3, 1);
+    assert_eq!(sizes(&real), [9, 0, 0], "also when it was trimmed before");
+    assert_eq!(count(&real, "promotions"), 0);
+}
+
+#[test]
+fn a_young_page_climbs_with_each_write_as_far_as_there_are_regions() {
+    let mut real = device("dac", 8);
+    write_each(&mut real, &[5, 5]);
+    assert_eq!(sizes(&real), [0, 1, 0]);
+    write_each(&mut real, &[5, 5, 5]);
+    assert_eq!(sizes(&real), [0, 0, 1]);
+    assert_eq!(count(&real, "promotions"), 2);
+}
+
+#[test]
+fn young_is_counted_in_host_pages_since_the_last_write() {
+    // Two pages between: fewer than three, not fewer than two.
+    for (young, climbs) in [(3, true), (2, false)] {
+        let mut real = device(&format!("dac:young={young}"), 8);
+        write_each(&mut real, &[5, 0, 1, 5]);
+        assert_eq!(count(&real, "promotions") == 1, climbs, "young={young}");
+    }
+}
+
+#[test]
+fn a_page_that_is_not_young_stays_in_its_region() {
+    let mut real = device("dac:young=2", 8);
+    write_each(&mut real, &[5, 5, 0, 1, 5]);
+    assert_eq!(sizes(&real), [2, 1, 0], "5 climbed once and stayed");
+    write_each(&mut real, &[5]);
+    assert_eq!(sizes(&real), [2, 0, 1], "its clock began anew");
+}
+
+#[test]
+fn a_run_is_judged_page_by_page() {
+    let mut real = device("dac:young=4", 8);
+    write_each(&mut real, &[0, 1]);
+    // Page 0 climbs, and so does 1; pages 2 and 3 are new.
+    write(&mut real, 0, 4);
+    assert_eq!(sizes(&real), [2, 2, 0]);
+    assert_eq!(real.counts().host, 6);
+}
+
+#[test]
+fn each_region_fills_a_block_of_its_own() {
+    let mut real = device("dac:regions=2", 8);
+    let free = real.ftl.free_blocks();
+    write_each(&mut real, &[0, 1, 0, 2, 3]);
+    assert_eq!(free - real.ftl.free_blocks(), 2, "four pages of region 0, one of region 1");
+    write_each(&mut real, &[1, 2, 3]);
+    assert_eq!(free - real.ftl.free_blocks(), 2);
+    write_each(&mut real, &[4]);
+    assert_eq!(free - real.ftl.free_blocks(), 3);
+}
+
+#[test]
+fn what_is_copied_sinks_one_region_and_no_deeper_than_the_coldest() {
+    // Fifteen blocks, of which the fill takes twelve. Region 1 gets [0 4 8 12] and [0 0 0 0].
+    let mut real = device("dac:regions=2,victim=greedy", 3);
+    write(&mut real, 0, 48);
+    write_each(&mut real, &[0, 4, 8, 12, 0, 0, 0, 0]);
+    assert_eq!((real.counts().copies, real.counts().erases), (0, 0));
+    // Only the reserve is left. The newest 0 is alone in its block and sinks to the reserve's; then
+    // 1, 2 and 3 of the first block of region 0 stay in that region.
+    write_each(&mut real, &[0]);
+    assert_eq!((real.counts().copies, real.counts().erases), (4, 2));
+    assert_eq!(count(&real, "demotions"), 1);
+    assert_eq!(sizes(&real), [44, 4], "0 climbed as had been decided before");
+}
+
+#[test]
+fn a_copied_page_has_to_climb_again() {
+    // Sixteen blocks. 0 to 3 climb into a block of region 1, and all but 3 climb on.
+    let mut real = device("dac:regions=3,victim=greedy", 4);
+    write(&mut real, 0, 48);
+    write(&mut real, 0, 4);
+    write(&mut real, 0, 3);
+    assert_eq!(sizes(&real), [44, 1, 3]);
+    // A block of region 1, another one in the place of the block of 0 to 3 in region 0, dead now.
+    write_each(&mut real, &[8, 12, 16, 20, 24, 28, 32, 36]);
+    assert_eq!((real.counts().copies, real.counts().erases), (0, 1));
+    // Room for one more: 3, alone in its block, sinks; then 9, 10, 11 go along.
+    write_each(&mut real, &[40]);
+    assert_eq!((real.counts().copies, real.counts().erases), (4, 3));
+    assert_eq!((count(&real, "demotions"), sizes(&real)), (1, vec![36, 9, 3]));
+    write_each(&mut real, &[3]);
+    assert_eq!(sizes(&real), [35, 10, 3], "from the coldest again, and not to the hottest");
+}
+
+#[test]
+fn the_least_extra_is_a_reserve_and_a_block_a_region() {
+    for regions in [1, 3, 15] {
+        let spec = format!("dac:regions={regions}");
+        let choice = ftl::Choice::from_spec(&spec::Spec::parse(&spec).unwrap()).unwrap();
+        let chip = nand::Chip::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
+        choice.check(&chip, 100, regions + 1).unwrap();
+        let error = choice.check(&chip, 100, regions).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("dac needs at least {} extra", regions + 1)), "{error}");
+    }
+    let spec = spec::Spec::parse("dac:regions=16").unwrap();
+    let choice = ftl::Choice::from_spec(&spec).unwrap();
+    let chip = nand::Chip::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
+    let error = choice.check(&chip, 100, 40).unwrap_err().to_string();
+    assert_eq!(error, "dac: regions=16; 1 to 15 are possible");
+}
+
+#[test]
+fn ram_is_the_page_map_and_five_bytes_a_page_for_regions_and_ages() {
+    let real = device("dac", 8);
+    let pages = u64::from(LOGICAL_BLOCKS) * 4;
+    let ram = real.ftl.ram();
+    assert_eq!(ram.map, 4 * pages);
+    assert_eq!(ram.other - device("page", 8).ftl.ram().other, 5 * pages);
+}
+
+#[test]
+fn with_one_region_dac_counts_as_page_does() {
+    for policy in ["greedy", "fifo", "cost_benefit", "random", "dchoices"] {
+        let mut dac = device(&format!("dac:regions=1,victim={policy}"), 3);
+        let mut page = device(&format!("page:victim={policy}"), 3);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(8);
+        for round in 0..3000 {
+            let step = step(&mut rng, 4);
+            step.run_on(&mut dac);
+            step.run_on(&mut page);
+            assert_eq!(dac.counts(), page.counts(), "{policy}, step {round}");
+        }
+        assert!(dac.counts().copies > 1000);
+    }
+}
+
+// ---- A naive model ------------------------------------------------------------------------------
+
+#[derive(Default)]
+struct Block {
+    owners: Vec<usize>,
+    region: usize,
+    opened: u64,
+    last_program: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Page {
+    at: Option<(usize, usize)>,
+    region: usize,
+    since: u64,
+}
+
+struct NaiveDac {
+    policy: &'static str,
+    np: usize,
+    regions: usize,
+    young: u64,
+    blocks: Vec<Block>,
+    free: Vec<usize>,
+    open: Vec<Option<usize>>,
+    pages: Vec<Page>,
+    clock: u64,
+    openings: u64,
+    counts: Counts,
+}
+
+impl NaiveDac {
+    fn new(policy: &'static str, regions: usize, young: u64, np: usize, extra: usize) -> NaiveDac {
+        let logical = LOGICAL_BLOCKS as usize;
+        NaiveDac {
+            policy,
+            np,
+            regions,
+            young,
+            blocks: (0..logical + extra).map(|_| Block::default()).collect(),
+            free: (0..logical + extra).collect(),
+            open: vec![None; regions],
+            pages: vec![Page::default(); logical * np],
+            clock: 0,
+            openings: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    fn has_room(&self, region: usize) -> bool {
+        self.open[region].is_some_and(|block| self.blocks[block].owners.len() < self.np)
+    }
+
+    fn take(&mut self, region: usize) {
+        let block = self.free.remove(0);
+        self.openings += 1;
+        self.blocks[block].opened = self.openings;
+        self.blocks[block].region = region;
+        self.open[region] = Some(block);
+    }
+
+    fn append(&mut self, region: usize, lpn: usize) {
+        let block = self.open[region].unwrap();
+        self.blocks[block].owners.push(lpn);
+        self.blocks[block].last_program = self.clock;
+        self.pages[lpn].at = Some((block, self.blocks[block].owners.len() - 1));
+        self.pages[lpn].region = region;
+    }
+
+    fn valid(&self, block: usize) -> Vec<usize> {
+        let owners = self.blocks[block].owners.iter().enumerate();
+        let valid = owners.filter(|&(at, &lpn)| self.pages[lpn].at == Some((block, at)));
+        valid.map(|(_, &lpn)| lpn).collect()
+    }
+
+    fn victim(&self) -> usize {
+        let full = (0..self.blocks.len()).filter(|&b| self.blocks[b].owners.len() == self.np);
+        let valid = |block: usize| self.valid(block).len();
+        match self.policy {
+            "fifo" => full.min_by_key(|&block| self.blocks[block].opened).unwrap(),
+            "greedy" => full.min_by_key(|&block| (valid(block), block)).unwrap(),
+            _ => {
+                // age (Np − v) / 2v as a fraction, dead blocks above all.
+                let score = |block: usize| {
+                    let age = self.clock - self.blocks[block].last_program;
+                    (age * (self.np - valid(block)) as u64, 2 * valid(block) as u64)
+                };
+                let better = |a: (u64, u64), b: (u64, u64)| match (a.1, b.1) {
+                    (_, 0) => false,
+                    (0, _) => true,
+                    _ => a.0 * b.1 > b.0 * a.1,
+                };
+                let candidates = full.filter(|&block| valid(block) < self.np);
+                candidates.reduce(|a, b| if better(score(b), score(a)) { b } else { a }).unwrap()
+            }
+        }
+    }
+
+    fn collect(&mut self) {
+        let victim = self.victim();
+        let region = self.blocks[victim].region;
+        let target = region.max(1) - 1;
+        for lpn in self.valid(victim) {
+            if !self.has_room(target) {
+                self.take(target);
+            }
+            self.append(target, lpn);
+            if target != region {
+                self.pages[lpn].since = self.clock;
+            }
+            self.counts.copies += 1;
+        }
+        self.blocks[victim].owners.clear();
+        for open in self.open.iter_mut().filter(|open| **open == Some(victim)) {
+            *open = None;
+        }
+        self.free.push(victim);
+        self.counts.erases += 1;
+    }
+
+    fn write(&mut self, lpn: usize, partial: bool) {
+        let page = self.pages[lpn];
+        let region = match page.at {
+            None => 0,
+            Some(_) if self.clock - page.since < self.young => {
+                (page.region + 1).min(self.regions - 1)
+            }
+            Some(_) => page.region,
+        };
+        while !self.has_room(region) {
+            if self.free.len() > 1 { self.take(region) } else { self.collect() }
+        }
+        self.counts.rmw += u64::from(partial && self.pages[lpn].at.is_some());
+        self.clock += 1;
+        self.append(region, lpn);
+        self.pages[lpn].since = self.clock;
+        self.counts.host += 1;
+    }
+}
+
+#[test]
+fn dac_counts_as_the_naive_model_counts() {
+    for policy in ["greedy", "fifo", "cost_benefit"] {
+        for (regions, young, np, extra) in
+            [(2, 48, 4, 3), (3, 20, 4, 4), (3, 72, 6, 6), (5, 9, 4, 9)]
+        {
+            let spec = format!("dac:regions={regions},young={young},victim={policy}");
+            let mut real = Real::new(&spec, "sequential", np, extra);
+            let mut naive = NaiveDac::new(policy, regions, young, np, extra as usize);
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+            for round in 0..3000 {
+                let step = step(&mut rng, np);
+                step.run_on(&mut real);
+                for at in 0..step.pages {
+                    match step.trim {
+                        true => naive.pages[step.first + at].at = None,
+                        false => naive.write(step.first + at, step.is_partial(at)),
+                    }
+                }
+                assert_eq!(real.counts(), naive.counts, "{spec}, Np {np}, step {round}");
+            }
+            let mapped = |region: usize| {
+                let inside = |page: &&Page| page.at.is_some() && page.region == region;
+                naive.pages.iter().filter(inside).count() as u64
+            };
+            assert_eq!(sizes(&real), (0..regions).map(mapped).collect::<Vec<_>>(), "{spec}");
+            assert!(naive.counts.copies > 1000 && naive.counts.rmw > 100, "{:?}", naive.counts);
+            assert!(count(&real, "demotions") > 100 && count(&real, "promotions") > 1000);
+        }
+    }
+}

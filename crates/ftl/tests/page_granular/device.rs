@@ -1,0 +1,98 @@
+//! A small page-granular device, its counts, and random steps for it and a naive model.
+
+use ftl::{Choice, Device, Durability, Ftl, Run};
+use nand::{BlockId, Cause, Chip, Data, Lpn, Mode, Nand, Op};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use spec::Spec;
+
+pub const PAGE_BYTES: u32 = 2048;
+pub const LOGICAL_BLOCKS: u32 = 12;
+
+/// What both sides count.
+#[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
+pub struct Counts {
+    pub host: u64,
+    pub copies: u64,
+    pub padding: u64,
+    pub erases: u64,
+    pub rmw: u64,
+}
+
+/// The real scheme on a device of the same shape.
+pub struct Real {
+    pub nand: Nand,
+    pub ftl: Box<dyn Ftl>,
+}
+
+impl Real {
+    pub fn new(ftl: &str, order: &str, np: usize, extra: u32) -> Real {
+        let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
+        let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let geometry = chip.geometry(LOGICAL_BLOCKS + extra).unwrap();
+        let mut nand = Nand::new(geometry, Mode::Count);
+        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();
+        let device = Device {
+            params: &choice.params,
+            logical_blocks: LOGICAL_BLOCKS,
+            blocks: &blocks,
+            durability: Durability::Paper,
+            seed: 0,
+        };
+        let ftl = choice.mount(&mut nand, &device).unwrap();
+        Real { nand, ftl }
+    }
+
+    pub fn counts(&self) -> Counts {
+        let tally = self.nand.tally();
+        let own = |op| tally.count(op, Cause::Gc) + tally.count(op, Cause::Merge);
+        let copies = tally.copies_total();
+        Counts {
+            host: tally.count(Op::Program, Cause::Host),
+            copies,
+            padding: own(Op::Program) - copies,
+            erases: own(Op::Erase),
+            rmw: tally.count(Op::Read, Cause::Rmw),
+        }
+    }
+}
+
+/// A random step: a run with perhaps partial ends, or now and then a trim.
+pub struct Step {
+    pub trim: bool,
+    pub first: usize,
+    pub pages: usize,
+    pub head: u64,
+    pub tail: u64,
+}
+
+pub fn step(rng: &mut Xoshiro256PlusPlus, np: usize) -> Step {
+    let mut below = |bound: usize| rng.next_u32() as usize % bound;
+    let capacity = LOGICAL_BLOCKS as usize * np;
+    // Half of the steps go to an eighth of the space.
+    let first = if below(2) == 0 { below(capacity / 8) } else { below(capacity) };
+    let pages = if below(4) == 0 { 1 + below(3 * np) } else { 1 + below(2) };
+    let pages = pages.min(capacity - first);
+    let mut mask = || if below(4) == 0 { 0b0011 } else { 0b1111 };
+    let (head, tail) = (mask(), mask());
+    let tail = if pages == 1 { head } else { tail };
+    Step { trim: below(10) == 0, first, pages, head, tail }
+}
+
+impl Step {
+    pub fn is_partial(&self, at: usize) -> bool {
+        at == 0 && self.head != 0b1111 || at + 1 == self.pages && self.tail != 0b1111
+    }
+
+    pub fn run_on(&self, real: &mut Real) {
+        let (first, pages) = (Lpn(self.first as u32), self.pages as u32);
+        if self.trim {
+            return real.ftl.trim(&mut real.nand, first, pages).unwrap();
+        }
+        let whole = Run::whole(first, pages, PAGE_BYTES, Data::None);
+        let run = Run { head: self.head, tail: self.tail, ..whole };
+        real.ftl.write(&mut real.nand, &run).unwrap();
+        real.ftl.audit(&real.nand).unwrap();
+    }
+}
