@@ -38,6 +38,7 @@ impl Simulated {
             blocks: &blocks,
             durability: Durability::Paper,
             seed: 1,
+            timing: chip.timing,
         };
         let mut ftl = choice.mount(&mut nand, &device).expect("a fresh chip");
         let pages = logical_blocks * PAGES_PER_BLOCK;

@@ -40,14 +40,15 @@ impl Subject {
         Ok(Subject { spec: spec.to_string(), choice: Choice { scheme, params } })
     }
 
-    /// The scheme as it is, and in the forms that differ from that in one word, switch or count.
+    /// The scheme as it is, in its corners, and in the forms that differ from it in one word, switch
+    /// or count.
     pub fn single_changes(scheme: &'static Scheme) -> Vec<Subject> {
         let changed = |param: &'static Param| {
             let words = extend(&[], param).into_iter().filter(|form| !form.is_empty());
             words.chain(raised(param).map(|pair| vec![pair]))
         };
         let forms = scheme.params.iter().flat_map(changed);
-        let forms = core::iter::once(Vec::new()).chain(forms);
+        let forms = core::iter::once(Vec::new()).chain(corners(scheme)).chain(forms);
         forms.filter_map(|pairs| Subject::of(scheme, &pairs).ok()).collect()
     }
 
@@ -66,7 +67,7 @@ impl Subject {
                     .map(move |form| [form.as_slice(), std::slice::from_ref(&pair)].concat())
             })
             .collect();
-        let all = forms.into_iter().chain(raised);
+        let all = forms.into_iter().chain(corners(scheme)).chain(raised);
         all.filter_map(|pairs| Subject::of(scheme, &pairs).ok()).collect()
     }
 }
@@ -83,6 +84,12 @@ fn extend(form: &[(String, String)], param: &Param) -> Vec<Vec<(String, String)>
         false => [form, &[(param.name.to_owned(), (*word).to_owned())]].concat(),
     };
     words.iter().map(with).collect()
+}
+
+/// The settings of a scheme's corners.
+fn corners(scheme: &'static Scheme) -> impl Iterator<Item = Vec<(String, String)>> {
+    let pairs = |text: &&str| spec::parse_pairs(text).expect("a scheme's own settings");
+    scheme.corners.iter().map(pairs)
 }
 
 fn raised(param: &Param) -> Option<(String, String)> {
@@ -169,6 +176,7 @@ impl Case {
             blocks: &self.blocks,
             durability: self.durability,
             seed: self.seed,
+            timing: self.chip.timing,
         };
         self.subject.choice.mount(nand, &device)
     }

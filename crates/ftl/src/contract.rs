@@ -8,7 +8,7 @@
 
 use core::fmt;
 
-use nand::{BlockId, Chip, Data, Lpn, Nand, SectorMask, Sink};
+use nand::{BlockId, Chip, Data, Lpn, Nand, SectorMask, Sink, Timing};
 use spec::{Param, Params};
 
 /// Consecutive logical pages of one request.
@@ -132,6 +132,8 @@ pub struct Device<'a> {
     pub durability: Durability,
     /// Seed of whatever the scheme draws at random.
     pub seed: u64,
+    /// The chip's latencies, for schemes that weigh costs in time.
+    pub timing: Timing,
 }
 
 /// What must survive a power cut.
@@ -164,6 +166,9 @@ pub struct Scheme {
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
+    /// Settings, such as `cmt=8`, under which a tiny device does what others do at their size; the
+    /// tests attack these forms too.
+    pub corners: &'static [&'static str],
     /// Refuses parameters that contradict each other or the chip, with the sentence that says why.
     pub refuses: fn(&Params, &Chip) -> Option<String>,
     /// The fewest extra blocks it works with.

@@ -5,11 +5,11 @@ use nand::{Chip, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
-use crate::scheme::{bast, block, dac, fmax, page};
+use crate::scheme::{bast, block, dac, dftl, fmax, page};
 
 /// Every scheme that ftlab knows.
 pub static SCHEMES: &[&Scheme] =
-    &[&page::SCHEME, &dac::SCHEME, &block::SCHEME, &bast::SCHEME, &fmax::SCHEME];
+    &[&page::SCHEME, &dac::SCHEME, &dftl::SCHEME, &block::SCHEME, &bast::SCHEME, &fmax::SCHEME];
 
 /// A scheme with its parameters: what `--ftl` names.
 #[derive(Clone, Debug)]

@@ -2,8 +2,9 @@
 
 use crate::op::{Op, Tally};
 
-/// Nanoseconds an operation takes, transfer over the bus included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Nanoseconds an operation takes, transfer over the bus included; by default none, for whoever
+/// does not look at time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     /// Reading a page.
     pub read_ns: u64,

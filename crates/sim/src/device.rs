@@ -92,6 +92,7 @@ impl Device {
             blocks: &blocks,
             durability: self.durability,
             seed: self.seed,
+            timing: self.chip.timing,
         };
         let ftl = self.choice.mount(&mut nand, &device)?;
         Ok((nand, ftl))

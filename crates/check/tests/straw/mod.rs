@@ -51,6 +51,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "straw",
     summary: "a plain page map with one mistake",
     source: "the checker's own tests",
+    corners: &[],
     params: &[Param {
         name: "bug",
         kind: Kind::Choice(BUGS),

@@ -7,3 +7,5 @@ pub const DATA: u8 = 1;
 pub const PAD: u8 = 2;
 /// Tombstones: see [`trim_log`](super::trim_log).
 pub const TOMBSTONES: u8 = 3;
+/// A translation page: entries of consecutive logical pages.
+pub const TRANSLATION: u8 = 4;

@@ -4,6 +4,7 @@ pub mod age_index;
 pub mod bits;
 pub mod block_associative;
 pub mod block_pool;
+pub mod cached_map;
 pub mod frontier;
 pub mod kind;
 pub mod log_map;

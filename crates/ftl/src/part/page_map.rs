@@ -10,11 +10,16 @@
 //! How many frontiers there are, and who writes to which, is the scheme's business. Blocks are
 //! filled in page order, so this runs on every program order.
 //!
+//! A scheme may keep pages of its own in the same map, above the host's: their owner is a number
+//! beyond the capacity, and collections, mounts and audits treat them alike.
+//!
 //! **Coming back.** One scan finds the newest copy of each page; [`recovery`] says what needs care.
 //! Blocks that were open are closed and their remaining pages lost, for one of them may look erased
 //! and be torn.
 
-use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn, Sink};
+use core::ops::Range;
+
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
 
 use super::block_pool::BlockPool;
 use super::frontier::Frontier;
@@ -31,6 +36,8 @@ use crate::ensure;
 #[derive(Debug)]
 pub struct PageMap {
     l2p: Vec<Ppn>,
+    /// Entries of the host's pages; a scheme's own follow.
+    logical_pages: u32,
     /// Free blocks.
     pub pool: BlockPool,
     victims: Victims,
@@ -42,13 +49,15 @@ pub struct PageMap {
 }
 
 impl PageMap {
-    /// The map of an empty device: all blocks are free.
-    pub fn format(nand: &Nand, device: &Device, policy: Policy) -> PageMap {
+    /// The map of an empty device: all blocks are free. The scheme keeps `own_pages` of its own.
+    pub fn format(nand: &Nand, device: &Device, policy: Policy, own_pages: u32) -> PageMap {
         let geometry = nand.geometry();
         let per_block = geometry.pages_per_block();
         let (data, trims) = TrimLog::split(nand, device);
+        let logical_pages = device.logical_blocks * per_block;
         PageMap {
-            l2p: vec![Ppn::NONE; (device.logical_blocks * per_block) as usize],
+            l2p: vec![Ppn::NONE; (logical_pages + own_pages) as usize],
+            logical_pages,
             pool: BlockPool::of(data),
             victims: Victims::new(policy, geometry, device.seed),
             trims,
@@ -59,7 +68,12 @@ impl PageMap {
 
     /// Pages of the exported capacity.
     pub fn logical_pages(&self) -> u32 {
-        self.l2p.len() as u32
+        self.logical_pages
+    }
+
+    /// Where the newest versions of consecutive pages stand, [`Ppn::NONE`] where none is.
+    pub fn entries(&self, lpns: Range<u32>) -> &[Ppn] {
+        &self.l2p[lpns.start as usize..lpns.end as usize]
     }
 
     /// Host pages written; after a mount it goes on from the sequence of the last program.
@@ -119,14 +133,40 @@ impl PageMap {
         Ok(done)
     }
 
+    /// Programs a page of the scheme's own at a frontier with room.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write_own(
+        &mut self,
+        nand: &mut Nand,
+        owner: Lpn,
+        bytes: &[u8],
+        frontier: &mut Frontier,
+        kind: u8,
+        cause: Cause,
+    ) -> Result<()> {
+        let to = frontier.next();
+        let content = Content::Meta(bytes);
+        nand.program(to, &Page { owner, kind, extra: &[], content }, cause)?;
+        self.point(owner, to, nand.geometry());
+        self.advance(frontier, 1, nand.geometry());
+        Ok(())
+    }
+
     #[inline]
     fn map(&mut self, lpn: Lpn, to: Ppn, geometry: &Geometry) {
+        self.point(lpn, to, geometry);
+        if let Some(trims) = &mut self.trims {
+            trims.written(lpn);
+        }
+    }
+
+    #[inline]
+    fn point(&mut self, lpn: Lpn, to: Ppn, geometry: &Geometry) {
         let old = core::mem::replace(&mut self.l2p[lpn.0 as usize], to);
         if old != Ppn::NONE {
             self.victims.invalidate(geometry.block_of(old));
-        }
-        if let Some(trims) = &mut self.trims {
-            trims.written(lpn);
         }
     }
 
@@ -156,7 +196,7 @@ impl PageMap {
     }
 
     /// Copies a block's valid pages to a frontier, which goes on in free blocks as need be, and
-    /// erases it. `moved` hears of each page. Copies get this `kind`; none: they keep theirs.
+    /// erases it. `moved` hears of each page, and where it was. Copies get this `kind`; none: they keep theirs.
     ///
     /// # Errors
     /// The power fails.
@@ -167,7 +207,24 @@ impl PageMap {
         frontier: &mut Frontier,
         kind: Option<u8>,
         cause: Cause,
-        mut moved: impl FnMut(Lpn),
+        moved: impl FnMut(Lpn, Ppn),
+    ) -> Result<()> {
+        self.move_out(nand, victim, frontier, kind, cause, moved)?;
+        self.erase(nand, victim, cause)
+    }
+
+    /// The first half of [`empty`](Self::empty): copies a block's valid pages.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn move_out(
+        &mut self,
+        nand: &mut Nand,
+        victim: BlockId,
+        frontier: &mut Frontier,
+        kind: Option<u8>,
+        cause: Cause,
+        mut moved: impl FnMut(Lpn, Ppn),
     ) -> Result<()> {
         self.gather(nand, victim);
         let mut done = 0;
@@ -177,6 +234,14 @@ impl PageMap {
             }
             done += self.copy_some(nand, done, frontier, kind, cause, &mut moved)?;
         }
+        Ok(())
+    }
+
+    /// The second half: erases a block without valid pages, once all trims are written down.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn erase(&mut self, nand: &mut Nand, victim: BlockId, cause: Cause) -> Result<()> {
         if let Some(trims) = &mut self.trims {
             trims.flush(nand)?;
         }
@@ -211,16 +276,15 @@ impl PageMap {
         frontier: &mut Frontier,
         kind: Option<u8>,
         cause: Cause,
-        moved: &mut impl FnMut(Lpn),
+        moved: &mut impl FnMut(Lpn, Ppn),
     ) -> Result<usize> {
         let to = frontier.next();
         let pages = (self.moving.len() - done).min(frontier.room() as usize);
         nand.copy_many(&self.moving[done..][..pages], to, kind, cause)?;
-        for page in 0..pages as u32 {
-            let copy = to.plus(page);
+        for (copy, &from) in (to.0..).map(Ppn).zip(&self.moving[done..][..pages]) {
             let owner = nand.owner(copy);
             self.l2p[owner.0 as usize] = copy;
-            moved(owner);
+            moved(owner, from);
         }
         self.advance(frontier, pages as u32, nand.geometry());
         Ok(pages)
@@ -244,9 +308,9 @@ impl PageMap {
         let scan = Scan::read(nand, device.blocks)?;
         let last = scan.last();
         nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
-        let pages = self.logical_pages();
-        let tombstones = trim_log::tombstones(&mut self.trims, nand, pages)?;
-        let copies = scan.host_copies(pages)?;
+        let mut tombstones = trim_log::tombstones(&mut self.trims, nand, self.logical_pages)?;
+        tombstones.resize(self.l2p.len(), 0);
+        let copies = scan.host_copies(self.l2p.len() as u32)?;
         let blocks: Vec<BlockId> = self.pool.iter().collect();
         let plan = recovery::plan(nand.geometry(), &blocks, &copies, last, &tombstones)?;
         if let Some(block) = plan.given_up {
@@ -265,7 +329,8 @@ impl PageMap {
         let Some(trims) = &mut self.trims else { return Ok(()) };
         let l2p = &self.l2p;
         let mapped = |lpn: Lpn| l2p[lpn.0 as usize] != Ppn::NONE;
-        trims.resume(nand, &recovered.tombstones, mapped, recovered.last)
+        let tombstones = &recovered.tombstones[..self.logical_pages as usize];
+        trims.resume(nand, tombstones, mapped, recovered.last)
     }
 
     /// Takes over what a scan found: blocks with a valid page are full, the others free.
@@ -354,9 +419,9 @@ impl PageMap {
         scan::version(nand, ppn)
     }
 
-    /// Bytes of the map itself, an entry a page.
+    /// Bytes of the map itself, an entry a logical page.
     pub fn map_bytes(&self) -> u64 {
-        4 * self.l2p.len() as u64
+        4 * u64::from(self.logical_pages)
     }
 
     /// Bytes a controller spends on valid counts and trims.

@@ -10,7 +10,7 @@ struct Links {
     after: u32,
 }
 
-/// A queue of distinct numbers below a fixed bound.
+/// A queue of distinct numbers below a bound.
 #[derive(Clone, Debug)]
 pub struct Recency {
     links: Vec<Links>,
@@ -24,6 +24,11 @@ impl Recency {
     pub fn new(bound: u32) -> Recency {
         let links = vec![Links { before: NONE, after: NONE }; bound as usize];
         Recency { links, first: NONE, last: NONE, len: 0 }
+    }
+
+    /// Makes room for one number more.
+    pub fn grow(&mut self) {
+        self.links.push(Links { before: NONE, after: NONE });
     }
 
     /// How many numbers are queued.

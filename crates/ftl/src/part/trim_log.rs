@@ -360,7 +360,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::contract::Durability;
-    use nand::{Cut, Geometry, Mode, Op, Outcome, ProgramOrder};
+    use nand::{Cut, Geometry, Mode, Op, Outcome, ProgramOrder, Timing};
     use spec::Params;
 
     const LOGICAL_BLOCKS: u32 = 8;
@@ -378,6 +378,7 @@ mod tests {
             blocks,
             durability: Durability::Full,
             seed: 0,
+            timing: Timing::default(),
         };
         let (data, log) = TrimLog::split(nand, &device);
         assert_eq!(data.len(), 10);

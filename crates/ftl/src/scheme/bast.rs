@@ -32,6 +32,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Kim, Kim, Noh, Min, Cho: A space-efficient flash translation layer for CompactFlash \
              systems, IEEE TCE 48(2), 2002; merges as in LAST §2.2",
     params: &[],
+    corners: &[],
     refuses: |_, _| None,
     least_extra: |_, _, _| LEAST_EXTRA,
     mount,

@@ -43,6 +43,7 @@ pub static SCHEME: Scheme = Scheme {
     summary: "block mapping without a log: the smallest map, and every update rewrites a block",
     source: "the classical baseline; counts as settled in DESIGN.md",
     params: &[],
+    corners: &[],
     refuses: |_, _| None,
     least_extra: |_, _, _| 1,
     mount,

@@ -80,6 +80,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Chiang, Lee, Chang: Using data clustering to improve cleaning performance for flash \
              memory, Software: Practice and Experience 29(3), 1999; base of the sector log's paper",
     params: PARAMS,
+    corners: &[],
     refuses,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
     mount,
@@ -96,7 +97,7 @@ fn refuses(params: &Params, _: &Chip) -> Option<String> {
 fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
     let (choice, d) = (device.params.choice("victim"), device.params.count("d") as u32);
     let policy = Policy::named(choice, d).expect("a declared choice");
-    let map = PageMap::format(nand, device, policy);
+    let map = PageMap::format(nand, device, policy, 0);
     let pages = map.logical_pages() as usize;
     let regions = device.params.count("regions") as usize;
     let mut ftl = Clustered {
@@ -261,7 +262,7 @@ impl Clustered {
     ) -> Result<()> {
         let (frontier, places) = (&mut self.frontiers[target as usize], &mut self.places);
         let written = self.map.written();
-        self.map.empty(nand, victim, frontier, Some(kind_in(target)), cause, |lpn| {
+        self.map.empty(nand, victim, frontier, Some(kind_in(target)), cause, |lpn, _| {
             places.copied(lpn, target, written);
         })
     }

@@ -27,6 +27,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Ban: Flash file system optimized for page-mode flash technologies, US patent \
              5,937,425, 1999; as FASTer §II.B describes it",
     params: &[],
+    corners: &[],
     refuses: |_, _| None,
     least_extra: |_, _, _| LEAST_EXTRA,
     mount,

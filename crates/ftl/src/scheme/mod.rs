@@ -3,5 +3,6 @@
 pub mod bast;
 pub mod block;
 pub mod dac;
+pub mod dftl;
 pub mod fmax;
 pub mod page;

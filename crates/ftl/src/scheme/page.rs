@@ -55,6 +55,7 @@ pub static SCHEME: Scheme = Scheme {
     summary: "page mapping: an L2P entry a page, garbage collection by a choice of victim policies",
     source: "the baseline of all five papers; policies as in schemes they cite",
     params: PARAMS,
+    corners: &[],
     refuses,
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,
     mount,
@@ -72,7 +73,7 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
     let choice = device.params.choice("victim");
     let policy = Policy::named(choice, device.params.count("d") as u32);
     let mut ftl = PageMapped {
-        map: PageMap::format(nand, device, policy.expect("a declared choice")),
+        map: PageMap::format(nand, device, policy.expect("a declared choice"), 0),
         host: Frontier::NONE,
         gc: (device.params.count("frontiers") == 2).then_some(Frontier::NONE),
         victims_taken: 0,
@@ -113,7 +114,7 @@ impl PageMapped {
 
     fn empty(&mut self, nand: &mut Nand, victim: BlockId, cause: Cause) -> Result<()> {
         let frontier = self.gc.as_mut().unwrap_or(&mut self.host);
-        self.map.empty(nand, victim, frontier, None, cause, |_| {})
+        self.map.empty(nand, victim, frontier, None, cause, |_, _| {})
     }
 
     fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {

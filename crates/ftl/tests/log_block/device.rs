@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use ftl::{Choice, Device, Durability, Figure, Ftl, Merges, Run};
-use nand::{BlockId, Cause, Chip, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp};
+use nand::{BlockId, Cause, Chip, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp, Timing};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -114,6 +114,7 @@ pub fn mount(choice: &Choice, nand: &mut Nand, logical_blocks: u32) -> ftl::Resu
         blocks: &blocks,
         durability: Durability::Paper,
         seed: 0,
+        timing: Timing::default(),
     };
     choice.mount(nand, &device)
 }

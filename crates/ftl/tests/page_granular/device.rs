@@ -39,6 +39,7 @@ impl Real {
             blocks: &blocks,
             durability: Durability::Paper,
             seed: 0,
+            timing: chip.timing,
         };
         let ftl = choice.mount(&mut nand, &device).unwrap();
         Real { nand, ftl }
@@ -47,7 +48,7 @@ impl Real {
     pub fn counts(&self) -> Counts {
         let tally = self.nand.tally();
         let own = |op| tally.count(op, Cause::Gc) + tally.count(op, Cause::Merge);
-        let copies = tally.copies_total();
+        let copies = tally.copies(Cause::Gc) + tally.copies(Cause::Merge);
         Counts {
             host: tally.count(Op::Program, Cause::Host),
             copies,

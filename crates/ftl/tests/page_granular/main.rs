@@ -6,4 +6,5 @@
 mod block;
 mod dac;
 mod device;
+mod dftl;
 mod page;
