@@ -1,6 +1,8 @@
 //! The role bytes of spare areas. Roles go stale (a log block may become a data block without a
 //! program), so a mount believes positions and versions first.
 
+/// No page; never programmed.
+pub const NONE: u8 = 0;
 /// A page of the host's.
 pub const DATA: u8 = 1;
 /// A page programmed only because the next one had to be.

@@ -134,6 +134,19 @@ impl LogMap {
         self.valid[block.0 as usize].into()
     }
 
+    /// The valid pages of a block among `slots`, in the order in which they stand there.
+    pub fn valid_pages<'a>(
+        &'a self,
+        nand: &'a Nand,
+        block: BlockId,
+        slots: Range<u32>,
+    ) -> impl Iterator<Item = (Lpn, Ppn)> + 'a {
+        let first = nand.geometry().first_page(block).plus(slots.start);
+        let owners = &nand.owners(block)[slots.start as usize..slots.end as usize];
+        let pages = owners.iter().map(|&owner| Lpn(owner)).zip((first.0..).map(Ppn));
+        pages.filter(|&(owner, ppn)| owner.is_host() && self.newest[owner.0 as usize] == ppn)
+    }
+
     /// The data block of a logical block.
     pub fn data_block(&self, lbn: Lbn) -> Option<BlockId> {
         self.homes[lbn as usize].block
@@ -230,7 +243,8 @@ impl LogMap {
     // ---- Moving -------------------------------------------------------------------------------
 
     /// Copies the newest pages of a logical block among `offsets`, wherever they stand, to their
-    /// own offsets of block `to`; returns where that block stands then.
+    /// own offsets of block `to`; returns where that block stands then. Whatever they were in a
+    /// log, they are plain data now.
     ///
     /// # Errors
     /// The power fails.
@@ -248,7 +262,7 @@ impl LogMap {
             let first = lbn * self.pages_per_block + pages.start;
             let from = &self.newest[first as usize..][..pages.len()];
             let target = nand.geometry().page(to, pages.start);
-            nand.copy_many(from, target, None, cause)?;
+            nand.copy_many(from, target, Some(kind::DATA), cause)?;
             for page in 0..pages.len() as u32 {
                 self.supersede(nand.geometry(), Lpn(first + page), target.plus(page));
             }
@@ -266,14 +280,23 @@ impl LogMap {
         Some(start..end.unwrap_or(offsets.end))
     }
 
-    /// Copies one valid page.
+    /// Copies valid pages, in the order given, to `to` onwards. They keep their kind unless they
+    /// are given one.
     ///
     /// # Errors
     /// The power fails.
-    pub fn move_page(&mut self, nand: &mut Nand, lpn: Lpn, to: Ppn, cause: Cause) -> Result<()> {
-        let from = self.newest[lpn.0 as usize];
-        nand.copy_many(&[from], to, None, cause)?;
-        self.supersede(nand.geometry(), lpn, to);
+    pub fn move_pages(
+        &mut self,
+        nand: &mut Nand,
+        from: &[Ppn],
+        to: Ppn,
+        kind: Option<u8>,
+        cause: Cause,
+    ) -> Result<()> {
+        nand.copy_many(from, to, kind, cause)?;
+        for (to, &from) in (to.0..).map(Ppn).zip(from) {
+            self.supersede(nand.geometry(), nand.owner(from), to);
+        }
         Ok(())
     }
 

@@ -26,6 +26,7 @@
 
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
+use super::kind;
 use super::log_map::{Lbn, LogMap};
 use super::recovery::{self, Plan};
 use super::scan::{Copy, Scan};
@@ -39,6 +40,8 @@ pub struct FoundLog {
     pub block: BlockId,
     /// The logical blocks of its valid pages, ascending.
     pub lbns: Vec<Lbn>,
+    /// What each slot's valid page is, [`kind::NONE`] where there is none.
+    pub kinds: Vec<u8>,
     /// The sequence of its last page.
     age: u64,
 }
@@ -71,7 +74,7 @@ pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec
         let to = secure(nand, map, block, last.ppn)?;
         ages[to.0 as usize] = ages[block.0 as usize];
     }
-    let logs = assign_roles(&geometry, map, &ages);
+    let logs = assign_roles(&geometry, map, &ages, &plan.newest);
     if let Some(mut trims) = map.trims.take() {
         let mapped = |lpn| map.newest(lpn).is_some();
         trims.resume(nand, &tombstones, mapped, scan.last())?;
@@ -127,10 +130,10 @@ fn secure(nand: &mut Nand, map: &mut LogMap, block: BlockId, suspect: Ppn) -> Re
     pages.sort_by_key(|&(_, ppn)| (ppn == suspect, ppn));
     let clean = map.pool.take(nand)?;
     let mut filled = 0;
-    for (slot, (lpn, ppn)) in (0..).zip(pages) {
+    for (slot, (_, ppn)) in (0..).zip(pages) {
         let offset = if at_home { geometry.offset_of(ppn) } else { slot };
         map.pad(nand, clean, filled..offset, Cause::Meta)?;
-        map.move_page(nand, lpn, geometry.page(clean, offset), Cause::Meta)?;
+        map.move_pages(nand, &[ppn], geometry.page(clean, offset), None, Cause::Meta)?;
         filled = offset + 1;
     }
     map.release(nand, block, Cause::Meta)?;
@@ -138,7 +141,12 @@ fn secure(nand: &mut Nand, map: &mut LogMap, block: BlockId, suspect: Ppn) -> Re
 }
 
 /// Finds each logical block its data block; the other blocks with valid pages are log blocks.
-fn assign_roles(geometry: &Geometry, map: &mut LogMap, ages: &[u64]) -> Vec<FoundLog> {
+fn assign_roles(
+    geometry: &Geometry,
+    map: &mut LogMap,
+    ages: &[u64],
+    newest: &[Option<Copy>],
+) -> Vec<FoundLog> {
     let mut found = Vec::new();
     for (block, pages) in (0..).map(BlockId).zip(contents(geometry, map)) {
         if pages.is_empty() {
@@ -147,7 +155,8 @@ fn assign_roles(geometry: &Geometry, map: &mut LogMap, ages: &[u64]) -> Vec<Foun
         let mut lbns: Vec<Lbn> = pages.iter().map(|&(lpn, _)| map.lbn_of(lpn)).collect();
         lbns.dedup();
         let is_home = are_at_home(geometry, &pages);
-        found.push((is_home, FoundLog { block, lbns, age: ages[block.0 as usize] }));
+        let kinds = kinds(geometry, &pages, newest);
+        found.push((is_home, FoundLog { block, lbns, kinds, age: ages[block.0 as usize] }));
     }
     found.sort_by_key(|(_, log)| log.age);
     found.retain(|(is_home, log)| {
@@ -158,6 +167,16 @@ fn assign_roles(geometry: &Geometry, map: &mut LogMap, ages: &[u64]) -> Vec<Foun
         !is_data
     });
     found.into_iter().map(|(_, log)| log).collect()
+}
+
+/// The kind of each slot's page, given a block's valid pages and the copies that they were found as.
+fn kinds(geometry: &Geometry, pages: &[(Lpn, Ppn)], newest: &[Option<Copy>]) -> Vec<u8> {
+    let mut kinds = vec![kind::NONE; geometry.pages_per_block() as usize];
+    for &(lpn, ppn) in pages {
+        let copy = newest[lpn.0 as usize].expect("a valid page was found");
+        kinds[geometry.offset_of(ppn) as usize] = copy.spare.kind;
+    }
+    kinds
 }
 
 /// The valid pages of each block, in the order of logical pages.

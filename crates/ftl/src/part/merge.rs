@@ -97,17 +97,35 @@ pub fn full(
     associated: &[Lbn],
     victim: BlockId,
 ) -> Result<()> {
-    map.flush(nand)?;
     for &lbn in associated {
-        let clean = map.pool.take(nand)?;
-        let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;
-        replace(nand, map, lbn, clean, filled)?;
+        bring_home(nand, map, lbn)?;
     }
-    let counts = &mut merges.associated_blocks;
-    counts.resize(counts.len().max(associated.len() + 1), 0);
-    counts[associated.len()] += 1;
-    merges.full += 1;
+    count_full(merges, associated.len());
     map.release(nand, victim, MERGE)
+}
+
+/// Gathers the newest pages of one logical block in a clean block, which becomes its data block: a
+/// full merge without its victim.
+///
+/// # Errors
+/// The power fails.
+pub fn bring_home(nand: &mut Nand, map: &mut LogMap, lbn: Lbn) -> Result<()> {
+    map.flush(nand)?;
+    let clean = map.pool.take(nand)?;
+    let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;
+    replace(nand, map, lbn, clean, filled)
+}
+
+/// Counts a full merge of so many associated data blocks.
+pub fn count_full(merges: &mut Merges, associated: usize) {
+    merges.full += 1;
+    count(&mut merges.associated_blocks, associated);
+}
+
+/// Counts one more of size `n`.
+pub fn count(histogram: &mut Vec<u64>, n: usize) {
+    histogram.resize(histogram.len().max(n + 1), 0);
+    histogram[n] += 1;
 }
 
 /// Erases a log block without valid pages.
