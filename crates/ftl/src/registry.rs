@@ -5,11 +5,18 @@ use nand::{Chip, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
-use crate::scheme::{bast, block, dac, dftl, fmax, page};
+use crate::scheme::{bast, block, dac, dftl, fast, fmax, page};
 
 /// Every scheme that ftlab knows.
-pub static SCHEMES: &[&Scheme] =
-    &[&page::SCHEME, &dac::SCHEME, &dftl::SCHEME, &block::SCHEME, &bast::SCHEME, &fmax::SCHEME];
+pub static SCHEMES: &[&Scheme] = &[
+    &page::SCHEME,
+    &dac::SCHEME,
+    &dftl::SCHEME,
+    &block::SCHEME,
+    &fmax::SCHEME,
+    &bast::SCHEME,
+    &fast::SCHEME,
+];
 
 /// A scheme with its parameters: what `--ftl` names.
 #[derive(Clone, Debug)]

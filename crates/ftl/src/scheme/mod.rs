@@ -4,5 +4,6 @@ pub mod bast;
 pub mod block;
 pub mod dac;
 pub mod dftl;
+pub mod fast;
 pub mod fmax;
 pub mod page;

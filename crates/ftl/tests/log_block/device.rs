@@ -84,9 +84,7 @@ impl Real {
 
     pub fn counts(&self) -> Counts {
         let tally = self.nand.tally();
-        let report = self.ftl.report();
-        let in_place = report.figures.iter().find(|(name, _)| *name == "in_place_pages");
-        let Some(&(_, Figure::Count(in_place))) = in_place else { panic!("{report:?}") };
+        let Figure::Count(in_place) = self.figure("in_place_pages") else { panic!("no count") };
         let copies = tally.copies(Cause::Merge);
         Counts {
             host: tally.count(Op::Program, Cause::Host),
@@ -95,8 +93,15 @@ impl Real {
             erases: tally.count(Op::Erase, Cause::Merge),
             rmw: tally.count(Op::Read, Cause::Rmw),
             in_place,
-            merges: report.merges.unwrap(),
+            merges: self.ftl.report().merges.unwrap(),
         }
+    }
+
+    /// A figure of the scheme's own.
+    pub fn figure(&self, name: &str) -> Figure {
+        let figures = self.ftl.report().figures;
+        let found = figures.iter().find(|(known, _)| *known == name);
+        found.unwrap_or_else(|| panic!("no {name} in {figures:?}")).1.clone()
     }
 
     /// Copies, erases and merges (switch, partial, full, dead) since the fill.
@@ -152,6 +157,21 @@ impl Mortal {
         Ok(())
     }
 
+    fn interrupt_twice(&mut self, page: u32, cuts: [Cut; 2], in_mount: bool) {
+        self.real.nand.cut_after(cuts[0]);
+        let _ = self.write(page, 1, 3);
+        if in_mount {
+            let _ = self.mount(Some(cuts[1]));
+        } else {
+            self.mount(None).unwrap();
+            self.real.nand.cut_after(cuts[1]);
+            let _ = self.write(page, 1, 3);
+        }
+        self.mount(None).unwrap();
+        self.write(page, 1, 3).unwrap();
+        self.real.ftl.audit(&self.real.nand).unwrap();
+    }
+
     /// The write number that each page shows.
     pub fn found(&mut self) -> Vec<u32> {
         let mut out = vec![Stamp::default(); (self.pages * SECTORS) as usize];
@@ -163,8 +183,40 @@ impl Mortal {
     }
 }
 
-pub fn outcomes() -> impl Iterator<Item = Outcome> {
+fn outcomes() -> impl Iterator<Item = Outcome> {
     Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
+}
+
+/// The power fails at every operation of a merge, and again at every operation of the mount, or
+/// at every operation of the same merge when it is tried again: two unfinished merges of one
+/// logical block, cuts between the erase of a data block and of its log block, and cuts during a
+/// recovery are all among them. After `writes`, the write of `page` sets off the merge; so many
+/// operations are cut in the first and in the second life. Returns how many cuts were tried.
+pub fn survives_two_cuts(
+    what: &str,
+    (ftl, order, shape): (&str, &str, [u32; 2]),
+    (writes, page): (&[u32], u32),
+    [first, second]: [u64; 2],
+) -> u64 {
+    let mut expected = vec![1; 4 * shape[0] as usize];
+    writes.iter().for_each(|&page| expected[page as usize] = 2);
+    expected[page as usize] = 3;
+    let mut tried = 0;
+    let places = (0..first).flat_map(|n| (0..second).map(move |m| (n, m)));
+    for (first, second) in places {
+        for (one, other) in outcomes().flat_map(|o| outcomes().map(move |p| (o, p))) {
+            for in_mount in [true, false] {
+                let cuts = [(first, one), (second, other)];
+                let cuts = cuts.map(|(after, outcome)| Cut { after, outcome });
+                let mut device = Mortal::new(ftl, order, shape, writes);
+                device.interrupt_twice(page, cuts, in_mount);
+                let found = device.found();
+                assert_eq!(found, expected, "{what}, {ftl}, {order}, {cuts:?}, {in_mount}");
+                tried += 1;
+            }
+        }
+    }
+    tried
 }
 
 /// A naive model of a scheme.

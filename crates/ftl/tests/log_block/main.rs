@@ -6,3 +6,6 @@
 
 mod block_associative;
 mod device;
+mod fully_associative;
+mod homes;
+mod naive_fast;

@@ -1,0 +1,131 @@
+//! fast: log blocks that any page may use, and one for a sequential stream (Lee et al. 2007).
+//!
+//! ```text
+//!   data [0 1 2 3] [4 5 6 7] [8 9 a b] [c d e f]
+//!   SW   [4 5 6 _]                      a stream: appended while it goes on, switched when whole
+//!   RW   [1 9 d 1] [2 9 e _]            everything else, in the order in which it comes
+//! ```
+//! bast merges a log block whenever one more data block wants to be updated, full or not. Here the
+//! random log is *fully associative*: its blocks fill to the last slot whatever is written, and are
+//! then reclaimed in turn, the one allocated longest ago first. Pages that the host wrote again
+//! since are stale in the victim and cost nothing. Each of the others costs the full merge of its
+//! data block, Na of them for a victim: above, the first RW block is associated with LBN 0 (its
+//! last slot) and LBN 3, for its 9 is stale. Such a merge gathers a data block's newest pages from
+//! wherever they are, so that it empties later RW blocks too, and even the SW block.
+//!
+//! A write at offset 0 takes every stream to be sequential: it opens a new SW block, and the old
+//! one is merged as it stands, by switch or partial merge if its stream went well. A stream that
+//! jumps back or skips a page goes on in the random log, and its SW block waits.
+//!
+//! Of E extra blocks one is SW, E − 2 are RW, one is kept clean. Nothing is merged before the room
+//! is needed: a full SW block waits for the next write at offset 0, a dead RW block for its turn.
+//! The map of the log can shrink and grow at run time (adaptive partitioning, §III.E there): it
+//! pays for `min(E − 1, bytes / 4 B a page)` log blocks, SW included, never fewer than two.
+//!
+//! **Uniform random writes.** A data block is not in the log for B writes on average, B data blocks
+//! being there, and is merged L writes later, when its oldest page there has gone through a log of
+//! L pages. So a victim of Np pages is associated with Np / (1 + L/B) data blocks. (SW blocks are
+//! merged too; those merges are few as long as L is small against B·Np.)
+//!
+//! **Coming back**: see [`fully_associative`](crate::part::fully_associative); all log blocks found
+//! are closed and belong to RW, in the order of their last programs.
+//!
+//! Choices: the RW victim is taken in turn, as its successors describe it. A page that is next in
+//! the SW block goes there even if earlier ones are stale; the paper merges the SW block when its
+//! owner is written out of order, here it waits. The paper keeps its maps in flash; here they are
+//! in RAM, and a mount scans the spare areas.
+
+use nand::{Lpn, Nand, Sink};
+
+use crate::contract::{Device, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::part::fully_associative::{FullyAssociative, LEAST_EXTRA};
+use crate::part::random_log::RandomBlock;
+
+/// Fully associative sector translation.
+pub static SCHEME: Scheme = Scheme {
+    name: "fast",
+    summary: "log blocks that any page may use, reclaimed in turn; one for a sequential stream",
+    source: "Lee, Park, Chung, Lee, Park, Song: A log buffer-based flash translation layer using \
+             fully-associative sector translation, ACM TECS 6(3), 2007; as FASTer §II.B, LAST \
+             §2.3 and adaptive partitioning §II.C describe it",
+    params: &[],
+    corners: &[],
+    refuses: |_, _| None,
+    least_extra: |_, _, _| LEAST_EXTRA,
+    mount,
+};
+
+/// The FTL: nothing but its log.
+#[derive(Debug)]
+struct Fast {
+    log: FullyAssociative,
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let (mut log, found) = FullyAssociative::mount(nand, device, 0)?;
+    for found in found {
+        log.random.take_over(RandomBlock { block: found.block, carried: 0 });
+    }
+    Ok(Box::new(Fast { log }))
+}
+
+impl Ftl for Fast {
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let mut index = 0;
+        while index < run.pages {
+            match self.log.write_some(nand, run, index, run.pages - index)? {
+                Some(done) => index += done,
+                None => self.log.merge_oldest(nand)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.log.map.read(nand, run, sink)
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.log.map.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.log.map.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.log.map.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.log.map.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.log.map.pool.len()
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.log.audit(nand, core::iter::empty())
+    }
+
+    fn ram(&self) -> Ram {
+        Ram { map: self.log.map_bytes(), cache: 0, other: self.log.map.other_bytes() }
+    }
+
+    fn report(&self) -> Report {
+        self.log.report(Vec::new())
+    }
+
+    fn reset_report(&mut self) {
+        self.log.reset_report();
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        self.log.gauges()
+    }
+
+    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
+        self.log.set_budget(nand, bytes)
+    }
+}

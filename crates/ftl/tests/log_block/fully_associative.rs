@@ -1,0 +1,425 @@
+//! fast and faster.
+
+use ftl::{Choice, Figure, Run};
+use nand::{Chip, Data, Lpn};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use spec::Spec;
+
+use crate::device::{Mortal, PAGE_BYTES, Real, step, survives_two_cuts};
+use crate::naive_fast::{FAST, NaiveFast};
+
+/// fast on a filled `ascending` device of four logical blocks.
+fn fast(extra: u32) -> Real {
+    Real::filled("fast", "ascending", [4, extra])
+}
+
+fn rw_associated(real: &Real) -> Vec<u64> {
+    match real.figure("rw_associated_blocks") {
+        Figure::Counts(counts) => counts,
+        other => panic!("{other:?}"),
+    }
+}
+
+// ---- The random log, counted by hand --------------------------------------------------------------
+
+#[test]
+fn a_victim_costs_a_full_merge_of_each_data_block_it_is_associated_with() {
+    let mut real = fast(3);
+    real.write_each(&[1, 5, 9, 13]);
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
+    real.write(2, 1);
+    assert_eq!(real.cost(), (16, 5, [0, 0, 1, 0]));
+    assert_eq!(real.counts().merges.associated_blocks, [0, 0, 0, 0, 1]);
+    assert_eq!(rw_associated(&real), [0, 0, 0, 0, 1]);
+}
+
+#[test]
+fn stale_pages_of_a_victim_cost_nothing() {
+    let mut real = fast(3);
+    real.write_each(&[1, 1, 1, 1, 2]);
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
+    let mut real = fast(3);
+    real.write_each(&[1, 5, 5, 5, 2]);
+    assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]));
+    assert_eq!(rw_associated(&real), [0, 0, 1]);
+    assert_eq!(real.figure("mean_rw_associated_blocks"), Figure::Real(2.0));
+}
+
+#[test]
+fn two_pages_of_one_data_block_are_one_associated_block() {
+    let mut real = fast(3);
+    real.write_each(&[1, 2, 3, 5, 6]);
+    assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]));
+    assert_eq!(rw_associated(&real), [0, 0, 1]);
+}
+
+#[test]
+fn the_block_allocated_longest_ago_is_reclaimed_dead_or_not() {
+    let mut real = fast(4);
+    real.write_each(&[1, 5, 9, 13, 2, 3, 2, 3]);
+    real.trim(2, 2);
+    real.write(6, 1);
+    assert_eq!(real.cost(), (14, 5, [0, 0, 1, 0]), "the second block is dead and waits");
+    real.write_each(&[6, 6, 6]);
+    assert_eq!(real.cost().1, 5);
+    real.write(6, 1);
+    assert_eq!(real.cost(), (14, 6, [0, 0, 1, 1]));
+}
+
+#[test]
+fn a_merge_takes_the_newest_pages_from_all_log_blocks() {
+    let mut real = fast(4);
+    // RW [1 5 5 5] [2 6 9 d], SW [0]; the merge of LBN 0 and LBN 1 empties SW and half the second.
+    real.write_each(&[1, 5, 5, 5, 2, 6, 9, 13, 0]);
+    real.write(10, 1);
+    assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]));
+    real.write_each(&[10, 10, 10, 10]);
+    assert_eq!(real.cost(), (16, 6, [0, 0, 2, 0]), "9 and 13 were all it held");
+    assert_eq!(rw_associated(&real), [0, 0, 2]);
+    real.write(4, 1);
+    assert_eq!(real.cost(), (16, 7, [0, 0, 2, 1]), "SW was dead, and waited for its turn");
+}
+
+// ---- The sequential block, counted by hand ----------------------------------------------------------
+
+#[test]
+fn a_whole_stream_is_switched_by_the_next_one() {
+    let mut real = fast(3);
+    real.write_each(&[0, 1, 2, 3]);
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
+    real.write(4, 1);
+    assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
+}
+
+#[test]
+fn the_start_of_a_stream_is_merged_partially_with_what_is_newest_elsewhere() {
+    let mut real = fast(3);
+    real.write_each(&[3, 0, 1, 4]);
+    assert_eq!(real.cost(), (2, 1, [0, 1, 0, 0]));
+    real.write_each(&[5, 7, 7, 7]);
+    assert_eq!(real.cost().1, 1, "5 went on in SW");
+    real.write(7, 1);
+    assert_eq!(real.cost(), (6, 3, [0, 1, 1, 0]), "3 is home; 7 alone is merged");
+}
+
+#[test]
+fn a_stale_page_makes_the_merge_of_a_stream_full() {
+    let mut real = fast(3);
+    real.write_each(&[0, 1, 1, 4]);
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
+    assert_eq!(real.counts().merges.associated_blocks, [0, 1]);
+    assert_eq!(rw_associated(&real), [0; 0], "that was no victim of the random log");
+    assert_eq!(real.figure("mean_rw_associated_blocks"), Figure::Real(0.0));
+}
+
+#[test]
+fn a_stream_without_valid_pages_is_only_erased() {
+    let mut real = fast(3);
+    real.write_each(&[0, 1]);
+    real.trim(0, 2);
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]));
+    real.write(4, 1);
+    assert_eq!(real.cost(), (0, 1, [0, 0, 0, 1]));
+}
+
+#[test]
+fn a_full_stream_waits_for_the_next_one_and_others_go_to_the_random_log() {
+    let mut real = fast(3);
+    real.write_each(&[0, 1, 2, 3, 1, 2, 3, 1]);
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]));
+    real.write(0, 1);
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]), "1, 2 and 3 were stale in SW");
+}
+
+#[test]
+fn offset_0_opens_a_new_block_for_its_present_owner_too() {
+    let mut real = fast(3);
+    real.write_each(&[0, 1, 0]);
+    assert_eq!(real.cost(), (2, 1, [0, 1, 0, 0]));
+    real.write_each(&[1, 2, 3, 4]);
+    assert_eq!(real.cost(), (2, 2, [1, 1, 0, 0]));
+}
+
+#[test]
+fn what_is_next_in_order_is_appended_whatever_became_of_earlier_pages() {
+    let mut real = fast(3);
+    // RW takes 1; SW goes on with 2 and 3.
+    real.write_each(&[0, 1, 1, 2, 3, 5, 5, 5]);
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]));
+    real.write(4, 1);
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
+    // The same after a merge has emptied SW: only 2 is valid there.
+    let mut real = fast(3);
+    real.write_each(&[0, 1, 3, 3, 3, 3, 5, 2]);
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
+    real.write(4, 1);
+    assert_eq!(real.cost(), (8, 4, [0, 0, 2, 0]));
+}
+
+#[test]
+fn what_is_not_next_in_order_leaves_the_stream_as_it_is() {
+    let mut real = fast(3);
+    real.write_each(&[0, 2, 1, 2, 3, 4]);
+    assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]), "2 was stale in RW, not in SW");
+}
+
+// ---- Runs, homes, limits ------------------------------------------------------------------------------
+
+#[test]
+fn a_run_is_handled_page_by_page() {
+    let mut real = fast(3);
+    real.write(0, 8);
+    assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
+    real.write(2, 4);
+    assert_eq!(real.cost(), (0, 2, [2, 0, 0, 0]), "2 and 3 in RW, 4 opens, 5 follows");
+    real.write(5, 3);
+    real.write(8, 1);
+    assert_eq!(real.cost(), (4, 4, [2, 0, 1, 0]), "5 in RW, 6 and 7 in SW, in which 5 is stale");
+}
+
+#[test]
+fn a_run_larger_than_the_random_log_reclaims_as_it_goes() {
+    let mut real = fast(3);
+    real.write(1, 3);
+    real.write(5, 3);
+    assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]), "1, 2, 3 and 5; then 6 and 7");
+}
+
+#[test]
+fn a_page_whose_home_a_merge_has_erased_goes_there() {
+    // SW [0 1] without 0: its merge leaves the home of 0 erased, and other orders cannot go back.
+    for (order, in_place) in [("any", 1), ("ascending", 0), ("sequential", 0)] {
+        let mut real = Real::filled("fast", order, [4, 3]);
+        real.write_each(&[0, 1]);
+        real.trim(0, 1);
+        real.write(0, 1);
+        assert_eq!(real.cost(), (3, 2, [0, 0, 1, 0]), "{order}");
+        assert_eq!(real.counts().in_place, in_place, "{order}");
+    }
+    // The same with a victim of the random log: 3 was trimmed, so it may follow on any chip.
+    for order in ["any", "ascending", "sequential"] {
+        let mut real = Real::filled("fast", order, [4, 3]);
+        real.write_each(&[1, 1, 1, 1]);
+        real.trim(3, 1);
+        real.write(3, 1);
+        assert_eq!(real.cost(), (3, 2, [0, 0, 1, 0]), "{order}");
+        assert_eq!(real.counts().in_place, 1, "{order}");
+    }
+}
+
+#[test]
+fn a_first_write_in_place_comes_before_the_stream() {
+    let mut real = Real::new("fast", "ascending", 4, [4, 3]);
+    real.write_each(&[0, 1, 2]);
+    assert_eq!(real.counts().in_place, 3);
+    real.write_each(&[0, 3]);
+    assert_eq!(real.counts().in_place, 4, "3 has never been written");
+    real.write_each(&[1, 4]);
+    assert_eq!(real.counts().in_place, 5, "offset 0, but its home is erased: SW stays [0 1]");
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]));
+}
+
+#[test]
+fn holes_are_padded_and_a_missing_data_block_is_not_erased() {
+    let mut real = Real::new("fast", "sequential", 4, [4, 3]);
+    real.write_each(&[2, 2, 6, 6, 3]);
+    assert_eq!(real.cost(), (2, 1, [0, 0, 1, 0]));
+    assert_eq!((real.counts().padding, real.counts().in_place), (4, 1));
+}
+
+#[test]
+fn part_of_a_page_costs_one_read_of_its_newest_version() {
+    let mut real = fast(3);
+    [1, 0, 1].iter().for_each(|&page| real.write_masked(page, 1, 0b0011));
+    real.trim(9, 1);
+    real.write_masked(9, 1, 0b0011);
+    assert_eq!(real.counts().rmw, 3, "a trimmed page has no newest version");
+}
+
+#[test]
+fn two_extra_blocks_are_too_few() {
+    let choice = Choice::from_spec(&Spec::parse("fast").unwrap()).unwrap();
+    let chip = Chip::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
+    let error = choice.check(&chip, 100, 2).unwrap_err();
+    assert_eq!(error.to_string(), "fast needs at least 3 extra blocks, this device has 2");
+    choice.check(&chip, 100, 3).unwrap();
+}
+
+#[test]
+fn ram_is_the_block_map_and_the_map_of_the_log() {
+    let real = Real::new("fast", "ascending", 16, [10, 4]);
+    assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 3);
+}
+
+// ---- A budget for the map of the log ------------------------------------------------------------------
+
+/// What the map of so many log blocks takes.
+fn budget(log_blocks: u64) -> u64 {
+    log_blocks * 4 * 4
+}
+
+#[test]
+fn a_smaller_budget_reclaims_at_once_and_only_then() {
+    let mut real = fast(5);
+    real.write_each(&[1, 1, 1, 1, 5, 5, 5, 5, 9]);
+    real.ftl.set_map_budget(&mut real.nand, budget(4)).unwrap();
+    assert_eq!(real.cost().1, 0, "SW and three RW blocks");
+    real.ftl.set_map_budget(&mut real.nand, budget(3) + 15).unwrap();
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
+    real.ftl.set_map_budget(&mut real.nand, 0).unwrap();
+    assert_eq!(real.cost(), (8, 4, [0, 0, 2, 0]), "one RW block is always paid for");
+    assert_eq!(real.ftl.ram().map, 4 * 4 + budget(2));
+    assert_eq!(real.ftl.gauges(), [("log_blocks", 2.0), ("rw_blocks", 1.0)]);
+    real.ftl.audit(&real.nand).unwrap();
+    real.ftl.set_map_budget(&mut real.nand, u64::MAX).unwrap();
+    real.write_each(&[9, 9, 9, 13, 13, 13, 13, 14]);
+    assert_eq!(real.cost().1, 4, "it has all its blocks again");
+    assert_eq!(real.ftl.gauges(), [("log_blocks", 4.0), ("rw_blocks", 3.0)]);
+}
+
+/// A device with fewer log blocks counts as one that was made with fewer extra blocks.
+#[test]
+fn a_budget_makes_the_device_a_smaller_one() {
+    let mut large = fast(7);
+    large.ftl.set_map_budget(&mut large.nand, budget(3)).unwrap();
+    let mut small = fast(4);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    for round in 0..2000 {
+        let (first, pages) = (rng.next_u32() % 16, 1 + rng.next_u32() % 5);
+        large.write(first, pages.min(16 - first));
+        small.write(first, pages.min(16 - first));
+        assert_eq!(large.counts(), small.counts(), "round {round}");
+    }
+    assert!(small.counts().merges.full > 100);
+}
+
+// ---- The naive model ----------------------------------------------------------------------------------
+
+#[test]
+fn fast_counts_as_the_naive_model_counts() {
+    const LOGICAL: u32 = 12;
+    for order in ["any", "ascending", "sequential"] {
+        for (extra, np) in [(3, 4), (5, 4), (4, 6), (8, 3), (4, 2)] {
+            let mut real = Real::new("fast", order, np, [LOGICAL, extra]);
+            let shape = [LOGICAL as usize, extra as usize];
+            let mut naive = NaiveFast::new(FAST, order, np as usize, shape);
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(8);
+            for round in 0..3000 {
+                if round % 100 == 99 {
+                    let log_blocks = rng.next_u32() % extra;
+                    let bytes = u64::from(log_blocks) * 4 * u64::from(np);
+                    real.ftl.set_map_budget(&mut real.nand, bytes).unwrap();
+                    naive.set_log_blocks(log_blocks as usize);
+                }
+                step(&mut rng, &mut real, &mut naive);
+                assert_eq!(real.counts(), naive.counts, "{order}, Np {np}, step {round}");
+                assert_eq!(rw_associated(&real), naive.rw_associated, "{order}, step {round}");
+            }
+            let merges = &naive.counts.merges;
+            let kinds = [merges.switch, merges.partial, merges.full, merges.dead];
+            assert!(kinds.iter().all(|&n| n > 3) && naive.counts.rmw > 100, "{kinds:?}");
+        }
+    }
+}
+
+// ---- Merges that the power interrupts -------------------------------------------------------------------
+
+/// What the power interrupts, the write that sets it off, and how many operations are cut.
+const MERGES: [(&str, &[u32], u32, u64); 5] = [
+    ("victim", &[1, 5, 5, 6], 2, 12),
+    ("victim with pages in SW", &[0, 1, 5, 2, 6, 3], 9, 12),
+    ("switch", &[0, 1, 2, 3], 4, 6),
+    ("partial", &[3, 0, 1], 4, 6),
+    ("full", &[0, 1, 1], 4, 8),
+];
+
+#[test]
+fn a_merge_survives_two_cuts() {
+    for (kind, writes, page, cuts) in MERGES {
+        for order in ["any", "ascending", "sequential"] {
+            let device = ("fast", order, [3, 3]);
+            let tried = survives_two_cuts(kind, device, (writes, page), [cuts, 12]);
+            assert_eq!(tried, cuts * 12 * 36 * 2, "{kind}, {order}");
+        }
+    }
+}
+
+/// A mount makes random log blocks of all that it finds, and reclaims none before it must.
+#[test]
+fn log_blocks_are_found_again() {
+    // RW [1 5 9 1], and SW [0]: two blocks of which RW may have one.
+    let mut device = Mortal::new("fast", "ascending", [3, 3], &[1, 5, 9, 1, 0]);
+    device.mount(None).unwrap();
+    device.real.nand.reset_tally();
+    let rw_blocks = device.real.ftl.gauges()[1];
+    assert_eq!(rw_blocks, ("rw_blocks", 2.0));
+    assert_eq!(device.real.cost().2, [0, 0, 0, 0]);
+    device.write(8, 1, 3).unwrap();
+    assert_eq!(device.real.cost(), (12, 4, [0, 0, 1, 0]), "the oldest, so that SW has room");
+    device.write(1, 1, 3).unwrap();
+    assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "[0] is dead");
+    assert_eq!(device.found()[..3], [2, 3, 1]);
+}
+
+// ---- A law --------------------------------------------------------------------------------------------------
+
+/// The law for uniform random single-page writes over B data blocks, with a random log of L pages:
+/// a data block's first page enters the log after B writes on average and is reclaimed L writes
+/// later, so that a victim is associated with Np / (1 + L/B) data blocks.
+fn law(np: u32, rw_blocks: u32, logical: u32) -> f64 {
+    let (np, window) = (f64::from(np), f64::from(rw_blocks * np));
+    np / (1.0 + window / f64::from(logical))
+}
+
+/// The same with the merges of the SW block, which the law leaves out. Of Np writes one opens an SW
+/// block, whose merge takes its data block out of the random log: for a given block that happens
+/// with rate s = 1 / ((Np − 1) B) a write to that log. So it survives there for L writes with
+/// probability q = exp(−s L), and stays (1 − q) / s writes on average.
+fn law_with_streams(np: u32, rw_blocks: u32, logical: u32) -> f64 {
+    let (np, window, logical) = (f64::from(np), f64::from(rw_blocks * np), f64::from(logical));
+    let rate = 1.0 / ((np - 1.0) * logical);
+    let survives = (-rate * window).exp();
+    np * survives / (1.0 + (1.0 - survives) / rate / logical)
+}
+
+/// Mean number of associated data blocks of a victim in the steady state.
+fn mean_associated(np: u32, rw_blocks: u32, logical: u32) -> f64 {
+    let mut real = Real::new("fast", "ascending", np, [logical, rw_blocks + 2]);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+    let write = |real: &mut Real, lpn, pages| {
+        let run = Run::whole(Lpn(lpn), pages, PAGE_BYTES, Data::None);
+        real.ftl.write(&mut real.nand, &run).unwrap();
+    };
+    let (pages, warm) = (logical * np, 4 * (logical + rw_blocks * np));
+    write(&mut real, 0, pages);
+    for round in 0..warm + 600 * np {
+        if round == warm {
+            real.ftl.reset_report();
+        }
+        write(&mut real, rng.next_u32() % pages, 1);
+    }
+    match real.figure("mean_rw_associated_blocks") {
+        Figure::Real(mean) => mean,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// T4, where L is far below B Np: 1 % of it.
+#[test]
+fn uniform_random_writes_associate_as_many_data_blocks_as_the_law_says() {
+    for (np, rw_blocks, logical) in [(64, 30, 3000), (128, 40, 4000)] {
+        let (found, law) = (mean_associated(np, rw_blocks, logical), law(np, rw_blocks, logical));
+        assert!((found / law - 1.0).abs() < 0.02, "Np {np}: {found} for {law}");
+    }
+}
+
+/// T4, where L is 3 % to 15 % of B Np: there the streams' merges must be counted in.
+#[test]
+fn streams_take_data_blocks_out_of_the_random_log() {
+    for rw_blocks in [30, 50, 100, 150] {
+        let found = mean_associated(64, rw_blocks, 1000);
+        let law = law_with_streams(64, rw_blocks, 1000);
+        assert!((found / law - 1.0).abs() < 0.02, "{rw_blocks} RW blocks: {found} for {law}");
+    }
+}
