@@ -5,7 +5,7 @@ use nand::{Chip, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
-use crate::scheme::{bast, block, dac, dftl, fast, fmax, page};
+use crate::scheme::{bast, block, dac, dftl, fast, faster, fmax, page};
 
 /// Every scheme that ftlab knows.
 pub static SCHEMES: &[&Scheme] = &[
@@ -16,6 +16,7 @@ pub static SCHEMES: &[&Scheme] = &[
     &fmax::SCHEME,
     &bast::SCHEME,
     &fast::SCHEME,
+    &faster::SCHEME,
 ];
 
 /// A scheme with its parameters: what `--ftl` names.

@@ -28,6 +28,8 @@
 //! merged, oldest first, before the log grows by any block, and not earlier: the mount itself
 //! writes nothing for it and can be cut wherever those of other schemes can.
 
+use core::ops::Range;
+
 use nand::{BlockId, Lpn, Nand};
 
 use super::log_map::{LogMap, Place};
@@ -69,7 +71,8 @@ pub struct FullyAssociative {
     random_max: u32,
     /// Log blocks that the scheme sets aside.
     aside: u32,
-    merges: Merges,
+    /// Merges of all kinds.
+    pub merges: Merges,
     /// Full merges of victims of the random log, by number of associated data blocks.
     random_associated: Vec<u64>,
     associated: Associated,
@@ -181,21 +184,45 @@ impl FullyAssociative {
 
     // ---- Reclaiming ---------------------------------------------------------------------------
 
-    /// Merges the block of the random log that was allocated longest ago: all its associated data
-    /// blocks, or none if it is dead.
+    /// Merges the block of the random log that was allocated longest ago.
     ///
     /// # Errors
     /// The power fails.
     pub fn merge_oldest(&mut self, nand: &mut Nand) -> Result<()> {
-        let victim = self.random.take_oldest(nand).block;
+        let victim = self.random.take_oldest(nand);
+        self.merge_victim(nand, victim.block)
+    }
+
+    /// Merges all data blocks that a block taken out of the random log is associated with, and
+    /// erases it.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn merge_victim(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
+        if self.map.valid(victim) == 0 {
+            return merge::dead(nand, &mut self.map, &mut self.merges, victim);
+        }
+        self.merge_associated(nand, victim, 0..nand.geometry().pages_per_block())?;
+        merge::discard(nand, &mut self.map, victim)
+    }
+
+    /// Merges the data blocks that these slots of a victim are associated with, if any.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn merge_associated(
+        &mut self,
+        nand: &mut Nand,
+        victim: BlockId,
+        slots: Range<u32>,
+    ) -> Result<()> {
         let (map, merges) = (&mut self.map, &mut self.merges);
-        let slots = 0..nand.geometry().pages_per_block();
         let associated = self.associated.list(map, map.valid_pages(nand, victim, slots));
         if associated.is_empty() {
-            return merge::dead(nand, map, merges, victim);
+            return Ok(());
         }
         merge::count(&mut self.random_associated, associated.len());
-        merge::full(nand, map, merges, associated, victim)
+        merge::bring_all_home(nand, map, merges, associated)
     }
 
     /// Sets how much RAM the map of the log may take, four bytes a page; blocks that it does not

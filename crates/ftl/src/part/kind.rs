@@ -11,3 +11,7 @@ pub const PAD: u8 = 2;
 pub const TOMBSTONES: u8 = 3;
 /// A translation page: entries of consecutive logical pages.
 pub const TRANSLATION: u8 = 4;
+/// A page of the host's that was carried over from a log block once (faster).
+pub const CARRIED: u8 = DATA | 1 << 4;
+/// A page of the host's in the isolation area (faster).
+pub const ISOLATED: u8 = DATA | 2 << 4;

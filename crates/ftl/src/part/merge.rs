@@ -97,15 +97,28 @@ pub fn full(
     associated: &[Lbn],
     victim: BlockId,
 ) -> Result<()> {
+    bring_all_home(nand, map, merges, associated)?;
+    map.release(nand, victim, MERGE)
+}
+
+/// A full merge of these logical blocks, without the erase of its victim.
+///
+/// # Errors
+/// The power fails.
+pub fn bring_all_home(
+    nand: &mut Nand,
+    map: &mut LogMap,
+    merges: &mut Merges,
+    associated: &[Lbn],
+) -> Result<()> {
     for &lbn in associated {
         bring_home(nand, map, lbn)?;
     }
     count_full(merges, associated.len());
-    map.release(nand, victim, MERGE)
+    Ok(())
 }
 
-/// Gathers the newest pages of one logical block in a clean block, which becomes its data block: a
-/// full merge without its victim.
+/// Gathers the newest pages of one logical block in a clean block, which becomes its data block.
 ///
 /// # Errors
 /// The power fails.
@@ -133,9 +146,17 @@ pub fn count(histogram: &mut Vec<u64>, n: usize) {
 /// # Errors
 /// The power fails.
 pub fn dead(nand: &mut Nand, map: &mut LogMap, merges: &mut Merges, victim: BlockId) -> Result<()> {
-    map.flush(nand)?;
     merges.dead += 1;
-    map.release(nand, victim, MERGE)
+    discard(nand, map, victim)
+}
+
+/// Erases a block that was emptied.
+///
+/// # Errors
+/// The power fails.
+pub fn discard(nand: &mut Nand, map: &mut LogMap, block: BlockId) -> Result<()> {
+    map.flush(nand)?;
+    map.release(nand, block, MERGE)
 }
 
 const MERGE: Cause = Cause::Merge;

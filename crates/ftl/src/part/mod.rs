@@ -7,6 +7,7 @@ pub mod block_pool;
 pub mod cached_map;
 pub mod frontier;
 pub mod fully_associative;
+pub mod isolation_area;
 pub mod kind;
 pub mod log_map;
 pub mod log_mount;

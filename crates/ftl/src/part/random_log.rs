@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use nand::{BlockId, Lpn, Nand, Ppn};
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
 use super::bits::Bits;
 use super::frontier::Frontier;
@@ -29,7 +29,7 @@ use crate::ensure;
 pub struct RandomBlock {
     /// The block.
     pub block: BlockId,
-    /// How many slots at its start hold pages that were carried over from a victim.
+    /// How many slots at its start were filled with pages of a victim, not by the host.
     pub carried: u32,
 }
 
@@ -67,6 +67,13 @@ impl RandomLog {
         self.blocks.iter().map(|log| log.block)
     }
 
+    /// The block that is so many blocks younger than the oldest, and how many slots of it are used.
+    pub fn used(&self, younger: usize, geometry: &Geometry) -> Option<(BlockId, u32)> {
+        let block = self.blocks.get(younger)?.block;
+        let room = if self.head.block(geometry) == Some(block) { self.room() } else { 0 };
+        Some((block, geometry.pages_per_block() - room))
+    }
+
     /// A block that a mount found is the youngest so far. It is closed.
     pub fn take_over(&mut self, found: RandomBlock) {
         self.blocks.push_back(found);
@@ -100,6 +107,24 @@ impl RandomLog {
         let done = map.write(nand, run, index, most, self.head.next())?;
         self.head.advance(done, nand.geometry());
         Ok(done)
+    }
+
+    /// Moves valid pages of another block, in the order given, to the head, which has room for them
+    /// and holds no page of the host's own yet. They get this kind.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn take_in(
+        &mut self,
+        nand: &mut Nand,
+        map: &mut LogMap,
+        pages: &[Ppn],
+        kind: u8,
+    ) -> Result<()> {
+        map.move_pages(nand, pages, self.head.next(), Some(kind), Cause::Merge)?;
+        self.head.advance(pages.len() as u32, nand.geometry());
+        self.blocks.back_mut().expect("the head is a block").carried += pages.len() as u32;
+        Ok(())
     }
 
     /// Takes the block allocated longest ago out of the log: the victim.

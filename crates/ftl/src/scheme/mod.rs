@@ -5,5 +5,6 @@ pub mod block;
 pub mod dac;
 pub mod dftl;
 pub mod fast;
+pub mod faster;
 pub mod fmax;
 pub mod page;

@@ -6,6 +6,7 @@
 
 mod block_associative;
 mod device;
-mod fully_associative;
+mod fast;
+mod faster;
 mod homes;
 mod naive_fast;

@@ -17,6 +17,8 @@ enum At {
 
 struct Block {
     number: u64,
+    /// Pages that were carried here.
+    carried: usize,
     /// The page that was written to each slot.
     slots: Vec<usize>,
     /// Data blocks that were merged to empty it.
@@ -47,6 +49,10 @@ pub struct NaiveFast {
     allocated: u64,
     pub counts: Counts,
     pub rw_associated: Vec<u64>,
+    /// Pages carried or isolated.
+    pub moved: u64,
+    /// Pages carried that were not valid any more when their block was reclaimed.
+    pub saved: u64,
 }
 
 fn count(histogram: &mut Vec<u64>, n: usize) {
@@ -69,6 +75,8 @@ impl NaiveFast {
             allocated: 0,
             counts: Counts::default(),
             rw_associated: Vec::new(),
+            moved: 0,
+            saved: 0,
         }
     }
 
@@ -83,7 +91,7 @@ impl NaiveFast {
 
     fn block(&mut self) -> Block {
         self.allocated += 1;
-        Block { number: self.allocated, slots: Vec::new(), merged: 0 }
+        Block { number: self.allocated, carried: 0, slots: Vec::new(), merged: 0 }
     }
 
     fn is_valid(&self, block: &Block, slot: usize) -> bool {
@@ -213,6 +221,8 @@ impl NaiveFast {
     fn reclaim(&mut self) {
         let victim = self.rw.remove(0);
         let Rules { second_chance, isolation_blocks, .. } = self.rules;
+        let is_lost = |&slot: &usize| !self.is_valid(&victim, slot);
+        self.saved += (0..victim.carried).filter(is_lost).count() as u64;
         let is_dead = self.valid_pages(&victim).is_empty();
         if is_dead || !second_chance && isolation_blocks == 0 {
             return self.merge_all(&victim);
@@ -245,8 +255,9 @@ impl NaiveFast {
             self.newest[lpn] = At::Log(head.number, slot);
             self.was_carried[lpn] = true;
             self.counts.copies += 1;
+            self.moved += 1;
         }
-        self.rw.push(Block { slots: rest, ..head });
+        self.rw.push(Block { carried: rest.len(), slots: rest, ..head });
     }
 
     fn isolate(&mut self, lpn: usize, victim: &Block) {
@@ -272,6 +283,7 @@ impl NaiveFast {
         block.slots.push(lpn);
         self.newest[lpn] = At::Log(block.number, block.slots.len() - 1);
         self.counts.copies += 1;
+        self.moved += 1;
     }
 
     /// Merges the data block of the oldest valid page in the first `blocks` isolation blocks;

@@ -1,0 +1,409 @@
+//! faster: second chances, isolation, progressive merges.
+
+use ftl::{Choice, Figure};
+use nand::Chip;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use spec::Spec;
+
+use crate::device::{Counts, Mortal, Real, step, survives_two_cuts};
+use crate::naive_fast::{NaiveFast, Rules};
+
+/// A form of faster on a filled `ascending` device of four logical blocks, with one RW block unless
+/// there is more extra than the form needs.
+fn faster(params: &str, extra: u32) -> Real {
+    Real::filled(&format!("faster{params}"), "ascending", [4, extra])
+}
+
+fn figure(real: &Real, name: &str) -> u64 {
+    match real.figure(name) {
+        Figure::Count(count) => count,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn associated(real: &Real) -> (Vec<u64>, Vec<u64>) {
+    match real.figure("rw_associated_blocks") {
+        Figure::Counts(random) => (real.counts().merges.associated_blocks, random),
+        other => panic!("{other:?}"),
+    }
+}
+
+const NO_MERGES: [u64; 4] = [0, 0, 0, 0];
+
+// ---- Second chances, counted by hand ------------------------------------------------------------
+
+#[test]
+fn valid_pages_of_a_victim_are_carried_to_a_new_head_that_host_writes_go_on_filling() {
+    let mut real = faster("", 4);
+    real.write_each(&[1, 5, 5, 5]);
+    assert_eq!(real.cost(), (0, 0, NO_MERGES), "late");
+    real.write(9, 1);
+    assert_eq!(real.cost(), (2, 1, NO_MERGES), "1 and the last 5; an erase and no merge");
+    assert_eq!(figure(&real, "second_chances"), 2);
+    real.write(13, 1);
+    assert_eq!(real.cost(), (2, 1, NO_MERGES), "[1 5 9 13]");
+    real.write(2, 1);
+    assert_eq!(figure(&real, "isolated_pages"), 2, "1 and 5 come for the second time");
+    assert_eq!(figure(&real, "second_chances"), 4, "9 and 13 for the first");
+    assert_eq!(real.cost(), (6, 2, NO_MERGES));
+}
+
+#[test]
+fn a_write_of_the_host_s_clears_the_mark() {
+    let mut real = faster("", 4);
+    // [1 5 . .] carried, then the host writes both again.
+    real.write_each(&[1, 5, 5, 5, 5, 1, 9]);
+    assert_eq!(real.cost(), (4, 2, NO_MERGES));
+    assert_eq!(figure(&real, "second_chances"), 4);
+    assert_eq!(figure(&real, "second_chances_saved"), 2);
+    assert_eq!(figure(&real, "isolated_pages"), 0);
+}
+
+#[test]
+fn a_victim_without_valid_pages_is_dead_as_in_fast() {
+    let mut real = faster("", 4);
+    real.write_each(&[1, 2, 3, 1]);
+    real.trim(1, 3);
+    real.write(2, 1);
+    assert_eq!(real.cost(), (0, 1, [0, 0, 0, 1]));
+}
+
+#[test]
+fn a_head_that_is_full_of_carried_pages_is_reclaimed_in_its_turn() {
+    let mut real = faster("", 4);
+    real.write_each(&[1, 5, 9, 13, 2]);
+    assert_eq!(real.cost(), (8, 2, NO_MERGES), "carried to a head without room, then isolated");
+    // With two RW blocks it is the other one's turn.
+    let mut real = faster("", 5);
+    real.write_each(&[1, 5, 9, 13, 2, 2, 2, 2, 6]);
+    assert_eq!(real.cost(), (5, 2, NO_MERGES), "all of the first are carried, one of the second");
+    assert_eq!(figure(&real, "isolated_pages"), 0);
+}
+
+// ---- Isolation, counted by hand -----------------------------------------------------------------
+
+#[test]
+fn one_data_block_is_merged_before_each_page_of_the_host_s() {
+    let mut real = faster("", 4);
+    real.write_each(&[1, 5, 9, 13, 2]);
+    let gauges = real.ftl.gauges();
+    assert_eq!(gauges, [("log_blocks", 3.0), ("rw_blocks", 1.0), ("isolation_fill", 1.0)]);
+    real.write(3, 1);
+    assert_eq!(real.cost(), (12, 3, NO_MERGES), "LBN 0, 2 in RW with it");
+    real.write(3, 2);
+    assert_eq!(real.cost(), (20, 5, NO_MERGES), "LBN 1 and 2: a run counts its pages");
+    assert_eq!(figure(&real, "merged_progressively_pages"), 3);
+    assert_eq!(real.ftl.gauges()[2], ("isolation_fill", 0.25));
+    real.write(3, 1);
+    assert_eq!(real.cost(), (24, 6, NO_MERGES), "LBN 3; then nothing is left");
+    real.write(3, 1);
+    assert_eq!(real.cost(), (25, 7, NO_MERGES), "the last 3 of [2 3 3 3] is carried");
+}
+
+#[test]
+fn a_page_that_goes_home_or_to_the_stream_is_preceded_by_merges_too() {
+    let mut real = Real::new("faster", "ascending", 4, [5, 4]);
+    real.write(0, 17);
+    real.write_each(&[1, 5, 9, 13, 2]);
+    assert_eq!((real.cost(), real.counts().in_place), ((8, 2, NO_MERGES), 17));
+    real.write(17, 1);
+    assert_eq!((real.cost(), real.counts().in_place), ((12, 3, NO_MERGES), 18));
+    real.write(0, 1);
+    assert_eq!(real.cost(), (16, 4, NO_MERGES), "SW");
+}
+
+#[test]
+fn a_merge_may_send_the_page_home_that_it_precedes() {
+    let mut real = faster("", 4);
+    real.write_each(&[1, 5, 9, 13, 2]);
+    real.trim(3, 1);
+    real.write(3, 1);
+    assert_eq!(real.cost(), (11, 3, NO_MERGES), "LBN 0 without its page 3");
+    assert_eq!(real.counts().in_place, 1);
+}
+
+#[test]
+fn last_visits_are_isolated_before_the_others_are_carried() {
+    let mut real = faster("", 4);
+    real.write_each(&[1, 5, 9, 9, 13]);
+    assert_eq!(real.cost(), (3, 1, NO_MERGES));
+    real.write(2, 1);
+    assert_eq!(real.cost(), (7, 2, NO_MERGES), "1, 5 and 9 isolated, then 13 carried");
+    // RW [13 2 6 14], of which the merges of LBN 0 and 1 take 2 and 6 home.
+    real.write_each(&[6, 14]);
+    assert_eq!(real.cost(), (15, 4, NO_MERGES));
+    real.write(10, 1);
+    assert_eq!(real.cost(), (21, 6, NO_MERGES), "LBN 2; 13 isolated, 14 carried");
+    assert_eq!(figure(&real, "isolated_pages"), 4, "one block took them all");
+}
+
+#[test]
+fn an_emptied_isolation_block_waits_and_counts_one_merge_of_all_its_data_blocks() {
+    let mut real = faster("", 4);
+    real.write_each(&[1, 5, 9, 13, 2, 3, 3, 3, 3]);
+    assert_eq!(real.cost(), (25, 7, NO_MERGES), "emptied, and still there");
+    // RW [3 3 6 7]; the next victim has 3 and 6 and 7 to carry, and after that to isolate.
+    real.write_each(&[6, 7]);
+    assert_eq!(real.cost(), (25, 7, NO_MERGES));
+    real.write(10, 1);
+    assert_eq!(real.cost(), (28, 8, NO_MERGES), "[3 6 7 10]");
+    real.write(10, 1);
+    assert_eq!(real.cost(), (32, 10, [0, 0, 1, 0]), "3 isolated, 1 carried; two blocks erased");
+    assert_eq!(associated(&real), (vec![0, 0, 0, 0, 1], vec![]), "no victim of RW");
+}
+
+#[test]
+fn an_isolation_block_that_dies_of_itself_is_dead() {
+    let mut real = faster(":merges_per_write=0", 4);
+    real.write_each(&[1, 5, 9, 13, 2, 1, 5, 9]);
+    real.trim(13, 1);
+    real.write(6, 1);
+    // [2 1 5 9] is carried whole, isolated whole; the area's block is full and holds nothing.
+    assert_eq!(real.cost(), (16, 5, [0, 0, 0, 1]));
+    assert_eq!(figure(&real, "merged_by_force_pages"), 0);
+}
+
+#[test]
+fn a_full_area_is_merged_by_force_and_takes_the_victim_s_pages_along() {
+    let mut real = faster(":merges_per_write=0", 4);
+    real.write_each(&[1, 5, 9, 13, 2, 6, 10, 14]);
+    assert_eq!(real.cost(), (8, 2, NO_MERGES), "nothing is merged unless it must");
+    real.write(3, 1);
+    assert_eq!(real.cost(), (28, 9, [0, 0, 1, 0]));
+    assert_eq!(associated(&real), (vec![0, 0, 0, 0, 1], vec![]));
+    assert_eq!(figure(&real, "merged_by_force_pages"), 4);
+    assert_eq!(figure(&real, "isolated_pages"), 4, "2, 6, 10 and 14 went home instead");
+}
+
+#[test]
+fn more_isolation_blocks_are_reclaimed_one_by_one() {
+    let mut real = faster(":merges_per_write=0,isolation_blocks=2", 5);
+    real.write_each(&[1, 5, 1, 5, 9, 13, 2, 6]);
+    // [1 5 9 13] → 1, 5 isolated; [9 13 2 6] → 9, 13 isolated; [2 6 3 7] …
+    real.write_each(&[3, 7]);
+    assert_eq!(figure(&real, "isolated_pages"), 4);
+    real.write_each(&[10, 14]);
+    assert_eq!(figure(&real, "isolated_pages"), 6, "2 and 6 in a second block");
+    assert_eq!(real.cost().2, NO_MERGES);
+    // [3 7 10 14] → 3 and 7 fill it; [10 14 11 15] finds both full.
+    real.write_each(&[11, 15]);
+    let before = real.cost();
+    real.write(3, 1);
+    let after = real.cost();
+    assert_eq!(
+        (after.0 - before.0, after.1 - before.1),
+        (16, 6),
+        "LBN 0 to 3; 10 and 14 with them"
+    );
+    assert_eq!(after.2, [0, 0, 1, 0]);
+    assert_eq!(figure(&real, "merged_by_force_pages"), 8);
+}
+
+#[test]
+fn several_data_blocks_may_be_merged_before_a_page() {
+    let mut real = faster(":merges_per_write=3", 4);
+    real.write_each(&[1, 5, 9, 13, 2, 3]);
+    assert_eq!(real.cost(), (20, 5, NO_MERGES));
+    real.write(3, 1);
+    assert_eq!(real.cost(), (24, 6, NO_MERGES));
+}
+
+// ---- One or the other switched off, counted by hand -----------------------------------------------
+
+#[test]
+fn without_isolation_last_visits_are_merged_before_the_rest_is_carried() {
+    let mut real = faster(":isolation=false", 3);
+    real.write_each(&[1, 5, 9, 13, 2]);
+    assert_eq!(real.cost(), (20, 6, [0, 0, 1, 0]));
+    assert_eq!(associated(&real), (vec![0, 0, 0, 0, 1], vec![0, 0, 0, 0, 1]));
+    let mut real = faster(":isolation=false", 3);
+    real.write_each(&[1, 5, 9, 9, 13, 2]);
+    assert_eq!(real.cost(), (16, 5, [0, 0, 1, 0]), "13 is carried");
+    let mut real = faster(":isolation=false", 3);
+    real.write_each(&[1, 5, 5, 5, 2, 6, 9]);
+    assert_eq!(real.cost(), (10, 4, [0, 0, 1, 0]), "2 and 6 went home with 1 and 5");
+    assert_eq!(figure(&real, "second_chances"), 2);
+}
+
+#[test]
+fn without_second_chance_every_valid_page_is_isolated() {
+    let mut real = faster(":second_chance=false", 4);
+    real.write_each(&[1, 5, 9, 9, 2]);
+    assert_eq!(real.cost(), (3, 1, NO_MERGES));
+    assert_eq!(figure(&real, "isolated_pages"), 3);
+    assert_eq!(figure(&real, "second_chances"), 0);
+    real.write(3, 1);
+    assert_eq!(real.cost(), (7, 2, NO_MERGES));
+}
+
+#[test]
+fn without_either_it_is_fast() {
+    for order in ["any", "ascending", "sequential"] {
+        for (extra, np) in [(3, 4), (6, 3)] {
+            let form = "faster:second_chance=false,isolation=false,isolation_blocks=2";
+            let mut real = Real::new(form, order, np, [12, extra]);
+            let mut fast = Beside(Real::new("fast", order, np, [12, extra]));
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(10);
+            for round in 0..3000 {
+                step(&mut rng, &mut real, &mut fast);
+                assert_eq!(real.counts(), fast.0.counts(), "{order}, step {round}");
+                assert_eq!(real.nand.tally(), fast.0.nand.tally(), "{order}, step {round}");
+                let name = "rw_associated_blocks";
+                assert_eq!(real.figure(name), fast.0.figure(name), "{order}, step {round}");
+            }
+            assert!(fast.0.counts().merges.full > 100);
+        }
+    }
+}
+
+/// Another device that is given the same steps.
+struct Beside(Real);
+
+impl crate::device::Model for Beside {
+    fn shape(&self) -> (usize, usize) {
+        let pages_per_block = self.0.nand.geometry().pages_per_block();
+        let pages = self.0.logical_blocks * pages_per_block;
+        (pages as usize, pages_per_block as usize)
+    }
+
+    fn write(&mut self, pages: core::ops::Range<usize>, ends_in_part: bool) {
+        let mask = if ends_in_part { 0b0011 } else { 0b1111 };
+        self.0.write_masked(pages.start as u32, pages.len() as u32, mask);
+    }
+
+    fn trim(&mut self, pages: core::ops::Range<usize>) {
+        self.0.trim(pages.start as u32, pages.len() as u32);
+    }
+}
+
+// ---- Limits -----------------------------------------------------------------------------------------
+
+#[test]
+fn the_isolation_area_is_taken_from_the_extra_blocks() {
+    let chip = Chip::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
+    let forms = [("", 4), (":isolation_blocks=3", 6), (":isolation=false,isolation_blocks=3", 3)];
+    for (params, least) in forms {
+        let choice = Choice::from_spec(&Spec::parse(&format!("faster{params}")).unwrap()).unwrap();
+        let error = choice.check(&chip, 100, least - 1).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("faster needs at least {least} extra")), "{error}");
+        choice.check(&chip, 100, least).unwrap();
+    }
+    let choice = Choice::from_spec(&Spec::parse("faster:isolation_blocks=0").unwrap()).unwrap();
+    let error = choice.check(&chip, 100, 10).unwrap_err().to_string();
+    assert_eq!(error, "faster: isolation_blocks is 0; without an area say isolation=false");
+}
+
+#[test]
+fn ram_is_the_block_map_and_the_map_of_the_log() {
+    let real = Real::new("faster", "ascending", 16, [10, 6]);
+    assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 5);
+}
+
+#[test]
+fn a_smaller_budget_leaves_the_isolation_area_alone() {
+    let mut real = faster("", 6);
+    let log_blocks = |n: u64| n * 4 * 4;
+    real.write_each(&[1, 5, 1, 5, 2, 2, 2, 2, 9]);
+    real.ftl.set_map_budget(&mut real.nand, log_blocks(4)).unwrap();
+    assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]), "SW, isolation, two RW blocks: fast's way");
+    assert_eq!(real.ftl.gauges()[..2], [("log_blocks", 4.0), ("rw_blocks", 2.0)]);
+    real.ftl.set_map_budget(&mut real.nand, 0).unwrap();
+    assert_eq!(real.ftl.gauges()[..2], [("log_blocks", 3.0), ("rw_blocks", 1.0)]);
+}
+
+// ---- The naive model ----------------------------------------------------------------------------------
+
+/// Forms of faster, and the rules that they follow.
+fn forms() -> Vec<(String, Rules)> {
+    let mut forms = Vec::new();
+    for (second_chance, isolation_blocks) in [(true, 1), (true, 2), (true, 0), (false, 1)] {
+        for merges_per_write in [0, 1, 2] {
+            let isolation = match isolation_blocks {
+                0 => "isolation=false".to_owned(),
+                blocks => format!("isolation_blocks={blocks}"),
+            };
+            let form = format!(
+                "faster:second_chance={second_chance},{isolation},merges_per_write={merges_per_write}"
+            );
+            forms.push((form, Rules { second_chance, isolation_blocks, merges_per_write }));
+        }
+    }
+    forms
+}
+
+#[test]
+fn faster_counts_as_the_naive_model_counts() {
+    const LOGICAL: usize = 12;
+    for (form, rules) in forms() {
+        for order in ["any", "ascending", "sequential"] {
+            for (rw_blocks, np) in [(1, 4), (3, 4), (2, 6), (4, 3)] {
+                let extra = 2 + rules.isolation_blocks + rw_blocks;
+                let mut real = Real::new(&form, order, np, [LOGICAL as u32, extra as u32]);
+                let mut naive = NaiveFast::new(rules, order, np as usize, [LOGICAL, extra]);
+                agree(&form, &mut real, &mut naive);
+            }
+        }
+    }
+}
+
+fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+    for round in 0..1500 {
+        step(&mut rng, real, naive);
+        let order = real.nand.geometry().program_order();
+        assert_eq!(real.counts(), naive.counts, "{form}, {order:?}, step {round}");
+        assert_eq!(associated(real).1, naive.rw_associated, "{form}, {order:?}, step {round}");
+        let moved = figure(real, "second_chances") + figure(real, "isolated_pages");
+        assert_eq!(moved, naive.moved, "{form}, {order:?}, step {round}");
+        assert_eq!(figure(real, "second_chances_saved"), naive.saved, "{form}, step {round}");
+    }
+    let Counts { merges, copies, .. } = &naive.counts;
+    let kinds = [merges.switch, merges.partial, merges.full, merges.dead];
+    assert!(kinds.iter().all(|&n| n > 3) && *copies > 1000, "{form}: {kinds:?}");
+}
+
+// ---- When the power fails -----------------------------------------------------------------------------
+
+/// What the power interrupts, the write that sets it off, and how many operations are cut.
+const RECLAIMS: [(&str, &str, &[u32], u32, u64); 5] = [
+    ("carry", "faster", &[1, 5, 5, 6], 2, 6),
+    ("isolate and carry", "faster", &[1, 5, 9, 9, 6], 2, 8),
+    ("merge progressively", "faster", &[1, 5, 9, 9, 6, 2], 10, 7),
+    ("merge last visits, carry", "faster:isolation=false", &[1, 5, 5, 9, 6], 10, 16),
+    ("by force", "faster:merges_per_write=0", &[1, 5, 9, 2, 6, 10, 3, 7], 11, 26),
+];
+
+#[test]
+fn a_reclaim_survives_two_cuts() {
+    for (what, form, writes, page, cuts) in RECLAIMS {
+        for order in ["any", "ascending", "sequential"] {
+            let device = (form, order, [3, 4]);
+            let tried = survives_two_cuts(what, device, (writes, page), [cuts, 8]);
+            assert_eq!(tried, cuts * 8 * 36 * 2, "{what}, {order}");
+        }
+    }
+}
+
+/// Marks and isolation are found again, wherever the power was taken.
+#[test]
+fn marks_outlive_the_power() {
+    // RW [1 5 9 6], of which the first three were carried.
+    let mut device = Mortal::new("faster", "ascending", [3, 4], &[1, 5, 9, 9, 6]);
+    device.mount(None).unwrap();
+    device.write(2, 1, 3).unwrap();
+    assert_eq!(figure(&device.real, "isolated_pages"), 3);
+    assert_eq!(figure(&device.real, "second_chances"), 1);
+    let gauges = device.real.ftl.gauges();
+    assert_eq!(gauges, [("log_blocks", 3.0), ("rw_blocks", 1.0), ("isolation_fill", 0.75)]);
+    device.mount(None).unwrap();
+    assert_eq!(device.real.ftl.gauges(), gauges);
+    device.real.nand.reset_tally();
+    device.write(10, 1, 3).unwrap();
+    // LBN 0 first. Both blocks are closed, so that 6 needs room in the area: LBN 1 and 2 by force.
+    assert_eq!(figure(&device.real, "merged_progressively_pages"), 1);
+    assert_eq!(figure(&device.real, "merged_by_force_pages"), 2);
+    assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 0]));
+    assert_eq!(associated(&device.real).0, [0, 0, 0, 1]);
+    assert_eq!(device.found()[..3], [1, 2, 3]);
+}
