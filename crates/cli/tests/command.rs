@@ -166,6 +166,56 @@ fn standard_input_is_read_as_often_as_needed() {
     assert_eq!(result["trace"]["writes"], 2);
 }
 
+/// A write as blktrace records it when it is queued.
+fn blktrace_event(sector: u64) -> Vec<u8> {
+    let mut record = 0x6561_7407u32.to_le_bytes().to_vec();
+    record.resize(16, 0);
+    record.extend_from_slice(&sector.to_le_bytes());
+    record.extend_from_slice(&512u32.to_le_bytes());
+    record.extend_from_slice(&(2u32 << 16 | 1).to_le_bytes());
+    record.resize(48, 0);
+    record
+}
+
+#[test]
+fn what_blktrace_wrote_is_named_by_what_its_files_have_in_common() {
+    let directory = tempfile::tempdir().unwrap();
+    for (cpu, sectors) in [[1, 2], [3, 4]].iter().enumerate() {
+        let events = sectors.iter().flat_map(|&sector| blktrace_event(sector));
+        // As a workload's name, which the files come before.
+        let path = directory.path().join(format!("oltp.blktrace.{cpu}"));
+        std::fs::write(path, events.collect::<Vec<u8>>()).unwrap();
+    }
+    for word in ["oltp", "oltp.blktrace", "oltp.blktrace.1"] {
+        let mut command = ftlab(&["run", word, "--json", "-"]);
+        let output = command.current_dir(&directory).output().unwrap();
+        let result = json(&String::from_utf8(output.stdout).unwrap());
+        let trace = &result["trace"];
+        assert_eq!((&trace["format"], &trace["writes"]), (&"blktrace".into(), &4.into()), "{word}");
+    }
+}
+
+#[test]
+fn an_archive_is_a_trace_and_its_members_are_chosen_by_path() {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, text) in
+        [("set/2.spc", "0,8,512,W,0.2\n"), ("README", "words\n"), ("set/1.spc", "0,0,512,W,0.1\n")]
+    {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    let packed = zstd::encode_all(archive.into_inner().unwrap().as_slice(), 3).unwrap();
+    let (_directory, path) = file("set.tar.zst", &packed);
+    let stderr = refused(1, &["run", &path]);
+    assert!(stderr.contains(&format!("trace `{path}/README` is in no known format")), "{stderr}");
+    let result = json(&printed(&["run", &format!("{path}/set"), "--json", "-"]));
+    let trace = &result["trace"];
+    assert_eq!((&trace["writes"], &trace["name"]), (&2.into(), &format!("{path}/set").into()));
+    let stderr = refused(1, &["run", &format!("{path}/set/3.spc")]);
+    assert!(stderr.contains("no member is named `set/3.spc`; it has 3 members"), "{stderr}");
+}
+
 // ---- Devices and words that cannot be -----------------------------------------------------------
 
 #[test]

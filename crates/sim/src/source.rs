@@ -29,13 +29,14 @@ pub enum Origin<'a> {
     Workload(Spec),
 }
 
-/// Whether a word names a file or a workload. What exists is a file; what looks like a path, and
-/// what looks like nothing we know, is a missing one.
+/// Whether a word names a file or a workload. What exists is a file, be it under the very name, as
+/// blktrace's files of each CPU, or as a member of an archive; what looks like a path, and what
+/// looks like nothing we know, is a missing one.
 ///
 /// # Errors
 /// A misspelt workload.
 pub fn origin(text: &str) -> Result<Origin<'_>> {
-    if text == "-" || std::fs::symlink_metadata(text).is_ok() {
+    if text == "-" || !trace::stored_files(text).is_empty() {
         return Ok(Origin::File(text));
     }
     let name = text.split(':').next().unwrap_or(text);

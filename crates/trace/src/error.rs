@@ -52,6 +52,22 @@ pub enum Error {
         /// The last whole line.
         line: u64,
     },
+    /// There is no room to keep what can be read only once, or must be unpacked.
+    #[error("cannot copy trace `{name}` to a temporary file: {source}")]
+    Spool {
+        /// The trace.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An archive whose members are no trace, or that is damaged.
+    #[error("archive `{name}`: {what}")]
+    Archive {
+        /// The archive.
+        name: String,
+        /// What is wrong, in a sentence.
+        what: String,
+    },
     /// The file cannot be read on.
     #[error("trace `{name}`: cannot read on after line {line}: {source}")]
     Read {
@@ -94,15 +110,32 @@ pub enum Error {
     /// The content is in no known format.
     #[error(
         "trace `{name}` is in no known format; it begins: {text}\n\
-         If you know the format, give `--format NAME`; known: {known}"
+         If you know the format, give `--format NAME`; known: {known}{}", member_clause(*is_member)
     )]
     UnknownFormat {
         /// The trace.
         name: String,
+        /// Whether it is a member of an archive, of which others may be the trace.
+        is_member: bool,
         /// Its first line, clipped.
         text: String,
         /// The known formats.
         known: String,
+    },
+    /// The parts of a trace are in different formats.
+    #[error(
+        "`{first}` is {first_format} and `{other}` is {other_format}, so they are not one trace; \
+         name members of one format, as in `set.tar/*.csv`"
+    )]
+    MixedFormats {
+        /// The first part.
+        first: String,
+        /// Its format.
+        first_format: &'static str,
+        /// A part in another format.
+        other: String,
+        /// That format.
+        other_format: &'static str,
     },
     /// The content could be in several formats.
     #[error("trace `{name}` could be in any of these formats: {candidates}; choose by `--format`")]
@@ -153,6 +186,13 @@ impl Error {
     /// Whether the user asked for something impossible, rather than the trace being at fault.
     pub fn is_usage(&self) -> bool {
         matches!(self, Error::Spec(_) | Error::Workload { .. })
+    }
+}
+
+fn member_clause(is_member: bool) -> &'static str {
+    match is_member {
+        true => "\nIf it is no trace, name the members that are, as in `set.tar/*.csv`",
+        false => "",
     }
 }
 

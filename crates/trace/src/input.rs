@@ -1,19 +1,24 @@
-//! Where the bytes of a trace come from: a file or standard input, plain or compressed.
+//! Where the bytes of a trace come from: a file, several of them, members of an archive, or
+//! standard input, packed or not.
 //!
 //! A trace is read more than once (to learn its format, to warm up, to measure), so what cannot be
-//! read again, such as a pipe, is spooled to a temporary file first. Compression is told by the
-//! magic bytes, never by the name.
+//! read again, such as a pipe, is spooled to a temporary file first; so is an archive that is
+//! packed, unless a single member of it is wanted, which is found anew each time. Packings and
+//! archives are told by their content, never by their names.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
+use crate::archive::{self, Member};
 use crate::error::{Error, Result};
+use crate::named::Named;
+use crate::packing::{MAGIC_BYTES, Packing};
+use crate::place::Place;
 use crate::window::Window;
 
 /// A trace's stored bytes, which can be opened again and again.
@@ -23,152 +28,227 @@ pub(crate) struct Input {
     place: Place,
     size_bytes: u64,
     packing: Packing,
-    /// The files of the other CPUs, for a trace that blktrace wrote.
-    others: Vec<Input>,
+    parts: Parts,
 }
 
+/// What a trace consists of.
 #[derive(Debug)]
-enum Place {
-    Path(PathBuf),
-    Spool(NamedTempFile),
-    Memory(Arc<[u8]>),
+enum Parts {
+    /// This input.
+    Itself,
+    /// This input and the files of the other CPUs.
+    Cpus(Vec<Input>),
+    /// The members of this archive.
+    Members(Vec<Input>),
 }
-
-/// How the bytes are packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packing {
-    None,
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    fn name(self) -> &'static str {
-        match self {
-            Packing::None => "plain",
-            Packing::Gzip => "gzip",
-            Packing::Zstd => "zstd",
-        }
-    }
-}
-
-/// Packings that are recognised to be refused with a remedy: magic, name, command.
-static UNREAD_PACKINGS: &[(&[u8], &str, &str)] = &[
-    (b"\xfd7zXZ\0", "xz", "xz -dc FILE | ftlab … -"),
-    (b"BZh", "bzip2", "bzip2 -dc FILE | ftlab … -"),
-    (b"PK\x03\x04", "zip", "unzip -p FILE | ftlab … -"),
-];
-
-/// Windows of up to 2 GiB, the format's own limit for `zstd --long=31`.
-const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
 impl Input {
-    /// Opens a file; `-` is standard input.
+    /// Opens what a word names; `-` is standard input.
     ///
     /// # Errors
-    /// What the system says, a directory, an empty file, or a packing that is not read.
-    pub(crate) fn open(path: &str) -> Result<Input> {
-        if path == "-" {
+    /// What the system says, a directory, an empty file, a packing that is not read, an archive
+    /// without a trace.
+    pub(crate) fn open(word: &str) -> Result<Input> {
+        if word == "-" {
             return Input::spool("standard input", io::stdin().lock());
         }
-        let files = cpu_files(path);
-        if let Some((first, others)) = files.split_first() {
-            let mut input = Input::open_file(path, first)?;
-            let name = |other: &Path| other.to_string_lossy().into_owned();
-            let others = others.iter().map(|other| Input::open_file(&name(other), other));
-            input.others = others.collect::<Result<_>>()?;
-            return Ok(input);
+        match Named::by(word) {
+            Named::File(path) => Input::file(word, &path)?.looked_into(None),
+            Named::Members(path, pattern) => {
+                let archive = Input::file(&path.to_string_lossy(), &path)?;
+                Ok(Input { name: word.to_owned(), ..archive.looked_into(Some(&pattern))? })
+            }
+            Named::Cpus(paths) => {
+                let path_name = |path: &Path| path.to_string_lossy().into_owned();
+                let files = paths.iter().map(|path| Input::file(&path_name(path), path));
+                Input::of_cpus(word, files)
+            }
         }
-        Input::open_file(path, Path::new(path))
     }
 
-    fn open_file(name: &str, path: &Path) -> Result<Input> {
+    /// Files that blktrace wrote together; it leaves an empty one for a CPU without events.
+    fn of_cpus(word: &str, files: impl Iterator<Item = Result<Input>>) -> Result<Input> {
+        let written = files.filter(|file| !matches!(file, Err(Error::Empty { .. })));
+        let mut files = written.collect::<Result<Vec<_>>>()?.into_iter();
+        let first = files.next().ok_or_else(|| Error::Empty { name: word.to_owned() })?;
+        Ok(Input { name: word.to_owned(), parts: Parts::Cpus(files.collect()), ..first })
+    }
+
+    fn file(name: &str, path: &Path) -> Result<Input> {
         let failed = |source| Error::Open { name: name.to_owned(), source };
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
             return Err(Error::Directory { name: name.to_owned() });
         }
-        let file = File::open(path).map_err(failed)?;
         if !metadata.is_file() {
-            return Input::spool(name, file);
+            return Input::spooled(name, File::open(path).map_err(failed)?);
         }
-        let size_bytes = metadata.len();
-        Input::at(name, Place::Path(path.to_owned()), file, size_bytes)
+        Input::at(name.to_owned(), Place::Path(path.to_owned()), metadata.len())
     }
 
     /// Bytes in memory as if they were a file.
     pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Result<Input> {
-        Input::at(name, Place::Memory(bytes.into()), bytes, bytes.len() as u64)
+        let place = Place::Memory(bytes.into());
+        Input::at(name.to_owned(), place, bytes.len() as u64)?.looked_into(None)
     }
 
     /// Copies what can be read only once to a temporary file, gone with the input.
-    pub(crate) fn spool(name: &str, mut reader: impl Read) -> Result<Input> {
-        let failed = |source| Error::Read { name: name.to_owned(), line: 0, source };
-        let mut spool = NamedTempFile::new().map_err(failed)?;
-        io::copy(&mut reader, &mut spool).map_err(failed)?;
-        let file = spool.reopen().map_err(failed)?;
-        let size_bytes = file.metadata().map_err(failed)?.len();
-        Input::at(name, Place::Spool(spool), file, size_bytes)
+    pub(crate) fn spool(name: &str, reader: impl Read) -> Result<Input> {
+        Input::spooled(name, reader)?.looked_into(None)
     }
 
-    fn at(name: &str, place: Place, head: impl Read, size_bytes: u64) -> Result<Input> {
-        let failed = |source| Error::Open { name: name.to_owned(), source };
-        if size_bytes == 0 {
-            return Err(Error::Empty { name: name.to_owned() });
-        }
-        let mut magic = Vec::with_capacity(8);
-        head.take(8).read_to_end(&mut magic).map_err(failed)?;
-        let packing = packing_of(name, &magic)?;
-        Ok(Input { name: name.to_owned(), place, size_bytes, packing, others: Vec::new() })
+    fn spooled(name: &str, mut reader: impl Read) -> Result<Input> {
+        let spooled = Place::spool(&mut reader);
+        let failed = |source| Error::Spool { name: name.to_owned(), source };
+        let (place, size_bytes) = spooled.map_err(failed)?;
+        Input::at(name.to_owned(), place, size_bytes)
     }
+
+    /// The bytes at a place, whatever they are.
+    fn at(name: String, place: Place, size_bytes: u64) -> Result<Input> {
+        if size_bytes == 0 {
+            return Err(Error::Empty { name });
+        }
+        let mut magic = Vec::with_capacity(MAGIC_BYTES);
+        let read = place
+            .reader()
+            .and_then(|reader| reader.take(MAGIC_BYTES as u64).read_to_end(&mut magic));
+        if let Err(source) = read {
+            return Err(Error::Open { name, source });
+        }
+        let packing = Packing::of(&name, &magic)?;
+        Ok(Input { name, place, size_bytes, packing, parts: Parts::Itself })
+    }
+
+    // ---- archives ----------------------------------------------------------------------------
+
+    /// The same, with its members if it is an archive: those that a pattern chooses, or all.
+    fn looked_into(self, pattern: Option<&str>) -> Result<Input> {
+        match (self.is_archive(), pattern) {
+            (true, _) => self.with_members(pattern),
+            (false, None) => Ok(self),
+            (false, Some(pattern)) => {
+                Err(self.refused(format!("it is no archive, so there is no `{pattern}` in it")))
+            }
+        }
+    }
+
+    /// Whether it is an archive; what cannot be read will say so when it is.
+    fn is_archive(&self) -> bool {
+        let mut head = Vec::with_capacity(archive::HEAD_BYTES);
+        let unpacked = self.unpacked();
+        let read = unpacked
+            .and_then(|reader| reader.take(archive::HEAD_BYTES as u64).read_to_end(&mut head));
+        read.is_ok() && archive::is_archive(&head)
+    }
+
+    fn with_members(mut self, pattern: Option<&str>) -> Result<Input> {
+        let members = self.listed(pattern)?;
+        let (archive, packing) = match members.len() {
+            2.. if self.packing != Packing::None => (self.unpacked_to_a_file()?, Packing::None),
+            _ => (self.place.clone(), self.packing),
+        };
+        let part = |Member { name, start, bytes }| {
+            let place = Place::Member { archive: Box::new(archive.clone()), packing, start, bytes };
+            let part = Input::at(format!("{}/{name}", self.name), place, bytes)?;
+            match part.is_archive() {
+                true => {
+                    Err(self.refused(format!("member `{name}` is an archive; unpack it first")))
+                }
+                false => Ok(part),
+            }
+        };
+        self.parts = Parts::Members(members.into_iter().map(part).collect::<Result<_>>()?);
+        Ok(self)
+    }
+
+    /// The chosen members in the order of their names.
+    fn listed(&self, pattern: Option<&str>) -> Result<Vec<Member>> {
+        let failed = |source| Error::Open { name: self.name.clone(), source };
+        if self.packing == Packing::None
+            && let Some((file, _)) = self.place.file().map_err(failed)?
+        {
+            let members = archive::seek_members(&self.name, file, pattern)?;
+            let whole = |member: &&Member| member.start + member.bytes <= self.size_bytes;
+            return match members.iter().find(|member| !whole(member)) {
+                Some(cut) => Err(self.refused(format!("it is cut off in member `{}`", cut.name))),
+                None => Ok(members),
+            };
+        }
+        let unpacked = self.unpacked().map_err(failed)?;
+        archive::read_members(&self.name, unpacked, pattern)
+    }
+
+    fn unpacked_to_a_file(&self) -> Result<Place> {
+        let failed = |source| Error::Spool { name: self.name.clone(), source };
+        let spooled = self.unpacked().and_then(|mut reader| Place::spool(&mut reader));
+        spooled.map(|(place, _)| place).map_err(failed)
+    }
+
+    fn refused(&self, what: String) -> Error {
+        Error::Archive { name: self.name.clone(), what }
+    }
+
+    // ---- reading -----------------------------------------------------------------------------
 
     /// What messages call the trace.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The stored size, of all files.
+    /// Whether it is a member of an archive.
+    pub(crate) fn is_member(&self) -> bool {
+        self.place.is_member()
+    }
+
+    /// The stored size, of all parts.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.parts().map(|part| part.size_bytes).sum()
     }
 
-    /// The files of the trace: this one, and those of other CPUs.
+    /// What the trace consists of, in order: one input, and more for several CPUs or an archive.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Input> {
-        std::iter::once(self).chain(&self.others)
-    }
-
-    /// A fresh window at the first byte.
-    pub(crate) fn window(&self) -> Result<Window> {
-        let consumed = Arc::new(AtomicU64::new(0));
-        let stored = match &self.place {
-            Place::Memory(bytes) => Box::new(io::Cursor::new(Arc::clone(bytes))) as Box<_>,
-            _ if self.packing == Packing::None => {
-                return Ok(Window::mapped(self.file()?, self.size_bytes));
-            }
-            _ => Box::new(self.file()?) as Box<dyn Read + Send>,
+        let (first, more) = match &self.parts {
+            Parts::Itself => (Some(self), &[][..]),
+            Parts::Cpus(others) => (Some(self), others.as_slice()),
+            Parts::Members(members) => (None, members.as_slice()),
         };
-        let stored = Counted { stored, consumed: Arc::clone(&consumed) };
-        Ok(match self.packing {
-            Packing::None => Window::stream(Box::new(stored), consumed),
-            Packing::Gzip => {
-                let decoder = flate2::bufread::MultiGzDecoder::new(BufReader::new(stored));
-                Window::stream(Box::new(decoder), consumed)
-            }
-            Packing::Zstd => {
-                let decoder = zstd_decoder(stored).map_err(|source| self.failure(0, source))?;
-                Window::stream(Box::new(decoder), consumed)
-            }
-        })
+        first.into_iter().chain(more)
     }
 
-    /// The first bytes after decompression, up to `most`.
-    pub(crate) fn sample(&self, most: usize) -> Result<Vec<u8>> {
-        let mut window = self.window()?;
-        let head = window.head(most).map_err(|source| self.failure(0, source))?;
-        if head.is_empty() {
-            return Err(Error::Empty { name: self.name.clone() });
+    /// The part with this number, from 0.
+    pub(crate) fn part(&self, index: usize) -> Option<&Input> {
+        self.parts().nth(index)
+    }
+
+    /// A fresh window at the first byte of this part.
+    pub(crate) fn window(&self) -> Result<Window> {
+        let failed = |source| self.failure(0, source);
+        if self.packing == Packing::None
+            && let Some((file, start)) = self.place.file().map_err(failed)?
+        {
+            return Ok(Window::mapped(file, start, self.size_bytes));
         }
-        Ok(head.to_vec())
+        let consumed = Arc::new(AtomicU64::new(0));
+        let stored = self.place.reader().map_err(failed)?;
+        let stored = Counted { stored, consumed: Arc::clone(&consumed) };
+        let unpacked = self.packing.unpack(Box::new(stored)).map_err(failed)?;
+        Ok(Window::stream(unpacked, consumed))
+    }
+
+    fn unpacked(&self) -> io::Result<Box<dyn Read + Send>> {
+        self.packing.unpack(self.place.reader()?)
+    }
+
+    /// The first bytes of the first part after unpacking, up to `most`.
+    pub(crate) fn sample(&self, most: usize) -> Result<Vec<u8>> {
+        let part = self.part(0).expect("an archive without members is refused");
+        let mut window = part.window()?;
+        let head = window.head(most).map_err(|source| part.failure(0, source))?;
+        match head.is_empty() {
+            true => Err(Error::Empty { name: part.name.clone() }),
+            false => Ok(head.to_vec()),
+        }
     }
 
     /// The error for a failure to read on after `line`.
@@ -181,100 +261,29 @@ impl Input {
         Error::Read { name, line, source }
     }
 
-    /// The SHA-256 of the stored bytes, in hexadecimal; several files count as one behind another.
+    /// The SHA-256 of the stored bytes, in hexadecimal; several files count as one behind another,
+    /// an archive as it is.
     pub(crate) fn sha256(&self) -> Result<String> {
         let mut hasher = Sha256::new();
-        for part in self.parts() {
-            part.digest(&mut hasher)?;
+        self.digest(&mut hasher)?;
+        if let Parts::Cpus(others) = &self.parts {
+            others.iter().try_for_each(|other| other.digest(&mut hasher))?;
         }
         Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     fn digest(&self, hasher: &mut Sha256) -> Result<()> {
-        if let Place::Memory(bytes) = &self.place {
-            hasher.update(bytes);
-            return Ok(());
-        }
-        let mut file = self.file()?;
+        let failed = |source| self.failure(0, source);
+        let mut stored = self.place.reader().map_err(failed)?;
         let mut chunk = vec![0; 256 << 10];
         loop {
-            let count = file.read(&mut chunk).map_err(|source| self.failure(0, source))?;
+            let count = stored.read(&mut chunk).map_err(failed)?;
             if count == 0 {
                 return Ok(());
             }
             hasher.update(&chunk[..count]);
         }
     }
-
-    fn file(&self) -> Result<File> {
-        let opened = match &self.place {
-            Place::Path(path) => File::open(path),
-            Place::Spool(spool) => spool.reopen().and_then(|mut file| {
-                file.rewind()?;
-                Ok(file)
-            }),
-            Place::Memory(_) => Err(io::Error::other("bytes in memory are no file")),
-        };
-        opened.map_err(|source| Error::Open { name: self.name.clone(), source })
-    }
-}
-
-/// The files that blktrace wrote for each CPU, in the order of CPUs, if `path` is one of them or
-/// what their names have in common; else none.
-fn cpu_files(path: &str) -> Vec<PathBuf> {
-    const MIDDLE: &str = ".blktrace.";
-    let common = match path.rsplit_once(MIDDLE) {
-        Some((common, end)) if cpu(end).is_some() => common,
-        _ if !Path::new(path).exists() => path,
-        _ => return Vec::new(),
-    };
-    let (directory, common) = match common.rsplit_once('/') {
-        Some(("", name)) => ("/", name),
-        Some((directory, name)) => (directory, name),
-        None => (".", common),
-    };
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut files: Vec<(u32, String)> = names
-        .filter_map(|name| {
-            let end = name.strip_prefix(common)?.strip_prefix(MIDDLE)?;
-            Some((cpu(end)?, name))
-        })
-        .collect();
-    files.sort();
-    // Of a file that is there packed and unpacked, the shorter name comes first.
-    files.dedup_by_key(|(cpu, _)| *cpu);
-    files.into_iter().map(|(_, name)| Path::new(directory).join(name)).collect()
-}
-
-/// The CPU that the end of a name tells: `0`, `12.zst`.
-fn cpu(end: &str) -> Option<u32> {
-    let digits = end.strip_suffix(".zst").or(end.strip_suffix(".gz")).unwrap_or(end);
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
-}
-
-fn packing_of(name: &str, magic: &[u8]) -> Result<Packing> {
-    if magic.starts_with(&[0x1f, 0x8b]) {
-        return Ok(Packing::Gzip);
-    }
-    // The second is a skippable frame, with which some writers begin.
-    let zstd_skippable =
-        magic.len() >= 4 && magic[0] & 0xf0 == 0x50 && magic[1..4] == *b"\x2a\x4d\x18";
-    if magic.starts_with(b"\x28\xb5\x2f\xfd") || zstd_skippable {
-        return Ok(Packing::Zstd);
-    }
-    match UNREAD_PACKINGS.iter().find(|(prefix, ..)| magic.starts_with(prefix)) {
-        Some(&(_, packing, remedy)) => {
-            Err(Error::Packing { name: name.to_owned(), packing, remedy })
-        }
-        None => Ok(Packing::None),
-    }
-}
-
-fn zstd_decoder(stored: Counted) -> io::Result<impl Read + Send> {
-    let mut decoder = zstd::stream::read::Decoder::new(stored)?;
-    decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-    Ok(decoder)
 }
 
 /// Stored bytes that say how much of them has been taken, also from inside a decompressor.
@@ -292,100 +301,4 @@ impl Read for Counted {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    const TEXT: &[u8] = b"one\ntwo\n";
-
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn zstd(bytes: &[u8]) -> Vec<u8> {
-        zstd::encode_all(bytes, 3).unwrap()
-    }
-
-    fn spooled(bytes: &[u8]) -> Result<Input> {
-        Input::spool("test", bytes)
-    }
-
-    #[test]
-    fn packings_are_told_by_content_and_may_have_several_members() {
-        let doubled = |bytes: Vec<u8>| [bytes.clone(), bytes].concat();
-        for bytes in [doubled(TEXT.to_vec()), doubled(gzip(TEXT)), doubled(zstd(TEXT))] {
-            let input = spooled(&bytes).unwrap();
-            for _ in 0..2 {
-                assert_eq!(input.sample(100).unwrap(), b"one\ntwo\none\ntwo\n");
-            }
-            assert_eq!(input.sample(5).unwrap(), b"one\nt");
-        }
-    }
-
-    #[test]
-    fn long_windows_are_read() {
-        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
-        encoder.window_log(28).unwrap();
-        encoder.write_all(TEXT).unwrap();
-        let input = spooled(&encoder.finish().unwrap()).unwrap();
-        assert_eq!(input.sample(100).unwrap(), TEXT);
-    }
-
-    #[test]
-    fn cut_off_data_are_called_so() {
-        for bytes in [gzip(TEXT), zstd(TEXT)] {
-            let message = spooled(&bytes[..bytes.len() - 3]).unwrap().sample(100).unwrap_err();
-            assert!(message.to_string().contains("data end too early"), "{message}");
-        }
-    }
-
-    #[test]
-    fn garbage_behind_a_magic_is_an_error() {
-        for magic in [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd"] {
-            let bytes = [magic, &[0xee; 100]].concat();
-            assert!(spooled(&bytes).unwrap().sample(100).is_err());
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_opened_is_said_plainly() {
-        let message = |path: &str| Input::open(path).unwrap_err().to_string();
-        assert!(message("/nowhere/at/all").starts_with("cannot open trace `/nowhere/at/all`: No"));
-        assert_eq!(message("/"), "trace `/` is a directory; name one of the files in it");
-        assert_eq!(spooled(b"").unwrap_err().to_string(), "trace `test` is empty");
-        let nothing = spooled(&gzip(b"")).unwrap().sample(10).unwrap_err();
-        assert_eq!(nothing.to_string(), "trace `test` is empty");
-        let packed = spooled(b"\xfd7zXZ\0abc").unwrap_err().to_string();
-        assert!(packed.contains("packed with xz"), "{packed}");
-    }
-
-    #[test]
-    fn files_of_all_cpus_belong_together() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-        for (name, byte) in
-            [("x.blktrace.10", b'k'), ("x.blktrace.2.gz", b'b'), ("x.blktrace.0", b'a')]
-        {
-            std::fs::write(at(name), [byte; 3]).unwrap();
-        }
-        std::fs::write(at("x.blktrace.0.zst"), b"not taken").unwrap();
-        std::fs::write(at("x.blktrace.more"), b"not one of them").unwrap();
-        std::fs::write(at("xy.blktrace.1"), b"another trace").unwrap();
-        for name in ["x", "x.blktrace.10", "x.blktrace.0"] {
-            let input = Input::open(&at(name)).unwrap();
-            let samples: Vec<_> = input.parts().map(|part| part.sample(9).unwrap()).collect();
-            assert_eq!(samples, [b"aaa", b"bbb", b"kkk"]);
-            assert_eq!((input.size_bytes(), input.name()), (9, at(name).as_str()));
-        }
-        assert_eq!(Input::open(&at("x.blktrace.more")).unwrap().parts().count(), 1);
-        assert!(Input::open(&at("y")).is_err());
-    }
-
-    #[test]
-    fn the_checksum_is_that_of_the_stored_bytes() {
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(spooled(b"abc").unwrap().sha256().unwrap(), expected);
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! What a host asks: block-I/O traces from files, made-up workloads, and what can be said of both.
 //!
 //! ```text
-//! file or stdin ─ input ─ window ─ parse/{spc,msr,blktrace,csv,…} ┐
+//! files, archive, stdin ─ input ─ walk, window ─ parse/{spc,msr,csv,…} ┐
 //!                                                                 ├─ Replay: Requests in batches
 //! spec + seed ─── generate/{uniform,zipf,skew,oltp,…} ────────────┘        │
 //!                                                     survey, write, and the simulator
@@ -20,12 +20,16 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+mod archive;
 pub mod error;
 pub mod generate;
 mod input;
 pub mod locality;
+mod named;
+mod packing;
 pub mod pages;
 pub mod parse;
+mod place;
 pub mod registry;
 pub mod replay;
 pub mod request;
@@ -33,11 +37,13 @@ mod sizes;
 pub mod sort;
 pub mod survey;
 pub mod volumes;
+mod walk;
 mod window;
 pub mod write;
 
 pub use error::{Error, Result};
 pub use generate::{Space, default_capacity};
+pub use named::stored_files;
 pub use replay::{ReadOptions, Replay, Skipped, Trace};
 pub use request::{Flags, Op, Request};
 pub use survey::{Survey, survey};

@@ -97,16 +97,37 @@ fn format_names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
 
-/// Tells the format of a trace by its first lines; a header counts more than alike lines.
+/// Tells the format of a trace by the first lines of each part.
 pub(crate) fn detect(input: &Input) -> Result<&'static Format> {
-    let bytes = input.sample(SAMPLE_BYTES)?;
+    let mut told: Option<(&Input, &'static Format)> = None;
+    for part in input.parts() {
+        let format = detect_part(part)?;
+        match told {
+            None => told = Some((part, format)),
+            Some((first, known)) if known.name != format.name => {
+                return Err(Error::MixedFormats {
+                    first: first.name().to_owned(),
+                    first_format: known.name,
+                    other: part.name().to_owned(),
+                    other_format: format.name,
+                });
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(told.expect("a trace has parts").1)
+}
+
+/// Tells the format of one part; a header counts more than alike lines.
+fn detect_part(part: &Input) -> Result<&'static Format> {
+    let bytes = part.sample(SAMPLE_BYTES)?;
     let sample = Sample::new(&bytes);
     let likeness = |format: &&Format| (format.detect)(&sample);
     let best = FORMATS.iter().map(likeness).max().unwrap_or(Likeness::None);
-    let name = input.name().to_owned();
+    let (name, is_member) = (part.name().to_owned(), part.is_member());
     if best == Likeness::None {
-        let text = quote(sample.first());
-        return Err(Error::UnknownFormat { name, text, known: format_names().join(", ") });
+        let (text, known) = (quote(sample.first()), format_names().join(", "));
+        return Err(Error::UnknownFormat { name, is_member, text, known });
     }
     let matching: Vec<_> = FORMATS.iter().filter(|format| likeness(format) == best).collect();
     match matching.as_slice() {

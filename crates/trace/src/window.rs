@@ -42,14 +42,14 @@ pub(crate) struct Window {
 }
 
 enum View {
-    Mapped { file: File, length: u64, map_offset: u64, map: Option<Mmap> },
+    Mapped { file: File, start: u64, length: u64, map_offset: u64, map: Option<Mmap> },
     Stream { reader: Box<dyn Read + Send>, buffer: Vec<u8>, consumed: Arc<AtomicU64> },
 }
 
 impl Window {
-    /// A window over a plain file of `length` bytes.
-    pub(crate) fn mapped(file: File, length: u64) -> Window {
-        let view = View::Mapped { file, length, map_offset: 0, map: None };
+    /// A window over `length` bytes of a plain file from `start` on.
+    pub(crate) fn mapped(file: File, start: u64, length: u64) -> Window {
+        let view = View::Mapped { file, start, length, map_offset: 0, map: None };
         Window { view, start: 0, ended: false }
     }
 
@@ -145,10 +145,10 @@ impl Window {
     fn refill(&mut self) -> io::Result<()> {
         let start = std::mem::take(&mut self.start);
         self.ended = match &mut self.view {
-            View::Mapped { file, length, map_offset, map } => {
+            View::Mapped { file, start: before, length, map_offset, map } => {
                 *map_offset += start as u64;
                 let rest = *length - *map_offset;
-                *map = map_part(file, *map_offset, rest)?;
+                *map = map_part(file, *before + *map_offset, rest)?;
                 rest <= WINDOW_BYTES as u64
             }
             View::Stream { reader, buffer, .. } => {
@@ -190,10 +190,13 @@ mod tests {
         Window::stream(Box::new(io::Cursor::new(bytes)), Arc::default())
     }
 
+    /// A file in which the bytes stand between others.
     fn mapped(bytes: &[u8]) -> Window {
         let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"before\n").unwrap();
         file.write_all(bytes).unwrap();
-        Window::mapped(file, bytes.len() as u64)
+        file.write_all(b"\nbehind").unwrap();
+        Window::mapped(file, 7, bytes.len() as u64)
     }
 
     /// All lines; a line too long is shown as its first byte and `…`.

@@ -1,5 +1,7 @@
 //! Every format, whatever the bytes: no panic, and what is delivered keeps a request's promises.
 
+use std::io::Write;
+
 use proptest::prelude::*;
 use trace::registry::FORMATS;
 use trace::{Op, ReadOptions, Trace};
@@ -118,6 +120,30 @@ proptest! {
         }
         for (format, text) in TEXTS {
             survives(format, &[text.as_bytes(), &bytes].concat());
+        }
+    }
+
+    #[test]
+    fn damaged_packings_and_archives_are_survived(
+        at: prop::sample::Index,
+        byte: u8,
+        cut: prop::sample::Index,
+    ) {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, text) in [("a", TEXTS[0].1), (&"b".repeat(120), TEXTS[0].1)] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        let archive = archive.into_inner().unwrap();
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), Default::default()).unwrap();
+        xz.write_all(&archive).unwrap();
+        for mut bytes in [xz.finish().unwrap(), archive] {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            survives("spc", &bytes);
+            bytes.truncate(cut.index(bytes.len()));
+            survives("spc", &bytes);
         }
     }
 

@@ -11,6 +11,7 @@
 
 use core::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::UNIX_EPOCH;
@@ -182,22 +183,26 @@ impl Watch for RowWatch<'_> {
 pub fn hash(plan: &Plan) -> String {
     let experiments: Vec<_> =
         plan.rows.iter().map(|row| json!([row.experiment, row.varied])).collect();
-    let mut files: Vec<&str> = plan
+    let mut words: Vec<&str> = plan
         .rows
         .iter()
         .filter_map(|row| row.experiment.trace.as_deref())
         .filter(|word| matches!(origin(word), Ok(Origin::File(_))))
         .collect();
-    files.sort_unstable();
-    files.dedup();
-    let files: Vec<_> = files.into_iter().map(|path| json!([path, state(path)])).collect();
+    words.sort_unstable();
+    words.dedup();
+    let files: Vec<_> = words.into_iter().map(|word| json!([word, states(word)])).collect();
     let all = json!([env!("CARGO_PKG_VERSION"), DEFAULT_TRACE, experiments, files]);
     let digest = Sha256::digest(all.to_string());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Size and time of change of a file; nothing if there is none.
-fn state(path: &str) -> Option<(u64, u64, u32)> {
+/// Size and time of change of each file that a trace's word names; none if there are none.
+fn states(word: &str) -> Vec<Option<(u64, u64, u32)>> {
+    trace::stored_files(word).iter().map(|path| state(path)).collect()
+}
+
+fn state(path: &Path) -> Option<(u64, u64, u32)> {
     let metadata = std::fs::metadata(path).ok()?;
     let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some((metadata.len(), changed.as_secs(), changed.subsec_nanos()))
@@ -257,5 +262,22 @@ mod tests {
         assert_eq!(of(PLAN), of(&format!("title = \"x\"\n{PLAN}")));
         assert_ne!(of(PLAN), of(&PLAN.replace("2K", "3K")));
         assert_ne!(of(PLAN), of(&PLAN.replace(", 4]", "]")));
+    }
+
+    #[test]
+    fn the_hash_knows_every_file_that_a_word_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        let of = |word: &str| {
+            let text = format!("[base]\ntrace = \"{}\"", at(word));
+            hash(&Plan::parse("p", &text, Scale::Full).unwrap())
+        };
+        std::fs::write(at("disk.blktrace.0"), "a").unwrap();
+        std::fs::write(at("set.tar"), "a").unwrap();
+        let before = [of("disk"), of("set.tar/x")];
+        std::fs::write(at("disk.blktrace.1"), "a").unwrap();
+        std::fs::write(at("set.tar"), "ab").unwrap();
+        assert_ne!(of("disk"), before[0], "a CPU more");
+        assert_ne!(of("set.tar/x"), before[1], "another archive");
     }
 }

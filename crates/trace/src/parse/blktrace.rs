@@ -22,6 +22,7 @@ use super::sample::{Likeness, Sample};
 use super::{Fault, Line};
 use crate::error::{Error, Result};
 use crate::input::Input;
+use crate::named::common_of_cpus;
 use crate::registry::Format;
 use crate::replay::{Reader, Reading, Skipped, Source};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
@@ -61,11 +62,29 @@ fn big_endian(word: [u8; 4]) -> Option<bool> {
 }
 
 fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
+    of_one_trace(input)?;
     let action = match params.opt_choice("action") {
         Some(word) => word.as_bytes()[0],
         None => action_to_replay(input)?,
     };
     Ok(Box::new(Blktrace { action }))
+}
+
+/// Several files are those of the CPUs of one trace.
+fn of_one_trace(input: &Input) -> Result<()> {
+    let names: Vec<&str> = input.parts().map(Input::name).collect();
+    // Files beside each other were found by what their names have in common.
+    let in_archive = names.len() > 1 && input.parts().all(Input::is_member);
+    if !in_archive || common_of_cpus(names.iter().copied()).is_some() {
+        return Ok(());
+    }
+    let what = format!(
+        "its members are files of several traces, from `{}` to `{}`; name those of one, as in \
+         `set.tar/disk.blktrace.*`",
+        names[0],
+        names[names.len() - 1]
+    );
+    Err(Error::Archive { name: input.name().to_owned(), what })
 }
 
 /// D if any file has one, else Q. Reads up to the first D, so all of a trace without.
@@ -264,8 +283,8 @@ impl Source for Blktrace {
     fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
         let streams = input.parts().map(Stream::open).collect::<Result<Vec<_>>>()?;
         let heads = vec![None; streams.len()];
-        let mut merged =
-            Merged { action: self.action, intake: Intake::new(input, reading), streams, heads };
+        let (input, intake) = (Arc::clone(input), Intake::new(reading));
+        let mut merged = Merged { action: self.action, input, intake, streams, heads };
         for index in 0..merged.streams.len() {
             merged.advance(index)?;
         }
@@ -280,6 +299,7 @@ impl Source for Blktrace {
 /// One reading of all files.
 struct Merged {
     action: u8,
+    input: Arc<Input>,
     intake: Intake,
     streams: Vec<Stream>,
     /// The next event of each file.
@@ -292,14 +312,24 @@ impl Merged {
         self.heads[index] = match self.streams[index].next() {
             Ok(event) => event,
             Err(Failure::Fault(fault, number)) => {
-                self.intake.bad_record(fault, number)?;
+                self.bad_record(fault, index, number)?;
                 None
             }
             Err(Failure::Read(source, number)) => {
-                return Err(self.intake.input.failure(number, source));
+                return Err(self.part(index).failure(number, source));
             }
         };
         Ok(())
+    }
+
+    fn part(&self, index: usize) -> &Input {
+        self.input.part(index).expect("a stream for each part")
+    }
+
+    #[cold]
+    fn bad_record(&mut self, fault: Fault, index: usize, number: u64) -> Result<()> {
+        let part = self.input.part(index).expect("a stream for each part");
+        self.intake.bad_record(fault, part, number)
     }
 
     /// The file with the earliest event, the first of equals.
@@ -309,7 +339,12 @@ impl Merged {
         events.min_by_key(|(_, event)| event.time_ns)
     }
 
-    fn event(&mut self, event: Event, number: u64, out: &mut Vec<Request>) -> Result<()> {
+    fn event(
+        &mut self,
+        event: Event,
+        (index, number): (usize, u64),
+        out: &mut Vec<Request>,
+    ) -> Result<()> {
         if event.letter() != Some(self.action) {
             self.intake.skipped.other_lines += 1;
             return Ok(());
@@ -329,7 +364,7 @@ impl Merged {
             Ok(Line::Other) => return Ok(()),
             Err(fault) => fault,
         };
-        self.intake.bad_record(fault, number)
+        self.bad_record(fault, index, number)
     }
 }
 
@@ -340,7 +375,7 @@ impl Reader for Merged {
             let Some((index, event)) = self.earliest() else { break };
             let number = self.streams[index].record_number;
             self.advance(index)?;
-            self.event(event, number, out)?;
+            self.event(event, (index, number), out)?;
         }
         Ok(out.len() - before)
     }

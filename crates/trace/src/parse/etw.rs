@@ -145,6 +145,7 @@ const SIZE: Fault = Fault::new("IOSize is not a hexadecimal number such as 0x100
 impl LineParser for Etw {
     const TICK_NS: u64 = 1;
     const UNSORTED: bool = true;
+    const OWN_CLOCK: bool = true;
 
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
         let line = line.trim_ascii();

@@ -90,6 +90,7 @@ const WAIT: Fault = Fault::new("the waits add up to more than 64 bits");
 
 impl LineParser for Fio {
     const TICK_NS: u64 = 1_000;
+    const OWN_CLOCK: bool = true;
 
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
         let mut cursor = Cursor::new(line);

@@ -3,8 +3,6 @@
 //! Readers of lines and of binary records hand in what they parsed; what comes back is a request,
 //! nothing (there is nothing to serve), or a fault, which is an error or, on request, counted.
 
-use std::sync::Arc;
-
 use super::devices::Devices;
 use super::{Fault, Record};
 use crate::error::{Error, Result, quote};
@@ -17,7 +15,6 @@ const BEYOND: Fault = Fault::new("offset + length exceeds 64 bits");
 
 /// What one reading of a trace keeps between records.
 pub(crate) struct Intake {
-    pub(crate) input: Arc<Input>,
     pub(crate) devices: Devices,
     pub(crate) skipped: Skipped,
     clock: Clock,
@@ -25,14 +22,18 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    pub(crate) fn new(input: &Arc<Input>, reading: Reading) -> Intake {
+    pub(crate) fn new(reading: Reading) -> Intake {
         Intake {
-            input: Arc::clone(input),
             devices: Devices::default(),
             skipped: Skipped::default(),
             clock: Clock { raw: reading.raw_times, ..Clock::default() },
             skip_bad: reading.skip_bad,
         }
+    }
+
+    /// The records of another part follow, whose times count from its own beginning if so said.
+    pub(crate) fn next_part(&mut self, own_clock: bool) {
+        self.clock.rewound |= own_clock;
     }
 
     /// Checks a record and puts it on the trace's clock; `None` if there is nothing to serve.
@@ -55,7 +56,13 @@ impl Intake {
 
     /// A bad line is an error, or is counted where the user wants that.
     #[cold]
-    pub(crate) fn bad_line(&mut self, fault: Fault, number: u64, line: &[u8]) -> Result<()> {
+    pub(crate) fn bad_line(
+        &mut self,
+        fault: Fault,
+        part: &Input,
+        number: u64,
+        line: &[u8],
+    ) -> Result<()> {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
@@ -68,7 +75,7 @@ impl Intake {
             return Ok(());
         }
         Err(Error::Line {
-            name: self.input.name().to_owned(),
+            name: part.name().to_owned(),
             line: number,
             what: fault.sentence(),
             text: quote(line),
@@ -78,11 +85,11 @@ impl Intake {
 
     /// The same for a record of a binary trace.
     #[cold]
-    pub(crate) fn bad_record(&mut self, fault: Fault, number: u64) -> Result<()> {
+    pub(crate) fn bad_record(&mut self, fault: Fault, part: &Input, number: u64) -> Result<()> {
         if self.is_tolerated(fault) {
             return Ok(());
         }
-        let name = self.input.name().to_owned();
+        let name = part.name().to_owned();
         Err(Error::Record { name, record: number, what: fault.what, remedy: fault.remedy })
     }
 
@@ -96,18 +103,30 @@ impl Intake {
 }
 
 /// The clock of a trace: ticks since the first record, never going back; or, for sorting later,
-/// ticks as they stand.
+/// ticks as they stand. Where a part's times count from its own beginning, its first record comes
+/// right behind the latest one before.
 #[derive(Default)]
 struct Clock {
     first: Option<u64>,
     latest: u64,
     raw: bool,
+    /// A part with its own beginning has begun, and none of its records has come.
+    rewound: bool,
+    /// The first tick of such a part, and the tick that it becomes.
+    part_first: u64,
+    part_becomes: u64,
 }
 
 impl Clock {
     #[inline]
     fn advance(&mut self, ticks: u64, skipped: &mut Skipped) -> u64 {
+        if self.rewound {
+            self.rewound = false;
+            (self.part_first, self.part_becomes) = (ticks, self.latest);
+        }
+        let ticks = ticks.saturating_sub(self.part_first).saturating_add(self.part_becomes);
         if self.raw {
+            self.latest = self.latest.max(ticks);
             return ticks;
         }
         let first = *self.first.get_or_insert(ticks);

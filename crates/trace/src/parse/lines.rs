@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::intake::Intake;
 use super::{Fault, Line, LineParser};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::replay::{Reader, Reading, Skipped, Source};
 use crate::request::Request;
-use crate::window::{Found, Window};
+use crate::walk::Walk;
+use crate::window::Found;
 
 const TOO_LONG: Fault = Fault::with_remedy(
     "the line is longer than 64 KiB",
@@ -21,16 +22,19 @@ const TOO_LONG: Fault = Fault::with_remedy(
 /// One reading of a text trace.
 pub(crate) struct LineReader<P> {
     intake: Intake,
-    window: Window,
+    walk: Walk,
     parser: P,
+    /// The parser as it begins each part, which may have a header of its own.
+    fresh: P,
     line_number: u64,
 }
 
 /// A parser in its first state is a source: each reading starts with a copy of it.
 impl<P: LineParser + Clone + Sync + 'static> Source for P {
     fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
-        let (intake, window) = (Intake::new(input, reading), input.window()?);
-        Ok(Box::new(LineReader { intake, window, parser: self.clone(), line_number: 0 }))
+        let (intake, walk) = (Intake::new(reading), Walk::new(input)?);
+        let (parser, fresh) = (self.clone(), self.clone());
+        Ok(Box::new(LineReader { intake, walk, parser, fresh, line_number: 0 }))
     }
 
     fn is_unsorted(&self) -> bool {
@@ -38,13 +42,13 @@ impl<P: LineParser + Clone + Sync + 'static> Source for P {
     }
 }
 
-impl<P: LineParser> Reader for LineReader<P> {
+impl<P: LineParser + Clone> Reader for LineReader<P> {
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
         let wanted = out.len().saturating_add(max);
         let before = out.len();
         while out.len() < wanted {
-            let found = self.window.next_line();
-            match found.map_err(|source| self.intake.input.failure(self.line_number, source))? {
+            let found = self.walk.window.next_line();
+            match found.map_err(|source| self.failure(source))? {
                 Found::Line(range) => {
                     self.line_number += 1;
                     self.line(range, out)?;
@@ -52,10 +56,10 @@ impl<P: LineParser> Reader for LineReader<P> {
                 Found::TooLong(range) => {
                     self.line_number += 1;
                     self.bad_line(TOO_LONG, range)?;
-                    let stepped = self.window.step_over();
-                    stepped
-                        .map_err(|source| self.intake.input.failure(self.line_number, source))?;
+                    let stepped = self.walk.window.step_over();
+                    stepped.map_err(|source| self.failure(source))?;
                 }
+                Found::End if self.next_part()? => {}
                 Found::End => break,
             }
         }
@@ -67,7 +71,7 @@ impl<P: LineParser> Reader for LineReader<P> {
     }
 
     fn position_bytes(&self) -> u64 {
-        self.window.position_bytes()
+        self.walk.position_bytes()
     }
 
     fn devices(&self) -> Vec<String> {
@@ -79,10 +83,26 @@ impl<P: LineParser> Reader for LineReader<P> {
     }
 }
 
-impl<P: LineParser> LineReader<P> {
+impl<P: LineParser + Clone> LineReader<P> {
+    /// Goes on to the next part, which is read as a file of its own would be; false if there is
+    /// none.
+    fn next_part(&mut self) -> Result<bool> {
+        let more = self.walk.go_on()?;
+        if more {
+            self.parser = self.fresh.clone();
+            self.line_number = 0;
+            self.intake.next_part(P::OWN_CLOCK);
+        }
+        Ok(more)
+    }
+
+    fn failure(&self, source: std::io::Error) -> Error {
+        self.walk.part().failure(self.line_number, source)
+    }
+
     #[inline]
     fn line(&mut self, range: Range<usize>, out: &mut Vec<Request>) -> Result<()> {
-        let line = trim_line_end(self.window.slice(range.clone()));
+        let line = trim_line_end(self.walk.window.slice(range.clone()));
         match self.parser.parse(line, &mut self.intake.devices) {
             Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS) {
                 Ok(Some(request)) => out.push(request),
@@ -98,7 +118,8 @@ impl<P: LineParser> LineReader<P> {
 
     #[cold]
     fn bad_line(&mut self, fault: Fault, range: Range<usize>) -> Result<()> {
-        self.intake.bad_line(fault, self.line_number, self.window.slice(range))
+        let (part, line) = (self.walk.part(), self.walk.window.slice(range));
+        self.intake.bad_line(fault, part, self.line_number, line)
     }
 }
 
@@ -108,27 +129,39 @@ fn trim_line_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Calls `visit` with every line that is not too long, until it breaks.
+/// Calls `visit` with every line of every part that is not too long, until it breaks.
 pub(crate) fn for_each_line(
     input: &Input,
     mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<()> {
-    let mut window = input.window()?;
+    for part in input.parts() {
+        if for_each_line_of(part, &mut visit)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn for_each_line_of(
+    part: &Input,
+    visit: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>> {
+    let mut window = part.window()?;
     let mut line_number = 0;
     loop {
-        let failed = |source| input.failure(line_number, source);
+        let failed = |source| part.failure(line_number, source);
         match window.next_line().map_err(failed)? {
             Found::Line(range) => {
                 line_number += 1;
                 if visit(trim_line_end(window.slice(range))).is_break() {
-                    return Ok(());
+                    return Ok(ControlFlow::Break(()));
                 }
             }
             Found::TooLong(_) => {
                 window.step_over().map_err(failed)?;
                 line_number += 1;
             }
-            Found::End => return Ok(()),
+            Found::End => return Ok(ControlFlow::Continue(())),
         }
     }
 }

@@ -125,6 +125,10 @@ pub(crate) trait LineParser: Send {
     /// Whether the format's records do not come in the order of their times.
     const UNSORTED: bool = false;
 
+    /// Whether times count from the beginning of each file, so that those of the members of an
+    /// archive are laid one behind another.
+    const OWN_CLOCK: bool = false;
+
     /// Reads a line that is not blank and has no line end. Any bytes may come.
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Line, Fault>;
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::replay::{Reader, Reading, Skipped, Source};
 use crate::request::Request;
-use crate::window::Window;
+use crate::walk::Walk;
 
 /// A format of records of one size.
 pub(crate) trait RecordParser: Clone + Send + Sync + 'static {
@@ -35,8 +35,10 @@ pub(crate) struct Records<P>(pub(crate) P);
 /// One reading of a binary trace.
 struct RecordReader<P> {
     intake: Intake,
-    window: Window,
+    walk: Walk,
     parser: P,
+    /// The parser as it begins each part.
+    fresh: P,
     record_number: u64,
 }
 
@@ -48,8 +50,9 @@ pub(crate) const CUT_OFF: Fault = Fault::with_remedy(
 
 impl<P: RecordParser> Source for Records<P> {
     fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
-        let (intake, window) = (Intake::new(input, reading), input.window()?);
-        Ok(Box::new(RecordReader { intake, window, parser: self.0.clone(), record_number: 0 }))
+        let (intake, walk) = (Intake::new(reading), Walk::new(input)?);
+        let (parser, fresh) = (self.0.clone(), self.0.clone());
+        Ok(Box::new(RecordReader { intake, walk, parser, fresh, record_number: 0 }))
     }
 
     fn is_unsorted(&self) -> bool {
@@ -58,22 +61,38 @@ impl<P: RecordParser> Source for Records<P> {
 }
 
 impl<P: RecordParser> RecordReader<P> {
+    /// Goes on to the next part; false if there is none.
+    fn next_part(&mut self) -> Result<bool> {
+        let more = self.walk.go_on()?;
+        if more {
+            self.parser = self.fresh.clone();
+            self.record_number = 0;
+            self.intake.next_part(false);
+        }
+        Ok(more)
+    }
+
     #[inline]
     fn record(&mut self, range: std::ops::Range<usize>, out: &mut Vec<Request>) -> Result<()> {
         if range.len() < self.parser.bytes() {
-            return self.intake.bad_record(CUT_OFF, self.record_number);
+            return self.bad_record(CUT_OFF);
         }
-        match self.parser.parse(self.window.slice(range), &mut self.intake.devices) {
+        match self.parser.parse(self.walk.window.slice(range), &mut self.intake.devices) {
             Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS) {
                 Ok(Some(request)) => out.push(request),
                 Ok(None) => {}
-                Err(fault) => self.intake.bad_record(fault, self.record_number)?,
+                Err(fault) => self.bad_record(fault)?,
             },
             Ok(Line::Skip(reason)) => self.intake.skipped.add(reason),
             Ok(Line::Other) => self.intake.skipped.other_lines += 1,
-            Err(fault) => self.intake.bad_record(fault, self.record_number)?,
+            Err(fault) => self.bad_record(fault)?,
         }
         Ok(())
+    }
+
+    #[cold]
+    fn bad_record(&mut self, fault: Fault) -> Result<()> {
+        self.intake.bad_record(fault, self.walk.part(), self.record_number)
     }
 }
 
@@ -82,11 +101,14 @@ impl<P: RecordParser> Reader for RecordReader<P> {
         let wanted = out.len().saturating_add(max);
         let before = out.len();
         while out.len() < wanted {
-            let found = self.window.next_bytes(self.parser.bytes());
-            let found =
-                found.map_err(|source| self.intake.input.failure(self.record_number, source))?;
+            let found = self.walk.window.next_bytes(self.parser.bytes());
+            let failed = |source| self.walk.part().failure(self.record_number, source);
+            let found = found.map_err(failed)?;
             if found.is_empty() {
-                break;
+                match self.next_part()? {
+                    true => continue,
+                    false => break,
+                }
             }
             self.record_number += 1;
             self.record(found, out)?;
@@ -99,7 +121,7 @@ impl<P: RecordParser> Reader for RecordReader<P> {
     }
 
     fn position_bytes(&self) -> u64 {
-        self.window.position_bytes()
+        self.walk.position_bytes()
     }
 
     fn devices(&self) -> Vec<String> {
