@@ -4,6 +4,7 @@ use sim::experiment::{Durability, Experiment};
 use sim::{Input, RunResult};
 
 use crate::failure::Result;
+use crate::op_log;
 use crate::options::Options;
 use crate::output::{self, Destination, write_text};
 use crate::run_cmd::SERIAL_CAVEAT;
@@ -23,6 +24,11 @@ pub struct Args {
     /// What must survive a power cut, paper or full; give it twice to see both
     #[arg(long, default_value = "paper", help_heading = "Device")]
     durability: Vec<Durability>,
+
+    /// Write every flash operation of what is measured, a line each, to a file for each run, which
+    /// appears whole: with `ops.log`, the second run under bast writes `ops.2-bast.log`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    log_ops: Option<String>,
 }
 
 /// Runs the subcommand.
@@ -30,12 +36,20 @@ pub fn run(args: &Args) -> Result<()> {
     let experiments = experiments(args);
     experiments.iter().try_for_each(Experiment::check)?;
     let json = args.options.json.as_deref().map(Destination::open).transpose()?;
+    let logs = args.log_ops.as_deref();
+    let logs = logs.map(|name| op_log::of_each(name, &experiments, json.as_ref())).transpose()?;
     let watcher = Watcher::new(args.options.quiet)?;
     // The trace is opened, and looked through, once.
     let input = Input::open(&args.options.experiment(), &watcher)?;
-    let results: sim::Result<Vec<RunResult>> =
-        experiments.iter().map(|experiment| sim::run_on(experiment, &input, &watcher)).collect();
-    let results = results?;
+    let mut results = Vec::with_capacity(experiments.len());
+    for (index, experiment) in experiments.iter().enumerate() {
+        results.push(match logs.as_ref().map(|logs| &logs[index]) {
+            None => sim::run_on(experiment, &input, &watcher)?,
+            Some(log) => {
+                op_log::logged(log, |out| sim::run_on_logged(experiment, &input, &watcher, out))?
+            }
+        });
+    }
     drop(watcher);
     let to_stdout = matches!(json, Some(Destination::Stdout));
     if let Some(json) = json {

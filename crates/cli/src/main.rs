@@ -11,6 +11,7 @@ mod failure;
 mod list_cmd;
 mod locality_part;
 mod manual_cmd;
+mod op_log;
 mod options;
 mod output;
 mod run_cmd;

@@ -52,6 +52,17 @@ impl Destination {
         Ok(Destination::File(path))
     }
 
+    /// Whether both are one regular file.
+    pub fn is_same_file(&self, other: &Destination) -> bool {
+        match (self, other) {
+            (Destination::File(one), Destination::File(other)) => {
+                let absolute = |path| std::path::absolute(path).ok();
+                absolute(one).is_some_and(|one| absolute(other) == Some(one))
+            }
+            _ => false,
+        }
+    }
+
     /// Writes what `produce` writes. If it fails, a regular file is as it was before.
     ///
     /// # Errors

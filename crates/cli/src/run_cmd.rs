@@ -4,7 +4,8 @@ use sim::RunResult;
 use sim::experiment::{Durability, Experiment};
 use sim::stats::Summary;
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
+use crate::op_log;
 use crate::options::Options;
 use crate::output::{self, Destination, write_text};
 use crate::table::{Table, bytes, count, real, seconds};
@@ -44,11 +45,12 @@ pub fn run(args: &Args) -> Result<()> {
     };
     experiment.check()?;
     let json = args.options.json.as_deref().map(Destination::open).transpose()?;
-    let log = args.log_ops.as_deref().map(log_destination).transpose()?;
+    let log = args.log_ops.as_deref().map(|name| op_log::of_one(name, json.as_ref()));
+    let log = log.transpose()?;
     let watcher = Watcher::new(args.options.quiet)?;
     let result = match log {
         None => sim::run(&experiment, &watcher)?,
-        Some(log) => logged(&experiment, &watcher, &log)?,
+        Some(log) => op_log::logged(&log, |out| sim::run_logged(&experiment, &watcher, out))?,
     };
     drop(watcher);
     let to_stdout = matches!(json, Some(Destination::Stdout));
@@ -59,25 +61,6 @@ pub fn run(args: &Args) -> Result<()> {
         true => Ok(()),
         false => output::print(&text(&result)),
     }
-}
-
-/// A file, or a pipe that another program reads: standard output is for the result.
-fn log_destination(name: &str) -> Result<Destination> {
-    match Destination::open(name)? {
-        Destination::Stdout => Err(Failure::usage(
-            "`--log-ops` needs a file: standard output is for the result".into(),
-        )),
-        other => Ok(other),
-    }
-}
-
-fn logged(experiment: &Experiment, watcher: &Watcher, log: &Destination) -> Result<RunResult> {
-    let mut result = None;
-    log.write(|out| {
-        result = Some(sim::run_logged(experiment, watcher, out)?);
-        Ok(())
-    })?;
-    Ok(result.expect("what is written has been run"))
 }
 
 fn text(result: &RunResult) -> String {

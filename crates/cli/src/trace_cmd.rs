@@ -9,7 +9,7 @@ use sim::{Stage, Watch};
 use spec::Spec;
 use trace::locality::Locality;
 use trace::survey::Sizes;
-use trace::write::{Form, Writer};
+use trace::write::{CSV_SPEC, Form, Writer};
 use trace::{ReadOptions, Space, Survey, Trace};
 
 use crate::failure::Result;
@@ -168,7 +168,19 @@ fn convert(args: &ConvertArgs) -> Result<()> {
     let trace = open(&args.trace, &args.read)?;
     let destination = Destination::open(&args.out)?;
     let watcher = Watcher::new(matches!(destination, Destination::Stdout))?;
-    destination.write(|out| write(&trace, args.to.into(), out, &watcher))
+    destination.write(|out| write(&trace, args.to.into(), out, &watcher))?;
+    drop(watcher);
+    say_how_to_read(args.to.into());
+    Ok(())
+}
+
+/// For csv the columns as `--format` has them, for other programs and for changed headings.
+fn say_how_to_read(form: Form) {
+    if form == Form::Csv {
+        let mut stderr = std::io::stderr().lock();
+        // Where standard error is closed there is nobody to tell.
+        let _ = writeln!(stderr, "Its heading tells how to read it, or this: --format {CSV_SPEC}");
+    }
 }
 
 fn write(trace: &Trace, form: Form, out: &mut dyn Write, watcher: &Watcher) -> Result<()> {

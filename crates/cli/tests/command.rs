@@ -494,6 +494,35 @@ fn the_log_of_operations_appears_whole_beside_the_table() {
 }
 
 #[test]
+fn each_compared_ftl_has_a_log_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let ftls = ["--ftl", "page", "--ftl", "block", "--ftl", "page:victim=fifo"];
+    let compare = [&["compare", SHORT, "--capacity", "16MiB"], &ftls[..]].concat();
+    let log = at("ops.log");
+    let results = json(&printed(&[&compare[..], &["--log-ops", &log, "--json", "-"]].concat()));
+    let logs = ["ops.1-page.log", "ops.2-block.log", "ops.3-page.log"].map(at);
+    assert_eq!(entries(directory.path()).len(), logs.len());
+    for (log, result) in logs.iter().zip(results.as_array().unwrap()) {
+        let text = std::fs::read_to_string(log).unwrap();
+        let erases = text.lines().filter(|line| line.split(' ').nth(1) == Some("erase")).count();
+        assert_eq!(result["erases"]["total"], erases as u64, "{log}");
+    }
+    // The same as by itself.
+    let alone = at("alone");
+    printed(&["run", SHORT, "--capacity", "16MiB", "--log-ops", &alone, "--quiet"]);
+    assert_eq!(std::fs::read(alone).unwrap(), std::fs::read(&logs[0]).unwrap());
+
+    let stderr = refused(2, &[&compare[..], &["--log-ops", "/dev/null"]].concat());
+    assert!(stderr.contains("/dev/null is a pipe or device"), "{stderr}");
+    let twice = [&compare[..], &["--log-ops", &log, "--json", &logs[1]]].concat();
+    let stderr = refused(2, &twice);
+    assert!(stderr.contains("`--log-ops` and `--json` both name"), "{stderr}");
+    let stderr = refused(2, &["run", SHORT, "--log-ops", &log, "--json", &log]);
+    assert!(stderr.contains("`--log-ops` and `--json` both name"), "{stderr}");
+}
+
+#[test]
 fn a_converted_trace_has_the_same_requests_and_sorting_is_by_time() {
     let text = b"0,8,4096,W,0.5\n1,0,512,R,0.25\n0,8,4096,W,2.0\nrubbish\n";
     let (directory, path) = file("t.spc", text);
@@ -509,8 +538,15 @@ fn a_converted_trace_has_the_same_requests_and_sorting_is_by_time() {
         let out = directory.path().join(form);
         let out = out.to_str().unwrap();
         let options = ["--out", out, "--to", form, "--skip-bad", "--sort"];
-        assert_eq!(printed(&[&["trace", "convert", &path], &options[..]].concat()), "");
+        let output = ran(&[&["trace", "convert", &path], &options[..]].concat());
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+        let said = String::from_utf8(output.stderr).unwrap();
         let after = info(out, &[]);
+        match said.trim_end().split_once("--format ") {
+            Some((_, spec)) => assert_eq!(info(out, &["--format", spec]), after),
+            None => assert_eq!(said, ""),
+        }
+        assert_eq!(said.contains("--format csv:sep=comma,columns="), form == "csv");
         assert_eq!(after["format"], form);
         for part in ["requests", "reads", "writes", "end_bytes", "pages"] {
             assert_eq!(after[part], before[part], "{form}: {part}");

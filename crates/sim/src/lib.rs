@@ -58,4 +58,4 @@ pub use error::{Error, Result};
 pub use experiment::Experiment;
 pub use input::Input;
 pub use result::RunResult;
-pub use run::{Stage, Watch, run, run_logged, run_on};
+pub use run::{Stage, Watch, run, run_logged, run_on, run_on_logged};

@@ -92,9 +92,21 @@ pub fn run_logged(
     watch: &dyn Watch,
     log: &mut dyn Write,
 ) -> Result<RunResult> {
-    let input = Input::open(experiment, watch)?;
+    run_on_logged(experiment, &Input::open(experiment, watch)?, watch, log)
+}
+
+/// The same for an input that is opened already.
+///
+/// # Errors
+/// As [`run_on`], and if the log cannot be written.
+pub fn run_on_logged(
+    experiment: &Experiment,
+    input: &Input,
+    watch: &dyn Watch,
+    log: &mut dyn Write,
+) -> Result<RunResult> {
     let mut log = OpLog::new(log)?;
-    let (result, _) = run_with_evidence(experiment, &input, watch, Some(&mut log))?;
+    let (result, _) = run_with_evidence(experiment, input, watch, Some(&mut log))?;
     log.finish()?;
     Ok(result)
 }

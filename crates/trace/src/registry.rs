@@ -21,6 +21,8 @@ pub struct Format {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
+    /// Where its columns and units are laid down.
+    pub source: &'static str,
     /// Its keys in `--format`.
     pub params: &'static [Param],
     /// Settings that read well-known traces.

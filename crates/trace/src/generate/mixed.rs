@@ -18,6 +18,7 @@ use crate::request::Op;
 pub static WORKLOAD: Workload = Workload {
     name: "mixed",
     summary: "sequential streams of large requests among small skewed random ones",
+    source: "this program's own, for desktops: streams among small random requests",
     params: &[
         WRITES,
         MIXED_READS,

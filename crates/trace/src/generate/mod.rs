@@ -51,6 +51,8 @@ pub struct Workload {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
+    /// Where its shape comes from.
+    pub source: &'static str,
     /// Its keys, the common ones included.
     pub params: &'static [Param],
     /// The share of a space that its `pages` should be, when the space is still to be chosen.
@@ -81,14 +83,27 @@ impl Workload {
     }
 }
 
-const fn count(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    Param { name, kind: Kind::Count, default, unit: "", doc }
-}
-
-pub(crate) const WRITES: Param = count("writes", "1M", "how many requests are writes");
-pub(crate) const SEED: Param = count("seed", "", "the seed of this workload, instead of the run's");
-pub(crate) const PAGES: Param =
-    count("pages", "", "how many pages are ever touched, scattered over the space; default: all");
+pub(crate) const WRITES: Param = Param {
+    name: "writes",
+    kind: Kind::Count,
+    default: "1M",
+    unit: "requests",
+    doc: "how many requests are writes",
+};
+pub(crate) const SEED: Param = Param {
+    name: "seed",
+    kind: Kind::Count,
+    default: "",
+    unit: "a number of 64 bits",
+    doc: "the seed of this workload, instead of the run's",
+};
+pub(crate) const PAGES: Param = Param {
+    name: "pages",
+    kind: Kind::Count,
+    default: "",
+    unit: "pages",
+    doc: "how many pages are ever touched, scattered over the space; default: all",
+};
 pub(crate) const READS: Param = Param {
     name: "reads",
     kind: Kind::Share,

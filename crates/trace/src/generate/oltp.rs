@@ -20,6 +20,7 @@ use super::{Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, WRITES, Wor
 pub static WORKLOAD: Workload = Workload {
     name: "oltp",
     summary: "online transactions: 50 % of the writes to 10 % of the pages, 70 % to 30 %",
+    source: "Lim, Lee and Moon, FASTer FTL, SNAPI 2010, §III.A",
     params: &[WRITES, SHARE, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share,
     place,

@@ -15,6 +15,7 @@ use crate::request::Op;
 pub static WORKLOAD: Workload = Workload {
     name: "sequential",
     summary: "page after page, over and over; `pages` from the start of the space",
+    source: "a log that wraps around; this program's own",
     params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
     place,

@@ -15,6 +15,7 @@ use super::{
 pub static WORKLOAD: Workload = Workload {
     name: "skew",
     summary: "hot=X/Y: X % of the requests to Y % of the touched pages",
+    source: "Rosenblum and Ousterhout, The design of a log-structured file system, 1992",
     params: &[WRITES, HOT, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
     place,

@@ -11,6 +11,7 @@ use super::{
 pub static WORKLOAD: Workload = Workload {
     name: "uniform",
     summary: "every page equally likely",
+    source: "the traffic of mean-field models, such as Desnoyers', SYSTOR 2012",
     params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
     place,

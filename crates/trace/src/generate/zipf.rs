@@ -21,6 +21,7 @@ use crate::request::Op;
 pub static WORKLOAD: Workload = Workload {
     name: "zipf",
     summary: "the page of rank k in proportion to 1/k^theta",
+    source: "Hörmann and Derflinger, Rejection-inversion, 1996",
     params: &[WRITES, THETA, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
     place,

@@ -4,6 +4,8 @@
 //! 419,W,8792731648,16384,1577808144360767
 //! device, R|W, offset in bytes, bytes, microseconds
 //! ```
+//!
+//! As published there is no heading; excerpts that go about have the columns' names as one.
 
 use spec::{Param, Params};
 
@@ -19,6 +21,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "alibaba",
     summary: "Alibaba 2020 csv: device,R|W,offset,bytes,µs",
+    source: "README of alibaba/block-traces; Li et al., IISWC 2020",
     params: PARAMS,
     examples: &[],
     detect,
@@ -26,6 +29,8 @@ pub static FORMAT: Format = Format {
 };
 
 static PARAMS: &[Param] = &[];
+
+const HEADING: &str = "device_id,opcode,offset,length,timestamp";
 
 /// Five fields, the second R or W, all others numbers.
 fn detect(sample: &Sample) -> Likeness {
@@ -51,7 +56,7 @@ static COLUMNS: &[Column] = &[
 
 fn layout() -> Layout {
     let ops = Ops::Words(Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
-    Layout::new(Separator::Byte(b','), COLUMNS, ops)
+    Layout::new(Separator::Byte(b','), COLUMNS, ops).with_headings_like(HEADING)
 }
 
 #[cfg(test)]
@@ -67,6 +72,9 @@ mod tests {
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 32_000));
         assert_eq!(detect(&Sample::new(text)), Likeness::Lines);
+        let headed = [HEADING.as_bytes(), b"\n", text].concat();
+        assert_eq!(detect(&Sample::new(&headed)), Likeness::Lines);
+        assert_eq!(read_all(layout(), &headed, false).unwrap().0, requests);
         let message = read_all(layout(), b"419,W,-1,16384,1577808144360767", false).unwrap_err();
         assert!(message.contains("column 3, the offset"), "{message}");
     }

@@ -34,6 +34,7 @@ use crate::request::{Flags, Op, SECTOR_BYTES};
 pub static FORMAT: Format = Format {
     name: "blkparse",
     summary: "Linux blktrace as text by blkparse, default or compact columns",
+    source: "blkparse(1) and blktrace's blkparse_fmt.c",
     params: PARAMS,
     examples: &[],
     detect,

@@ -24,6 +24,7 @@ use crate::replay::Source;
 pub static FORMAT: Format = Format {
     name: "blkreplay",
     summary: "blkreplay .load: comments, a header, then s ; sector ; sectors ; R|W ; …",
+    source: "blkreplay's own loads and documentation (Schöbel-Theuer)",
     params: PARAMS,
     examples: &[],
     detect,

@@ -32,6 +32,7 @@ use crate::window::Window;
 pub static FORMAT: Format = Format {
     name: "blktrace",
     summary: "Linux blktrace, binary; NAME.blktrace.0, .1 … are merged by time",
+    source: "Linux, include/uapi/linux/blktrace_api.h",
     params: PARAMS,
     examples: &[],
     detect,

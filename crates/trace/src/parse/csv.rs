@@ -32,6 +32,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "csv",
     summary: "any columns in any units, as columns= says; without it what `convert` writes as csv",
+    source: "columns as the user names them; the default is this program's own",
     params: PARAMS,
     examples: EXAMPLES,
     detect,

@@ -19,6 +19,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "diskmon",
     summary: "Sysinternals DiskMon: number, s, duration, disk, Read|Write, sector, sectors; tabs",
+    source: "logs of Sysinternals DiskMon",
     params: PARAMS,
     examples: &[],
     detect,

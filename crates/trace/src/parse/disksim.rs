@@ -22,6 +22,7 @@ use crate::replay::Source;
 pub static FORMAT: Format = Format {
     name: "disksim",
     summary: "DiskSim ASCII: ms device sector sectors flags (bit 0: read)",
+    source: "DiskSim 4.0 reference manual (CMU-PDL-08-101) and disksim_iotrace.c",
     params: PARAMS,
     examples: &[],
     detect,

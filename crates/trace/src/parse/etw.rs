@@ -34,6 +34,7 @@ use crate::request::{Flags, Op};
 pub static FORMAT: Format = Format {
     name: "etw",
     summary: "ETW disk events as csv (xperf): DiskRead, DiskWrite, DiskFlush; sorted by arrival",
+    source: "headers of the traces themselves; Kavalanekar et al., IISWC 2008",
     params: PARAMS,
     examples: &[],
     detect,

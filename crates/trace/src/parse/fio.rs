@@ -28,6 +28,7 @@ use crate::request::{Flags, Op};
 pub static FORMAT: Format = Format {
     name: "fio",
     summary: "fio iolog, version 2 or 3: [µs] file action [offset length]",
+    source: "fio's HOWTO, Trace file format, and iolog.c",
     params: PARAMS,
     examples: &[],
     detect,

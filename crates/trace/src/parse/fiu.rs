@@ -24,6 +24,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "fiu",
     summary: "FIU deduplication: ns pid process sector sectors W|R major minor md5",
+    source: "README of the traces; Koller and Rangaswami, I/O Deduplication, FAST 2010",
     params: PARAMS,
     examples: &[],
     detect,

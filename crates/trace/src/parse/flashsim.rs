@@ -22,6 +22,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "flashsim",
     summary: "FlashSim: ms device sector pages op (1 read, 0 write)",
+    source: "FlashSim's own traces; Kim et al., SIMUL 2009",
     params: PARAMS,
     examples: &[],
     detect,
@@ -32,7 +33,7 @@ static PARAMS: &[Param] = &[Param {
     name: "pages",
     kind: Kind::Size,
     default: "4KiB",
-    unit: "",
+    unit: "bytes",
     doc: "the size of the pages that lengths count",
 }];
 

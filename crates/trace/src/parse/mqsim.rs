@@ -24,6 +24,7 @@ use crate::replay::Source;
 pub static FORMAT: Format = Format {
     name: "mqsim",
     summary: "MQSim ASCII: ns device sector sectors type (0 write, 1 read)",
+    source: "MQSim, ASCII_Trace_Definition.h; Tavakkol et al., FAST 2018",
     params: PARAMS,
     examples: &[],
     detect,

@@ -5,7 +5,7 @@
 //! time               host disk type offset   size  response
 //! ```
 //!
-//! No header. The time is Windows' FILETIME, 100 ns ticks since 1601; offset and size are bytes;
+//! As published there is no heading; excerpts that go about have one. The time is Windows' FILETIME, 100 ns ticks since 1601; offset and size are bytes;
 //! the response time, in ticks, is not used. A device is a host with a disk number.
 
 use spec::{Param, Params};
@@ -24,6 +24,7 @@ use crate::request::{Flags, Op};
 pub static FORMAT: Format = Format {
     name: "msr",
     summary: "MSR Cambridge csv: FILETIME,host,disk,Read|Write,offset,size,response",
+    source: "README of the traces; Narayanan et al., Write off-loading, FAST 2008",
     params: PARAMS,
     examples: &[],
     detect,
@@ -47,6 +48,8 @@ fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
 #[derive(Clone)]
 struct Msr;
 
+const HEADING: &[u8] = b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+
 const TIME: Fault = Fault::new("field 1, the time, is not a number of 100 ns ticks and a comma");
 const DEVICE: Fault = Fault::new("fields 2 and 3, host and disk, are missing");
 const TYPE: Fault = Fault::new("field 4 is neither Read nor Write");
@@ -60,7 +63,7 @@ impl LineParser for Msr {
     #[inline]
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
         let mut cursor = Cursor::new(line);
-        let ticks = field(&mut cursor).ok_or(TIME)?;
+        let Some(ticks) = field(&mut cursor) else { return heading(line).ok_or(TIME) };
         let device = device(&mut cursor, devices)?;
         let op = op(&mut cursor).ok_or(TYPE)?;
         let offset = field(&mut cursor).ok_or(OFFSET)?;
@@ -69,6 +72,12 @@ impl LineParser for Msr {
         cursor.number().and_then(|_| cursor.end()).ok_or(RESPONSE)?;
         Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
     }
+}
+
+/// What has no time may be the columns' names.
+#[cold]
+fn heading(line: &[u8]) -> Option<Line> {
+    line.trim_ascii().eq_ignore_ascii_case(HEADING).then_some(Line::Other)
 }
 
 /// A number and the comma behind it.
@@ -135,6 +144,10 @@ mod tests {
         assert_eq!((second.op, second.device), (Op::Read, 0));
         assert_eq!(requests[2].device, 1);
         assert_eq!(detect(&Sample::new(REAL)), Likeness::Lines);
+        let headed = [HEADING, b"\r\n", REAL].concat();
+        assert_eq!(detect(&Sample::new(&headed)), Likeness::Lines);
+        let (again, skipped) = read_all(Msr, &headed, false).unwrap();
+        assert_eq!((again, skipped.other_lines), (requests, 1));
     }
 
     #[test]

@@ -27,6 +27,7 @@ use crate::request::{Flags, Op};
 pub static PLAIN: Format = Format {
     name: "oracle-general",
     summary: "libCacheSim oracleGeneral, binary; as=read|write or reads=SHARE must be given",
+    source: "libCacheSim, oracleGeneralBin.h",
     params: PLAIN_PARAMS,
     examples: &[],
     detect,
@@ -37,6 +38,7 @@ pub static PLAIN: Format = Format {
 pub static WITH_OPS: Format = Format {
     name: "oracle-general-opns",
     summary: "libCacheSim oracleGeneralOpNS, binary, with operations and namespaces",
+    source: "libCacheSim, oracleGeneralBin.h",
     params: WITH_OPS_PARAMS,
     examples: &[],
     detect,
@@ -67,7 +69,7 @@ const OBJECT_UNIT: Param = Param {
     name: "object_unit",
     kind: Kind::Size,
     default: "4KiB",
-    unit: "",
+    unit: "bytes",
     doc: "the bytes that object numbers count",
 };
 
@@ -128,10 +130,11 @@ impl OpSource {
     #[inline]
     fn next(&mut self, record: &Record) -> Option<Op> {
         match self {
-            // get, gets, read; set, add, cas, replace, write; delete.
+            // get, gets, read; set, add, cas, replace, append, prepend, incr, decr, write, update;
+            // delete.
             OpSource::Field => match record.bytes[16] {
                 1 | 2 | 12 => Some(Op::Read),
-                3..=6 | 13 => Some(Op::Write),
+                3..=8 | 10 | 11 | 13 | 14 => Some(Op::Write),
                 9 => Some(Op::Trim),
                 _ => None,
             },
@@ -226,14 +229,14 @@ mod tests {
     #[test]
     fn operations_and_namespaces() {
         let bytes: Vec<u8> =
-            (0..15).flat_map(|op| with_op(1, 10, 100, op, u16::from(op % 2))).collect();
+            (0..17).flat_map(|op| with_op(1, 10, 100, op, u16::from(op % 2))).collect();
         let parser = Objects { ops: OpSource::Field, unit: 1 };
         let (requests, skipped) = read_records(parser, &bytes, false).unwrap();
         let ops: Vec<_> = requests.iter().map(|request| request.op).collect();
         let (r, w, t) = (Op::Read, Op::Write, Op::Trim);
-        assert_eq!(ops, [r, r, w, w, w, w, t, r, w]);
+        assert_eq!(ops, [r, r, w, w, w, w, w, w, t, w, w, r, w, w], "1 to 14");
         assert_eq!((requests[0].device, requests[1].device, requests[0].offset), (0, 1, 10));
-        assert_eq!(skipped.get("other operation"), 6);
+        assert_eq!(skipped.get("other operation"), 3, "0, 15, 16");
     }
 
     #[test]

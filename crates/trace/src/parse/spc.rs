@@ -22,6 +22,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "spc",
     summary: "SPC 1.0.1 (UMass Financial, WebSearch): unit,block,bytes,R|W,seconds[,…]",
+    source: "SPC trace file format specification 1.0.1 (Storage Performance Council, 2002)",
     params: PARAMS,
     examples: &[],
     detect,

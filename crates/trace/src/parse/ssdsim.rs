@@ -23,6 +23,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "ssdsim",
     summary: "SSDsim: ns device sector sectors op (1 read, 0 write)",
+    source: "SSDsim's own traces; Hu et al., ICS 2011",
     params: PARAMS,
     examples: &[],
     detect,

@@ -24,6 +24,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "systor",
     summary: "SYSTOR '17 csv: s,response,R|W,LUN,offset,bytes, with a header",
+    source: "README of the traces; Lee et al., SYSTOR 2017",
     params: PARAMS,
     examples: &[],
     detect,

@@ -21,6 +21,7 @@ use crate::request::Op;
 pub static FORMAT: Format = Format {
     name: "tencent",
     summary: "Tencent CBS csv: s,sector,sectors,0 read|1 write,volume",
+    source: "README of the traces; Zhang et al., OSCA, USENIX ATC 2020",
     params: PARAMS,
     examples: &[],
     detect,

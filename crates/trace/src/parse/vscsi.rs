@@ -28,6 +28,7 @@ use crate::request::{Flags, Op, SECTOR_BYTES};
 pub static FORMAT: Format = Format {
     name: "vscsi",
     summary: "CloudPhysics vscsi, binary, version 1 or 2 as its first records tell",
+    source: "libCacheSim, vscsi.h; Waldspurger et al., SHARDS, FAST 2015",
     params: PARAMS,
     examples: &[],
     detect,

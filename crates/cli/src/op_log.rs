@@ -1,0 +1,97 @@
+//! `--log-ops`: where the flash operations of runs are written, a file a run.
+//!
+//! `run` writes the file that is named. `compare` writes one for each of its runs, named after it
+//! with the run's number and FTL before the extension, in the order of its columns:
+//!
+//! ```text
+//! --log-ops ops.log --ftl page --ftl page:victim=fifo      ops.1-page.log   ops.2-page.log
+//! ```
+
+use std::io::Write;
+use std::path::Path;
+
+use sim::{Experiment, RunResult};
+
+use crate::failure::{Failure, Result};
+use crate::output::Destination;
+
+/// The place of the log of a single run.
+///
+/// # Errors
+/// It cannot be written to, is standard output, or is that of the result.
+pub fn of_one(name: &str, json: Option<&Destination>) -> Result<Destination> {
+    // A file, or a pipe that another program reads: standard output is for the result.
+    let log = match Destination::open(name)? {
+        Destination::Stdout => {
+            return Err(Failure::usage(
+                "`--log-ops` needs a file: standard output is for the result".into(),
+            ));
+        }
+        other => other,
+    };
+    match json.is_some_and(|json| json.is_same_file(&log)) {
+        true => Err(Failure::usage(format!("`--log-ops` and `--json` both name {name}"))),
+        false => Ok(log),
+    }
+}
+
+/// The places of the logs of several runs.
+///
+/// # Errors
+/// As for one; or a pipe or device, which cannot be several.
+pub fn of_each(
+    name: &str,
+    experiments: &[Experiment],
+    json: Option<&Destination>,
+) -> Result<Vec<Destination>> {
+    if matches!(of_one(name, None)?, Destination::Special(_)) {
+        let why = format!("`--log-ops` writes a file for each FTL; {name} is a pipe or device");
+        return Err(Failure::usage(why));
+    }
+    let runs = experiments.iter().enumerate();
+    runs.map(|(index, run)| of_one(&numbered(name, index + 1, &run.ftl), json)).collect()
+}
+
+/// The name of a run's log.
+fn numbered(name: &str, number: usize, ftl: &str) -> String {
+    let scheme = ftl.split(':').next().unwrap_or(ftl);
+    let path = Path::new(name);
+    let extension = path.extension().map(|it| format!(".{}", it.to_string_lossy()));
+    let extension = extension.unwrap_or_default();
+    let stem = &name[..name.len() - extension.len()];
+    format!("{stem}.{number}-{scheme}{extension}")
+}
+
+/// Runs, and writes what `run` logs.
+///
+/// # Errors
+/// Those of the run, and of writing.
+pub fn logged(
+    log: &Destination,
+    run: impl FnOnce(&mut dyn Write) -> sim::Result<RunResult>,
+) -> Result<RunResult> {
+    let mut result = None;
+    log.write(|out| {
+        result = Some(run(out)?);
+        Ok(())
+    })?;
+    Ok(result.expect("what is written has been run"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_stands_before_the_extension() {
+        let cases = [
+            ("ops.log", "ops.2-page.log"),
+            ("ops", "ops.2-page"),
+            ("d.x/ops", "d.x/ops.2-page"),
+            ("d/.ops", "d/.ops.2-page"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(numbered(name, 2, "page:victim=fifo"), expected);
+        }
+    }
+}
