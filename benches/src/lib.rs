@@ -27,8 +27,9 @@ pub fn compare(title: &str, unit: &str, contenders: &mut [Contender]) -> Vec<f64
         }
     }
     println!("{title}: best of {ROUNDS} interleaved rounds");
+    let (scale, prefix) = if best[0] < 1e4 { (1.0, "") } else { (1e6, "M ") };
     for (rate, (name, _)) in best.iter().zip(contenders.iter()) {
-        println!("  {name:<44} {:>8.2} M {unit}/s   {:>5.2}x", rate / 1e6, rate / best[0]);
+        println!("  {name:<44} {:>8.2} {prefix}{unit}/s   {:>5.2}x", rate / scale, rate / best[0]);
     }
     best
 }

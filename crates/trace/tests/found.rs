@@ -1,42 +1,28 @@
 //! Real traces found in public against the figures published beside them: reads and writes alone.
 //!
-//! One group for each way of telling the format. Under a file stand its figures:
-//! requests, reads/writes in %, written, read, highest end, distinct 4 KiB pages
-//! written/read/either, mean/median size in sectors, aligned to 4 KiB in % of all/writes, devices,
-//! span (`-`: the published one leaves out what is in the file, or needs sorting).
+//! Under a file stand its figures: requests, reads/writes in %, written, read, highest end,
+//! distinct 4 KiB pages written/read/either, mean/median size in sectors, aligned to 4 KiB in % of
+//! all/writes, devices, span (`-`: the published one leaves out what is in the file, or needs
+//! sorting).
 //!
 //! Three published figures are not ours: the distinct pages of `ssdsim/Financial1-first10k` (7,622)
 //! and of the Tencent sample (348,972) count pages that are both read and written twice; and the
 //! 11,997 requests of `log250_RadioWebBrowse` include one of no bytes.
 
 mod common;
+#[path = "common/shelf.rs"]
+mod shelf;
 
 use std::path::Path;
 
 use common::{open, surveyed, traces};
-use trace::registry::FORMATS;
+use shelf::Shelved;
 use trace::survey::{PageCounts, Survey};
 use trace::write::{CSV_SPEC, Form, Writer};
 use trace::{Flags, Op, ReadOptions, Request, Trace};
 
-/// How the format of some traces is known.
-enum Told {
-    ByContent,
-    Spec(&'static str),
-    /// By the documented example for traces so named.
-    Example(&'static str),
-}
-
-struct Group {
-    format: Told,
-    /// A line for the file, without `.zst`, and one for its figures.
-    table: &'static str,
-}
-
-static FOUND: &[Group] = &[
-    Group {
-        format: Told::ByContent,
-        table: "\
+/// A line for each file, without `.zst`, and one for its figures.
+static FOUND: &str = "\
 blkreplay/linux-mysql.load
 80794 8.9/91.1 1.03GiB 79.07MiB 30.32GiB 124283/20241/142563 28.6/8 90/89 1 3599.9s
 blkreplay/linux-webserver-2.load
@@ -74,29 +60,13 @@ blkparse/blkparseout_btrfs.txt
 blkparse/nvme-java-sample.txt
 1694 100.0/0.0 0.00MiB 188.86MiB 476.93GiB 0/48347/48347 228.3/256 100/- 1 0.680s
 fiu/cheetah-110108-113008.2-10k.blkparse
-9997 89.0/11.0 4.30MiB 34.75MiB 277.07GiB 893/8314/9201 8.0/8 100/100 1 23.6s",
-    },
-    Group {
-        format: Told::Spec("ssdsim"),
-        table: "\
+9997 89.0/11.0 4.30MiB 34.75MiB 277.07GiB 893/8314/9201 8.0/8 100/100 1 23.6s
 ssdsim/Financial1-first10k.ssdsim.ascii
-10000 40.8/59.2 28.46MiB 24.26MiB 489.46MiB 3734/3888/7322 10.8/6 0/0 22 259.6s",
-    },
-    Group {
-        format: Told::Spec("ssdsim:unit=us"),
-        table: "\
+10000 40.8/59.2 28.46MiB 24.26MiB 489.46MiB 3734/3888/7322 10.8/6 0/0 22 259.6s
 ssdsim/DTRS1K.ssdsim.trace
-127043 89.0/11.0 725.60MiB 5.99GiB 153.21GiB 184051/1104913/1272267 110.7/128 97/100 1 300.0s",
-    },
-    Group {
-        format: Told::Spec("disksim:unit=s"),
-        table: "\
+127043 89.0/11.0 725.60MiB 5.99GiB 153.21GiB 184051/1104913/1272267 110.7/128 97/100 1 300.0s
 disksim/Financial1-asu0-4k.sec.trace
-153566 0.7/99.3 965.73MiB 3.94MiB 244.32MiB 60285/18/60287 12.9/8 100/100 1 11.99h",
-    },
-    Group {
-        format: Told::Spec("flashsim"),
-        table: "\
+153566 0.7/99.3 965.73MiB 3.94MiB 244.32MiB 60285/18/60287 12.9/8 100/100 1 11.99h
 flashsim/Financial1-50k.flashsim.trace
 50000 58.4/41.6 129.02MiB 212.49MiB 489.71MiB 8890/27763/31150 14.0/16 13/9 1 853.4s
 flashsim/WebSearch1-50k.flashsim.trace
@@ -104,35 +74,19 @@ flashsim/WebSearch1-50k.flashsim.trace
 flashsim/desktop.flashsim.trace
 32527 38.3/61.7 749.45MiB 307.64MiB 156.25GiB 143898/73374/195409 66.6/40 79/96 1 2.47h
 flashsim/jpeg_copy.flashsim.trace
-47120 75.0/25.0 2.16GiB 2.14GiB 429.49GiB 567706/562207/1129833 191.7/120 0/0 1 810.1s",
-    },
-    Group {
-        format: Told::Spec("mqsim"),
-        table: "\
+47120 75.0/25.0 2.16GiB 2.14GiB 429.49GiB 567706/562207/1129833 191.7/120 0/0 1 810.1s
 mqsim/tpcc-small.trace
 6999 62.6/37.4 22.32MiB 34.63MiB 216.73GiB 7879/12663/20470 16.7/16 13/12 16 0.136s
 mqsim/wsrch-small.trace
-24783 100.0/0.0 0.03MiB 364.38MiB 16.67GiB 4/93025/93029 30.1/16 100/100 6 60.1s",
-    },
-    Group {
-        format: Told::Example("MSR"),
-        table: "\
+24783 100.0/0.0 0.03MiB 364.38MiB 16.67GiB 4/93025/93029 30.1/16 100/100 6 60.1s
 msr-cut/msr.cut.per_10k.rw_20_80.105.trace
 10000 20.2/79.8 48.65MiB 3.62MiB 13.93GiB 5815/1673/7385 10.7/8 57/69 1 242.9s
 msr-cut/msr.cut.per_10k.rw_40_60.1370.trace
 10000 40.5/59.5 27.94MiB 18.63MiB 13.84GiB 4294/4838/8968 9.5/8 55/45 1 85.9s
 msr-cut/msr.cut.per_10k.most_thpt_rand_iops.1006.trace
-10000 83.2/16.8 90.24MiB 33.92MiB 11.80GiB 23100/5927/29025 25.4/8 100/100 1 1.017s",
-    },
-    Group {
-        format: Told::Example("Windows"),
-        table: "\
+10000 83.2/16.8 90.24MiB 33.92MiB 11.80GiB 23100/5927/29025 25.4/8 100/100 1 1.017s
 wpa-csv/win11-boot.csv
-172287 90.6/9.4 306.69MiB 3.72GiB 238.47GiB 62032/885698/930285 49.0/8 82/98 1 51.2s",
-    },
-    Group {
-        format: Told::Example("Pixel"),
-        table: "\
+172287 90.6/9.4 306.69MiB 3.72GiB 238.47GiB 62032/885698/930285 49.0/8 82/98 1 51.2s
 pixel6a-csv/cod_exec.csv
 223998 90.0/10.0 860.45MiB 8.68GiB 117.39GiB 165090/1176116/1339175 89.1/32 100/100 1 6.67d
 pixel6a-csv/cod_precond.csv
@@ -154,11 +108,7 @@ pixel6a-csv/slideshow_precond.csv
 pixel6a-csv/you_cut_exec.csv
 313826 87.0/13.0 207.55MiB 30.95GiB 72.46GiB 13048/2644759/2657584 208.2/256 100/100 1 1098.0s
 pixel6a-csv/you_cut_precond.csv
-85628 0.0/100.0 27.53GiB 0.00MiB 84.14GiB 7174078/0/7174078 674.3/1024 100/100 1 4.66d",
-    },
-    Group {
-        format: Told::Example("BIOtracer"),
-        table: "\
+85628 0.0/100.0 27.53GiB 0.00MiB 84.14GiB 7174078/0/7174078 674.3/1024 100/100 1 4.66d
 biotracer/log106_Messaging.txt
 5702 2.7/97.3 59.24MiB 3.50MiB 28.14GiB 9578/895/10468 22.5/8 80/79 1 589.1s
 biotracer/log111_email.txt
@@ -216,27 +166,9 @@ biotracer/log240_RadioMessage.txt
 biotracer/log250_RadioWebBrowse.txt
 11996 28.0/72.0 168.19MiB 95.82MiB 27.39GiB 29011/23839/51958 45.1/8 93/90 1 1227.6s
 biotracer/log260_FaceBookHandOuts.txt
-15601 15.3/84.7 129.03MiB 50.45MiB 27.39GiB 15706/12742/28270 23.6/8 85/83 1 699.2s",
-    },
-    Group {
-        format: Told::Example("CloudPhysics"),
-        table: "\
+15601 15.3/84.7 129.03MiB 50.45MiB 27.39GiB 15706/12742/28270 23.6/8 85/83 1 699.2s
 cloudphysics/cloudPhysicsIO-us.csv
-113872 41.3/58.7 2.24GiB 1.67GiB 31.28GiB 208696/210000/269210 72.1/104 0/0 1 2.00h",
-    },
-];
-
-impl Told {
-    fn spec(&self) -> &'static str {
-        let traces = match *self {
-            Told::ByContent => return "",
-            Told::Spec(spec) => return spec,
-            Told::Example(traces) => traces,
-        };
-        let mut examples = FORMATS.iter().flat_map(|format| format.examples);
-        examples.find(|example| example.traces.contains(traces)).unwrap().spec
-    }
-}
+113872 41.3/58.7 2.24GiB 1.67GiB 31.28GiB 208696/210000/269210 72.1/104 0/0 1 2.00h";
 
 /// The figures of a survey as the table has them.
 fn figures(survey: &Survey) -> String {
@@ -296,14 +228,11 @@ fn span(span_ns: u64, as_in: &str) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-impl Group {
-    /// The files and their figures.
-    fn files(&self) -> impl Iterator<Item = (String, &'static str)> {
-        let lines: Vec<&str> = self.table.lines().collect();
-        let pairs: Vec<_> =
-            lines.chunks(2).map(|pair| (format!("{}.zst", pair[0]), pair[1])).collect();
-        pairs.into_iter()
-    }
+/// The files and their figures.
+fn found() -> impl Iterator<Item = (String, &'static str)> {
+    let lines: Vec<&str> = FOUND.lines().collect();
+    let pairs: Vec<_> = lines.chunks(2).map(|pair| (format!("{}.zst", pair[0]), pair[1])).collect();
+    pairs.into_iter()
 }
 
 /// What is left out of a trace, where anything is.
@@ -315,20 +244,18 @@ static SKIPPED: &[(&str, &str, u64)] = &[
 #[test]
 fn found_traces_have_the_published_figures() {
     let Some(directory) = traces() else { return };
-    for group in FOUND {
-        for (file, expected) in group.files() {
-            let skipped = SKIPPED.iter().find(|(other, ..)| *other == file);
-            let bad = skipped.is_some_and(|(_, reason, _)| *reason == "malformed");
-            let survey = surveyed(&open(&directory, &file, group.format.spec(), bad));
-            let (rest, expected_span) = expected.rsplit_once(' ').unwrap();
-            assert_eq!(figures(&survey), rest, "{file}");
-            if expected_span != "-" {
-                assert_eq!(span(survey.span_ns, expected_span), expected_span, "{file}");
-            }
-            let counts: Vec<_> = survey.skipped.iter().collect();
-            let expected: Vec<_> = skipped.iter().map(|(_, why, count)| (*why, *count)).collect();
-            assert_eq!(counts, expected, "{file}");
+    for (file, expected) in found() {
+        let Shelved { format, skip_bad, .. } = shelf::shelved(&file);
+        let survey = surveyed(&open(&directory, &file, format, skip_bad));
+        let (rest, expected_span) = expected.rsplit_once(' ').unwrap();
+        assert_eq!(figures(&survey), rest, "{file}");
+        if expected_span != "-" {
+            assert_eq!(span(survey.span_ns, expected_span), expected_span, "{file}");
         }
+        let counts: Vec<_> = survey.skipped.iter().collect();
+        let skipped = SKIPPED.iter().filter(|(other, ..)| *other == file);
+        let expected: Vec<_> = skipped.map(|(_, why, count)| (*why, *count)).collect();
+        assert_eq!(counts, expected, "{file}");
     }
 }
 
@@ -385,23 +312,6 @@ fn names(trace: &Trace) -> Vec<String> {
     replay.devices()
 }
 
-/// What each trace is called and how it is read, those with lines to skip included.
-fn all_files() -> impl Iterator<Item = (String, &'static str)> {
-    let found = FOUND.iter().flat_map(|g| g.files().map(|(file, _)| (file, g.format.spec())));
-    let others = [
-        ("blktrace/desktop-60s.blktrace.0.zst", "blktrace:action=Q"),
-        ("blktrace/tr.blktrace.0", ""),
-        ("blktrace/tr.txt", ""),
-        ("fio/mix.v2.log.zst", ""),
-        ("fio/mix.v3.log.zst", ""),
-        ("fio/skew-90-10-2k.v3.log.zst", ""),
-        ("blkparse/squid-proxy.txt.zst", ""),
-        ("blkparse/desktop.txt.zst", ""),
-        ("blkparse/fio-skew-60-40.txt.zst", ""),
-    ];
-    found.chain(others.map(|(file, format)| (file.to_owned(), format)))
-}
-
 /// The longest texts, with which the conversion takes minutes.
 static LONGEST: &[&str] = &[
     "blkparse/pg-tpcc.txt.zst",
@@ -412,7 +322,8 @@ static LONGEST: &[&str] = &[
     "blkparse/fio-skew-70-30.txt.zst",
 ];
 
-fn conversions_keep(directory: &Path, file: &str, format: &str) {
+fn conversions_keep(directory: &Path, shelved: &Shelved) {
+    let Shelved { file, format, .. } = shelved;
     let trace = open(directory, file, format, true);
     let requests = trace.requests().unwrap();
     // The first record may have been left out; what is written begins with the first request.
@@ -441,16 +352,18 @@ fn conversions_keep(directory: &Path, file: &str, format: &str) {
 #[ignore = "converts 600 MB of text"]
 fn conversions_keep_every_request_of_the_longest() {
     let Some(directory) = traces() else { return };
-    LONGEST.iter().for_each(|file| conversions_keep(&directory, file, ""));
+    let longest = LONGEST.iter().map(|file| shelf::shelved(file));
+    longest.for_each(|shelved| conversions_keep(&directory, &shelved));
 }
 
 #[test]
 fn conversions_keep_every_request() {
     let Some(directory) = traces() else { return };
-    let files: Vec<_> = all_files().collect();
+    let mut files = shelf::all(&directory);
+    files.retain(|shelved| !LONGEST.contains(&shelved.file.as_str()));
     let (ones, others) = files.split_at(files.len() / 2);
-    let check = |files: &[(String, &str)]| {
-        files.iter().for_each(|(file, format)| conversions_keep(&directory, file, format));
+    let check = |files: &[Shelved]| {
+        files.iter().for_each(|shelved| conversions_keep(&directory, shelved));
     };
     std::thread::scope(|scope| {
         scope.spawn(|| check(ones));
