@@ -61,7 +61,7 @@ fn scaling(title: &str, base: &str, folder: &Path) {
     let text = format!("[base]\nwarmup = 0\nftl = \"page\"\n{base}\n{GRID}");
     let plan = Plan::parse("bench", &text, Scale::Full).expect("a plan");
     let jobs = numbers_of_jobs();
-    let names: Vec<String> = jobs.iter().map(|jobs| format!("{jobs} jobs")).collect();
+    let names: Vec<String> = jobs.iter().map(|jobs| format!("--jobs {jobs}")).collect();
     let rounds = jobs.iter().map(|&jobs| {
         let plan = &plan;
         Box::new(move || swept(plan, jobs, folder)) as Box<dyn FnMut() -> u64>
