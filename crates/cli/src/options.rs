@@ -7,8 +7,8 @@ use sim::experiment::{Extra, Fit, FlushMode, Precondition, ReplayMode, Timing, V
 /// What is run, and on what.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// An existing file, `-` for standard input, or a workload spec such as `uniform:writes=4M`;
-    /// the built-in OLTP workload if there is none
+    /// An existing file, a path into an archive such as `set.tar/*.csv`, `-` for standard input, or
+    /// a workload spec such as `uniform:writes=4M`; the built-in OLTP workload if there is none
     pub trace: Option<String>,
 
     /// Format of the trace file as NAME[:key=value…]; told by its content if not given

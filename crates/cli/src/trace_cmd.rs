@@ -54,7 +54,7 @@ struct ReadArgs {
 
 #[derive(clap::Args)]
 struct InfoArgs {
-    /// An existing file, `-` for standard input, or a workload spec
+    /// An existing file, a path into an archive, `-` for standard input, or a workload spec
     trace: Option<String>,
     #[command(flatten)]
     read: ReadArgs,
@@ -70,7 +70,7 @@ struct InfoArgs {
 
 #[derive(clap::Args)]
 struct ConvertArgs {
-    /// An existing file, or `-` for standard input
+    /// An existing file, a path into an archive, or `-` for standard input
     trace: String,
     /// Where to write it; a file appears whole, `-` is standard output
     #[arg(long, value_name = "FILE|-")]

@@ -45,7 +45,9 @@ pub(crate) fn seek_members(
 ) -> Result<Vec<Member>> {
     let mut archive = Archive::new(file);
     let entries = archive.entries_with_seek().map_err(|error| broken(name, 0, &error))?;
-    chosen(name, entries, pattern)
+    let members = chosen(name, entries, pattern)?;
+    ends(name, members.len(), archive.into_inner())?;
+    Ok(members)
 }
 
 /// The same for one that can only be read on; it is, to its last byte.
@@ -57,9 +59,24 @@ pub(crate) fn read_members(
     let mut archive = Archive::new(reader);
     let entries = archive.entries().map_err(|error| broken(name, 0, &error))?;
     let members = chosen(name, entries, pattern)?;
-    let rest = io::copy(&mut archive.into_inner(), &mut io::sink());
-    rest.map_err(|error| broken(name, members.len(), &error))?;
+    ends(name, members.len(), archive.into_inner())?;
     Ok(members)
+}
+
+/// Demands that nothing but zeros follows the end of an archive, such as another one.
+fn ends(name: &str, members: usize, mut rest: impl Read) -> Result<()> {
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        let count = rest.read(&mut chunk).map_err(|error| broken(name, members, &error))?;
+        if chunk[..count].iter().any(|&byte| byte != 0) {
+            let what =
+                String::from("something follows its end; several archives are several traces");
+            return Err(Error::Archive { name: name.to_owned(), what });
+        }
+        if count == 0 {
+            return Ok(());
+        }
+    }
 }
 
 fn chosen(
@@ -99,8 +116,11 @@ fn broken(archive: &str, members: usize, error: &io::Error) -> Error {
 }
 
 fn name_of(entry: &Entry<impl Read>) -> String {
-    let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-    name.strip_prefix("./").map(str::to_owned).unwrap_or(name)
+    let path = entry.path_bytes();
+    let name = String::from_utf8_lossy(path.strip_prefix(b"./").unwrap_or(&path));
+    // A message shows it as it is.
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    name.chars().map(shown).collect()
 }
 
 /// Whether a member could be a part of a trace at all.

@@ -1,9 +1,9 @@
 //! What a host asks: block-I/O traces from files, made-up workloads, and what can be said of both.
 //!
 //! ```text
-//! files, archive, stdin ─ input ─ walk, window ─ parse/{spc,msr,csv,…} ┐
-//!                                                                 ├─ Replay: Requests in batches
-//! spec + seed ─── generate/{uniform,zipf,skew,oltp,…} ────────────┘        │
+//! files, archive, stdin ─ input ─ window ─ parse/{spc,msr,…} ┐
+//!                                                            ├─ Replay: Requests in batches
+//! spec + seed ─── generate/{uniform,zipf,skew,oltp,…} ───────┘            │
 //!                                                     survey, write, and the simulator
 //! ```
 //!

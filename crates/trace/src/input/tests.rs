@@ -241,6 +241,24 @@ fn archives_without_a_trace_are_called_so() {
 }
 
 #[test]
+fn an_archive_behind_another_is_not_lost() {
+    let one = tar(&[("a", b"x")]);
+    let both = [one.clone(), one.clone()].concat();
+    for bytes in [both.clone(), gzip(&both), xz(&both)] {
+        let message = refused(&bytes);
+        assert!(message.starts_with("archive `test`: something follows its end"), "{message}");
+    }
+    let padded = [one, vec![0; 20_000]].concat();
+    assert_eq!(spooled(&padded).unwrap().parts().count(), 1);
+}
+
+#[test]
+fn names_are_harmless() {
+    let input = spooled(&tar(&[("a\u{1b}[2Jb", b"x")])).unwrap();
+    assert_eq!(input.part(0).unwrap().name(), "test/a\u{fffd}[2Jb");
+}
+
+#[test]
 fn an_archive_cut_off_or_damaged_is_found_out() {
     let whole = tar(&[("a", &[b'a'; 3000]), ("b", &[b'b'; 2000])]);
     for cut in [600, 3000, 4000, 4608 + 100, 6000] {
