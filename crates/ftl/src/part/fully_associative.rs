@@ -170,7 +170,9 @@ impl FullyAssociative {
                 self.sequential.merge(nand, map, &mut self.merges)?;
             }
             Side::NewSequential if !is_over => self.sequential.open(nand, map, lpn)?,
-            Side::Random(_) if may_grow => self.random.open(nand, map)?,
+            Side::Random(_) if may_grow => {
+                self.random.open(nand, map)?;
+            }
             _ => return Ok(false),
         }
         Ok(true)

@@ -89,8 +89,7 @@ impl IsolationArea {
     /// # Errors
     /// The power fails.
     pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap) -> Result<()> {
-        self.log.open(nand, map)?;
-        let block = self.log.blocks().last().expect("a block was opened");
+        let block = self.log.open(nand, map)?;
         self.enlist(block);
         Ok(())
     }

@@ -169,7 +169,7 @@ fn assign_roles(
     found.into_iter().map(|(_, log)| log).collect()
 }
 
-/// The kind of each slot's page, given a block's valid pages and the copies that they were found as.
+/// The kind of each slot's page, given a block's valid pages and the copies that were found.
 fn kinds(geometry: &Geometry, pages: &[(Lpn, Ppn)], newest: &[Option<Copy>]) -> Vec<u8> {
     let mut kinds = vec![kind::NONE; geometry.pages_per_block() as usize];
     for &(lpn, ppn) in pages {

@@ -79,16 +79,16 @@ impl RandomLog {
         self.blocks.push_back(found);
     }
 
-    /// Takes a block from the pool as the new head. The old one is full.
+    /// Takes a block from the pool as the new head and returns it. The old one is full.
     ///
     /// # Errors
     /// The power fails.
-    pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap) -> Result<()> {
+    pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap) -> Result<BlockId> {
         assert!(self.room() == 0, "opened a head beside one with {} free slots", self.room());
         let block = map.pool.take(nand)?;
         self.blocks.push_back(RandomBlock { block, carried: 0 });
         self.head = Frontier::open(block, nand.geometry());
-        Ok(())
+        Ok(block)
     }
 
     /// Appends up to `most` pages of a run to the head, as far as it has room; returns how many.
