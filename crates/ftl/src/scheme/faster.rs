@@ -35,13 +35,13 @@
 //! **Order.** Last visits go first, to blocks of the area's own, which are part of the log; forced
 //! merges use the clean block and give one back; only then does the new head take the clean block,
 //! and V is erased right after its last copy. So as long as V stands, a new block that a reclaim
-//! was filling holds nothing but copies whose twins are in V: a mount gives it up like an unfinished
-//! merge ([`merge`]). An isolation block with older pages stays; its copies beat those in V.
+//! was filling holds nothing but copies whose twins are in V: a mount gives it up like an
+//! unfinished merge ([`merge`]). An isolation block with older pages stays; its copies beat V's.
 //!
-//! **Coming back**: see [`fully_associative`]. A log block with a valid isolated page is an isolation
-//! block, as far as there may be such; the others are RW, with as many carried slots as their last
-//! marked page says. If RW then has more blocks than it should, the oldest are merged in fast's way
-//! before the log grows. Accounts start anew.
+//! **Coming back**: see [`fully_associative`]. A log block with a valid isolated page is an
+//! isolation block, as far as there may be such; the others are RW, with as many carried slots as
+//! their last marked page says. If RW then has more blocks than it should, the oldest are merged in
+//! fast's way before the log grows. Accounts start anew.
 //!
 //! Choices where the paper is silent: progressive merges come before every page of the host's, also
 //! one that goes home or to SW. An emptied isolation block is erased when the area needs its room.

@@ -21,7 +21,7 @@ fn rw_associated(real: &Real) -> Vec<u64> {
     }
 }
 
-// ---- The random log, counted by hand --------------------------------------------------------------
+// ---- The random log, counted by hand ------------------------------------------------------------
 
 #[test]
 fn a_victim_costs_a_full_merge_of_each_data_block_it_is_associated_with() {
@@ -81,7 +81,7 @@ fn a_merge_takes_the_newest_pages_from_all_log_blocks() {
     assert_eq!(real.cost(), (16, 7, [0, 0, 2, 1]), "SW was dead, and waited for its turn");
 }
 
-// ---- The sequential block, counted by hand ----------------------------------------------------------
+// ---- The sequential block, counted by hand ------------------------------------------------------
 
 #[test]
 fn a_whole_stream_is_switched_by_the_next_one() {
@@ -164,7 +164,7 @@ fn what_is_not_next_in_order_leaves_the_stream_as_it_is() {
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]), "2 was stale in RW, not in SW");
 }
 
-// ---- Runs, homes, limits ------------------------------------------------------------------------------
+// ---- Runs, homes, limits ------------------------------------------------------------------------
 
 #[test]
 fn a_run_is_handled_page_by_page() {
@@ -252,7 +252,7 @@ fn ram_is_the_block_map_and_the_map_of_the_log() {
     assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 3);
 }
 
-// ---- A budget for the map of the log ------------------------------------------------------------------
+// ---- A budget for the map of the log ------------------------------------------------------------
 
 /// What the map of so many log blocks takes.
 fn budget(log_blocks: u64) -> u64 {
@@ -294,7 +294,7 @@ fn a_budget_makes_the_device_a_smaller_one() {
     assert!(small.counts().merges.full > 100);
 }
 
-// ---- The naive model ----------------------------------------------------------------------------------
+// ---- The naive model ----------------------------------------------------------------------------
 
 #[test]
 fn fast_counts_as_the_naive_model_counts() {
@@ -323,7 +323,7 @@ fn fast_counts_as_the_naive_model_counts() {
     }
 }
 
-// ---- Merges that the power interrupts -------------------------------------------------------------------
+// ---- Merges that the power interrupts -----------------------------------------------------------
 
 /// What the power interrupts, the write that sets it off, and how many operations are cut.
 const MERGES: [(&str, &[u32], u32, u64); 5] = [
@@ -362,7 +362,7 @@ fn log_blocks_are_found_again() {
     assert_eq!(device.found()[..3], [2, 3, 1]);
 }
 
-// ---- A law --------------------------------------------------------------------------------------------------
+// ---- A law --------------------------------------------------------------------------------------
 
 /// The law for uniform random single-page writes over B data blocks, with a random log of L pages:
 /// a data block's first page enters the log after B writes on average and is reclaimed L writes

@@ -209,7 +209,7 @@ fn several_data_blocks_may_be_merged_before_a_page() {
     assert_eq!(real.cost(), (24, 6, NO_MERGES));
 }
 
-// ---- One or the other switched off, counted by hand -----------------------------------------------
+// ---- One or the other switched off, counted by hand ---------------------------------------------
 
 #[test]
 fn without_isolation_last_visits_are_merged_before_the_rest_is_carried() {
@@ -277,7 +277,7 @@ impl crate::device::Model for Beside {
     }
 }
 
-// ---- Limits -----------------------------------------------------------------------------------------
+// ---- Limits -------------------------------------------------------------------------------------
 
 #[test]
 fn the_isolation_area_is_taken_from_the_extra_blocks() {
@@ -312,20 +312,19 @@ fn a_smaller_budget_leaves_the_isolation_area_alone() {
     assert_eq!(real.ftl.gauges()[..2], [("log_blocks", 3.0), ("rw_blocks", 1.0)]);
 }
 
-// ---- The naive model ----------------------------------------------------------------------------------
+// ---- The naive model ----------------------------------------------------------------------------
 
 /// Forms of faster, and the rules that they follow.
 fn forms() -> Vec<(String, Rules)> {
     let mut forms = Vec::new();
     for (second_chance, isolation_blocks) in [(true, 1), (true, 2), (true, 0), (false, 1)] {
+        let isolation = match isolation_blocks {
+            0 => "isolation=false".to_owned(),
+            blocks => format!("isolation_blocks={blocks}"),
+        };
+        let form = format!("faster:second_chance={second_chance},{isolation}");
         for merges_per_write in [0, 1, 2] {
-            let isolation = match isolation_blocks {
-                0 => "isolation=false".to_owned(),
-                blocks => format!("isolation_blocks={blocks}"),
-            };
-            let form = format!(
-                "faster:second_chance={second_chance},{isolation},merges_per_write={merges_per_write}"
-            );
+            let form = format!("{form},merges_per_write={merges_per_write}");
             forms.push((form, Rules { second_chance, isolation_blocks, merges_per_write }));
         }
     }
@@ -363,7 +362,7 @@ fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast) {
     assert!(kinds.iter().all(|&n| n > 3) && *copies > 1000, "{form}: {kinds:?}");
 }
 
-// ---- When the power fails -----------------------------------------------------------------------------
+// ---- When the power fails -----------------------------------------------------------------------
 
 /// What the power interrupts, the write that sets it off, and how many operations are cut.
 const RECLAIMS: [(&str, &str, &[u32], u32, u64); 5] = [
