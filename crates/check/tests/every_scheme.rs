@@ -11,9 +11,18 @@ use check::shape::{SHAPES, Shape};
 use check::workload::WORKLOADS;
 use ftl::{Durability, SCHEMES};
 
+/// All schemes, or those that `FTLAB_SCHEMES` lists: for whoever works on one.
+fn schemes() -> Vec<&'static ftl::Scheme> {
+    let only = std::env::var("FTLAB_SCHEMES").ok();
+    let is_wanted = |scheme: &&&ftl::Scheme| {
+        only.as_ref().is_none_or(|only| only.split(',').any(|name| name == scheme.name))
+    };
+    SCHEMES.iter().filter(is_wanted).copied().collect()
+}
+
 fn everything() -> Campaign {
     Campaign {
-        subjects: SCHEMES.iter().flat_map(|scheme| Subject::single_changes(scheme)).collect(),
+        subjects: schemes().iter().flat_map(|scheme| Subject::single_changes(scheme)).collect(),
         shapes: SHAPES.iter().filter(|shape| shape.logical_pages() <= 64).collect(),
         workloads: WORKLOADS.iter().map(|workload| workload.name.to_owned()).collect(),
         short_programs: 0,
@@ -26,14 +35,14 @@ fn everything() -> Campaign {
 
 /// The same with every combination of words and switches.
 fn all_forms() -> Campaign {
-    let subjects = SCHEMES.iter().flat_map(|scheme| Subject::variants(scheme)).collect();
+    let subjects = schemes().iter().flat_map(|scheme| Subject::variants(scheme)).collect();
     Campaign { subjects, ..everything() }
 }
 
 /// Each scheme as it is without parameters.
 fn plain() -> Vec<Subject> {
     let plain = |scheme: &&'static ftl::Scheme| Subject::of(scheme, &[]).unwrap();
-    SCHEMES.iter().map(plain).collect()
+    schemes().iter().map(plain).collect()
 }
 
 fn shapes(names: &[&str]) -> Vec<&'static Shape> {

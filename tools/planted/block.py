@@ -1,0 +1,31 @@
+"""block."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "block"
+
+BLOCK = "crates/ftl/src/scheme/block.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("newer-block-kept", "block, mount: of two blocks the unfinished one is kept", BLOCK,
+     "born[other.0 as usize] < born[block.0 as usize]",
+     "born[other.0 as usize] > born[block.0 as usize]"),
+    ("unfinished-block-left", "block, mount: the unfinished block is not erased at once", BLOCK,
+     "        for block in unfinished {\n            nand.erase(block, Cause::Meta)?;\n        }\n",
+     "        let _ = unfinished;\n"),
+    ("seal-forgotten", "block, mount: erased pages of an open block are trusted", BLOCK,
+     "            self.used.insert_all(lbn * per_block..(lbn + 1) * per_block);\n",
+     ""),
+    ("block-suspect-trusted", "block, mount: the last page programmed is left where it may decay", BLOCK,
+     "self.rewrite(nand, lbn, nand.geometry().block_of(last.ppn), None)",
+     "{ let _ = lbn; Ok(()) }"),
+    ("block-erase-first", "block, erase order: the old block goes before the tail is copied", BLOCK,
+     "            self.copy_live(nand, lbn, old, new, end..per_block, cause)?;\n        }",
+     "            nand.erase(old, cause)?;\n            self.copy_live(nand, lbn, old, new, end..per_block, cause)?;\n        }"),
+    ("block-base-forgotten", "block, write: the other sectors of a partial page are lost", BLOCK,
+     "let base = old.filter(|_| self.live.contains(lpn.0));",
+     "let base = old.filter(|_| false);"),
+    ("block-flush-forgotten", "block, tombstones: flush does nothing", BLOCK,
+     "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
+     "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
+]

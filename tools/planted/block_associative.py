@@ -1,0 +1,49 @@
+"""bast and fmax, and the parts that all log-block schemes share."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "bast,fmax"
+
+ASSOCIATIVE = "crates/ftl/src/part/block_associative.rs"
+LOG_MAP = "crates/ftl/src/part/log_map.rs"
+LOG_MOUNT = "crates/ftl/src/part/log_mount.rs"
+MERGE = "crates/ftl/src/part/merge.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("log-unfinished-kept", "bast, fmax, mount: an unfinished merge is believed", LOG_MOUNT,
+     "held.all(has_twin).then_some(block)",
+     "held.all(has_twin).then_some(block).filter(|_| false)"),
+    ("log-suspect-trusted", "bast, fmax, mount: the last page programmed is left where it may decay", LOG_MOUNT,
+     "if let (Some(block), Some(last)) = (plan.endangered, last) {",
+     "if let (Some(block), Some(last)) = (plan.endangered.filter(|_| false), last) {"),
+    ("log-seal-forgotten", "bast, fmax, mount: erased pages of a data block are trusted", LOG_MOUNT,
+     "map.set_closed_data_block(log.lbns[0], log.block);",
+     "map.set_data_block(log.lbns[0], log.block, 0);"),
+    ("log-half-erase-trusted", "bast, fmax, mount: blocks without valid pages are not erased again", LOG_MOUNT,
+     "map.pool.give_doubtful(block)",
+     "map.pool.give(block)"),
+    ("merge-order-careless", "bast, fmax, merge: one page in its place makes a log block in order", MERGE,
+     "match slots.all(|(newest, slot)| newest.0 == slot) {",
+     "match slots.any(|(newest, slot)| newest.0 == slot) {"),
+    ("merge-dead-is-full", "bast, fmax, merge: a dead log block is merged fully", MERGE,
+     "return Plan::Dead;",
+     "return Plan::Full;"),
+    ("merge-before-tombstones", "bast, fmax, merge: the erases of a full merge do not wait for tombstones", MERGE,
+     "map.flush(nand)?;\n    let clean = map.pool.take(nand)?;",
+     "let clean = map.pool.take(nand)?;"),
+    ("merge-source-first", "bast, fmax, merge: the old data block goes before the last copy", MERGE,
+     "let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;",
+     "if let Some(old) = map.data_block(lbn) { nand.erase(old, MERGE)?; }\n        let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;"),
+    ("log-written-is-allocated", "bast, fmax, victims: each has the other's", ASSOCIATIVE,
+     "if self.victim == Victim::LeastRecentlyWritten {",
+     "if self.victim != Victim::LeastRecentlyWritten {"),
+    ("log-early-merge", "bast, fmax: a merge while a log block is still left", ASSOCIATIVE,
+     "if self.queue.len() == self.log_blocks {\n            let victim",
+     "if self.queue.len() + 1 == self.log_blocks.max(2) {\n            let victim"),
+    ("log-home-after-log", "bast, fmax: the last erased page of a data block is not written in place", LOG_MAP,
+     "_ if offset >= filled => Place::Home(most),",
+     "_ if offset > filled => Place::Home(most),"),
+    ("log-trim-forgotten", "bast, fmax, tombstones: a trim is not written down", LOG_MAP,
+     "                trims.trim(nand, start as u32..at as u32)?;",
+     "                let _ = (&trims, start, &nand);"),
+]

@@ -1,0 +1,48 @@
+"""Spare areas, mounts, tombstones: what every scheme stands on."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "page,block"
+
+CHIP = "crates/nand/src/chip.rs"
+POOL = "crates/ftl/src/part/block_pool.rs"
+RECOVERY = "crates/ftl/src/part/recovery.rs"
+RMW = "crates/ftl/src/part/rmw.rs"
+STORE = "crates/nand/src/store.rs"
+TRIMS = "crates/ftl/src/part/trim_log.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("version-not-kept", "spares: a copy gets a new version", STORE,
+     "Spare { sequence, kind: kind.unwrap_or(old.kind), ..old }",
+     "Spare { sequence, version: sequence, kind: kind.unwrap_or(old.kind), ..old }"),
+    ("older-version-wins", "spares: the oldest copy of a page wins", RECOVERY,
+     "copy.spare.rank() > best.spare.rank()",
+     "copy.spare.rank() < best.spare.rank()"),
+    ("sequence-restarts", "spares: a mount starts the order of programs anew", CHIP,
+     "self.sequence = Some(next_sequence.max(self.sequence.unwrap_or(1)));",
+     "self.sequence = Some(self.sequence.unwrap_or(next_sequence.min(1)));"),
+    ("half-erase-trusted", "mount: a block that looks erased is not erased again", POOL,
+     "self.free.push_back((block, true));",
+     "self.free.push_back((block, false));"),
+    ("given-up-kept", "mount: a block without a free one beside it is not given up", RECOVERY,
+     "match without(geometry, given_up, copies, *last, &newest, tombstones) {",
+     "match Err::<Vec<Option<Copy>>, Copy>(*last) {"),
+    ("base-forgotten", "write: the other sectors of a partial page are lost", RMW,
+     "let content = Content::Host { data, mask, base };",
+     "let content = Content::Host { data, mask, base: base.filter(|_| false) };"),
+    ("tombstone-beats-newer", "tombstones: they kill what was written after them", TRIMS,
+     "*tombstone = copy.spare.version.max(*tombstone);",
+     "*tombstone = copy.spare.version.max(u64::MAX);"),
+    ("records-forgotten", "tombstones: a mount reads checkpoints only", TRIMS,
+     "for copy in &found[self.active] {",
+     "for copy in found[self.active].iter().take(1) {"),
+    ("fallback-segment-erased", "tombstones: the log changes over onto its fallback", TRIMS,
+     "others.min_by_key(|&segment| self.born[segment])",
+     "others.max_by_key(|&segment| self.born[segment])"),
+    ("suspect-record-trusted", "tombstones: a last record that may decay is left alone", TRIMS,
+     "true => self.change_over(nand),",
+     "true if nand.geometry().blocks() == 0 => self.change_over(nand),\n            true => Ok(()),"),
+    ("rewritten-still-trimmed", "tombstones: a checkpoint repeats trims of rewritten pages", TRIMS,
+     "        self.trimmed.remove(lpn.0);",
+     "        let _ = lpn;"),
+]

@@ -1,0 +1,43 @@
+"""faster."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "faster"
+
+FASTER = "crates/ftl/src/scheme/faster.rs"
+ISOLATION = "crates/ftl/src/part/isolation_area.rs"
+RANDOM = "crates/ftl/src/part/random_log.rs"
+LOG_MAP = "crates/ftl/src/part/log_map.rs"
+LOG_MOUNT = "crates/ftl/src/part/log_mount.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("faster-mark-forgotten", "faster, mount: carried pages get another chance", FASTER,
+     ".map_or(0, |last| last as u32 + 1);", ".map_or(0, |last| last as u32 & 0);"),
+    ("faster-third-chance", "faster, reclaim: pages are carried as often as they come", FASTER,
+     "let last_visits = if self.second_chance { 0..carried }", "let last_visits = if self.second_chance { 0..carried / 2 }"),
+    ("faster-account-forgotten", "faster, isolation: a merge is not counted for its block", ISOLATION,
+     "self.merged[self.at.0] += 1;", ""),
+    ("faster-cursor-left", "faster, isolation: the oldest page is looked for in the wrong block", ISOLATION,
+     "self.at = if self.at.0 == 0 { (0, 0) } else { (self.at.0 - 1, self.at.1) };", ""),
+    ("faster-reclaim-then-bulk", "faster, write: pages after a reclaim are not preceded by merges", FASTER,
+     "                most = 1;\n", "                most = most.max(1);\n"),
+    ("faster-bulk", "faster, write: only the first page of a run is preceded by merges", FASTER,
+     "let mut most = if isolated { 1 } else { run.pages - index };", "let mut most = if isolated && index > 0 { 1 } else { run.pages - index };"),
+    ("faster-isolation-unmarked", "faster, mount: isolated pages are taken for carried ones", ISOLATION,
+     "self.log.take_in(nand, map, pages, kind::ISOLATED)", "self.log.take_in(nand, map, pages, kind::CARRIED)"),
+    ("faster-forces-everything", "faster, isolation: a full area is emptied wholly", ISOLATION,
+     "while self.oldest(nand, map).is_some() && self.at.0 == 0 {", "while self.oldest(nand, map).is_some() {"),
+    ("faster-excess-carried", "faster, mount: blocks above the share are carried, not merged", FASTER,
+     "if is_over || self.log.map.valid(victim) == 0 {", "if is_over && self.second_chance && false || self.log.map.valid(victim) == 0 {"),
+    ("faster-every-block-isolation", "faster, mount: more isolation blocks than there may be", FASTER,
+     "Some(area) if found.kinds.contains(&kind::ISOLATED) && !area.has_all_blocks() => {",
+     "Some(area) if found.kinds.contains(&kind::ISOLATED) => {"),
+    ("faster-carried-uncounted", "faster, carry: pages carried over are not known to be", RANDOM,
+     ".carried += pages.len() as u32;", ".carried += pages.len() as u32 / 2;"),
+    ("faster-victim-dead-isolated", "faster, isolation: an emptied block counts as dead", ISOLATION,
+     "                merge::count_full(merges, merged);\n", "                merges.dead += merged.min(1) as u64;\n"),
+    ("faster-home-keeps-marks", "faster, merge: pages brought home keep their marks", LOG_MAP,
+     "nand.copy_many(from, target, Some(kind::DATA), cause)?;", "nand.copy_many(from, target, None, cause)?;"),
+    ("faster-kinds-shifted", "faster, mount: marks are taken from the wrong slot", LOG_MOUNT,
+     "kinds[geometry.offset_of(ppn) as usize] = copy.spare.kind;", "kinds[0] = copy.spare.kind.max(kinds[0]);\n        let _ = ppn;"),
+]

@@ -1,0 +1,26 @@
+"""page and its map."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "page,dac"
+
+PAGE = "crates/ftl/src/scheme/page.rs"
+PAGE_MAP = "crates/ftl/src/part/page_map.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("suspect-trusted", "mount: the last page programmed is left where it may decay", PAGE,
+     "if let Some(block) = recovered.endangered {",
+     "if let Some(block) = recovered.endangered.filter(|_| false) {"),
+    ("fallback-reused", "mount: the fallback of the suspect page is erased first", PAGE_MAP,
+     "free.sort_by_key(|&block| Some(block) == plan.fallback);",
+     "free.sort_by_key(|&block| Some(block) != plan.fallback);"),
+    ("erase-before-copy", "erase order: the victim goes before its last copy", PAGE_MAP,
+     "done += self.copy_some(",
+     "if done == 0 { self.moving.pop(); }\n            done += self.copy_some("),
+    ("flush-forgotten", "tombstones: flush does nothing", PAGE_MAP,
+     "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
+     "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
+    ("erase-before-tombstone", "tombstones: an erase does not wait for them", PAGE_MAP,
+     "        if let Some(trims) = &mut self.trims {\n            trims.flush(nand)?;\n        }\n        nand.erase(victim",
+     "        nand.erase(victim"),
+]
