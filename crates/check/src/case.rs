@@ -7,7 +7,7 @@ use ftl::{Choice, Device, Durability, Error, Ftl, Result, Scheme};
 use nand::{BlockId, Chip, Cut, Geometry, Mode, Nand, Outcome};
 use spec::{Kind, Param, Spec};
 
-use crate::shape::Shape;
+use crate::shape::{SHAPES, Shape};
 use crate::violation::Violation;
 use crate::workload::{self, Space, Step};
 
@@ -41,34 +41,46 @@ impl Subject {
     }
 
     /// The scheme as it is, in its corners, and in the forms that differ from it in one word, switch
-    /// or count.
+    /// or count. What the scheme refuses is no form.
     pub fn single_changes(scheme: &'static Scheme) -> Vec<Subject> {
         let changed = |param: &'static Param| {
             let words = extend(&[], param).into_iter().filter(|form| !form.is_empty());
-            words.chain(raised(param).map(|pair| vec![pair]))
+            words.chain(other_count(param).map(|pair| vec![pair]))
         };
         let forms = scheme.params.iter().flat_map(changed);
         let forms = core::iter::once(Vec::new()).chain(corners(scheme)).chain(forms);
-        forms.filter_map(|pairs| Subject::of(scheme, &pairs).ok()).collect()
+        forms.filter_map(|pairs| Subject::accepted(scheme, &pairs)).collect()
     }
 
-    /// The scheme in many forms: every combination of its words and switches, and each of these
-    /// with one of its counts raised by one.
+    /// The scheme as it is, and in its corners.
+    pub fn with_corners(scheme: &'static Scheme) -> Vec<Subject> {
+        let forms = core::iter::once(Vec::new()).chain(corners(scheme));
+        forms.filter_map(|pairs| Subject::accepted(scheme, &pairs)).collect()
+    }
+
+    fn accepted(scheme: &'static Scheme, pairs: &[(String, String)]) -> Option<Subject> {
+        let subject = Subject::of(scheme, pairs).ok()?;
+        let refused = (scheme.refuses)(&subject.choice.params, &SHAPES[0].chip());
+        refused.is_none().then_some(subject)
+    }
+
+    /// The scheme in many forms: its corners, every combination of its words and switches, and each
+    /// of these with one of its counts changed.
     pub fn variants(scheme: &'static Scheme) -> Vec<Subject> {
         let mut forms: Vec<Vec<(String, String)>> = vec![Vec::new()];
         for param in scheme.params {
             forms = forms.iter().flat_map(|form| extend(form, param)).collect();
         }
-        let counts = scheme.params.iter().filter_map(raised);
-        let raised: Vec<_> = counts
+        let counts = scheme.params.iter().filter_map(other_count);
+        let changed: Vec<_> = counts
             .flat_map(|pair| {
                 forms
                     .iter()
                     .map(move |form| [form.as_slice(), std::slice::from_ref(&pair)].concat())
             })
             .collect();
-        let all = forms.into_iter().chain(corners(scheme)).chain(raised);
-        all.filter_map(|pairs| Subject::of(scheme, &pairs).ok()).collect()
+        let all = forms.into_iter().chain(corners(scheme)).chain(changed);
+        all.filter_map(|pairs| Subject::accepted(scheme, &pairs)).collect()
     }
 }
 
@@ -92,12 +104,14 @@ fn corners(scheme: &'static Scheme) -> impl Iterator<Item = Vec<(String, String)
     scheme.corners.iter().map(pairs)
 }
 
-fn raised(param: &Param) -> Option<(String, String)> {
-    let default: u64 = match param.kind {
-        Kind::Count => param.default.parse().ok()?,
+/// A count one higher; two where zero leaves the choice to the scheme, which may well be one.
+fn other_count(param: &Param) -> Option<(String, String)> {
+    let number = match param.kind {
+        Kind::Count if param.default == "0" => 2,
+        Kind::Count => param.default.parse::<u64>().ok()? + 1,
         _ => return None,
     };
-    Some((param.name.to_owned(), (default + 1).to_string()))
+    Some((param.name.to_owned(), number.to_string()))
 }
 
 /// Everything that determines a check but the cuts.

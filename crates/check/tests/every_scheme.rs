@@ -45,6 +45,11 @@ fn plain() -> Vec<Subject> {
     schemes().iter().map(plain).collect()
 }
 
+/// The same, and in its corners.
+fn plain_and_corners() -> Vec<Subject> {
+    schemes().iter().flat_map(|scheme| Subject::with_corners(scheme)).collect()
+}
+
 fn shapes(names: &[&str]) -> Vec<&'static Shape> {
     names.iter().map(|name| Shape::named(name).unwrap()).collect()
 }
@@ -83,7 +88,8 @@ fn every_form_survives_every_cut() {
 
 #[test]
 fn every_scheme_survives_every_second_cut_on_the_least_chip() {
-    let campaign = Campaign { subjects: plain(), shapes: shapes(&["least"]), ..everything() };
+    let (subjects, shapes) = (plain_and_corners(), shapes(&["least"]));
+    let campaign = Campaign { subjects, shapes, ..everything() };
     let report = is_right(&Campaign { second: Second::All, ..campaign });
     for (subject, tried) in &report.rows {
         let second = tried.cuts.second;

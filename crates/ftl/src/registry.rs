@@ -5,7 +5,7 @@ use nand::{Chip, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
-use crate::scheme::{bast, block, dac, dftl, fast, faster, fmax, page};
+use crate::scheme::{bast, block, dac, dftl, fast, faster, fmax, last, page};
 
 /// Every scheme that ftlab knows.
 pub static SCHEMES: &[&Scheme] = &[
@@ -17,6 +17,7 @@ pub static SCHEMES: &[&Scheme] = &[
     &bast::SCHEME,
     &fast::SCHEME,
     &faster::SCHEME,
+    &last::SCHEME,
 ];
 
 /// A scheme with its parameters: what `--ftl` names.

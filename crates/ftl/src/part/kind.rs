@@ -15,3 +15,5 @@ pub const TRANSLATION: u8 = 4;
 pub const CARRIED: u8 = DATA | 1 << 4;
 /// A page of the host's in the isolation area (faster).
 pub const ISOLATED: u8 = DATA | 2 << 4;
+/// A page of the host's, written to the hot side of a log.
+pub const HOT: u8 = DATA | 1 << 4;

@@ -24,6 +24,7 @@ use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder
 
 use super::bits::Bits;
 use super::block_pool::BlockPool;
+use super::merge_costs::MergeCosts;
 use super::prefetch::prefetch;
 use super::trim_log::TrimLog;
 use super::{kind, rmw, scan};
@@ -64,6 +65,9 @@ pub struct LogMap {
     pub pool: BlockPool,
     /// Tombstones; none where trims need not survive.
     pub trims: Option<TrimLog>,
+    /// What merging each random log block would cost, for schemes that ask: no block is in it until
+    /// they put it there.
+    pub costs: MergeCosts,
     /// Blocks that are no system blocks.
     blocks: u32,
     pages_per_block: u32,
@@ -86,6 +90,7 @@ impl LogMap {
             valid: vec![0; geometry.blocks() as usize],
             pool: BlockPool::of(blocks),
             trims,
+            costs: MergeCosts::new(0, 0),
             blocks: blocks.len() as u32,
             pages_per_block: geometry.pages_per_block(),
             in_place_pages: 0,
@@ -98,6 +103,11 @@ impl LogMap {
     /// Pages of the exported capacity.
     pub fn logical_pages(&self) -> u32 {
         self.newest.len() as u32
+    }
+
+    /// Pages of a block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
     }
 
     /// Logical blocks.
@@ -126,6 +136,12 @@ impl LogMap {
     pub fn newest_of(&self, lbn: Lbn) -> &[Ppn] {
         let first = (lbn * self.pages_per_block) as usize;
         &self.newest[first..first + self.pages_per_block as usize]
+    }
+
+    /// Whether the newest version of a page stands in its data block.
+    pub fn is_home(&self, geometry: &Geometry, lpn: Lpn) -> bool {
+        let newest = self.newest(lpn).map(|ppn| geometry.block_of(ppn));
+        newest.is_some() && newest == self.data_block(self.lbn_of(lpn))
     }
 
     /// Valid pages of a block.
@@ -211,15 +227,31 @@ impl LogMap {
         most: u32,
         to: Ppn,
     ) -> Result<u32> {
+        self.write_as(nand, run, index, most, to, kind::DATA)
+    }
+
+    /// The same, with a role of the scheme's.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write_as(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        most: u32,
+        to: Ppn,
+        kind: u8,
+    ) -> Result<u32> {
         let full = nand.geometry().full_mask();
         let first = run.first.plus(index);
         let data = run.data.from_page(index, nand.geometry().page_bytes());
         let whole = run.whole_pages_from(index, full).min(most);
         if whole > 0 {
-            nand.program_run(to, first, whole, kind::DATA, data, Cause::Host)?;
+            nand.program_run(to, first, whole, kind, data, Cause::Host)?;
         } else {
             let base = self.newest(first);
-            rmw::program(nand, to, first, kind::DATA, run.mask(index, full), data, base)?;
+            rmw::program(nand, to, first, kind, run.mask(index, full), data, base)?;
         }
         let done = whole.max(1);
         for page in 0..done {
@@ -233,11 +265,34 @@ impl LogMap {
 
     #[inline]
     fn supersede(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
-        let old = core::mem::replace(&mut self.newest[lpn.0 as usize], to);
-        if old != Ppn::NONE {
-            self.valid[geometry.block_of(old).0 as usize] -= 1;
+        let block = geometry.block_of(to);
+        if self.costs.side_of(block).is_some() {
+            let siblings = &self.newest[self.siblings(lpn)];
+            self.costs.enters(geometry, block, siblings);
         }
-        self.valid[geometry.block_of(to).0 as usize] += 1;
+        self.point(geometry, lpn, to);
+        self.valid[block.0 as usize] += 1;
+    }
+
+    /// Points a page elsewhere; the copy that was its newest is stale from now on.
+    #[inline]
+    fn point(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
+        let old = core::mem::replace(&mut self.newest[lpn.0 as usize], to);
+        if old == Ppn::NONE {
+            return;
+        }
+        let block = geometry.block_of(old);
+        self.valid[block.0 as usize] -= 1;
+        if self.costs.side_of(block).is_some() {
+            let siblings = &self.newest[self.siblings(lpn)];
+            self.costs.leaves(geometry, block, siblings);
+        }
+    }
+
+    /// The pages of a page's logical block, as indices.
+    fn siblings(&self, lpn: Lpn) -> Range<usize> {
+        let first = self.lbn_of(lpn) * self.pages_per_block;
+        first as usize..(first + self.pages_per_block) as usize
     }
 
     // ---- Moving -------------------------------------------------------------------------------
@@ -325,14 +380,15 @@ impl LogMap {
 
     /// Makes `block` the data block of a logical block. It is programmed up to offset `filled`, and
     /// where pages go in any order, it holds what is valid and no more.
-    pub fn set_data_block(&mut self, lbn: Lbn, block: BlockId, filled: u32) {
+    pub fn set_data_block(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId, filled: u32) {
         self.homes[lbn as usize] = Home { block: Some(block), filled };
         let first = lbn * self.pages_per_block;
         if let Some(used) = &mut self.used {
-            for lpn in first..first + self.pages_per_block {
-                match self.newest[lpn as usize] {
-                    Ppn::NONE => used.remove(lpn),
-                    _ => used.insert(lpn),
+            for offset in 0..self.pages_per_block {
+                let lpn = first + offset;
+                match self.newest[lpn as usize] == geometry.page(block, offset) {
+                    true => used.insert(lpn),
+                    false => used.remove(lpn),
                 }
             }
         }
@@ -395,8 +451,7 @@ impl LogMap {
         while let Some(start) = (at..span.end).find(|&lpn| self.newest[lpn] != Ppn::NONE) {
             at = start;
             while at < span.end && self.newest[at] != Ppn::NONE {
-                let old = core::mem::replace(&mut self.newest[at], Ppn::NONE);
-                self.valid[nand.geometry().block_of(old).0 as usize] -= 1;
+                self.point(nand.geometry(), Lpn(at as u32), Ppn::NONE);
                 at += 1;
             }
             if let Some(trims) = &mut self.trims {
@@ -499,6 +554,26 @@ impl LogMap {
             ensure!(valid == 0, "{block:?} is free and holds {valid} valid pages");
         }
         ensure!(!self.pool.is_empty(), "no block is kept for merging");
+        Ok(())
+    }
+
+    /// Compares what merges are said to cost with a recount.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit_costs(&self, geometry: &Geometry) -> core::result::Result<(), Violation> {
+        let mut associated = vec![0; self.valid.len()];
+        let mut seen = vec![Lbn::MAX; self.valid.len()];
+        for lbn in 0..self.logical_blocks() {
+            for &ppn in self.newest_of(lbn).iter().filter(|&&ppn| ppn != Ppn::NONE) {
+                let block = geometry.block_of(ppn).0 as usize;
+                let before = core::mem::replace(&mut seen[block], lbn);
+                associated[block] += u16::from(before != lbn);
+            }
+        }
+        for (block, recount) in (0..).map(BlockId).zip(associated) {
+            self.costs.audit(block, recount)?;
+        }
         Ok(())
     }
 

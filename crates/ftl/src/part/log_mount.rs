@@ -10,9 +10,9 @@
 //! is programmed, and no source is erased before. So an unfinished merge is in the block of the
 //! last page programmed, and all that the block holds has a twin of the same version elsewhere.
 //! Such a block is erased before anything else: never are there two unfinished merges of a logical
-//! block. If a source is erased, its merge is complete, some page has no twin, and the new block
-//! counts. (Pages of which all twins survive may be given up though their merge was complete:
-//! nothing is lost, and the log block that holds the twins is a log block again.)
+//! block. If the block holds all pages of its logical block, its merge is complete, sources may be
+//! erased, and the new block counts, even if every page has a twin: that may be an old copy, in a
+//! block that has had another role since, or none.
 //!
 //! **The last page programmed may decay**: [`recovery`] says what that needs. Its block is moved to
 //! a clean one, a data block each page to its own offset, another in the order of its slots, the
@@ -42,6 +42,10 @@ pub struct FoundLog {
     pub lbns: Vec<Lbn>,
     /// What each slot's valid page is, [`kind::NONE`] where there is none.
     pub kinds: Vec<u8>,
+    /// Whether all of these stand at their own offsets of one logical block.
+    pub is_home: bool,
+    /// The kind of its last page.
+    pub kind: u8,
     /// The sequence of its last page.
     age: u64,
 }
@@ -69,12 +73,12 @@ pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec
     }
     map.adopt(&geometry, plan.newest.iter().map(|copy| copy.map(|copy| copy.ppn)));
     take_free(map, &blocks, &plan);
-    let mut ages = ages(&geometry, &copies);
+    let mut lasts = last_programs(&geometry, &copies);
     if let (Some(block), Some(last)) = (plan.endangered, last) {
         let to = secure(nand, map, block, last.ppn)?;
-        ages[to.0 as usize] = ages[block.0 as usize];
+        lasts[to.0 as usize] = lasts[block.0 as usize];
     }
-    let logs = assign_roles(&geometry, map, &ages, &plan.newest);
+    let logs = assign_roles(&geometry, map, &lasts, &plan.newest);
     if let Some(mut trims) = map.trims.take() {
         let mapped = |lpn| map.newest(lpn).is_some();
         trims.resume(nand, &tombstones, mapped, scan.last())?;
@@ -86,7 +90,8 @@ pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec
     }
 }
 
-/// The block of the last page programmed, if every valid page in it has a twin elsewhere.
+/// The block of the last page programmed, if every valid page in it has a twin elsewhere and it is
+/// not a data block that is complete.
 fn unfinished(geometry: &Geometry, copies: &[Copy], tombstones: &[u64]) -> Option<BlockId> {
     let last = copies.iter().max_by_key(|copy| copy.spare.sequence)?;
     let block = geometry.block_of(last.ppn);
@@ -100,7 +105,18 @@ fn unfinished(geometry: &Geometry, copies: &[Copy], tombstones: &[u64]) -> Optio
         let twin = twins[copy.spare.owner.0 as usize];
         twin.is_some_and(|twin| twin.spare.version == copy.spare.version)
     };
-    held.all(has_twin).then_some(block)
+    (held.all(has_twin) && !is_complete(geometry, block, &newest)).then_some(block)
+}
+
+/// Whether a block holds the newest version of every page of one logical block, and nothing else.
+fn is_complete(geometry: &Geometry, block: BlockId, newest: &[Option<Copy>]) -> bool {
+    let per_block = geometry.pages_per_block();
+    let places = newest.iter().flatten().map(|copy| (copy.spare.owner, copy.ppn));
+    let held: Vec<(Lpn, Ppn)> =
+        places.clone().filter(|&(_, ppn)| geometry.block_of(ppn) == block).collect();
+    let lbn = held[0].0.0 / per_block;
+    let pages = places.filter(|(lpn, _)| lpn.0 / per_block == lbn).count();
+    are_at_home(geometry, &held) && held.len() == pages
 }
 
 /// Blocks without valid pages are free; the one that a suspect page would fall back to last.
@@ -112,14 +128,14 @@ fn take_free(map: &mut LogMap, blocks: &[BlockId], plan: &Plan) {
     free.iter().for_each(|&block| map.pool.give_doubtful(block));
 }
 
-/// The highest sequence in each block.
-fn ages(geometry: &Geometry, copies: &[Copy]) -> Vec<u64> {
-    let mut ages = vec![0; geometry.blocks() as usize];
+/// The highest sequence in each block, and the kind of the page that has it.
+fn last_programs(geometry: &Geometry, copies: &[Copy]) -> Vec<(u64, u8)> {
+    let mut lasts = vec![(0, 0); geometry.blocks() as usize];
     for copy in copies {
-        let age = &mut ages[geometry.block_of(copy.ppn).0 as usize];
-        *age = copy.spare.sequence.max(*age);
+        let last = &mut lasts[geometry.block_of(copy.ppn).0 as usize];
+        *last = (copy.spare.sequence, copy.spare.kind).max(*last);
     }
-    ages
+    lasts
 }
 
 /// Moves a block's valid pages to a clean one, the suspect page last; returns that block.
@@ -144,7 +160,7 @@ fn secure(nand: &mut Nand, map: &mut LogMap, block: BlockId, suspect: Ppn) -> Re
 fn assign_roles(
     geometry: &Geometry,
     map: &mut LogMap,
-    ages: &[u64],
+    lasts: &[(u64, u8)],
     newest: &[Option<Copy>],
 ) -> Vec<FoundLog> {
     let mut found = Vec::new();
@@ -156,17 +172,18 @@ fn assign_roles(
         lbns.dedup();
         let is_home = are_at_home(geometry, &pages);
         let kinds = kinds(geometry, &pages, newest);
-        found.push((is_home, FoundLog { block, lbns, kinds, age: ages[block.0 as usize] }));
+        let (age, kind) = lasts[block.0 as usize];
+        found.push(FoundLog { block, lbns, kinds, is_home, kind, age });
     }
-    found.sort_by_key(|(_, log)| log.age);
-    found.retain(|(is_home, log)| {
-        let is_data = *is_home && map.data_block(log.lbns[0]).is_none();
+    found.sort_by_key(|log| log.age);
+    found.retain(|log| {
+        let is_data = log.is_home && map.data_block(log.lbns[0]).is_none();
         if is_data {
             map.set_closed_data_block(log.lbns[0], log.block);
         }
         !is_data
     });
-    found.into_iter().map(|(_, log)| log).collect()
+    found
 }
 
 /// The kind of each slot's page, given a block's valid pages and the copies that were found.

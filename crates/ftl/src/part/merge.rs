@@ -179,6 +179,6 @@ fn promote(
 /// Puts a new data block in the place of the old one, if there is one, and erases that.
 fn replace(nand: &mut Nand, map: &mut LogMap, lbn: Lbn, block: BlockId, filled: u32) -> Result<()> {
     let old = map.data_block(lbn);
-    map.set_data_block(lbn, block, filled);
+    map.set_data_block(nand.geometry(), lbn, block, filled);
     old.map_or(Ok(()), |old| map.release(nand, old, MERGE))
 }

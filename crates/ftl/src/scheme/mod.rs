@@ -7,4 +7,5 @@ pub mod dftl;
 pub mod fast;
 pub mod faster;
 pub mod fmax;
+pub mod last;
 pub mod page;

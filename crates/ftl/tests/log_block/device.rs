@@ -183,7 +183,7 @@ impl Mortal {
     }
 }
 
-fn outcomes() -> impl Iterator<Item = Outcome> {
+pub fn outcomes() -> impl Iterator<Item = Outcome> {
     Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
 }
 

@@ -9,4 +9,6 @@ mod device;
 mod fast;
 mod faster;
 mod homes;
+mod last;
+mod last_model;
 mod naive_fast;

@@ -1,0 +1,193 @@
+//! What regulates LAST's hot partition: which pages are hot, and how many blocks they may fill.
+//!
+//! ```text
+//! after each R·Np pages   N_d up                  too many blocks lie dead    hot side − 1
+//! of a random log of      N_d down, U_hot up      hot pages lack room         hot side + 1
+//! R blocks                N_d down, U_hot not up  cold pages among the hot    k − Np
+//!                         U_cold down             hot pages among the cold    k + Np
+//! ```
+//! N_d are the dead blocks of the hot side, U the utilization of either side (LAST §3.4.2). Up and
+//! down are against the end of the interval before; the first is held against the log as it was
+//! mounted. `k` starts at half the random log's pages, the hot side at half its blocks.
+//!
+//! Invariants: 1 ≤ k ≤ R·Np; the hot side has between 1 and R − 1 blocks. The last rule is applied
+//! after one of the others, each within these bounds.
+//!
+//! Choices where the paper is silent: a side without blocks has utilization 0; the open block of a
+//! side counts with all its pages; N_d counts full blocks.
+
+use super::random_partition::Utilization;
+use crate::contract::Violation;
+use crate::ensure;
+
+/// How the random log stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// N_d: dead blocks of the hot side.
+    pub dead: u32,
+    /// U of the hot side.
+    pub hot: Utilization,
+    /// U of the cold side.
+    pub cold: Utilization,
+}
+
+/// k, and the size of the hot side.
+#[derive(Clone, Debug)]
+pub struct Regulator {
+    /// Off: both stay as they are.
+    is_on: bool,
+    k: u64,
+    hot_blocks: u32,
+    before: Sample,
+    /// When the interval ends, by the random log's clock.
+    due: u64,
+    pages_per_block: u64,
+}
+
+impl Regulator {
+    /// At the start, over an empty random log of so many blocks.
+    pub fn new(is_on: bool, random_blocks: u32, pages_per_block: u32) -> Regulator {
+        let pages = u64::from(random_blocks) * u64::from(pages_per_block);
+        Regulator {
+            is_on,
+            k: pages / 2,
+            hot_blocks: random_blocks / 2,
+            before: Sample::default(),
+            due: pages,
+            pages_per_block: u64::from(pages_per_block),
+        }
+    }
+
+    /// What the first interval is held against, if the log is not empty.
+    pub fn start(&mut self, now: Sample) {
+        self.before = now;
+    }
+
+    /// Pages that are written again at a distance below this are hot.
+    #[inline]
+    pub fn k(&self) -> u64 {
+        self.k
+    }
+
+    /// Blocks that the hot side may have.
+    pub fn hot_blocks(&self) -> u32 {
+        self.hot_blocks
+    }
+
+    /// Whether the interval ends with page number `clock` of the random log.
+    #[inline]
+    pub fn is_due(&self, clock: u64) -> bool {
+        clock == self.due
+    }
+
+    /// Ends an interval.
+    pub fn regulate(&mut self, now: Sample, random_blocks: u32) {
+        let before = core::mem::replace(&mut self.before, now);
+        self.due += u64::from(random_blocks) * self.pages_per_block;
+        if !self.is_on {
+            return;
+        }
+        if now.dead > before.dead {
+            self.hot_blocks -= 1;
+        } else if now.dead < before.dead && now.hot.is_above(before.hot) {
+            self.hot_blocks += 1;
+        } else if now.dead < before.dead {
+            self.k = self.k.saturating_sub(self.pages_per_block);
+        }
+        self.fit(random_blocks);
+        if before.cold.is_above(now.cold) {
+            self.k += self.pages_per_block;
+        }
+        self.fit(random_blocks);
+    }
+
+    /// Keeps both within the bounds of a random log of so many blocks.
+    pub fn fit(&mut self, random_blocks: u32) {
+        self.k = self.k.clamp(1, u64::from(random_blocks) * self.pages_per_block);
+        self.hot_blocks = self.hot_blocks.clamp(1, random_blocks - 1);
+    }
+
+    /// Both are within their bounds.
+    ///
+    /// # Errors
+    /// One is not.
+    pub fn audit(&self, random_blocks: u32) -> core::result::Result<(), Violation> {
+        let (k, most) = (self.k, u64::from(random_blocks) * self.pages_per_block);
+        ensure!((1..=most).contains(&k), "k is {k}, not between 1 and {most}");
+        let (hot, most) = (self.hot_blocks, random_blocks - 1);
+        ensure!((1..=most).contains(&hot), "the hot side may have {hot} blocks, at most {most}");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dead blocks, and valid pages of 100 on the hot and the cold side.
+    fn sample((dead, hot, cold): (u32, u64, u64)) -> Sample {
+        let of = |valid| Utilization { valid, pages: 100 };
+        Sample { dead, hot: of(hot), cold: of(cold) }
+    }
+
+    /// k and hot blocks after these samples; ten random blocks of eight pages: at first 40 and 5.
+    fn after(samples: &[(u32, u64, u64)]) -> (u64, u32) {
+        let mut regulator = Regulator::new(true, 10, 8);
+        regulator.start(sample(samples[0]));
+        for (n, &next) in (1..).zip(&samples[1..]) {
+            assert!(regulator.is_due(n * 80) && !regulator.is_due(n * 80 - 1));
+            regulator.regulate(sample(next), 10);
+            regulator.audit(10).unwrap();
+        }
+        (regulator.k(), regulator.hot_blocks())
+    }
+
+    #[test]
+    fn each_rule_moves_what_it_names() {
+        assert_eq!(after(&[(2, 50, 50)]), (40, 5), "as it starts");
+        assert_eq!(after(&[(2, 50, 50), (2, 70, 70)]), (40, 5), "N_d as before");
+        assert_eq!(after(&[(2, 50, 50), (3, 70, 50)]), (40, 4), "N_d up");
+        assert_eq!(after(&[(2, 50, 50), (1, 51, 50)]), (40, 6), "N_d down, U_hot up");
+        assert_eq!(after(&[(2, 50, 50), (1, 50, 50)]), (32, 5), "N_d down, U_hot as before");
+        assert_eq!(after(&[(2, 50, 50), (1, 49, 50)]), (32, 5), "N_d down, U_hot down");
+        assert_eq!(after(&[(2, 50, 50), (2, 50, 49)]), (48, 5), "U_cold down");
+        assert_eq!(after(&[(2, 50, 50), (3, 50, 49)]), (48, 4), "two rules");
+        assert_eq!(after(&[(2, 50, 50), (1, 50, 49)]), (40, 5), "two rules that undo each other");
+    }
+
+    #[test]
+    fn the_interval_before_is_what_counts() {
+        assert_eq!(after(&[(2, 50, 50), (3, 50, 50), (3, 50, 50)]), (40, 4));
+        assert_eq!(after(&[(2, 50, 50), (3, 50, 50), (2, 51, 50)]), (40, 5));
+    }
+
+    #[test]
+    fn both_stay_within_their_bounds() {
+        let ups: Vec<_> = (0..30).map(|n| (n, 50, 50)).collect();
+        assert_eq!(after(&ups), (40, 1));
+        let downs: Vec<_> = (0..30).map(|n| (30 - n, 50, 50)).collect();
+        assert_eq!(after(&downs), (1, 5));
+        let falls: Vec<_> = (0..30).map(|n| (0, 50, 50 - n)).collect();
+        assert_eq!(after(&falls), (80, 5));
+        let lacks: Vec<_> = (0..30).map(|n| (30 - n, 50 + u64::from(n), 50)).collect();
+        assert_eq!(after(&lacks), (40, 9));
+        let both: Vec<_> = (0..30).map(|n| (30 - n, 50, 50 - u64::from(n))).collect();
+        assert_eq!(after(&[downs, both].concat()).0, 9, "down to 1, then up by one block");
+    }
+
+    #[test]
+    fn a_smaller_log_has_smaller_bounds() {
+        let mut regulator = Regulator::new(true, 10, 8);
+        regulator.fit(3);
+        assert_eq!((regulator.k(), regulator.hot_blocks()), (24, 2));
+    }
+
+    #[test]
+    fn switched_off_it_leaves_both_alone() {
+        let mut regulator = Regulator::new(false, 10, 8);
+        regulator.start(sample((2, 50, 50)));
+        regulator.regulate(sample((3, 50, 40)), 10);
+        assert_eq!((regulator.k(), regulator.hot_blocks()), (40, 5));
+        assert!(regulator.is_due(160), "its clock runs all the same");
+    }
+}
