@@ -93,9 +93,12 @@ fn members_that_are_no_trace_are_not_left_out_by_guessing() {
     let message = refused(&[("README", b"hello there\n"), ("t.spc", trace)], "");
     assert!(message.starts_with("trace `set/README` is in no known format"), "{message}");
     assert!(message.contains("name the members that are, as in `set.tar/*.csv`"), "{message}");
-    let message = refused(&[("a.spc", trace), ("b.log", b"fio version 3 iolog\n")], "");
+    let fio = b"fio version 3 iolog\n";
+    let message = refused(&[("a.spc", trace), ("b.log", fio)], "");
     let expected = "`set/a.spc` is spc and `set/b.log` is fio, so they are not one trace";
     assert!(message.starts_with(expected), "{message}");
+    let message = refused(&[("a.log", fio), ("b.spc", trace)], "");
+    assert!(message.starts_with("`set/a.log` is fio and `set/b.spc` is spc"), "{message}");
 }
 
 #[test]
