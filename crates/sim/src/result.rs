@@ -382,8 +382,8 @@ pub fn param_value(value: &spec::Value) -> Value {
     }
 }
 
-/// The scheme's own figures; a ratio of nothing is null.
-pub fn figures(report: &ftl::Report) -> Map<String, Value> {
+/// The scheme's own figures, and its gauges as they stand at the end; a ratio of nothing is null.
+pub fn figures(report: &ftl::Report, gauges: &[(&str, f64)]) -> Map<String, Value> {
     let value = |figure: &ftl::Figure| match figure {
         ftl::Figure::Count(count) => Value::from(*count),
         ftl::Figure::Real(real) => Value::from(*real),
@@ -391,7 +391,9 @@ pub fn figures(report: &ftl::Report) -> Map<String, Value> {
         other => Value::from(format!("{other:?}")),
     };
     let figures = report.figures.iter();
-    figures.map(|(name, figure)| ((*name).to_owned(), value(figure))).collect()
+    let figures = figures.map(|(name, figure)| ((*name).to_owned(), value(figure)));
+    let gauges = gauges.iter().map(|&(name, value)| (name.to_owned(), Value::from(value)));
+    figures.chain(gauges).collect()
 }
 
 #[cfg(test)]
@@ -422,10 +424,12 @@ mod tests {
 
     #[test]
     fn figures_of_nothing_are_null() {
-        let figures = figures(&ftl::Report {
+        let report = ftl::Report {
             merges: None,
             figures: vec![("hits", ftl::Figure::Count(3)), ("ratio", ftl::Figure::Real(f64::NAN))],
-        });
+        };
+        let figures = figures(&report, &[("k", 0.5)]);
         assert_eq!((&figures["hits"], &figures["ratio"]), (&Value::from(3), &Value::Null));
+        assert_eq!(figures["k"], 0.5);
     }
 }

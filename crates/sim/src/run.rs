@@ -302,7 +302,7 @@ impl<'a> Run<'a> {
             wear: WearPart::of(nand.wear()),
             endurance: self.endurance_part(write_amplification_bytes),
             ram_bytes: machine.ftl().ram().into(),
-            scheme: figures(&report),
+            scheme: figures(&report, &machine.ftl().gauges()),
             wall: wall_part(measured, self.input.opened_in() + started.elapsed()),
         };
         (result, evidence(machine, measured))

@@ -242,6 +242,12 @@ impl Last {
 
     // ---- Sizes ----------------------------------------------------------------------------------
 
+    /// Bytes of the merge-cost table: log2 Np bits a random log block (LAST §3.4.3).
+    fn cost_table_bytes(&self) -> u64 {
+        let bits = u64::from(u32::BITS - (self.map.pages_per_block() - 1).leading_zeros());
+        (bits * u64::from(self.random_blocks())).div_ceil(8)
+    }
+
     /// R: random log blocks that there may be.
     fn random_blocks(&self) -> u32 {
         self.log_blocks - self.sequential_blocks
@@ -593,8 +599,7 @@ impl Ftl for Last {
         let (random, sequential) = (self.random_blocks(), self.sequential_blocks);
         let random_pages = u64::from(random) * u64::from(pages);
         let map = self.map.block_map_bytes() + 4 * random_pages + 4 * u64::from(sequential);
-        let bits = u64::from(u32::BITS - (pages - 1).leading_zeros());
-        let costs = (bits * u64::from(random)).div_ceil(8);
+        let costs = self.cost_table_bytes();
         let streams = self.detector.streams.as_ref().map_or(0, |_| 8 * streams::ENDS as u64);
         Ram { map, cache: 0, other: costs + 4 * random_pages + streams + self.map.other_bytes() }
     }
@@ -619,6 +624,7 @@ impl Ftl for Last {
             ("sequential_dead_merges", sequential.dead),
             ("random_full_merges", random.full),
             ("random_dead_merges", random.dead),
+            ("merge_cost_table_bytes", self.cost_table_bytes()),
         ];
         let figures = figures.map(|(name, count)| (name, Figure::Count(count))).into_iter();
         let figures = figures.chain([("rw_associated_blocks", by_degree)]).collect();
@@ -635,9 +641,9 @@ impl Ftl for Last {
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let now = self.sample();
         vec![
-            ("u_hot", now.hot.ratio()),
-            ("u_cold", now.cold.ratio()),
-            ("dead_hot_blocks", f64::from(now.dead)),
+            ("U_hot", now.hot.ratio()),
+            ("U_cold", now.cold.ratio()),
+            ("N_d", f64::from(now.dead)),
             ("k", self.regulator.k() as f64),
             ("hot_blocks", f64::from(self.random.blocks_of(Side::Hot))),
             ("cold_blocks", f64::from(self.random.blocks_of(Side::Cold))),

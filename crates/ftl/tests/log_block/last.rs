@@ -375,7 +375,7 @@ fn a_dead_hot_block_is_taken_first_and_goes_to_the_cold_side() {
     real.write_each(&[0, 0, 0, 0, 0]);
     assert_eq!(figures(&real, LOCALITIES), [0, 4, 1]);
     real.write(0, 1);
-    assert_eq!(gauge(&real, "dead_hot_blocks"), 1.0);
+    assert_eq!(gauge(&real, "N_d"), 1.0);
     real.write_each(&[4, 8, 12, 16, 5, 9, 13]);
     assert_eq!((gauge(&real, "hot_blocks"), gauge(&real, "cold_blocks")), (2.0, 2.0));
     real.write(17, 1);
@@ -616,12 +616,12 @@ fn gauges_say_how_the_log_stands() {
     let mut real = filled("last:adapt=false", [6, 6]);
     real.write_each(&[0, 0, 0, 0, 0, 4, 5, 8]);
     real.write(12, 3);
-    let names = ["u_hot", "u_cold", "dead_hot_blocks", "hot_blocks", "cold_blocks", "hot_cap"];
+    let names = ["U_hot", "U_cold", "N_d", "hot_blocks", "cold_blocks", "hot_cap"];
     // Hot [0 0 0 0], of which one is valid; cold [0 4 5 8].
     assert_eq!(names.map(|name| gauge(&real, name)), [0.25, 0.75, 0.0, 1.0, 1.0, 2.0]);
     assert_eq!((gauge(&real, "sequential_blocks"), gauge(&real, "sequential_cap")), (1.0, 1.0));
     real.trim(0, 9);
-    let names = ["u_hot", "u_cold", "dead_hot_blocks"];
+    let names = ["U_hot", "U_cold", "N_d"];
     assert_eq!(names.map(|name| gauge(&real, name)), [0.0, 0.0, 1.0]);
     real.ftl.reset_report();
     assert_eq!(own_figures(&real), OwnFigures::default());
@@ -806,10 +806,10 @@ fn the_first_interval_is_held_against_the_log_as_mounted() {
     // R = 4: k starts at 8. A cold block of four valid pages is found.
     let mut device = Mortal::new("last", "ascending", [6, 6], &[5, 9, 13, 17]);
     device.mount(None).unwrap();
-    assert_eq!((gauge(&device.real, "u_cold"), gauge(&device.real, "k")), (1.0, 8.0));
+    assert_eq!((gauge(&device.real, "U_cold"), gauge(&device.real, "k")), (1.0, 8.0));
     // One more cold page, then hot ones: of eight cold pages four are valid.
     (0..16).for_each(|_| device.write(1, 1, 3).unwrap());
-    assert_eq!((gauge(&device.real, "u_cold"), gauge(&device.real, "k")), (0.5, 12.0));
+    assert_eq!((gauge(&device.real, "U_cold"), gauge(&device.real, "k")), (0.5, 12.0));
 }
 
 #[test]
