@@ -1,7 +1,8 @@
 //! faster: second chances, isolation, progressive merges.
 
+use ftl::part::kind;
 use ftl::{Choice, Figure};
-use nand::Chip;
+use nand::{Cause, Chip, Lpn, PageState, Ppn};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -405,4 +406,40 @@ fn marks_outlive_the_power() {
     assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 0]));
     assert_eq!(associated(&device.real).0, [0, 0, 0, 1]);
     assert_eq!(device.found()[..3], [1, 2, 3]);
+}
+
+/// A stream is found as one block more than the random log may have. The oldest is merged then,
+/// whatever its marks say, so that the log gets no larger by carrying.
+#[test]
+fn an_excess_that_a_mount_finds_is_merged_in_the_way_of_fast() {
+    // RW [1 5 9 1], SW [0].
+    let mut device = Mortal::new("faster", "ascending", [3, 4], &[1, 5, 9, 1, 0]);
+    device.mount(None).unwrap();
+    device.real.nand.reset_tally();
+    assert_eq!(device.real.ftl.gauges()[1], ("rw_blocks", 2.0));
+    device.write(8, 1, 3).unwrap();
+    assert_eq!(device.real.cost(), (12, 4, [0, 0, 1, 0]));
+    assert_eq!(figure(&device.real, "second_chances"), 0);
+    device.write(1, 1, 3).unwrap();
+    assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "[0] is dead");
+}
+
+/// On flash, too: else a later mount might take a data block for an isolation block.
+#[test]
+fn pages_that_come_home_lose_their_marks() {
+    // 1, 5 and 9 are isolated, 6 carried; the last write merges LBN 0.
+    let mut device = Mortal::new("faster", "ascending", [3, 4], &[1, 5, 9, 9, 6, 2, 10]);
+    let nand = &mut device.real.nand;
+    let mut copies = Vec::new();
+    for ppn in (0..nand.geometry().pages()).map(Ppn) {
+        if let PageState::Programmed(spare) = nand.read_spare(ppn, Cause::Meta).unwrap() {
+            copies.push(spare);
+        }
+    }
+    copies.sort_by_key(|spare| spare.sequence);
+    let kinds = [1, 5, 6].map(|lpn| {
+        let newest = copies.iter().rfind(|spare| spare.owner == Lpn(lpn));
+        newest.expect("it was written").kind
+    });
+    assert_eq!(kinds, [kind::DATA, kind::ISOLATED, kind::CARRIED]);
 }
