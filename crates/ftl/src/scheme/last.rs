@@ -1,10 +1,10 @@
 //! last: locality-aware sector translation (Lee, Shin, Kim and Kim 2008).
 //!
 //! ```text
-//!                      ┌ large ─▶ sequential log   [0 1 2 3]  [8 9 _ _]     own offsets, one LBN each
-//!  write ─▶ detector ──┤                  ┌ hot    [1 6 1 6]  [6 1 _ _]     pages come back soon:
-//!                      └ small ─▶ random ─┤                                 blocks die by themselves
-//!                                         └ cold   [3 9 5 7]  [2 _ _ _]     victim: lowest Na
+//!                    ┌ large ─▶ sequential log   [0 1 2 3]  [8 9 _ _]   own offsets, one LBN each
+//! write ─▶ detector ─┤                  ┌ hot    [1 6 1 6]  [6 1 _ _]   pages come back soon:
+//!                    └ small ─▶ random ─┤                               blocks die by themselves
+//!                                       └ cold   [3 9 5 7]  [2 _ _ _]   victim: lowest Na
 //! ```
 //! **Detector** (§3.2). A request larger than `threshold` is sequential, any other random: large
 //! writes are parts of long ones, small writes come back. A run of a single page is never
@@ -32,14 +32,14 @@
 //!
 //! **Beyond the paper**, which leaves both open in its conclusion; neither is on by default.
 //! `sequential=adaptive` sizes the sequential log by what a block more would earn on either side
-//! ([`earnings`](crate::part::earnings)): every log·Np pages of the log, a block (a 256th of a large
-//! log) goes to the part that earns more. `detector=streams` also takes small writes that continue
-//! one another: a run that continues a stream is sequential if the stream, with it, is larger than
-//! the threshold ([`streams`]), even a run of one page.
+//! ([`earnings`](crate::part::earnings)): every log·Np pages of the log, a block (a 256th of a
+//! large log) goes to the part that earns more. `detector=streams` also takes small writes that
+//! continue one another: a run that continues a stream is sequential if the stream, with it, is
+//! larger than the threshold ([`streams`]), even a run of one page.
 //!
 //! Invariants: at most `log` log blocks, hence one clean block at least while nothing is merged; a
-//! side has one open block at most, and only full ones are victims; 1 ≤ k ≤ R·Np, and the hot side's
-//! size is between 1 and R−1.
+//! side has one open block at most, and only full ones are victims; 1 ≤ k ≤ R·Np, and the hot
+//! side's size is between 1 and R−1.
 //!
 //! **Coming back.** Log blocks are found closed, in the order of their last programs. As long as
 //! the sequential log has seats, a block whose valid pages all stand at home takes the one of its

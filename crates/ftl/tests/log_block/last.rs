@@ -464,7 +464,7 @@ fn part_of_a_page_costs_one_read_of_its_newest_version() {
     assert_eq!(real.counts().rmw, 3, "page 1, pages 4 and 6; 8 holds nothing");
 }
 
-// ---- The naive model counts alike -----------------------------------------------------------------
+// ---- The naive model counts alike ---------------------------------------------------------------
 
 const PLAIN: Form = Form {
     spec: "last",

@@ -1,4 +1,5 @@
-//! A naive model of last: it searches for victims and looks at every page to see what a block holds.
+//! A naive model of last: it searches for victims and looks at every page to see what a block
+//! holds.
 
 use core::ops::Range;
 
