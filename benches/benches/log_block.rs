@@ -13,7 +13,7 @@ const LOGICAL_BLOCKS: u32 = 65_536;
 const PAGES: u32 = LOGICAL_BLOCKS * PAGES_PER_BLOCK;
 /// Pages that FASTer's workloads ever touch.
 const TOUCHED: u32 = 1_400_000;
-const SCHEMES: [&str; 2] = ["bast", "fmax"];
+const SCHEMES: [&str; 5] = ["bast", "fmax", "fast", "faster", "last"];
 
 /// FASTer's 70/30: 70 % of the writes to 30 % of the touched pages, which lie scattered.
 fn skewed(dice: &mut Dice) -> u32 {

@@ -11,8 +11,8 @@ MERGE = "crates/ftl/src/part/merge.rs"
 # name, what it breaks, file, original, replacement
 MUTANTS = [
     ("log-unfinished-kept", "bast, fmax, mount: an unfinished merge is believed", LOG_MOUNT,
-     "held.all(has_twin).then_some(block)",
-     "held.all(has_twin).then_some(block).filter(|_| false)"),
+     "(held.all(has_twin) && !is_complete(geometry, block, &newest)).then_some(block)",
+     "(held.all(has_twin) && false).then_some(block)"),
     ("log-suspect-trusted", "bast, fmax, mount: the last page programmed is left where it may decay", LOG_MOUNT,
      "if let (Some(block), Some(last)) = (plan.endangered, last) {",
      "if let (Some(block), Some(last)) = (plan.endangered.filter(|_| false), last) {"),

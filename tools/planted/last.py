@@ -1,0 +1,69 @@
+"""last, its logs, its merge-cost table and its regulators."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "last"
+
+LAST = "crates/ftl/src/scheme/last.rs"
+LOG_MAP = "crates/ftl/src/part/log_map.rs"
+LOG_MOUNT = "crates/ftl/src/part/log_mount.rs"
+COSTS = "crates/ftl/src/part/merge_costs.rs"
+SEQUENTIAL = "crates/ftl/src/part/sequential_log.rs"
+RANDOM = "crates/ftl/src/part/random_partition.rs"
+REGULATOR = "crates/ftl/src/part/partition_regulator.rs"
+EARNINGS = "crates/ftl/src/part/earnings.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("last-k-included", "last, hot: a distance of k is hot as well", LAST,
+     "Some(distance) if distance < self.regulator.k() => Side::Hot,",
+     "Some(distance) if distance <= self.regulator.k() => Side::Hot,"),
+    ("last-single-page-sequential", "last, detector: a run of one page of a large request is sequential", LAST,
+     "let is_large = run.request_bytes > self.threshold_bytes && run.pages > 1;",
+     "let is_large = run.request_bytes > self.threshold_bytes;"),
+    ("last-cold-first", "last, replacement: a cold block goes before a dead hot one", LAST,
+     "hot.filter(goes).or(costs.cheapest(Side::Cold)).or(hot)",
+     "costs.cheapest(Side::Cold).or(hot.filter(goes)).or(hot)"),
+    ("last-old-stays", "last, replacement: a hot block never grows old", LAST,
+     "costs.associated(*hot) == 0 || self.random.age(geometry, *hot) > old",
+     "costs.associated(*hot) == 0 || self.random.age(geometry, *hot) > old.pow(4)"),
+    ("last-size-exceeded", "last, replacement: a side has a block more than its size", LAST,
+     "let is_at_its_size = self.random.blocks_of(side) >= self.size_of(side);",
+     "let is_at_its_size = self.random.blocks_of(side) > self.size_of(side);"),
+    ("last-decided-late", "last, hot: decided after room was made", LAST,
+     "                Locality::Random(side) if self.random.has_room(side) => {\n                    return self.write_random(nand, run, index, side);",
+     "                Locality::Random(side) if self.random.has_room(side) => {\n                    let late = self.side_of(nand.geometry(), lpn);\n                    let side = if self.random.has_room(late) { late } else { side };\n                    return self.write_random(nand, run, index, side);"),
+    ("last-hot-kind-lost", "last, mount: hot pages come back cold", LAST,
+     "Side::Hot => kind::HOT,", "Side::Hot => kind::DATA,"),
+    ("last-first-interval", "last, mount: the first interval is held against an empty log", LAST,
+     "        ftl.regulator.start(ftl.sample());\n", ""),
+    ("costs-not-lowered", "last, merge costs: a page that leaves lowers no Na", COSTS,
+     "self.set(block, self.associated(block) - 1);", "self.set(block, self.associated(block));"),
+    ("costs-ties", "last, merge costs: among cold blocks Na does not count", COSTS,
+     "Side::Cold => associated,", "Side::Cold => associated.min(1),"),
+    ("trim-unnoticed", "last, merge costs: a trim lowers no Na", LOG_MAP,
+     "self.point(nand.geometry(), Lpn(at as u32), Ppn::NONE);",
+     "let old = core::mem::replace(&mut self.newest[at], Ppn::NONE);\n                self.valid[nand.geometry().block_of(old).0 as usize] -= 1;"),
+    ("sequential-hole-lost", "last, merge: a page skipped and written at home since is erased", SEQUENTIAL,
+     "_ if valid < owned.held || would_lose(map, geometry, lbn, owned) => Plan::Full,",
+     "_ if valid < owned.held => Plan::Full,"),
+    ("sequential-whole-waits", "last, sequential victim: a whole block has no precedence", SEQUENTIAL,
+     "            if map.valid(block) == map.pages_per_block() {\n                return Some(lbn);\n            }\n            self.whole.set(block, NOT_WHOLE);",
+     "            let _ = lbn;\n            self.whole.set(block, NOT_WHOLE);"),
+    ("sequential-not-touched", "last, sequential victim: being written saves no block", SEQUENTIAL,
+     "        self.queue.touch(lbn);\n", ""),
+    ("sequential-stale-partial", "last, merge: a block with a stale page is promoted", SEQUENTIAL,
+     "_ if valid < owned.held || would_lose", "_ if would_lose"),
+    ("random-clock-stands", "last, hot: dates do not advance", RANDOM,
+     "        self.clock += 1;\n", "        self.clock = self.clock.max(1);\n"),
+    ("random-distance-short", "last, hot: a distance lacks the page being written", RANDOM,
+     "date => Some(self.clock + 1 - date),", "date => Some(self.clock - date),"),
+    ("regulator-wrong-way", "last, adaptation: dead blocks make the hot side larger", REGULATOR,
+     "self.hot_blocks -= 1;", "self.hot_blocks += 1;"),
+    ("complete-given-up", "log mount: a complete merge is given up because old twins exist", LOG_MOUNT,
+     "(held.all(has_twin) && !is_complete(geometry, block, &newest)).then_some(block)",
+     "held.all(has_twin).then_some(block)"),
+    ("ghost-any-run", "last, sizes: a run that starts anew hits a ghost", EARNINGS,
+     "self.hits[depth] += u64::from(ghost.end <= offset);", "self.hits[depth] += u64::from(ghost.end <= offset + 1);"),
+    ("saved-always", "last, sizes: a data block counts as saved though a page stayed home", EARNINGS,
+     "blocks.filter(|pages| !pages.iter().any(is_home))", "blocks.filter(|pages| !pages.iter().all(is_home))"),
+]
