@@ -25,8 +25,11 @@ static UNREAD: &[(&[u8], &str, &str)] = &[
     (b"PK\x03\x04", "zip", "unzip -p FILE | ftlab … -"),
 ];
 
-/// Windows of up to 2 GiB, the format's own limit for `zstd --long=31`.
-const ZSTD_WINDOW_LOG_MAX: u32 = 31;
+/// Windows of up to 128 MiB, as `zstd -d` itself takes unasked (`zstd --long`, which is 27): a few
+/// bytes could demand 2 GiB else.
+const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+/// What the decoder says of a larger one.
+const ZSTD_WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
 
 /// Dictionaries of up to 1.5 GiB, the largest that `xz` itself makes, and what comes with them.
 /// Only what a trace really fills of one takes memory.
@@ -78,12 +81,27 @@ impl Packing {
             Packing::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::new(stored)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Box::new(decoder)
+                Box::new(Zstd(decoder))
             }
             Packing::Xz => {
                 let stored = BufReader::new(stored);
                 Box::new(lzma_rust2::XzReader::new_mem_limit(stored, true, XZ_MEMORY_MAX_KIB))
             }
+        })
+    }
+}
+
+/// A decoder of zstd that says what to do about a window beyond the limit.
+struct Zstd<R>(R);
+
+impl<R: Read> Read for Zstd<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out).map_err(|error| match error.to_string() == ZSTD_WINDOW_TOO_LARGE {
+            true => io::Error::other(
+                "it was packed with a window beyond 128 MiB; unpack it with more memory: \
+                 `zstd -dc --long=31 FILE | ftlab … -`",
+            ),
+            false => error,
         })
     }
 }
@@ -172,11 +190,16 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn long_windows_are_read() {
-        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
-        encoder.window_log(28).unwrap();
-        encoder.write_all(b"one\n").unwrap();
-        assert_eq!(unpacked(encoder.finish().unwrap()).unwrap(), b"one\n");
+    fn long_windows_are_read_and_longer_ones_refused_with_a_remedy() {
+        let packed = |window_log| {
+            let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+            encoder.window_log(window_log).unwrap();
+            encoder.write_all(b"one\n").unwrap();
+            encoder.finish().unwrap()
+        };
+        assert_eq!(unpacked(packed(27)).unwrap(), b"one\n");
+        let error = unpacked(packed(28)).unwrap_err().to_string();
+        assert!(error.contains("`zstd -dc --long=31 FILE | ftlab … -`"), "{error}");
     }
 
     #[test]
