@@ -197,9 +197,14 @@ fn endless(place: &Place) -> Child {
 
 const ENDLESS: &str = "[[grid]]\ncapacity = \"4MiB\"\ntrace.writes = [100, \"1000G\"]";
 
-fn interrupted(child: Child) -> Output {
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+/// Interrupts a sweep until it hears: where interrupts are ignored, as in a shell's background, one
+/// that comes before the sweep listens is lost.
+fn interrupted(mut child: Child) -> Output {
+    while child.try_wait().unwrap().is_none() {
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        std::thread::sleep(Duration::from_millis(50));
+    }
     child.wait_with_output().unwrap()
 }
 

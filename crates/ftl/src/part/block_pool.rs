@@ -52,6 +52,24 @@ impl BlockPool {
         self.free.push_back((block, true));
     }
 
+    /// Erases those of the doubtful blocks that are chosen now.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn erase_doubtful(
+        &mut self,
+        nand: &mut Nand,
+        is_chosen: impl Fn(BlockId) -> bool,
+    ) -> Result<()> {
+        for (block, doubtful) in &mut self.free {
+            if *doubtful && is_chosen(*block) {
+                nand.erase(*block, Cause::Meta)?;
+                *doubtful = false;
+            }
+        }
+        Ok(())
+    }
+
     /// The free blocks.
     pub fn iter(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.free.iter().map(|&(block, _)| block)

@@ -18,11 +18,16 @@
 //! a clean one, a data block each page to its own offset, another in the order of its slots, the
 //! suspect page last; so a cut during the move leaves a block that is given up as above.
 //!
-//! **Roles.** A block whose valid pages all stand at their own offsets of one logical block may be
-//! its data block, whether it was that, or the log block that a switch or a partial merge was about
-//! to make it. Of two such blocks the one programmed last stays log. Either would do, for the map
-//! is by page and both are closed: no erased page is trusted, so none is programmed after a mount.
+//! **Roles.** A block whose pages all stand at their own offsets of one logical block may be its
+//! data block, whether it was that, or the log block that a switch or a partial merge was about to
+//! make it. Of two such blocks the one programmed last stays log. Either would do, for the map is
+//! by page and both are closed: no erased page is trusted, so none is programmed after a mount.
 //! Blocks without valid pages are free, and erased again before use.
+//!
+//! **Trims that are not recorded** let older copies of a page come back at a later mount, when the
+//! newest is erased. Lest they upset the count of log blocks, none may be where a running scheme
+//! does not expect it: *all* pages of a data block are at home, stale ones too, and free blocks in
+//! which a mount sees a copy are erased by it.
 
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
@@ -42,7 +47,8 @@ pub struct FoundLog {
     pub lbns: Vec<Lbn>,
     /// What each slot's valid page is, [`kind::NONE`] where there is none.
     pub kinds: Vec<u8>,
-    /// Whether all of these stand at their own offsets of one logical block.
+    /// Whether all readable copies in it, stale ones too, stand at their own offsets of one logical
+    /// block.
     pub is_home: bool,
     /// The kind of its last page.
     pub kind: u8,
@@ -73,12 +79,15 @@ pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec
     }
     map.adopt(&geometry, plan.newest.iter().map(|copy| copy.map(|copy| copy.ppn)));
     take_free(map, &blocks, &plan);
-    let mut lasts = last_programs(&geometry, &copies);
+    let mut traces = traces(&geometry, &copies);
     if let (Some(block), Some(last)) = (plan.endangered, last) {
-        let to = secure(nand, map, block, last.ppn)?;
-        lasts[to.0 as usize] = lasts[block.0 as usize];
+        let (to, is_home) = secure(nand, map, block, last.ppn)?;
+        traces[to.0 as usize] = Trace { is_home, ..traces[block.0 as usize] };
     }
-    let logs = assign_roles(&geometry, map, &lasts, &plan.newest);
+    let logs = assign_roles(&geometry, map, &traces, &plan.newest);
+    if map.trims.is_none() {
+        map.pool.erase_doubtful(nand, |block| traces[block.0 as usize].age > 0)?;
+    }
     if let Some(mut trims) = map.trims.take() {
         let mapped = |lpn| map.newest(lpn).is_some();
         trims.resume(nand, &tombstones, mapped, scan.last())?;
@@ -128,18 +137,43 @@ fn take_free(map: &mut LogMap, blocks: &[BlockId], plan: &Plan) {
     free.iter().for_each(|&block| map.pool.give_doubtful(block));
 }
 
-/// The highest sequence in each block, and the kind of the page that has it.
-fn last_programs(geometry: &Geometry, copies: &[Copy]) -> Vec<(u64, u8)> {
-    let mut lasts = vec![(0, 0); geometry.blocks() as usize];
-    for copy in copies {
-        let last = &mut lasts[geometry.block_of(copy.ppn).0 as usize];
-        *last = (copy.spare.sequence, copy.spare.kind).max(*last);
-    }
-    lasts
+/// What all readable copies in a block, valid or not, say of it.
+#[derive(Clone, Copy)]
+struct Trace {
+    /// The highest sequence; 0 if there is no copy.
+    age: u64,
+    /// The kind of the page that has it.
+    kind: u8,
+    /// The logical block of the copy seen last.
+    lbn: Lbn,
+    /// Whether each stands at its own offset of that logical block.
+    is_home: bool,
 }
 
-/// Moves a block's valid pages to a clean one, the suspect page last; returns that block.
-fn secure(nand: &mut Nand, map: &mut LogMap, block: BlockId, suspect: Ppn) -> Result<BlockId> {
+/// The trace of each block.
+fn traces(geometry: &Geometry, copies: &[Copy]) -> Vec<Trace> {
+    let untouched = Trace { age: 0, kind: kind::NONE, lbn: 0, is_home: true };
+    let mut traces = vec![untouched; geometry.blocks() as usize];
+    for Copy { ppn, spare } in copies {
+        let trace = &mut traces[geometry.block_of(*ppn).0 as usize];
+        let per_block = geometry.pages_per_block();
+        let (lbn, offset) = (spare.owner.0 / per_block, spare.owner.0 % per_block);
+        let is_alone = trace.age == 0 || trace.lbn == lbn;
+        trace.is_home &= is_alone && offset == geometry.offset_of(*ppn);
+        (trace.age, trace.kind) = (spare.sequence, spare.kind).max((trace.age, trace.kind));
+        trace.lbn = lbn;
+    }
+    traces
+}
+
+/// Moves a block's valid pages to a clean one, the suspect page last; returns that block, and
+/// whether they stand at home there.
+fn secure(
+    nand: &mut Nand,
+    map: &mut LogMap,
+    block: BlockId,
+    suspect: Ppn,
+) -> Result<(BlockId, bool)> {
     let geometry = *nand.geometry();
     let mut pages = contents(&geometry, map).swap_remove(block.0 as usize);
     let at_home = are_at_home(&geometry, &pages);
@@ -153,14 +187,14 @@ fn secure(nand: &mut Nand, map: &mut LogMap, block: BlockId, suspect: Ppn) -> Re
         filled = offset + 1;
     }
     map.release(nand, block, Cause::Meta)?;
-    Ok(clean)
+    Ok((clean, at_home))
 }
 
 /// Finds each logical block its data block; the other blocks with valid pages are log blocks.
 fn assign_roles(
     geometry: &Geometry,
     map: &mut LogMap,
-    lasts: &[(u64, u8)],
+    traces: &[Trace],
     newest: &[Option<Copy>],
 ) -> Vec<FoundLog> {
     let mut found = Vec::new();
@@ -170,9 +204,8 @@ fn assign_roles(
         }
         let mut lbns: Vec<Lbn> = pages.iter().map(|&(lpn, _)| map.lbn_of(lpn)).collect();
         lbns.dedup();
-        let is_home = are_at_home(geometry, &pages);
+        let Trace { is_home, kind, age, .. } = traces[block.0 as usize];
         let kinds = kinds(geometry, &pages, newest);
-        let (age, kind) = lasts[block.0 as usize];
         found.push(FoundLog { block, lbns, kinds, is_home, kind, age });
     }
     found.sort_by_key(|log| log.age);

@@ -12,3 +12,4 @@ mod homes;
 mod last;
 mod last_model;
 mod naive_fast;
+mod power;
