@@ -4,7 +4,7 @@
 FTLAB := target/release/ftlab
 
 demo: build ## Compare the schemes on the built-in OLTP workload
-	$(FTLAB) compare --ftl page --ftl page:victim=cost_benefit,frontiers=2 --ftl page:victim=fifo --ftl block
+	$(FTLAB) compare --ftl page --ftl dac --ftl dftl --ftl fast --ftl faster --ftl last --ftl bast
 
 test: setup format lint unit docs ## Everything that CI runs
 

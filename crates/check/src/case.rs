@@ -40,8 +40,8 @@ impl Subject {
         Ok(Subject { spec: spec.to_string(), choice: Choice { scheme, params } })
     }
 
-    /// The scheme as it is, in its corners, and in the forms that differ from it in one word, switch
-    /// or count. What the scheme refuses is no form.
+    /// The scheme as it is, in its corners, and in the forms that differ from it in one word,
+    /// switch or count. What the scheme refuses is no form.
     pub fn single_changes(scheme: &'static Scheme) -> Vec<Subject> {
         let changed = |param: &'static Param| {
             let words = extend(&[], param).into_iter().filter(|form| !form.is_empty());

@@ -9,8 +9,9 @@
 //! **Unfinished merges are given up.** Between the first copy of a merge and its last nothing else
 //! is programmed, and no source is erased before. So an unfinished merge is in the block of the
 //! last page programmed, and all that the block holds has a twin of the same version elsewhere.
-//! Such a block is erased before anything else: never are there two unfinished merges of a logical
-//! block. If the block holds all pages of its logical block, its merge is complete, sources may be
+//! Such a block is erased before anything else. Then the block programmed last before it is looked at
+//! in the same way: a merge that seemed complete, and was being moved by an earlier mount because its
+//! last page might decay, may have lost that page since. If the block holds all pages of its logical block, its merge is complete, sources may be
 //! erased, and the new block counts, even if every page has a twin: that may be an old copy, in a
 //! block that has had another role since, or none.
 //!
@@ -68,13 +69,16 @@ pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec
     let tombstones = trim_log::tombstones(&mut map.trims, nand, pages)?;
     let blocks: Vec<BlockId> = map.pool.iter().collect();
     let mut copies = scan.host_copies(map.logical_pages())?;
-    let unfinished = unfinished(nand.geometry(), &copies, &tombstones);
     let geometry = *nand.geometry();
-    let stays = |copy: &Copy| Some(geometry.block_of(copy.ppn)) != unfinished;
-    copies.retain(stays);
+    let mut unfinished = Vec::new();
+    while let Some(block) = unfinished_merge(&geometry, &copies, &tombstones) {
+        copies.retain(|copy| geometry.block_of(copy.ppn) != block);
+        unfinished.push(block);
+    }
+    let stays = |copy: &Copy| !unfinished.contains(&geometry.block_of(copy.ppn));
     let last = scan.copies().filter(stays).max_by_key(|copy| copy.spare.sequence);
     let plan = recovery::plan(&geometry, &blocks, &copies, last, &tombstones)?;
-    for block in unfinished.into_iter().chain(plan.given_up) {
+    for block in unfinished.iter().copied().chain(plan.given_up) {
         nand.erase(block, Cause::Meta)?;
     }
     map.adopt(&geometry, plan.newest.iter().map(|copy| copy.map(|copy| copy.ppn)));
@@ -101,7 +105,7 @@ pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec
 
 /// The block of the last page programmed, if every valid page in it has a twin elsewhere and it is
 /// not a data block that is complete.
-fn unfinished(geometry: &Geometry, copies: &[Copy], tombstones: &[u64]) -> Option<BlockId> {
+fn unfinished_merge(geometry: &Geometry, copies: &[Copy], tombstones: &[u64]) -> Option<BlockId> {
     let last = copies.iter().max_by_key(|copy| copy.spare.sequence)?;
     let block = geometry.block_of(last.ppn);
     let is_inside = |copy: &Copy| geometry.block_of(copy.ppn) == block;
