@@ -1,4 +1,5 @@
-//! Cached map entries in the order of their last use, and which of them the flash does not know yet.
+//! Cached map entries in the order of their last use, and which of them the flash does not know
+//! yet.
 //!
 //! ```text
 //! least recently used ◀── 7 ── 12* ── 3 ── 14* ── 13* ──▶ most      *: dirty

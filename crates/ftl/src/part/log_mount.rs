@@ -9,11 +9,12 @@
 //! **Unfinished merges are given up.** Between the first copy of a merge and its last nothing else
 //! is programmed, and no source is erased before. So an unfinished merge is in the block of the
 //! last page programmed, and all that the block holds has a twin of the same version elsewhere.
-//! Such a block is erased before anything else. Then the block programmed last before it is looked at
-//! in the same way: a merge that seemed complete, and was being moved by an earlier mount because its
-//! last page might decay, may have lost that page since. If the block holds all pages of its logical block, its merge is complete, sources may be
-//! erased, and the new block counts, even if every page has a twin: that may be an old copy, in a
-//! block that has had another role since, or none.
+//! Such a block is erased before anything else. Then the block programmed last before it is looked
+//! at in the same way: a merge that seemed complete, and was being moved by an earlier mount
+//! because its last page might decay, may have lost that page since. If the block holds all pages
+//! of its logical block, its merge is complete, sources may be erased, and the new block counts,
+//! even if every page has a twin: that may be an old copy, in a block that has had another role
+//! since, or none.
 //!
 //! **The last page programmed may decay**: [`recovery`] says what that needs. Its block is moved to
 //! a clean one, a data block each page to its own offset, another in the order of its slots, the

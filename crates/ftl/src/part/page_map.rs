@@ -1,5 +1,5 @@
-//! A map with an entry for each logical page, and the blocks that it points into: what page-granular
-//! schemes have in common.
+//! A map with an entry for each logical page, and the blocks that it points into: what
+//! page-granular schemes have in common.
 //!
 //! ```text
 //! L2P  0 1 2 3 …          frontier  [3 0 7 3 _ _]   pages are appended
@@ -196,7 +196,8 @@ impl PageMap {
     }
 
     /// Copies a block's valid pages to a frontier, which goes on in free blocks as need be, and
-    /// erases it. `moved` hears of each page, and where it was. Copies get this `kind`; none: they keep theirs.
+    /// erases it. `moved` hears of each page, and where it was. Copies get this `kind`; none: they
+    /// keep theirs.
     ///
     /// # Errors
     /// The power fails.
@@ -357,7 +358,8 @@ impl PageMap {
         }
     }
 
-    // ---- What every page-granular scheme answers alike -------------------------------------------
+    // ---- What every page-granular scheme answers alike
+    // -------------------------------------------
 
     /// Reads a run.
     ///

@@ -6,15 +6,15 @@
 //! region 1            [c d e c _ _]
 //! region 0  coldest   [f g h i j k]     a valid page that garbage collection copies moves one down
 //! ```
-//! The flash is cut into R regions, each with an open block of its own. A page starts in the coldest
-//! region. It climbs when the host rewrites it soon after it was last written or changed region, and
-//! sinks when a victim is emptied under it: that it was still valid says that it is not hot. Hot
-//! blocks then hold mostly superseded pages when they are collected, cold blocks mostly valid ones
-//! that are left alone.
+//! The flash is cut into R regions, each with an open block of its own. A page starts in the
+//! coldest region. It climbs when the host rewrites it soon after it was last written or changed
+//! region, and sinks when a victim is emptied under it: that it was still valid says that it is not
+//! hot. Hot blocks then hold mostly superseded pages when they are collected, cold blocks mostly
+//! valid ones that are left alone.
 //!
 //! Victims are chosen over all regions, by cost-benefit unless told otherwise. With one region this
-//! is `page` with one open block. A page's region and the time when it last changed cost a controller
-//! an entry a page more; both are in RAM.
+//! is `page` with one open block. A page's region and the time when it last changed cost a
+//! controller an entry a page more; both are in RAM.
 //!
 //! Invariants: as in [`page_map`](crate::part::page_map); besides, at least `RESERVE` blocks are
 //! erased whenever no victim is being emptied. One suffices: all valid pages of a victim go to one

@@ -5,8 +5,8 @@
 //!        GTD  [T0 T1 T2 …]          where each translation page stands
 //! flash  data blocks [a b c …]      translation blocks [T0 T1 x T2 …]
 //! ```
-//! A *translation page* holds the entries of as many consecutive logical pages as fit (page bytes
-//! / 4). The cached mapping table (CMT) has room for `cmt` bytes, eight an entry. A read that misses
+//! A *translation page* holds the entries of as many consecutive logical pages as fit (page bytes /
+//! 4). The cached mapping table (CMT) has room for `cmt` bytes, eight an entry. A read that misses
 //! it reads a translation page. A write only makes an entry dirty. To make room the entry used
 //! longest ago goes; if it is dirty, its translation page is read and programmed anew, and all its
 //! dirty entries are cleaned with it (*batch update*; F_b is their mean number).
@@ -18,14 +18,14 @@
 //! plays the parts of GTD and of what all entries say; what the flash says of a dirty entry is kept
 //! with it.
 //!
-//! Invariants: an entry that is not cached, or clean, is in the flash as it is; a mapped page
-//! that is not cached has a translation page; `RESERVE` blocks are erased whenever no victim is being
+//! Invariants: an entry that is not cached, or clean, is in the flash as it is; a mapped page that
+//! is not cached has a translation page; `RESERVE` blocks are erased whenever no victim is being
 //! emptied, of which a data victim may take one for its pages and one for translation pages.
 //!
-//! **Coming back.** The newest copies of pages and of translation pages are found as by `page`. Then
-//! every translation page is read, and entries that it does not know become dirty entries of the
-//! cache, which may be larger than its size meanwhile: no translation page is written before the
-//! reserve stands again, and a victim's entries wait in the cache too.
+//! **Coming back.** The newest copies of pages and of translation pages are found as by `page`.
+//! Then every translation page is read, and entries that it does not know become dirty entries of
+//! the cache, which may be larger than its size meanwhile: no translation page is written before
+//! the reserve stands again, and a victim's entries wait in the cache too.
 //!
 //! A victim's entries also wait in the cache, beyond its size, whenever the block that their
 //! translation pages need would be the last erased one, or none is left: while no block is erased
@@ -275,7 +275,8 @@ impl Dftl {
         }
     }
 
-    /// Reads a translation page, if there is one, and programs the composed one where there is room.
+    /// Reads a translation page, if there is one, and programs the composed one where there is
+    /// room.
     fn rewrite(&mut self, nand: &mut Nand, page: u32) -> Result<()> {
         let (owner, full) = (self.owner_of(page), nand.geometry().full_mask());
         if let Some(ppn) = self.map.mapped(owner) {
@@ -357,8 +358,9 @@ impl Dftl {
         Ok(())
     }
 
-    /// Whether the translation pages of a victim's pages cannot be rewritten now: a block opened for
-    /// them must not be the last, and while none is erased nothing but copies may be programmed.
+    /// Whether the translation pages of a victim's pages cannot be rewritten now: a block opened
+    /// for them must not be the last, and while none is erased nothing but copies may be
+    /// programmed.
     fn must_wait(&self) -> bool {
         let entries = self.entries;
         let pages = self.uncached.chunk_by(|a, b| a.0.0 / entries == b.0.0 / entries).count();

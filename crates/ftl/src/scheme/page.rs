@@ -5,11 +5,11 @@
 //!      │ └──────────────▶ full      [5 1 x x 9 x]   x: superseded
 //!      └────────────────▶ full      [x 0 x x x 2]   ◀ victim: fewest valid pages (greedy)
 //! ```
-//! The map and its blocks are [`page_map`](crate::part::page_map)'s, as is the way back after a cut.
-//! When erased blocks are down to the reserve, a victim's valid pages are copied to the frontier of
-//! garbage collection (the host's own with `frontiers=1`) and the victim is erased. Uniform random
-//! writes have closed forms: greedy and fifo in the mean-field limit (Desnoyers 2012; Bux and
-//! Iliadis 2010), random 1/(1−ρ).
+//! The map and its blocks are [`page_map`](crate::part::page_map)'s, as is the way back after a
+//! cut. When erased blocks are down to the reserve, a victim's valid pages are copied to the
+//! frontier of garbage collection (the host's own with `frontiers=1`) and the victim is erased.
+//! Uniform random writes have closed forms: greedy and fifo in the mean-field limit (Desnoyers
+//! 2012; Bux and Iliadis 2010), random 1/(1−ρ).
 //!
 //! Invariant: at least `RESERVE` blocks are erased whenever no victim is being emptied.
 

@@ -1,4 +1,5 @@
-//! page against a naive model. Random victims draw from a generator, so there is nothing to compare.
+//! page against a naive model. Random victims draw from a generator, so there is nothing to
+//! compare.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -207,7 +207,8 @@ fn an_order_is_judged_from_row_to_row() {
 #[test]
 fn a_figure_may_be_taken_over_that_of_the_row_that_differs_in_what_is_named() {
     let plan = plan(&claim(
-        "rows = [{ ftl = \"block\", over = { ftl = \"page:victim=fifo\" }, between = [0.5, 0.75] }]",
+        "rows = [{ ftl = \"block\", over = { ftl = \"page:victim=fifo\" }, \
+         between = [0.5, 0.75] }]",
     ));
     let claim = &plan.claims[0];
     let verdicts = claim.judge(|row| [Some(4.0), Some(3.0), Some(8.0), Some(7.0)][row]);

@@ -5,8 +5,9 @@
 //! time               host disk type offset   size  response
 //! ```
 //!
-//! As published there is no heading; excerpts that go about have one. The time is Windows' FILETIME, 100 ns ticks since 1601; offset and size are bytes;
-//! the response time, in ticks, is not used. A device is a host with a disk number.
+//! As published there is no heading; excerpts that go about have one. The time is Windows'
+//! FILETIME, 100 ns ticks since 1601; offset and size are bytes; the response time, in ticks, is
+//! not used. A device is a host with a disk number.
 
 use spec::{Param, Params};
 
