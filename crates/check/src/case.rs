@@ -52,12 +52,6 @@ impl Subject {
         forms.filter_map(|pairs| Subject::accepted(scheme, &pairs)).collect()
     }
 
-    /// The scheme as it is, and in its corners.
-    pub fn with_corners(scheme: &'static Scheme) -> Vec<Subject> {
-        let forms = core::iter::once(Vec::new()).chain(corners(scheme));
-        forms.filter_map(|pairs| Subject::accepted(scheme, &pairs)).collect()
-    }
-
     fn accepted(scheme: &'static Scheme, pairs: &[(String, String)]) -> Option<Subject> {
         let subject = Subject::of(scheme, pairs).ok()?;
         let refused = (scheme.refuses)(&subject.choice.params, &SHAPES[0].chip());
