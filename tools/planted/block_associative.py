@@ -18,7 +18,7 @@ MUTANTS = [
      "if let (Some(block), Some(last)) = (plan.endangered.filter(|_| false), last) {"),
     ("log-seal-forgotten", "bast, fmax, mount: erased pages of a data block are trusted", LOG_MOUNT,
      "map.set_closed_data_block(log.lbns[0], log.block);",
-     "map.set_data_block(log.lbns[0], log.block, 0);"),
+     "map.set_data_block(geometry, log.lbns[0], log.block, 0);"),
     ("log-half-erase-trusted", "bast, fmax, mount: blocks without valid pages are not erased again", LOG_MOUNT,
      "map.pool.give_doubtful(block)",
      "map.pool.give(block)"),
