@@ -19,8 +19,9 @@
 //! with it.
 //!
 //! Invariants: an entry that is not cached, or clean, is in the flash as it is; a mapped page that
-//! is not cached has a translation page; `RESERVE` blocks are erased whenever no victim is being
-//! emptied, of which a data victim may take one for its pages and one for translation pages.
+//! is not cached has a translation page; a block at least is erased whenever no victim is being
+//! emptied. (Collections begin while `RESERVE` are; a data victim may take one for its pages and one
+//! for translation pages before its own erase gives one back.)
 //!
 //! **Coming back.** The newest copies of pages and of translation pages are found as by `page`.
 //! Then every translation page is read, and entries that it does not know become dirty entries of
@@ -346,9 +347,11 @@ impl Dftl {
             }
         })?;
         self.uncached.sort_unstable();
-        let updates = match self.must_wait() {
-            true => self.cache_uncached(),
-            false => self.update_uncached(nand)?,
+        let updates = if self.must_wait() {
+            self.cache_uncached();
+            0
+        } else {
+            self.update_uncached(nand)?
         };
         self.map.erase(nand, victim, Cause::Gc)?;
         self.figures.data_victims += 1;
@@ -369,12 +372,11 @@ impl Dftl {
     }
 
     /// Puts the entries of a victim's pages into the cache, beyond its size if need be.
-    fn cache_uncached(&mut self) -> u64 {
+    fn cache_uncached(&mut self) {
         for &(lpn, from) in &self.uncached {
             self.cmt.insert(lpn);
             self.cmt.soil(lpn, from);
         }
-        0
     }
 
     /// Rewrites the translation pages of a victim's pages; returns how many.

@@ -42,7 +42,7 @@
 //! side's size is between 1 and R−1.
 //!
 //! **Coming back.** Log blocks are found closed, in the order of their last programs. As long as
-//! the sequential log has seats, a block whose valid pages all stand at home takes the one of its
+//! the sequential log has seats, a block whose pages all stand at home takes the one of its
 //! logical block: position says so, for a merge may have changed its role without a program. (Such
 //! a block may have been random, or the data block of which a sequential one took the place. But
 //! for each logical block at most one block at home was in the sequential log and at most one was
