@@ -20,8 +20,8 @@
 //!
 //! Invariants: an entry that is not cached, or clean, is in the flash as it is; a mapped page that
 //! is not cached has a translation page; a block at least is erased whenever no victim is being
-//! emptied. (Collections begin while `RESERVE` are; a data victim may take one for its pages and one
-//! for translation pages before its own erase gives one back.)
+//! emptied. (Collections begin while `RESERVE` are; a data victim may take one for its pages and
+//! one for translation pages before its own erase gives one back.)
 //!
 //! **Coming back.** The newest copies of pages and of translation pages are found as by `page`.
 //! Then every translation page is read, and entries that it does not know become dirty entries of
