@@ -20,14 +20,14 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder};
 
 use super::bits::Bits;
 use super::block_pool::BlockPool;
+use super::flat_map::FlatMap;
+use super::kind;
 use super::merge_costs::MergeCosts;
-use super::prefetch::prefetch;
 use super::trim_log::TrimLog;
-use super::{kind, rmw, scan};
 use crate::contract::{Device, Result, Run, Violation};
 use crate::ensure;
 
@@ -54,7 +54,8 @@ struct Home {
 /// Data blocks, newest pages, free blocks and trims of a log-block scheme.
 #[derive(Clone, Debug)]
 pub struct LogMap {
-    newest: Vec<Ppn>,
+    /// Where pages stand, and trims.
+    pub flat: FlatMap,
     homes: Vec<Home>,
     /// Pages whose home is programmed, or was found so by a mount that trusts no erased page; only
     /// where pages go in any order.
@@ -63,8 +64,6 @@ pub struct LogMap {
     valid: Vec<u16>,
     /// Free blocks.
     pub pool: BlockPool,
-    /// Tombstones; none where trims need not survive.
-    pub trims: Option<TrimLog>,
     /// What merging each random log block would cost, for schemes that ask: no block is in it until
     /// they put it there.
     pub costs: MergeCosts,
@@ -84,12 +83,11 @@ impl LogMap {
         let (blocks, trims) = TrimLog::split(nand, device);
         let pages = device.logical_blocks * geometry.pages_per_block();
         LogMap {
-            newest: vec![Ppn::NONE; pages as usize],
+            flat: FlatMap::new(pages, trims),
             homes: vec![Home::default(); device.logical_blocks as usize],
             used: (geometry.program_order() == ProgramOrder::Any).then(|| Bits::new(pages)),
             valid: vec![0; geometry.blocks() as usize],
             pool: BlockPool::of(blocks),
-            trims,
             costs: MergeCosts::new(0, 0),
             blocks: blocks.len() as u32,
             pages_per_block: geometry.pages_per_block(),
@@ -102,7 +100,7 @@ impl LogMap {
 
     /// Pages of the exported capacity.
     pub fn logical_pages(&self) -> u32 {
-        self.newest.len() as u32
+        self.flat.pages()
     }
 
     /// Pages of a block.
@@ -126,21 +124,15 @@ impl LogMap {
         lpn.0 / self.pages_per_block
     }
 
-    /// Where the newest version of a page stands.
-    #[inline]
-    pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
-        Some(self.newest[lpn.0 as usize]).filter(|&ppn| ppn != Ppn::NONE)
-    }
-
     /// Where the newest versions of a logical block's pages stand, [`Ppn::NONE`] where none is.
     pub fn newest_of(&self, lbn: Lbn) -> &[Ppn] {
-        let first = (lbn * self.pages_per_block) as usize;
-        &self.newest[first..first + self.pages_per_block as usize]
+        let first = lbn * self.pages_per_block;
+        self.flat.entries(first..first + self.pages_per_block)
     }
 
     /// Whether the newest version of a page stands in its data block.
     pub fn is_home(&self, geometry: &Geometry, lpn: Lpn) -> bool {
-        let newest = self.newest(lpn).map(|ppn| geometry.block_of(ppn));
+        let newest = self.flat.newest(lpn).map(|ppn| geometry.block_of(ppn));
         newest.is_some() && newest == self.data_block(self.lbn_of(lpn))
     }
 
@@ -160,7 +152,7 @@ impl LogMap {
         let first = nand.geometry().first_page(block).plus(slots.start);
         let owners = &nand.owners(block)[slots.start as usize..slots.end as usize];
         let pages = owners.iter().map(|&owner| Lpn(owner)).zip((first.0..).map(Ppn));
-        pages.filter(|&(owner, ppn)| owner.is_host() && self.newest[owner.0 as usize] == ppn)
+        pages.filter(|&(owner, ppn)| self.flat.is_newest(owner.0, ppn))
     }
 
     /// The data block of a logical block.
@@ -243,22 +235,10 @@ impl LogMap {
         to: Ppn,
         kind: u8,
     ) -> Result<u32> {
-        let full = nand.geometry().full_mask();
-        let first = run.first.plus(index);
-        let data = run.data.from_page(index, nand.geometry().page_bytes());
-        let whole = run.whole_pages_from(index, full).min(most);
-        if whole > 0 {
-            nand.program_run(to, first, whole, kind, data, Cause::Host)?;
-        } else {
-            let base = self.newest(first);
-            rmw::program(nand, to, first, kind, run.mask(index, full), data, base)?;
-        }
-        let done = whole.max(1);
-        for page in 0..done {
-            self.supersede(nand.geometry(), first.plus(page), to.plus(page));
-            if let Some(trims) = &mut self.trims {
-                trims.written(first.plus(page));
-            }
+        let done = self.flat.program(nand, run, index, most, to, kind)?;
+        for lpn in (0..done).map(|page| run.first.plus(index + page)) {
+            self.supersede(nand.geometry(), lpn, to.plus(lpn.0 - run.first.0 - index));
+            self.flat.note_written(lpn);
         }
         Ok(done)
     }
@@ -267,7 +247,7 @@ impl LogMap {
     fn supersede(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
         let block = geometry.block_of(to);
         if self.costs.side_of(block).is_some() {
-            let siblings = &self.newest[self.siblings(lpn)];
+            let siblings = self.flat.entries(self.siblings(lpn));
             self.costs.enters(geometry, block, siblings);
         }
         self.point(geometry, lpn, to);
@@ -277,22 +257,22 @@ impl LogMap {
     /// Points a page elsewhere; the copy that was its newest is stale from now on.
     #[inline]
     fn point(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
-        let old = core::mem::replace(&mut self.newest[lpn.0 as usize], to);
+        let old = self.flat.point(lpn, to);
         if old == Ppn::NONE {
             return;
         }
         let block = geometry.block_of(old);
         self.valid[block.0 as usize] -= 1;
         if self.costs.side_of(block).is_some() {
-            let siblings = &self.newest[self.siblings(lpn)];
+            let siblings = self.flat.entries(self.siblings(lpn));
             self.costs.leaves(geometry, block, siblings);
         }
     }
 
-    /// The pages of a page's logical block, as indices.
-    fn siblings(&self, lpn: Lpn) -> Range<usize> {
+    /// The pages of a page's logical block.
+    fn siblings(&self, lpn: Lpn) -> Range<u32> {
         let first = self.lbn_of(lpn) * self.pages_per_block;
-        first as usize..(first + self.pages_per_block) as usize
+        first..first + self.pages_per_block
     }
 
     // ---- Moving -------------------------------------------------------------------------------
@@ -311,28 +291,18 @@ impl LogMap {
         to: BlockId,
         cause: Cause,
     ) -> Result<u32> {
+        let first = lbn * self.pages_per_block;
         let mut filled = offsets.start;
-        while let Some(pages) = self.next_mapped(lbn, filled..offsets.end) {
-            self.pad(nand, to, filled..pages.start, cause)?;
-            let first = lbn * self.pages_per_block + pages.start;
-            let from = &self.newest[first as usize..][..pages.len()];
-            let target = nand.geometry().page(to, pages.start);
-            nand.copy_many(from, target, Some(kind::DATA), cause)?;
-            for page in 0..pages.len() as u32 {
-                self.supersede(nand.geometry(), Lpn(first + page), target.plus(page));
+        while let Some(run) = self.flat.mapped_run(first + filled..first + offsets.end) {
+            self.pad(nand, to, filled..run.start - first, cause)?;
+            let target = nand.geometry().page(to, run.start - first);
+            nand.copy_many(self.flat.entries(run.clone()), target, Some(kind::DATA), cause)?;
+            for lpn in run.clone() {
+                self.supersede(nand.geometry(), Lpn(lpn), target.plus(lpn - run.start));
             }
-            filled = pages.end;
+            filled = run.end - first;
         }
         Ok(filled)
-    }
-
-    /// The next offsets in a row that hold something.
-    fn next_mapped(&self, lbn: Lbn, offsets: Range<u32>) -> Option<Range<u32>> {
-        let newest = self.newest_of(lbn);
-        let mapped = |offset: &u32| newest[*offset as usize] != Ppn::NONE;
-        let start = offsets.clone().find(mapped)?;
-        let end = (start..offsets.end).find(|offset| !mapped(offset));
-        Some(start..end.unwrap_or(offsets.end))
     }
 
     /// Copies valid pages, in the order given, to `to` onwards. They keep their kind unless they
@@ -386,7 +356,7 @@ impl LogMap {
         if let Some(used) = &mut self.used {
             for offset in 0..self.pages_per_block {
                 let lpn = first + offset;
-                match self.newest[lpn as usize] == geometry.page(block, offset) {
+                match self.flat.is_newest(lpn, geometry.page(block, offset)) {
                     true => used.insert(lpn),
                     false => used.remove(lpn),
                 }
@@ -426,66 +396,18 @@ impl LogMap {
 
     // ---- What every log-block scheme answers alike ----------------------------------------------
 
-    /// Reads a run.
-    ///
-    /// # Errors
-    /// A page cannot be read.
-    pub fn read(&self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        let full = nand.geometry().full_mask();
-        for index in 0..run.pages {
-            let lpn = run.first.plus(index);
-            if let Some(ppn) = self.newest(lpn) {
-                nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Forgets pages.
     ///
     /// # Errors
     /// The power fails.
     pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        let span = first.0 as usize..first.0 as usize + pages as usize;
-        let mut at = span.start;
-        while let Some(start) = (at..span.end).find(|&lpn| self.newest[lpn] != Ppn::NONE) {
-            at = start;
-            while at < span.end && self.newest[at] != Ppn::NONE {
-                self.point(nand.geometry(), Lpn(at as u32), Ppn::NONE);
-                at += 1;
-            }
-            if let Some(trims) = &mut self.trims {
-                trims.trim(nand, start as u32..at as u32)?;
-            }
+        let (mut at, end) = (first.0, first.0 + pages);
+        while let Some(run) = self.flat.mapped_run(at..end) {
+            at = run.end;
+            run.clone().for_each(|lpn| self.point(nand.geometry(), Lpn(lpn), Ppn::NONE));
+            self.flat.note_trimmed(nand, run)?;
         }
         Ok(())
-    }
-
-    /// Writes down the trims that wait. Merges do so before their first program: an erase may take
-    /// a trimmed page's newest copy, and a mount must find an unfinished merge programmed last.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
-    }
-
-    /// A hint that a run comes soon.
-    pub fn prefetch(&self, run: &Run) {
-        for page in 0..run.pages.min(16) {
-            prefetch(&self.newest, run.first.0 as usize + page as usize);
-        }
-    }
-
-    /// The version of a page.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        match self.newest(lpn) {
-            Some(ppn) => scan::version(nand, ppn),
-            None => Ok(None),
-        }
     }
 
     /// Whether the home of a page is known to be programmed.
@@ -499,7 +421,7 @@ impl LogMap {
     /// Bytes of whatever a controller keeps beside its maps: trims, and what is programmed.
     pub fn other_bytes(&self) -> u64 {
         let used = self.used.as_ref().map_or(0, |used| u64::from(used.bound()).div_ceil(8));
-        used + self.trims.as_ref().map_or(0, TrimLog::ram_bytes)
+        used + self.flat.trim_bytes()
     }
 
     /// Bytes of the block map.
@@ -522,15 +444,7 @@ impl LogMap {
     }
 
     fn audit_pages(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        let mut recount = vec![0_u32; self.valid.len()];
-        for lpn in (0..self.logical_pages()).map(Lpn) {
-            let Some(ppn) = self.newest(lpn) else { continue };
-            // That each page has one owner makes the map injective.
-            let owner = nand.owner(ppn);
-            ensure!(owner == lpn, "{lpn:?} maps to {ppn:?}, which holds {owner:?}");
-            recount[nand.geometry().block_of(ppn).0 as usize] += 1;
-        }
-        for (block, &recount) in (0..).map(BlockId).zip(&recount) {
+        for (block, recount) in (0..).map(BlockId).zip(self.flat.audit(nand)?) {
             let count = self.valid(block);
             ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
         }

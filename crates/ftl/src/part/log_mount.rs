@@ -67,7 +67,7 @@ pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec
     let scan = Scan::read(nand, device.blocks)?;
     nand.resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
     let pages = map.logical_pages();
-    let tombstones = trim_log::tombstones(&mut map.trims, nand, pages)?;
+    let tombstones = trim_log::tombstones(&mut map.flat.trims, nand, pages)?;
     let blocks: Vec<BlockId> = map.pool.iter().collect();
     let mut copies = scan.host_copies(map.logical_pages())?;
     let geometry = *nand.geometry();
@@ -90,14 +90,10 @@ pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec
         traces[to.0 as usize] = Trace { is_home, ..traces[block.0 as usize] };
     }
     let logs = assign_roles(&geometry, map, &traces, &plan.newest);
-    if map.trims.is_none() {
+    if map.flat.trims.is_none() {
         map.pool.erase_doubtful(nand, |block| traces[block.0 as usize].age > 0)?;
     }
-    if let Some(mut trims) = map.trims.take() {
-        let mapped = |lpn| map.newest(lpn).is_some();
-        trims.resume(nand, &tombstones, mapped, scan.last())?;
-        map.trims = Some(trims);
-    }
+    map.flat.resume_trims(nand, &tombstones, scan.last())?;
     match map.pool.is_empty() {
         true => Err(Error::Unmountable("no block is left for merging".into())),
         false => Ok(logs),
@@ -238,7 +234,7 @@ fn kinds(geometry: &Geometry, pages: &[(Lpn, Ppn)], newest: &[Option<Copy>]) -> 
 fn contents(geometry: &Geometry, map: &LogMap) -> Vec<Vec<(Lpn, Ppn)>> {
     let mut contents = vec![Vec::new(); geometry.blocks() as usize];
     for lpn in (0..map.logical_pages()).map(Lpn) {
-        if let Some(ppn) = map.newest(lpn) {
+        if let Some(ppn) = map.flat.newest(lpn) {
             contents[geometry.block_of(ppn).0 as usize].push((lpn, ppn));
         }
     }

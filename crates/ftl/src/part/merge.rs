@@ -123,7 +123,7 @@ pub fn bring_all_home(
 /// # Errors
 /// The power fails.
 pub fn bring_home(nand: &mut Nand, map: &mut LogMap, lbn: Lbn) -> Result<()> {
-    map.flush(nand)?;
+    map.flat.flush(nand)?;
     let clean = map.pool.take(nand)?;
     let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;
     replace(nand, map, lbn, clean, filled)
@@ -155,7 +155,7 @@ pub fn dead(nand: &mut Nand, map: &mut LogMap, merges: &mut Merges, victim: Bloc
 /// # Errors
 /// The power fails.
 pub fn discard(nand: &mut Nand, map: &mut LogMap, block: BlockId) -> Result<()> {
-    map.flush(nand)?;
+    map.flat.flush(nand)?;
     map.release(nand, block, MERGE)
 }
 
@@ -170,7 +170,7 @@ fn promote(
     block: BlockId,
     lacking: u32,
 ) -> Result<()> {
-    map.flush(nand)?;
+    map.flat.flush(nand)?;
     let lacking = lacking..nand.geometry().pages_per_block();
     let filled = map.gather(nand, lbn, lacking, block, MERGE)?;
     replace(nand, map, lbn, block, filled)

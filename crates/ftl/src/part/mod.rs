@@ -6,6 +6,7 @@ pub mod block_associative;
 pub mod block_pool;
 pub mod cached_map;
 pub mod earnings;
+pub mod flat_map;
 pub mod frontier;
 pub mod fully_associative;
 pub mod isolation_area;

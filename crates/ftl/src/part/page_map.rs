@@ -17,16 +17,13 @@
 //! Blocks that were open are closed and their remaining pages lost, for one of them may look erased
 //! and be torn.
 
-use core::ops::Range;
-
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn};
 
 use super::block_pool::BlockPool;
+use super::flat_map::FlatMap;
 use super::frontier::Frontier;
-use super::prefetch::prefetch;
 use super::recovery::{self, Plan};
-use super::rmw;
-use super::scan::{self, Copy, Scan};
+use super::scan::{Copy, Scan};
 use super::trim_log::{self, TrimLog};
 use super::victims::{Policy, Victims};
 use crate::contract::{Device, Result, Run, Violation};
@@ -35,13 +32,12 @@ use crate::ensure;
 /// The map, the blocks, and the trims of a page-granular scheme.
 #[derive(Debug)]
 pub struct PageMap {
-    l2p: Vec<Ppn>,
-    /// Entries of the host's pages; a scheme's own follow.
+    /// Where pages stand, and trims. A scheme's own pages follow the host's.
+    pub flat: FlatMap,
     logical_pages: u32,
     /// Free blocks.
     pub pool: BlockPool,
     victims: Victims,
-    trims: Option<TrimLog>,
     /// Host pages written: the clock of ages.
     written: u64,
     /// Valid pages of the victim; kept for its capacity.
@@ -56,11 +52,10 @@ impl PageMap {
         let (data, trims) = TrimLog::split(nand, device);
         let logical_pages = device.logical_blocks * per_block;
         PageMap {
-            l2p: vec![Ppn::NONE; (logical_pages + own_pages) as usize],
+            flat: FlatMap::new(logical_pages + own_pages, trims),
             logical_pages,
             pool: BlockPool::of(data),
             victims: Victims::new(policy, geometry, device.seed),
-            trims,
             written: 0,
             moving: Vec::with_capacity(per_block as usize),
         }
@@ -71,21 +66,10 @@ impl PageMap {
         self.logical_pages
     }
 
-    /// Where the newest versions of consecutive pages stand, [`Ppn::NONE`] where none is.
-    pub fn entries(&self, lpns: Range<u32>) -> &[Ppn] {
-        &self.l2p[lpns.start as usize..lpns.end as usize]
-    }
-
     /// Host pages written; after a mount it goes on from the sequence of the last program.
     #[inline]
     pub fn written(&self) -> u64 {
         self.written
-    }
-
-    /// Where the newest version of a page stands.
-    #[inline]
-    pub fn mapped(&self, lpn: Lpn) -> Option<Ppn> {
-        Some(self.l2p[lpn.0 as usize]).filter(|&ppn| ppn != Ppn::NONE)
     }
 
     // ---- Writing ------------------------------------------------------------------------------
@@ -114,19 +98,11 @@ impl PageMap {
         frontier: &mut Frontier,
         kind: u8,
     ) -> Result<u32> {
-        let full = nand.geometry().full_mask();
         let (first, to) = (run.first.plus(index), frontier.next());
-        let data = run.data.from_page(index, nand.geometry().page_bytes());
-        let whole = run.whole_pages_from(index, full).min(frontier.room()).min(most);
-        if whole > 0 {
-            nand.program_run(to, first, whole, kind, data, Cause::Host)?;
-        } else {
-            let base = self.mapped(first);
-            rmw::program(nand, to, first, kind, run.mask(index, full), data, base)?;
-        }
-        let done = whole.max(1);
+        let done = self.flat.program(nand, run, index, most.min(frontier.room()), to, kind)?;
         for page in 0..done {
-            self.map(first.plus(page), to.plus(page), nand.geometry());
+            self.point(first.plus(page), to.plus(page), nand.geometry());
+            self.flat.note_written(first.plus(page));
         }
         self.written += u64::from(done);
         self.advance(frontier, done, nand.geometry());
@@ -155,16 +131,8 @@ impl PageMap {
     }
 
     #[inline]
-    fn map(&mut self, lpn: Lpn, to: Ppn, geometry: &Geometry) {
-        self.point(lpn, to, geometry);
-        if let Some(trims) = &mut self.trims {
-            trims.written(lpn);
-        }
-    }
-
-    #[inline]
     fn point(&mut self, lpn: Lpn, to: Ppn, geometry: &Geometry) {
-        let old = core::mem::replace(&mut self.l2p[lpn.0 as usize], to);
+        let old = self.flat.point(lpn, to);
         if old != Ppn::NONE {
             self.victims.invalidate(geometry.block_of(old));
         }
@@ -190,8 +158,7 @@ impl PageMap {
     /// The first valid page of a block, if there is one.
     pub fn first_valid(&self, nand: &Nand, block: BlockId) -> Option<Lpn> {
         let owners = nand.owners(block).iter().zip(nand.geometry().first_page(block).0..);
-        let mut valid =
-            owners.filter(|&(&owner, ppn)| self.l2p.get(owner as usize) == Some(&Ppn(ppn)));
+        let mut valid = owners.filter(|&(&owner, ppn)| self.flat.is_newest(owner, Ppn(ppn)));
         valid.next().map(|(&owner, _)| Lpn(owner))
     }
 
@@ -243,9 +210,7 @@ impl PageMap {
     /// # Errors
     /// The power fails.
     pub fn erase(&mut self, nand: &mut Nand, victim: BlockId, cause: Cause) -> Result<()> {
-        if let Some(trims) = &mut self.trims {
-            trims.flush(nand)?;
-        }
+        self.flat.flush(nand)?;
         nand.erase(victim, cause)?;
         self.victims.release(victim);
         self.pool.give(victim);
@@ -256,15 +221,14 @@ impl PageMap {
     fn gather(&mut self, nand: &Nand, block: BlockId) {
         let owners = nand.owners(block);
         for &owner in owners {
-            prefetch(&self.l2p, owner as usize);
+            self.flat.prefetch_entry(owner);
         }
         // Without a branch on validity, which no predictor could guess.
         self.moving.resize(owners.len(), Ppn::NONE);
         let mut valid = 0;
         for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
             self.moving[valid] = Ppn(ppn);
-            // Padding and erased pages own what no map has.
-            valid += usize::from(self.l2p.get(owner as usize) == Some(&Ppn(ppn)));
+            valid += usize::from(self.flat.is_newest(owner, Ppn(ppn)));
         }
         self.moving.truncate(valid);
     }
@@ -284,7 +248,7 @@ impl PageMap {
         nand.copy_many(&self.moving[done..][..pages], to, kind, cause)?;
         for (copy, &from) in (to.0..).map(Ppn).zip(&self.moving[done..][..pages]) {
             let owner = nand.owner(copy);
-            self.l2p[owner.0 as usize] = copy;
+            self.flat.point(owner, copy);
             moved(owner, from);
         }
         self.advance(frontier, pages as u32, nand.geometry());
@@ -309,9 +273,9 @@ impl PageMap {
         let scan = Scan::read(nand, device.blocks)?;
         let last = scan.last();
         nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
-        let mut tombstones = trim_log::tombstones(&mut self.trims, nand, self.logical_pages)?;
-        tombstones.resize(self.l2p.len(), 0);
-        let copies = scan.host_copies(self.l2p.len() as u32)?;
+        let mut tombstones = trim_log::tombstones(&mut self.flat.trims, nand, self.logical_pages)?;
+        tombstones.resize(self.flat.pages() as usize, 0);
+        let copies = scan.host_copies(self.flat.pages())?;
         let blocks: Vec<BlockId> = self.pool.iter().collect();
         let plan = recovery::plan(nand.geometry(), &blocks, &copies, last, &tombstones)?;
         if let Some(block) = plan.given_up {
@@ -327,19 +291,16 @@ impl PageMap {
     /// # Errors
     /// The power is lost again.
     pub fn resume_trims(&mut self, nand: &mut Nand, recovered: &Recovered) -> Result<()> {
-        let Some(trims) = &mut self.trims else { return Ok(()) };
-        let l2p = &self.l2p;
-        let mapped = |lpn: Lpn| l2p[lpn.0 as usize] != Ppn::NONE;
         let tombstones = &recovered.tombstones[..self.logical_pages as usize];
-        trims.resume(nand, tombstones, mapped, recovered.last)
+        self.flat.resume_trims(nand, tombstones, recovered.last)
     }
 
     /// Takes over what a scan found: blocks with a valid page are full, the others free.
     fn adopt(&mut self, geometry: &Geometry, scan: &Scan, plan: &Plan) {
         let mut valid = vec![0; geometry.blocks() as usize];
-        for (entry, copy) in self.l2p.iter_mut().zip(&plan.newest) {
-            *entry = copy.map_or(Ppn::NONE, |copy| copy.ppn);
+        for (lpn, copy) in (0..).map(Lpn).zip(&plan.newest) {
             if let Some(copy) = copy {
+                self.flat.point(lpn, copy.ppn);
                 valid[geometry.block_of(copy.ppn).0 as usize] += 1;
             }
         }
@@ -358,67 +319,20 @@ impl PageMap {
         }
     }
 
-    // ---- What every page-granular scheme answers alike
-    // -------------------------------------------
-
-    /// Reads a run.
-    ///
-    /// # Errors
-    /// A page cannot be read.
-    pub fn read(&self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        let full = nand.geometry().full_mask();
-        for index in 0..run.pages {
-            let lpn = run.first.plus(index);
-            if let Some(ppn) = self.mapped(lpn) {
-                nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
-            }
-        }
-        Ok(())
-    }
+    // ---- What every page-granular scheme answers alike ----------------------------------------
 
     /// Forgets pages.
     ///
     /// # Errors
     /// The power fails.
     pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        let span = first.0 as usize..first.0 as usize + pages as usize;
-        let mut at = span.start;
-        while let Some(start) = (at..span.end).find(|&lpn| self.l2p[lpn] != Ppn::NONE) {
-            at = start;
-            while at < span.end && self.l2p[at] != Ppn::NONE {
-                let old = core::mem::replace(&mut self.l2p[at], Ppn::NONE);
-                self.victims.invalidate(nand.geometry().block_of(old));
-                at += 1;
-            }
-            if let Some(trims) = &mut self.trims {
-                trims.trim(nand, start as u32..at as u32)?;
-            }
+        let (mut at, end) = (first.0, first.0 + pages);
+        while let Some(run) = self.flat.mapped_run(at..end) {
+            at = run.end;
+            run.clone().for_each(|lpn| self.point(Lpn(lpn), Ppn::NONE, nand.geometry()));
+            self.flat.note_trimmed(nand, run)?;
         }
         Ok(())
-    }
-
-    /// Writes down the trims that wait.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
-    }
-
-    /// A hint that a run comes soon.
-    pub fn prefetch(&self, run: &Run) {
-        for page in 0..run.pages.min(16) {
-            prefetch(&self.l2p, run.first.0 as usize + page as usize);
-        }
-    }
-
-    /// The version of a page; none if it is unmapped.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        let Some(ppn) = self.mapped(lpn) else { return Ok(None) };
-        scan::version(nand, ppn)
     }
 
     /// Bytes of the map itself, an entry a logical page.
@@ -428,7 +342,7 @@ impl PageMap {
 
     /// Bytes a controller spends on valid counts and trims.
     pub fn other_bytes(&self) -> u64 {
-        self.victims.ram_bytes() + self.trims.as_ref().map_or(0, TrimLog::ram_bytes)
+        self.victims.ram_bytes() + self.flat.trim_bytes()
     }
 
     /// No two pages on one, each block free, full or at a frontier, counts equal to a recount, and
@@ -442,25 +356,11 @@ impl PageMap {
         frontiers: &[Frontier],
         reserve: u32,
     ) -> core::result::Result<(), Violation> {
-        let valid = self.audit_map(nand)?;
+        let valid = self.flat.audit(nand)?;
         self.audit_free(nand.geometry(), &valid)?;
         self.audit_counts(nand.geometry(), &valid, frontiers)?;
         ensure!(self.pool.len() >= reserve, "only {} blocks are free", self.pool.len());
         Ok(())
-    }
-
-    /// The valid pages of each block, recounted.
-    fn audit_map(&self, nand: &Nand) -> core::result::Result<Vec<u32>, Violation> {
-        let geometry = nand.geometry();
-        let mut valid = vec![0; geometry.blocks() as usize];
-        let mapped = self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != Ppn::NONE);
-        for (lpn, &ppn) in mapped {
-            // That each page has one owner makes the map injective.
-            let owner = nand.owner(ppn);
-            ensure!(owner.0 as usize == lpn, "LPN {lpn} maps to {ppn:?}, which holds {owner:?}");
-            valid[geometry.block_of(ppn).0 as usize] += 1;
-        }
-        Ok(valid)
     }
 
     fn audit_free(

@@ -287,7 +287,7 @@ impl Clustered {
         let mut of_block = vec![NOWHERE; nand.geometry().blocks() as usize];
         let mut sizes = vec![0; self.places.sizes.len()];
         for (lpn, &region) in (0..).map(Lpn).zip(&self.places.region) {
-            let Some(ppn) = self.map.mapped(lpn) else {
+            let Some(ppn) = self.map.flat.newest(lpn) else {
                 ensure!(region == NOWHERE, "{lpn:?} is unmapped and in region {region}");
                 continue;
             };
@@ -306,7 +306,7 @@ impl Clustered {
 
 impl Ftl for Clustered {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.map.read(nand, run, sink)
+        self.map.flat.read(nand, run, sink)
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -325,15 +325,15 @@ impl Ftl for Clustered {
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flush(nand)
+        self.map.flat.flush(nand)
     }
 
     fn prefetch(&self, run: &Run) {
-        self.map.prefetch(run);
+        self.map.flat.prefetch(run);
     }
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.version(nand, lpn)
+        self.map.flat.version(nand, lpn)
     }
 
     fn free_blocks(&self) -> u32 {

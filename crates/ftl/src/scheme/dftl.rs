@@ -233,7 +233,7 @@ impl Dftl {
         }
         if what == Use::Read {
             let page = self.owner_of(self.translation_page_of(lpn));
-            let ppn = self.map.mapped(page).expect("an entry not cached is in the flash");
+            let ppn = self.map.flat.newest(page).expect("an entry not cached is in the flash");
             nand.read(ppn, page, nand.geometry().full_mask(), &mut Sink::None, Cause::Map)?;
         }
         self.cmt.insert(lpn);
@@ -242,7 +242,7 @@ impl Dftl {
 
     /// Where a page stands, [`Ppn::NONE`] if nowhere.
     fn entry(&self, lpn: Lpn) -> Ppn {
-        self.map.mapped(lpn).unwrap_or(Ppn::NONE)
+        self.map.flat.newest(lpn).unwrap_or(Ppn::NONE)
     }
 
     /// Drops the entry used longest ago; if it is dirty, the flash learns of it first.
@@ -266,7 +266,8 @@ impl Dftl {
         const BYTES: usize = ENTRY_BYTES as usize;
         let first = page * self.entries;
         let end = self.map.logical_pages().min(first + self.entries);
-        let entries = self.map.entries(first..end).iter().chain(core::iter::repeat(&Ppn::NONE));
+        let entries =
+            self.map.flat.entries(first..end).iter().chain(core::iter::repeat(&Ppn::NONE));
         for (place, ppn) in self.composed.chunks_exact_mut(BYTES).zip(entries) {
             place.copy_from_slice(&ppn.0.to_le_bytes());
         }
@@ -280,7 +281,7 @@ impl Dftl {
     /// room.
     fn rewrite(&mut self, nand: &mut Nand, page: u32) -> Result<()> {
         let (owner, full) = (self.owner_of(page), nand.geometry().full_mask());
-        if let Some(ppn) = self.map.mapped(owner) {
+        if let Some(ppn) = self.map.flat.newest(owner) {
             nand.read(ppn, owner, full, &mut Sink::None, Cause::Map)?;
         }
         let (bytes, frontier) = (&self.composed, &mut self.translation);
@@ -426,7 +427,7 @@ impl Dftl {
     fn load(&mut self, nand: &mut Nand) -> Result<()> {
         let pages = self.map.logical_pages();
         for page in 0..pages.div_ceil(self.entries) {
-            let bytes = match self.map.mapped(self.owner_of(page)) {
+            let bytes = match self.map.flat.newest(self.owner_of(page)) {
                 Some(ppn) => nand.read_meta(ppn, Cause::Meta)?,
                 None => &[],
             };
@@ -459,12 +460,12 @@ impl Dftl {
         let pages = self.map.logical_pages();
         let own = pages.div_ceil(self.entries);
         for lpn in (0..pages + own).map(Lpn) {
-            let Some(ppn) = self.map.mapped(lpn) else { continue };
+            let Some(ppn) = self.map.flat.newest(lpn) else { continue };
             let block = nand.geometry().block_of(ppn);
             let holds = if lpn.0 < pages { Holds::Data } else { Holds::Entries };
             ensure!(self.what(nand, block) == holds, "{block:?} holds {lpn:?}, which is {holds:?}");
             let page = self.owner_of(self.translation_page_of(Lpn(lpn.0.min(pages - 1))));
-            let known = self.map.mapped(page).is_some();
+            let known = self.map.flat.newest(page).is_some();
             let found = holds == Holds::Entries || self.cmt.contains(lpn) || known;
             ensure!(found, "{lpn:?} is mapped, and neither cached nor in the flash");
         }
@@ -494,7 +495,7 @@ impl Ftl for Dftl {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {
             let lpn = run.first.plus(index);
-            if self.map.mapped(lpn).is_some() {
+            if self.map.flat.newest(lpn).is_some() {
                 self.look_up(nand, lpn, Use::Read)?;
                 let ppn = self.entry(lpn);
                 nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
@@ -514,7 +515,7 @@ impl Ftl for Dftl {
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         for lpn in (0..pages).map(|page| first.plus(page)) {
-            if self.map.mapped(lpn).is_some() {
+            if self.map.flat.newest(lpn).is_some() {
                 self.look_up(nand, lpn, Use::Write)?;
                 self.map.trim(nand, lpn, 1)?;
             }
@@ -523,16 +524,16 @@ impl Ftl for Dftl {
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flush(nand)
+        self.map.flat.flush(nand)
     }
 
     fn prefetch(&self, run: &Run) {
-        self.map.prefetch(run);
+        self.map.flat.prefetch(run);
         (0..run.pages.min(16)).for_each(|page| self.cmt.prefetch(run.first.plus(page)));
     }
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.version(nand, lpn)
+        self.map.flat.version(nand, lpn)
     }
 
     fn free_blocks(&self) -> u32 {

@@ -82,7 +82,7 @@ impl Ftl for Fast {
     }
 
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.log.map.read(nand, run, sink)
+        self.log.map.flat.read(nand, run, sink)
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
@@ -90,15 +90,15 @@ impl Ftl for Fast {
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.log.map.flush(nand)
+        self.log.map.flat.flush(nand)
     }
 
     fn prefetch(&self, run: &Run) {
-        self.log.map.prefetch(run);
+        self.log.map.flat.prefetch(run);
     }
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.log.map.version(nand, lpn)
+        self.log.map.flat.version(nand, lpn)
     }
 
     fn free_blocks(&self) -> u32 {

@@ -201,7 +201,7 @@ impl Faster {
         if is_over || self.log.map.valid(victim) == 0 {
             return self.log.merge_victim(nand, victim);
         }
-        self.log.map.flush(nand)?;
+        self.log.map.flat.flush(nand)?;
         let pages_per_block = nand.geometry().pages_per_block();
         let last_visits = if self.second_chance { 0..carried } else { 0..pages_per_block };
         match self.isolation {
@@ -271,7 +271,7 @@ impl Ftl for Faster {
     }
 
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.log.map.read(nand, run, sink)
+        self.log.map.flat.read(nand, run, sink)
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
@@ -279,15 +279,15 @@ impl Ftl for Faster {
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.log.map.flush(nand)
+        self.log.map.flat.flush(nand)
     }
 
     fn prefetch(&self, run: &Run) {
-        self.log.map.prefetch(run);
+        self.log.map.flat.prefetch(run);
     }
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.log.map.version(nand, lpn)
+        self.log.map.flat.version(nand, lpn)
     }
 
     fn free_blocks(&self) -> u32 {

@@ -350,7 +350,7 @@ impl Last {
 
     /// The side that a page belongs to, as it stands now.
     fn side_of(&self, geometry: &Geometry, lpn: Lpn) -> Side {
-        let Some(ppn) = self.map.newest(lpn) else { return Side::Cold };
+        let Some(ppn) = self.map.flat.newest(lpn) else { return Side::Cold };
         match self.map.costs.side_of(geometry.block_of(ppn)) {
             Some(Side::Cold) => match self.random.distance(geometry, ppn) {
                 Some(distance) if distance < self.regulator.k() => Side::Hot,
@@ -440,7 +440,7 @@ impl Last {
         let slots = nand.geometry().first_page(victim).0..;
         let owners = nand.owners(victim).iter().map(|&owner| Lpn(owner)).zip(slots);
         let is_valid = |&(lpn, slot): &(Lpn, u32)| {
-            lpn.is_host() && self.map.newest(lpn).is_some_and(|newest| newest.0 == slot)
+            lpn.is_host() && self.map.flat.newest(lpn).is_some_and(|newest| newest.0 == slot)
         };
         self.moving.clear();
         self.moving.extend(owners.filter(is_valid).map(|(lpn, _)| lpn));
@@ -552,7 +552,7 @@ impl Detector {
 
 impl Ftl for Last {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.map.read(nand, run, sink)
+        self.map.flat.read(nand, run, sink)
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -569,15 +569,15 @@ impl Ftl for Last {
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flush(nand)
+        self.map.flat.flush(nand)
     }
 
     fn prefetch(&self, run: &Run) {
-        self.map.prefetch(run);
+        self.map.flat.prefetch(run);
     }
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.version(nand, lpn)
+        self.map.flat.version(nand, lpn)
     }
 
     fn free_blocks(&self) -> u32 {

@@ -128,7 +128,7 @@ impl PageMapped {
 
 impl Ftl for PageMapped {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.map.read(nand, run, sink)
+        self.map.flat.read(nand, run, sink)
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -146,15 +146,15 @@ impl Ftl for PageMapped {
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flush(nand)
+        self.map.flat.flush(nand)
     }
 
     fn prefetch(&self, run: &Run) {
-        self.map.prefetch(run);
+        self.map.flat.prefetch(run);
     }
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.version(nand, lpn)
+        self.map.flat.version(nand, lpn)
     }
 
     fn free_blocks(&self) -> u32 {
