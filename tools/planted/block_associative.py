@@ -29,7 +29,7 @@ MUTANTS = [
      "return Plan::Dead;",
      "return Plan::Full;"),
     ("merge-before-tombstones", "bast, fmax, merge: the erases of a full merge do not wait for tombstones", MERGE,
-     "map.flush(nand)?;\n    let clean = map.pool.take(nand)?;",
+     "map.flat.flush(nand)?;\n    let clean = map.pool.take(nand)?;",
      "let clean = map.pool.take(nand)?;"),
     ("merge-source-first", "bast, fmax, merge: the old data block goes before the last copy", MERGE,
      "let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;",
@@ -44,6 +44,6 @@ MUTANTS = [
      "_ if offset >= filled => Place::Home(most),",
      "_ if offset > filled => Place::Home(most),"),
     ("log-trim-forgotten", "bast, fmax, tombstones: a trim is not written down", LOG_MAP,
-     "                trims.trim(nand, start as u32..at as u32)?;",
-     "                let _ = (&trims, start, &nand);"),
+     "            self.flat.note_trimmed(nand, run)?;",
+     "            let _ = run;"),
 ]

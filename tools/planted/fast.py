@@ -34,6 +34,6 @@ MUTANTS = [
     ("fast-stream-counts-as-random", "fast, figures: random victims are not counted apart", ASSOCIATIVE,
      "merge::count(&mut self.random_associated, associated.len());", "merge::count(&mut self.random_associated, 1);"),
     ("fast-tombstones-after", "fast, merge: waiting trims are not written down before it", MERGE,
-     "pub fn bring_home(nand: &mut Nand, map: &mut LogMap, lbn: Lbn) -> Result<()> {\n    map.flush(nand)?;\n",
+     "pub fn bring_home(nand: &mut Nand, map: &mut LogMap, lbn: Lbn) -> Result<()> {\n    map.flat.flush(nand)?;\n",
      "pub fn bring_home(nand: &mut Nand, map: &mut LogMap, lbn: Lbn) -> Result<()> {\n"),
 ]

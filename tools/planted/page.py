@@ -5,6 +5,7 @@ SCHEMES = "page,dac"
 
 PAGE = "crates/ftl/src/scheme/page.rs"
 PAGE_MAP = "crates/ftl/src/part/page_map.rs"
+FLAT_MAP = "crates/ftl/src/part/flat_map.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
@@ -17,10 +18,10 @@ MUTANTS = [
     ("erase-before-copy", "erase order: the victim goes before its last copy", PAGE_MAP,
      "done += self.copy_some(",
      "if done == 0 { self.moving.pop(); }\n            done += self.copy_some("),
-    ("flush-forgotten", "tombstones: flush does nothing", PAGE_MAP,
+    ("flush-forgotten", "tombstones: flush does nothing", FLAT_MAP,
      "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
      "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
     ("erase-before-tombstone", "tombstones: an erase does not wait for them", PAGE_MAP,
-     "        if let Some(trims) = &mut self.trims {\n            trims.flush(nand)?;\n        }\n        nand.erase(victim",
+     "        self.flat.flush(nand)?;\n        nand.erase(victim",
      "        nand.erase(victim"),
 ]
