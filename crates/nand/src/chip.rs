@@ -132,6 +132,16 @@ impl Nand {
         }
     }
 
+    /// What a metadata page holds, for auditors: costs no operation. None on a chip in count mode,
+    /// and where nothing can be read.
+    pub fn peek_meta(&self, ppn: Ppn) -> Option<&[u8]> {
+        let store = self.store.as_ref()?;
+        match store.state(&self.geometry, ppn) {
+            PageState::Programmed(_) => Some(store.meta(&self.geometry, ppn)),
+            _ => None,
+        }
+    }
+
     /// Programs one page. Its version is a new one.
     ///
     /// # Errors

@@ -469,6 +469,28 @@ impl Dftl {
             let found = holds == Holds::Entries || self.cmt.contains(lpn) || known;
             ensure!(found, "{lpn:?} is mapped, and neither cached nor in the flash");
         }
+        (0..own).try_for_each(|page| self.audit_translation_page(nand, page))
+    }
+
+    /// The flash says of each entry what it is, or, of a dirty one, what the cache knows that the
+    /// flash says.
+    fn audit_translation_page(
+        &self,
+        nand: &Nand,
+        page: u32,
+    ) -> core::result::Result<(), Violation> {
+        let first = page * self.entries;
+        let end = self.map.logical_pages().min(first + self.entries);
+        let mut expected = self.map.flat.entries(first..end).to_vec();
+        for (lpn, flash) in self.cmt.dirty_in(page) {
+            expected[(lpn.0 - first) as usize] = flash;
+        }
+        let at = self.map.flat.newest(self.owner_of(page));
+        let Some(bytes) = at.and_then(|ppn| nand.peek_meta(ppn)) else { return Ok(()) };
+        for (lpn, (entry, ppn)) in (first..).zip(bytes.chunks_exact(4).zip(expected)) {
+            let flash = Ppn(u32::from_le_bytes(entry.try_into().expect("chunks of four")));
+            ensure!(flash == ppn, "the flash maps LPN {lpn} to {flash:?}; it should say {ppn:?}");
+        }
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! dac: regions by hand, against a naive model, and with one region against page.
 
 use ftl::{Figure, Run};
-use nand::{Data, Lpn};
+use nand::{Data, Lpn, Mode};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -69,6 +69,27 @@ fn young_is_counted_in_host_pages_since_the_last_write() {
         write_each(&mut real, &[5, 0, 1, 5]);
         assert_eq!(count(&real, "promotions") == 1, climbs, "young={young}");
     }
+}
+
+#[test]
+fn regions_outlive_the_power() {
+    let mut real = Real::in_mode("dac:young=3", "sequential", 4, 8, Mode::Stamps);
+    let mut write = |pages: &[u32]| {
+        for &page in pages {
+            let run = Run::whole(Lpn(page), 1, PAGE_BYTES, Data::Stamp(1));
+            real.ftl.write(&mut real.nand, &run).unwrap();
+        }
+    };
+    write(&[0, 1, 2, 3, 3, 2, 2, 8]);
+    assert_eq!(sizes(&real), [3, 1, 1], "3 climbed once, 2 twice");
+    real.power_cycle();
+    assert_eq!(sizes(&real), [3, 1, 1]);
+    let mut write = |page| {
+        let run = Run::whole(Lpn(page), 1, PAGE_BYTES, Data::Stamp(2));
+        real.ftl.write(&mut real.nand, &run).unwrap();
+    };
+    [3, 9, 9, 9, 1].into_iter().for_each(&mut write);
+    assert_eq!(sizes(&real), [3, 0, 3], "all are young after a mount: 3 climbs; 1 is no longer");
 }
 
 #[test]

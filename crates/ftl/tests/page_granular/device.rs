@@ -1,7 +1,7 @@
 //! A small page-granular device, its counts, and random steps for it and a naive model.
 
 use ftl::{Choice, Device, Durability, Ftl, Run};
-use nand::{BlockId, Cause, Chip, Data, Lpn, Mode, Nand, Op};
+use nand::{BlockId, Cause, Chip, Data, Lpn, Mode, Nand, Op, Timing};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -23,26 +23,29 @@ pub struct Counts {
 pub struct Real {
     pub nand: Nand,
     pub ftl: Box<dyn Ftl>,
+    choice: Choice,
 }
 
 impl Real {
     pub fn new(ftl: &str, order: &str, np: usize, extra: u32) -> Real {
+        Real::in_mode(ftl, order, np, extra, Mode::Count)
+    }
+
+    pub fn in_mode(ftl: &str, order: &str, np: usize, extra: u32, mode: Mode) -> Real {
         let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
         let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
         let geometry = chip.geometry(LOGICAL_BLOCKS + extra).unwrap();
-        let mut nand = Nand::new(geometry, Mode::Count);
+        let mut nand = Nand::new(geometry, mode);
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();
-        let device = Device {
-            params: &choice.params,
-            logical_blocks: LOGICAL_BLOCKS,
-            blocks: &blocks,
-            durability: Durability::Paper,
-            seed: 0,
-            timing: chip.timing,
-        };
-        let ftl = choice.mount(&mut nand, &device).unwrap();
-        Real { nand, ftl }
+        let ftl = mount(&choice, &mut nand);
+        Real { nand, ftl, choice }
+    }
+
+    /// The power fails between two operations and comes back; needs a chip that keeps spare areas.
+    pub fn power_cycle(&mut self) {
+        self.nand.power_cycle();
+        self.ftl = mount(&self.choice, &mut self.nand);
+        self.ftl.audit(&self.nand).unwrap();
     }
 
     pub fn counts(&self) -> Counts {
@@ -57,6 +60,19 @@ impl Real {
             rmw: tally.count(Op::Read, Cause::Rmw),
         }
     }
+}
+
+fn mount(choice: &Choice, nand: &mut Nand) -> Box<dyn Ftl> {
+    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
+    let device = Device {
+        params: &choice.params,
+        logical_blocks: LOGICAL_BLOCKS,
+        blocks: &blocks,
+        durability: Durability::Paper,
+        seed: 0,
+        timing: Timing::default(),
+    };
+    choice.mount(nand, &device).unwrap()
 }
 
 /// A random step: a run with perhaps partial ends, or now and then a trim.
