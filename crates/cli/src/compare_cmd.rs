@@ -1,13 +1,16 @@
 //! `ftlab compare`: the same device and trace for several FTLs, side by side.
 
-use sim::experiment::{Durability, Experiment};
+use report::runs::{Run, figures, provenance};
+use report::{Page, Section};
+use serde_json::Value;
+use sim::clock::SERIAL_CAVEAT;
+use sim::experiment::{Durability, Experiment, Interval};
 use sim::{Input, RunResult};
 
 use crate::failure::Result;
 use crate::op_log;
 use crate::options::Options;
 use crate::output::{self, Destination, write_text};
-use crate::run_cmd::SERIAL_CAVEAT;
 use crate::table::{Table, bytes, count, real, seconds};
 use crate::watcher::Watcher;
 
@@ -29,12 +32,18 @@ pub struct Args {
     /// appears whole: with `ops.log`, the second run under bast writes `ops.2-bast.log`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     log_ops: Option<String>,
+
+    /// Write a report to look at: one HTML file that needs no network, with figures, their numbers
+    /// and their data; it takes `--interval auto` unless another is given
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<String>,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let experiments = experiments(args);
     experiments.iter().try_for_each(Experiment::check)?;
+    let report = args.report.as_deref().map(Destination::open).transpose()?;
     let json = args.options.json.as_deref().map(Destination::open).transpose()?;
     let logs = args.log_ops.as_deref();
     let logs = logs.map(|name| op_log::of_each(name, &experiments, json.as_ref())).transpose()?;
@@ -51,6 +60,9 @@ pub fn run(args: &Args) -> Result<()> {
         });
     }
     drop(watcher);
+    if let Some(report) = report {
+        report.write(|out| write_text(out, &page(args, &results).html()))?;
+    }
     let to_stdout = matches!(json, Some(Destination::Stdout));
     if let Some(json) = json {
         json.write(|out| write_text(out, &output::json(&results)))?;
@@ -66,6 +78,8 @@ fn experiments(args: &Args) -> Vec<Experiment> {
     let with = |ftl: &String, durability| Experiment {
         ftl: ftl.clone(),
         durability,
+        // What a report shows along the trace, unless something else is asked for.
+        interval: args.options.interval.or(args.report.as_ref().map(|_| Interval::Auto)),
         ..args.options.experiment()
     };
     let each = args.ftl.iter();
@@ -73,21 +87,47 @@ fn experiments(args: &Args) -> Vec<Experiment> {
         .collect()
 }
 
-/// One column an FTL, one row a figure.
-fn text(args: &Args, results: &[RunResult]) -> String {
-    let mut head = vec![String::new()];
-    head.extend(experiments(args).iter().map(|experiment| match args.durability.len() {
+/// What each run is called.
+fn labels(args: &Args) -> Vec<String> {
+    let label = |experiment: &Experiment| match args.durability.len() {
         1 => experiment.ftl.clone(),
         _ => format!("{} ({})", experiment.ftl, experiment.durability),
-    }));
+    };
+    experiments(args).iter().map(label).collect()
+}
+
+/// One column an FTL, one row a figure; the first row is the head.
+fn cells(args: &Args, results: &[RunResult]) -> Vec<Vec<String>> {
+    let head = std::iter::once(String::new()).chain(labels(args)).collect();
+    let row = |(name, figure): &(&str, Figure)| {
+        std::iter::once((*name).to_owned()).chain(results.iter().map(figure)).collect()
+    };
+    std::iter::once(head).chain(FIGURES.iter().map(row)).collect()
+}
+
+fn text(args: &Args, results: &[RunResult]) -> String {
     let mut table = Table::default();
-    table.row(&head);
-    for (name, figure) in FIGURES {
-        let mut cells = vec![(*name).to_owned()];
-        cells.extend(results.iter().map(figure));
-        table.row(&cells);
-    }
+    cells(args, results).iter().for_each(|row| table.row(row));
     format!("{}{SERIAL_CAVEAT}\n", table.text())
+}
+
+/// The report: the same numbers, and figures.
+fn page(args: &Args, results: &[RunResult]) -> Page {
+    let labels = labels(args);
+    let values: Vec<Value> = results.iter().map(output::value).collect();
+    let runs = labels.iter().zip(&values).map(|(label, result)| Run { label, result });
+    let runs: Vec<Run> = runs.collect();
+    let mut rows = cells(args, results).into_iter();
+    let table = report::Table::new(rows.next().unwrap_or_default(), rows.collect());
+    Page {
+        title: format!("{} on one device", labels.join(", ")),
+        lead: vec![provenance(&runs), SERIAL_CAVEAT.to_owned()],
+        sections: vec![
+            Section { title: "Numbers".into(), table: Some(table), ..Section::default() },
+            Section { title: "Figures".into(), figures: figures(&runs), ..Section::default() },
+        ],
+        made_by: output::made_by("compare"),
+    }
 }
 
 type Figure = fn(&RunResult) -> String;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sim::Experiment;
-use sim::experiment::{Extra, Fit, FlushMode, Precondition, ReplayMode, Timing, Volume};
+use sim::experiment::{Extra, Fit, FlushMode, Interval, Precondition, ReplayMode, Timing, Volume};
 
 /// What is run, and on what.
 #[derive(Args, Debug)]
@@ -84,9 +84,9 @@ pub struct Options {
     )]
     timing: Timing,
 
-    /// Take a sample of the series every N requests
-    #[arg(long, value_name = "N", value_parser = spec::parse_count, help_heading = "Measuring")]
-    interval: Option<u64>,
+    /// Take a sample of the series every N requests, or, with `auto`, 200 to 400 in all
+    #[arg(long, value_name = "N|auto", help_heading = "Measuring")]
+    pub interval: Option<Interval>,
 
     /// Compare every sector read with a shadow copy; a mismatch is fatal and names the page
     #[arg(long, help_heading = "Measuring")]

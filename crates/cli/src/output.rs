@@ -150,6 +150,16 @@ pub fn print(text: &str) -> Result<()> {
     Destination::Stdout.write(|out| write_text(out, text))
 }
 
+/// A result as a JSON value.
+pub fn value(result: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(result).expect("results have text keys only")
+}
+
+/// What reports say of who made them.
+pub fn made_by(command: &str) -> String {
+    format!("Made by `ftlab {command}`, version {}.", env!("CARGO_PKG_VERSION"))
+}
+
 /// A value as indented JSON with a newline.
 pub fn json(value: &impl serde::Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("results have text keys only");

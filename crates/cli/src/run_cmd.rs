@@ -1,6 +1,7 @@
 //! `ftlab run`: one device, one trace; a table, or JSON.
 
 use sim::RunResult;
+use sim::clock::SERIAL_CAVEAT;
 use sim::experiment::{Durability, Experiment};
 use sim::stats::Summary;
 
@@ -31,10 +32,6 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     log_ops: Option<String>,
 }
-
-/// Beside every latency, until there is a clock that knows better.
-pub const SERIAL_CAVEAT: &str = "Serial time ranks FTLs; it does not predict the latency of an SSD \
-                                 with channels and queues.";
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {

@@ -1,17 +1,18 @@
 //! `ftlab sweep`: the runs of a plan on all cores; a row a run, and what the rows show.
 
-use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use report::sweeps;
 use serde_json::Value;
 use sim::plan::claim::{Claim, Verdict};
 use sim::plan::{Plan, Scale};
+use sim::sweep::findings::{FailedRow, Findings};
 use sim::sweep::{self, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
 
 use crate::failure::{Failure, Result};
-use crate::output::{self, Destination};
+use crate::output::{self, Destination, write_text};
 use crate::table::{Table, count, real};
 use crate::watcher::SweepWatcher;
 
@@ -49,6 +50,11 @@ pub struct Args {
     )]
     memory: u64,
 
+    /// Write a report to look at: one HTML file that needs no network, with a figure for each claim
+    /// and the published points drawn in
+    #[arg(long, value_name = "FILE")]
+    report: Option<String>,
+
     /// Print neither a summary nor progress
     #[arg(long)]
     quiet: bool,
@@ -73,6 +79,7 @@ impl From<ScaleName> for Scale {
 pub fn run(args: &Args) -> Result<()> {
     let plan = read(args)?;
     let (form, path, destination) = destination(&args.out)?;
+    let report = args.report.as_deref().map(Destination::open).transpose()?;
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
     let journal_path = Journal::path_of(&path);
@@ -81,12 +88,16 @@ pub fn run(args: &Args) -> Result<()> {
     let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory }.run(&mut journal, &watcher);
     drop(watcher);
     ran.map_err(|error| stopped(error, &journal))?;
-    let summary = write(&plan, &journal, form, &destination)?;
+    let found = write(&plan, &journal, form, &destination)?;
+    if let Some(report) = report {
+        let page = sweeps::page(&found, args.scale.into(), output::made_by("sweep"));
+        report.write(|out| write_text(out, &page.html()))?;
+    }
     journal.delete()?;
     if !args.quiet {
-        output::print(&summary.text(&plan, args))?;
+        output::print(&summary(&found, args))?;
     }
-    summary.end()
+    end(plan.rows.len(), &found.failed)
 }
 
 fn read(args: &Args) -> Result<Plan> {
@@ -121,93 +132,63 @@ fn stopped(error: sim::Error, journal: &Journal) -> Failure {
 }
 
 /// Writes the rows in the order of the plan, and looks at them on the way.
-fn write(plan: &Plan, journal: &Journal, form: Form, destination: &Destination) -> Result<Summary> {
-    let mut summary = Summary::of(plan);
+fn write<'a>(
+    plan: &'a Plan,
+    journal: &Journal,
+    form: Form,
+    destination: &Destination,
+) -> Result<Findings<'a>> {
+    let mut found = Findings::of(plan);
     destination.write(|out| {
         let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
         let mut writer = RowWriter::new(out, form).map_err(failed)?;
         for index in 0..plan.rows.len() {
             let row = journal.row(index)?;
             writer.write(&row).map_err(failed)?;
-            summary.see(plan, index, &row)?;
+            found.see(index, &parsed(index, &row)?);
         }
         writer.finish().map_err(failed)
     })?;
-    Ok(summary)
+    Ok(found)
 }
 
-/// What is to be said of the rows.
-struct Summary {
-    rows: usize,
-    /// Exit code and message of each row that failed, with its number.
-    failed: Vec<(usize, u64, String)>,
-    /// The figures that claims speak of, by claim and row.
-    figures: HashMap<(usize, usize), Option<f64>>,
+fn parsed(index: usize, row: &str) -> Result<Value> {
+    let failed = |error| Failure::failed(format!("row {index} of the journal: {error}"));
+    serde_json::from_str(row).map_err(failed)
 }
 
 /// Rows that failed, of which the summary shows the message.
 const FAILURES_SHOWN: usize = 5;
 
-impl Summary {
-    fn of(plan: &Plan) -> Summary {
-        let claims = plan.claims.iter().enumerate();
-        let needed = claims.flat_map(|(claim, of)| of.rows().map(move |row| ((claim, row), None)));
-        Summary { rows: plan.rows.len(), failed: Vec::new(), figures: needed.collect() }
+fn summary(found: &Findings, args: &Args) -> String {
+    let plan = found.plan();
+    let failed = match found.failed.len() {
+        0 => String::new(),
+        failed => format!(", of which {} failed", count(failed as u64)),
+    };
+    let rows = count(plan.rows.len() as u64);
+    let title = if plan.title.is_empty() { "sweep" } else { &plan.title };
+    let mut text = format!("{title}: {rows} rows in {}{failed}\n", args.out);
+    for FailedRow { row, message, .. } in found.failed.iter().take(FAILURES_SHOWN) {
+        text += &format!("row {row}: {message}\n");
     }
+    for (index, claim) in plan.claims.iter().enumerate() {
+        text += &claim_text(claim, &found.verdicts(index), args.scale.into());
+    }
+    text
+}
 
-    fn see(&mut self, plan: &Plan, index: usize, row: &str) -> Result<()> {
-        let row: Value = serde_json::from_str(row)
-            .map_err(|error| Failure::failed(format!("row {index} of the journal: {error}")))?;
-        let error = &row["sweep"]["error"];
-        if let (Some(code), Some(message)) =
-            (error["exit_code"].as_u64(), error["message"].as_str())
-        {
-            self.failed.push((index, code, message.to_owned()));
-        }
-        for (claim, of) in plan.claims.iter().enumerate() {
-            if let Some(figure) = self.figures.get_mut(&(claim, index)) {
-                *figure = of.figure.of(&row);
-            }
-        }
-        Ok(())
-    }
-
-    fn verdicts(&self, claim: usize, of: &Claim) -> Vec<Verdict> {
-        of.judge(|row| self.figures[&(claim, row)])
-    }
-
-    fn text(&self, plan: &Plan, args: &Args) -> String {
-        let failed = match self.failed.len() {
-            0 => String::new(),
-            failed => format!(", of which {} failed", count(failed as u64)),
-        };
-        let rows = count(self.rows as u64);
-        let title = if plan.title.is_empty() { "sweep" } else { &plan.title };
-        let mut text = format!("{title}: {rows} rows in {}{failed}\n", args.out);
-        for (row, _, message) in self.failed.iter().take(FAILURES_SHOWN) {
-            text += &format!("row {row}: {message}\n");
-        }
-        for (index, claim) in plan.claims.iter().enumerate() {
-            text += &claim_text(claim, &self.verdicts(index, claim), args.scale.into());
-        }
-        text
-    }
-
-    /// How the command ends. A row that failed is an answer like another, but a violation must not
-    /// be overlooked, nor a mistake of ours, nor a sweep of which nothing is left.
-    fn end(&self) -> Result<()> {
-        let worst =
-            [101, 3].into_iter().find(|worst| self.failed.iter().any(|row| row.1 == *worst));
-        let nothing_left = (self.failed.len() == self.rows).then_some(1);
-        match worst.or(nothing_left) {
-            None => Ok(()),
-            Some(code) => {
-                let found = self.failed.iter().find(|row| row.1 == code);
-                let (row, _, message) = found.unwrap_or(&self.failed[0]);
-                Err(Failure::coded(code as u8, format!("row {row}: {message}")))
-            }
-        }
-    }
+/// How the command ends. A row that failed is an answer like another, but a violation must not be
+/// overlooked, nor a mistake of ours, nor a sweep of which nothing is left.
+fn end(rows: usize, failed: &[FailedRow]) -> Result<()> {
+    let worst =
+        [101, 3].into_iter().find_map(|code| failed.iter().find(|row| row.exit_code == code));
+    let (code, found) = match (worst, failed) {
+        (Some(found), _) => (found.exit_code as u8, found),
+        (None, [first, ..]) if failed.len() == rows => (1, first),
+        _ => return Ok(()),
+    };
+    Err(Failure::coded(code, format!("row {}: {}", found.row, found.message)))
 }
 
 /// A claim, and what was found of it.
@@ -253,19 +234,19 @@ mod tests {
     use super::*;
 
     /// How a sweep of three rows ends, some of which failed with these codes.
-    fn end(codes: &[u64]) -> String {
-        let failed = codes.iter().enumerate().map(|(row, &code)| (row, code, "why".to_owned()));
-        let summary = Summary { rows: 3, failed: failed.collect(), figures: HashMap::new() };
-        format!("{:?}", summary.end())
+    fn ended(codes: &[u64]) -> String {
+        let failed = |(row, &exit_code)| FailedRow { row, exit_code, message: "why".to_owned() };
+        let failed: Vec<FailedRow> = codes.iter().enumerate().map(failed).collect();
+        format!("{:?}", end(3, &failed))
     }
 
     #[test]
     fn failed_rows_are_answers_but_violations_and_mistakes_are_heard() {
-        assert_eq!([end(&[]), end(&[2, 1])], ["Ok(())", "Ok(())"]);
+        assert_eq!([ended(&[]), ended(&[2, 1])], ["Ok(())", "Ok(())"]);
         let heard =
             |code: u8, row| format!("Err(Failure {{ code: {code}, message: \"row {row}: why\" }})");
-        assert_eq!(end(&[2, 3]), heard(3, 1));
-        assert_eq!(end(&[3, 101]), heard(101, 1));
-        assert_eq!(end(&[2, 2, 2]), heard(1, 0));
+        assert_eq!(ended(&[2, 3]), heard(3, 1));
+        assert_eq!(ended(&[3, 101]), heard(101, 1));
+        assert_eq!(ended(&[2, 2, 2]), heard(1, 0));
     }
 }

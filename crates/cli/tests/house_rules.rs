@@ -34,7 +34,8 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("ftl", &["spec", "nand"]),
         ("sim", &["spec", "nand", "trace", "ftl"]),
         ("check", &["spec", "nand", "ftl"]),
-        ("cli", &["spec", "nand", "trace", "ftl", "sim", "check"]),
+        ("report", &["spec", "sim"]),
+        ("cli", &["spec", "nand", "trace", "ftl", "sim", "check", "report"]),
     ])
 }
 

@@ -61,9 +61,8 @@ pub struct Experiment {
     pub replay: ReplayMode,
     /// Whether flushes reach the FTL.
     pub flush: FlushMode,
-    /// A sample of the series every so many requests; none by default.
-    #[serde(deserialize_with = "count_or_none")]
-    pub interval: Option<u64>,
+    /// How often a sample of the series is taken; never by default.
+    pub interval: Option<Interval>,
     /// Whether every sector read is compared with a shadow copy.
     pub verify: bool,
     /// Seed of everything drawn at random.
@@ -109,7 +108,7 @@ impl Experiment {
         self.format_spec()?;
         match (self.capacity_bytes, self.interval, self.limit) {
             (Some(0), _, _) => refuse("a device of capacity 0 holds nothing"),
-            (_, Some(0), _) => refuse("an interval of 0 requests would never end"),
+            (_, Some(Interval::Every(0)), _) => refuse("an interval of 0 requests would never end"),
             (_, _, Some(0)) => refuse("a limit of 0 requests leaves nothing to run"),
             _ => Ok(()),
         }
@@ -344,6 +343,53 @@ impl From<Volume> for String {
     }
 }
 
+/// How often a sample of the series is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "NumberOrText", into = "String")]
+pub enum Interval {
+    /// Every so many requests.
+    Every(u64),
+    /// As often as gives 200 to 400 samples, however long the trace; each request of a short one.
+    Auto,
+}
+
+impl FromStr for Interval {
+    type Err = spec::Error;
+
+    fn from_str(text: &str) -> spec::Result<Interval> {
+        match text {
+            "auto" => Ok(Interval::Auto),
+            _ => spec::parse_count(text).map(Interval::Every),
+        }
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Interval::Auto => out.write_str("auto"),
+            Interval::Every(requests) => requests.fmt(out),
+        }
+    }
+}
+
+impl TryFrom<NumberOrText> for Interval {
+    type Error = spec::Error;
+
+    fn try_from(written: NumberOrText) -> spec::Result<Interval> {
+        match written {
+            NumberOrText::Number(requests) => Ok(Interval::Every(requests)),
+            NumberOrText::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl From<Interval> for String {
+    fn from(interval: Interval) -> String {
+        interval.to_string()
+    }
+}
+
 /// A value that files give as a number or as users write it, such as `8GiB`.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a whole number, or one as text such as `8GiB` or `4M`")]
@@ -389,7 +435,10 @@ mod tests {
         let experiment: Experiment = serde_json::from_str(text).unwrap();
         assert_eq!(experiment.capacity_bytes, Some(8 << 30));
         assert_eq!((experiment.limit, experiment.measure_after), (Some(4_000_000), 2000));
-        assert_eq!((experiment.interval, experiment.volume), (Some(7), Volume::One(3)));
+        assert_eq!(
+            (experiment.interval, experiment.volume),
+            (Some(Interval::Every(7)), Volume::One(3))
+        );
         assert_eq!((experiment.warmup, experiment.fit), (1, Fit::Wrap));
         let again = serde_json::to_string(&experiment).unwrap();
         assert_eq!(serde_json::from_str::<Experiment>(&again).unwrap(), experiment);
@@ -423,7 +472,7 @@ mod tests {
             error.to_string()
         };
         assert!(why(|e| e.capacity_bytes = Some(0)).contains("capacity 0"));
-        assert!(why(|e| e.interval = Some(0)).contains("interval"));
+        assert!(why(|e| e.interval = Some(Interval::Every(0))).contains("interval"));
         assert!(why(|e| e.limit = Some(0)).contains("limit"));
         assert!(why(|e| e.ftl = "pge".into()).contains("did you mean `page`"));
         assert!(why(|e| e.chip = "slc-lsb:page=1000".into()).contains("512"));

@@ -5,6 +5,7 @@ use trace::replay::Skipped;
 use trace::{Flags, Op, Request};
 
 use crate::clock::serial::Server;
+use crate::experiment::Interval;
 use crate::host::Span;
 use crate::machine::Machine;
 use crate::result::TracePart;
@@ -67,7 +68,7 @@ impl Measure {
     pub fn new(
         logical_pages: u32,
         server: Option<Server>,
-        interval: Option<u64>,
+        interval: Option<Interval>,
         not_measured: u64,
     ) -> Measure {
         Measure {
@@ -148,7 +149,7 @@ impl Observer for Measure {
             && sampler.is_due()
         {
             let reading = Reading::of(on.nand(), on.host_pages().written, on.time_ns());
-            sampler.sample(reading, on.ftl().free_blocks(), &on.ftl().gauges());
+            sampler.sample(reading, on.ftl().free_blocks(), on.ftl().gauges());
         }
     }
 

@@ -285,13 +285,40 @@ pub struct Histograms {
 }
 
 /// Erases of the blocks since birth.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
 pub struct WearPart {
     pub min: u32,
     pub max: u32,
     pub mean: f64,
     pub stddev: f64,
+    pub map: WearMap,
+}
+
+/// Erases of the blocks in the order of their numbers, neighbours taken together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
+pub struct WearMap {
+    pub blocks: u64,
+    /// Blocks that a cell stands for; the last may stand for fewer.
+    pub blocks_per_cell: u64,
+    /// The sum of each cell.
+    pub erases: Vec<u64>,
+}
+
+impl WearMap {
+    /// The most cells of a map: results stay small however large the device.
+    const CELLS_MAX: usize = 512;
+
+    fn of(wear: &[u32]) -> WearMap {
+        let blocks_per_cell = wear.len().div_ceil(Self::CELLS_MAX);
+        let sum = |cell: &[u32]| cell.iter().map(|&erases| u64::from(erases)).sum();
+        WearMap {
+            blocks: wear.len() as u64,
+            blocks_per_cell: blocks_per_cell as u64,
+            erases: wear.chunks(blocks_per_cell).map(sum).collect(),
+        }
+    }
 }
 
 impl WearPart {
@@ -302,7 +329,8 @@ impl WearPart {
         let mean = sum as f64 / count;
         let squares: f64 = wear.iter().map(|&erases| (f64::from(erases) - mean).powi(2)).sum();
         let (min, max) = wear.iter().fold((u32::MAX, 0), |(min, max), &n| (min.min(n), max.max(n)));
-        WearPart { min, max, mean, stddev: (squares / count).sqrt() }
+        let (stddev, map) = ((squares / count).sqrt(), WearMap::of(wear));
+        WearPart { min, max, mean, stddev, map }
     }
 }
 
@@ -412,7 +440,17 @@ mod tests {
     #[test]
     fn wear_is_described_by_its_spread() {
         let wear = WearPart::of(&[2, 4, 4, 4, 5, 5, 7, 9]);
-        assert_eq!(wear, WearPart { min: 2, max: 9, mean: 5.0, stddev: 2.0 });
+        assert_eq!((wear.min, wear.max, wear.mean, wear.stddev), (2, 9, 5.0, 2.0));
+        assert_eq!((wear.map.blocks_per_cell, wear.map.erases.len()), (1, 8));
+    }
+
+    #[test]
+    fn a_large_device_has_as_many_cells_as_fit_and_no_erase_is_lost() {
+        let erases: Vec<u32> = (0..1300).collect();
+        let map = WearMap::of(&erases);
+        assert_eq!((map.blocks, map.blocks_per_cell, map.erases.len()), (1300, 3, 434));
+        assert_eq!((map.erases[1], map.erases[433]), (3 + 4 + 5, 1299));
+        assert_eq!(map.erases.iter().sum::<u64>(), 1300 * 1299 / 2);
     }
 
     #[test]

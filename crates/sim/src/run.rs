@@ -29,6 +29,7 @@ use crate::result::{
     Causes, DevicePart, EndurancePart, FtlPart, Histograms, LayersPart, RunPart, RunResult, SCHEMA,
     TimePart, WallPart, WearPart, figures, param_value, ratio,
 };
+use crate::series::Sampler;
 use crate::source::Reading;
 use crate::stats::Latencies;
 
@@ -298,7 +299,7 @@ impl<'a> Run<'a> {
                     .map(|(_, by_op)| by_op.map(Latencies::buckets)),
             },
             response_us: measure.response.as_ref().map(|(_, by_op)| by_op.map(Latencies::summary)),
-            series: measure.sampler.as_ref().map(|sampler| sampler.series().clone()),
+            series: measure.sampler.as_ref().map(Sampler::series),
             wear: WearPart::of(nand.wear()),
             endurance: self.endurance_part(write_amplification_bytes),
             ram_bytes: machine.ftl().ram().into(),

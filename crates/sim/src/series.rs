@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use nand::{Nand, Op};
 use serde::Serialize;
 
+use crate::experiment::Interval;
 use crate::stats::us;
 
 /// Samples of the measured pass, one every so many requests; one list a figure.
@@ -26,12 +27,24 @@ pub struct Series {
     pub scheme: BTreeMap<&'static str, Vec<f64>>,
 }
 
+/// With `auto`, samples are thinned by half as soon as there are so many.
+const AUTOMATIC_MAX: usize = 400;
+
 /// Takes the samples of a [`Series`].
 #[derive(Debug)]
 pub struct Sampler {
-    series: Series,
+    every: u64,
+    is_automatic: bool,
     served: u64,
-    last: Reading,
+    samples: Vec<Sample>,
+}
+
+#[derive(Debug)]
+struct Sample {
+    requests: u64,
+    reading: Reading,
+    free_blocks: u32,
+    gauges: Vec<(&'static str, f64)>,
 }
 
 /// What the counters show.
@@ -58,9 +71,35 @@ impl Reading {
 
 impl Sampler {
     /// A sampler for a measured pass, all of whose counters are zero.
-    pub fn new(every: u64) -> Sampler {
-        let series = Series {
-            every,
+    pub fn new(interval: Interval) -> Sampler {
+        let (every, is_automatic) = match interval {
+            Interval::Every(requests) => (requests, false),
+            Interval::Auto => (1, true),
+        };
+        Sampler { every, is_automatic, served: 0, samples: Vec::new() }
+    }
+
+    /// Counts a request and says whether a sample is due.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        self.served += 1;
+        self.served.is_multiple_of(self.every)
+    }
+
+    /// Takes a sample.
+    pub fn sample(&mut self, reading: Reading, free_blocks: u32, gauges: Vec<(&'static str, f64)>) {
+        let requests = self.served;
+        self.samples.push(Sample { requests, reading, free_blocks, gauges });
+        if self.is_automatic && self.samples.len() == AUTOMATIC_MAX {
+            self.every *= 2;
+            self.samples.retain(|sample| sample.requests.is_multiple_of(self.every));
+        }
+    }
+
+    /// The samples taken so far.
+    pub fn series(&self) -> Series {
+        let mut series = Series {
+            every: self.every,
             requests: Vec::new(),
             write_amplification: Vec::new(),
             free_blocks: Vec::new(),
@@ -68,36 +107,28 @@ impl Sampler {
             mean_service_us: Vec::new(),
             scheme: BTreeMap::new(),
         };
-        Sampler { series, served: 0, last: Reading::default() }
-    }
-
-    /// Counts a request and says whether a sample is due.
-    #[inline]
-    pub fn is_due(&mut self) -> bool {
-        self.served += 1;
-        self.served.is_multiple_of(self.series.every)
-    }
-
-    /// Takes a sample.
-    pub fn sample(&mut self, now: Reading, free_blocks: u32, gauges: &[(&'static str, f64)]) {
-        let pages = now.host_pages - self.last.host_pages;
-        let programs = now.programs - self.last.programs;
-        let time_ns = now.time_ns - self.last.time_ns;
-        let series = &mut self.series;
-        series.requests.push(self.served);
-        series.write_amplification.push((pages > 0).then(|| programs as f64 / pages as f64));
-        series.free_blocks.push(free_blocks);
-        series.erases.push(now.erases - self.last.erases);
-        series.mean_service_us.push(us(time_ns) / series.every as f64);
-        for &(name, value) in gauges {
-            series.scheme.entry(name).or_default().push(value);
+        let mut last = Reading::default();
+        for sample in &self.samples {
+            series.push(sample, last);
+            last = sample.reading;
         }
-        self.last = now;
+        series
     }
+}
 
-    /// The samples taken so far.
-    pub fn series(&self) -> &Series {
-        &self.series
+impl Series {
+    fn push(&mut self, sample: &Sample, last: Reading) {
+        let now = sample.reading;
+        let pages = now.host_pages - last.host_pages;
+        let programs = now.programs - last.programs;
+        self.requests.push(sample.requests);
+        self.write_amplification.push((pages > 0).then(|| programs as f64 / pages as f64));
+        self.free_blocks.push(sample.free_blocks);
+        self.erases.push(now.erases - last.erases);
+        self.mean_service_us.push(us(now.time_ns - last.time_ns) / self.every as f64);
+        for &(name, value) in &sample.gauges {
+            self.scheme.entry(name).or_default().push(value);
+        }
     }
 }
 
@@ -107,7 +138,7 @@ mod tests {
 
     #[test]
     fn samples_show_the_interval_and_not_the_sum() {
-        let mut sampler = Sampler::new(2);
+        let mut sampler = Sampler::new(Interval::Every(2));
         let due: Vec<bool> = (0..4).map(|_| sampler.is_due()).collect();
         assert_eq!(due, [false, true, false, true]);
         let reading = |n: u64| Reading {
@@ -116,11 +147,30 @@ mod tests {
             erases: n,
             time_ns: 4000 * n,
         };
-        (1..=3).for_each(|n| sampler.sample(reading(n), 7, &[("k", 0.5)]));
+        (1..=3).for_each(|n| sampler.sample(reading(n), 7, vec![("k", 0.5)]));
         let series = sampler.series();
         assert_eq!(series.write_amplification, [Some(1.5), Some(1.5), None]);
         assert_eq!(series.erases, [1, 1, 1]);
         assert_eq!(series.scheme["k"], [0.5; 3]);
         assert_eq!(series.mean_service_us, [2.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn automatic_samples_are_even_and_neither_few_nor_many_however_long_the_trace() {
+        for requests in [1, 399, 400, 1000, 123_456] {
+            let mut sampler = Sampler::new(Interval::Auto);
+            for n in 1..=requests {
+                if sampler.is_due() {
+                    let reading = Reading { host_pages: n, programs: 3 * n, ..Reading::default() };
+                    sampler.sample(reading, 0, Vec::new());
+                }
+            }
+            let series = sampler.series();
+            let even = (1..).map(|n| n * series.every).take(series.requests.len());
+            assert!(series.requests.iter().copied().eq(even), "{requests}");
+            assert!(series.requests.len() < AUTOMATIC_MAX, "{requests}");
+            assert!(series.requests.len() as u64 >= requests.min(199), "{requests}");
+            assert!(series.write_amplification.iter().all(|&cost| cost == Some(3.0)));
+        }
     }
 }

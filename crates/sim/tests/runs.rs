@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use serde_json::Value;
-use sim::experiment::{Durability, Experiment, Extra, Fit, FlushMode, ReplayMode, Volume};
+use sim::experiment::{
+    Durability, Experiment, Extra, Fit, FlushMode, Interval, ReplayMode, Volume,
+};
 use sim::run::{Stage, Unwatched, Watch, run};
 use sim::{Error, RunResult};
 
@@ -42,7 +44,7 @@ fn spc(lines: &str) -> (tempfile::NamedTempFile, Experiment) {
 #[test]
 fn the_same_inputs_give_the_same_bytes() {
     for ftl in SCHEMES {
-        let experiment = Experiment { interval: Some(1000), ..small(ftl) };
+        let experiment = Experiment { interval: Some(Interval::Every(1000)), ..small(ftl) };
         let text = |experiment| serde_json::to_string(&lasting(&ran(experiment))).unwrap();
         assert_eq!(text(&experiment), text(&experiment), "{ftl}");
         let other = Experiment { seed: 2, ..experiment.clone() };
@@ -186,7 +188,7 @@ fn addresses_beyond_the_capacity_end_the_run_or_are_made_to_fit() {
 
 #[test]
 fn samples_add_up_to_the_whole() {
-    let result = ran(&Experiment { interval: Some(100), ..small("page") });
+    let result = ran(&Experiment { interval: Some(Interval::Every(100)), ..small("page") });
     let series = result.series.unwrap();
     assert_eq!(series.requests.len() as u64, result.trace.requests / 100);
     assert_eq!(series.erases.iter().sum::<u64>(), result.erases.total);

@@ -174,6 +174,11 @@ impl Claim {
         })
     }
 
+    /// Whether its cells are about one row's figure over another's.
+    pub fn is_relative(&self) -> bool {
+        self.expectations.iter().any(|cell| cell.cell.over.is_some())
+    }
+
     /// Judges every cell, given the figure of each row.
     pub fn judge(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Verdict> {
         let verdict = |cell: &Expectation| {

@@ -25,10 +25,12 @@ use crate::run::{Stage, Watch, run_on};
 use crate::source::{DEFAULT_TRACE, Origin, origin};
 use crate::sweep::inputs::Inputs;
 
+pub mod findings;
 mod inputs;
 pub mod journal;
 pub mod row;
 
+pub use findings::Findings;
 pub use journal::Journal;
 pub use row::{Form, RowWriter};
 

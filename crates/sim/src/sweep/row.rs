@@ -200,7 +200,7 @@ pub fn columns() -> Vec<String> {
         }
     }
     add("", &["histograms", "series"]);
-    add("wear", &["min", "max", "mean", "stddev"]);
+    add("wear", &["min", "max", "mean", "stddev", "map"]);
     add("endurance", &["cycles", "host_bytes_until_worn", "drive_writes"]);
     add("ram_bytes", &["map", "cache", "buffer", "sector_map", "other", "total"]);
     add("", &["scheme"]);
@@ -210,7 +210,7 @@ pub fn columns() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, ReplayMode};
+    use crate::experiment::{Experiment, Interval, ReplayMode};
     use crate::run::{Unwatched, run};
 
     fn row() -> Row {
@@ -219,7 +219,7 @@ mod tests {
             trace: Some("uniform:writes=2K,reads=10%".into()),
             capacity_bytes: Some(1 << 20),
             replay: ReplayMode::Open,
-            interval: Some(500),
+            interval: Some(Interval::Every(500)),
             ..Experiment::default()
         };
         Row { experiment, varied }

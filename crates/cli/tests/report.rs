@@ -1,0 +1,185 @@
+//! Reports as people see them: opened in a real browser, which draws every figure, complains of
+//! nothing, and shows the numbers of the JSON.
+//!
+//! Without Chromium (or what `FTLAB_CHROMIUM` names) these tests say so and pass, unless
+//! `FTLAB_REQUIRE` lists `chromium`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Names under which the browser is installed.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// Time that pages may think they have; the browser runs its clock ahead when it idles.
+const BUDGET_MS: &str = "--virtual-time-budget=30000";
+
+fn chromium() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("FTLAB_CHROMIUM") {
+        return Some(named.into());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let all = BROWSERS.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let found = all.into_iter().find(|path| path.is_file());
+    if found.is_none() {
+        let required = std::env::var("FTLAB_REQUIRE").unwrap_or_default();
+        let needed = required.split(',').any(|what| what.trim() == "chromium");
+        assert!(!needed, "no Chromium on the path");
+        println!("skipped: no Chromium on the path");
+    }
+    found
+}
+
+/// What a browser made of a page: its document, and what it said on its console.
+struct Seen {
+    document: String,
+    console: Vec<String>,
+}
+
+impl Seen {
+    fn of(browser: &Path, page: &Path, is_dark: bool) -> Seen {
+        let profile = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", page.display());
+        let scheme = if is_dark { 0 } else { 1 };
+        let output = Command::new(browser)
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom", BUDGET_MS])
+            .args(["--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND"])
+            .arg(format!("--blink-settings=preferredColorScheme={scheme}"))
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(url)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = log.lines().filter(|line| line.contains("CONSOLE"));
+        Seen {
+            document: String::from_utf8(output.stdout).unwrap(),
+            console: said.map(str::to_owned).collect(),
+        }
+    }
+
+    /// How many marks each figure has, by its name.
+    fn drawn(&self) -> Vec<(&str, u32)> {
+        let charts = self.document.split("<div class=\"chart ").skip(1);
+        let attribute = |chart: &'_ str, name: &str| -> Option<(usize, usize)> {
+            let start = chart.find(&format!("{name}=\""))? + name.len() + 2;
+            Some((start, start + chart[start..].find('"')?))
+        };
+        charts
+            .map(|chart| {
+                let (from, to) = attribute(chart, "data-figure").expect("a chart has a name");
+                let marks = attribute(chart, "data-drawn")
+                    .map_or(0, |(from, to)| chart[from..to].parse().expect("a number of marks"));
+                (&chart[from..to], marks)
+            })
+            .collect()
+    }
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn ftlab(&self, words: &[&str]) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+        let output = command.current_dir(&self.0).args(words).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+#[test]
+fn a_comparison_is_drawn_whole_in_light_and_dark() {
+    let Some(browser) = chromium() else { return };
+    let place = Place(tempfile::tempdir().unwrap());
+    let words = "compare skew:writes=20K,reads=20%,pages=2K --capacity 16MiB --ftl page --ftl fast \
+                 --ftl last --ftl dftl:cmt=4KiB --quiet --report page.html --json page.json";
+    place.ftlab(&words.split_whitespace().collect::<Vec<_>>());
+    let light = Seen::of(&browser, &place.path("page.html"), false);
+    let dark = Seen::of(&browser, &place.path("page.html"), true);
+    for seen in [&light, &dark] {
+        assert_eq!(seen.console, [""; 0]);
+        let drawn = seen.drawn();
+        let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
+        let wanted = [
+            "time-by-cause",
+            "service-write",
+            "service-read",
+            "write-amplification-along-the-trace",
+            "free-blocks-along-the-trace",
+            "associated-blocks",
+            "wear",
+            "what-fast-watches-and-regulates",
+            "what-last-watches-and-regulates",
+            "what-dftl-cmt-4kib-watches-and-regulates",
+        ];
+        assert_eq!(names, wanted);
+        let blank: Vec<_> = drawn.iter().filter(|(_, marks)| *marks < 10).collect();
+        assert!(blank.is_empty(), "{blank:?}");
+    }
+    assert!(light.document.contains("#1c2024") && !light.document.contains("fill=\"#e6e8ea\""));
+    assert!(dark.document.contains("fill=\"#e6e8ea\""), "labels are light on dark ground");
+    shows_the_numbers(&light, &place.path("page.json"));
+}
+
+/// The table of the page has the numbers of the JSON.
+fn shows_the_numbers(seen: &Seen, json: &Path) {
+    let results: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    for result in results.as_array().unwrap() {
+        let amplification = result["write_amplification"].as_f64().unwrap();
+        let cell = format!(">{amplification:.4}</td>");
+        assert!(seen.document.contains(&cell), "{cell} is not shown");
+    }
+}
+
+const PLAN: &str = r#"
+title = "Extra space <b>against</b> victims"
+[base]
+trace = "skew:writes=20K,pages=2K"
+capacity = "16MiB"
+[[grid]]
+ftl = ["page", "page:victim=fifo", "page:victim=random"]
+extra = ["7%", "15%", "28%"]
+[[claim]]
+id = "A"
+says = "greedy <costs> less & less"
+source = "nobody"
+figure = "write_amplification"
+within = "5%"
+rows = [
+    { ftl = "page", extra = "7%", expected = 3 },
+    { ftl = "page", extra = "15%", between = [1.5, 3.5] },
+    { ftl = "page", extra = "28%", at_most = 2 },
+]
+[[claim]]
+id = "B"
+says = "random is the worst"
+figure = "time_us.total"
+rising = [{ ftl = "page", extra = "7%" }, { ftl = "page:victim=random", extra = "7%" }]
+"#;
+
+#[test]
+fn a_sweep_is_drawn_whole_with_what_is_published() {
+    let Some(browser) = chromium() else { return };
+    let place = Place(tempfile::tempdir().unwrap());
+    std::fs::write(place.path("plan.toml"), PLAN).unwrap();
+    place.ftlab(&["sweep", "plan.toml", "--out", "rows.csv", "--report", "page.html", "--quiet"]);
+    let seen = Seen::of(&browser, &place.path("page.html"), false);
+    assert_eq!(seen.console, [""; 0]);
+    let drawn = seen.drawn();
+    let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["a", "b", "all-write-amplification", "all-time-us-total"]);
+    assert!(drawn.iter().all(|(_, marks)| *marks >= 10), "{drawn:?}");
+    assert!(seen.document.contains("A: greedy &lt;costs&gt; less &amp; less"));
+    assert!(seen.document.contains(">1.5 to 3.5</td>"));
+    // Published are a figure, a range of two ends, and one end.
+    let figure = seen.document.split("id=\"a\"").nth(1).expect("the figure of claim A");
+    let figure = figure.split("</figure>").next().expect("its end");
+    let diamonds = figure.matches("aria-roledescription=\"point\"").count();
+    assert_eq!(diamonds, 3 + 4, "points of the curve and published ones");
+}

@@ -1,0 +1,189 @@
+//! The page of a sweep: each claim with what was found, and what every sweep shows.
+
+use sim::clock::SERIAL_CAVEAT;
+use sim::plan::Scale;
+use sim::plan::claim::{Claim, Verdict, Wanted};
+use sim::sweep::findings::{Findings, OVERVIEW};
+
+use crate::curves::{Point, draw};
+use crate::figure::{Figure, Table, slug};
+use crate::page::{Page, Section};
+use crate::words::{self, number};
+
+/// A claim, and what was found, cell by cell.
+#[derive(Debug)]
+pub struct Judged<'a> {
+    /// What is claimed.
+    pub claim: &'a Claim,
+    /// Whether each of its cells holds.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Judged<'_> {
+    /// How many cells hold.
+    pub fn holding(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.holds).count()
+    }
+
+    /// Whether all cells hold.
+    pub fn holds(&self) -> bool {
+        self.holding() == self.verdicts.len()
+    }
+
+    /// How far off the worst cell is that falls short, as a part of what is expected.
+    pub fn worst(&self) -> Option<f64> {
+        let short = self.verdicts.iter().filter(|verdict| !verdict.holds);
+        let off = short.filter_map(Verdict::deviation);
+        off.max_by(|a, b| a.abs().total_cmp(&b.abs()))
+    }
+}
+
+/// The claims of a plan, judged.
+pub fn judged<'a>(found: &Findings<'a>) -> Vec<Judged<'a>> {
+    let claims = found.plan().claims.iter().enumerate();
+    claims.map(|(index, claim)| Judged { claim, verdicts: found.verdicts(index) }).collect()
+}
+
+/// A report of a sweep.
+pub fn page(found: &Findings, scale: Scale, made_by: String) -> Page {
+    let plan = found.plan();
+    let title = if plan.title.is_empty() { "Sweep" } else { &plan.title };
+    let mut lead = vec![format!("{} runs.", number(plan.rows.len() as f64))];
+    lead.extend(failures(found));
+    lead.extend((scale == Scale::Quick).then(|| QUICK.to_owned()));
+    lead.push(SERIAL_CAVEAT.to_owned());
+    Page { title: title.to_owned(), lead, sections: sections(found, scale), made_by }
+}
+
+/// What a page says where it shows the small scale.
+pub const QUICK: &str = "Quick scale: devices, touched sets, logs and caches are smaller by one \
+                         factor than published, so no verdict here settles a claim.";
+
+fn failures(found: &Findings) -> Option<String> {
+    let first = found.failed.first()?;
+    let failed = number(found.failed.len() as f64);
+    Some(format!("{failed} runs failed, the first, row {}, with: {}", first.row, first.message))
+}
+
+/// The sections of a plan: its claims at a glance, a figure each, and the overview.
+pub fn sections(found: &Findings, scale: Scale) -> Vec<Section> {
+    let judged = judged(found);
+    let mut sections = Vec::new();
+    if !judged.is_empty() {
+        let table = Some(glance(&judged));
+        sections.push(Section { title: "Claims at a glance".into(), table, ..Section::default() });
+        let figures = judged.iter().map(|judged| figure(judged, found, scale)).collect();
+        sections.push(Section { title: "Claims".into(), figures, ..Section::default() });
+    }
+    let figures = (0..OVERVIEW.len()).map(|column| overview(found, column)).collect();
+    sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
+    sections
+}
+
+/// A line a claim.
+pub fn glance(judged: &[Judged]) -> Table {
+    let row = |judged: &Judged| {
+        let off = judged.worst().map_or(String::new(), |off| format!("{:+.1} %", 100.0 * off));
+        vec![
+            judged.claim.id.clone(),
+            judged.claim.says.clone(),
+            judged.claim.source.clone(),
+            format!("{} of {}", judged.holding(), judged.verdicts.len()),
+            off,
+            verdict(judged.holds()),
+        ]
+    };
+    let head = ["claim", "says", "published in", "cells that hold", "worst is off by", "verdict"];
+    let head = head.map(str::to_owned).to_vec();
+    Table { head, rows: judged.iter().map(row).collect(), words: 3 }
+}
+
+fn verdict(holds: bool) -> String {
+    (if holds { "holds" } else { "falls short" }).to_owned()
+}
+
+/// The figure of a claim, with the published points drawn in.
+fn figure(judged: &Judged, found: &Findings, scale: Scale) -> Figure {
+    let claim = judged.claim;
+    let points: Vec<Point> = judged
+        .verdicts
+        .iter()
+        .map(|verdict| {
+            let varied = &found.plan().rows[verdict.row].varied;
+            Point::new(verdict.label.clone(), varied, verdict.found).against(verdict.wanted)
+        })
+        .collect();
+    let name = claim.figure.to_string();
+    let title = match claim.is_relative() {
+        true => format!("{}, over that of the other run", words::without_unit(words::of(&name))),
+        false => words::of(&name).to_owned(),
+    };
+    let source = if claim.source.is_empty() { "the source" } else { &claim.source };
+    let mut caption = format!("{}: {title}.", found.plan().title);
+    if points.iter().any(Point::is_published) {
+        caption += &format!(" Diamonds and red ticks: what {source} gives.");
+    }
+    if scale == Scale::Quick {
+        caption += &format!(" {QUICK}");
+    }
+    if name.contains("_us") {
+        caption += &format!(" {SERIAL_CAVEAT}");
+    }
+    Figure {
+        id: slug(&claim.id),
+        title: format!("{}: {}", claim.id, claim.says),
+        caption,
+        spec: draw(&points, &title),
+        table: Some(cells(&judged.verdicts)),
+    }
+}
+
+/// What is expected and what was found, cell by cell.
+fn cells(verdicts: &[Verdict]) -> Table {
+    let row = |cell: &Verdict| {
+        let off = cell.deviation().map(|off| format!("{:+.2} %", 100.0 * off));
+        vec![
+            cell.label.clone(),
+            wanted(cell.wanted),
+            cell.found.map_or("–".into(), number),
+            off.unwrap_or("–".into()),
+            verdict(cell.holds),
+        ]
+    };
+    let head = ["runs", "published", "measured", "off by", "verdict"].map(str::to_owned).to_vec();
+    Table::new(head, verdicts.iter().map(row).collect())
+}
+
+fn wanted(wanted: Wanted) -> String {
+    let other = |sign, figure: Option<f64>| format!("{sign} {}", figure.map_or("–".into(), number));
+    match wanted {
+        Wanted::About(figure) => number(figure),
+        Wanted::Between(f64::NEG_INFINITY, high) => format!("≤ {}", number(high)),
+        Wanted::Between(low, f64::INFINITY) => format!("≥ {}", number(low)),
+        Wanted::Between(low, high) => format!("{} to {}", number(low), number(high)),
+        Wanted::Below(figure) => other("<", figure),
+        Wanted::Above(figure) => other(">", figure),
+    }
+}
+
+/// A column of all rows.
+fn overview(found: &Findings, column: usize) -> Figure {
+    let (plan, name) = (found.plan(), OVERVIEW[column]);
+    let rows = plan.rows.iter().enumerate();
+    let points: Vec<Point> = rows
+        .map(|(index, row)| {
+            let parts = row.varied.iter().map(|(key, value)| format!("{key}={value}"));
+            let label = parts.collect::<Vec<_>>().join(" ").replace('"', "");
+            Point::new(label, &row.varied, found.overview(index, column))
+        })
+        .collect();
+    let title = words::of(name);
+    let caveat = if name.contains("_us") { SERIAL_CAVEAT } else { "" };
+    Figure {
+        id: slug(&format!("all {name}")),
+        title: title.to_owned(),
+        caption: format!("{}: {title} of every run. {caveat}", plan.title),
+        spec: draw(&points, title),
+        table: None,
+    }
+}

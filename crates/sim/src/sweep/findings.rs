@@ -1,0 +1,76 @@
+//! What the rows of a sweep show: the figures that claims look at, and which rows failed.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::row::at;
+use crate::plan::Plan;
+use crate::plan::claim::Verdict;
+
+/// What every sweep shows, claims or not: columns of the rows.
+pub const OVERVIEW: [&str; 2] = ["write_amplification", "time_us.total"];
+
+/// What was found in the rows seen so far.
+#[derive(Debug)]
+pub struct Findings<'a> {
+    plan: &'a Plan,
+    /// The rows that failed.
+    pub failed: Vec<FailedRow>,
+    /// The figures that claims speak of, by claim and row.
+    figures: HashMap<(usize, usize), Option<f64>>,
+    /// Of each row the columns of the overview.
+    overview: Vec<[Option<f64>; OVERVIEW.len()]>,
+}
+
+/// A row that could not be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedRow {
+    /// Its number, from 0.
+    pub row: usize,
+    /// With what the run would have ended.
+    pub exit_code: u64,
+    /// Why.
+    pub message: String,
+}
+
+impl<'a> Findings<'a> {
+    /// Nothing yet.
+    pub fn of(plan: &'a Plan) -> Findings<'a> {
+        let claims = plan.claims.iter().enumerate();
+        let needed = claims.flat_map(|(claim, of)| of.rows().map(move |row| ((claim, row), None)));
+        let overview = vec![[None; OVERVIEW.len()]; plan.rows.len()];
+        Findings { plan, failed: Vec::new(), figures: needed.collect(), overview }
+    }
+
+    /// Looks at a row, given as JSON.
+    pub fn see(&mut self, index: usize, row: &Value) {
+        let error = &row["sweep"]["error"];
+        if let (Some(exit_code), Some(message)) =
+            (error["exit_code"].as_u64(), error["message"].as_str())
+        {
+            self.failed.push(FailedRow { row: index, exit_code, message: message.to_owned() });
+        }
+        for (claim, of) in self.plan.claims.iter().enumerate() {
+            if let Some(figure) = self.figures.get_mut(&(claim, index)) {
+                *figure = of.figure.of(row);
+            }
+        }
+        self.overview[index] = OVERVIEW.map(|column| at(row, column).as_f64());
+    }
+
+    /// The plan whose rows these are.
+    pub fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
+    /// Cell by cell, whether a claim of the plan, by its number, holds.
+    pub fn verdicts(&self, claim: usize) -> Vec<Verdict> {
+        self.plan.claims[claim].judge(|row| self.figures[&(claim, row)])
+    }
+
+    /// A column of the [overview](OVERVIEW) in a row.
+    pub fn overview(&self, row: usize, column: usize) -> Option<f64> {
+        self.overview[row][column]
+    }
+}
