@@ -174,6 +174,11 @@ impl Claim {
         })
     }
 
+    /// Names its cells anew.
+    pub(super) fn relabel(&mut self, name: impl Fn(&str) -> String) {
+        self.expectations.iter_mut().for_each(|cell| cell.label = name(&cell.label));
+    }
+
     /// Whether its cells are about one row's figure over another's.
     pub fn is_relative(&self) -> bool {
         self.expectations.iter().any(|cell| cell.cell.over.is_some())

@@ -22,6 +22,9 @@
 //! [quick]                               # what is smaller under `--scale quick`
 //! trace.writes = "40K"
 //!
+//! [quick.instead]                       # and what stands in its rows instead: see `instead`
+//! "desktop.txt.zst" = "desktop:writes=40K"
+//!
 //! [[claim]]                             # what the rows should show: see `claim`
 //! ```
 //! A row is the base, what `quick` changes, and what its grid or list sets, in this order; whole
@@ -38,12 +41,14 @@ use toml::de::{DeTable, DeValue};
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::plan::claim::Claim;
-use crate::plan::setting::{Base, Setting, settings};
+use crate::plan::instead::Instead;
+use crate::plan::setting::{Base, Setting, settings_but};
 use crate::source::{Origin, origin};
 
 mod axis;
 pub mod claim;
 pub mod figure;
+mod instead;
 mod setting;
 
 /// The most rows that a plan may have.
@@ -133,8 +138,8 @@ fn parse(text: &str, scale: Scale) -> Parsed<Plan> {
         .map_err(|error| Fault::new(error.span().unwrap_or(0..0), error.message().trim()))?;
     let table = document.get_ref();
     known(table, "a plan", PARTS)?;
-    let base = base(table, scale)?;
-    let mut rows = Vec::new();
+    let (base, instead) = (base(table, scale)?, instead(table)?);
+    let (mut rows, mut quick) = (Vec::new(), Vec::new());
     for (is_grid, part) in sets(table)? {
         let axes = axis::axes(&part)?;
         let combinations = match is_grid {
@@ -143,22 +148,51 @@ fn parse(text: &str, scale: Scale) -> Parsed<Plan> {
         }?;
         refuse_too_many(&part, rows.len(), combinations.len())?;
         for combination in &combinations {
-            rows.push(row(&base, combination)?);
+            let own: Vec<Setting> = combination.iter().map(|&setting| setting.clone()).collect();
+            rows.push(row(&base, &own)?);
+            quick.push(row(&base, &instead.of(combination))?);
         }
     }
     if rows.is_empty() {
         rows.push(row(&base, &[])?);
+        quick.push(row(&base, &[])?);
     }
+    let texts: Vec<&str> =
+        rows.iter().flat_map(|row| row.varied.values()).filter_map(Value::as_str).collect();
+    instead.refuse_unused(&texts)?;
+    // Claims speak of the rows as they are written.
     let claims = tables(table, "claim")?;
-    let claims = claims.iter().map(|part| claim::parse(part, &rows)).collect::<Parsed<_>>()?;
+    let claims = claims.iter().map(|part| claim::parse(part, &rows));
+    let mut claims = claims.collect::<Parsed<Vec<Claim>>>()?;
+    if scale == Scale::Quick {
+        claims.iter_mut().for_each(|claim| claim.relabel(|label| instead.text(label)));
+        rows = quick.into_iter().map(without_idle_format).collect();
+    }
     Ok(Plan { title: text_of(table, "title")?.unwrap_or_default(), rows, claims })
+}
+
+/// What stands in rows instead under the quick scale.
+fn instead(table: &DeTable) -> Parsed<Instead> {
+    match table.get("quick") {
+        None => Ok(Instead::default()),
+        Some(quick) => Instead::parse(as_table(quick, "quick")?),
+    }
+}
+
+/// A workload that stands in for a file has no format.
+fn without_idle_format(mut row: Row) -> Row {
+    let trace = row.experiment.trace.as_deref();
+    if trace.is_some_and(|trace| matches!(origin(trace), Ok(Origin::Workload(_)))) {
+        row.experiment.format = None;
+    }
+    row
 }
 
 /// The base with what `quick` changes.
 fn base(table: &DeTable, scale: Scale) -> Parsed<Base> {
     let part = |name| match table.get(name) {
         None => Ok(Vec::new()),
-        Some(part) => settings(as_table(part, name)?),
+        Some(part) => settings_but(as_table(part, name)?, instead::NAME),
     };
     let (base, quick) = (part("base")?, part("quick")?);
     let whole = Base::default().with(&base)?;
@@ -182,11 +216,10 @@ fn sets<'a, 'i>(table: &'a DeTable<'i>) -> Parsed<Vec<(bool, Part<'a, 'i>)>> {
     Ok(sets)
 }
 
-fn row(base: &Base, combination: &[&Setting]) -> Parsed<Row> {
-    let own: Vec<Setting> = combination.iter().map(|&setting| setting.clone()).collect();
+fn row(base: &Base, own: &[Setting]) -> Parsed<Row> {
     let varied = own.iter().map(|setting| (setting.key.to_string(), setting.value.clone()));
     let varied = varied.collect();
-    Ok(Row { experiment: base.with(&own)?.experiment()?, varied })
+    Ok(Row { experiment: base.with(own)?.experiment()?, varied })
 }
 
 fn refuse_too_many(part: &Part, before: usize, more: usize) -> Parsed<()> {

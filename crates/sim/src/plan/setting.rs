@@ -101,11 +101,13 @@ impl Setting {
 /// The settings of a table, in the order in which they are written; `ftl.victim` may be one key in
 /// quotes, or a table in a table, as TOML reads it without them.
 pub(super) fn settings(table: &DeTable) -> Parsed<Vec<Setting>> {
-    let mut settings = Vec::new();
-    for (name, at, value) in entries(table) {
-        settings.push(Setting::new(&name, at, value)?);
-    }
-    Ok(settings)
+    settings_but(table, "")
+}
+
+/// The same, without an entry that is none.
+pub(super) fn settings_but(table: &DeTable, other: &str) -> Parsed<Vec<Setting>> {
+    let entries = entries(table).into_iter().filter(|(name, _, _)| name != other);
+    entries.map(|(name, at, value)| Setting::new(&name, at, value)).collect()
 }
 
 /// The entries of a table with those of the specs in it.

@@ -91,6 +91,37 @@ fn several_options_vary_together() {
 }
 
 #[test]
+fn workloads_stand_in_for_files_under_the_quick_scale_and_claims_still_find_their_rows() {
+    let text = "[base]\ncapacity = \"1GiB\"\n\
+                [[grid]]\ntrace = [\"a.txt\", \"b.txt\"]\nformat = \"disksim:unit=s\"\n\
+                ftl = [\"page\", \"last:log=4096,sequential_log=256\"]\n\
+                [quick]\ncapacity = \"1MiB\"\n\
+                [quick.instead]\n\"a.txt\" = \"uniform:writes=10\"\n\"log=4096\" = \"log=8\"\n\
+                [[claim]]\nid = \"A\"\nsays = \"\"\nfigure = \"time_us.total\"\n\
+                rows = [{ trace = \"a.txt\", ftl = \"page\", expected = 1 }]";
+    let plan = |scale| Plan::parse("p", text, scale).unwrap();
+    let (full, quick) = (plan(Scale::Full), plan(Scale::Quick));
+    let seen = |plan: &Plan, row: usize| {
+        let Experiment { trace, format, ftl, .. } = &plan.rows[row].experiment;
+        (trace.clone().unwrap(), format.is_some(), ftl.clone())
+    };
+    let last = "last:log=4096,sequential_log=256";
+    assert_eq!(seen(&full, 1), ("a.txt".into(), true, last.into()));
+    let last = "last:log=8,sequential_log=256";
+    assert_eq!(seen(&quick, 1), ("uniform:writes=10".into(), false, last.into()));
+    assert_eq!(seen(&quick, 2), ("b.txt".into(), true, "page".into()));
+    assert_eq!(quick.rows[0].varied["trace"], "uniform:writes=10");
+    let verdicts = quick.claims[0].judge(|_| Some(1.0));
+    assert_eq!(
+        (verdicts[0].row, verdicts[0].label.as_str()),
+        (0, "trace=uniform:writes=10 ftl=page")
+    );
+    let typo = text.replace("\"a.txt\" = ", "\"c.txt\" = ");
+    let error = Plan::parse("p", &typo, Scale::Full).unwrap_err().to_string();
+    assert!(error.contains("no row has `c.txt`"), "{error}");
+}
+
+#[test]
 fn quick_changes_the_base_and_what_is_varied_stays() {
     let text = "[base]\ncapacity = \"1GiB\"\ntrace = \"uniform:writes=4M\"\nseed = 3\n\
                 [quick]\ncapacity = \"1MiB\"\ntrace.writes = 100\nextra = \"9%\"\n\
