@@ -217,7 +217,8 @@ impl Clustered {
         let written = self.map.written();
         let goes_along =
             |page: &u32| self.target(first.plus(*page), written + u64::from(*page)) == region;
-        let most = run.pages - index;
+        // Not beyond the room: a run may be as long as the device.
+        let most = (run.pages - index).min(self.frontiers[region as usize].room());
         let most = (1..most).find(|page| !goes_along(page)).unwrap_or(most);
         let frontier = &mut self.frontiers[region as usize];
         let done = self.map.write(nand, run, index, most, frontier, kind_in(region))?;
