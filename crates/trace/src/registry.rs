@@ -74,6 +74,11 @@ pub static WORKLOADS: &[&Workload] = &[
     &generate::skew::WORKLOAD,
     &generate::mixed::WORKLOAD,
     &generate::oltp::WORKLOAD,
+    &generate::tpcc::WORKLOAD,
+    &generate::financial::WORKLOAD,
+    &generate::desktop::WORKLOAD,
+    &generate::webproxy::WORKLOAD,
+    &generate::sysmark::WORKLOAD,
 ];
 
 /// The format of this name.

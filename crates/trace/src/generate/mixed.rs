@@ -10,7 +10,8 @@ use spec::{Kind, Param, Params};
 use super::random::Random;
 use super::tiers::{Hot, Tiered, Tiers};
 use super::{
-    Grid, INTERARRIVAL, Placed, Placement, READS, REQUEST, SEED, WRITES, Workload, whole_space,
+    Grid, INTERARRIVAL, Placed, Placement, READS, REQUEST, SEED, Space, WRITES, Workload,
+    whole_space,
 };
 use crate::request::Op;
 
@@ -72,7 +73,8 @@ const HOT: Param = Param {
     doc: "the skew of the small requests",
 };
 
-fn place(params: &Params, grid: &Grid) -> Placed {
+fn place(params: &Params, space: &Space) -> Placed {
+    let grid = &Grid::new(params, space)?;
     let (large_bytes, run_bytes) = (params.size(LARGE.name), params.size(RUN.name));
     let (streams, sequential) = (params.count(STREAMS.name), params.share(SEQUENTIAL.name));
     let space_bytes = grid.units * grid.unit_bytes;
@@ -93,7 +95,7 @@ fn place(params: &Params, grid: &Grid) -> Placed {
     }
     let tiers = Hot::new(params.ratio(HOT.name))?.tiers(grid.units)?;
     Ok(Box::new(Mixed {
-        small: Tiered { grid: *grid, tiers: Tiers::new(grid, &tiers) },
+        small: Tiered { grid: *grid, tiers: Tiers::new(grid.units, &tiers) },
         sequential: (sequential.numerator(), sequential.denominator()),
         large_bytes,
         requests_in_run: run_bytes / large_bytes,

@@ -6,17 +6,25 @@
 //! ```
 //!
 //! All workloads share some keys. `writes` requests are writes; `reads` is the share of all
-//! requests that are reads, placed like the writes, in a random order but of an exact number;
-//! `request` is their size, a page unless given; they come one every `interarrival`.
+//! requests that are reads, in a random order but of an exact number; they come one every
+//! `interarrival`.
 //!
-//! A space is cut into *units*, each the whole pages that one request spans. A request starts at
-//! the start of its unit; one smaller than a page lies anywhere in it, at a multiple of its size if
-//! that divides the page, else at a sector. So `pages=` touched pages are touched pages at any
-//! size.
+//! There are two kinds. The *plain* ones are an idea with a few knobs: all requests have the size
+//! `request`, a page unless given, and reads are placed like the writes. A space is cut into
+//! *units*, each the whole pages that one request spans. A request starts at the start of its unit;
+//! one smaller than a page lies anywhere in it, at a multiple of its size if that divides the page,
+//! else at a sector. So `pages=` touched pages are touched pages at any size.
+//!
+//! The *calibrated* ones stand for traces that papers used and nobody can have. Each is a table of
+//! `streams`, fitted to what the papers say of the trace; sizes, places and the space it is laid
+//! over belong to it, whatever the pages of the device. docs/workloads.md compares them with what
+//! is published and captured.
 //!
 //! Nothing here depends on a mathematical library or on the version of a crate: random words come
 //! from Xoshiro256++, everything behind them is in these files.
 
+pub mod desktop;
+pub mod financial;
 pub(crate) mod math;
 pub mod mixed;
 pub mod oltp;
@@ -24,11 +32,15 @@ pub(crate) mod random;
 pub(crate) mod scatter;
 pub mod sequential;
 pub mod skew;
+pub(crate) mod streams;
+pub mod sysmark;
 pub(crate) mod tiers;
+pub mod tpcc;
 pub mod uniform;
+pub mod webproxy;
 pub mod zipf;
 
-use spec::{Kind, Param, Params, Share, Spec};
+use spec::{Kind, Param, Params, Share, Spec, Value};
 
 use crate::error::{Error, Result};
 use crate::registry;
@@ -58,7 +70,7 @@ pub struct Workload {
     /// The share of a space that its `pages` should be, when the space is still to be chosen.
     pub(crate) touched_share: fn(&Params) -> Share,
     /// Decides where requests go; an error says what is impossible.
-    pub(crate) place: fn(&Params, &Grid) -> Placed,
+    pub(crate) place: fn(&Params, &Space) -> Placed,
 }
 
 /// Says where the next request goes: its offset and its length in bytes.
@@ -111,6 +123,13 @@ pub(crate) const READS: Param = Param {
     unit: "of all requests",
     doc: "the share of the requests that are reads, placed like the writes",
 };
+pub(crate) const FLUSHES: Param = Param {
+    name: "flushes",
+    kind: Kind::Share,
+    default: "0%",
+    unit: "of the writes",
+    doc: "how many flushes there are beside the writes, at random among the requests",
+};
 pub(crate) const REQUEST: Param = Param {
     name: "request",
     kind: Kind::Size,
@@ -126,16 +145,18 @@ pub(crate) const INTERARRIVAL: Param = Param {
     doc: "the time from one request to the next",
 };
 
-/// The capacity a workload asks for when the user gives none: room for its `pages=` (for oltp, the
-/// space of which they are the touched share), else 1 GiB.
+/// The capacity a workload asks for when the user gives none: its `space=`, or room for its
+/// `pages=` (for oltp, the space of which they are the touched share), else 1 GiB.
 ///
 /// # Errors
 /// An unknown workload or key, or a space beyond 64 bits.
 pub fn default_capacity(spec: &Spec, page_bytes: u32) -> Result<u64> {
     let workload = registry::workload(&spec.name)?;
     let params = workload.resolve(&spec.pairs)?;
-    let pages = params.iter().find(|(name, _)| *name == PAGES.name);
-    if pages.is_none() {
+    if let Some(Value::Size(space_bytes)) = params.get(streams::SPACE.name) {
+        return Ok(*space_bytes);
+    }
+    if params.get(PAGES.name).is_none() {
         return Ok(1 << 30);
     }
     let pages = params.count(PAGES.name);
@@ -225,6 +246,7 @@ pub(crate) struct Generator {
     interarrival_ns: u64,
     requests: u64,
     done: u64,
+    flushes_left: u64,
     reads_left: u64,
     nothing_skipped: Skipped,
 }
@@ -241,17 +263,21 @@ impl Generator {
         let writes = params.count(WRITES.name);
         let reads = reads_beside(writes, params.share(READS.name)).map_err(impossible)?;
         let interarrival_ns = params.time_ns(INTERARRIVAL.name);
-        let requests = writes.checked_add(reads);
+        let flushes = match params.get(FLUSHES.name) {
+            Some(Value::Share(share)) => share.floor_of(writes),
+            _ => 0,
+        };
+        let requests = writes.checked_add(reads).and_then(|data| data.checked_add(flushes));
         let requests = requests.filter(|all| all.checked_mul(interarrival_ns).is_some());
         let too_long = || impossible(String::from("the requests take more than 584 years"));
-        let grid = Grid::new(params, space).map_err(impossible)?;
         Ok(Generator {
             name: workload.name,
-            placement: (workload.place)(params, &grid).map_err(impossible)?,
+            placement: (workload.place)(params, space).map_err(impossible)?,
             random: Random::new(params.opt_count(SEED.name).unwrap_or(seed)),
             interarrival_ns,
             requests: requests.ok_or_else(too_long)?,
             done: 0,
+            flushes_left: flushes,
             reads_left: reads,
             nothing_skipped: Skipped::default(),
         })
@@ -264,19 +290,28 @@ impl Generator {
 
     #[inline]
     fn next(&mut self) -> Request {
-        let left = self.requests - self.done;
-        let op = match self.reads_left {
-            0 => Op::Write,
-            reads if self.random.below(left) < reads => {
-                self.reads_left -= 1;
-                Op::Read
-            }
-            _ => Op::Write,
+        let op = self.next_op();
+        let (offset, bytes) = match op {
+            Op::Flush => (0, 0),
+            _ => self.placement.place(op, &mut self.random),
         };
-        let (offset, bytes) = self.placement.place(op, &mut self.random);
         let time_ns = self.done * self.interarrival_ns;
         self.done += 1;
         Request { time_ns, offset, bytes, device: 0, op, flags: Flags::NONE }
+    }
+
+    /// Flushes and reads in a random order, of an exact number; the rest is writes.
+    #[inline]
+    fn next_op(&mut self) -> Op {
+        let mut left = self.requests - self.done;
+        for (op, count) in [(Op::Flush, &mut self.flushes_left), (Op::Read, &mut self.reads_left)] {
+            if *count > 0 && self.random.below(left) < *count {
+                *count -= 1;
+                return op;
+            }
+            left -= *count;
+        }
+        Op::Write
     }
 }
 

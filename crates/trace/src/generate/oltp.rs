@@ -14,7 +14,7 @@
 use spec::{Kind, Param, Params, Share};
 
 use super::tiers::{Tiered, Tiers};
-use super::{Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, WRITES, Workload};
+use super::{Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, Space, WRITES, Workload};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -38,7 +38,8 @@ fn touched_share(params: &Params) -> Share {
     params.share(SHARE.name)
 }
 
-fn place(params: &Params, grid: &Grid) -> Placed {
+fn place(params: &Params, space: &Space) -> Placed {
+    let grid = &Grid::new(params, space)?;
     let share = touched_share(params);
     if share.exceeds_whole() {
         return Err(format!("share={share} is more than the space"));
@@ -52,5 +53,5 @@ fn place(params: &Params, grid: &Grid) -> Placed {
         return Err(format!("{touched} touched places are too few for a tenth of them to be hot"));
     }
     let tiers = [(50, hot), (20, warm), (30, touched - hot - warm)];
-    Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid, &tiers) }))
+    Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid.units, &tiers) }))
 }

@@ -6,7 +6,7 @@ use spec::Params;
 
 use super::random::Random;
 use super::{
-    Grid, INTERARRIVAL, PAGES, Placed, Placement, READS, REQUEST, SEED, WRITES, Workload,
+    Grid, INTERARRIVAL, PAGES, Placed, Placement, READS, REQUEST, SEED, Space, WRITES, Workload,
     whole_space,
 };
 use crate::request::Op;
@@ -21,7 +21,8 @@ pub static WORKLOAD: Workload = Workload {
     place,
 };
 
-fn place(params: &Params, grid: &Grid) -> Placed {
+fn place(params: &Params, space: &Space) -> Placed {
+    let grid = &Grid::new(params, space)?;
     let touched_bytes = grid.touched(params)? * grid.unit_bytes;
     // Smaller requests than a page fill it one after the other.
     let step_bytes =

@@ -8,7 +8,7 @@ use spec::{Kind, Param, Params};
 
 use super::tiers::{Hot, Tiered, Tiers};
 use super::{
-    Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, WRITES, Workload, whole_space,
+    Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, Space, WRITES, Workload, whole_space,
 };
 
 /// The workload's entry in the registry.
@@ -29,8 +29,9 @@ const HOT: Param = Param {
     doc: "how much of the requests goes to how much of the touched pages",
 };
 
-fn place(params: &Params, grid: &Grid) -> Placed {
+fn place(params: &Params, space: &Space) -> Placed {
+    let grid = &Grid::new(params, space)?;
     let touched = grid.touched(params)?;
     let tiers = Hot::new(params.ratio(HOT.name))?.tiers(touched)?;
-    Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid, &tiers) }))
+    Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid.units, &tiers) }))
 }

@@ -16,6 +16,14 @@ fn requests(spec: &str, seed: u64) -> Vec<Request> {
     trace(spec, &SPACE, seed).unwrap().requests().unwrap()
 }
 
+/// A spec for a space of this size: calibrated workloads are told it, others fill what there is.
+fn within(workload: &Workload, space_bytes: u64, keys: &str) -> String {
+    let takes = |key: &str| workload.params.iter().any(|param| param.name == key);
+    let space = if takes("space") { format!(",space={space_bytes}") } else { String::new() };
+    let keys = if keys.starts_with(",request") && !takes("request") { "" } else { keys };
+    format!("{}:writes=3000{space}{keys}", workload.name)
+}
+
 /// How often each page is written, most often first.
 fn page_writes(requests: &[Request]) -> Vec<u64> {
     let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
@@ -37,7 +45,7 @@ fn share_of_hottest(counts: &[u64], pages: u64) -> f64 {
 fn every_workload_is_reproducible_and_stays_within_its_space() {
     for workload in WORKLOADS {
         for keys in ["", ",reads=25%", ",request=512", ",request=1536", ",request=5KiB"] {
-            let spec = format!("{}:writes=3000{keys}", workload.name);
+            let spec = within(workload, SPACE.capacity_bytes, keys);
             let made = requests(&spec, 7);
             assert_eq!(made, requests(&spec, 7), "{spec}");
             assert_eq!(made, requests(&format!("{spec},seed=7"), 8), "{spec}");
@@ -75,6 +83,16 @@ fn requests_are_the_same_for_ever() {
     let made =
         expected.map(|(name, _)| (name, fingerprint(&format!("{name}:writes=10000,reads=10%"))));
     assert_eq!(made, expected);
+    let calibrated = [
+        ("tpcc", 9_404_162_475_715_363_673),
+        ("financial", 7_427_728_738_317_070_569),
+        ("desktop", 16_918_954_938_622_753_331),
+        ("webproxy", 7_382_278_536_778_114_739),
+        ("sysmark", 8_393_656_301_547_379_977),
+    ];
+    let spec = |name| format!("{name}:writes=10000,reads=10%,space=64MiB");
+    let made = calibrated.map(|(name, _)| (name, fingerprint(&spec(name))));
+    assert_eq!(made, calibrated);
 }
 
 #[test]
@@ -82,6 +100,18 @@ fn reads_are_the_exact_share() {
     for (share, reads) in [("0%", 0), ("50%", 1000), ("20%", 250), ("33.3%", 499), ("0.1%", 1)] {
         let made = requests(&format!("uniform:writes=1000,reads={share}"), 1);
         assert_eq!(made.iter().filter(|r| r.op == Op::Read).count(), reads, "{share}");
+    }
+}
+
+#[test]
+fn flushes_are_the_exact_share_of_the_writes() {
+    for (share, flushes) in [("0%", 0), ("22.7%", 227), ("100%", 1000), ("250%", 2500)] {
+        let spec = format!("tpcc:writes=1000,reads=50%,space=64MiB,flushes={share}");
+        let made = requests(&spec, 1);
+        let of = |op| made.iter().filter(|request| request.op == op).count();
+        assert_eq!((of(Op::Flush), of(Op::Read), of(Op::Write)), (flushes, 1000, 1000), "{share}");
+        let empty = |request: &&Request| request.op != Op::Flush || request.end() == 0;
+        assert_eq!(made.iter().filter(empty).count(), made.len());
     }
 }
 
@@ -199,6 +229,9 @@ fn what_is_impossible_says_why() {
         ("mixed:run=1KiB", "workload mixed: run=1024 is less than one request"),
         ("mixed:streams=0", "workload mixed: streams=0 is not between"),
         ("mixed:sequential=120%", "workload mixed: sequential=120% is more"),
+        ("tpcc", "workload tpcc: space=8589934592 is more than the 67108864 bytes of the device"),
+        ("desktop:space=64KiB", "workload desktop: space=65536 is too small for this load"),
+        ("tpcc:space=1MiB,start=100", "workload tpcc: start=100 is not whole sectors"),
         ("unifrom", "unknown workload `unifrom`; did you mean `uniform`?"),
         ("uniform:wites=5", "workload uniform has no key `wites`; did you mean `writes`?"),
     ];
@@ -220,7 +253,7 @@ fn the_smallest_and_largest_spaces_work() {
     }
     let vast = Space { capacity_bytes: u64::MAX, page_bytes: 512 };
     for workload in WORKLOADS {
-        let spec = format!("{}:writes=1000,reads=10%", workload.name);
+        let spec = within(workload, u64::MAX, ",reads=10%");
         let made = trace(&spec, &vast, 1).unwrap().requests().unwrap();
         assert!(made.iter().all(|r| r.offset.checked_add(r.bytes).is_some()), "{spec}");
     }
@@ -234,6 +267,8 @@ fn capacities_are_asked_for() {
     assert_eq!(capacity("skew:pages=1.4M").unwrap(), 1_400_000 * 2048);
     assert_eq!(capacity("oltp:pages=35").unwrap(), 100 * 2048);
     assert_eq!(capacity("oltp:pages=35,share=50%").unwrap(), 70 * 2048);
+    assert_eq!(capacity("financial").unwrap(), 11980 << 20);
+    assert_eq!(capacity("financial:space=1GiB").unwrap(), 1 << 30);
     assert!(capacity("oltp:pages=18446744073709551615").is_err());
     assert!(capacity("nonsense").is_err());
 }

@@ -30,9 +30,9 @@ struct Tier {
 const SCATTER_SEED: u64 = 0x6674_6c61_6221;
 
 impl Tiers {
-    /// Tiers of `(weight, units)`, hottest first. The caller guarantees that the units are no more
-    /// than the space has, and that no tier with a weight is empty.
-    pub(crate) fn new(grid: &Grid, weights: &[(u64, u64)]) -> Tiers {
+    /// Tiers of `(weight, units)` in a space of `space_units`, hottest first. The caller guarantees
+    /// that they are no more than the space has, and that no tier with a weight is empty.
+    pub(crate) fn new(space_units: u64, weights: &[(u64, u64)]) -> Tiers {
         let (mut tiers, mut first_rank, mut total_weight) = (Vec::new(), 0, 0);
         for &(weight, ranks) in weights {
             assert!(weight == 0 || ranks > 0, "a tier with weight {weight} is empty");
@@ -40,10 +40,10 @@ impl Tiers {
             tiers.push(Tier { weight_up_to: total_weight, first_rank, ranks });
             first_rank += ranks;
         }
-        assert!(first_rank <= grid.units, "{first_rank} units of {}", grid.units);
+        assert!(first_rank <= space_units, "{first_rank} units of {space_units}");
         // A single tier over all units is uniform wherever its ranks lie.
-        let plain = tiers.len() == 1 && first_rank == grid.units;
-        let scatter = || Scatter::new(grid.units, &mut Random::new(SCATTER_SEED));
+        let plain = tiers.len() == 1 && first_rank == space_units;
+        let scatter = || Scatter::new(space_units, &mut Random::new(SCATTER_SEED));
         Tiers { tiers, total_weight, scatter: (!plain).then(scatter) }
     }
 

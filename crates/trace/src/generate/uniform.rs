@@ -4,7 +4,7 @@ use spec::Params;
 
 use super::tiers::{Tiered, Tiers};
 use super::{
-    Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, WRITES, Workload, whole_space,
+    Grid, INTERARRIVAL, PAGES, Placed, READS, REQUEST, SEED, Space, WRITES, Workload, whole_space,
 };
 
 /// The workload's entry in the registry.
@@ -17,7 +17,8 @@ pub static WORKLOAD: Workload = Workload {
     place,
 };
 
-fn place(params: &Params, grid: &Grid) -> Placed {
+fn place(params: &Params, space: &Space) -> Placed {
+    let grid = &Grid::new(params, space)?;
     let touched = grid.touched(params)?;
-    Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid, &[(1, touched)]) }))
+    Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid.units, &[(1, touched)]) }))
 }

@@ -12,7 +12,7 @@ use super::math::{exp, exp_m1_over, ln, ln_1p_over};
 use super::random::Random;
 use super::scatter::Scatter;
 use super::{
-    Grid, INTERARRIVAL, PAGES, Placed, Placement, READS, REQUEST, SEED, WRITES, Workload,
+    Grid, INTERARRIVAL, PAGES, Placed, Placement, READS, REQUEST, SEED, Space, WRITES, Workload,
     whole_space,
 };
 use crate::request::Op;
@@ -38,7 +38,8 @@ const THETA: Param = Param {
 /// Steeper than this, all but one request in 2^50 go to a single page.
 const STEEPEST: f64 = 50.0;
 
-fn place(params: &Params, grid: &Grid) -> Placed {
+fn place(params: &Params, space: &Space) -> Placed {
+    let grid = &Grid::new(params, space)?;
     let theta = params.real(THETA.name);
     if !(0.0..=STEEPEST).contains(&theta) {
         return Err(format!("theta={theta} is not between 0 and {STEEPEST}"));
