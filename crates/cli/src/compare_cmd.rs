@@ -127,6 +127,7 @@ fn page(args: &Args, results: &[RunResult]) -> Page {
             Section { title: "Figures".into(), figures: figures(&runs), ..Section::default() },
         ],
         made_by: output::made_by("compare"),
+        ..Page::default()
     }
 }
 

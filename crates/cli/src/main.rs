@@ -7,6 +7,7 @@
 
 mod check_cmd;
 mod compare_cmd;
+mod experiments;
 mod failure;
 mod list_cmd;
 mod locality_part;
@@ -14,6 +15,7 @@ mod manual_cmd;
 mod op_log;
 mod options;
 mod output;
+mod papers_cmd;
 mod run_cmd;
 mod sweep_cmd;
 mod table;
@@ -40,6 +42,8 @@ enum Command {
     Compare(compare_cmd::Args),
     /// Run a plan of many experiments on all cores: a row a run
     Sweep(sweep_cmd::Args),
+    /// Run the papers' experiments again: what is published beside what is measured
+    Papers(papers_cmd::Args),
     /// Look at traces, and make them
     Trace(trace_cmd::Args),
     /// Cut the power at every operation: is it right?
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run_cmd::run(args),
         Command::Compare(args) => compare_cmd::run(args),
         Command::Sweep(args) => sweep_cmd::run(args),
+        Command::Papers(args) => papers_cmd::run(args),
         Command::Trace(args) => trace_cmd::run(args),
         Command::Check(args) => return check_cmd::run(args),
         Command::List(args) => list_cmd::run(args),

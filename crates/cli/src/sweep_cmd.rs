@@ -60,10 +60,23 @@ pub struct Args {
     quiet: bool,
 }
 
+/// The scales as users write them.
 #[derive(Clone, Copy, ValueEnum)]
-enum ScaleName {
+pub enum ScaleName {
+    /// Smaller.
     Quick,
+    /// As published.
     Full,
+}
+
+impl ScaleName {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ScaleName::Quick => "quick",
+            ScaleName::Full => "full",
+        }
+    }
 }
 
 impl From<ScaleName> for Scale {
@@ -152,7 +165,11 @@ fn write<'a>(
     Ok(found)
 }
 
-fn parsed(index: usize, row: &str) -> Result<Value> {
+/// A row of a journal.
+///
+/// # Errors
+/// It is none.
+pub fn parsed(index: usize, row: &str) -> Result<Value> {
     let failed = |error| Failure::failed(format!("row {index} of the journal: {error}"));
     serde_json::from_str(row).map_err(failed)
 }
@@ -178,17 +195,28 @@ fn summary(found: &Findings, args: &Args) -> String {
     text
 }
 
-/// How the command ends. A row that failed is an answer like another, but a violation must not be
-/// overlooked, nor a mistake of ours, nor a sweep of which nothing is left.
+/// How the command ends. A row that failed is an answer like another, but not a sweep of which
+/// nothing is left.
 fn end(rows: usize, failed: &[FailedRow]) -> Result<()> {
+    heard(failed)?;
+    match failed.first() {
+        Some(first) if failed.len() == rows => Err(failure(first, 1)),
+        _ => Ok(()),
+    }
+}
+
+/// What must not be overlooked, whatever becomes of the rest: a mistake of ours, a violation.
+///
+/// # Errors
+/// There is one.
+pub fn heard(failed: &[FailedRow]) -> Result<()> {
     let worst =
         [101, 3].into_iter().find_map(|code| failed.iter().find(|row| row.exit_code == code));
-    let (code, found) = match (worst, failed) {
-        (Some(found), _) => (found.exit_code as u8, found),
-        (None, [first, ..]) if failed.len() == rows => (1, first),
-        _ => return Ok(()),
-    };
-    Err(Failure::coded(code, format!("row {}: {}", found.row, found.message)))
+    worst.map_or(Ok(()), |row| Err(failure(row, row.exit_code as u8)))
+}
+
+fn failure(row: &FailedRow, code: u8) -> Failure {
+    Failure::coded(code, format!("row {}: {}", row.row, row.message))
 }
 
 /// A claim, and what was found of it.

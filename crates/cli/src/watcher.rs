@@ -76,6 +76,9 @@ pub struct SweepWatcher {
     bar: ProgressBar,
     /// For each row the steps of it that are counted already.
     steps: Vec<AtomicU64>,
+    /// The first row of the sweep that runs now, and of the one after it.
+    first: usize,
+    next: usize,
     done: AtomicUsize,
 }
 
@@ -98,12 +101,30 @@ impl SweepWatcher {
         // The time left is told by what this sweep did, not by what it found done.
         bar.reset_eta();
         let steps = (0..rows).map(|_| AtomicU64::new(0)).collect();
-        Ok(SweepWatcher { interrupted, bar, steps, done: AtomicUsize::new(done) })
+        Ok(SweepWatcher {
+            interrupted,
+            bar,
+            steps,
+            first: 0,
+            next: 0,
+            done: AtomicUsize::new(done),
+        })
+    }
+
+    /// The next of several sweeps begins, of so many rows; `found` of them are done already.
+    pub fn begin(&mut self, rows: usize, found: usize) {
+        self.first = self.next;
+        self.next += rows;
+        *self.done.get_mut() += found;
+        self.bar.inc(found as u64 * STEPS);
+        if found > 0 {
+            self.bar.reset_eta();
+        }
     }
 
     /// A row has come so far.
     fn reach(&self, row: usize, step: u64) {
-        let before = self.steps[row].fetch_max(step, Ordering::Relaxed);
+        let before = self.steps[self.first + row].fetch_max(step, Ordering::Relaxed);
         self.bar.inc(step.saturating_sub(before));
     }
 }

@@ -183,3 +183,28 @@ fn a_sweep_is_drawn_whole_with_what_is_published() {
     let diamonds = figure.matches("aria-roledescription=\"point\"").count();
     assert_eq!(diamonds, 3 + 4, "points of the curve and published ones");
 }
+
+#[test]
+fn papers_are_drawn_whole_and_run_again_only_what_is_missing() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let rows = place.path("out/rows/T5.quick.jsonl");
+    place.ftlab(&["papers", "T", "--scale", "quick", "--out", "out", "--quiet"]);
+    let first = std::fs::read(&rows).unwrap();
+    let journal = place.path("out/rows/T5.quick.journal");
+    let kept = std::fs::read(&journal).unwrap();
+    place.ftlab(&["papers", "t", "--out", "out", "--quiet"]);
+    assert_eq!(std::fs::read(&rows).unwrap(), first);
+    assert_eq!(std::fs::read(&journal).unwrap(), kept, "nothing is run");
+    // What another version began is of no use and begun anew.
+    std::fs::write(&journal, "ftlab sweep journal 1, plan 0123, 4 rows\n").unwrap();
+    place.ftlab(&["papers", "T", "--out", "out", "--quiet"]);
+    assert_eq!(std::fs::read(&rows).unwrap(), first);
+    let Some(browser) = chromium() else { return };
+    for page in ["out/index.html", "out/T.html"] {
+        let seen = Seen::of(&browser, &place.path(page), false);
+        assert_eq!(seen.console, [""; 0], "{page}");
+        let blank: Vec<_> = seen.drawn().into_iter().filter(|(_, marks)| *marks < 10).collect();
+        assert!(blank.is_empty(), "{page}: {blank:?}");
+        assert!(seen.document.contains(">T1<") && seen.document.contains("holds"));
+    }
+}

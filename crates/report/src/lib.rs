@@ -7,6 +7,7 @@
 //! * [`runs`]   figures of results side by side: time by cause, latencies, merges, wear, the course
 //! * [`curves`] figures of rows, measured and published, over the parameter that varies
 //! * [`sweeps`] the page of a sweep: its claims, judged and drawn
+//! * [`papers`] the pages of papers: every claim with its verdict, and all experiments
 //! * [`words`]  columns of results, in words with units
 //! * [`page`]   sections of text, tables and figures as one self-contained HTML file
 //!
@@ -19,9 +20,10 @@
 pub mod curves;
 pub mod figure;
 pub mod page;
+pub mod papers;
 pub mod runs;
 pub mod sweeps;
 pub mod words;
 
 pub use figure::{Figure, Table};
-pub use page::{Page, Section};
+pub use page::{Link, Page, Section};

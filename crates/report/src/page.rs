@@ -12,10 +12,21 @@ pub struct Page {
     pub title: String,
     /// What the reader should know before anything else, a paragraph each.
     pub lead: Vec<String>,
+    /// Pages beside this one: their files and what they are.
+    pub links: Vec<Link>,
     /// The sections.
     pub sections: Vec<Section>,
     /// What made it, and when nothing else says so: the command's name and version.
     pub made_by: String,
+}
+
+/// A way to another page.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Link {
+    /// Its file, in the same folder.
+    pub file: String,
+    /// What it is about.
+    pub title: String,
 }
 
 /// A section of a page.

@@ -1,8 +1,10 @@
 //! The page of a sweep: each claim with what was found, and what every sweep shows.
 
+use serde_json::{Map, Value};
+use sim::Experiment;
 use sim::clock::SERIAL_CAVEAT;
-use sim::plan::Scale;
 use sim::plan::claim::{Claim, Verdict, Wanted};
+use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
 use crate::curves::{Point, draw};
@@ -48,36 +50,58 @@ pub fn judged<'a>(found: &Findings<'a>) -> Vec<Judged<'a>> {
 pub fn page(found: &Findings, scale: Scale, made_by: String) -> Page {
     let plan = found.plan();
     let title = if plan.title.is_empty() { "Sweep" } else { &plan.title };
-    let mut lead = vec![format!("{} runs.", number(plan.rows.len() as f64))];
+    let mut lead = vec![format!("{} runs. {}", number(plan.rows.len() as f64), in_common(plan))];
     lead.extend(failures(found));
     lead.extend((scale == Scale::Quick).then(|| QUICK.to_owned()));
     lead.push(SERIAL_CAVEAT.to_owned());
-    Page { title: title.to_owned(), lead, sections: sections(found, scale), made_by }
+    let judged = judged(found);
+    let mut sections = Vec::new();
+    if !judged.is_empty() {
+        let table = Some(glance(&judged));
+        sections.push(Section { title: "Claims at a glance".into(), table, ..Section::default() });
+        let figures = judged.iter().map(|judged| figure(judged, found, scale, "")).collect();
+        sections.push(Section { title: "Claims".into(), figures, ..Section::default() });
+    }
+    let figures = overviews(found, "");
+    sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
+    Page { title: title.to_owned(), lead, sections, made_by, ..Page::default() }
 }
 
 /// What a page says where it shows the small scale.
 pub const QUICK: &str = "Quick scale: devices, touched sets, logs and caches are smaller by one \
                          factor than published, so no verdict here settles a claim.";
 
-fn failures(found: &Findings) -> Option<String> {
+/// What is to be said of rows that failed.
+pub fn failures(found: &Findings) -> Option<String> {
     let first = found.failed.first()?;
     let failed = number(found.failed.len() as f64);
     Some(format!("{failed} runs failed, the first, row {}, with: {}", first.row, first.message))
 }
 
-/// The sections of a plan: its claims at a glance, a figure each, and the overview.
-pub fn sections(found: &Findings, scale: Scale) -> Vec<Section> {
-    let judged = judged(found);
-    let mut sections = Vec::new();
-    if !judged.is_empty() {
-        let table = Some(glance(&judged));
-        sections.push(Section { title: "Claims at a glance".into(), table, ..Section::default() });
-        let figures = judged.iter().map(|judged| figure(judged, found, scale)).collect();
-        sections.push(Section { title: "Claims".into(), figures, ..Section::default() });
+/// The options that all rows share and that are not the default.
+pub fn in_common(plan: &Plan) -> String {
+    let options = |experiment: &Experiment| match serde_json::to_value(experiment) {
+        Ok(Value::Object(options)) => options,
+        _ => Map::new(),
+    };
+    let (default, first) = (options(&Experiment::default()), options(&plan.rows[0].experiment));
+    let rows: Vec<_> = plan.rows.iter().map(|row| options(&row.experiment)).collect();
+    let shared = first.iter().filter(|(key, value)| {
+        default[*key] != **value && rows.iter().all(|row| row[*key] == **value)
+    });
+    let word = |(key, value): (&String, &Value)| match (key.as_str(), value.as_u64()) {
+        ("capacity", Some(bytes)) => format!("capacity {} MiB", number(bytes as f64 / 1_048_576.0)),
+        _ => format!("{} {value}", key.replace('_', " ")).replace('"', ""),
+    };
+    match shared.map(word).collect::<Vec<_>>().join(", ") {
+        words if words.is_empty() => words,
+        words => format!("All runs: {words}."),
     }
-    let figures = (0..OVERVIEW.len()).map(|column| overview(found, column)).collect();
-    sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
-    sections
+}
+
+/// What every sweep shows, a figure a column; `prefix` keeps names apart in a page of several.
+pub fn overviews(found: &Findings, prefix: &str) -> Vec<Figure> {
+    (0..OVERVIEW.len()).map(|column| overview(found, column, prefix)).collect()
 }
 
 /// A line a claim.
@@ -98,12 +122,13 @@ pub fn glance(judged: &[Judged]) -> Table {
     Table { head, rows: judged.iter().map(row).collect(), words: 3 }
 }
 
-fn verdict(holds: bool) -> String {
+/// The word for a verdict.
+pub fn verdict(holds: bool) -> String {
     (if holds { "holds" } else { "falls short" }).to_owned()
 }
 
 /// The figure of a claim, with the published points drawn in.
-fn figure(judged: &Judged, found: &Findings, scale: Scale) -> Figure {
+pub fn figure(judged: &Judged, found: &Findings, scale: Scale, prefix: &str) -> Figure {
     let claim = judged.claim;
     let points: Vec<Point> = judged
         .verdicts
@@ -119,7 +144,7 @@ fn figure(judged: &Judged, found: &Findings, scale: Scale) -> Figure {
         false => words::of(&name).to_owned(),
     };
     let source = if claim.source.is_empty() { "the source" } else { &claim.source };
-    let mut caption = format!("{}: {title}.", found.plan().title);
+    let mut caption = format!("{}: {title}. {}", found.plan().title, in_common(found.plan()));
     if points.iter().any(Point::is_published) {
         caption += &format!(" Diamonds and red ticks: what {source} gives.");
     }
@@ -130,7 +155,7 @@ fn figure(judged: &Judged, found: &Findings, scale: Scale) -> Figure {
         caption += &format!(" {SERIAL_CAVEAT}");
     }
     Figure {
-        id: slug(&claim.id),
+        id: slug(&format!("{prefix} {}", claim.id)),
         title: format!("{}: {}", claim.id, claim.says),
         caption,
         spec: draw(&points, &title),
@@ -167,7 +192,7 @@ fn wanted(wanted: Wanted) -> String {
 }
 
 /// A column of all rows.
-fn overview(found: &Findings, column: usize) -> Figure {
+fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
     let (plan, name) = (found.plan(), OVERVIEW[column]);
     let rows = plan.rows.iter().enumerate();
     let points: Vec<Point> = rows
@@ -180,9 +205,9 @@ fn overview(found: &Findings, column: usize) -> Figure {
     let title = words::of(name);
     let caveat = if name.contains("_us") { SERIAL_CAVEAT } else { "" };
     Figure {
-        id: slug(&format!("all {name}")),
+        id: slug(&format!("{prefix} all {name}")),
         title: title.to_owned(),
-        caption: format!("{}: {title} of every run. {caveat}", plan.title),
+        caption: format!("{}: {title} of every run. {} {caveat}", plan.title, in_common(plan)),
         spec: draw(&points, title),
         table: None,
     }

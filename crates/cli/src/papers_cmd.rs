@@ -1,0 +1,193 @@
+//! `ftlab papers`: what the papers claim, beside what their experiments find here.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use report::Page;
+use report::papers::{self, Examined, Line, Paper};
+use sim::plan::{Plan, Scale};
+use sim::sweep::{self, Findings, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
+
+use crate::experiments::{self, Experiment, PAPERS};
+use crate::failure::{Failure, Result};
+use crate::output::{self, Destination, write_text};
+use crate::sweep_cmd::{ScaleName, heard, parsed};
+use crate::table::Table;
+use crate::watcher::SweepWatcher;
+
+/// Options of `ftlab papers`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Which papers: SL (sector log), FSTR (FASTer), AP (adaptive partitioning), LSB (large
+    /// superblocks), LAST, T (theory), or all
+    #[arg(value_enum, default_value = "all", ignore_case = true)]
+    papers: Vec<PaperName>,
+
+    /// quick: smaller by one factor, generated workloads only, minutes in all; full: the published
+    /// sizes, with the traces that stand in for those of the papers
+    #[arg(long, value_enum, default_value = "quick")]
+    scale: ScaleName,
+
+    /// Where the trace files of the full scale are; the current directory if not given
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+
+    /// Where the pages go: index.html, one for each paper, and the rows of each experiment, with
+    /// which the same command goes on after a kill
+    #[arg(long, value_name = "DIR", default_value = "papers")]
+    out: PathBuf,
+
+    /// Runs at a time; as many as there are cores if not given
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    /// Memory for the requests of traces, 24 bytes each; what does not fit is read from its file
+    /// every time
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = spec::parse_size,
+        default_value_t = MEMORY_BYTES
+    )]
+    memory: u64,
+
+    /// Print neither the claims nor progress
+    #[arg(long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+#[value(rename_all = "UPPER")]
+enum PaperName {
+    Sl,
+    Fstr,
+    Ap,
+    Lsb,
+    Last,
+    T,
+    #[value(name = "all")]
+    All,
+}
+
+impl PaperName {
+    fn means(self, paper: &Paper) -> bool {
+        let value = self.to_possible_value();
+        self == PaperName::All || value.is_some_and(|value| value.get_name() == paper.id)
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let rows = args.out.join("rows");
+    std::fs::create_dir_all(&rows).map_err(|error| cannot_make(&rows, &error))?;
+    let wanted: Vec<&Paper> =
+        PAPERS.iter().filter(|paper| args.papers.iter().any(|name| name.means(paper))).collect();
+    let read = wanted.iter().map(|paper| read(paper, args)).collect::<Result<Vec<_>>>()?;
+    let all = read.iter().flatten().map(|(_, plan)| plan.rows.len()).sum();
+    let mut watcher = SweepWatcher::new(args.quiet, all, 0)?;
+    let (mut summary, mut failed) = (Vec::new(), Vec::new());
+    for (paper, plans) in wanted.iter().zip(&read) {
+        let examined = plans.iter().map(|(name, plan)| examine(name, plan, args, &mut watcher));
+        let examined = examined.collect::<Result<Vec<Examined>>>()?;
+        let made_by = output::made_by("papers");
+        let page = papers::page(paper, &examined, args.scale.into(), made_by);
+        write(&page, &args.out.join(format!("{}.html", paper.id)))?;
+        summary.push((*paper, papers::lines(paper, &examined)));
+        failed.extend(examined.into_iter().flat_map(|examined| examined.found.failed));
+    }
+    drop(watcher);
+    let index = papers::index(&summary, args.scale.into(), output::made_by("papers"));
+    write(&index, &args.out.join("index.html"))?;
+    if !args.quiet {
+        output::print(&text(&summary, args))?;
+    }
+    heard(&failed)
+}
+
+/// The plans of a paper.
+fn read(paper: &Paper, args: &Args) -> Result<Vec<(&'static str, Plan)>> {
+    let read = |&(name, text): &Experiment| {
+        let plan = Plan::parse(name, text, args.scale.into())?;
+        Ok(match &args.traces {
+            Some(directory) => (name, plan.with_traces_in(directory)),
+            None => (name, plan),
+        })
+    };
+    experiments::of(paper).map(read).collect()
+}
+
+/// Runs what is missing of an experiment, and looks at its rows.
+fn examine<'a>(
+    name: &'a str,
+    plan: &'a Plan,
+    args: &Args,
+    watcher: &mut SweepWatcher,
+) -> Result<Examined<'a>> {
+    let scale = args.scale.word();
+    let path = args.out.join("rows").join(format!("{name}.{scale}.journal"));
+    let mut journal = open(&path, plan)?;
+    watcher.begin(plan.rows.len(), journal.count());
+    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
+    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    Sweep { plan, jobs, memory_bytes: args.memory }
+        .run(&mut journal, &*watcher)
+        .map_err(|error| Failure::from(error).with("; the same command goes on from here"))?;
+    let mut found = Findings::of(plan);
+    let rows = args.out.join("rows").join(format!("{name}.{scale}.jsonl"));
+    destination(&rows)?.write(|out| {
+        let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
+        let mut writer = RowWriter::new(out, Form::Jsonl).map_err(failed)?;
+        for index in 0..plan.rows.len() {
+            let row = journal.row(index)?;
+            writer.write(&row).map_err(failed)?;
+            found.see(index, &parsed(index, &row)?);
+        }
+        writer.finish().map_err(failed)
+    })?;
+    Ok(Examined { name, found })
+}
+
+/// The journal of an experiment; one that another version began, or that other traces made, is of
+/// no use here and begun anew.
+fn open(path: &Path, plan: &Plan) -> Result<Journal> {
+    let hash = sweep::hash(plan);
+    match Journal::open(path, &hash, plan.rows.len()) {
+        Err(sim::Error::OtherPlan { .. }) => {
+            std::fs::remove_file(path).map_err(|error| cannot_make(path, &error))?;
+            Ok(Journal::open(path, &hash, plan.rows.len())?)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+fn write(page: &Page, path: &Path) -> Result<()> {
+    destination(path)?.write(|out| write_text(out, &page.html()))
+}
+
+fn destination(path: &Path) -> Result<Destination> {
+    Destination::open(&path.to_string_lossy())
+}
+
+fn cannot_make(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("cannot make {}: {error}", path.display()))
+}
+
+/// A line a claim.
+fn text(summary: &[(&Paper, Vec<Line>)], args: &Args) -> String {
+    let mut table = Table::new(&["claim", "cells", "worst off by", "verdict"]);
+    for line in summary.iter().flat_map(|(_, lines)| lines) {
+        let (holding, all) = line.cells;
+        table.row(&[
+            format!("{:<7} {}", line.id, line.says),
+            if all == 0 { String::new() } else { format!("{holding}/{all}") },
+            line.off(),
+            line.outcome.word().to_owned(),
+        ]);
+    }
+    let quick = match args.scale.into() {
+        Scale::Quick => " (quick, which settles no claim)",
+        Scale::Full => "",
+    };
+    format!("{}{}{quick}\n", table.text(), args.out.join("index.html").display())
+}
