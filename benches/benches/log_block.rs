@@ -1,4 +1,5 @@
-//! Log-block schemes against a bare loop, by flash operation, on the 8 GB device of FASTer.
+//! Log-block schemes and those with superblocks against a bare loop, by flash operation, on the
+//! 8 GB device of FASTer.
 //!
 //! A merge is many operations for one write, so what is compared is operations a second: reads,
 //! programs and erases. The bare loop is page-mapped; its operations are counted alike.
@@ -13,7 +14,7 @@ const LOGICAL_BLOCKS: u32 = 65_536;
 const PAGES: u32 = LOGICAL_BLOCKS * PAGES_PER_BLOCK;
 /// Pages that FASTer's workloads ever touch.
 const TOUCHED: u32 = 1_400_000;
-const SCHEMES: [&str; 5] = ["bast", "fmax", "fast", "faster", "last"];
+const SCHEMES: [&str; 7] = ["bast", "fmax", "fast", "faster", "last", "superblock", "lsb"];
 
 /// FASTer's 70/30: 70 % of the writes to 30 % of the touched pages, which lie scattered.
 fn skewed(dice: &mut Dice) -> u32 {

@@ -16,7 +16,19 @@ macro_rules! experiments {
     };
 }
 
-experiments!["FSTR", "FSTR-oltp", "FSTR-captured", "LAST", "T1", "T2", "T3", "T4", "T5", "T5-dftl"];
+experiments![
+    "FSTR",
+    "FSTR-oltp",
+    "FSTR-captured",
+    "LSB",
+    "LAST",
+    "T1",
+    "T2",
+    "T3",
+    "T4",
+    "T5",
+    "T5-dftl"
+];
 
 /// The papers, in the order in which they are shown.
 pub static PAPERS: &[Paper] = &[

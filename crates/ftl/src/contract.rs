@@ -254,6 +254,18 @@ pub enum Error {
     /// The device has used up its reserves and takes no more writes; all data can be read.
     #[error("the device is read-only: it has no good blocks left to write to")]
     ReadOnly,
+    /// Collecting garbage takes more pages than it gives back: superblocks whose map, in spare
+    /// areas, must be written anew for nearly every page that moves.
+    #[error(
+        "no room can be made: moving a block's pages takes up to {needs} programs, {room} pages \
+         are free; more extra blocks or smaller superblocks help"
+    )]
+    NoRoom {
+        /// Programs that a victim may take.
+        needs: u32,
+        /// Free pages that there are for them.
+        room: u32,
+    },
     /// A spec that does not parse.
     #[error(transparent)]
     Spec(#[from] spec::Error),

@@ -5,13 +5,15 @@ use nand::{Chip, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
-use crate::scheme::{bast, block, dac, dftl, fast, faster, fmax, last, page};
+use crate::scheme::{bast, block, dac, dftl, fast, faster, fmax, last, lsb, page, superblock};
 
 /// Every scheme that ftlab knows.
 pub static SCHEMES: &[&Scheme] = &[
     &page::SCHEME,
     &dac::SCHEME,
     &dftl::SCHEME,
+    &superblock::SCHEME,
+    &lsb::SCHEME,
     &block::SCHEME,
     &fmax::SCHEME,
     &bast::SCHEME,

@@ -117,6 +117,18 @@ impl Nand {
         Ok(self.store().state(&self.geometry, ppn))
     }
 
+    /// Reads the spare area of a page, of which the caller knows what it says: a look-up whose
+    /// answer is kept elsewhere too. Works in every mode.
+    ///
+    /// # Errors
+    /// Power lost.
+    pub fn skim_spare(&mut self, ppn: Ppn, cause: Cause) -> Result<()> {
+        self.powered()?;
+        self.tally.book(Op::SpareRead, cause, 1);
+        self.note(Op::SpareRead, cause, ppn);
+        Ok(())
+    }
+
     /// Reads a metadata page: its scheme bytes and its bytes.
     ///
     /// # Errors
@@ -218,6 +230,28 @@ impl Nand {
         Ok(())
     }
 
+    /// Copies one page and gives the copy a kind and scheme bytes of its own. Owner, contents and
+    /// version are kept.
+    ///
+    /// # Errors
+    /// Power lost.
+    pub fn copy(&mut self, from: Ppn, to: Ppn, kind: u8, extra: &[u8], cause: Cause) -> Result<()> {
+        let survives = self.watch.is_none() || self.survives(Struck::Program(to))?;
+        self.claim(to, 1);
+        let sequence = self.tick();
+        self.copy_page(from, to, sequence, Some(kind));
+        if let Some(store) = &mut self.store {
+            store.describe(&self.geometry, to, extra);
+        }
+        self.tally.book_copies(cause, 1);
+        if !survives {
+            return self.lose_power(Struck::Program(to));
+        }
+        self.note(Op::Read, cause, from);
+        self.record(Struck::Program(to), cause);
+        Ok(())
+    }
+
     /// Erases a block.
     ///
     /// # Errors
@@ -246,6 +280,23 @@ impl Nand {
     #[inline]
     pub fn owner(&self, ppn: Ppn) -> Lpn {
         Lpn(self.owners[ppn.0 as usize])
+    }
+
+    /// Whether scheme bytes of spare areas are kept. Where they are not they need not be composed;
+    /// no operation may depend on it.
+    #[inline]
+    pub fn keeps_spares(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// What the spare area of a page says, with its scheme bytes: for audits. It costs no
+    /// operation; a mount may look only at what it has [read](Self::read_spare).
+    pub fn peek_spare(&self, ppn: Ppn) -> Option<(Spare, &[u8])> {
+        let store = self.store.as_ref()?;
+        match store.state(&self.geometry, ppn) {
+            PageState::Programmed(spare) => Some((spare, store.extra(&self.geometry, ppn))),
+            _ => None,
+        }
     }
 
     /// A new place in the order of programs, for what is not a program: a tombstone's version.
@@ -461,8 +512,6 @@ impl Nand {
         if let Some(store) = &mut self.store {
             let (owner, kind) = (page.owner, page.kind);
             let spare = Spare { owner, version: sequence, sequence, kind };
-            let room = self.geometry.spare_bytes() as usize - crate::spare::HEADER_BYTES;
-            assert!(page.extra.len() <= room, "{} scheme bytes in {room}", page.extra.len());
             store.program(&self.geometry, ppn, spare, page.extra, page.content);
         }
     }

@@ -107,7 +107,7 @@ impl Store {
             _ => None,
         };
         let (block, offset) = self.open(geometry, ppn);
-        block.header(offset, spare, extra);
+        block.header(geometry, offset, spare, extra);
         set_sparse(&mut block.metas, offset, b"");
         match content {
             Content::Host { data, mask, .. } => {
@@ -137,9 +137,18 @@ impl Store {
         let meta = self.meta(geometry, from).to_vec();
         let (block, offset) = self.open(geometry, to);
         let spare = Spare { sequence, kind: kind.unwrap_or(old.kind), ..old };
-        block.header(offset, spare, &extra);
+        block.header(geometry, offset, spare, &extra);
         set_sparse(&mut block.metas, offset, &meta);
         block.cells.put(offset as u32, sectors, cells.as_ref());
+    }
+
+    /// Gives a page that was just programmed other scheme bytes.
+    pub(crate) fn describe(&mut self, geometry: &Geometry, ppn: Ppn, extra: &[u8]) {
+        let PageState::Programmed(spare) = self.state(geometry, ppn) else {
+            panic!("described page {ppn:?}, which holds nothing readable");
+        };
+        let (block, offset) = self.open(geometry, ppn);
+        block.header(geometry, offset, spare, extra);
     }
 
     pub(crate) fn erase(&mut self, block: BlockId) {
@@ -209,7 +218,9 @@ impl Store {
 }
 
 impl StoredBlock {
-    fn header(&mut self, offset: usize, spare: Spare, extra: &[u8]) {
+    fn header(&mut self, geometry: &Geometry, offset: usize, spare: Spare, extra: &[u8]) {
+        let room = geometry.spare_bytes() as usize - HEADER_BYTES;
+        assert!(extra.len() <= room, "{} scheme bytes in {room}", extra.len());
         self.headers[offset] = spare.encode(extra);
         self.health[offset] = Health::Good;
         set_sparse(&mut self.extras, offset, extra);

@@ -17,3 +17,7 @@ pub const CARRIED: u8 = DATA | 1 << 4;
 pub const ISOLATED: u8 = DATA | 2 << 4;
 /// A page of the host's, written to the hot side of a log.
 pub const HOT: u8 = DATA | 1 << 4;
+/// A page of the host's whose spare area says where its group's pages are (superblock, lsb).
+pub const TABLE: u8 = DATA | 1 << 4;
+/// A page of the host's whose spare area says which pages know the groups of its logical block.
+pub const DIRECTORY: u8 = DATA | 2 << 4;

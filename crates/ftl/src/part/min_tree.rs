@@ -5,41 +5,36 @@
 //! level 1      7           3
 //! leaves   9 7 8 7     5 3 9 3        smallest 3, first at leaf 5
 //! ```
-//! Each node is the minimum of 32 children that lie in one cache line. Lowering a leaf climbs only
-//! as far as minima change, which for valid counts is almost never beyond one comparison.
+//! Each node is the minimum of the children that lie in one cache line, 32 of `u16`. Lowering a
+//! leaf climbs only as far as minima change, which for valid counts is almost never beyond one
+//! comparison.
 
-const FAN: usize = 32;
-
-/// A tree of minima over `u16` leaves.
-#[derive(Clone, Debug)]
-pub struct MinTree {
-    /// Level 0 holds the leaves, the last level one group.
-    levels: Vec<Vec<u16>>,
+/// What leaves can be.
+pub trait Number: Copy + Ord {
+    /// The greatest, which stands where nothing does.
+    const MOST: Self;
+    /// Children of a node: as many as fit a cache line.
+    const FAN: usize;
 }
 
-impl MinTree {
-    /// `leaves` leaves, all of them `u16::MAX`.
-    pub fn new(leaves: usize) -> MinTree {
-        let mut levels = vec![padded(leaves)];
-        while levels.last().is_some_and(|level| level.len() > FAN) {
-            let groups = levels.last().map_or(0, |level| level.len() / FAN);
-            levels.push(padded(groups));
-        }
-        MinTree { levels }
-    }
+impl Number for u16 {
+    const MOST: u16 = u16::MAX;
+    const FAN: usize = 32;
+}
 
-    /// The number at a leaf.
-    #[inline]
-    pub fn get(&self, leaf: usize) -> u16 {
-        self.levels[0][leaf]
-    }
+impl Number for u64 {
+    const MOST: u64 = u64::MAX;
+    const FAN: usize = 8;
+}
 
-    /// The leaves, some more than there were asked for.
-    #[inline]
-    pub fn leaves(&self) -> &[u16] {
-        &self.levels[0]
-    }
+/// A tree of minima.
+#[derive(Clone, Debug)]
+pub struct MinTree<T = u16> {
+    /// Level 0 holds the leaves, the last level one group.
+    levels: Vec<Vec<T>>,
+}
 
+impl MinTree<u16> {
     /// Takes one from a leaf.
     #[inline]
     pub fn decrement(&mut self, leaf: usize) {
@@ -47,9 +42,33 @@ impl MinTree {
         let value = self.levels[0][leaf];
         self.lower_parents(leaf, value);
     }
+}
+
+impl<T: Number> MinTree<T> {
+    /// So many leaves, all of them the greatest number.
+    pub fn new(leaves: usize) -> MinTree<T> {
+        let mut levels = vec![padded(leaves)];
+        while levels.last().is_some_and(|level| level.len() > T::FAN) {
+            let groups = levels.last().map_or(0, |level| level.len() / T::FAN);
+            levels.push(padded(groups));
+        }
+        MinTree { levels }
+    }
+
+    /// The number at a leaf.
+    #[inline]
+    pub fn get(&self, leaf: usize) -> T {
+        self.levels[0][leaf]
+    }
+
+    /// The leaves, some more than there were asked for.
+    #[inline]
+    pub fn leaves(&self) -> &[T] {
+        &self.levels[0]
+    }
 
     /// Sets a leaf.
-    pub fn set(&mut self, leaf: usize, value: u16) {
+    pub fn set(&mut self, leaf: usize, value: T) {
         let before = core::mem::replace(&mut self.levels[0][leaf], value);
         match value <= before {
             true => self.lower_parents(leaf, value),
@@ -58,22 +77,22 @@ impl MinTree {
     }
 
     /// The smallest number and the first leaf that holds it.
-    pub fn first_minimum(&self) -> (usize, u16) {
+    pub fn first_minimum(&self) -> (usize, T) {
         let top = self.levels.last().expect("there is always a level");
         let minimum = group_minimum(top);
         let mut at = 0;
         for level in self.levels.iter().rev() {
-            let group = &level[at * FAN..];
-            at = at * FAN + first(group, minimum);
+            let group = &level[at * T::FAN..];
+            at = at * T::FAN + first(group, minimum);
         }
         (at, minimum)
     }
 
     #[inline]
-    fn lower_parents(&mut self, leaf: usize, value: u16) {
+    fn lower_parents(&mut self, leaf: usize, value: T) {
         let mut at = leaf;
         for level in &mut self.levels[1..] {
-            at /= FAN;
+            at /= T::FAN;
             if level[at] <= value {
                 return;
             }
@@ -82,27 +101,27 @@ impl MinTree {
     }
 
     fn raise_parents(&mut self, leaf: usize) {
-        let mut group = leaf / FAN;
+        let mut group = leaf / T::FAN;
         for parent in 1..self.levels.len() {
-            let minimum = group_minimum(&self.levels[parent - 1][group * FAN..][..FAN]);
+            let minimum = group_minimum(&self.levels[parent - 1][group * T::FAN..][..T::FAN]);
             if self.levels[parent][group] == minimum {
                 return;
             }
             self.levels[parent][group] = minimum;
-            group /= FAN;
+            group /= T::FAN;
         }
     }
 }
 
-fn padded(len: usize) -> Vec<u16> {
-    vec![u16::MAX; len.next_multiple_of(FAN).max(FAN)]
+fn padded<T: Number>(len: usize) -> Vec<T> {
+    vec![T::MOST; len.next_multiple_of(T::FAN).max(T::FAN)]
 }
 
-fn group_minimum(group: &[u16]) -> u16 {
-    group.iter().fold(u16::MAX, |least, &value| least.min(value))
+fn group_minimum<T: Number>(group: &[T]) -> T {
+    group.iter().fold(T::MOST, |least, &value| least.min(value))
 }
 
-fn first(group: &[u16], value: u16) -> usize {
+fn first<T: Number>(group: &[T], value: T) -> usize {
     group.iter().position(|&child| child == value).expect("a node is the minimum of its children")
 }
 

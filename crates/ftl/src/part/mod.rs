@@ -1,18 +1,23 @@
 //! What schemes share. A part knows the chip and the contract, never a scheme.
 
 pub mod age_index;
+pub mod bit_fields;
 pub mod bits;
 pub mod block_associative;
+pub mod block_heaps;
 pub mod block_pool;
 pub mod cached_map;
+pub mod carriers;
 pub mod earnings;
 pub mod flat_map;
 pub mod frontier;
 pub mod fully_associative;
+pub mod group_chains;
 pub mod isolation_area;
 pub mod kind;
 pub mod log_map;
 pub mod log_mount;
+pub mod map_cache;
 pub mod merge;
 pub mod merge_costs;
 pub mod min_tree;
@@ -28,6 +33,10 @@ pub mod rmw;
 pub mod scan;
 pub mod sequential_block;
 pub mod sequential_log;
+pub mod spare_mapped;
+pub mod spare_mount;
+pub mod spare_sheet;
 pub mod streams;
+pub mod superblocks;
 pub mod trim_log;
 pub mod victims;

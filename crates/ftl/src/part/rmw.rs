@@ -18,10 +18,17 @@ pub fn program(
     data: Data,
     base: Option<Ppn>,
 ) -> Result<()> {
-    if let Some(old) = base {
-        let rest = nand.geometry().full_mask() & !mask;
-        nand.read(old, owner, rest, &mut Sink::None, Cause::Rmw)?;
-    }
+    read_rest(nand, owner, mask, base)?;
     let content = Content::Host { data, mask, base };
     Ok(nand.program(to, &Page { owner, kind, extra: &[], content }, Cause::Host)?)
+}
+
+/// Reads the sectors that are not in `mask` from the page `base`, if there is one.
+///
+/// # Errors
+/// The power fails, or the base cannot be read.
+pub fn read_rest(nand: &mut Nand, owner: Lpn, mask: SectorMask, base: Option<Ppn>) -> Result<()> {
+    let Some(old) = base else { return Ok(()) };
+    let rest = nand.geometry().full_mask() & !mask;
+    Ok(nand.read(old, owner, rest, &mut Sink::None, Cause::Rmw)?)
 }

@@ -8,4 +8,6 @@ pub mod fast;
 pub mod faster;
 pub mod fmax;
 pub mod last;
+pub mod lsb;
 pub mod page;
+pub mod superblock;

@@ -1,0 +1,573 @@
+//! Which pages of a logical block say where the others are: lsb's PMD and PT pages.
+//!
+//! ```text
+//! group     0 [0 1 2 3]      1 [4 5 6 7]      2 [8 9 a b]        written: 5, 6, 8, then 9 alone
+//!                P                T P?             D              D newest PMD page, T PT page
+//! PMD of 9    group 0 ─▶ 3     group 1 ─▶ 6     8 direct
+//! ```
+//! A logical block is cut into groups. The page of a group that was written last, its *carrier*, is
+//! known to the newest PMD page. It is a PT page, which knows all pages of the group directly; or a
+//! PMD page of its own time, which knows the pages that were not written since the group's PT page
+//! through that one, and the others directly. So a look-up reads three spare areas at most.
+//!
+//! Of each group the simulation remembers the carrier, the PT page, and which pages were written
+//! after it (*stale* there); what spare areas say follows from that and the flat map.
+//!
+//! Invariants: carrier and PT page are valid; a group without valid pages has neither.
+
+use core::ops::Range;
+
+use nand::{BlockId, Chip, Geometry, Lpn, Ppn};
+
+use super::flat_map::FlatMap;
+use super::kind;
+use super::prefetch::prefetch;
+use super::spare_mapped::{Lbn, SpareMap};
+use super::spare_mount::{Chains, Path, Spares};
+use super::spare_sheet::{BLOCK_BITS, Entries, PBMT_MAX, Sheet};
+
+/// Bytes of a spare area that belong to the header.
+const HEADER_BYTES: u32 = nand::spare::HEADER_BYTES as u32;
+/// No page of a group.
+const NONE: u8 = u8::MAX;
+
+/// Bits that tell so many things apart.
+pub fn bits_for(things: u32) -> u32 {
+    things.next_power_of_two().trailing_zeros()
+}
+
+/// How logical blocks are cut, and how spare areas are laid out (LSB §III.C).
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Groups of a logical block: the paper's N.
+    pub groups: u32,
+    /// Pages of a group, the last one perhaps fewer: the paper's G.
+    pub group_pages: u32,
+    /// The sheet of a PT page.
+    pub table: Sheet,
+    /// The sheet of a PMD page.
+    pub directory: Sheet,
+}
+
+impl Layout {
+    /// Blocks of so many pages in so many groups; 0: the paper's choice, 8 at 64 pages, and else
+    /// the power of two next to the root.
+    pub fn new(pages_per_block: u32, groups: u32) -> Layout {
+        let groups = match groups {
+            0 => 1 << bits_for(pages_per_block).div_ceil(2),
+            groups => groups.min(pages_per_block),
+        };
+        let group_pages = pages_per_block.div_ceil(groups);
+        let groups = pages_per_block.div_ceil(group_pages);
+        let offset_bits = bits_for(pages_per_block);
+        let entries =
+            |count, indices| Entries { count, index_bits: bits_for(indices), this: indices - 1 };
+        let sheet = |flag, pbmt, directory, table| Sheet {
+            flag: Some(flag),
+            pbmt,
+            directory,
+            table,
+            offset_bits,
+        };
+        let table = entries(group_pages, group_pages);
+        let through = (entries(groups, groups), entries(group_pages, groups + 1));
+        Layout {
+            groups,
+            group_pages,
+            table: sheet(false, group_pages - 1, Entries::NONE, table),
+            directory: sheet(true, groups, through.0, through.1),
+        }
+    }
+
+    /// The sentence that says why this does not fit a chip's spare areas, if it does not.
+    pub fn refuses(&self, chip: &Chip) -> Option<String> {
+        let most = (chip.spare_bytes - HEADER_BYTES) * 8;
+        if self.groups > PBMT_MAX as u32 || self.group_pages > PBMT_MAX as u32 {
+            let (n, g) = (self.groups, self.group_pages);
+            return Some(format!("{n} groups of {g} pages; {PBMT_MAX} of {PBMT_MAX} are most"));
+        }
+        let (table, directory) = (self.table.bits(), self.directory.bits());
+        (table.max(directory) > most).then(|| {
+            let fitting = Layout::fitting(chip);
+            format!(
+                "{}, {}; a spare area has room for {most}; {fitting}",
+                self.sum_of_table(),
+                self.sum_of_directory()
+            )
+        })
+    }
+
+    /// Inequality (1) of the paper.
+    fn sum_of_table(&self) -> String {
+        let (g, index, offset) =
+            (self.group_pages, self.table.table.index_bits, self.table.offset_bits);
+        format!(
+            "a PT page needs {}·{BLOCK_BITS} + {g}·({index}+{offset}) + 1 = {} bits",
+            g - 1,
+            self.table.bits()
+        )
+    }
+
+    /// Inequality (2) of the paper.
+    fn sum_of_directory(&self) -> String {
+        let (n, g, sheet) = (self.groups, self.group_pages, &self.directory);
+        let (to_page, to_group) = (sheet.table.index_bits, sheet.directory.index_bits);
+        format!(
+            "a PMD page {n}·{BLOCK_BITS} + {g}·({to_page}+{o}) + {n}·({to_group}+{o}) + 1 = {}",
+            sheet.bits(),
+            o = sheet.offset_bits
+        )
+    }
+
+    /// Which numbers of groups fit a chip.
+    fn fitting(chip: &Chip) -> String {
+        let np = chip.pages_per_block;
+        let most = (chip.spare_bytes - HEADER_BYTES) * 8;
+        let fits = |groups: &u32| {
+            let layout = Layout::new(np, *groups);
+            let is_small = layout.groups.max(layout.group_pages) <= PBMT_MAX as u32;
+            is_small && layout.table.bits().max(layout.directory.bits()) <= most
+        };
+        let fitting: Vec<String> =
+            (0..=bits_for(np)).map(|bit| 1 << bit).filter(fits).map(|n| n.to_string()).collect();
+        match fitting.is_empty() {
+            true => format!("no number of groups fits {np} pages a block"),
+            false => format!("groups={} would fit", fitting.join(" or ")),
+        }
+    }
+
+    /// Pages of a group.
+    fn pages_of(&self, pages_per_block: u32, group: u32) -> u32 {
+        self.group_pages.min(pages_per_block - group * self.group_pages)
+    }
+}
+
+/// What a page's spare area is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The header only.
+    Plain,
+    /// Where the group's pages are, but for one that is about to be written.
+    Table {
+        /// That one.
+        but: Option<Lpn>,
+    },
+    /// Which pages know the groups, and where the pages of its own are.
+    Directory,
+}
+
+impl Role {
+    /// The kind of such a page.
+    pub fn kind(self) -> u8 {
+        match self {
+            Role::Plain => kind::DATA,
+            Role::Table { .. } => kind::TABLE,
+            Role::Directory => kind::DIRECTORY,
+        }
+    }
+}
+
+/// What is remembered of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Group {
+    /// Pages written after the PT page, by bits.
+    stale: u64,
+    /// The page written last.
+    carrier: u8,
+    /// The PT page, if it still holds its page's newest version.
+    table: u8,
+}
+
+const EMPTY: Group = Group { stale: 0, carrier: NONE, table: NONE };
+
+/// The groups of all logical blocks.
+#[derive(Clone, Debug)]
+pub struct GroupChains {
+    layout: Layout,
+    groups: Vec<Group>,
+    pages_per_block: u32,
+    /// log2 of pages a block and a group, where both are whole: divisions stand on every write.
+    shifts: Option<[u32; 2]>,
+}
+
+impl GroupChains {
+    /// Groups without pages.
+    pub fn new(layout: Layout, logical_blocks: u32, pages_per_block: u32) -> GroupChains {
+        let groups = vec![EMPTY; (logical_blocks * layout.groups) as usize];
+        let sizes = [pages_per_block, layout.group_pages];
+        let whole = sizes.iter().all(|size| size.is_power_of_two());
+        let shifts = whole.then(|| sizes.map(u32::trailing_zeros));
+        GroupChains { layout, groups, pages_per_block, shifts }
+    }
+
+    /// How blocks are cut.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    // ---- Numbers ------------------------------------------------------------------------------
+
+    /// The group of a page, counted over the device.
+    #[inline]
+    pub fn group_of(&self, lpn: Lpn) -> u32 {
+        if let Some([_, group]) = self.shifts {
+            return lpn.0 >> group;
+        }
+        let (lbn, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
+        lbn * self.layout.groups + offset / self.layout.group_pages
+    }
+
+    /// The first page of a group.
+    #[inline]
+    fn first_of(&self, group: u32) -> Lpn {
+        if let Some([_, pages]) = self.shifts {
+            return Lpn(group << pages);
+        }
+        let (lbn, number) = (group / self.layout.groups, group % self.layout.groups);
+        Lpn(lbn * self.pages_per_block + number * self.layout.group_pages)
+    }
+
+    /// Pages of a group.
+    #[inline]
+    pub fn pages_of(&self, group: u32) -> u32 {
+        if self.shifts.is_some() {
+            return self.layout.group_pages;
+        }
+        self.layout.pages_of(self.pages_per_block, group % self.layout.groups)
+    }
+
+    /// The logical block of a page.
+    #[inline]
+    fn lbn_of(&self, lpn: Lpn) -> Lbn {
+        match self.shifts {
+            Some([block, _]) => lpn.0 >> block,
+            None => lpn.0 / self.pages_per_block,
+        }
+    }
+
+    fn groups_of(&self, lbn: Lbn) -> Range<u32> {
+        lbn * self.layout.groups..(lbn + 1) * self.layout.groups
+    }
+
+    fn number_in(&self, group: u32, lpn: Lpn) -> u8 {
+        (lpn.0 - self.first_of(group).0) as u8
+    }
+
+    /// A page of a group by its number in it; none for none.
+    fn page_of(&self, group: u32, number: u8) -> Option<Lpn> {
+        (number != NONE).then(|| self.first_of(group).plus(number.into()))
+    }
+
+    /// The group's pages, mapped or not.
+    fn entries<'a>(&self, flat: &'a FlatMap, group: u32) -> &'a [Ppn] {
+        let first = self.first_of(group).0;
+        flat.entries(first..first + self.pages_of(group))
+    }
+
+    /// A hint that a page's group is needed soon.
+    pub fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.groups, self.group_of(lpn) as usize);
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// A page was placed, in this role.
+    #[inline]
+    pub fn note(&mut self, lpn: Lpn, role: Role) {
+        let at = self.group_of(lpn);
+        let number = self.number_in(at, lpn);
+        let group = &mut self.groups[at as usize];
+        match role {
+            Role::Plain => {}
+            Role::Table { .. } => *group = Group { stale: 0, carrier: number, table: number },
+            Role::Directory => {
+                group.stale |= 1 << number;
+                group.carrier = number;
+                if group.table == number {
+                    group.table = NONE;
+                }
+            }
+        }
+    }
+
+    /// Where the PMD page `own` says that a page of its group is: where the PT page stands if that
+    /// is up to date.
+    #[inline]
+    fn reference(&self, group: &Group, entries: &[Ppn], number: usize) -> Ppn {
+        match group.table != NONE && group.stale >> number & 1 == 0 {
+            true => entries[group.table as usize],
+            false => entries[number],
+        }
+    }
+
+    /// Which page knows each group, as the PMD page `lpn`, at `own`, says.
+    fn to_groups(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
+        let at = self.group_of(lpn);
+        self.groups_of(self.lbn_of(lpn)).map(move |other| {
+            let carrier = self.page_of(other, self.groups[other as usize].carrier);
+            let place = carrier.filter(|_| other != at).and_then(|page| flat.newest(page));
+            place.unwrap_or(own)
+        })
+    }
+
+    /// Where the pages of its group are, as the PMD page `lpn`, at `own`, says.
+    fn to_pages(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
+        let at = self.group_of(lpn);
+        let (number, mut group) = (self.number_in(at, lpn), self.groups[at as usize]);
+        if group.table == number {
+            group.table = NONE;
+        }
+        let entries = self.entries(flat, at);
+        (0..entries.len()).map(move |page| match entries[page] {
+            _ if page == number.into() => own,
+            Ppn::NONE => own,
+            _ => self.reference(&group, entries, page),
+        })
+    }
+
+    /// Whether a page written alone in its group cannot be a PMD page in `block`, because its
+    /// entries refer to too many others; then the page to copy before it as the group's PT page:
+    /// the old one, or the lowest valid page if that is no more.
+    #[inline]
+    pub fn mapping_write(
+        &self,
+        geometry: &Geometry,
+        flat: &FlatMap,
+        lpn: Lpn,
+        block: BlockId,
+    ) -> Option<Lpn> {
+        let own = geometry.first_page(block);
+        let references = self.to_groups(flat, lpn, own).chain(self.to_pages(flat, lpn, own));
+        if self.layout.directory.fits(geometry, block, references) {
+            return None;
+        }
+        let at = self.group_of(lpn);
+        let group = &self.groups[at as usize];
+        let table = self.page_of(at, group.table).filter(|&table| table != lpn);
+        let entries = self.entries(flat, at).iter();
+        let mut valid = entries.zip(self.first_of(at).0..).filter(|&(&ppn, _)| ppn != Ppn::NONE);
+        table.or_else(|| valid.find(|&(_, page)| page != lpn.0).map(|(_, page)| Lpn(page)))
+    }
+
+    /// Composes the scheme bytes of a page that was noted and stands at `own`.
+    pub fn compose(
+        &self,
+        geometry: &Geometry,
+        flat: &FlatMap,
+        lpn: Lpn,
+        role: Role,
+        bytes: &mut Vec<u8>,
+    ) {
+        let own = flat.newest(lpn).expect("a page is placed before it is described");
+        match role {
+            Role::Plain => bytes.clear(),
+            Role::Table { but } => {
+                let at = self.group_of(lpn);
+                let pages = self.entries(flat, at).iter().zip(self.first_of(at).0..);
+                let place = |(&ppn, page): (&Ppn, u32)| match ppn {
+                    Ppn::NONE => own,
+                    _ if but == Some(Lpn(page)) => own,
+                    ppn => ppn,
+                };
+                let none = core::iter::empty();
+                self.layout.table.compose(geometry, own, none, pages.map(place), bytes);
+            }
+            Role::Directory => {
+                let (groups, pages) =
+                    (self.to_groups(flat, lpn, own), self.to_pages(flat, lpn, own));
+                self.layout.directory.compose(geometry, own, groups, pages, bytes);
+            }
+        }
+    }
+
+    // ---- Trimming -----------------------------------------------------------------------------
+
+    /// The page of a group to write anew if these pages are trimmed: the lowest that is left, where
+    /// one goes that says where others are.
+    pub fn anchor(&self, flat: &FlatMap, group: u32, gone: &Range<u32>) -> Option<Lpn> {
+        let known = &self.groups[group as usize];
+        let first = self.first_of(group).0;
+        let entries = self.entries(flat, group);
+        let is_left = |at: usize| entries[at] != Ppn::NONE && !gone.contains(&(first + at as u32));
+        let lowest = (0..entries.len()).find(|&at| is_left(at))?;
+        let through = |at: usize| is_left(at) && known.stale >> at & 1 == 0;
+        let loses_table =
+            known.table != NONE && !is_left(known.table.into()) && (0..entries.len()).any(through);
+        let loses_carrier = !is_left(known.carrier.into());
+        (loses_table || loses_carrier).then(|| Lpn(first + lowest as u32))
+    }
+
+    /// Pages of a group were trimmed: a PT page that is gone serves no longer.
+    pub fn forget(&mut self, flat: &FlatMap, group: u32) {
+        let entries = self.entries(flat, group);
+        let is_gone = |number: u8| number != NONE && entries[number as usize] == Ppn::NONE;
+        let known = self.groups[group as usize];
+        if entries.iter().all(|&ppn| ppn == Ppn::NONE) {
+            self.groups[group as usize] = EMPTY;
+        } else if is_gone(known.table) {
+            self.groups[group as usize].table = NONE;
+        }
+    }
+
+    /// Whether the last page of a portion is the only one of its group in it, and the group could
+    /// have others: then a write may be induced.
+    #[inline]
+    pub fn is_alone(&self, portion: &[Lpn]) -> bool {
+        let group = |lpn: &Lpn| self.group_of(*lpn);
+        match portion {
+            [.., before, last] if group(before) == group(last) => false,
+            [.., last] => self.pages_of(group(last)) > 1,
+            [] => false,
+        }
+    }
+
+    /// The most programs that moving these pages, ascending, may take: a portion for each logical
+    /// block, with a write that may be induced.
+    pub fn programs_max(&self, pages: &[Lpn]) -> u32 {
+        let portions = pages.chunk_by(|a, b| self.lbn_of(*a) == self.lbn_of(*b));
+        pages.len() as u32 + portions.filter(|portion| self.is_alone(portion)).count() as u32
+    }
+
+    /// The groups that have pages of these.
+    pub fn groups_between(&self, pages: &Range<u32>) -> Range<u32> {
+        self.group_of(Lpn(pages.start))..self.group_of(Lpn(pages.end - 1)) + 1
+    }
+
+    // ---- Looking ------------------------------------------------------------------------------
+
+    /// The pages whose spare areas hold the map of a logical block.
+    pub fn spares<'a>(&'a self, flat: &'a FlatMap, lbn: Lbn) -> impl Iterator<Item = Ppn> + 'a {
+        self.groups_of(lbn).flat_map(move |at| {
+            let group = &self.groups[at as usize];
+            let table = group.table;
+            let entries = self.entries(flat, at);
+            let is_read = table != NONE
+                && table != group.carrier
+                && (0..entries.len()).any(|number| {
+                    number != table.into()
+                        && entries[number] != Ppn::NONE
+                        && group.stale >> number & 1 == 0
+                });
+            let pages = [Some(group.carrier), is_read.then_some(table)];
+            let pages = pages.into_iter().flatten();
+            pages.filter(|&number| number != NONE).map(|number| entries[number as usize])
+        })
+    }
+
+    /// Pages and group of a chain's page, if it can be read, is of this group and carries entries.
+    fn carrier<'s>(
+        &self,
+        spares: &'s dyn Spares,
+        ppn: Ppn,
+        group: u32,
+    ) -> Option<(Lpn, bool, &'s [u8])> {
+        let (spare, bytes) = spares.at(ppn)?;
+        let is_own = spare.owner.is_host() && self.group_of(spare.owner) == group;
+        match spare.kind {
+            kind::DIRECTORY if is_own => Some((spare.owner, true, bytes)),
+            kind::TABLE if is_own => Some((spare.owner, false, bytes)),
+            _ => None,
+        }
+    }
+
+    /// The page that knows a group, by the PMD page at `top`.
+    fn carrier_at(&self, geometry: &Geometry, spares: &dyn Spares, top: Ppn, group: u32) -> Ppn {
+        match spares.at(top) {
+            Some((spare, _)) if self.group_of(spare.owner) == group => top,
+            Some((_, bytes)) => {
+                let number = group % self.layout.groups;
+                self.layout.directory.group(geometry, top, bytes, number)
+            }
+            None => top,
+        }
+    }
+
+    /// The PT page through which the PMD page at `ppn` knows a page of its own group, if it does:
+    /// that page's entry is not the only one that leads there.
+    fn table_at(&self, geometry: &Geometry, ppn: Ppn, bytes: &[u8], group: u32, to: Ppn) -> bool {
+        let sheet = &self.layout.directory;
+        let pages = 0..self.pages_of(group);
+        let alike = pages.filter(|&page| sheet.page(geometry, ppn, bytes, page) == to);
+        to != ppn && alike.count() > 1
+    }
+
+    // ---- Coming back --------------------------------------------------------------------------
+
+    /// Remembers what the spare areas say that a mount found.
+    pub fn recall(&mut self, geometry: &Geometry, spares: &dyn Spares, map: &SpareMap) {
+        for lbn in 0..map.logical_blocks() {
+            let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
+            let Some(top) = top else { continue };
+            for group in self.groups_of(lbn) {
+                self.groups[group as usize] =
+                    self.recalled(geometry, spares, &map.flat, top, group);
+            }
+        }
+    }
+
+    fn recalled(
+        &self,
+        geometry: &Geometry,
+        spares: &dyn Spares,
+        flat: &FlatMap,
+        top: Ppn,
+        group: u32,
+    ) -> Group {
+        let entries = self.entries(flat, group);
+        if entries.iter().all(|&ppn| ppn == Ppn::NONE) {
+            return EMPTY;
+        }
+        let ppn = self.carrier_at(geometry, spares, top, group);
+        let Some((owner, is_directory, bytes)) = self.carrier(spares, ppn, group) else {
+            return EMPTY;
+        };
+        let carrier = self.number_in(group, owner);
+        if !is_directory {
+            return Group { stale: 0, carrier, table: carrier };
+        }
+        let mut known = Group { stale: u64::MAX, carrier, table: NONE };
+        for number in 0..entries.len() as u32 {
+            let to = self.layout.directory.page(geometry, ppn, bytes, number);
+            if self.table_at(geometry, ppn, bytes, group, to) {
+                known.stale &= !(1 << number);
+                let table = entries.iter().position(|&place| place == to);
+                known.table = table.map_or(NONE, |table| table as u8);
+            }
+        }
+        known
+    }
+}
+
+impl Chains for GroupChains {
+    fn is_directory(&self, kind: u8) -> bool {
+        kind == kind::DIRECTORY
+    }
+
+    fn path(&self, geometry: &Geometry, spares: &dyn Spares, directory: Ppn, lpn: Lpn) -> Path {
+        let group = self.group_of(lpn);
+        let number = self.number_in(group, lpn).into();
+        let mut path = Path::new(directory);
+        let ppn = self.carrier_at(geometry, spares, directory, group);
+        let Some((owner, is_directory, bytes)) = self.carrier(spares, ppn, group) else {
+            return path;
+        };
+        if ppn != directory {
+            path.push(ppn);
+        }
+        let sheet = if is_directory { &self.layout.directory } else { &self.layout.table };
+        let to = sheet.page(geometry, ppn, bytes, number);
+        let is_through = is_directory && self.table_at(geometry, ppn, bytes, group, to);
+        if to == ppn || !is_through {
+            return path.to((to != ppn || owner == lpn).then_some(to));
+        }
+        match self.carrier(spares, to, group) {
+            Some((owner, false, _)) if owner == lpn => path.to(Some(to)),
+            Some((_, false, bytes)) => {
+                path.push(to);
+                let place = self.layout.table.page(geometry, to, bytes, number);
+                path.to((place != to).then_some(place))
+            }
+            _ => path,
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! lsb by hand. Blocks of four pages in two groups of two, unless it is said otherwise; two
+//! logical blocks, 0 in block 0 and 1 in block 1, and three extra blocks, of which two stay erased.
+
+use nand::{BlockId, Chip, Lpn, Mode};
+use spec::Spec;
+
+use crate::device::Real;
+
+/// A filled device; the fill is not counted.
+fn filled(params: &str, logical: u32, extra: u32) -> Real {
+    let mut real = Real::new(&format!("lsb:{params}"), 4, logical, extra, Mode::Stamps);
+    real.write(0, 4 * logical);
+    real.forget_counts();
+    real
+}
+
+/// Copies and erases of garbage collection; blocks dead, partially and fully merged.
+fn work(real: &Real) -> ([u64; 2], [u64; 3]) {
+    let counts = real.counts();
+    ([counts.copies, counts.erases], real.merges())
+}
+
+#[test]
+fn a_dead_block_is_erased() {
+    let mut real = filled("blocks=2", 2, 3);
+    real.write(0, 4);
+    assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "late, not when the block died");
+    real.write(4, 4);
+    assert_eq!(work(&real), ([0, 1], [1, 0, 0]));
+    assert_eq!(real.ftl.free_blocks(), 2);
+}
+
+#[test]
+fn valid_pages_go_to_free_pages_of_their_superblock() {
+    let mut real = filled("blocks=2", 2, 3);
+    real.write(0, 2);
+    // Block 0 has two valid pages, the open block two free ones; four pages need a block.
+    real.write(4, 4);
+    assert_eq!(work(&real), ([2, 1], [0, 1, 0]));
+    assert_eq!((real.place(2), real.place(3)), ((2, 2), (2, 3)));
+}
+
+#[test]
+fn a_write_that_may_be_induced_needs_room_whether_or_not_it_is() {
+    let mut real = filled("blocks=2", 2, 3);
+    real.write(0, 2);
+    real.write(2, 1);
+    // Page 3 alone is left in block 0; one page is free, two would be wanted.
+    real.write(4, 4);
+    assert_eq!(work(&real), ([4, 2], [0, 0, 1]), "3, then 0 to 2 out of the open block");
+    assert_eq!([3, 0, 1, 2].map(|page| real.place(page)), [(3, 0), (3, 1), (3, 2), (3, 3)]);
+    assert_eq!(real.figure("miw"), 0.0);
+}
+
+#[test]
+fn free_pages_of_a_closed_block_are_lost() {
+    let mut real = filled("blocks=2", 2, 3);
+    (0..3).for_each(|page| real.write(page, 1));
+    // One page is free, page 3 might take two.
+    real.write(3, 1);
+    assert_eq!(work(&real), ([4, 2], [0, 0, 1]));
+    assert_eq!(real.nand.lost_pages(), 1);
+    assert_eq!(real.utilisation(), [0, 0, 0, 1, 1], "the open block was left with a free page");
+    assert_eq!(real.place(3), (4, 0));
+}
+
+#[test]
+fn a_portion_that_ends_alone_in_its_group_needs_a_page_more() {
+    let mut real = filled("blocks=2", 2, 3);
+    real.write(4, 1);
+    // Three pages are free; 0 to 2 might take four.
+    real.write(0, 3);
+    assert_eq!(work(&real), ([3, 1], [0, 1, 0]));
+    // Two whole groups need what they are.
+    let mut real = filled("blocks=2", 2, 3);
+    real.write(4, 2);
+    real.write(0, 2);
+    assert_eq!(work(&real), ([0, 0], [0, 0, 0]));
+}
+
+#[test]
+fn superblocks_of_one_block_collect_from_each_other() {
+    let mut real = filled("blocks=1", 3, 3);
+    real.write(0, 2);
+    // Superblock 1 needs a block; superblock 0 has two free pages for its two valid ones.
+    real.write(4, 2);
+    assert_eq!(work(&real), ([2, 1], [0, 1, 0]));
+    assert_eq!((real.place(2), real.place(4)), ((3, 2), (4, 0)));
+}
+
+#[test]
+fn a_superblock_without_free_pages_is_passed_over() {
+    let mut real = filled("blocks=1", 3, 4);
+    real.write(0, 2);
+    real.write(0, 2);
+    real.write(4, 1);
+    // Blocks 0 and 3 have two dead pages each, and superblock 0 no free one. Block 1 has one, and
+    // superblock 1 free pages for 5, and for 6 and 7, which are no page alone.
+    real.write(8, 1);
+    assert_eq!(work(&real), ([3, 1], [0, 1, 0]));
+    assert_eq!(real.place(5), (4, 1));
+}
+
+#[test]
+fn ties_go_to_the_lowest_block() {
+    let mut real = filled("blocks=4", 4, 4);
+    real.write(4, 4);
+    real.write(0, 4);
+    real.write(8, 4);
+    assert_eq!(work(&real), ([0, 1], [1, 0, 0]));
+    let erased = |block| real.nand.owners(BlockId(block)).iter().all(|&o| Lpn(o) == Lpn::NONE);
+    assert!(erased(0) && !erased(1), "block 1 died first, 0 is the lowest");
+}
+
+#[test]
+fn a_full_merge_empties_the_two_with_most_dead_pages() {
+    let mut real = filled("blocks=4", 4, 3);
+    // Two dead pages in block 2, one in block 0, one in block 1; the open block is full.
+    real.write(8, 2);
+    real.write(0, 1);
+    // One page more would be possible, so a block is wanted for the page of block 1: block 2 has
+    // two valid pages, one is free.
+    real.write(4, 1);
+    assert_eq!(work(&real), ([5, 2], [0, 0, 1]), "two of block 2, three of block 0");
+    assert_eq!([10, 11].map(|page| real.place(page)), [(4, 3), (5, 0)]);
+    assert_eq!([1, 2, 3].map(|page| real.place(page)), [(5, 1), (5, 2), (5, 3)]);
+    assert_eq!(real.place(4), (6, 0));
+}
+
+#[test]
+fn a_request_looks_each_logical_block_up_once() {
+    let mut real = filled("blocks=2,map_cache=1", 2, 3);
+    real.read(0, 8);
+    // Each map is in two spare areas: page 1 knows group 0, page 3, the PMD page, both. Page 2 is
+    // the PT page of group 1, but nobody else is found through it.
+    assert_eq!(real.counts().spare_reads, 4);
+    real.read(4, 4);
+    real.write(6, 1);
+    assert_eq!(real.counts().spare_reads, 4, "logical block 1 is cached, and stays so");
+    assert_eq!((real.figure("map_cache_hits"), real.figure("map_cache_misses")), (2.0, 2.0));
+    real.write(0, 1);
+    assert_eq!(real.counts().spare_reads, 6, "as it was before the write");
+}
+
+#[test]
+fn a_load_reads_a_pt_page_through_which_others_are_found() {
+    // Groups of four: 4 to 7 of a block of eight.
+    let mut real = Real::new("lsb:blocks=2,groups=2,map_cache=1", 8, 2, 3, Mode::Stamps);
+    real.write(0, 16);
+    real.forget_counts();
+    // The PMD page 7 knows 4 and 5 through the PT page 6; page 3 knows group 0.
+    real.read(0, 1);
+    assert_eq!(real.counts().spare_reads, 3);
+    // 5, alone, knows 4 and 6 through 6, and 7 directly.
+    real.write(5, 1);
+    real.read(8, 1);
+    real.forget_counts();
+    real.read(0, 1);
+    assert_eq!(real.counts().spare_reads, 3, "5, 6 and 3");
+}
+
+#[test]
+fn what_nothing_maps_is_not_looked_up() {
+    let mut real = Real::new("lsb:map_cache=1", 4, 3, 3, Mode::Stamps);
+    real.write(0, 1);
+    real.read(4, 8);
+    real.trim(4, 8);
+    assert_eq!(real.figure("map_cache_misses"), 1.0, "the write's");
+    assert_eq!(real.counts().spare_reads, 0, "which found nothing to read");
+}
+
+#[test]
+fn a_trim_that_takes_a_pt_page_writes_the_lowest_page_left_anew() {
+    let mut real = filled("blocks=2", 2, 3);
+    real.trim(1, 1);
+    assert_eq!(real.counts().map_copies, 1, "page 1 knew page 0");
+    real.trim(2, 2);
+    assert_eq!(real.counts().map_copies, 1, "page 0 is the PMD page; group 1 is gone");
+    real.trim(0, 1);
+    assert_eq!(real.counts().map_copies, 1, "the logical block is gone");
+    real.trim(7, 1);
+    assert_eq!(real.counts().map_copies, 2, "page 7 was a PMD page; 6 is what is left beside it");
+    assert_eq!((real.figure("trim_copies"), real.figure("miw")), (2.0, 0.0));
+}
+
+#[test]
+fn ram_is_a_directory_entry_a_block_and_300_bytes_a_cached_one() {
+    let ram = Real::new("lsb", 64, 16, 3, Mode::Count).ftl.ram();
+    assert_eq!((ram.map, ram.cache), (4 * 16, 16 * 300));
+}
+
+fn refusal(ftl: &str, chip: &str, extra: u32) -> String {
+    let chip = Chip::from_spec(&Spec::parse(chip).unwrap()).unwrap();
+    let choice = ftl::Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+    choice.check(&chip, 1000, extra).unwrap_err().to_string()
+}
+
+#[test]
+fn entries_that_do_not_fit_are_refused_with_the_sum() {
+    assert_eq!(
+        refusal("lsb", "slc-lsb:pages_per_block=128", 9),
+        "lsb: a PT page needs 7·24 + 8·(3+7) + 1 = 249 bits, a PMD page 16·24 + 8·(5+7) + \
+         16·(4+7) + 1 = 657; a spare area has room for 352; no number of groups fits 128 pages a \
+         block"
+    );
+    assert_eq!(
+        refusal("lsb:groups=4", "slc-lsb", 9),
+        "lsb: a PT page needs 15·24 + 16·(4+6) + 1 = 521 bits, a PMD page 4·24 + 16·(3+6) + \
+         4·(2+6) + 1 = 273; a spare area has room for 352; groups=8 would fit"
+    );
+    assert_eq!(
+        refusal("lsb", "slc-lsb", 2),
+        "lsb needs at least 3 extra blocks, this device has 2"
+    );
+    assert!(refusal("lsb:blocks=0", "slc-lsb", 9).contains("blocks=0; 1 to 2^24 are possible"));
+    for chip in ["mlc-k9gag", "tlc-3d", "qlc-3d", "slc-lsb:pages_per_block=32"] {
+        let chip = Chip::from_spec(&Spec::parse(chip).unwrap()).unwrap();
+        let choice = ftl::Choice::from_spec(&Spec::parse("lsb").unwrap()).unwrap();
+        choice.check(&chip, 1000, 3).unwrap();
+    }
+}

@@ -1,0 +1,52 @@
+"""superblock: its limit of blocks, its ways to reclaim, spare areas, mounts."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "superblock"
+
+SUPERBLOCK = "crates/ftl/src/scheme/superblock.rs"
+CARRIERS = "crates/ftl/src/part/carriers.rs"
+SUPERBLOCKS = "crates/ftl/src/part/superblocks.rs"
+MAPPED = "crates/ftl/src/part/spare_mapped.rs"
+HEAPS = "crates/ftl/src/part/block_heaps.rs"
+MOUNT = "crates/ftl/src/part/spare_mount.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("superblock-collects-late", "superblock, limit: collects when fewer pages are free than would move", SUPERBLOCK,
+     "worth.is_some_and(|valid| blocks.room(superblock) <= valid)",
+     "worth.is_some_and(|valid| blocks.room(superblock) < valid)"),
+    ("superblock-ninth-block", "superblock, limit: the host opens a block too many", SUPERBLOCK,
+     "let may_open = has < self.blocks_max", "let may_open = has <= self.blocks_max"),
+    ("superblock-one-dead-block", "superblock, reclaim: one dead block at a time inside", SUPERBLOCK,
+     "            self.reclaim(nand, block)?;\n        }\n        Ok(())",
+     "            return self.reclaim(nand, block);\n        }\n        Ok(())"),
+    ("superblock-device-first", "superblock, reclaim: over the device even with update blocks of its own", SUPERBLOCK,
+     "} else if has > self.map.logical_blocks_of(superblock) {",
+     "} else if has > self.map.logical_blocks_of(superblock) + 1 {"),
+    ("superblock-last-one-whole", "superblock: the last one passes for as large as the others", MAPPED,
+     "self.blocks_per_superblock.min(self.logical_blocks - first)",
+     "self.blocks_per_superblock.max(self.logical_blocks - first)"),
+    ("superblock-open-always-victim", "superblock, victims: dead open blocks are offered unasked", SUPERBLOCKS,
+     "if self.offers_open && 0 < room", "if 0 < room"),
+    ("superblock-open-stays", "full merge: an open block is not closed where a second victim is wanted", MAPPED,
+     "second = self.map().blocks.close(nand.geometry(), superblock);",
+     "second = self.map().blocks.close(nand.geometry(), superblock).filter(|_| false);"),
+    ("superblock-pmd-stale", "superblock, spare areas: the PMD leaves out the group written last but one", CARRIERS,
+     "            NO_PAGE => own,\n", "            NO_PAGE | 0 => own,\n"),
+    ("superblock-trim-first", "superblock, trims: pages go before others are written anew for them", SUPERBLOCK,
+     "        // First, while all that the others refer to is still there.\n        for lpn in",
+     "        let trimmed = self.unmap(nand, lbn, &pages);\n        for lpn in"),
+    ("superblock-block-trimmed-in-part", "superblock, trims: a logical block trimmed away has tombstones for its last pages only", MAPPED,
+     "        if self.directory(lbn).is_none() {\n            return self.flat.note_trimmed(nand, self.page(lbn, 0).0..self.page(lbn + 1, 0).0);\n        }\n", ""),
+    ("superblock-suspect-last", "superblock, mount: the page that may decay is moved in its turn", SUPERBLOCK,
+     "            self.write_page(nand, Source::Copy(Cause::Meta), nand.owner(suspect))?;\n", ""),
+    ("superblock-free-in-order", "mount: the fallback is erased before the suspect page is copied", MOUNT,
+     "free.sort_by_key(|block| plan.fallback.contains(block));",
+     "free.sort_by_key(|block| !plan.fallback.contains(block));"),
+    ("superblock-nothing-given-up", "mount: an unfinished merge into the last block is believed", MOUNT,
+     "            Ok(elected) => Ok(Plan { elected, suspect, given_up: Some(block), fallback }),",
+     "            Ok(_) => Ok(Plan { elected, suspect, given_up: None, fallback }),"),
+    ("heap-ties-any", "victims: ties go to any block", HEAPS,
+     "(self.nodes[a as usize].number, a) < (self.nodes[b as usize].number, b)",
+     "self.nodes[a as usize].number < self.nodes[b as usize].number"),
+]
