@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ftl::{Choice, Device, Durability, Error, Ftl, Result, Scheme};
+use ftl::{Choice, Device, Durability, Error, Ftl, Layers, Result, Scheme};
 use nand::{BlockId, Chip, Cut, Geometry, Mode, Nand, Outcome};
 use spec::{Kind, Param, Spec};
 
@@ -18,6 +18,8 @@ pub struct Subject {
     pub spec: String,
     /// What it names.
     pub choice: Choice,
+    /// What stands above it.
+    pub layers: Layers,
 }
 
 impl Subject {
@@ -27,7 +29,7 @@ impl Subject {
     /// Unknown scheme or key, or a value that is no such thing.
     pub fn from_spec(text: &str) -> Result<Subject> {
         let choice = Choice::from_spec(&Spec::parse(text)?)?;
-        Ok(Subject { spec: text.to_owned(), choice })
+        Ok(Subject { spec: text.to_owned(), choice, layers: Layers::default() })
     }
 
     /// A scheme, registered or not, with these parameters.
@@ -37,7 +39,19 @@ impl Subject {
     pub fn of(scheme: &'static Scheme, pairs: &[(String, String)]) -> Result<Subject> {
         let spec = Spec { name: scheme.name.to_owned(), pairs: pairs.to_vec() };
         let params = spec::resolve(&format!("scheme {}", scheme.name), pairs, scheme.params)?;
-        Ok(Subject { spec: spec.to_string(), choice: Choice { scheme, params } })
+        let given = pairs.iter().map(|(key, _)| key.clone()).collect();
+        let choice = Choice { scheme, params, given };
+        Ok(Subject { spec: spec.to_string(), choice, layers: Layers::default() })
+    }
+
+    /// The scheme with these layers above it.
+    pub fn under(self, layers: &Layers) -> Subject {
+        Subject { layers: layers.clone(), ..self }
+    }
+
+    /// How a user writes it, layers included.
+    pub fn name(&self) -> String {
+        format!("{}{}", self.spec, self.layers)
     }
 
     /// The scheme as it is, in its corners, and in the forms that differ from it in one word,
@@ -145,6 +159,7 @@ impl Case {
         let least = (choice.scheme.least_extra)(&choice.params, &chip, shape.logical_blocks);
         let extra_blocks = shape.extra_blocks.max(least);
         choice.check(&chip, shape.logical_blocks, extra_blocks)?;
+        subject.layers.check(choice.scheme, &choice.given, &chip)?;
         let system_blocks = ftl::system_blocks(&chip, shape.logical_blocks, durability);
         let blocks = shape.logical_blocks + extra_blocks + system_blocks;
         let geometry = chip.geometry(blocks)?;
@@ -186,7 +201,7 @@ impl Case {
             seed: self.seed,
             timing: self.chip.timing,
         };
-        self.subject.choice.mount(nand, &device)
+        self.subject.layers.mount(self.subject.choice.scheme, nand, &device)
     }
 
     /// The logical device.
@@ -212,7 +227,7 @@ impl Case {
     /// The command that runs this case with these cuts.
     pub fn replay_line(&self, strikes: &[Strike]) -> String {
         let Case { subject, shape, workload, seed, .. } = self;
-        let (ftl, shape) = (&subject.spec, shape.name);
+        let (ftl, shape) = (subject.name(), shape.name);
         let mut line = format!("ftlab check --ftl {ftl} --geometry {shape} --workload {workload}");
         line += &format!(" --seed {seed}");
         if self.durability != Durability::Full {

@@ -69,7 +69,9 @@ pub struct Life<'a> {
     /// What the oracle knew while the last recorded act was under way.
     pub under_way: Oracle,
     /// Pages that the host wrote in this life.
-    pub pages_written: u64,
+    pages_written: u64,
+    /// Pages that entered the scheme in this life, until the last mount.
+    entered_before: u64,
 }
 
 type Result<T> = std::result::Result<T, Violation>;
@@ -87,6 +89,7 @@ impl<'a> Life<'a> {
             armed: false,
             moments: Vec::new(),
             pages_written: 0,
+            entered_before: 0,
         }
     }
 
@@ -127,6 +130,7 @@ impl<'a> Life<'a> {
         let end = panics::caught(|| match act {
             Act::Mount => self.mount(),
             Act::Cycle => {
+                self.entered_before = self.pages_entered();
                 self.ftl = None;
                 self.nand.power_cycle();
                 self.watch_for_the_end();
@@ -201,9 +205,14 @@ impl<'a> Life<'a> {
         let full = self.case.space().full();
         let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("mounted first"));
         let done = match step {
-            Step::Write(extent) => {
+            Step::Write(extent) | Step::Force(extent) => {
                 let number = self.oracle.write(&extent, full);
-                ftl.write(nand, &run(&extent, Data::Stamp(number), self.case))
+                let run = run(&extent, Data::Stamp(number), self.case);
+                let written = ftl.write(nand, &run);
+                match step {
+                    Step::Force(_) => written.and_then(|()| ftl.flush_run(nand, &run)),
+                    _ => written,
+                }
             }
             Step::Trim { first, pages } => {
                 self.oracle.trim(first, pages);
@@ -211,6 +220,7 @@ impl<'a> Life<'a> {
             }
             _ => ftl.flush(nand),
         };
+        let done = done.and_then(|()| ftl.end_request(nand));
         if alive(done, Kind::Refused)?.is_none() {
             return Ok(End::PowerLost);
         }
@@ -223,6 +233,10 @@ impl<'a> Life<'a> {
         match step {
             Step::Flush => self.oracle.flush(),
             Step::Write(extent) => self.pages_written += u64::from(extent.pages),
+            Step::Force(extent) => {
+                self.pages_written += u64::from(extent.pages);
+                self.oracle.force(&extent, self.case.space().full());
+            }
             _ => {}
         }
     }
@@ -296,6 +310,13 @@ impl<'a> Life<'a> {
             asked.map_err(|error| Violation::new(Kind::Refused, error.to_string()))
         };
         (0..self.case.space().pages).map(version).collect()
+    }
+
+    /// Pages of the host's that entered the scheme in this life.
+    pub fn pages_entered(&self) -> u64 {
+        let entered = self.ftl.as_ref().and_then(|ftl| ftl.entered());
+        let now = entered.map(|entered| self.entered_before + entered.written);
+        now.unwrap_or(self.pages_written)
     }
 
     /// What the oracle knows.

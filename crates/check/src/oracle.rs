@@ -19,9 +19,12 @@ use crate::workload::Extent;
 struct Version {
     /// The number of the write that made it; 0 is zero: never written, or trimmed.
     value: u32,
-    /// The flushes answered before it, counted from 1.
+    /// The flushes answered before it, counted from 1; or [`FLUSHED`].
     epoch: u32,
 }
+
+/// The epoch of what was there at first, and of what was forced: before every flush.
+const FLUSHED: u32 = 0;
 
 /// Every value that every sector ever had, in order.
 #[derive(Clone, Debug)]
@@ -44,7 +47,7 @@ pub enum Look {
 impl Oracle {
     /// A device on which nothing was ever written.
     pub fn new(pages: u32, sectors_per_page: u32) -> Oracle {
-        let blank = vec![Version { value: 0, epoch: 0 }];
+        let blank = vec![Version { value: 0, epoch: FLUSHED }];
         let sectors = vec![blank; (pages * sectors_per_page) as usize];
         Oracle { sectors, sectors_per_page, epoch: 1, writes: 0 }
     }
@@ -67,6 +70,14 @@ impl Oracle {
     /// A flush was answered: what is newest now stays.
     pub fn flush(&mut self) {
         self.epoch += 1;
+    }
+
+    /// A forced write of these sectors was answered: what is newest of them now stays.
+    pub fn force(&mut self, extent: &Extent, full: SectorMask) {
+        for (sector, _) in extent.sectors(self.sectors_per_page, full) {
+            let versions = &mut self.sectors[sector as usize];
+            versions.iter_mut().for_each(|version| version.epoch = FLUSHED);
+        }
     }
 
     /// A mount showed these values: from now on they are the state.
@@ -208,6 +219,19 @@ mod tests {
         oracle.flush();
         let may: Vec<u32> = (0..5).filter(|&value| oracle.may_survive(0, value)).collect();
         assert_eq!(may, [3]);
+    }
+
+    #[test]
+    fn a_forced_write_keeps_its_own_sectors_and_no_others() {
+        let mut oracle = oracle();
+        oracle.write(&page(0, FULL), FULL);
+        oracle.write(&page(0, 0b01), FULL);
+        oracle.force(&page(0, 0b01), FULL);
+        oracle.write(&page(0, FULL), FULL);
+        let may = |sector| -> Vec<u32> {
+            (0..4).filter(|&value| oracle.may_survive(sector, value)).collect()
+        };
+        assert_eq!((may(0), may(1)), (vec![2, 3], vec![0, 1, 3]));
     }
 
     #[test]

@@ -75,6 +75,8 @@ impl fmt::Display for Extent {
 pub enum Step {
     /// Write these sectors.
     Write(Extent),
+    /// Write these sectors and make them survive (forced unit access).
+    Force(Extent),
     /// Read these pages and compare.
     Read(Extent),
     /// Forget whole pages.
@@ -92,6 +94,7 @@ impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Step::Write(extent) => write!(out, "write {extent}"),
+            Step::Force(extent) => write!(out, "write and force {extent}"),
             Step::Read(extent) => write!(out, "read {extent}"),
             Step::Trim { first, pages: 1 } => write!(out, "trim {first}"),
             Step::Trim { first, pages } => write!(out, "trim {first}-{}", first + pages - 1),
@@ -166,6 +169,14 @@ impl Script {
     fn write(&mut self, first: u32, pages: u32) {
         let pages = pages.min(self.space.pages - first);
         self.steps.push(Step::Write(Extent::whole(first, pages, self.space.full())));
+    }
+
+    /// Makes the last write a forced one.
+    fn force(&mut self) {
+        if let Some(Step::Write(extent)) = self.steps.last().copied() {
+            self.steps.pop();
+            self.steps.push(Step::Force(extent));
+        }
     }
 
     /// Writes part of the first and of the last page.
@@ -418,6 +429,20 @@ pub static WORKLOADS: &[Workload] = &[
             }
         },
     },
+    Workload {
+        name: "forced",
+        summary: "writes and patches here and there, one in four forced, and no flush",
+        write: |script| {
+            script.fill(script.space.pages / 2);
+            for _ in 0..script.rounds() / 2 {
+                script.write_anywhere(2);
+                script.patch_anywhere(2);
+                if script.dice.one_in(2) {
+                    script.force();
+                }
+            }
+        },
+    },
 ];
 
 fn occasionally_flush(script: &mut Script) {
@@ -452,7 +477,7 @@ mod tests {
         match *step {
             Step::Flush => true,
             Step::Trim { first, pages } => within(first, pages),
-            Step::Write(extent) | Step::Read(extent) => {
+            Step::Write(extent) | Step::Force(extent) | Step::Read(extent) => {
                 let possible = |mask: SectorMask| mask != 0 && mask & !space.full() == 0;
                 within(extent.first, extent.pages)
                     && possible(extent.head)

@@ -9,7 +9,8 @@ use check::case::{Case, Failure, Strike, Subject};
 use check::power_loss::{self, Second};
 use check::shape::{SHAPES, Shape};
 use check::workload::WORKLOADS;
-use ftl::{Durability, SCHEMES};
+use ftl::layer::Options;
+use ftl::{Durability, Layers, SCHEMES};
 use nand::Outcome;
 
 use crate::failure;
@@ -28,6 +29,15 @@ pub struct Args {
     /// FTL to check, such as `page:victim=fifo`, or `all`: every scheme in many forms; repeatable
     #[arg(long, value_name = "SPEC", default_value = "all")]
     ftl: Vec<String>,
+    /// Write buffer above it, as for `run`
+    #[arg(long, value_name = "SIZE|none", default_value = "none")]
+    buffer: String,
+    /// One budget of DRAM for a buffer and the map, as for `run`
+    #[arg(long, value_name = "SIZE", value_parser = spec::parse_size)]
+    dram: Option<u64>,
+    /// How it is divided, as for `run`
+    #[arg(long, value_name = "SHARE|adaptive", requires = "dram")]
+    split: Option<String>,
     /// Tiny chip to check it on, or `all`; repeatable [default: all but the larger ones]
     #[arg(long, value_name = "NAME")]
     geometry: Vec<String>,
@@ -100,7 +110,7 @@ fn campaign(args: &Args) -> failure::Result<bool> {
 fn summary(report: &Report) -> String {
     let mut table = Table::new(&["ftl", "cases", "compared", "cuts", "second cuts", "found"]);
     for (subject, tried) in &report.rows {
-        table.row(&cells(&subject.spec, tried));
+        table.row(&cells(&subject.name(), tried));
     }
     let total = report.total();
     if report.rows.len() > 1 {
@@ -169,7 +179,7 @@ fn single_case(args: &Args) -> failure::Result<Case> {
         let why = "--cut replays one case: name one --ftl, one --geometry and one --workload";
         return Err(failure::Failure::usage(why.to_owned()));
     }
-    let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?;
+    let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
     let shape = Shape::named(&args.geometry[0])?;
     let case = Case::new(&subject, shape, &args.workload[0], args.seed, durability(args)?);
     case.map_err(unusable)
@@ -182,11 +192,18 @@ fn asks_for_all(names: &[String]) -> bool {
 }
 
 fn subjects(args: &Args) -> failure::Result<Vec<Subject>> {
+    let layers = layers(args)?;
     if asks_for_all(&args.ftl) {
-        return Ok(SCHEMES.iter().flat_map(|scheme| Subject::variants(scheme)).collect());
+        let all = SCHEMES.iter().flat_map(|scheme| Subject::variants(scheme));
+        return Ok(all.map(|subject| subject.under(&layers)).collect());
     }
-    let subjects = args.ftl.iter().map(|spec| Subject::from_spec(spec).map_err(unusable));
-    subjects.collect()
+    let subject = |spec: &String| Ok(Subject::from_spec(spec).map_err(unusable)?.under(&layers));
+    args.ftl.iter().map(subject).collect()
+}
+
+fn layers(args: &Args) -> failure::Result<Layers> {
+    let (buffer, dram, split) = (args.buffer.as_str(), args.dram, args.split.as_deref());
+    Layers::new(&Options { buffer, dram, split }).map_err(unusable)
 }
 
 fn shapes(args: &Args) -> failure::Result<Vec<&'static Shape>> {

@@ -20,6 +20,8 @@ experiments![
     "FSTR",
     "FSTR-oltp",
     "FSTR-captured",
+    "AP-dftl",
+    "AP-fast",
     "LSB",
     "LAST",
     "T1",

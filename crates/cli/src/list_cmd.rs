@@ -26,6 +26,7 @@ enum What {
     Chips,
     Workloads,
     Formats,
+    Layers,
 }
 
 /// Runs the subcommand.
@@ -35,6 +36,7 @@ pub fn run(args: &Args) -> Result<()> {
         What::Chips => chips(),
         What::Workloads => workloads(),
         What::Formats => formats(),
+        What::Layers => layers(),
     };
     match args.json {
         true => output::print(&output::json(&entries)),
@@ -110,6 +112,17 @@ fn ftls() -> Vec<Entry> {
         examples: Vec::new(),
     };
     ftl::SCHEMES.iter().map(entry).collect()
+}
+
+fn layers() -> Vec<Entry> {
+    let entry = |layer: &&ftl::layer::Layer| Entry {
+        name: layer.name,
+        summary: layer.summary,
+        source: layer.source,
+        params: layer.params.iter().map(Key::declared).collect(),
+        examples: Vec::new(),
+    };
+    ftl::layer::LAYERS.iter().map(entry).collect()
 }
 
 /// A chip's defaults are the preset's own figures.
@@ -207,7 +220,7 @@ mod tests {
     /// what it means and what a number counts.
     #[test]
     fn every_entry_is_complete() {
-        for entry in [ftls(), chips(), workloads(), formats()].into_iter().flatten() {
+        for entry in [ftls(), chips(), workloads(), formats(), layers()].into_iter().flatten() {
             let name = entry.name;
             assert!(!entry.summary.is_empty(), "{name} has no summary");
             assert!(!entry.source.is_empty(), "{name}: whose is it?");

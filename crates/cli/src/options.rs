@@ -57,6 +57,36 @@ pub struct Options {
     #[arg(long, value_name = "SHARE|Nblocks", help_heading = "Device")]
     extra: Option<Extra>,
 
+    /// Write buffer above the FTL as SIZE[,key=value…] such as 8MiB,evict=run, or none; see `ftlab
+    /// list layers`
+    #[arg(long, value_name = "SIZE|none", default_value = "none", help_heading = "Device")]
+    buffer: String,
+
+    /// One budget of DRAM for a write buffer and the map of dftl or fast
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = spec::parse_size,
+        conflicts_with = "buffer",
+        help_heading = "Device"
+    )]
+    dram: Option<u64>,
+
+    /// The map's share of the budget: one that stays such as 30%, or adaptive[:key=value…], the
+    /// default; see `ftlab list layers`
+    #[arg(long, value_name = "SHARE|adaptive", requires = "dram", help_heading = "Device")]
+    split: Option<String>,
+
+    /// Time of putting a page into the DRAM of a layer, or of taking it out, such as 20ns
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0ns",
+        value_parser = spec::parse_time_ns,
+        help_heading = "Device"
+    )]
+    dram_access: u64,
+
     /// What the flash holds at first: none, or fill, every logical page written once
     #[arg(long, default_value = "fill", help_heading = "Measuring")]
     precondition: Precondition,
@@ -119,6 +149,10 @@ impl Options {
             chip: self.chip.clone(),
             capacity_bytes: self.capacity,
             extra: self.extra,
+            buffer: self.buffer.clone(),
+            dram_bytes: self.dram,
+            split: self.split.clone(),
+            dram_access_ns: self.dram_access,
             precondition: self.precondition,
             warmup: self.warmup,
             measure_after: self.measure_after,

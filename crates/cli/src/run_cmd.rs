@@ -153,7 +153,18 @@ fn amplification(result: &RunResult) -> String {
     for (name, figure) in result.scheme.iter().filter(|(_, figure)| !figure.is_array()) {
         text += &format!("{name:20} {figure}\n");
     }
-    text
+    text + &layers(result)
+}
+
+/// Figures of the layers, each after the name of its layer.
+fn layers(result: &RunResult) -> String {
+    let layers = &result.layers;
+    let parts = [("buffer", &layers.buffer), ("log", &layers.sector_log), ("split", &layers.split)];
+    let lines = parts.iter().flat_map(|(layer, part)| {
+        let figures = part.iter().flat_map(|part| part.iter());
+        figures.map(move |(name, figure)| (format!("{layer} {name}"), figure))
+    });
+    lines.map(|(name, figure)| format!("{name:31} {figure}\n")).collect()
 }
 
 /// Service times, and response times where there are.
@@ -196,7 +207,7 @@ fn ends(result: &RunResult) -> String {
     format!(
         "wear       {} to {} erases a block, mean {:.2}, standard deviation {:.2}\n\
          endurance  {lifetime}\n\
-         RAM        {}: map {}, cache {}, other {}\n\
+         RAM        {}: map {}, cache {}, buffer {}, other {}\n\
          wall       {:.2} s; {} requests/s in the measured pass; at most {} of memory\n",
         wear.min,
         wear.max,
@@ -205,7 +216,8 @@ fn ends(result: &RunResult) -> String {
         bytes(ram.total),
         bytes(ram.map),
         bytes(ram.cache),
-        bytes(ram.other),
+        bytes(ram.buffer),
+        bytes(ram.other + ram.sector_map),
         wall.seconds,
         count(wall.requests_per_second as u64),
         wall.peak_rss_bytes.map_or("an unknown amount".into(), bytes),

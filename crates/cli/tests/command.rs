@@ -248,7 +248,7 @@ fn unknown_words_are_refused_with_the_nearest() {
         (&["run", "unifrom:writes=3"], "did you mean `uniform`?"),
         (&["run", "uniform:wirtes=3"], "did you mean `writes`?"),
         (&["run", SHORT, "--timing", "parallel"], "does not predict the latency"),
-        (&["run", SHORT, "--buffer", "1MiB"], "unexpected argument '--buffer'"),
+        (&["run", SHORT, "--bufer", "1MiB"], "unexpected argument '--bufer'"),
     ];
     for (args, hint) in cases {
         let stderr = refused(2, args);
@@ -560,4 +560,54 @@ fn a_converted_trace_has_the_same_requests_and_sorting_is_by_time() {
         (&result["run"]["sort"], &result["trace"]["backward_times"]),
         (&true.into(), &0.into())
     );
+}
+
+// ---- Layers -----------------------------------------------------------------------------------
+
+#[test]
+fn layers_are_listed_and_told_of() {
+    let list = json(&printed(&["list", "layers", "--json"]));
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
+    assert!(names.starts_with(&["buffer"]) && names.contains(&"split"), "{names:?}");
+    let table = printed(&["run", SHORT, "--buffer", "64KiB", "--dram-access", "20ns"]);
+    assert!(
+        table.contains("buffer write_hit_ratio") && table.contains("buffer 64.00 KiB"),
+        "{table}"
+    );
+    let run = ["run", SHORT, "--ftl", "dftl", "--dram", "64KiB", "--json", "-"];
+    let result = json(&printed(&run));
+    assert_eq!(result["layers"]["split"]["dram"], 65536);
+    assert!(result["layers"]["split"]["tunings"].as_u64().unwrap() > 1, "adaptive by default");
+    let result = json(&printed(&[&run[..], &["--split", "25%"]].concat()));
+    assert_eq!(result["layers"]["split"]["map_share"], 0.25);
+}
+
+#[test]
+fn layers_that_contradict_each_other_are_wrong_usage() {
+    for (args, why) in [
+        (vec!["--buffer", "1KiB"], "hold no page of 2048"),
+        (vec!["--buffer", "8KiB,evict=block"], "`page`, `run`"),
+        (vec!["--buffer", "8KiB", "--dram", "8KiB"], "--buffer"),
+        (vec!["--split", "30%"], "--dram"),
+        (vec!["--dram", "8KiB"], "the map of page has a fixed size"),
+        (vec!["--dram", "8KiB", "--ftl", "dftl:cmt=8KiB"], "follows from `--dram`"),
+        (vec!["--dram", "8KiB", "--ftl", "dftl", "--split", "half"], "split, key `share`"),
+        (vec!["--dram-access", "11s"], "beyond"),
+    ] {
+        let stderr = refused(2, &[&["run", SHORT], &args[..]].concat());
+        assert!(stderr.contains(why), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn the_checker_takes_the_same_layers_and_prints_them_in_its_lines() {
+    let check = ["check", "--ftl", "fast", "--geometry", "least", "--workload", "hot"];
+    let text = printed(&[&check[..], &["--dram", "4KiB", "--split", "30%"]].concat());
+    assert!(text.contains("fast --dram 4096 --split 30%"), "{text}");
+    let cut = ["--buffer", "2KiB,evict=run", "--cut", "3", "--outcome", "torn"];
+    let text = printed(&[&check[..], &cut].concat());
+    assert!(text.contains("--ftl fast --buffer 2KiB,evict=run --geometry least"), "{text}");
+    let stderr = refused(2, &[&check[..], &["--split", "30%"]].concat());
+    assert!(stderr.contains("--dram"), "{stderr}");
 }

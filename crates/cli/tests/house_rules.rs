@@ -71,10 +71,13 @@ fn imports_fall_inside_ftl() {
     };
     forbid(&ftl.join("contract.rs"), &["crate::part", "crate::scheme", "crate::registry"]);
     for part in rust_files(&ftl.join("part")) {
-        forbid(&part, &["crate::scheme", "crate::registry"]);
+        forbid(&part, &["crate::scheme", "crate::registry", "crate::layer"]);
     }
     for scheme in rust_files(&ftl.join("scheme")) {
-        forbid(&scheme, &["crate::scheme", "super::", "crate::registry"]);
+        forbid(&scheme, &["crate::scheme", "super::", "crate::registry", "crate::layer"]);
+    }
+    for layer in rust_files(&ftl.join("layer")) {
+        forbid(&layer, &["crate::scheme", "crate::registry"]);
     }
 }
 

@@ -8,7 +8,7 @@
 
 use core::fmt;
 
-use nand::{BlockId, Chip, Data, Lpn, Nand, SectorMask, Sink, Timing};
+use nand::{BlockId, Chip, Data, Geometry, Lpn, Nand, SectorMask, Sink, Timing};
 use spec::{Param, Params};
 
 /// Consecutive logical pages of one request.
@@ -82,6 +82,17 @@ pub trait Ftl {
     /// Makes all that was answered survive a power cut.
     fn flush(&mut self, nand: &mut Nand) -> Result<()>;
 
+    /// Makes a run that was just written survive a power cut (forced unit access).
+    fn flush_run(&mut self, nand: &mut Nand, _run: &Run) -> Result<()> {
+        self.flush(nand)
+    }
+
+    /// Called after each request of the host, however many runs it was cut into: what regulates
+    /// itself by requests does so now. Layers alone need to hear of it.
+    fn end_request(&mut self, _nand: &mut Nand) -> Result<()> {
+        Ok(())
+    }
+
     /// A hint that this run comes soon: a chance to bring map entries into the cache.
     fn prefetch(&self, _run: &Run) {}
 
@@ -102,8 +113,29 @@ pub trait Ftl {
     /// The scheme's own figures since the last reset.
     fn report(&self) -> Report;
 
-    /// Sets the scheme's own figures to zero, and nothing else.
+    /// Sets the scheme's own figures to zero, and nothing else; those of layers above it too.
     fn reset_report(&mut self);
+
+    /// Figures of the layers above the scheme, the topmost first.
+    fn layers(&self) -> Vec<LayerReport> {
+        Vec::new()
+    }
+
+    /// Pages that entered the scheme since the last reset; none where no layer stands above it, so
+    /// that all pages did that this FTL was given.
+    fn entered(&self) -> Option<Entered> {
+        None
+    }
+
+    /// Bytes that it takes out of the budget of a buffer above it (the map of a sector log).
+    fn borrows(&self) -> u64 {
+        0
+    }
+
+    /// Pages put into or taken out of the DRAM of layers since the last reset.
+    fn dram_accesses(&self) -> u64 {
+        0
+    }
 
     /// What the scheme regulates or watches, as it stands now: a series samples it. Always the same
     /// names in the same order.
@@ -116,6 +148,24 @@ pub trait Ftl {
     /// it. Shrinking may cost flash operations at once.
     fn set_map_budget(&mut self, _nand: &mut Nand, _bytes: u64) -> Result<()> {
         Ok(())
+    }
+
+    /// Bytes of RAM that the part of the map takes whose size can be set.
+    fn map_budget(&self) -> u64 {
+        0
+    }
+
+    /// From now on keeps what happens to that part of the map, for [`take_map_events`].
+    ///
+    /// [`take_map_events`]: Self::take_map_events
+    fn watch_map(&mut self) {}
+
+    /// Appends what happened to that part of the map since the last call, in order.
+    fn take_map_events(&mut self, _events: &mut Vec<MapEvent>) {}
+
+    /// What misses cost, by what was seen since the last call. Only of a map that is watched.
+    fn miss_costs(&mut self) -> MissCosts {
+        MissCosts::default()
     }
 }
 
@@ -171,10 +221,50 @@ pub struct Scheme {
     pub corners: &'static [&'static str],
     /// Refuses parameters that contradict each other or the chip, with the sentence that says why.
     pub refuses: fn(&Params, &Chip) -> Option<String>,
+    /// How the part of its map grows and shrinks that can; none if nothing can.
+    pub map_budget: Option<MapBudget>,
     /// The fewest extra blocks it works with.
     pub least_extra: fn(&Params, &Chip, logical_blocks: u32) -> u32,
     /// Comes back from whatever is on the flash; a factory-new chip is formatted.
     pub mount: fn(&mut Nand, &Device) -> Result<Box<dyn Ftl>>,
+}
+
+/// Of a scheme whose map has a part that can grow and shrink at run time: how that goes.
+#[derive(Clone, Copy, Debug)]
+pub struct MapBudget {
+    /// The parameter that a budget takes the place of; empty if there is none.
+    pub replaces: &'static str,
+    /// Bytes by which the part is tuned: what it is made of.
+    pub unit_bytes: fn(&Geometry) -> u64,
+    /// Bytes of what it keeps for one page.
+    pub entry_bytes: u64,
+    /// Requests from one tuning to the next.
+    pub interval: u64,
+}
+
+/// What happens to the part of a map whose size can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapEvent {
+    /// A page was to be read, and the part held nothing of it.
+    ReadMissed(Lpn),
+    /// A page was written, and the part held nothing of it.
+    WriteMissed(Lpn),
+    /// Want of room drove a page out of the part.
+    Left(Lpn),
+}
+
+/// What one page costs more because there was no room for it, in nanoseconds (adaptive
+/// partitioning, Table IV).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MissCosts {
+    /// A read that misses the map's part.
+    pub map_read_ns: f64,
+    /// A write that misses it.
+    pub map_write_ns: f64,
+    /// A read that misses a buffer above the scheme.
+    pub buffer_read_ns: f64,
+    /// A write that misses it.
+    pub buffer_write_ns: f64,
 }
 
 /// RAM of a controller, in bytes.
@@ -184,6 +274,10 @@ pub struct Ram {
     pub map: u64,
     /// Cached parts of mapping tables that live in flash.
     pub cache: u64,
+    /// Pages of a write buffer.
+    pub buffer: u64,
+    /// The map of a sector log.
+    pub sector_map: u64,
     /// Whatever else: valid counts, lists.
     pub other: u64,
 }
@@ -222,6 +316,26 @@ pub struct Report {
     pub merges: Option<Merges>,
     /// The scheme's own figures by name.
     pub figures: Vec<(&'static str, Figure)>,
+}
+
+/// What a layer says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LayerReport {
+    /// The layer's name.
+    pub layer: &'static str,
+    /// Its figures by name.
+    pub figures: Vec<(&'static str, Figure)>,
+}
+
+/// Pages that entered a scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entered {
+    /// Pages of reads, mapped or not.
+    pub read: u64,
+    /// Pages of writes, in part or whole.
+    pub written: u64,
+    /// Pages of trims.
+    pub trimmed: u64,
 }
 
 /// A contradiction that an audit found.

@@ -1,17 +1,20 @@
 //! The flash translation layers, each one file that reads like its paper.
 //!
-//! Imports fall: [`contract`] ← [`part`] ← [`scheme`] ← [`registry`]. No scheme knows another one,
-//! a clock or a statistic; what two share is a part.
+//! Imports fall: [`contract`] ← [`part`] ← [`scheme`], [`layer`] ← [`registry`]. No scheme knows
+//! another one, a layer, a clock or a statistic; what two share is a part.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod contract;
+pub mod layer;
 pub mod part;
 pub mod registry;
 pub mod scheme;
 
 pub use contract::{
-    Device, Durability, Error, Figure, Ftl, Merges, Ram, Report, Result, Run, Scheme, Violation,
+    Device, Durability, Entered, Error, Figure, Ftl, LayerReport, MapBudget, MapEvent, Merges,
+    MissCosts, Ram, Report, Result, Run, Scheme, Violation,
 };
+pub use layer::Layers;
 pub use part::trim_log::system_blocks;
 pub use registry::{Choice, SCHEMES};

@@ -29,6 +29,8 @@ pub struct Choice {
     pub scheme: &'static Scheme,
     /// Its parameters, defaults included.
     pub params: Params,
+    /// Those of them that were set.
+    pub given: Vec<String>,
 }
 
 impl Choice {
@@ -42,7 +44,8 @@ impl Choice {
         let scheme = scheme.ok_or_else(|| spec::unknown("scheme", &spec.name, &known))?;
         let what = format!("scheme {}", scheme.name);
         let params = spec::resolve(&what, &spec.pairs, scheme.params)?;
-        Ok(Choice { scheme, params })
+        let given = spec.pairs.iter().map(|(key, _)| key.clone()).collect();
+        Ok(Choice { scheme, params, given })
     }
 
     /// Refuses a device that the scheme cannot work on, before anything is built.

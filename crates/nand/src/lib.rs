@@ -28,7 +28,7 @@ pub use cut::{Cut, Outcome, Struck};
 pub use error::{Error, Result};
 pub use geometry::{BlockId, Geometry, Lpn, Ppn, ProgramOrder, SectorMask};
 pub use op::{Cause, Op, Tally};
-pub use payload::{Content, Data, Mode, Sink, Stamp};
+pub use payload::{Cells, Content, Data, Mode, Sink, Stamp};
 pub use preset::Chip;
 pub use spare::{PageState, Spare};
 pub use timing::Timing;

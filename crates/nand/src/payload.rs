@@ -47,6 +47,9 @@ pub enum Data<'a> {
     None,
     /// Write number (from 1) whose stamp every sector gets.
     Stamp(u32),
+    /// A stamp for each sector of all pages, those outside the masks without meaning: what several
+    /// writes left in a buffer.
+    Stamps(&'a [Stamp]),
     /// All bytes of all pages, those outside the masks without meaning.
     Bytes(&'a [u8]),
 }
@@ -57,6 +60,10 @@ impl<'a> Data<'a> {
     pub fn from_page(self, index: u32, page_bytes: u32) -> Data<'a> {
         match self {
             Data::Bytes(bytes) => Data::Bytes(&bytes[index as usize * page_bytes as usize..]),
+            Data::Stamps(stamps) => {
+                let sectors_per_page = page_bytes / SECTOR_BYTES;
+                Data::Stamps(&stamps[(index * sectors_per_page) as usize..])
+            }
             other => other,
         }
     }
@@ -100,16 +107,20 @@ pub enum Sink<'a> {
     },
 }
 
-/// The contents of one block's pages.
+/// Contents of pages, side by side: those of a block, or of a buffer above the flash. `offset`
+/// counts pages.
 #[derive(Clone, Debug)]
-pub(crate) enum Cells {
+pub enum Cells {
+    /// A stamp a sector.
     Stamps(Vec<Stamp>),
+    /// All bytes.
     Bytes(Vec<u8>),
 }
 
 impl Cells {
-    pub(crate) fn new(mode: Mode, pages: u32, sectors_per_page: u32) -> Cells {
-        let sectors = (pages * sectors_per_page) as usize;
+    /// So many pages of zeroes, for a chip in this mode.
+    pub fn new(mode: Mode, pages: u32, sectors_per_page: u32) -> Cells {
+        let sectors = pages as usize * sectors_per_page as usize;
         match mode {
             Mode::Bytes => Cells::Bytes(vec![0; sectors * SECTOR_BYTES as usize]),
             _ => Cells::Stamps(vec![Stamp::default(); sectors]),
@@ -126,20 +137,28 @@ impl Cells {
     }
 
     /// Lays a page's contents (or, for none, zeroes) at `offset`.
-    pub(crate) fn put(&mut self, offset: u32, sectors_per_page: u32, page: Option<&Cells>) {
+    pub fn put(&mut self, offset: u32, sectors_per_page: u32, page: Option<&Cells>) {
+        self.copy(offset, sectors_per_page, page.map(|page| (page, 0)));
+    }
+
+    /// Lays the contents of the page at some offset elsewhere (or, for none, zeroes) at `offset`.
+    pub fn copy(&mut self, offset: u32, sectors_per_page: u32, from: Option<(&Cells, u32)>) {
         let span = sector_span(offset, sectors_per_page);
-        match (self, page) {
-            (Cells::Stamps(all), Some(Cells::Stamps(page))) => all[span].copy_from_slice(page),
+        match (self, from) {
+            (Cells::Stamps(all), Some((Cells::Stamps(other), at))) => {
+                all[span].copy_from_slice(&other[sector_span(at, sectors_per_page)]);
+            }
             (Cells::Stamps(all), _) => all[span].fill(Stamp::default()),
-            (Cells::Bytes(all), Some(Cells::Bytes(page))) => {
-                all[byte_span(span)].copy_from_slice(page);
+            (Cells::Bytes(all), Some((Cells::Bytes(other), at))) => {
+                let from = byte_span(sector_span(at, sectors_per_page));
+                all[byte_span(span)].copy_from_slice(&other[from]);
             }
             (Cells::Bytes(all), _) => all[byte_span(span)].fill(0),
         }
     }
 
     /// Lays the host's sectors of page `lpn` over what stands at `offset`.
-    pub(crate) fn overlay(
+    pub fn overlay(
         &mut self,
         offset: u32,
         sectors_per_page: u32,
@@ -147,13 +166,14 @@ impl Cells {
         mask: SectorMask,
         data: Data,
     ) {
-        let first = (offset * sectors_per_page) as usize;
+        let first = offset as usize * sectors_per_page as usize;
         for index in (0..sectors_per_page).filter(|index| mask >> index & 1 == 1) {
             let at = first + index as usize;
             match (&mut *self, data) {
                 (Cells::Stamps(all), Data::Stamp(write)) => {
                     all[at] = Stamp::new(lpn, index, sectors_per_page, write);
                 }
+                (Cells::Stamps(all), Data::Stamps(stamps)) => all[at] = stamps[index as usize],
                 (Cells::Bytes(all), Data::Bytes(bytes)) => {
                     let from = byte_span(index as usize..index as usize + 1);
                     all[byte_span(at..at + 1)].copy_from_slice(&bytes[from]);
@@ -163,8 +183,8 @@ impl Cells {
         }
     }
 
-    /// Hands the sectors in `mask` of the page at `offset` to the sink.
-    pub(crate) fn read(
+    /// Hands the sectors in `mask` of the page at `offset`, which is `lpn`, to the sink.
+    pub fn read(
         &self,
         offset: u32,
         sectors_per_page: u32,
@@ -173,7 +193,7 @@ impl Cells {
         sink: &mut Sink,
     ) {
         for index in (0..sectors_per_page).filter(|index| mask >> index & 1 == 1) {
-            let at = (offset * sectors_per_page + index) as usize;
+            let at = offset as usize * sectors_per_page as usize + index as usize;
             let to = |first: &Lpn| ((lpn.0 - first.0) * sectors_per_page + index) as usize;
             match (self, &mut *sink) {
                 (_, Sink::None) => return,
@@ -186,10 +206,28 @@ impl Cells {
             }
         }
     }
+
+    /// The pages from `offset` on, as a host would hand them over.
+    pub fn data(&self, offset: u32, sectors_per_page: u32) -> Data<'_> {
+        let first = sector_span(offset, sectors_per_page).start;
+        match self {
+            Cells::Stamps(all) => Data::Stamps(&all[first..]),
+            Cells::Bytes(all) => Data::Bytes(&all[byte_span(first..first).start..]),
+        }
+    }
+
+    /// A sink that fills the page at `offset` with what is read of `lpn`.
+    pub fn sink(&mut self, offset: u32, sectors_per_page: u32, lpn: Lpn) -> Sink<'_> {
+        let span = sector_span(offset, sectors_per_page);
+        match self {
+            Cells::Stamps(all) => Sink::Stamps { first: lpn, out: &mut all[span] },
+            Cells::Bytes(all) => Sink::Bytes { first: lpn, out: &mut all[byte_span(span)] },
+        }
+    }
 }
 
 fn sector_span(offset: u32, sectors_per_page: u32) -> core::ops::Range<usize> {
-    let first = (offset * sectors_per_page) as usize;
+    let first = offset as usize * sectors_per_page as usize;
     first..first + sectors_per_page as usize
 }
 

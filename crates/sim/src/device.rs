@@ -7,7 +7,7 @@
 //! Every scheme gets exactly the same physical space. System blocks exist for what only durability
 //! needs; they are added, never taken from the extra blocks, and there are none in `paper`.
 
-use ftl::{Choice, Durability, Ftl};
+use ftl::{Choice, Durability, Ftl, Layers};
 use nand::{BlockId, Chip, Geometry, Mode, Nand};
 
 use crate::error::{Error, Result};
@@ -20,6 +20,8 @@ pub struct Device {
     pub chip: Chip,
     /// The scheme and its parameters.
     pub choice: Choice,
+    /// The layers above it.
+    pub layers: Layers,
     /// Exported capacity in blocks.
     pub logical_blocks: u32,
     /// Blocks beyond the capacity.
@@ -41,6 +43,8 @@ impl Device {
     pub fn new(experiment: &Experiment, needed_bytes: u64) -> Result<Device> {
         let chip = experiment.chip()?;
         let choice = experiment.ftl_choice()?;
+        let layers = experiment.layers()?;
+        layers.check(choice.scheme, &choice.given, &chip)?;
         let durability = Durability::from(experiment.durability);
         let capacity_bytes = experiment.capacity_bytes.unwrap_or(needed_bytes);
         let logical = logical_blocks(&chip, capacity_bytes)?;
@@ -55,6 +59,7 @@ impl Device {
         Ok(Device {
             chip,
             choice,
+            layers,
             logical_blocks,
             extra_blocks,
             system_blocks,
@@ -79,10 +84,10 @@ impl Device {
         self.logical_blocks * self.geometry.pages_per_block()
     }
 
-    /// A factory-fresh chip with the scheme mounted on it.
+    /// A factory-fresh chip with the scheme mounted on it, and the layers above that.
     ///
     /// # Errors
-    /// The scheme cannot be mounted.
+    /// They cannot be mounted.
     pub fn build(&self, mode: Mode) -> Result<(Nand, Box<dyn Ftl>)> {
         let mut nand = Nand::new(self.geometry, mode);
         let blocks: Vec<BlockId> = (0..self.geometry.blocks()).map(BlockId).collect();
@@ -94,7 +99,7 @@ impl Device {
             seed: self.seed,
             timing: self.chip.timing,
         };
-        let ftl = self.choice.mount(&mut nand, &device)?;
+        let ftl = self.layers.mount(self.choice.scheme, &mut nand, &device)?;
         Ok((nand, ftl))
     }
 }

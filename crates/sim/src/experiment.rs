@@ -6,9 +6,10 @@
 use core::fmt;
 use core::str::FromStr;
 
-use ftl::Choice;
+use ftl::layer::{Options, Setting};
+use ftl::{Choice, Layers};
 use nand::{Chip, Op};
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use spec::{Share, Spec};
 
 use crate::clock::serial::LATENCY_NS_MAX;
@@ -42,6 +43,22 @@ pub struct Experiment {
     pub capacity_bytes: Option<u64>,
     /// Blocks beyond the capacity; by default 7 % but at least 8 blocks.
     pub extra: Option<Extra>,
+    /// Write buffer as `SIZE[,key=value…]`, or `none`.
+    #[serde(deserialize_with = "text")]
+    pub buffer: String,
+    /// One budget of DRAM for a write buffer and the map.
+    #[serde(rename = "dram", alias = "dram_bytes", deserialize_with = "size_or_none")]
+    pub dram_bytes: Option<u64>,
+    /// The map's share of it, or `adaptive[:key=value…]`, which it is by default.
+    pub split: Option<String>,
+    /// Nanoseconds of putting a page into the DRAM of a layer, or of taking it out.
+    #[serde(
+        rename = "dram_access",
+        alias = "dram_access_ns",
+        serialize_with = "print_time",
+        deserialize_with = "time_ns"
+    )]
+    pub dram_access_ns: u64,
     /// What the flash holds before the first request.
     pub precondition: Precondition,
     /// How often the trace is replayed, uncounted, before it is measured.
@@ -82,6 +99,10 @@ impl Default for Experiment {
             chip: "slc-fast2010".into(),
             capacity_bytes: None,
             extra: None,
+            buffer: "none".into(),
+            dram_bytes: None,
+            split: None,
+            dram_access_ns: 0,
             precondition: Precondition::Fill,
             warmup: 1,
             measure_after: 0,
@@ -101,17 +122,43 @@ impl Experiment {
     /// Checks whatever can be checked without opening the trace.
     ///
     /// # Errors
-    /// The first option that is wrong.
+    /// The first option that is wrong, or the options that contradict each other.
     pub fn check(&self) -> Result<()> {
+        self.check_each()?;
+        self.check_together()
+    }
+
+    /// Checks each option by itself.
+    ///
+    /// # Errors
+    /// The first option that is wrong.
+    pub fn check_each(&self) -> Result<()> {
         self.ftl_choice()?;
         self.chip()?;
         self.format_spec()?;
+        Layers::new(&Options { buffer: &self.buffer, ..Options::default() })?;
+        if let Some(split) = &self.split {
+            Setting::split(self.dram_bytes.unwrap_or(0), split)?;
+        }
+        if self.dram_access_ns > LATENCY_NS_MAX {
+            let access_ns = self.dram_access_ns;
+            refuse(format!("an access to DRAM of {access_ns} ns is beyond {LATENCY_NS_MAX} ns"))?;
+        }
         match (self.capacity_bytes, self.interval, self.limit) {
             (Some(0), _, _) => refuse("a device of capacity 0 holds nothing"),
             (_, Some(Interval::Every(0)), _) => refuse("an interval of 0 requests would never end"),
             (_, _, Some(0)) => refuse("a limit of 0 requests leaves nothing to run"),
             _ => Ok(()),
         }
+    }
+
+    /// Checks whether the options agree: layers, scheme and chip.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn check_together(&self) -> Result<()> {
+        let choice = self.ftl_choice()?;
+        Ok(self.layers()?.check(choice.scheme, &choice.given, &self.chip()?)?)
     }
 
     /// The scheme and its parameters.
@@ -136,6 +183,15 @@ impl Experiment {
             )),
             None => Ok(chip),
         }
+    }
+
+    /// The layers above the scheme.
+    ///
+    /// # Errors
+    /// An unknown key, a wrong value, or options that contradict each other.
+    pub fn layers(&self) -> Result<Layers> {
+        let (buffer, dram) = (self.buffer.as_str(), self.dram_bytes);
+        Ok(Layers::new(&Options { buffer, dram, split: self.split.as_deref() })?)
     }
 
     /// The trace's format, if one is given.
@@ -418,6 +474,21 @@ fn size_or_none<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Optio
 fn count_or_none<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, D::Error> {
     let written = Option::<NumberOrText>::deserialize(from)?;
     written.map(|written| written.read(spec::parse_count)).transpose()
+}
+
+fn text<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<String, D::Error> {
+    Ok(match NumberOrText::deserialize(from)? {
+        NumberOrText::Number(number) => number.to_string(),
+        NumberOrText::Text(text) => text,
+    })
+}
+
+fn time_ns<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u64, D::Error> {
+    NumberOrText::deserialize(from)?.read(spec::parse_time_ns)
+}
+
+fn print_time<S: Serializer>(time_ns: &u64, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(&spec::Value::TimeNs(*time_ns))
 }
 
 fn count<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u64, D::Error> {

@@ -9,10 +9,17 @@
 //! time_us.total                = Σ of its fields = Σ count × latency = Σ service times
 //! sum of wear                  = erases since birth
 //! every total                  = Σ over the causes
+//!
+//! under a write buffer:
+//! hits + misses                = pages that the host asked for
+//! waiting before + soiled      = waiting now + evicted + drained + dropped by trims
+//! evicted + drained            = pages that it handed down
 //! ```
 
 use nand::Cause;
+use serde_json::{Map, Value};
 
+use crate::machine::HostPages;
 use crate::result::{Causes, RunResult};
 
 /// What the laws need besides the result.
@@ -30,6 +37,10 @@ pub struct Evidence {
     pub wear_sum: u64,
     /// Erases counted since birth.
     pub erases_since_birth: u64,
+    /// Pages that the host asked for; where no layer stands above the scheme they all entered it.
+    pub asked: HostPages,
+    /// Accesses to the layers' DRAM × their time.
+    pub dram_ns: u64,
     /// Σ of all service times.
     pub service_sum_ns: u128,
 }
@@ -55,7 +66,11 @@ pub fn check_all(result: &RunResult, evidence: &Evidence) -> Result<(), String> 
     a_copy_is_a_read_and_a_program(result)?;
     totals_are_sums(result)?;
     time_is_count_times_latency(result, evidence)?;
-    wear_is_erases(evidence)
+    wear_is_erases(evidence)?;
+    match &result.layers.buffer {
+        Some(buffer) => a_buffer_loses_nothing(buffer, result, evidence),
+        None => Ok(()),
+    }
 }
 
 /// An equation of exact counts.
@@ -132,7 +147,8 @@ fn time_is_count_times_latency(result: &RunResult, evidence: &Evidence) -> Resul
     let counted = result.reads.total as f64 * latency.read_us
         + result.spare_reads.total as f64 * latency.spare_read_us
         + result.programs.total as f64 * latency.program_us
-        + result.erases.total as f64 * latency.erase_us;
+        + result.erases.total as f64 * latency.erase_us
+        + evidence.dram_ns as f64 / 1000.0;
     close("time_us.total = Σ count × latency", time.total, counted)?;
     close("time_us.total = Σ service", time.total, evidence.service_sum_ns as f64 / 1000.0)
 }
@@ -140,6 +156,29 @@ fn time_is_count_times_latency(result: &RunResult, evidence: &Evidence) -> Resul
 fn wear_is_erases(evidence: &Evidence) -> Result<(), String> {
     let (wear, erases) = (evidence.wear_sum, evidence.erases_since_birth);
     equal("sum of wear = erases since birth", wear.into(), erases.into())
+}
+
+fn a_buffer_loses_nothing(
+    buffer: &Map<String, Value>,
+    result: &RunResult,
+    evidence: &Evidence,
+) -> Result<(), String> {
+    let figure = |name: &&str| buffer.get(*name).and_then(Value::as_u64).unwrap_or(0);
+    let sum = |names: &[&str]| names.iter().map(figure).map(u128::from).sum::<u128>();
+    let asked = &evidence.asked;
+    let written = sum(&["write_hits", "write_misses"]);
+    equal("buffered writes = asked for", written, asked.written.into())?;
+    equal("buffered reads = asked for", sum(&["read_hits", "read_misses"]), asked.read.into())?;
+    let came = sum(&["waiting_before", "soiled"]);
+    let went = sum(&["waiting", "evicted", "drained", "dropped"]);
+    equal("waiting before + soiled = waiting + evicted + drained + dropped", came, went)?;
+    match result.layers.sector_log {
+        Some(_) => Ok(()),
+        None => {
+            let down = result.host_pages.written;
+            equal("evicted + drained = handed down", sum(&["evicted", "drained"]), down.into())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -150,9 +189,17 @@ mod tests {
 
     /// An honest result with enough garbage collection to have something of everything.
     fn honest() -> (RunResult, Evidence) {
-        let trace = Some("uniform:writes=20000,reads=10%".to_owned());
-        let capacity_bytes = Some(4 << 20);
-        let experiment = Experiment { trace, capacity_bytes, ..Experiment::default() };
+        honest_under("none")
+    }
+
+    fn honest_under(buffer: &str) -> (RunResult, Evidence) {
+        let experiment = Experiment {
+            trace: Some("uniform:writes=20000,reads=10%".to_owned()),
+            capacity_bytes: Some(4 << 20),
+            buffer: buffer.to_owned(),
+            dram_access_ns: 20,
+            ..Experiment::default()
+        };
         let input = crate::Input::open(&experiment, &Unwatched).unwrap();
         run_with_evidence(&experiment, &input, &Unwatched, None).unwrap()
     }
@@ -200,6 +247,36 @@ mod tests {
             let message = broken(doctor);
             assert!(message.contains(law), "expected `{law}`, found `{message}`");
         }
+    }
+
+    #[test]
+    fn the_laws_of_a_buffer_can_be_broken() {
+        let broken = |name: &str| {
+            let (mut result, evidence) = honest_under("64KiB");
+            let buffer = result.layers.buffer.as_mut().unwrap();
+            let figure = buffer[name].as_u64().unwrap();
+            assert!(figure > 0 || name == "drained" || name == "dropped", "{name}: {figure}");
+            buffer[name] = (figure + 1).into();
+            check_all(&result, &evidence).unwrap_err()
+        };
+        for name in ["write_hits", "write_misses"] {
+            assert!(broken(name).contains("buffered writes"), "{name}");
+        }
+        for name in ["read_hits", "read_misses"] {
+            assert!(broken(name).contains("buffered reads"), "{name}");
+        }
+        for name in ["waiting_before", "soiled", "waiting", "evicted", "drained", "dropped"] {
+            assert!(broken(name).contains("waiting before + soiled"), "{name}");
+        }
+        let (mut result, evidence) = honest_under("64KiB");
+        result.host_pages.written += 1;
+        result.programs.host += 1;
+        result.programs.gc -= 1;
+        let message = check_all(&result, &evidence).unwrap_err();
+        assert!(message.contains("handed down") || message.contains("copies"), "{message}");
+        let (result, mut evidence) = honest_under("64KiB");
+        evidence.dram_ns += 1_000_000;
+        assert!(check_all(&result, &evidence).unwrap_err().contains("count × latency"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A device at work: it serves requests one after the other and says what each one cost.
 
-use ftl::Ftl;
+use ftl::{Entered, Ftl};
 use nand::op::Logged;
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::experiment::{Experiment, FlushMode};
 use crate::host::Span;
 use crate::verify::{Mismatch, Shadow};
 
-/// Pages that entered the FTL.
+/// Pages that entered the scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostPages {
     /// Pages of reads, mapped or not.
@@ -24,16 +24,25 @@ pub struct HostPages {
     pub trimmed: u64,
 }
 
+impl From<Entered> for HostPages {
+    fn from(entered: Entered) -> HostPages {
+        let Entered { read, written, trimmed } = entered;
+        HostPages { read, written, trimmed }
+    }
+}
+
 /// A chip with an FTL on it and, if asked for, the shadow of its contents.
 pub struct Machine<'a> {
     device: &'a Device,
     nand: Nand,
     ftl: Box<dyn Ftl>,
     clock: SerialClock,
+    dram_access_ns: u64,
     honours_flushes: bool,
     shadow: Option<Shadow>,
     /// What a verified read found; kept, so that reads do not allocate.
     found: Vec<Stamp>,
+    /// Pages that the host asked for.
     host_pages: HostPages,
     /// Erases before the last reset of the counters.
     erases_before: u64,
@@ -56,6 +65,7 @@ impl<'a> Machine<'a> {
             nand,
             ftl,
             clock: SerialClock::new(device.chip.timing),
+            dram_access_ns: experiment.dram_access_ns,
             honours_flushes: experiment.flush == FlushMode::Honour,
             shadow: experiment.verify.then(shadow),
             found: Vec::new(),
@@ -71,7 +81,8 @@ impl<'a> Machine<'a> {
     /// The FTL gave up.
     pub fn fill(&mut self) -> Result<()> {
         let span = self.everything();
-        self.write(&span, self.device.capacity_bytes())
+        self.write(&span, self.device.capacity_bytes())?;
+        Ok(self.ftl.end_request(&mut self.nand)?)
     }
 
     /// Tells the FTL of a request that comes soon.
@@ -102,8 +113,9 @@ impl<'a> Machine<'a> {
             trace::Op::Flush => self.flush()?,
         }
         if request.op == trace::Op::Write && request.flags.contains(Flags::FUA) {
-            self.flush()?;
+            spans.iter().try_for_each(|span| self.flush_span(span, request.bytes))?;
         }
+        self.ftl.end_request(&mut self.nand)?;
         Ok(self.time_ns() - before_ns)
     }
 
@@ -166,15 +178,29 @@ impl<'a> Machine<'a> {
         &*self.ftl
     }
 
-    /// Pages that entered the FTL since the last reset.
+    /// Pages that entered the scheme since the last reset.
     pub fn host_pages(&self) -> HostPages {
+        self.ftl.entered().map_or(self.host_pages, HostPages::from)
+    }
+
+    /// Pages that the host asked for since the last reset.
+    pub fn asked(&self) -> HostPages {
         self.host_pages
+    }
+
+    /// Time of all accesses to the DRAM of layers since the last reset.
+    #[inline]
+    pub fn dram_ns(&self) -> u64 {
+        match self.dram_access_ns {
+            0 => 0,
+            access_ns => self.ftl.dram_accesses() * access_ns,
+        }
     }
 
     /// Serial time of everything since the last reset.
     #[inline]
     pub fn time_ns(&self) -> u64 {
-        self.clock.now_ns(self.nand.tally())
+        self.clock.now_ns(self.nand.tally()) + self.dram_ns()
     }
 
     /// Erases since birth, by the counters.
@@ -231,6 +257,15 @@ impl<'a> Machine<'a> {
     fn flush(&mut self) -> Result<()> {
         match self.honours_flushes {
             true => Ok(self.ftl.flush(&mut self.nand)?),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes what was just written survive.
+    fn flush_span(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
+        let run = span.run(request_bytes, Data::None);
+        match self.honours_flushes {
+            true => Ok(self.ftl.flush_run(&mut self.nand, &run)?),
             false => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 //! Counts are exact integers, times microseconds, ratios null where their denominator is zero. All
 //! but `wall` is the same, byte for byte, for the same inputs and seed.
 
+use ftl::layer::{Layer, Setting, partitioner, write_buffer};
 use nand::{Cause, Op, Tally, Timing};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -107,7 +108,7 @@ impl From<Timing> for TimingPart {
     }
 }
 
-/// Layers above the FTL: none of them is there.
+/// Layers above the scheme: parameters and figures of each, null where it is not there.
 #[derive(Clone, Debug, Default, Serialize)]
 #[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
 pub struct LayersPart {
@@ -217,6 +218,23 @@ pub struct MergesPart {
     pub associated_blocks: Vec<u64>,
 }
 
+impl LayersPart {
+    /// What stands above the scheme, and what it reports.
+    pub fn of(layers: &ftl::Layers, reports: &[ftl::LayerReport]) -> LayersPart {
+        let part = |layer: &Layer, setting: Option<&Setting>| {
+            let report = reports.iter().find(|report| report.layer == layer.name)?;
+            let params = setting.into_iter().flat_map(|setting| setting.params.iter());
+            let params = params.map(|(name, value)| (name.to_owned(), param_value(value)));
+            Some(params.chain(figures(&report.figures, &[])).collect())
+        };
+        LayersPart {
+            buffer: part(&write_buffer::LAYER, layers.buffer.as_ref()),
+            split: part(&partitioner::LAYER, layers.split.as_ref()),
+            ..LayersPart::default()
+        }
+    }
+}
+
 impl From<ftl::Merges> for MergesPart {
     fn from(merges: ftl::Merges) -> MergesPart {
         let ftl::Merges { switch, partial, full, dead, associated_blocks } = merges;
@@ -241,14 +259,14 @@ pub struct TimePart {
 }
 
 impl TimePart {
-    /// Σ count × latency for each cause, and over all.
-    pub fn of(tally: &Tally, timing: &Timing) -> TimePart {
+    /// Σ count × latency for each cause, and over all, with the time of the layers' DRAM.
+    pub fn of(tally: &Tally, timing: &Timing, dram_ns: u64) -> TimePart {
         let spent = |cause| {
             us(Op::ALL.iter().map(|&op| tally.count(op, cause) * timing.of(op)).sum::<u64>())
         };
         TimePart {
-            total: us(timing.serial_ns(tally)),
-            dram: 0.0,
+            total: us(timing.serial_ns(tally) + dram_ns),
+            dram: us(dram_ns),
             host: spent(Cause::Host),
             rmw: spent(Cause::Rmw),
             gc: spent(Cause::Gc),
@@ -375,8 +393,9 @@ pub struct RamPart {
 
 impl From<ftl::Ram> for RamPart {
     fn from(ram: ftl::Ram) -> RamPart {
-        let ftl::Ram { map, cache, other } = ram;
-        RamPart { map, cache, buffer: 0, sector_map: 0, other, total: map + cache + other }
+        let ftl::Ram { map, cache, buffer, sector_map, other } = ram;
+        let total = map + cache + buffer + sector_map + other;
+        RamPart { map, cache, buffer, sector_map, other, total }
     }
 }
 
@@ -411,15 +430,17 @@ pub fn param_value(value: &spec::Value) -> Value {
 }
 
 /// The scheme's own figures, and its gauges as they stand at the end; a ratio of nothing is null.
-pub fn figures(report: &ftl::Report, gauges: &[(&str, f64)]) -> Map<String, Value> {
+pub fn figures(
+    figures: &[(&'static str, ftl::Figure)],
+    gauges: &[(&str, f64)],
+) -> Map<String, Value> {
     let value = |figure: &ftl::Figure| match figure {
         ftl::Figure::Count(count) => Value::from(*count),
         ftl::Figure::Real(real) => Value::from(*real),
         ftl::Figure::Counts(counts) => Value::from(counts.clone()),
         other => Value::from(format!("{other:?}")),
     };
-    let figures = report.figures.iter();
-    let figures = figures.map(|(name, figure)| ((*name).to_owned(), value(figure)));
+    let figures = figures.iter().map(|(name, figure)| ((*name).to_owned(), value(figure)));
     let gauges = gauges.iter().map(|&(name, value)| (name.to_owned(), Value::from(value)));
     figures.chain(gauges).collect()
 }
@@ -462,11 +483,9 @@ mod tests {
 
     #[test]
     fn figures_of_nothing_are_null() {
-        let report = ftl::Report {
-            merges: None,
-            figures: vec![("hits", ftl::Figure::Count(3)), ("ratio", ftl::Figure::Real(f64::NAN))],
-        };
-        let figures = figures(&report, &[("k", 0.5)]);
+        let of_nothing = ftl::Figure::Real(f64::NAN);
+        let figures =
+            figures(&[("hits", ftl::Figure::Count(3)), ("ratio", of_nothing)], &[("k", 0.5)]);
         assert_eq!((&figures["hits"], &figures["ratio"]), (&Value::from(3), &Value::Null));
         assert_eq!(figures["k"], 0.5);
     }

@@ -278,7 +278,7 @@ impl<'a> Run<'a> {
             run: self.run_part(),
             ftl: self.ftl_part(),
             device: self.device_part(),
-            layers: LayersPart::default(),
+            layers: LayersPart::of(&self.device.layers, &machine.ftl().layers()),
             trace,
             host_pages,
             reads: Causes::of(tally, Op::Read),
@@ -289,7 +289,7 @@ impl<'a> Run<'a> {
             merges: report.merges.clone().map(Into::into),
             write_amplification: ratio(programs.total, host_pages.written),
             write_amplification_bytes,
-            time_us: TimePart::of(tally, &self.device.chip.timing),
+            time_us: TimePart::of(tally, &self.device.chip.timing, machine.dram_ns()),
             service_us: measure.service.map(Latencies::summary),
             histograms: Histograms {
                 service_us: measure.service.map(Latencies::buckets),
@@ -303,7 +303,7 @@ impl<'a> Run<'a> {
             wear: WearPart::of(nand.wear()),
             endurance: self.endurance_part(write_amplification_bytes),
             ram_bytes: machine.ftl().ram().into(),
-            scheme: figures(&report, &machine.ftl().gauges()),
+            scheme: figures(&report.figures, &machine.ftl().gauges()),
             wall: wall_part(measured, self.input.opened_in() + started.elapsed()),
         };
         (result, evidence(machine, measured))
@@ -396,6 +396,8 @@ fn evidence(machine: &Machine, measured: &Measured) -> Evidence {
         lost_pages: nand.lost_pages(),
         wear_sum: nand.wear().iter().map(|&erases| u64::from(erases)).sum(),
         erases_since_birth: machine.erases_since_birth(),
+        asked: machine.asked(),
+        dram_ns: machine.dram_ns(),
         service_sum_ns: measured.measure.service.sum_ns(),
     }
 }

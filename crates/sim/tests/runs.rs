@@ -55,10 +55,16 @@ fn the_same_inputs_give_the_same_bytes() {
 #[test]
 fn verifying_finds_nothing_and_changes_no_figure() {
     for ftl in SCHEMES {
-        for durability in [Durability::Paper, Durability::Full] {
-            let plain = Experiment { durability, ..small(ftl) };
+        for (durability, buffer) in [
+            (Durability::Paper, "none"),
+            (Durability::Full, "none"),
+            (Durability::Full, "16KiB"),
+            (Durability::Paper, "1MiB,reads=true,evict=run"),
+        ] {
+            let plain = Experiment { durability, buffer: buffer.into(), ..small(ftl) };
             let verified = Experiment { verify: true, ..plain.clone() };
-            assert_eq!(lasting(&ran(&plain)), lasting(&ran(&verified)), "{ftl}, {durability}");
+            let (plain, verified) = (lasting(&ran(&plain)), lasting(&ran(&verified)));
+            assert_eq!(plain, verified, "{ftl}, {durability}, buffer {buffer}");
         }
     }
 }
@@ -270,4 +276,119 @@ fn the_log_has_every_operation_that_is_counted() {
         }
         assert!(result.erases.total > 0, "{ftl} does nothing worth logging");
     }
+}
+
+#[test]
+fn a_buffer_absorbs_and_is_told_of_in_the_layers() {
+    // Page 0 twice, pages 1 and 2: a buffer of two pages hands down 0, and 1 at the flush with 2.
+    let lines = "0,0,2048,W,0.0\n0,0,512,W,0.1\n0,4,4096,W,0.2\n0,0,2048,R,0.3\n";
+    let (_file, experiment) = spc(lines);
+    let result = ran(&Experiment {
+        precondition: sim::experiment::Precondition::None,
+        buffer: "4KiB".into(),
+        dram_access_ns: 1000,
+        ..experiment
+    });
+    assert_eq!((result.trace.writes, result.host_pages.written), (3, 1));
+    assert_eq!((result.programs.host, result.reads.host), (1, 1));
+    let buffer = result.layers.buffer.as_ref().unwrap();
+    assert_eq!((&buffer["size"], &buffer["evict"]), (&4096.into(), &"page".into()));
+    assert_eq!((&buffer["waiting"], &buffer["write_hit_ratio"]), (&2.into(), &0.25.into()));
+    assert_eq!((result.ram_bytes.buffer, &result.layers.sector_log), (4096, &None));
+    // Four writes into the buffer and one out of it.
+    assert_eq!(result.time_us.dram, 5.0);
+    assert_eq!(result.time_us.total, 200.0 + 25.0 + 5.0);
+    assert_eq!(result.service_us.write.max, Some(200.0 + 3.0));
+}
+
+#[test]
+fn a_buffer_is_drained_by_flushes_unless_they_are_ignored() {
+    let file = "0,0,2048,W,0.0\n0,4,2048,W,0.1\n";
+    let (_file, experiment) = spc(file);
+    let precondition = sim::experiment::Precondition::None;
+    let buffered = Experiment { buffer: "1MiB".into(), precondition, ..experiment };
+    assert_eq!(ran(&buffered).programs.host, 0);
+    let mut flushes = tempfile::NamedTempFile::with_suffix(".txt").unwrap();
+    // blkparse: a write, a forced one, and a flush.
+    let lines = "8,0 0 1 0.0 1 Q W 0 + 4 [x]\n8,0 0 2 0.1 1 Q WFS 8 + 4 [x]\n\
+                 8,0 0 3 0.2 1 Q W 16 + 4 [x]\n8,0 0 4 0.3 1 Q FN [x]\n";
+    flushes.write_all(lines.as_bytes()).unwrap();
+    let trace = Some(flushes.path().to_str().unwrap().to_owned());
+    let forced = Experiment { trace, format: Some("blkparse".into()), ..buffered };
+    let result = ran(&forced);
+    let drained = |result: &RunResult| result.layers.buffer.as_ref().unwrap()["drained"].clone();
+    assert_eq!((drained(&result), result.host_pages.written), (3.into(), 3), "{:?}", result.trace);
+    let ignored = ran(&Experiment { flush: FlushMode::Ignore, ..forced });
+    assert_eq!((drained(&ignored), ignored.trace.flushes), (0.into(), result.trace.flushes));
+}
+
+#[test]
+fn buffers_that_cannot_be_are_refused() {
+    let why = |buffer: &str| {
+        let error = run(&Experiment { buffer: buffer.into(), ..small("page") }, &Unwatched);
+        let error = error.unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{error}");
+        error.to_string()
+    };
+    assert!(why("1KiB").contains("hold no page of 2048"));
+    assert!(why("0").contains("or `none`"));
+    assert!(why("1MiB,evict=all").contains("`page`, `run`"));
+}
+
+/// A budget of 64 KiB above a device of 8 MiB.
+fn divided(ftl: &str, split: &str) -> Experiment {
+    Experiment {
+        trace: Some("skew:writes=6K,hot=80/20,reads=20%,request=3KiB".into()),
+        dram_bytes: Some(64 << 10),
+        split: Some(split.into()),
+        extra: Some(Extra::Blocks(12)),
+        ..small(ftl)
+    }
+}
+
+#[test]
+fn a_divided_budget_changes_no_data_and_its_boundary_is_in_the_series() {
+    for ftl in ["dftl", "fast"] {
+        for split in ["0%", "30%", "100%", "adaptive:interval=100,max_step=5%"] {
+            let plain = Experiment { interval: Some(Interval::Every(500)), ..divided(ftl, split) };
+            let verified = Experiment { verify: true, ..plain.clone() };
+            let (plain, verified) = (ran(&plain), ran(&verified));
+            assert_eq!(lasting(&plain), lasting(&verified), "{ftl}, {split}");
+            let shares = &plain.series.as_ref().unwrap().scheme["map_share"];
+            let moves = shares.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            assert_eq!(moves > 0, split.starts_with("adaptive"), "{ftl}, {split}: {shares:?}");
+            let part = plain.layers.split.as_ref().unwrap();
+            assert_eq!(part["map_share"].as_f64(), shares.last().copied());
+            assert!(plain.layers.buffer.as_ref().unwrap()["write_hits"].is_number());
+            let ram = plain.ram_bytes;
+            assert!(ram.map + ram.cache + ram.buffer <= 64 << 10 || split == "0%", "{ram:?}");
+        }
+    }
+}
+
+#[test]
+fn adapting_follows_the_seed_and_nothing_else() {
+    let adaptive = divided("dftl", "adaptive:interval=50,max_step=5%");
+    let text = |seed| {
+        let trace = Some("skew:writes=6K,hot=80/20,reads=20%,seed=1".into());
+        let experiment = Experiment { seed, trace, ..adaptive.clone() };
+        serde_json::to_string(&lasting(&ran(&experiment))).unwrap()
+    };
+    assert_eq!(text(1), text(1));
+    assert_ne!(text(1), text(2), "the ghost of the map draws from the seed");
+}
+
+#[test]
+fn budgets_that_cannot_be_divided_are_refused() {
+    let why = |experiment: Experiment| {
+        let error = run(&experiment, &Unwatched).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{error}");
+        error.to_string()
+    };
+    assert!(why(divided("page", "30%")).contains("the map of page has a fixed size"));
+    assert!(why(divided("dftl:cmt=8KiB", "30%")).contains("`cmt` of dftl follows"));
+    let buffer = "1MiB".into();
+    assert!(why(Experiment { buffer, ..divided("dftl", "30%") }).contains("leave `--buffer` out"));
+    let dram_bytes = None;
+    assert!(why(Experiment { dram_bytes, ..divided("dftl", "30%") }).contains("no `--dram`"));
 }

@@ -60,6 +60,7 @@ pub static SCHEME: Scheme = Scheme {
         doc: "the mistake",
     }],
     refuses: |_, _| None,
+    map_budget: None,
     least_extra: |_, _, _| RESERVE as u32 + 3,
     mount,
 };

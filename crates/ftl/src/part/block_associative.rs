@@ -223,7 +223,7 @@ impl Ftl for BlockAssociative {
         let pages = u64::from(self.map.logical_pages() / self.map.logical_blocks());
         let log_map = 4 * pages * u64::from(self.log_blocks);
         let map = self.map.block_map_bytes() + log_map;
-        Ram { map, cache: 0, other: self.map.other_bytes() }
+        Ram { map, other: self.map.other_bytes(), ..Ram::default() }
     }
 
     fn report(&self) -> Report {

@@ -30,10 +30,11 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Lpn, Nand};
+use nand::{BlockId, Lpn, Nand, Ppn, Timing};
 
-use super::log_map::{LogMap, Place};
+use super::log_map::{Lbn, LogMap, Place};
 use super::log_mount::{self, FoundLog};
+use super::log_watch::LogWatch;
 use super::merge;
 use super::random_log::{Associated, RandomLog};
 use super::sequential_block::SequentialBlock;
@@ -43,19 +44,24 @@ use crate::ensure;
 /// The fewest extra blocks: SW, one RW block, and a clean one for merging.
 pub const LEAST_EXTRA: u32 = 3;
 
+/// RAM for the place of one page of the log.
+pub const PAGE_ENTRY_BYTES: u64 = 4;
+
 /// RAM for the map of one log block.
-fn entry_bytes(pages_per_block: u32) -> u64 {
-    4 * u64::from(pages_per_block)
+pub fn entry_bytes(pages_per_block: u32) -> u64 {
+    PAGE_ENTRY_BYTES * u64::from(pages_per_block)
 }
 
-/// Where a page that does not go home belongs.
+/// Where a page belongs, and for how many pages that holds.
 #[derive(Clone, Copy, Debug)]
 enum Side {
+    /// In its data block.
+    Home(u32),
     /// It starts a stream.
     NewSequential,
     /// It is next in the stream.
-    Sequential,
-    /// Neither, for so many pages.
+    Sequential(u32),
+    /// None of these.
     Random(u32),
 }
 
@@ -76,6 +82,9 @@ pub struct FullyAssociative {
     /// Full merges of victims of the random log, by number of associated data blocks.
     random_associated: Vec<u64>,
     associated: Associated,
+    /// What somebody who may resize the log is told, if anybody is.
+    watch: Option<LogWatch>,
+    timing: Timing,
 }
 
 impl FullyAssociative {
@@ -108,6 +117,8 @@ impl FullyAssociative {
             merges: Merges::default(),
             random_associated: Vec::new(),
             associated: Associated::new(pages, map.logical_blocks()),
+            watch: None,
+            timing: device.timing,
             map,
         };
         Ok((log, found))
@@ -129,31 +140,37 @@ impl FullyAssociative {
     ) -> Result<Option<u32>> {
         let lpn = run.first.plus(index);
         let order = nand.geometry().program_order();
+        let most = if self.watch.is_some() { 1 } else { most };
         loop {
-            let pages = match self.map.place(order, lpn, most) {
-                Place::Home(pages) => {
-                    return self.map.write_home(nand, run, index, pages).map(Some);
-                }
-                Place::Log(pages) => pages,
+            let missed = self.watch.is_some() && !self.is_in_log(nand, lpn);
+            let side = match self.map.place(order, lpn, most) {
+                Place::Home(pages) => Side::Home(pages),
+                Place::Log(pages) => self.side(nand, lpn, pages),
             };
-            let (side, map) = (self.side(nand, lpn, pages), &mut self.map);
-            match side {
-                Side::Sequential => {
-                    return self.sequential.append(nand, map, run, index, pages).map(Some);
-                }
+            let map = &mut self.map;
+            let done = match side {
+                Side::Home(pages) => map.write_home(nand, run, index, pages)?,
+                Side::Sequential(pages) => self.sequential.append(nand, map, run, index, pages)?,
                 Side::Random(pages) if self.random.room() > 0 => {
-                    return self.random.append(nand, map, run, index, pages).map(Some);
+                    self.random.append(nand, map, run, index, pages)?
                 }
                 _ if !self.make_room(nand, side, lpn)? => return Ok(None),
-                _ => {}
-            }
+                _ => continue,
+            };
+            self.watch.iter_mut().filter(|_| missed).for_each(|watch| watch.missed(lpn));
+            return Ok(Some(done));
         }
+    }
+
+    /// Whether the newest version of a page stands in a log block.
+    fn is_in_log(&self, nand: &Nand, lpn: Lpn) -> bool {
+        self.map.flat.newest(lpn).is_some() && !self.map.is_home(nand.geometry(), lpn)
     }
 
     fn side(&self, nand: &Nand, lpn: Lpn, pages: u32) -> Side {
         let offset = lpn.0 % nand.geometry().pages_per_block();
         match self.sequential.next() {
-            Some(next) if next == lpn => Side::Sequential,
+            Some(next) if next == lpn => Side::Sequential(pages),
             _ if offset == 0 => Side::NewSequential,
             Some(next) if next > lpn => Side::Random(pages.min(next.0 - lpn.0)),
             _ => Side::Random(pages),
@@ -191,8 +208,33 @@ impl FullyAssociative {
     /// # Errors
     /// The power fails.
     pub fn merge_oldest(&mut self, nand: &mut Nand) -> Result<()> {
-        let victim = self.random.take_oldest(nand);
-        self.merge_victim(nand, victim.block)
+        let victim = self.random.take_oldest(nand).block;
+        if self.watch.is_none() {
+            return self.merge_victim(nand, victim);
+        }
+        let (padded, mut watch) = (self.map.padded_pages, self.watch.take());
+        if let Some(watch) = &mut watch {
+            self.tell_of_victim(nand, victim, watch);
+        }
+        self.merge_victim(nand, victim)?;
+        if let Some(watch) = &mut watch {
+            watch.padded(self.map.padded_pages - padded);
+        }
+        self.watch = watch;
+        Ok(())
+    }
+
+    /// Tells of a victim's valid pages, which are to leave the log, and of what its merge takes.
+    fn tell_of_victim(&mut self, nand: &Nand, victim: BlockId, watch: &mut LogWatch) {
+        let (map, slots) = (&self.map, 0..nand.geometry().pages_per_block());
+        let valid = || map.valid_pages(nand, victim, slots.clone());
+        valid().for_each(|(lpn, _)| watch.left(lpn));
+        let associated = self.associated.list(map, valid());
+        let mapped =
+            |lbn: &Lbn| map.newest_of(*lbn).iter().filter(|&&ppn| ppn != Ppn::NONE).count();
+        let copies = associated.iter().map(mapped).sum::<usize>() as u64;
+        let old = associated.iter().filter(|&&lbn| map.data_block(lbn).is_some()).count() as u64;
+        watch.victim(map.valid(victim), associated.len() as u32, copies, 1 + old);
     }
 
     /// Merges all data blocks that a block taken out of the random log is associated with, and
@@ -242,7 +284,22 @@ impl FullyAssociative {
         Ok(())
     }
 
+    /// From now on keeps what happens to the log, for whoever may resize it.
+    pub fn watch(&mut self) {
+        self.watch = Some(LogWatch::new(self.timing, self.map.pages_per_block()));
+    }
+
+    /// What was kept, if anything is.
+    pub fn watched(&mut self) -> Option<&mut LogWatch> {
+        self.watch.as_mut()
+    }
+
     // ---- Looking ------------------------------------------------------------------------------
+
+    /// Bytes of the map of the log, as far as it may grow.
+    pub fn log_map_bytes(&self) -> u64 {
+        u64::from(self.log_blocks()) * entry_bytes(self.map.pages_per_block())
+    }
 
     /// Log blocks that there may be, SW and those set aside included.
     pub fn log_blocks(&self) -> u32 {
@@ -251,9 +308,7 @@ impl FullyAssociative {
 
     /// Bytes of the block map, and of the page map of the log.
     pub fn map_bytes(&self) -> u64 {
-        let pages_per_block = self.map.logical_pages() / self.map.logical_blocks();
-        let entries = u64::from(self.log_blocks()) * entry_bytes(pages_per_block);
-        self.map.block_map_bytes() + entries
+        self.map.block_map_bytes() + self.log_map_bytes()
     }
 
     /// Blocks of the log that there may be, and those of the random log that are in use.

@@ -17,6 +17,7 @@ pub mod isolation_area;
 pub mod kind;
 pub mod log_map;
 pub mod log_mount;
+pub mod log_watch;
 pub mod map_cache;
 pub mod merge;
 pub mod merge_costs;

@@ -45,6 +45,7 @@ pub static SCHEME: Scheme = Scheme {
     params: &[],
     corners: &[],
     refuses: |_, _| None,
+    map_budget: None,
     least_extra: |_, _, _| 1,
     mount,
 };
@@ -411,7 +412,7 @@ impl Ftl for BlockMapped {
     fn ram(&self) -> Ram {
         let bits = u64::from(self.live.bound() + self.used.bound()).div_ceil(8);
         let trims = self.trims.as_ref().map_or(0, TrimLog::ram_bytes);
-        Ram { map: 4 * self.map.len() as u64, cache: 0, other: bits + trims }
+        Ram { map: 4 * self.map.len() as u64, other: bits + trims, ..Ram::default() }
     }
 
     fn report(&self) -> Report {

@@ -82,6 +82,7 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &[],
     refuses,
+    map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
     mount,
 };
@@ -349,7 +350,7 @@ impl Ftl for Clustered {
     /// The page map, and for each page its region (a byte) and its age (four).
     fn ram(&self) -> Ram {
         let places = 5 * u64::from(self.map.logical_pages());
-        Ram { map: self.map.map_bytes(), cache: 0, other: places + self.map.other_bytes() }
+        Ram { map: self.map.map_bytes(), other: places + self.map.other_bytes(), ..Ram::default() }
     }
 
     fn report(&self) -> Report {

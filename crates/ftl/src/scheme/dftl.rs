@@ -40,7 +40,10 @@
 use nand::{BlockId, Cause, Chip, Lpn, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
 
-use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::contract::{
+    Device, Figure, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Result, Run, Scheme,
+    Violation,
+};
 use crate::ensure;
 use crate::part::cached_map::CachedMap;
 use crate::part::frontier::Frontier;
@@ -82,6 +85,12 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &["cmt=8,entries=4", "cmt=24,entries=3", "cmt=64,entries=8"],
     refuses,
+    map_budget: Some(MapBudget {
+        replaces: "cmt",
+        unit_bytes: |_| CACHED_BYTES,
+        entry_bytes: CACHED_BYTES,
+        interval: 1000,
+    }),
     least_extra,
     mount,
 };
@@ -129,6 +138,8 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
         timing: device.timing,
         figures: Figures::default(),
         reclaimed: Reclaimed::default(),
+        events: None,
+        interval: Figures::default(),
     };
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
@@ -156,6 +167,10 @@ struct Dftl {
     timing: Timing,
     figures: Figures,
     reclaimed: Reclaimed,
+    /// What happened to the cache since somebody asked, if anybody does.
+    events: Option<Vec<MapEvent>>,
+    /// Hits, misses and batches since costs were asked for.
+    interval: Figures,
 }
 
 /// What is counted between two resets.
@@ -214,7 +229,12 @@ impl Dftl {
     fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, what: Use) -> Result<()> {
         let hit = self.cmt.touch(lpn);
         self.figures.count(what, hit);
+        self.interval.count(what, hit);
         if !hit {
+            self.note(match what {
+                Use::Read => MapEvent::ReadMissed(lpn),
+                Use::Write => MapEvent::WriteMissed(lpn),
+            });
             self.cache(nand, lpn, what)?;
         }
         if what == Use::Write {
@@ -253,11 +273,20 @@ impl Dftl {
             let page = self.translation_page_of(lpn);
             self.compose(page, true);
             self.rewrite(nand, page)?;
-            self.figures.batches += 1;
-            self.figures.flushed += u64::from(self.cmt.clean(page));
+            let flushed = u64::from(self.cmt.clean(page));
+            self.figures.count_batch(flushed);
+            self.interval.count_batch(flushed);
         }
         self.cmt.remove(lpn);
+        self.note(MapEvent::Left(lpn));
         Ok(())
+    }
+
+    #[inline]
+    fn note(&mut self, event: MapEvent) {
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
     }
 
     /// Composes a translation page of all entries as they are; without its `batch` of dirty ones
@@ -505,6 +534,29 @@ impl Figures {
         };
         *count += 1;
     }
+
+    /// Counts an eviction of a dirty entry that cleaned so many.
+    fn count_batch(&mut self, flushed: u64) {
+        self.batches += 1;
+        self.flushed += flushed;
+    }
+
+    /// The mean size of a batch; of none, one.
+    fn batch_factor(&self) -> f64 {
+        ratio(self.flushed, self.batches, 1.0)
+    }
+}
+
+impl Reclaimed {
+    /// What reclaiming a block adds to each program of a translation page, in nanoseconds.
+    fn translation_overhead_ns(&self, pages_per_block: u32) -> f64 {
+        ratio(self.translation_ns, self.translation_blocks, 0.0) / f64::from(pages_per_block)
+    }
+
+    /// The same for a data page.
+    fn data_overhead_ns(&self, pages_per_block: u32) -> f64 {
+        ratio(self.data_ns, self.data_blocks, 0.0) / f64::from(pages_per_block)
+    }
 }
 
 /// `a / b`, or `otherwise` where there is no b.
@@ -574,13 +626,13 @@ impl Ftl for Dftl {
             map: u64::from(translation_pages * ENTRY_BYTES),
             cache: self.capacity * CACHED_BYTES,
             other: self.map.other_bytes(),
+            ..Ram::default()
         }
     }
 
     fn report(&self) -> Report {
         let (f, r) = (&self.figures, &self.reclaimed);
-        let np = f64::from(self.pages_per_block);
-        let us = |ns: u64, blocks: u64| Figure::Real(ratio(ns, blocks, 0.0) / np / 1000.0);
+        let us = |ns: f64| Figure::Real(ns / 1000.0);
         let hits = |hits, misses| Figure::Real(ratio(hits, hits + misses, f64::NAN));
         let figures = vec![
             ("cmt_entries", Figure::Count(self.cmt.entries().into())),
@@ -589,9 +641,9 @@ impl Ftl for Dftl {
             ("cmt_read_misses", Figure::Count(f.read_misses)),
             ("cmt_write_misses", Figure::Count(f.write_misses)),
             ("batches", Figure::Count(f.batches)),
-            ("F_b", Figure::Real(ratio(f.flushed, f.batches, 1.0))),
-            ("T_two", us(r.translation_ns, r.translation_blocks)),
-            ("T_dwo", us(r.data_ns, r.data_blocks)),
+            ("F_b", Figure::Real(f.batch_factor())),
+            ("T_two", us(r.translation_overhead_ns(self.pages_per_block))),
+            ("T_dwo", us(r.data_overhead_ns(self.pages_per_block))),
             ("data_victims", Figure::Count(f.data_victims)),
             ("translation_victims", Figure::Count(f.translation_victims)),
             ("translation_copies", Figure::Count(f.translation_copies)),
@@ -611,5 +663,37 @@ impl Ftl for Dftl {
     fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
         self.capacity = (bytes / CACHED_BYTES).max(1);
         self.shrink(nand)
+    }
+
+    fn map_budget(&self) -> u64 {
+        self.capacity * CACHED_BYTES
+    }
+
+    fn watch_map(&mut self) {
+        self.events = Some(Vec::new());
+    }
+
+    fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
+        if let Some(own) = &mut self.events {
+            events.append(own);
+        }
+    }
+
+    /// Adaptive partitioning, Table IV: hit ratios and F_b of the interval, overheads since birth.
+    fn miss_costs(&mut self) -> MissCosts {
+        let (seen, timing) = (core::mem::take(&mut self.interval), self.timing);
+        let (read, program) = (timing.read_ns as f64, timing.program_ns as f64);
+        let overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);
+        let entry_write = (read + program + overhead) / seen.batch_factor();
+        let misses = |hits, misses| ratio(misses, hits + misses, 0.0);
+        let read_misses = misses(seen.read_hits, seen.read_misses);
+        let write_misses = misses(seen.write_hits, seen.write_misses);
+        let data_overhead = self.reclaimed.data_overhead_ns(self.pages_per_block);
+        MissCosts {
+            map_read_ns: read,
+            map_write_ns: entry_write,
+            buffer_read_ns: read + read * read_misses,
+            buffer_write_ns: program + data_overhead + entry_write * write_misses,
+        }
     }
 }

@@ -37,8 +37,12 @@
 
 use nand::{Lpn, Nand, Sink};
 
-use crate::contract::{Device, Ftl, Ram, Report, Result, Run, Scheme, Violation};
-use crate::part::fully_associative::{FullyAssociative, LEAST_EXTRA};
+use crate::contract::{
+    Device, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Result, Run, Scheme, Violation,
+};
+use crate::part::fully_associative::{
+    FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, entry_bytes,
+};
 use crate::part::random_log::RandomBlock;
 
 /// Fully associative sector translation.
@@ -51,6 +55,12 @@ pub static SCHEME: Scheme = Scheme {
     params: &[],
     corners: &[],
     refuses: |_, _| None,
+    map_budget: Some(MapBudget {
+        replaces: "",
+        unit_bytes: |geometry| entry_bytes(geometry.pages_per_block()),
+        entry_bytes: PAGE_ENTRY_BYTES,
+        interval: 10_000,
+    }),
     least_extra: |_, _, _| LEAST_EXTRA,
     mount,
 };
@@ -110,7 +120,7 @@ impl Ftl for Fast {
     }
 
     fn ram(&self) -> Ram {
-        Ram { map: self.log.map_bytes(), cache: 0, other: self.log.map.other_bytes() }
+        Ram { map: self.log.map_bytes(), other: self.log.map.other_bytes(), ..Ram::default() }
     }
 
     fn report(&self) -> Report {
@@ -127,5 +137,23 @@ impl Ftl for Fast {
 
     fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
         self.log.set_budget(nand, bytes)
+    }
+
+    fn map_budget(&self) -> u64 {
+        self.log.log_map_bytes()
+    }
+
+    fn watch_map(&mut self) {
+        self.log.watch();
+    }
+
+    fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
+        if let Some(watch) = self.log.watched() {
+            watch.take_events(events);
+        }
+    }
+
+    fn miss_costs(&mut self) -> MissCosts {
+        self.log.watched().map_or(MissCosts::default(), |watch| watch.miss_costs())
     }
 }

@@ -69,6 +69,7 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &[],
     refuses,
+    map_budget: None,
     least_extra,
     mount,
 };
@@ -302,7 +303,11 @@ impl Ftl for Faster {
     fn ram(&self) -> Ram {
         // Beside the maps a count a log block: carried slots, or merges on its account.
         let counts = 4 * u64::from(self.log.log_blocks());
-        Ram { map: self.log.map_bytes(), cache: 0, other: self.log.map.other_bytes() + counts }
+        Ram {
+            map: self.log.map_bytes(),
+            other: self.log.map.other_bytes() + counts,
+            ..Ram::default()
+        }
     }
 
     fn report(&self) -> Report {

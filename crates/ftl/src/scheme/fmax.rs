@@ -29,6 +29,7 @@ pub static SCHEME: Scheme = Scheme {
     params: &[],
     corners: &[],
     refuses: |_, _| None,
+    map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
     mount,
 };

@@ -128,6 +128,7 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &["threshold=512", "threshold=512,detector=streams"],
     refuses,
+    map_budget: None,
     least_extra,
     mount,
 };
@@ -601,7 +602,11 @@ impl Ftl for Last {
         let map = self.map.block_map_bytes() + 4 * random_pages + 4 * u64::from(sequential);
         let costs = self.cost_table_bytes();
         let streams = self.detector.streams.as_ref().map_or(0, |_| 8 * streams::ENDS as u64);
-        Ram { map, cache: 0, other: costs + 4 * random_pages + streams + self.map.other_bytes() }
+        Ram {
+            map,
+            other: costs + 4 * random_pages + streams + self.map.other_bytes(),
+            ..Ram::default()
+        }
     }
 
     fn report(&self) -> Report {

@@ -86,6 +86,7 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1"],
     refuses,
+    map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
     mount,
 };
@@ -488,6 +489,7 @@ impl Ftl for Lsb {
             map: self.map.map_bytes(),
             cache: entry * u64::from(self.map.cache.entries_max()),
             other: self.map.other_bytes(),
+            ..Ram::default()
         }
     }
 

@@ -57,6 +57,7 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &[],
     refuses,
+    map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,
     mount,
 };
@@ -167,7 +168,7 @@ impl Ftl for PageMapped {
     }
 
     fn ram(&self) -> Ram {
-        Ram { map: self.map.map_bytes(), cache: 0, other: self.map.other_bytes() }
+        Ram { map: self.map.map_bytes(), other: self.map.other_bytes(), ..Ram::default() }
     }
 
     fn report(&self) -> Report {

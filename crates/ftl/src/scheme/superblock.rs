@@ -85,6 +85,7 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &["blocks=1,map_cache=1", "blocks=2,physical=3", "blocks=7", "blocks=1,physical=2"],
     refuses,
+    map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
     mount,
 };
@@ -446,6 +447,7 @@ impl Ftl for Superblock {
             map: self.map.map_bytes(),
             cache: self.carriers.entry_bytes() * entries,
             other: self.map.other_bytes(),
+            ..Ram::default()
         }
     }
 

@@ -11,6 +11,8 @@ use spec::Spec;
 pub const PAGE_BYTES: u32 = 2048;
 pub const SECTORS: u32 = 4;
 pub const WHOLE: u64 = 0b1111;
+pub const TIMING: Timing =
+    Timing { read_ns: 10, spare_read_ns: 1, program_ns: 100, erase_ns: 1000 };
 
 /// What both sides count.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
@@ -119,7 +121,7 @@ pub fn mount(choice: &Choice, nand: &mut Nand, logical_blocks: u32) -> ftl::Resu
         blocks: &blocks,
         durability: Durability::Paper,
         seed: 0,
-        timing: Timing::default(),
+        timing: TIMING,
     };
     choice.mount(nand, &device)
 }

@@ -1,12 +1,12 @@
 //! fast: fully associative log blocks.
 
-use ftl::{Choice, Figure, Run};
+use ftl::{Choice, Figure, MissCosts, Run};
 use nand::{Chip, Data, Lpn};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
 
-use crate::device::{Mortal, PAGE_BYTES, Real, step, survives_two_cuts};
+use crate::device::{Mortal, PAGE_BYTES, Real, TIMING, step, survives_two_cuts};
 use crate::naive_fast::{FAST, NaiveFast};
 
 /// fast on a filled `ascending` device of four logical blocks.
@@ -320,6 +320,67 @@ fn fast_counts_as_the_naive_model_counts() {
             let kinds = [merges.switch, merges.partial, merges.full, merges.dead];
             assert!(kinds.iter().all(|&n| n > 3) && naive.counts.rmw > 100, "{kinds:?}");
         }
+    }
+}
+
+/// Adaptive partitioning, Table IV, from a list of victims: those since the last call, and all.
+fn costs(recent: &[[u64; 5]], all: &[[u64; 5]], np: u32) -> MissCosts {
+    let [read, program, erase] =
+        [TIMING.read_ns, TIMING.program_ns, TIMING.erase_ns].map(|ns| ns as f64);
+    let alive: Vec<f64> = recent
+        .iter()
+        .filter(|victim| victim[1] > 0)
+        .map(|victim| victim[0] as f64 / victim[1] as f64)
+        .collect();
+    let pages_per_merge = match alive.len() {
+        0 => 1.0,
+        victims => alive.iter().sum::<f64>() / victims as f64,
+    };
+    let took = |&[_, _, copies, padding, erases]: &[u64; 5]| {
+        copies as f64 * (read + program) + padding as f64 * program + erases as f64 * erase
+    };
+    let reclaim = all.iter().map(took).sum::<f64>() / all.len().max(1) as f64;
+    MissCosts {
+        map_read_ns: 0.0,
+        map_write_ns: (f64::from(np) * (read + program) + erase) / pages_per_merge,
+        buffer_read_ns: read,
+        buffer_write_ns: program + reclaim / f64::from(np),
+    }
+}
+
+#[test]
+fn a_log_that_is_watched_counts_the_same_and_tells_what_the_naive_model_tells() {
+    for (order, extra, np) in [("any", 5, 4), ("ascending", 3, 4), ("sequential", 8, 3)] {
+        let mut real = Real::new("fast", order, np, [12, extra]);
+        real.ftl.watch_map();
+        let mut naive = NaiveFast::new(FAST, order, np as usize, [12, extra as usize]);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+        let (mut events, mut asked) = (Vec::new(), 0);
+        for round in 0..3000 {
+            step(&mut rng, &mut real, &mut naive);
+            if round % 300 == 299 {
+                let log_blocks = rng.next_u32() % extra;
+                let bytes = u64::from(log_blocks) * 4 * u64::from(np);
+                real.ftl.set_map_budget(&mut real.nand, bytes).unwrap();
+                naive.set_log_blocks(log_blocks as usize);
+            }
+            assert_eq!(real.counts(), naive.counts, "{order}, Np {np}, step {round}");
+            real.ftl.take_map_events(&mut events);
+            assert_eq!(events, naive.events, "{order}, Np {np}, step {round}");
+            events.clear();
+            naive.events.clear();
+            if round % 70 == 69 {
+                let expected = costs(&naive.victims[asked..], &naive.victims, np);
+                let (found, same) =
+                    (real.ftl.miss_costs(), |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9);
+                assert!(same(found.map_write_ns, expected.map_write_ns), "{found:?} {expected:?}");
+                let (page, other) = (found.buffer_write_ns, expected.buffer_write_ns);
+                assert!(same(page, other), "{found:?} {expected:?}");
+                assert_eq!((found.map_read_ns, found.buffer_read_ns), (0.0, 10.0));
+                asked = naive.victims.len();
+            }
+        }
+        assert!(asked > 300, "{asked} victims");
     }
 }
 

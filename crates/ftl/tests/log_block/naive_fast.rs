@@ -3,6 +3,9 @@
 
 use core::ops::Range;
 
+use ftl::MapEvent;
+use nand::Lpn;
+
 use crate::device::{Counts, Model};
 use crate::homes::Homes;
 
@@ -53,6 +56,10 @@ pub struct NaiveFast {
     pub moved: u64,
     /// Pages carried that were not valid any more when their block was reclaimed.
     pub saved: u64,
+    /// Of fast: pages that left the log with a victim, and those written that were not there.
+    pub events: Vec<MapEvent>,
+    /// Of each victim: its valid pages, their data blocks, and copies, padding and erases.
+    pub victims: Vec<[u64; 5]>,
 }
 
 fn count(histogram: &mut Vec<u64>, n: usize) {
@@ -77,6 +84,8 @@ impl NaiveFast {
             rw_associated: Vec::new(),
             moved: 0,
             saved: 0,
+            events: Vec::new(),
+            victims: Vec::new(),
         }
     }
 
@@ -120,6 +129,9 @@ impl NaiveFast {
             }
         };
         self.counts.rmw += u64::from(partial && self.newest[lpn] != At::Nowhere);
+        if !matches!(self.newest[lpn], At::Log(..)) {
+            self.events.push(MapEvent::WriteMissed(Lpn(lpn as u32)));
+        }
         self.newest[lpn] = at;
         self.was_carried[lpn] = false;
         self.counts.host += 1;
@@ -208,12 +220,27 @@ impl NaiveFast {
                 lbns.push(lpn / self.np);
             }
         }
+        let valid = self.valid_pages(victim);
+        self.events.extend(valid.iter().map(|&lpn| MapEvent::Left(Lpn(lpn as u32))));
+        let before = self.work();
         lbns.iter().for_each(|&lbn| self.renew(lbn, 0));
+        let [copies, padding, erases] = self.work();
+        self.victims.push([
+            valid.len() as u64,
+            lbns.len() as u64,
+            copies - before[0],
+            padding - before[1],
+            erases - before[2] + 1,
+        ]);
         self.count_merge(lbns.len());
         if !lbns.is_empty() {
             count(&mut self.rw_associated, lbns.len());
         }
         self.counts.erases += 1;
+    }
+
+    fn work(&self) -> [u64; 3] {
+        [self.counts.copies, self.counts.padding, self.counts.erases]
     }
 
     // ---- What faster adds -----------------------------------------------------------------------

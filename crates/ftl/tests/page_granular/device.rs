@@ -8,6 +8,9 @@ use spec::Spec;
 
 pub const PAGE_BYTES: u32 = 2048;
 pub const LOGICAL_BLOCKS: u32 = 12;
+/// That of the chip.
+const TIMING: Timing =
+    Timing { read_ns: 88_000, spare_read_ns: 28_000, program_ns: 263_000, erase_ns: 2_000_000 };
 
 /// What both sides count.
 #[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
@@ -70,7 +73,7 @@ fn mount(choice: &Choice, nand: &mut Nand) -> Box<dyn Ftl> {
         blocks: &blocks,
         durability: Durability::Paper,
         seed: 0,
-        timing: Timing::default(),
+        timing: TIMING,
     };
     choice.mount(nand, &device).unwrap()
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ftl::{Figure, Run};
+use ftl::{Figure, MapEvent, MissCosts, Run};
 use nand::{Cause, Data, Lpn, Op, Sink};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -261,6 +261,19 @@ struct NaiveDftl {
     counts: Counts,
     /// As [`map_work`] has it.
     map: [u64; 4],
+    events: Vec<MapEvent>,
+    seen: Seen,
+    /// Blocks reclaimed and pages rewritten for it: of data, of entries.
+    reclaimed: [[u64; 2]; 2],
+}
+
+/// What adaptive partitioning asks of an interval.
+#[derive(Default)]
+struct Seen {
+    /// Hits and misses of reads, of writes.
+    look_ups: [[u64; 2]; 2],
+    /// Evictions of dirty entries, and how many each cleaned.
+    batches: Vec<u64>,
 }
 
 impl NaiveDftl {
@@ -278,6 +291,9 @@ impl NaiveDftl {
             cmt: Vec::new(),
             counts: Counts::default(),
             map: [0; 4],
+            events: Vec::new(),
+            seen: Seen::default(),
+            reclaimed: [[0; 2]; 2],
         }
     }
 
@@ -314,6 +330,7 @@ impl NaiveDftl {
         let victim = full.min_by_key(|&block| (self.valid(block).len(), block)).unwrap();
         let is_data = self.blocks[victim].owners[0] < self.pages;
         let mut uncached: Vec<Number> = Vec::new();
+        let mut rewritten = self.valid(victim).len() as u64;
         for number in self.valid(victim) {
             self.append(usize::from(!is_data), number);
             if !is_data {
@@ -338,8 +355,11 @@ impl NaiveDftl {
                 self.map[0] += 1;
                 self.map[1] += 1;
                 self.append(1, page);
+                rewritten += 1;
             }),
         }
+        let reclaimed = &mut self.reclaimed[usize::from(!is_data)];
+        *reclaimed = [reclaimed[0] + 1, reclaimed[1] + rewritten];
         self.blocks[victim].owners.clear();
         for open in self.open.iter_mut().filter(|open| **open == Some(victim)) {
             *open = None;
@@ -361,14 +381,20 @@ impl NaiveDftl {
             self.append(1, self.pages + page);
             let entries = self.entries;
             let own = self.cmt.iter_mut().filter(|(cached, _)| cached / entries == page);
-            own.for_each(|(_, dirty)| *dirty = false);
+            let batch = own.map(|(_, dirty)| core::mem::take(dirty)).filter(|&was| was).count();
+            self.seen.batches.push(batch as u64);
         }
         self.cmt.remove(0);
+        self.events.push(MapEvent::Left(Lpn(number as u32)));
     }
 
     fn look_up(&mut self, number: Number, write: bool) {
         let cached = |model: &NaiveDftl| model.cmt.iter().position(|entry| entry.0 == number);
-        if cached(self).is_none() {
+        let is_miss = cached(self).is_none();
+        self.seen.look_ups[usize::from(write)][usize::from(is_miss)] += 1;
+        if is_miss {
+            let missed = if write { MapEvent::WriteMissed } else { MapEvent::ReadMissed };
+            self.events.push(missed(Lpn(number as u32)));
             while self.cmt.len() >= self.capacity {
                 self.evict();
             }
@@ -380,6 +406,30 @@ impl NaiveDftl {
         let at = cached(self).unwrap();
         let (_, dirty) = self.cmt.remove(at);
         self.cmt.push((number, dirty || write));
+    }
+
+    /// Adaptive partitioning, Table IV, with the chip's 88, 263 and 2000 µs.
+    fn miss_costs(&mut self) -> MissCosts {
+        let Seen { look_ups, batches } = core::mem::take(&mut self.seen);
+        let (read, program, erase) = (88e3, 263e3, 2000e3);
+        let overhead = |[blocks, pages]: [u64; 2]| match blocks {
+            0 => 0.0,
+            _ => (pages as f64 * (read + program) / blocks as f64 + erase) / self.np as f64,
+        };
+        let ratio = |[hits, misses]: [u64; 2]| misses as f64 / (hits + misses).max(1) as f64;
+        let batch = match batches.len() {
+            0 => 1.0,
+            count => batches.iter().sum::<u64>() as f64 / count as f64,
+        };
+        let entry_write = (read + program + overhead(self.reclaimed[1])) / batch;
+        MissCosts {
+            map_read_ns: read,
+            map_write_ns: entry_write,
+            buffer_read_ns: read + read * ratio(look_ups[0]),
+            buffer_write_ns: program
+                + overhead(self.reclaimed[0])
+                + entry_write * ratio(look_ups[1]),
+        }
     }
 
     fn read(&mut self, number: Number) {
@@ -413,6 +463,8 @@ fn dftl_counts_as_the_naive_model_counts() {
         let mut real = Real::new(&spec, SEQUENTIAL, np, extra);
         let mut naive = NaiveDftl::new(np, entries, cached, extra as usize);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(10);
+        let mut events = Vec::new();
+        real.ftl.watch_map();
         for round in 0..3000 {
             let step = step(&mut rng, np);
             let pages = step.first..step.first + step.pages;
@@ -430,9 +482,23 @@ fn dftl_counts_as_the_naive_model_counts() {
             }
             assert_eq!(real.counts(), naive.counts, "{spec}, Np {np}, step {round}");
             assert_eq!(map_work(&real), naive.map, "{spec}, Np {np}, step {round}");
+            real.ftl.take_map_events(&mut events);
+            assert_eq!(events, naive.events, "{spec}, Np {np}, step {round}");
+            events.clear();
+            naive.events.clear();
+            if round % 60 == 59 {
+                are_alike(real.ftl.miss_costs(), naive.miss_costs());
+            }
         }
         assert!(naive.map.iter().all(|&n| n > 20 || cached == 40), "{spec}: {:?}", naive.map);
         assert!(naive.counts.copies > 500, "{:?}", naive.counts);
+    }
+}
+
+fn are_alike(a: MissCosts, b: MissCosts) {
+    let list = |c: MissCosts| [c.map_read_ns, c.map_write_ns, c.buffer_read_ns, c.buffer_write_ns];
+    for (one, other) in list(a).into_iter().zip(list(b)) {
+        assert!((one / other - 1.0).abs() < 1e-9, "{a:?} {b:?}");
     }
 }
 

@@ -7,6 +7,7 @@
 //! per = ["merges.switch", "merges.partial", "merges.full"]
 //! figure = "scheme.rw_associated_blocks"            # counts by index:
 //! statistic = "p90"                                 # the least index that 90 % do not exceed
+//! figure = "layers.buffer.subpage_share"            # a figure of a layer
 //! ```
 
 use core::fmt;
@@ -17,6 +18,9 @@ use toml::de::DeValue;
 
 use super::{Fault, Parsed, Part, text_of, unknown_key};
 use crate::sweep::row::{at, columns};
+
+/// Parts of a row whose figures have no fixed names.
+const OPEN: &[&str] = &["scheme.", "layers.buffer.", "layers.sector_log.", "layers.split."];
 
 /// A figure of a row.
 #[derive(Debug)]
@@ -127,7 +131,8 @@ fn column(value: &Spanned<DeValue>) -> Parsed<String> {
     let name = value.get_ref().as_str();
     let name = name.ok_or_else(|| Fault::new(value.span(), "a figure is named by a text"))?;
     let columns = columns();
-    if name.starts_with("scheme.") || columns.iter().any(|column| column == name) {
+    if OPEN.iter().any(|part| name.starts_with(part)) || columns.iter().any(|column| column == name)
+    {
         return Ok(name.to_owned());
     }
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();

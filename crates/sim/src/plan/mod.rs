@@ -219,7 +219,10 @@ fn sets<'a, 'i>(table: &'a DeTable<'i>) -> Parsed<Vec<(bool, Part<'a, 'i>)>> {
 fn row(base: &Base, own: &[Setting]) -> Parsed<Row> {
     let varied = own.iter().map(|setting| (setting.key.to_string(), setting.value.clone()));
     let varied = varied.collect();
-    Ok(Row { experiment: base.with(own)?.experiment()?, varied })
+    let experiment = base.with(own)?.experiment()?;
+    let at = own.last().map_or(0..0, |setting| setting.at.clone());
+    experiment.check_together().map_err(|why| Fault::new(at, why.to_string()))?;
+    Ok(Row { experiment, varied })
 }
 
 fn refuse_too_many(part: &Part, before: usize, more: usize) -> Parsed<()> {

@@ -15,7 +15,7 @@ use crate::experiment::Experiment;
 use crate::source::{DEFAULT_TRACE, Origin, origin};
 
 /// Options that are specs, whose keys can be set one by one.
-const SPECS: &[&str] = &["trace", "format", "ftl", "chip"];
+const SPECS: &[&str] = &["trace", "format", "ftl", "chip", "split"];
 
 /// All options, with their defaults.
 static OPTIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| of(&Experiment::default()));
@@ -194,12 +194,12 @@ impl Base {
         Ok(())
     }
 
-    /// Checks all that can be checked without opening a trace.
+    /// Checks of each option all that can be checked without opening a trace.
     fn checked(&self) -> Result<Experiment, Error> {
         let options = Value::Object(self.options.clone());
         let experiment: Experiment =
             serde_json::from_value(options).map_err(|why| Error::Impossible(why.to_string()))?;
-        experiment.check()?;
+        experiment.check_each()?;
         match origin(experiment.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
             Origin::File("-") => {
                 let sentence = "a sweep reads its traces again and again, and standard input is \

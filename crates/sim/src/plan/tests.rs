@@ -122,6 +122,34 @@ fn workloads_stand_in_for_files_under_the_quick_scale_and_claims_still_find_thei
 }
 
 #[test]
+fn layers_vary_like_anything_and_agree_row_by_row() {
+    let plan = plan(
+        "[base]\nftl = \"dftl\"\n[[grid]]\nbuffer = [65536, \"1MiB,evict=run\"]\n\
+         [[grid]]\ndram = \"64KiB\"\nsplit = [\"30%\", \"adaptive:max_step=2%\"]\n\
+         [[claim]]\nid = \"a\"\nsays = \"b\"\nfigure = \"layers.split.map_share\"\n\
+         rows = [{ split = \"30%\", expected = 0.3 }, { buffer = 65536, at_least = 0 }]",
+    );
+    let of = |row: &Row| {
+        let Experiment { buffer, dram_bytes, split, .. } = row.experiment.clone();
+        (buffer, dram_bytes.is_some(), split.unwrap_or_default())
+    };
+    let rows: Vec<_> = plan.rows.iter().map(of).collect();
+    let expected = [
+        ("65536", false, ""),
+        ("1MiB,evict=run", false, ""),
+        ("none", true, "30%"),
+        ("none", true, "adaptive:max_step=2%"),
+    ];
+    let expected = expected.map(|(buffer, dram, split)| (buffer.into(), dram, split.into()));
+    assert_eq!(rows, expected);
+    let message = wrong("[[grid]]\nftl = [\"fast\", \"page\"]\ndram = \"64KiB\"");
+    assert!(message.starts_with("p.toml:3:8: split: the map of page"), "{message}");
+    assert!(wrong("[base]\nbuffer = \"1MiB,evcit=run\"").contains("did you mean `evict`?"));
+    assert!(wrong("[base]\nsplit = \"adaptiv\"").starts_with("p.toml:2:9: split, key"));
+    assert!(wrong("[base]\ndram_access = \"11s\"").contains("beyond"));
+}
+
+#[test]
 fn quick_changes_the_base_and_what_is_varied_stays() {
     let text = "[base]\ncapacity = \"1GiB\"\ntrace = \"uniform:writes=4M\"\nseed = 3\n\
                 [quick]\ncapacity = \"1MiB\"\ntrace.writes = 100\nextra = \"9%\"\n\

@@ -1,0 +1,152 @@
+//! The ghost of a write buffer: the pages that went down last, their numbers alone (adaptive
+//! partitioning, §III.B).
+//!
+//! ```text
+//! buffer 3 ── 9 ── 7 ──▶ goes down: 3        ghost 1 ── 4 ── 3        least recent first
+//! write 4: a miss, and a hit of the ghost    ghost 1 ── 3             4 is in the buffer again
+//! read 1: likewise                           ghost 3 ── 1             reads insert nothing there
+//! ```
+//! Whatever hits it would have hit a buffer that is larger by the size of the ghost. It is filled
+//! by evictions alone, and holds no page that the buffer holds.
+
+use nand::Lpn;
+
+use crate::contract::Violation;
+use crate::ensure;
+use crate::part::bits::Bits;
+use crate::part::recency::Recency;
+
+/// Numbers of pages, the least recently used first.
+#[derive(Clone, Debug)]
+pub struct GhostBuffer {
+    order: Recency,
+    members: Bits,
+    capacity: u32,
+    /// Reads that would have hit.
+    pub read_hits: u64,
+    /// Writes that would have hit.
+    pub write_hits: u64,
+}
+
+impl GhostBuffer {
+    /// The empty ghost of a device with so many logical pages.
+    pub fn new(logical_pages: u32) -> GhostBuffer {
+        GhostBuffer {
+            order: Recency::new(logical_pages),
+            members: Bits::new(logical_pages),
+            capacity: 0,
+            read_hits: 0,
+            write_hits: 0,
+        }
+    }
+
+    /// How many pages it holds.
+    pub fn len(&self) -> u32 {
+        self.order.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Whether it holds a page.
+    pub fn contains(&self, lpn: Lpn) -> bool {
+        self.members.contains(lpn.0)
+    }
+
+    /// Sets how many pages it may hold; those used longest ago go.
+    pub fn set_capacity(&mut self, pages: u32) {
+        self.capacity = pages;
+        self.shrink();
+    }
+
+    /// A page that is not in it left the buffer for want of room.
+    pub fn enter(&mut self, lpn: Lpn) {
+        self.order.push(lpn.0);
+        self.members.insert(lpn.0);
+        self.shrink();
+    }
+
+    /// A read missed the buffer.
+    pub fn read(&mut self, lpn: Lpn) {
+        if self.contains(lpn) {
+            self.read_hits += 1;
+            self.order.touch(lpn.0);
+        }
+    }
+
+    /// A write missed the buffer, where the page is from now on.
+    pub fn write(&mut self, lpn: Lpn) {
+        if self.contains(lpn) {
+            self.write_hits += 1;
+            self.forget(lpn);
+        }
+    }
+
+    /// A page is nowhere any more.
+    pub fn forget(&mut self, lpn: Lpn) {
+        if self.contains(lpn) {
+            self.order.remove(lpn.0);
+            self.members.remove(lpn.0);
+        }
+    }
+
+    fn shrink(&mut self) {
+        while self.order.len() > self.capacity {
+            let oldest = self.order.first().expect("more pages than none");
+            self.forget(Lpn(oldest));
+        }
+    }
+
+    /// Order and members agree.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn audit(&self) -> Result<(), Violation> {
+        let members = self.members.runs(0..self.members.bound()).map(|run| run.len() as u32);
+        let (members, pages) = (members.sum::<u32>(), self.len());
+        ensure!(members == pages, "{pages} pages are in the ghost's order, {members} are members");
+        ensure!(pages <= self.capacity, "{pages} pages in a ghost for {}", self.capacity);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(ghost: &GhostBuffer) -> Vec<u32> {
+        ghost.order.iter().collect()
+    }
+
+    #[test]
+    fn the_ghost_of_the_lecture() {
+        let mut ghost = GhostBuffer::new(10);
+        ghost.set_capacity(3);
+        [8, 1, 4, 3].into_iter().for_each(|lpn| ghost.enter(Lpn(lpn)));
+        assert_eq!(pages(&ghost), [1, 4, 3]);
+        ghost.write(Lpn(4));
+        ghost.write(Lpn(4));
+        ghost.read(Lpn(1));
+        ghost.read(Lpn(9));
+        assert_eq!(pages(&ghost), [3, 1]);
+        assert_eq!((ghost.read_hits, ghost.write_hits), (1, 1));
+        ghost.audit().unwrap();
+    }
+
+    #[test]
+    fn it_shrinks_at_once_and_may_have_no_room() {
+        let mut ghost = GhostBuffer::new(10);
+        ghost.enter(Lpn(1));
+        assert!(ghost.is_empty());
+        ghost.set_capacity(4);
+        (0..4).for_each(|lpn| ghost.enter(Lpn(lpn)));
+        ghost.set_capacity(2);
+        assert_eq!(pages(&ghost), [2, 3]);
+        ghost.forget(Lpn(2));
+        ghost.forget(Lpn(2));
+        assert_eq!((ghost.len(), ghost.contains(Lpn(3))), (1, true));
+        ghost.audit().unwrap();
+    }
+}

@@ -1,0 +1,641 @@
+//! The write buffer: pages wait in DRAM until they are the least recently used (SL §3 and §5.1, AP
+//! §II.B).
+//!
+//! ```text
+//! write 7 (sectors 0, 1)     3 ── 9 ── 7[xx__]            least recently used ◀───▶ most
+//! write 7 (sector 2)         3 ── 9 ── 7[xxx_]            absorbed
+//! write 5, four fit          3 ── 9 ── 7 ── 5
+//! write 1                    9 ── 7 ── 5 ── 1             3 goes down, with its mask
+//! ```
+//! Requests are cut into pages, in ascending order. A page takes a whole slot however few of its
+//! sectors are written; a write to it, or a read that it serves at least in part, makes it the most
+//! recent one. A new page is inserted first, then the least recently used one goes to the FTL as a
+//! write of the sectors that were written: what it lacks is the FTL's to read. Reads take from the
+//! buffer what it has and ask the FTL for the rest.
+//!
+//! With `reads=true` pages that were read stay too, clean: they go without a write, and a write
+//! makes them wait as any other. With `evict=run` the page's neighbours in the same logical block
+//! go with it as one run, as far as a run can: only its first and last page may be partial.
+//!
+//! **Durability.** What waits is lost when the power fails; the FTL's older versions are then the
+//! newest, whole. A flush hands everything down, the least recently used first, and then flushes
+//! the FTL; forced unit access does so with the request's own pages. Clean pages stay. A trim drops
+//! pages here before it goes down.
+//!
+//! **Size.** `size` bytes pay for the pages. A sector log below takes the RAM of its map out of it:
+//! pages go as that grows, but one stays.
+//!
+//! Invariants: a page that is not clean has written sectors, and holds them; pages never outnumber
+//! the capacity between two calls.
+//!
+//! Choices: what goes down says that it belongs to a request as large as the last one that wrote
+//! the page; a run says the largest of these, and not less than itself, for to the FTL it is the
+//! request. A buffer of reads hands down what was written, not what it happens to hold. A page that
+//! is there but holds none of the sectors wanted is a miss, and its place does not change. A page
+//! put in, taken out, or read is one access to DRAM.
+
+use nand::{Cells, Chip, Data, Lpn, Mode, Nand, SectorMask, Sink};
+use spec::{Kind, Param, Params};
+
+use crate::contract::{
+    Device, Entered, Figure, Ftl, LayerReport, Ram, Report, Result, Run, Violation,
+};
+use crate::ensure;
+use crate::layer::Layer;
+use crate::layer::below::Below;
+use crate::layer::ghost_buffer::GhostBuffer;
+use crate::part::prefetch::prefetch;
+use crate::part::recency::Recency;
+
+const SECTOR_BYTES: u64 = nand::geometry::SECTOR_BYTES as u64;
+const NONE: u32 = u32::MAX;
+
+/// The write buffer.
+pub static LAYER: Layer = Layer {
+    name: "buffer",
+    summary: "pages wait in DRAM, the least recently used goes to the FTL",
+    source: "Jin, Kim, Kim, Huh, Maeng: Sector log, SAC 2011 (§3); Shim, Seo, Kim, Maeng: An \
+             adaptive partitioning scheme for DRAM-based cache in solid state drives, MSST 2010 \
+             (§II.B): a page-level LRU of writes",
+    params: &[
+        Param {
+            name: "size",
+            kind: Kind::Size,
+            default: "",
+            unit: "bytes",
+            doc: "DRAM of the pages, and of a sector log's map; a page at least",
+        },
+        Param {
+            name: "reads",
+            kind: Kind::Switch,
+            default: "false",
+            unit: "",
+            doc: "whether pages that were read stay, too",
+        },
+        Param {
+            name: "evict",
+            kind: Kind::Choice(&["page", "run"]),
+            default: "page",
+            unit: "",
+            doc: "run: neighbours in the same logical block go along, as one run",
+        },
+    ],
+};
+
+/// Why a buffer with these parameters cannot stand above such a chip.
+pub(super) fn refuses(params: &Params, chip: &Chip) -> Option<String> {
+    let (size, page) = (params.size("size"), u64::from(chip.page_bytes));
+    (size < page).then(|| format!("{size} bytes hold no page of {page}; give more, or `none`"))
+}
+
+/// Puts a buffer above an FTL that was mounted on this device.
+pub fn above(below: Box<dyn Ftl>, nand: &Nand, device: &Device, params: &Params) -> Box<dyn Ftl> {
+    Box::new(WriteBuffer::new(below, nand, device, params))
+}
+
+/// A page in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    lpn: Lpn,
+    /// Sectors that are here.
+    held: SectorMask,
+    /// Those of them that the FTL does not know.
+    written: SectorMask,
+    /// Bytes of the request that wrote it last.
+    request_bytes: u64,
+}
+
+/// What is counted between two resets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    write_hits: u64,
+    write_misses: u64,
+    read_hits: u64,
+    read_misses: u64,
+    /// Pages that began to wait: that were not there, or clean.
+    soiled: u64,
+    /// Pages that went down for want of room, and because of a flush.
+    evicted: u64,
+    drained: u64,
+    /// Waiting pages that were trimmed.
+    dropped: u64,
+    /// Runs that they went down as, and sectors in them.
+    runs: u64,
+    sectors: u64,
+    /// Pages that went down in part, and their sectors.
+    subpages: u64,
+    subpage_sectors: u64,
+    dram_accesses: u64,
+    /// Pages that waited when counting began.
+    waiting_before: u64,
+}
+
+/// Why a page goes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    Room,
+    Flush,
+}
+
+/// Pages in DRAM above an FTL.
+pub(super) struct WriteBuffer {
+    /// What it hands pages down to.
+    pub(super) below: Below,
+    /// What left for want of room, if somebody wants to know what more room would be worth.
+    pub(super) ghost: Option<GhostBuffer>,
+    slot_of: Vec<u32>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    recency: Recency,
+    /// Pages with sectors that the FTL does not know.
+    waiting: u32,
+    /// What the pages hold, unless the chip only counts.
+    cells: Option<Cells>,
+    /// A run side by side, on its way down.
+    gathered: Option<Cells>,
+    /// Bytes that pay for pages and, with a sector log below, for its map.
+    budget: u64,
+    /// Pages that there may be, and the fewest that this may come to.
+    capacity: u32,
+    capacity_min: u32,
+    keeps_reads: bool,
+    evicts_runs: bool,
+    full: SectorMask,
+    page_bytes: u32,
+    sectors_per_page: u32,
+    pages_per_block: u32,
+    counts: Counts,
+}
+
+impl WriteBuffer {
+    fn new(below: Box<dyn Ftl>, nand: &Nand, device: &Device, params: &Params) -> WriteBuffer {
+        let mut buffer = WriteBuffer::of_a_share(below, nand, device, params.size("size"));
+        buffer.keeps_reads = params.switch("reads");
+        buffer.evicts_runs = params.choice("evict") == "run";
+        buffer.capacity_min = 1;
+        buffer.capacity = buffer.affordable();
+        if buffer.evicts_runs && nand.mode() != Mode::Count {
+            let pages = buffer.pages_per_block;
+            buffer.gathered = Some(Cells::new(nand.mode(), pages, buffer.sectors_per_page));
+        }
+        buffer
+    }
+
+    /// A buffer of writes, single pages, that has no room yet and may be [given](Self::set_budget)
+    /// `budget` bytes or fewer.
+    pub(super) fn of_a_share(
+        below: Box<dyn Ftl>,
+        nand: &Nand,
+        device: &Device,
+        budget: u64,
+    ) -> WriteBuffer {
+        let geometry = nand.geometry();
+        let (page_bytes, sectors_per_page) = (geometry.page_bytes(), geometry.sectors_per_page());
+        let pages = device.logical_blocks * geometry.pages_per_block();
+        // One page more for the moment between insertion and eviction.
+        let most = (budget / u64::from(page_bytes)).min(pages.into()) as u32 + 1;
+        let cells = || Cells::new(nand.mode(), most, sectors_per_page);
+        WriteBuffer {
+            below: Below::new(below),
+            ghost: None,
+            slot_of: vec![NONE; pages as usize],
+            slots: Vec::with_capacity(most as usize),
+            free: Vec::with_capacity(most as usize),
+            recency: Recency::new(most),
+            waiting: 0,
+            cells: (nand.mode() != Mode::Count).then(cells),
+            gathered: None,
+            budget,
+            capacity: 0,
+            capacity_min: 0,
+            keeps_reads: false,
+            evicts_runs: false,
+            full: geometry.full_mask(),
+            page_bytes,
+            sectors_per_page,
+            pages_per_block: geometry.pages_per_block(),
+            counts: Counts::default(),
+        }
+    }
+
+    // ---- Pages in their order -----------------------------------------------------------------
+
+    /// Sets the budget; pages that it does not pay for go down at once.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub(super) fn set_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
+        self.budget = bytes;
+        self.capacity = self.affordable();
+        self.shrink(nand)
+    }
+
+    /// Pages that the budget pays for, beside what a layer below takes of it.
+    fn affordable(&self) -> u32 {
+        let left = self.budget.saturating_sub(self.below.ftl.borrows());
+        let pages = (left / u64::from(self.page_bytes)).min(self.slot_of.len() as u64);
+        (pages as u32).max(self.capacity_min)
+    }
+
+    fn slot(&self, lpn: Lpn) -> Option<u32> {
+        Some(self.slot_of[lpn.0 as usize]).filter(|&slot| slot != NONE)
+    }
+
+    /// A slot of zeroes for a page that has none, as the most recent one.
+    fn insert(&mut self, lpn: Lpn) -> u32 {
+        let page = Slot { lpn, held: 0, written: 0, request_bytes: 0 };
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                self.slots.push(page);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.slots[slot as usize] = page;
+        self.slot_of[lpn.0 as usize] = slot;
+        self.recency.push(slot);
+        if let Some(cells) = &mut self.cells {
+            cells.put(slot, self.sectors_per_page, None);
+        }
+        slot
+    }
+
+    /// Takes a page out; what it holds can be read until the next insertion.
+    fn take(&mut self, slot: u32) -> Slot {
+        let page = self.slots[slot as usize];
+        self.slot_of[page.lpn.0 as usize] = NONE;
+        self.recency.remove(slot);
+        self.free.push(slot);
+        self.waiting -= u32::from(page.written != 0);
+        page
+    }
+
+    // ---- Going down ---------------------------------------------------------------------------
+
+    /// Sends pages down until no more are here than may be.
+    fn shrink(&mut self, nand: &mut Nand) -> Result<()> {
+        while self.recency.len() > self.capacity {
+            let slot = self.recency.first().expect("more pages than none");
+            self.evict(nand, slot, Why::Room)?;
+            self.capacity = self.affordable();
+        }
+        Ok(())
+    }
+
+    /// A page goes, with a write if it waited.
+    fn evict(&mut self, nand: &mut Nand, slot: u32, why: Why) -> Result<()> {
+        match self.slots[slot as usize].written {
+            0 => {
+                self.take(slot);
+                Ok(())
+            }
+            _ if self.evicts_runs => self.evict_run(nand, slot, why),
+            _ => self.evict_page(nand, slot, why),
+        }
+    }
+
+    fn evict_page(&mut self, nand: &mut Nand, slot: u32, why: Why) -> Result<()> {
+        let Slot { lpn, written, request_bytes, .. } = self.take(slot);
+        self.counts.goes(why, written, self.full);
+        match &mut self.ghost {
+            Some(ghost) if why == Why::Room => ghost.enter(lpn),
+            _ => {}
+        }
+        self.counts.runs += 1;
+        let data = self.cells.as_ref().map(|cells| cells.data(slot, self.sectors_per_page));
+        let data = data.unwrap_or(Data::None);
+        let run = Run { first: lpn, pages: 1, head: written, tail: written, request_bytes, data };
+        self.below.write(nand, &run)
+    }
+
+    fn evict_run(&mut self, nand: &mut Nand, slot: u32, why: Why) -> Result<()> {
+        let (first, pages) = self.run_around(self.slots[slot as usize].lpn);
+        let whole = Run::whole(first, pages, self.page_bytes, Data::None);
+        let mut run = Run { request_bytes: 0, ..whole };
+        let mut bytes = 0;
+        for index in 0..pages {
+            let slot = self.slot(first.plus(index)).expect("a page of the run");
+            let Slot { written, request_bytes, .. } = self.take(slot);
+            self.counts.goes(why, written, self.full);
+            bytes += SECTOR_BYTES * u64::from(written.count_ones());
+            run.request_bytes = run.request_bytes.max(request_bytes);
+            run.head = if index == 0 { written } else { run.head };
+            run.tail = written;
+            if let (Some(gathered), Some(cells)) = (&mut self.gathered, &self.cells) {
+                gathered.copy(index, self.sectors_per_page, Some((cells, slot)));
+            }
+        }
+        self.counts.runs += 1;
+        run.request_bytes = run.request_bytes.max(bytes);
+        let data = self.gathered.as_ref().map(|cells| cells.data(0, self.sectors_per_page));
+        self.below.write(nand, &Run { data: data.unwrap_or(Data::None), ..run })
+    }
+
+    /// The longest run of waiting pages around one, within its logical block: first downwards, then
+    /// upwards, for as long as only its ends are partial.
+    fn run_around(&self, lpn: Lpn) -> (Lpn, u32) {
+        let block = lpn.0 - lpn.0 % self.pages_per_block;
+        let end = (block + self.pages_per_block).min(self.slot_of.len() as u32);
+        let waits = |page: u32| self.written(Lpn(page)) != 0;
+        let whole = |page: u32| self.written(Lpn(page)) == self.full;
+        let (mut first, mut last) = (lpn.0, lpn.0);
+        while first > block && (first == last || whole(first)) && waits(first - 1) {
+            first -= 1;
+        }
+        while last + 1 < end && (first == last || whole(last)) && waits(last + 1) {
+            last += 1;
+        }
+        (Lpn(first), last - first + 1)
+    }
+
+    /// The sectors of a page that wait.
+    fn written(&self, lpn: Lpn) -> SectorMask {
+        self.slot(lpn).map_or(0, |slot| self.slots[slot as usize].written)
+    }
+
+    /// Everything that waits goes down, the least recently used first; clean pages keep their
+    /// order.
+    fn drain(&mut self, nand: &mut Nand) -> Result<()> {
+        let mut clean = self.recency.len() - self.waiting;
+        while self.waiting > 0 || clean > 0 {
+            let slot = self.recency.first().expect("a page that was not looked at yet");
+            match self.slots[slot as usize].written {
+                0 => {
+                    self.recency.touch(slot);
+                    clean -= 1;
+                }
+                _ => self.evict(nand, slot, Why::Flush)?,
+            }
+        }
+        Ok(())
+    }
+
+    // ---- One page of a request ----------------------------------------------------------------
+
+    /// Writes one page of a run.
+    ///
+    /// # Errors
+    /// The FTL below gives up.
+    pub(super) fn write_page(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
+        let (lpn, mask) = (run.first.plus(index), run.mask(index, self.full));
+        let slot = match self.slot(lpn) {
+            Some(slot) => {
+                self.counts.write_hits += 1;
+                self.recency.touch(slot);
+                slot
+            }
+            None => {
+                self.counts.write_misses += 1;
+                self.ghost.iter_mut().for_each(|ghost| ghost.write(lpn));
+                self.insert(lpn)
+            }
+        };
+        self.counts.dram_accesses += 1;
+        let page = &mut self.slots[slot as usize];
+        if page.written == 0 {
+            self.counts.soiled += 1;
+            self.waiting += 1;
+        }
+        page.held |= mask;
+        page.written |= mask;
+        page.request_bytes = run.request_bytes;
+        if let Some(cells) = &mut self.cells {
+            let data = run.data.from_page(index, self.page_bytes);
+            cells.overlay(slot, self.sectors_per_page, lpn, mask, data);
+        }
+        self.shrink(nand)
+    }
+
+    /// Reads one page of a run.
+    ///
+    /// # Errors
+    /// The FTL below gives up.
+    pub(super) fn read_page(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        sink: &mut Sink,
+    ) -> Result<()> {
+        let (lpn, wanted) = (run.first.plus(index), run.mask(index, self.full));
+        let slot = self.slot(lpn);
+        let here = slot.map_or(0, |slot| self.slots[slot as usize].held) & wanted;
+        match slot {
+            Some(slot) if here != 0 => {
+                self.counts.read_hits += 1;
+                self.counts.dram_accesses += 1;
+                self.recency.touch(slot);
+                if let Some(cells) = &self.cells {
+                    cells.read(slot, self.sectors_per_page, lpn, here, sink);
+                }
+            }
+            _ => {
+                self.counts.read_misses += 1;
+                self.ghost.iter_mut().for_each(|ghost| ghost.read(lpn));
+            }
+        }
+        let missing = wanted & !here;
+        let page = Run { first: lpn, pages: 1, head: missing, tail: missing, ..*run };
+        match missing {
+            0 => Ok(()),
+            _ if self.keeps_reads => self.read_and_keep(nand, &page, sink),
+            _ => self.below.read(nand, &page, sink),
+        }
+    }
+
+    /// Reads sectors of a page that are not here into the buffer, and hands them on.
+    fn read_and_keep(&mut self, nand: &mut Nand, page: &Run, sink: &mut Sink) -> Result<()> {
+        let (lpn, missing, sectors) = (page.first, page.head, self.sectors_per_page);
+        let slot = match self.slot(lpn) {
+            Some(slot) => {
+                self.recency.touch(slot);
+                slot
+            }
+            None => self.insert(lpn),
+        };
+        self.counts.dram_accesses += 1;
+        let mut into = self.cells.as_mut().map_or(Sink::None, |it| it.sink(slot, sectors, lpn));
+        self.below.read(nand, page, &mut into)?;
+        self.slots[slot as usize].held |= missing;
+        if let Some(cells) = &self.cells {
+            cells.read(slot, sectors, lpn, missing, sink);
+        }
+        self.shrink(nand)
+    }
+}
+
+impl Counts {
+    /// Counts a page that goes down.
+    fn goes(&mut self, why: Why, written: SectorMask, full: SectorMask) {
+        match why {
+            Why::Room => self.evicted += 1,
+            Why::Flush => self.drained += 1,
+        }
+        let sectors = u64::from(written.count_ones());
+        self.sectors += sectors;
+        self.dram_accesses += 1;
+        if written != full {
+            self.subpages += 1;
+            self.subpage_sectors += sectors;
+        }
+    }
+}
+
+/// `a / b`; of nothing, no number.
+fn ratio(a: u64, b: u64) -> Figure {
+    Figure::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
+}
+
+impl WriteBuffer {
+    fn figures(&self) -> Vec<(&'static str, Figure)> {
+        let c = &self.counts;
+        let down = c.evicted + c.drained;
+        let waiting = self.recency.iter().map(|slot| self.slots[slot as usize].written);
+        let waiting_sectors = waiting.map(|written| u64::from(written.count_ones())).sum();
+        vec![
+            ("pages_max", Figure::Count(self.capacity.into())),
+            ("write_hits", Figure::Count(c.write_hits)),
+            ("write_misses", Figure::Count(c.write_misses)),
+            ("write_hit_ratio", ratio(c.write_hits, c.write_hits + c.write_misses)),
+            ("read_hits", Figure::Count(c.read_hits)),
+            ("read_misses", Figure::Count(c.read_misses)),
+            ("read_hit_ratio", ratio(c.read_hits, c.read_hits + c.read_misses)),
+            ("soiled", Figure::Count(c.soiled)),
+            ("evicted", Figure::Count(c.evicted)),
+            ("drained", Figure::Count(c.drained)),
+            ("dropped", Figure::Count(c.dropped)),
+            ("runs", Figure::Count(c.runs)),
+            ("subpages", Figure::Count(c.subpages)),
+            ("subpage_share", ratio(c.subpages, down)),
+            ("mean_sectors", ratio(c.sectors, down)),
+            ("mean_subpage_sectors", ratio(c.subpage_sectors, c.subpages)),
+            ("waiting_before", Figure::Count(c.waiting_before)),
+            ("waiting", Figure::Count(self.waiting.into())),
+            ("waiting_sectors", Figure::Count(waiting_sectors)),
+            ("dram_accesses", Figure::Count(c.dram_accesses)),
+        ]
+    }
+
+    fn audit_pages(&self) -> core::result::Result<(), Violation> {
+        let (pages, most) = (self.recency.len(), self.capacity);
+        ensure!(pages <= most, "{pages} pages are in a buffer for {most}");
+        let found = self.slot_of.iter().filter(|&&slot| slot != NONE).count() as u32;
+        ensure!(found == pages, "{found} pages can be found in the buffer, {pages} are in order");
+        let mut waiting = 0;
+        for slot in self.recency.iter() {
+            let Slot { lpn, held, written, .. } = self.slots[slot as usize];
+            ensure!(self.slot(lpn) == Some(slot), "{lpn:?} is in the buffer and not found");
+            ensure!(written & !held == 0, "{lpn:?} waits with sectors that are not held");
+            ensure!(self.keeps_reads || written != 0, "{lpn:?} is clean in a buffer of writes");
+            let in_both = self.ghost.as_ref().is_some_and(|ghost| ghost.contains(lpn));
+            ensure!(!in_both, "{lpn:?} is in the buffer and in its ghost");
+            waiting += u32::from(written != 0);
+        }
+        self.ghost.as_ref().map_or(Ok(()), GhostBuffer::audit)?;
+        let known = self.waiting;
+        ensure!(waiting == known, "{waiting} pages wait, {known} are known to");
+        Ok(())
+    }
+}
+
+impl Ftl for WriteBuffer {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        (0..run.pages).try_for_each(|index| self.read_page(nand, run, index, sink))
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        for lpn in (0..pages).map(|page| first.plus(page)) {
+            if let Some(slot) = self.slot(lpn) {
+                let written = self.take(slot).written;
+                self.counts.dropped += u64::from(written != 0);
+            }
+            self.ghost.iter_mut().for_each(|ghost| ghost.forget(lpn));
+        }
+        self.below.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.drain(nand)?;
+        self.below.ftl.flush(nand)
+    }
+
+    fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
+            if self.written(lpn) != 0 {
+                let slot = self.slot(lpn).expect("a page that waits");
+                self.evict(nand, slot, Why::Flush)?;
+            }
+        }
+        self.below.ftl.flush_run(nand, run)
+    }
+
+    fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
+        self.below.ftl.end_request(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        let pages = (run.first.0..).take(run.pages.min(16) as usize);
+        pages.for_each(|page| prefetch(&self.slot_of, page as usize));
+        self.below.ftl.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.below.ftl.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.below.ftl.free_blocks()
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.audit_pages()?;
+        self.below.ftl.audit(nand)
+    }
+
+    /// Of each page a controller keeps its number, two links and a bit a sector.
+    fn ram(&self) -> Ram {
+        let below = self.below.ftl.ram();
+        let capacity = u64::from(self.capacity);
+        let entry = 4 + 8 + u64::from(self.sectors_per_page.div_ceil(8));
+        Ram {
+            buffer: capacity * u64::from(self.page_bytes),
+            other: below.other + capacity * entry,
+            ..below
+        }
+    }
+
+    fn report(&self) -> Report {
+        self.below.ftl.report()
+    }
+
+    fn reset_report(&mut self) {
+        self.counts = Counts { waiting_before: self.waiting.into(), ..Counts::default() };
+        self.below.reset_report();
+    }
+
+    fn layers(&self) -> Vec<LayerReport> {
+        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
+        [own].into_iter().chain(self.below.ftl.layers()).collect()
+    }
+
+    fn entered(&self) -> Option<Entered> {
+        Some(self.below.entered())
+    }
+
+    fn dram_accesses(&self) -> u64 {
+        self.counts.dram_accesses + self.below.ftl.dram_accesses()
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let own = [("buffer_pages", f64::from(self.recency.len()))];
+        self.below.ftl.gauges().into_iter().chain(own).collect()
+    }
+
+    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
+        self.below.ftl.set_map_budget(nand, bytes)
+    }
+}

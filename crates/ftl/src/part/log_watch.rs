@@ -1,0 +1,127 @@
+//! What a log of blocks tells somebody who weighs its RAM against that of a buffer (adaptive
+//! partitioning, §III.E and Table IV).
+//!
+//! ```text
+//! victim [7 x 9 8]    7, 8, 9 leave the log and enter the ghost    Na = 1: 3 pages for one merge
+//! write 9             a miss of the log, and a hit of its ghost: with more room no merge of it
+//! ```
+//! A write of a page that left the log would have found it there, had the log been larger, and
+//! saved its share of a full merge: T_full_merge / F_asset, where F_asset is the mean number of a
+//! victim's pages that one merge brings home. A page written because the buffer had no room for it
+//! costs its program and its share of reclaiming a log block, T_log_GC / Np. Merges of the
+//! sequential block count in neither.
+
+use nand::{Lpn, Timing};
+
+use crate::contract::{MapEvent, MissCosts};
+
+/// Events and costs of a log that is watched.
+#[derive(Clone, Debug)]
+pub struct LogWatch {
+    timing: Timing,
+    pages_per_block: u32,
+    events: Vec<MapEvent>,
+    /// Victims with valid pages since costs were asked for, and Σ of their pages a merge.
+    victims: u64,
+    pages_per_merge: f64,
+    /// Blocks reclaimed since birth, dead ones too, and what that took.
+    reclaimed: u64,
+    reclaimed_ns: u64,
+}
+
+impl LogWatch {
+    /// Nothing has happened yet.
+    pub fn new(timing: Timing, pages_per_block: u32) -> LogWatch {
+        LogWatch {
+            timing,
+            pages_per_block,
+            events: Vec::new(),
+            victims: 0,
+            pages_per_merge: 0.0,
+            reclaimed: 0,
+            reclaimed_ns: 0,
+        }
+    }
+
+    /// A page was written that was not in the log.
+    pub fn missed(&mut self, lpn: Lpn) {
+        self.events.push(MapEvent::WriteMissed(lpn));
+    }
+
+    /// A page is brought home because its block is reclaimed.
+    pub fn left(&mut self, lpn: Lpn) {
+        self.events.push(MapEvent::Left(lpn));
+    }
+
+    /// A block with so many valid pages of so many logical blocks is reclaimed by so many copies
+    /// and erases.
+    pub fn victim(&mut self, pages: u32, associated: u32, copies: u64, erases: u64) {
+        if associated > 0 {
+            self.victims += 1;
+            self.pages_per_merge += f64::from(pages) / f64::from(associated);
+        }
+        let Timing { read_ns, program_ns, erase_ns, .. } = self.timing;
+        self.reclaimed += 1;
+        self.reclaimed_ns += copies * (read_ns + program_ns) + erases * erase_ns;
+    }
+
+    /// That took so many programs of nothing besides.
+    pub fn padded(&mut self, pages: u64) {
+        self.reclaimed_ns += pages * self.timing.program_ns;
+    }
+
+    /// Appends what happened since the last call.
+    pub fn take_events(&mut self, events: &mut Vec<MapEvent>) {
+        events.append(&mut self.events);
+    }
+
+    /// What misses cost: F_asset since the last call, T_log_GC since birth. Reads never miss.
+    pub fn miss_costs(&mut self) -> MissCosts {
+        let pages = f64::from(self.pages_per_block);
+        let [read, program, erase] =
+            [self.timing.read_ns, self.timing.program_ns, self.timing.erase_ns].map(|ns| ns as f64);
+        let pages_per_merge = match core::mem::take(&mut self.victims) {
+            0 => 1.0,
+            victims => self.pages_per_merge / victims as f64,
+        };
+        self.pages_per_merge = 0.0;
+        let reclaim = match self.reclaimed {
+            0 => 0.0,
+            blocks => self.reclaimed_ns as f64 / blocks as f64,
+        };
+        MissCosts {
+            map_read_ns: 0.0,
+            map_write_ns: (pages * (read + program) + erase) / pages_per_merge,
+            buffer_read_ns: read,
+            buffer_write_ns: program + reclaim / pages,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMING: Timing =
+        Timing { read_ns: 10, spare_read_ns: 0, program_ns: 100, erase_ns: 1000 };
+
+    #[test]
+    fn costs_are_those_of_table_iv() {
+        let mut watch = LogWatch::new(TIMING, 4);
+        let none = watch.miss_costs();
+        assert_eq!((none.map_write_ns, none.buffer_write_ns), (4.0 * 110.0 + 1000.0, 100.0));
+        // 3 pages of one block, 4 of four, none: 3 and 1 pages a merge.
+        watch.victim(3, 1, 4, 2);
+        watch.victim(4, 4, 16, 5);
+        watch.victim(0, 0, 0, 1);
+        watch.padded(2);
+        let costs = watch.miss_costs();
+        assert_eq!((costs.map_read_ns, costs.buffer_read_ns), (0.0, 10.0));
+        assert_eq!(costs.map_write_ns, 1440.0 / 2.0);
+        let reclaim = (20.0 * 110.0 + 8.0 * 1000.0 + 2.0 * 100.0) / 3.0;
+        assert_eq!(costs.buffer_write_ns, 100.0 + reclaim / 4.0);
+        // The interval is over, birth is not.
+        let next = watch.miss_costs();
+        assert_eq!((next.map_write_ns, next.buffer_write_ns), (1440.0, costs.buffer_write_ns));
+    }
+}

@@ -1,0 +1,195 @@
+//! A write buffer above an FTL that records, and above schemes on a small chip.
+
+use ftl::layer::{Layers, Options, Setting, write_buffer};
+use ftl::{Choice, Device, Durability, Figure, Ftl, Run};
+use nand::{BlockId, Chip, Data, Lpn, Mode, Nand, SectorMask, Sink, Stamp};
+use spec::Spec;
+
+use crate::recorder::{Call, Calls, Recorder, SECTORS, WHOLE};
+
+pub const PAGE_BYTES: u32 = 2048;
+pub const LOGICAL_BLOCKS: u32 = 8;
+pub const PAGES: u32 = 4 * LOGICAL_BLOCKS;
+
+/// Eight logical blocks of four pages, and what stands on them.
+pub struct Real {
+    pub nand: Nand,
+    pub ftl: Box<dyn Ftl>,
+    /// The number of the last write.
+    pub writes: u32,
+}
+
+pub fn chip() -> Chip {
+    let spec = "slc-lsb:program_order=ascending,pages_per_block=4";
+    Chip::from_spec(&Spec::parse(spec).unwrap()).unwrap()
+}
+
+pub fn layers(buffer: &str) -> Layers {
+    Layers::new(&Options { buffer, ..Options::default() }).unwrap()
+}
+
+/// Mounts a scheme with a buffer above it.
+pub fn mount(ftl: &str, buffer: &str, nand: &mut Nand) -> ftl::Result<Box<dyn Ftl>> {
+    mount_under(ftl, &layers(buffer), nand)
+}
+
+/// Mounts a scheme with these layers above it.
+pub fn mount_under(ftl: &str, layers: &Layers, nand: &mut Nand) -> ftl::Result<Box<dyn Ftl>> {
+    let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
+    let device = Device {
+        params: &choice.params,
+        logical_blocks: LOGICAL_BLOCKS,
+        blocks: &blocks,
+        durability: Durability::Paper,
+        seed: 0,
+        timing: chip().timing,
+    };
+    layers.mount(choice.scheme, nand, &device)
+}
+
+impl Real {
+    /// A scheme under a buffer.
+    pub fn new(ftl: &str, buffer: &str, mode: Mode) -> Real {
+        let mut nand = Nand::new(chip().geometry(LOGICAL_BLOCKS + 6).unwrap(), mode);
+        let ftl = mount(ftl, buffer, &mut nand).unwrap();
+        Real { nand, ftl, writes: 0 }
+    }
+
+    /// A recorder under a buffer of so many pages, with further settings such as `,reads=true`.
+    pub fn recorded(pages: u32, settings: &str) -> (Real, Calls) {
+        let recorder = Recorder::default();
+        let calls = recorder.calls.clone();
+        (Real::above(recorder, pages, settings), calls)
+    }
+
+    pub fn above(recorder: Recorder, pages: u32, settings: &str) -> Real {
+        let nand = Nand::new(chip().geometry(LOGICAL_BLOCKS).unwrap(), Mode::Stamps);
+        let text = format!("{}{settings}", pages * PAGE_BYTES);
+        let setting = Setting::parse(&write_buffer::LAYER, &text).unwrap().unwrap();
+        let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
+        let device = Device {
+            params: &choice.params,
+            logical_blocks: LOGICAL_BLOCKS,
+            blocks: &[],
+            durability: Durability::Paper,
+            seed: 0,
+            timing: chip().timing,
+        };
+        let ftl = write_buffer::above(Box::new(recorder), &nand, &device, &setting.params);
+        Real { nand, ftl, writes: 0 }
+    }
+
+    /// Writes whole pages.
+    pub fn write(&mut self, first: u32, pages: u32) {
+        self.write_masked(first, pages, WHOLE, WHOLE);
+    }
+
+    pub fn write_each(&mut self, pages: &[u32]) {
+        pages.iter().for_each(|&page| self.write(page, 1));
+    }
+
+    /// Writes some sectors of one page.
+    pub fn patch(&mut self, page: u32, mask: SectorMask) {
+        self.write_masked(page, 1, mask, mask);
+    }
+
+    pub fn write_masked(&mut self, first: u32, pages: u32, head: SectorMask, tail: SectorMask) {
+        let bytes = u64::from(pages) * u64::from(PAGE_BYTES);
+        self.write_as_part_of(bytes, first, pages, head, tail);
+    }
+
+    /// Writes a run that belongs to a request of so many bytes.
+    pub fn write_as_part_of(
+        &mut self,
+        request_bytes: u64,
+        first: u32,
+        pages: u32,
+        head: SectorMask,
+        tail: SectorMask,
+    ) {
+        self.writes += 1;
+        let data = match self.nand.mode() {
+            Mode::Count => Data::None,
+            _ => Data::Stamp(self.writes),
+        };
+        let run = Run { first: Lpn(first), pages, head, tail, request_bytes, data };
+        self.ftl.write(&mut self.nand, &run).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    /// The numbers of the writes that some sectors of a page show.
+    pub fn read(&mut self, page: u32, mask: SectorMask) -> [u32; SECTORS as usize] {
+        let found = self.read_run(page, 1, mask, mask);
+        let numbers: Vec<u32> = found.iter().map(|stamp| stamp.write()).collect();
+        numbers.try_into().unwrap()
+    }
+
+    pub fn read_run(
+        &mut self,
+        first: u32,
+        pages: u32,
+        head: SectorMask,
+        tail: SectorMask,
+    ) -> Vec<Stamp> {
+        let mut found = vec![Stamp::default(); (pages * SECTORS) as usize];
+        let mut sink = match self.nand.mode() {
+            Mode::Count => Sink::None,
+            _ => Sink::Stamps { first: Lpn(first), out: &mut found },
+        };
+        let whole = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
+        self.ftl.read(&mut self.nand, &Run { head, tail, ..whole }, &mut sink).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+        found
+    }
+
+    pub fn trim(&mut self, first: u32, pages: u32) {
+        self.ftl.trim(&mut self.nand, Lpn(first), pages).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    pub fn flush(&mut self) {
+        self.ftl.flush(&mut self.nand).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    /// Forces pages that were just written.
+    pub fn flush_run(&mut self, first: u32, pages: u32) {
+        let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
+        self.ftl.flush_run(&mut self.nand, &run).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    /// A figure of a layer's.
+    pub fn figure_of(&self, layer: &str, name: &str) -> f64 {
+        let layers = self.ftl.layers();
+        let own = layers.iter().find(|report| report.layer == layer).expect("the layer");
+        let found = own.figures.iter().find(|(known, _)| *known == name);
+        match found {
+            Some((_, Figure::Count(count))) => *count as f64,
+            Some((_, Figure::Real(real))) => *real,
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    /// A figure of the buffer's.
+    pub fn figure(&self, name: &str) -> f64 {
+        self.figure_of("buffer", name)
+    }
+}
+
+/// The first pages and masks of the writes that were recorded, and nothing else that was.
+pub fn writes(calls: &Calls) -> Vec<(u32, Vec<SectorMask>)> {
+    let calls = calls.borrow();
+    let write = |call: &Call| match call {
+        Call::Write { first, masks, .. } => Some((*first, masks.clone())),
+        _ => None,
+    };
+    calls.iter().filter_map(write).collect()
+}
+
+/// The pages of the writes that were recorded, run by run.
+pub fn went_down(calls: &Calls) -> Vec<Vec<u32>> {
+    let pages = |(first, masks): (u32, Vec<_>)| (first..).take(masks.len()).collect();
+    writes(calls).into_iter().map(pages).collect()
+}

@@ -1,0 +1,136 @@
+//! An FTL whose map has a part that can be resized: a plain list of the pages used last. It writes
+//! down what it is asked, and says what misses cost as it was told.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use ftl::{Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Run, Violation};
+use nand::{Lpn, Nand, Sink};
+
+use crate::recorder::{Calls, Recorder};
+
+/// Bytes of the map's part for one page.
+pub const ENTRY_BYTES: u64 = 1024;
+
+pub static BUDGET: MapBudget =
+    MapBudget { replaces: "", unit_bytes: |_| 512, entry_bytes: ENTRY_BYTES, interval: 7 };
+
+/// Pages whose entries are cached, the least recently used first.
+#[derive(Clone, Debug, Default)]
+pub struct Cache {
+    pub pages: Vec<u32>,
+    pub capacity: usize,
+}
+
+impl Cache {
+    /// Uses a page's entry: whether it was there, and which go because of it.
+    pub fn touch(&mut self, lpn: u32) -> (bool, Vec<u32>) {
+        let at = self.pages.iter().position(|&page| page == lpn);
+        at.map(|at| self.pages.remove(at));
+        self.pages.push(lpn);
+        (at.is_some(), self.shrink())
+    }
+
+    pub fn resize(&mut self, bytes: u64) -> Vec<u32> {
+        self.capacity = ((bytes / ENTRY_BYTES) as usize).max(1);
+        self.shrink()
+    }
+
+    fn shrink(&mut self) -> Vec<u32> {
+        let excess = self.pages.len().saturating_sub(self.capacity);
+        self.pages.drain(..excess).collect()
+    }
+}
+
+#[derive(Default)]
+pub struct Elastic {
+    recorder: Recorder,
+    cache: Cache,
+    events: Vec<MapEvent>,
+    is_watched: bool,
+    pub costs: Rc<Cell<MissCosts>>,
+    /// What the map was given, in bytes, one after the other.
+    pub budgets: Rc<RefCell<Vec<u64>>>,
+}
+
+impl Elastic {
+    pub fn calls(&self) -> Calls {
+        self.recorder.calls.clone()
+    }
+
+    fn touch(&mut self, run: &Run, missed: fn(Lpn) -> MapEvent) {
+        for lpn in (0..run.pages).map(|index| run.first.plus(index)) {
+            let (hit, gone) = self.cache.touch(lpn.0);
+            if !hit {
+                self.events.push(missed(lpn));
+            }
+            self.events.extend(gone.into_iter().map(|lpn| MapEvent::Left(Lpn(lpn))));
+        }
+    }
+}
+
+impl Ftl for Elastic {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
+        self.touch(run, MapEvent::ReadMissed);
+        self.recorder.read(nand, run, sink)
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> ftl::Result<()> {
+        self.touch(run, MapEvent::WriteMissed);
+        self.recorder.write(nand, run)
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> ftl::Result<()> {
+        self.recorder.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> ftl::Result<()> {
+        self.recorder.flush(nand)
+    }
+
+    fn version(&self, _: &mut Nand, _: Lpn) -> ftl::Result<Option<u64>> {
+        Ok(None)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        0
+    }
+
+    fn audit(&self, _: &Nand) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    fn ram(&self) -> Ram {
+        Ram { map: 100, cache: self.map_budget(), ..Ram::default() }
+    }
+
+    fn report(&self) -> Report {
+        Report::default()
+    }
+
+    fn reset_report(&mut self) {}
+
+    fn set_map_budget(&mut self, _: &mut Nand, bytes: u64) -> ftl::Result<()> {
+        self.budgets.borrow_mut().push(bytes);
+        let gone = self.cache.resize(bytes);
+        self.events.extend(gone.into_iter().map(|lpn| MapEvent::Left(Lpn(lpn))));
+        Ok(())
+    }
+
+    fn map_budget(&self) -> u64 {
+        self.cache.capacity as u64 * ENTRY_BYTES
+    }
+
+    fn watch_map(&mut self) {
+        self.is_watched = true;
+    }
+
+    fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
+        assert!(self.is_watched, "asked what happened, but never to look");
+        events.append(&mut self.events);
+    }
+
+    fn miss_costs(&mut self) -> MissCosts {
+        self.costs.get()
+    }
+}

@@ -1,0 +1,322 @@
+//! One budget for buffer and map, by hand: who has what, and when the boundary moves how far.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use ftl::layer::{Layers, Options, Setting, partitioner};
+use ftl::{Choice, Device, Durability, MissCosts};
+use nand::{Cause, Mode, Nand, Op};
+use spec::Spec;
+
+use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, chip, mount_under, went_down};
+use crate::elastic::{BUDGET, ENTRY_BYTES, Elastic};
+use crate::recorder::{Calls, WHOLE};
+
+/// Twelve pages, or 24 entries.
+pub const DRAM: u64 = 12 * PAGE_BYTES as u64;
+
+/// A budget divided above an elastic FTL.
+pub struct Divided {
+    pub real: Real,
+    pub calls: Calls,
+    pub costs: Rc<Cell<MissCosts>>,
+    pub budgets: Rc<RefCell<Vec<u64>>>,
+}
+
+impl Divided {
+    pub fn new(split: &str) -> Divided {
+        let ftl = Elastic::default();
+        let (calls, costs, budgets) = (ftl.calls(), ftl.costs.clone(), ftl.budgets.clone());
+        let mut nand = Nand::new(chip().geometry(LOGICAL_BLOCKS).unwrap(), Mode::Stamps);
+        let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
+        let device = Device {
+            params: &choice.params,
+            logical_blocks: LOGICAL_BLOCKS,
+            blocks: &[],
+            durability: Durability::Paper,
+            seed: 0,
+            timing: chip().timing,
+        };
+        let setting = Setting::split(DRAM, split).unwrap();
+        let below = Box::new(ftl);
+        let ftl = partitioner::above(below, &BUDGET, &mut nand, &device, &setting.params);
+        let real = Real { nand, ftl: ftl.unwrap(), writes: 0 };
+        Divided { real, calls, costs, budgets }
+    }
+
+    /// Writes these pages, a request each.
+    fn write_each(&mut self, pages: &[u32]) {
+        for &page in pages {
+            self.real.write(page, 1);
+            self.end();
+        }
+    }
+
+    fn read_each(&mut self, pages: &[u32]) {
+        for &page in pages {
+            self.real.read(page, WHOLE);
+            self.end();
+        }
+    }
+
+    pub fn end(&mut self) {
+        self.real.ftl.end_request(&mut self.real.nand).unwrap();
+        self.real.ftl.audit(&self.real.nand).unwrap();
+    }
+
+    /// What the map was given last.
+    pub fn mapping(&self) -> u64 {
+        *self.budgets.borrow().last().unwrap()
+    }
+
+    pub fn split(&self, name: &str) -> f64 {
+        self.real.figure_of("split", name)
+    }
+}
+
+fn costs(
+    map_read_ns: f64,
+    map_write_ns: f64,
+    buffer_read_ns: f64,
+    buffer_write_ns: f64,
+) -> MissCosts {
+    MissCosts { map_read_ns, map_write_ns, buffer_read_ns, buffer_write_ns }
+}
+
+#[test]
+fn a_share_divides_the_budget_for_good() {
+    let mut divided = Divided::new("25%");
+    assert_eq!((divided.mapping(), divided.real.figure("pages_max")), (DRAM / 4, 9.0));
+    divided.write_each(&(0..30).collect::<Vec<_>>());
+    assert_eq!((divided.budgets.borrow().len(), divided.real.figure("waiting")), (1, 9.0));
+    assert_eq!(divided.split("map_share"), 0.25);
+}
+
+#[test]
+fn the_ends_leave_all_to_one_side() {
+    let mut all_map = Divided::new("100%");
+    all_map.write_each(&[3, 3, 4]);
+    assert_eq!(went_down(&all_map.calls), [[3], [3], [4]], "writes pass the buffer");
+    assert_eq!((all_map.mapping(), all_map.real.figure("waiting")), (DRAM, 0.0));
+    let mut all_buffer = Divided::new("0%");
+    all_buffer.write_each(&(0..13).collect::<Vec<_>>());
+    assert_eq!(went_down(&all_buffer.calls), [[0]]);
+    assert_eq!(all_buffer.mapping(), 0);
+}
+
+#[test]
+fn it_begins_in_the_middle_and_stays_there_while_nothing_would_have_hit() {
+    let mut divided = Divided::new("adaptive:interval=2");
+    divided.costs.set(costs(1.0, 1.0, 1.0, 1.0));
+    assert_eq!((divided.mapping(), divided.real.figure("pages_max")), (DRAM / 2, 6.0));
+    divided.write_each(&(0..6).collect::<Vec<_>>());
+    assert_eq!((divided.split("tunings"), divided.split("map_share")), (3.0, 0.5));
+    assert_eq!(divided.budgets.borrow().len(), 1);
+}
+
+#[test]
+fn a_write_that_hits_the_ghost_of_the_buffer_gives_it_a_step() {
+    let mut divided = Divided::new("adaptive:interval=8,max_step=10%");
+    divided.costs.set(costs(0.0, 0.0, 0.0, 1.0));
+    // 0 went down for 6, and 1 for 0, which hits the ghost; nothing hits that of the map.
+    divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 0]);
+    assert_eq!(divided.mapping(), DRAM / 2 - DRAM / 10);
+    assert_eq!(
+        (divided.split("buffer_grew"), divided.split("ghost_buffer_write_hits")),
+        (1.0, 1.0)
+    );
+    assert_eq!(divided.split("ghost_buffer_pages"), 1.0, "1 went, and 0 left");
+    assert_eq!(divided.split("mean_map_share"), 0.5, "the share while the interval went on");
+}
+
+#[test]
+fn a_read_that_hits_the_ghost_of_the_buffer_stays_there_and_is_recent() {
+    let mut divided = Divided::new("adaptive:interval=100");
+    divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 7]);
+    divided.read_each(&[0, 0]);
+    divided.write_each(&[0]);
+    // Two reads and a write; then the ghost holds 1, and 2, which went for 0.
+    divided.read_each(&[1]);
+    divided.real.ftl.reset_report();
+    assert_eq!(divided.split("ghost_buffer_pages"), 2.0);
+    // With room for six: 2, 1, then four more: 8 … 11 let 3 … 6 go. The seventh drives 2 out.
+    divided.write_each(&[8, 9, 10, 11, 12]);
+    assert_eq!(divided.split("ghost_buffer_pages"), 6.0);
+    let mut tuned = Divided::new("adaptive:interval=16,max_step=10%");
+    tuned.costs.set(costs(0.0, 0.0, 1.0, 0.0));
+    tuned.write_each(&[0, 1, 2, 3, 4, 5, 6, 7]);
+    tuned.read_each(&[0, 1]);
+    tuned.write_each(&[8, 9, 10, 11, 12]);
+    // 0, read before 1 and after both had gone, is the one that went.
+    tuned.write_each(&[1]);
+    assert_eq!(tuned.split("ghost_buffer_read_hits"), 2.0);
+    assert_eq!(tuned.split("ghost_buffer_write_hits"), 1.0);
+}
+
+#[test]
+fn what_hits_the_ghost_of_the_map_gives_that_a_step() {
+    let mut divided = Divided::new("adaptive:interval=4,max_step=10%");
+    divided.costs.set(costs(1.0, 0.0, 0.0, 0.0));
+    // Twelve entries: reads of 0 to 12 drive 0 out; then 0 is missed.
+    divided.read_each(&(0..13).collect::<Vec<_>>());
+    assert_eq!(divided.mapping(), DRAM / 2);
+    divided.read_each(&[0, 12, 12]);
+    assert_eq!(divided.mapping(), DRAM / 2 + DRAM / 10);
+    assert_eq!((divided.split("ghost_map_read_hits"), divided.split("map_grew")), (1.0, 1.0));
+    assert_eq!(divided.split("ghost_map_entries"), 1.0, "1 left for 0");
+}
+
+#[test]
+fn the_boundary_moves_by_whole_units_as_often_as_one_side_earns_the_other() {
+    let mut divided = Divided::new("adaptive:interval=16,max_step=50%");
+    // Of the buffer one page in the ghost and one hit; of the map one entry and one hit.
+    let (page, entry) = (f64::from(PAGE_BYTES), ENTRY_BYTES as f64);
+    divided.costs.set(costs(3.9 * entry, 0.0, 0.0, page));
+    divided.read_each(&(20..32).collect::<Vec<_>>());
+    // Twelve entries are cached. Seven writes wait but 0, which drives out the entry of 20; then a
+    // second one of 0 lets 1 go, which drives out 21.
+    for page in 0..7 {
+        divided.real.write(page, 1);
+    }
+    divided.end();
+    divided.write_each(&[0]);
+    divided.read_each(&[20]);
+    divided.end();
+    // Ghosts: page 1, and 0 was hit; entries 21 and 22, and 20 was hit: 3.9/2 against 1.
+    assert_eq!(divided.split("tunings"), 1.0);
+    assert_eq!(divided.mapping(), DRAM / 2 + 512);
+    // That costs the buffer its sixth page, 2, which drives out the entry of 23.
+    assert_eq!(went_down(&divided.calls), [[0], [1], [2]]);
+    assert_eq!(divided.split("ghost_map_entries"), 3.0);
+}
+
+#[test]
+fn hits_count_in_their_own_interval_alone() {
+    let mut divided = Divided::new("adaptive:interval=8,max_step=10%");
+    divided.costs.set(costs(0.0, 0.0, 0.0, 1.0));
+    divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 0]);
+    let after = divided.mapping();
+    divided.write_each(&[0; 8]);
+    assert_eq!((divided.mapping(), divided.split("tunings")), (after, 2.0));
+}
+
+#[test]
+fn a_buffer_that_is_too_large_gives_pages_up_at_once() {
+    let mut divided = Divided::new("adaptive:interval=16,max_step=20%");
+    divided.costs.set(costs(1.0, 0.0, 0.0, 0.0));
+    divided.write_each(&[0, 1, 2, 3, 4, 5]);
+    divided.read_each(&(16..25).collect::<Vec<_>>());
+    // Nine entries are cached. Four more drive 16 out, which is missed with the sixteenth request.
+    for page in 25..29 {
+        divided.real.read(page, WHOLE);
+    }
+    assert!(went_down(&divided.calls).is_empty());
+    divided.read_each(&[16]);
+    // 20 % are 4915 bytes: 3.6 pages are left of six.
+    assert_eq!(divided.mapping(), DRAM / 2 + DRAM / 5);
+    assert_eq!(went_down(&divided.calls), [[0], [1], [2]]);
+    assert_eq!(divided.real.figure("pages_max"), 3.0);
+}
+
+#[test]
+fn only_want_of_room_fills_the_ghosts() {
+    let mut divided = Divided::new("adaptive");
+    divided.write_each(&[0, 1, 2]);
+    divided.real.flush();
+    assert_eq!(divided.split("ghost_buffer_pages"), 0.0);
+    divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(divided.split("ghost_buffer_pages"), 2.0);
+    divided.real.trim(0, 1);
+    assert_eq!(divided.split("ghost_buffer_pages"), 1.0);
+}
+
+#[test]
+fn a_request_of_many_pages_is_one() {
+    let mut divided = Divided::new("adaptive:interval=2");
+    divided.real.write(0, 12);
+    divided.end();
+    assert_eq!(divided.split("tunings"), 0.0);
+    divided.end();
+    assert_eq!(divided.split("tunings"), 1.0);
+    let paper = Divided::new("adaptive");
+    assert_eq!(paper.real.ftl.gauges().last(), Some(&("map_share", 0.5)));
+}
+
+#[test]
+fn ram_is_what_the_budget_pays_and_the_rest_is_other() {
+    let ram = Divided::new("25%").real.ftl.ram();
+    assert_eq!((ram.cache, ram.buffer, ram.map), (6 * 1024, 9 * 2048, 0));
+    assert_eq!(ram.other, 100 + 9 * 13);
+    // Half of it: six pages in the ghost of the buffer at most, and a bit for eight bytes.
+    let ram = Divided::new("adaptive").real.ftl.ram();
+    assert_eq!(ram.other, 100 + 6 * 13 + 6 * 12 + 4096 / 8);
+}
+
+// ---- Above real schemes -------------------------------------------------------------------------
+
+fn divided(ftl: &str, split: &str) -> Real {
+    let options = Options { dram: Some(DRAM), split: Some(split), ..Options::default() };
+    let mut nand = Nand::new(chip().geometry(LOGICAL_BLOCKS + 8).unwrap(), Mode::Count);
+    let ftl = mount_under(ftl, &Layers::new(&options).unwrap(), &mut nand).unwrap();
+    Real { nand, ftl, writes: 0 }
+}
+
+#[test]
+fn dftl_gets_entries_of_its_cache_and_one_at_least() {
+    for (split, entries, pages) in [("0%", 1, 12), ("50%", 1536, 6), ("100%", 3072, 0)] {
+        let ram = divided("dftl", split).ftl.ram();
+        assert_eq!((ram.cache, ram.buffer), (8 * entries, 2048 * pages), "{split}");
+        assert_eq!(ram.map, 0, "the directory is other");
+    }
+}
+
+#[test]
+fn fast_gets_blocks_of_its_log_and_two_at_least_and_no_more_than_there_are() {
+    // Four pages a block: 16 bytes a log block; of eight extra blocks seven are log.
+    for (split, log_blocks) in [("0%", 2), ("0.2%", 3), ("0.4%", 6), ("50%", 7)] {
+        let real = divided("fast", split);
+        assert_eq!(real.ftl.ram().map, 16 * log_blocks, "{split}");
+        assert!(real.ftl.gauges().contains(&("log_blocks", log_blocks as f64)), "{split}");
+    }
+}
+
+#[test]
+fn without_a_buffer_dftl_counts_as_if_it_stood_alone() {
+    let mut under = divided("dftl", "100%");
+    let mut alone = Real::new("dftl:cmt=24KiB", "none", Mode::Count);
+    let alone_blocks = alone.nand.geometry().blocks();
+    assert_eq!(under.nand.geometry().blocks(), alone_blocks + 2);
+    for real in [&mut under, &mut alone] {
+        (0..200).for_each(|round| real.write(round * 7 % 32, 1));
+    }
+    let host = |real: &Real| real.nand.tally().count(Op::Program, Cause::Host);
+    assert_eq!(host(&under), host(&alone));
+    assert_eq!(under.ftl.report().figures[2], alone.ftl.report().figures[2], "write hits");
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused_with_the_reason() {
+    let refused = |buffer, dram, split, ftl: &str| {
+        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let layers = Layers::new(&Options { buffer, dram, split });
+        let checked = layers.and_then(|layers| layers.check(choice.scheme, &choice.given, &chip()));
+        checked.unwrap_err().to_string()
+    };
+    let of = |split, ftl| refused("none", Some(DRAM), Some(split), ftl);
+    assert!(refused("4KiB", Some(DRAM), None, "dftl").contains("leave `--buffer` out"));
+    assert!(refused("none", None, Some("30%"), "dftl").contains("no `--dram`"));
+    assert!(refused("none", Some(2047), None, "dftl").contains("hold no page of 2048"));
+    assert!(of("adaptive", "page").contains("the map of page has a fixed size"));
+    assert!(of("30%", "faster").contains("the map of faster"));
+    assert!(of("30%", "dftl:cmt=8KiB").contains("`cmt` of dftl follows from"));
+    assert!(of("101%", "dftl").contains("above 100%"));
+    assert!(of("adaptve", "dftl").contains("split, key `share`"), "{}", of("adaptve", "dftl"));
+    assert!(of("adaptive:max_step=0%", "dftl").contains("never tune"));
+    assert!(of("adaptive:alpha=0", "fast").contains("alpha=0"));
+    assert!(of("adaptive:maxstep=1%", "fast").contains("did you mean `max_step`?"));
+    assert!(of("adaptive:share=1%,share=2%", "fast").contains("given twice"));
+    let layers = Options { dram: Some(DRAM), ..Options::default() };
+    let layers = Layers::new(&layers).unwrap();
+    assert_eq!(layers.to_string(), " --dram 24576 --split adaptive");
+    assert!(!layers.keep_order());
+}

@@ -1,0 +1,58 @@
+"""Adaptive partitioning: the boundary, its ghosts, and what dftl and fast say of misses."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "dftl,fast"
+
+PARTITIONER = "crates/ftl/src/layer/partitioner.rs"
+GHOST_BUFFER = "crates/ftl/src/layer/ghost_buffer.rs"
+GHOST_MAP = "crates/ftl/src/layer/ghost_map.rs"
+BUFFER = "crates/ftl/src/layer/write_buffer.rs"
+DFTL = "crates/ftl/src/scheme/dftl.rs"
+ASSOCIATIVE = "crates/ftl/src/part/fully_associative.rs"
+WATCH = "crates/ftl/src/part/log_watch.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("ghost-keeps-written", "ghost of the buffer: a page that hits stays, though the buffer has it", GHOST_BUFFER,
+     "self.write_hits += 1;\n            self.forget(lpn);", "self.write_hits += 1;"),
+    ("ghost-lets-read-go", "ghost of the buffer: a page that was read leaves", GHOST_BUFFER,
+     "self.read_hits += 1;\n            self.order.touch(lpn.0);", "self.read_hits += 1;\n            self.forget(lpn);"),
+    ("ghost-flush-fills", "ghost of the buffer: what a flush drained enters", BUFFER,
+     "Some(ghost) if why == Why::Room => ghost.enter(lpn),", "Some(ghost) if why == Why::Room || why == Why::Flush => ghost.enter(lpn),"),
+    ("ghost-too-large", "ghost of the buffer: as large as the buffer itself", PARTITIONER,
+     "ghost.set_capacity((mapping / self.page_bytes) as u32);", "ghost.set_capacity((rest / self.page_bytes) as u32);"),
+    ("ghost-trim-stays", "ghost of the buffer: trimmed pages stay", BUFFER,
+     "self.ghost.iter_mut().for_each(|ghost| ghost.forget(lpn));", "self.ghost.iter_mut().for_each(|ghost| ghost.read(lpn));"),
+    ("ghost-map-alpha", "ghost of the map: few bits are reset and many are not", GHOST_MAP,
+     "self.bits_set * self.alpha >= self.entries", "self.bits_set * self.alpha < self.entries"),
+    ("ghost-map-keeps-entries", "ghost of the map: what is hit is still counted", GHOST_MAP,
+     "self.entries = self.entries.saturating_sub(1);", "self.entries = self.entries.saturating_sub(0);"),
+    ("ghost-map-lowest-bit", "ghost of the map: always the lowest bit is reset", GHOST_MAP,
+     "self.bitmap.next(place as u32)", "self.bitmap.next(place as u32 & 0)"),
+    ("tune-wrong-way", "tuning: the side that earns less grows", PARTITIONER,
+     "if map > buffer {", "if map < buffer {"),
+    ("tune-fractions", "tuning: steps are no whole units", PARTITIONER,
+     "(self.unit as f64 * ratio.floor())", "(self.unit as f64 * ratio)"),
+    ("tune-unlimited", "tuning: a step has no limit but the room", PARTITIONER,
+     ".min(self.max_step as f64) as u64", ".min(f64::MAX) as u64"),
+    ("tune-hits-kept", "tuning: hits of earlier intervals count again", PARTITIONER,
+     "        self.forget_hits();\n        Ok(())\n    }\n\n    fn count", "        Ok(())\n    }\n\n    fn count"),
+    ("tune-buffer-first", "tuning: the buffer gives up pages before the map has grown", PARTITIONER,
+     "let grows = mapping > self.mapping;", "let grows = mapping < self.mapping;"),
+    ("tune-late", "tuning: one request late", PARTITIONER,
+     "Some(tuner) if self.requests.is_multiple_of(tuner.interval) => self.tune(nand),", "Some(tuner) if (self.requests - 1).is_multiple_of(tuner.interval) => self.tune(nand),"),
+    ("dftl-left-unsaid", "dftl, watch: entries that go are not told of", DFTL,
+     "self.note(MapEvent::Left(lpn));", "self.note(MapEvent::ReadMissed(lpn));"),
+    ("dftl-interval-since-birth", "dftl, costs: hits and batches since birth", DFTL,
+     "(core::mem::take(&mut self.interval), self.timing)", "(self.interval, self.timing)"),
+    ("dftl-overheads-swapped", "dftl, costs: a data page pays for translation blocks", DFTL,
+     "let data_overhead = self.reclaimed.data_overhead_ns(self.pages_per_block);", "let data_overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);"),
+    ("fast-hits-told", "fast, watch: pages that are in the log miss it, too", ASSOCIATIVE,
+     "let missed = self.watch.is_some() && !self.is_in_log(nand, lpn);", "let missed = self.watch.is_some();"),
+    ("fast-run-watched-once", "fast, watch: of a run the first page alone is looked at", ASSOCIATIVE,
+     "let most = if self.watch.is_some() { 1 } else { most };", "let most = if self.watch.is_some() { most } else { most };"),
+    ("fast-victim-erase-free", "fast, costs: the victim's own erase is left out", ASSOCIATIVE,
+     "copies, 1 + old);", "copies, old);"),
+    ("watch-dead-victims", "fast, costs: dead victims count among those that were merged", WATCH,
+     "        if associated > 0 {\n            self.victims += 1;\n", "        self.victims += 1;\n        if associated > 0 {\n"),
+]
