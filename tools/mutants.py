@@ -2,7 +2,7 @@
 """Plants bugs in the sources, one at a time, and demands that the tests catch each.
 
 A tier of tests that lets a planted bug pass is not to be trusted. The bugs lie in `planted/`, a list for
-each part of the house. Each replaces one piece of source in a copy of the workspace; then the tests
+each part of the house, which may say which packages' tests, or which tests of them, are to catch them. Each replaces one piece of source in a copy of the workspace; then the tests
 of that copy must fail: first the quick ones, then the attacks on the schemes that the list names.
 
     python3 tools/mutants.py [LIST or NAME ...]     all, or those named; writes their verdicts into docs/mutants.md
@@ -48,10 +48,11 @@ def verdict(copy: pathlib.Path, target: pathlib.Path, packages: list, schemes: s
         return subprocess.run(command, cwd=copy, capture_output=True, text=True, env=environment)
 
     for package in packages:
-        built = cargo("-p", package, "--no-run")
+        package, *only = package.split()
+        built = cargo("-p", package, *only, "--no-run")
         if built.returncode != 0:
             return "does not compile: " + built.stderr.strip().splitlines()[-1]
-        tests = cargo("-p", package)
+        tests = cargo("-p", package, *only)
         failed = [line.split()[1] for line in tests.stdout.splitlines() if line.endswith("... FAILED")]
         if failed:
             return "caught by " + ", ".join(failed[:3])

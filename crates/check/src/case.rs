@@ -161,7 +161,9 @@ impl Case {
         choice.check(&chip, shape.logical_blocks, extra_blocks)?;
         subject.layers.check(choice.scheme, &choice.given, &chip)?;
         let system_blocks = ftl::system_blocks(&chip, shape.logical_blocks, durability);
-        let blocks = shape.logical_blocks + extra_blocks + system_blocks;
+        // Always on top: the shapes are as small as schemes can bear.
+        let (log_blocks, _) = subject.layers.log_blocks(&chip);
+        let blocks = shape.logical_blocks + extra_blocks + log_blocks + system_blocks;
         let geometry = chip.geometry(blocks)?;
         let space = Space {
             pages: shape.logical_blocks * shape.pages_per_block,

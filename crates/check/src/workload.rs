@@ -430,6 +430,22 @@ pub static WORKLOADS: &[Workload] = &[
         },
     },
     Workload {
+        name: "sectors",
+        summary: "parts of pages, mostly of a few of them; now and then a whole page, or a trim",
+        write: |script| {
+            for _ in 0..script.space.pages + script.rounds() {
+                let near = script.dice.below(script.space.pages / 2);
+                match script.dice.below(12) {
+                    0 => script.write_anywhere(1),
+                    1..=2 => script.trim(near, 2),
+                    3..=8 => script.patch(near, 1),
+                    _ => script.patch_anywhere(1),
+                }
+                occasionally_flush(script);
+            }
+        },
+    },
+    Workload {
         name: "forced",
         summary: "writes and patches here and there, one in four forced, and no flush",
         write: |script| {

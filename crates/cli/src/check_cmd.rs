@@ -32,6 +32,9 @@ pub struct Args {
     /// Write buffer above it, as for `run`
     #[arg(long, value_name = "SIZE|none", default_value = "none")]
     buffer: String,
+    /// Sector log between buffer and FTL, as for `run`
+    #[arg(long, value_name = "SIZE|none", default_value = "none")]
+    sector_log: String,
     /// One budget of DRAM for a buffer and the map, as for `run`
     #[arg(long, value_name = "SIZE", value_parser = spec::parse_size)]
     dram: Option<u64>,
@@ -202,8 +205,9 @@ fn subjects(args: &Args) -> failure::Result<Vec<Subject>> {
 }
 
 fn layers(args: &Args) -> failure::Result<Layers> {
-    let (buffer, dram, split) = (args.buffer.as_str(), args.dram, args.split.as_deref());
-    Layers::new(&Options { buffer, dram, split }).map_err(unusable)
+    let (buffer, sector_log) = (args.buffer.as_str(), args.sector_log.as_str());
+    let (dram, split) = (args.dram, args.split.as_deref());
+    Layers::new(&Options { buffer, sector_log, dram, split }).map_err(unusable)
 }
 
 fn shapes(args: &Args) -> failure::Result<Vec<&'static Shape>> {

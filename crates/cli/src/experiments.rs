@@ -17,6 +17,9 @@ macro_rules! experiments {
 }
 
 experiments![
+    "SL-financial",
+    "SL-tpcc",
+    "SL-general",
     "FSTR",
     "FSTR-oltp",
     "FSTR-captured",

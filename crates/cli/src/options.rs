@@ -62,6 +62,10 @@ pub struct Options {
     #[arg(long, value_name = "SIZE|none", default_value = "none", help_heading = "Device")]
     buffer: String,
 
+    /// Sector log between buffer and FTL as SIZE[,from=added|extra] such as 512MiB, or none: writes
+    /// of part of a page gather in it
+    #[arg(long, value_name = "SIZE|none", default_value = "none", help_heading = "Device")]
+    sector_log: String,
     /// One budget of DRAM for a write buffer and the map of dftl or fast
     #[arg(
         long,
@@ -150,6 +154,7 @@ impl Options {
             capacity_bytes: self.capacity,
             extra: self.extra,
             buffer: self.buffer.clone(),
+            sector_log: self.sector_log.clone(),
             dram_bytes: self.dram,
             split: self.split.clone(),
             dram_access_ns: self.dram_access,

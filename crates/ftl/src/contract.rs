@@ -7,6 +7,7 @@
 //! chip is a power cycle. An FTL sees neither time nor statistics; ages are counted in writes.
 
 use core::fmt;
+use core::ops::Range;
 
 use nand::{BlockId, Chip, Data, Geometry, Lpn, Nand, SectorMask, Sink, Timing};
 use spec::{Param, Params};
@@ -54,6 +55,18 @@ impl<'a> Run<'a> {
             return 0;
         }
         self.pages - index - u32::from(self.tail != full)
+    }
+
+    /// The run of some of its pages, which says that it belongs to the same request.
+    pub fn part(&self, pages: Range<u32>, full: SectorMask, page_bytes: u32) -> Run<'a> {
+        Run {
+            first: self.first.plus(pages.start),
+            pages: pages.end - pages.start,
+            head: self.mask(pages.start, full),
+            tail: self.mask(pages.end - 1, full),
+            request_bytes: self.request_bytes,
+            data: self.data.from_page(pages.start, page_bytes),
+        }
     }
 
     /// The last page.
@@ -166,6 +179,22 @@ pub trait Ftl {
     /// What misses cost, by what was seen since the last call. Only of a map that is watched.
     fn miss_costs(&mut self) -> MissCosts {
         MissCosts::default()
+    }
+
+    /// Gives the erased block that is next in turn to a layer above, which returns one of its own
+    /// by [`give_block`](Self::give_block) before anything else happens; so its wear is levelled
+    /// with that of all others. None if no block is free.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn take_block(&mut self, _nand: &mut Nand) -> Result<Option<BlockId>> {
+        Ok(None)
+    }
+
+    /// Takes a block that a layer above has just erased, in return for the one that it took: the
+    /// last of the free ones.
+    fn give_block(&mut self, block: BlockId) {
+        unreachable!("{block:?} is returned to an FTL that gives no blocks");
     }
 }
 

@@ -81,6 +81,16 @@ pub enum Content<'a> {
         /// The page that the other sectors come from; its read is booked by the caller.
         base: Option<Ppn>,
     },
+    /// Sectors of several pages of the host's, side by side as `data` has them, and bytes of the
+    /// FTL's own that take the place of the sectors not in `mask`.
+    Sectors {
+        /// A page of sectors, whoever they belong to.
+        data: Data<'a>,
+        /// The sectors that are used.
+        mask: SectorMask,
+        /// Bytes of the FTL's own.
+        meta: &'a [u8],
+    },
     /// Bytes of the FTL's own, at most a page.
     Meta(&'a [u8]),
     /// Nothing: a page programmed only because the next one must be.

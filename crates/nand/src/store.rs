@@ -114,6 +114,11 @@ impl Store {
                 block.cells.put(offset as u32, sectors, base.as_ref());
                 block.cells.overlay(offset as u32, sectors, spare.owner, mask, data);
             }
+            Content::Sectors { data, mask, meta } => {
+                block.cells.put(offset as u32, sectors, None);
+                block.cells.overlay(offset as u32, sectors, spare.owner, mask, data);
+                set_sparse(&mut block.metas, offset, meta);
+            }
             Content::Meta(bytes) => set_sparse(&mut block.metas, offset, bytes),
             Content::Pad => block.cells.put(offset as u32, sectors, None),
         }

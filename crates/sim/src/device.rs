@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! block 0 …            logical + extra …        … last
-//! [ capacity, rounded up │ extra blocks ][ system blocks ]
+//! [ capacity, rounded up │ extra blocks ][ sector log ][ system blocks ]
 //! ```
-//! Every scheme gets exactly the same physical space. System blocks exist for what only durability
-//! needs; they are added, never taken from the extra blocks, and there are none in `paper`.
+//! Every scheme gets exactly the same physical space. The blocks of a sector log come on top,
+//! unless it is told to take them out of the extra ones. System blocks exist for what only
+//! durability needs; they are added, never taken from the extra blocks, and there are none in
+//! `paper`.
 
 use ftl::{Choice, Durability, Ftl, Layers};
 use nand::{BlockId, Chip, Geometry, Mode, Nand};
@@ -26,6 +28,8 @@ pub struct Device {
     pub logical_blocks: u32,
     /// Blocks beyond the capacity.
     pub extra_blocks: u32,
+    /// Blocks of the sector log.
+    pub sector_log_blocks: u32,
     /// Blocks for what survives a power cut.
     pub system_blocks: u32,
     /// What must survive a power cut.
@@ -51,7 +55,10 @@ impl Device {
         let extra = Extra::of(experiment.extra, logical);
         let logical_blocks = number(&chip, logical, logical)?;
         let system_blocks = ftl::system_blocks(&chip, logical_blocks, durability);
-        let blocks = logical.saturating_add(extra).saturating_add(system_blocks.into());
+        let (sector_log_blocks, added) = layers.log_blocks(&chip);
+        let extra = without(extra, sector_log_blocks - added)?;
+        let blocks = logical.saturating_add(extra).saturating_add(sector_log_blocks.into());
+        let blocks = blocks.saturating_add(system_blocks.into());
         let geometry = chip.geometry(number(&chip, blocks, blocks)?)?;
         let extra_blocks = number(&chip, extra, blocks)?;
         choice.check(&chip, logical_blocks, extra_blocks)?;
@@ -62,6 +69,7 @@ impl Device {
             layers,
             logical_blocks,
             extra_blocks,
+            sector_log_blocks,
             system_blocks,
             durability,
             seed,
@@ -102,6 +110,14 @@ impl Device {
         let ftl = self.layers.mount(self.choice.scheme, &mut nand, &device)?;
         Ok((nand, ftl))
     }
+}
+
+/// The extra blocks that a log leaves.
+fn without(extra: u64, taken: u32) -> Result<u64> {
+    extra.checked_sub(taken.into()).ok_or_else(|| {
+        let why = format!("a sector log of {taken} blocks out of {extra} extra ones leaves none");
+        Error::Impossible(why)
+    })
 }
 
 /// A capacity in blocks, rounded up.

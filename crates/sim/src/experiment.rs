@@ -46,6 +46,8 @@ pub struct Experiment {
     /// Write buffer as `SIZE[,key=value…]`, or `none`.
     #[serde(deserialize_with = "text")]
     pub buffer: String,
+    /// Sector log below it as `SIZE[,key=value…]`, or `none`.
+    pub sector_log: String,
     /// One budget of DRAM for a write buffer and the map.
     #[serde(rename = "dram", alias = "dram_bytes", deserialize_with = "size_or_none")]
     pub dram_bytes: Option<u64>,
@@ -100,6 +102,7 @@ impl Default for Experiment {
             capacity_bytes: None,
             extra: None,
             buffer: "none".into(),
+            sector_log: "none".into(),
             dram_bytes: None,
             split: None,
             dram_access_ns: 0,
@@ -190,8 +193,9 @@ impl Experiment {
     /// # Errors
     /// An unknown key, a wrong value, or options that contradict each other.
     pub fn layers(&self) -> Result<Layers> {
-        let (buffer, dram) = (self.buffer.as_str(), self.dram_bytes);
-        Ok(Layers::new(&Options { buffer, dram, split: self.split.as_deref() })?)
+        let (buffer, sector_log) = (self.buffer.as_str(), self.sector_log.as_str());
+        let (dram, split) = (self.dram_bytes, self.split.as_deref());
+        Ok(Layers::new(&Options { buffer, sector_log, dram, split })?)
     }
 
     /// The trace's format, if one is given.

@@ -14,6 +14,15 @@
 //! hits + misses                = pages that the host asked for
 //! waiting before + soiled      = waiting now + evicted + drained + dropped by trims
 //! evicted + drained            = pages that it handed down
+//!
+//! under a sector log (SL §4.4), in sectors but for the last four:
+//! programmed + waiting         = of partial writes + waiting before − replaced and taken meanwhile
+//! N × pages programmed         = programmed + padding + recovery addresses
+//! growth of distinct ones      = of partial writes − hits − left
+//! whole + partial writes       = pages that came from above
+//! whole writes + evicted pages = pages that it handed down
+//! programs and erases of cause log = pages programmed, blocks cleaned
+//! reads of cause log           = pages read by cleaning and for the host
 //! ```
 
 use nand::Cause;
@@ -67,8 +76,11 @@ pub fn check_all(result: &RunResult, evidence: &Evidence) -> Result<(), String> 
     totals_are_sums(result)?;
     time_is_count_times_latency(result, evidence)?;
     wear_is_erases(evidence)?;
-    match &result.layers.buffer {
-        Some(buffer) => a_buffer_loses_nothing(buffer, result, evidence),
+    if let Some(buffer) = &result.layers.buffer {
+        a_buffer_loses_nothing(buffer, result, evidence)?;
+    }
+    match &result.layers.sector_log {
+        Some(log) => a_sector_log_loses_nothing(log, result, evidence),
         None => Ok(()),
     }
 }
@@ -181,6 +193,39 @@ fn a_buffer_loses_nothing(
     }
 }
 
+/// The sum of some figures of a layer.
+fn sum(layer: &Map<String, Value>, names: &[&str]) -> u128 {
+    let figure = |name: &&str| layer.get(*name).and_then(Value::as_u64).unwrap_or(0);
+    names.iter().map(figure).map(u128::from).sum()
+}
+
+fn a_sector_log_loses_nothing(
+    log: &Map<String, Value>,
+    result: &RunResult,
+    evidence: &Evidence,
+) -> Result<(), String> {
+    let of = |names: &[&str]| sum(log, names);
+    let came = of(&["subpage_sectors", "waiting_before"]);
+    let went = of(&["programmed_sectors", "waiting", "replaced_waiting", "taken_waiting"]);
+    equal("sectors that came = programmed + waiting + replaced + taken", came, went)?;
+    let pages = of(&["Writes_SL"]) * of(&["sectors_per_page"]);
+    let held = of(&["programmed_sectors", "padding_sectors", "address_sectors"]);
+    equal("sectors of log pages = programmed + padding + addresses", pages, held)?;
+    let before = of(&["distinct_before", "subpage_sectors"]);
+    let now = of(&["distinct", "hit_sectors", "left_sectors"]);
+    equal("distinct before + partial writes = distinct + hits + left", before, now)?;
+    let above = match &result.layers.buffer {
+        Some(buffer) => sum(buffer, &["evicted", "drained"]),
+        None => evidence.asked.written.into(),
+    };
+    equal("whole + partial writes = from above", of(&["Writes_full", "Writes_subpage"]), above)?;
+    let (down, written) = (of(&["Writes_full", "Evicts_SL"]), result.host_pages.written);
+    equal("whole writes + evicted pages = handed down", down, written.into())?;
+    equal("programs.log", result.programs.log.into(), of(&["Writes_SL"]))?;
+    equal("erases.log", result.erases.log.into(), of(&["cleanings"]))?;
+    equal("reads.log", result.reads.log.into(), of(&["log_pages", "log_pages_host"]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,10 +238,15 @@ mod tests {
     }
 
     fn honest_under(buffer: &str) -> (RunResult, Evidence) {
+        honest_on("uniform:writes=20000,reads=10%", buffer, "none")
+    }
+
+    fn honest_on(trace: &str, buffer: &str, sector_log: &str) -> (RunResult, Evidence) {
         let experiment = Experiment {
-            trace: Some("uniform:writes=20000,reads=10%".to_owned()),
+            trace: Some(trace.to_owned()),
             capacity_bytes: Some(4 << 20),
             buffer: buffer.to_owned(),
+            sector_log: sector_log.to_owned(),
             dram_access_ns: 20,
             ..Experiment::default()
         };
@@ -277,6 +327,49 @@ mod tests {
         let (result, mut evidence) = honest_under("64KiB");
         evidence.dram_ns += 1_000_000;
         assert!(check_all(&result, &evidence).unwrap_err().contains("count × latency"));
+    }
+
+    #[test]
+    fn the_laws_of_a_sector_log_can_be_broken() {
+        let trace = "skew:writes=20000,hot=90/1,reads=10%,request=1536";
+        let honest = || honest_on(trace, "none", "512KiB");
+        let broken = |name: &str| {
+            let (mut result, evidence) = honest();
+            let log = result.layers.sector_log.as_mut().unwrap();
+            let figure = log[name].as_u64().unwrap();
+            let may_be_zero = ["Writes_full", "padding_sectors", "address_sectors"].contains(&name);
+            assert!(figure > 0 || may_be_zero, "{name}: {figure}");
+            log[name] = (figure + 1).into();
+            check_all(&result, &evidence).unwrap_err()
+        };
+        for (law, names) in [
+            ("sectors that came", &["subpage_sectors", "waiting_before", "waiting"][..]),
+            ("sectors that came", &["programmed_sectors", "replaced_waiting", "taken_waiting"]),
+            ("sectors of log pages", &["sectors_per_page", "padding_sectors", "address_sectors"]),
+            ("distinct before", &["distinct_before", "distinct", "hit_sectors", "left_sectors"]),
+            ("from above", &["Writes_full", "Writes_subpage"]),
+            ("handed down", &["Evicts_SL"]),
+            ("erases.log", &["cleanings"]),
+            ("reads.log", &["log_pages", "log_pages_host"]),
+        ] {
+            for name in names {
+                let message = broken(name);
+                assert!(message.contains(law), "{name}: expected `{law}`, found `{message}`");
+            }
+        }
+        let (mut result, evidence) = honest();
+        let log = result.layers.sector_log.as_mut().unwrap();
+        let per_page = log["sectors_per_page"].as_u64().unwrap();
+        for (name, more) in [("Writes_SL", 1), ("padding_sectors", per_page)] {
+            log[name] = (log[name].as_u64().unwrap() + more).into();
+        }
+        assert!(check_all(&result, &evidence).unwrap_err().contains("programs.log"));
+        // Below a buffer it gets what that hands down.
+        let (mut result, evidence) = honest_on(trace, "64KiB", "512KiB");
+        check_all(&result, &evidence).unwrap();
+        let log = result.layers.sector_log.as_mut().unwrap();
+        log["Writes_full"] = (log["Writes_full"].as_u64().unwrap() + 1).into();
+        assert!(check_all(&result, &evidence).unwrap_err().contains("from above"));
     }
 
     #[test]

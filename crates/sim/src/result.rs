@@ -3,7 +3,7 @@
 //! Counts are exact integers, times microseconds, ratios null where their denominator is zero. All
 //! but `wall` is the same, byte for byte, for the same inputs and seed.
 
-use ftl::layer::{Layer, Setting, partitioner, write_buffer};
+use ftl::layer::{Layer, Setting, partitioner, sector_log, write_buffer};
 use nand::{Cause, Op, Tally, Timing};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -229,8 +229,8 @@ impl LayersPart {
         };
         LayersPart {
             buffer: part(&write_buffer::LAYER, layers.buffer.as_ref()),
+            sector_log: part(&sector_log::LAYER, layers.sector_log.as_ref()),
             split: part(&partitioner::LAYER, layers.split.as_ref()),
-            ..LayersPart::default()
         }
     }
 }

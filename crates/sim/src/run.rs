@@ -343,7 +343,7 @@ impl<'a> Run<'a> {
             pages_per_block: device.chip.pages_per_block,
             logical_blocks: device.logical_blocks,
             extra_blocks: device.extra_blocks,
-            sector_log_blocks: 0,
+            sector_log_blocks: device.sector_log_blocks,
             system_blocks: device.system_blocks,
             chip: self.experiment.chip.clone(),
             timing: device.chip.timing.into(),

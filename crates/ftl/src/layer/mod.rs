@@ -15,6 +15,7 @@ pub mod below;
 pub mod ghost_buffer;
 pub mod ghost_map;
 pub mod partitioner;
+pub mod sector_log;
 pub mod write_buffer;
 
 use core::fmt;
@@ -23,6 +24,7 @@ use nand::{Chip, Nand};
 use spec::{Param, Params};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
+use sector_log::Layout;
 
 /// A layer as lists and help show it.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ pub struct Layer {
 }
 
 /// All layers, from the top down.
-pub static LAYERS: &[&Layer] = &[&write_buffer::LAYER, &partitioner::LAYER];
+pub static LAYERS: &[&Layer] = &[&write_buffer::LAYER, &sector_log::LAYER, &partitioner::LAYER];
 
 /// A layer with its parameters: `SIZE[,key=value…]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +75,8 @@ impl Setting {
 pub struct Options<'a> {
     /// `--buffer`.
     pub buffer: &'a str,
+    /// `--sector-log`.
+    pub sector_log: &'a str,
     /// `--dram`, in bytes.
     pub dram: Option<u64>,
     /// `--split`; adaptive if there is a budget and nothing is said.
@@ -81,7 +85,7 @@ pub struct Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { buffer: "none", dram: None, split: None }
+        Options { buffer: "none", sector_log: "none", dram: None, split: None }
     }
 }
 
@@ -90,6 +94,8 @@ impl Default for Options<'_> {
 pub struct Layers {
     /// The write buffer.
     pub buffer: Option<Setting>,
+    /// The sector log.
+    pub sector_log: Option<Setting>,
     /// One budget for a buffer and the map.
     pub split: Option<Setting>,
 }
@@ -100,18 +106,25 @@ impl Layers {
     /// # Errors
     /// An unknown key, a value that is no such thing, or options that contradict each other.
     pub fn new(options: &Options) -> Result<Layers> {
-        let Options { buffer, dram, split } = *options;
+        let Options { buffer, sector_log, dram, split } = *options;
         let refuse = |why: &str| Err(refused(&partitioner::LAYER, why.to_owned()));
         match (dram, split) {
             (None, Some(_)) => return refuse("there is no `--dram` that it could divide"),
             (Some(_), _) if buffer != "none" => {
                 return refuse("`--dram` pays for the buffer too; leave `--buffer` out");
             }
+            (Some(_), _) if sector_log != "none" => {
+                return refuse(
+                    "`--dram` does not pay for the map of a sector log; give `--buffer`",
+                );
+            }
             _ => {}
         }
         let split =
             dram.map(|dram| Setting::split(dram, split.unwrap_or("adaptive"))).transpose()?;
-        Ok(Layers { buffer: Setting::parse(&write_buffer::LAYER, buffer)?, split })
+        let buffer = Setting::parse(&write_buffer::LAYER, buffer)?;
+        let sector_log = Setting::parse(&sector_log::LAYER, sector_log)?;
+        Ok(Layers { buffer, sector_log, split })
     }
 
     /// Refuses what cannot work, before anything is built. `given` are the parameters of the scheme
@@ -122,13 +135,32 @@ impl Layers {
     pub fn check(&self, scheme: &Scheme, given: &[String], chip: &Chip) -> Result<()> {
         let buffer = self.buffer.as_ref();
         let buffer = buffer.and_then(|it| write_buffer::refuses(&it.params, chip));
+        let log = self.log_layout(chip.page_bytes, chip.pages_per_block);
+        let log = log.and_then(|layout| layout.refused(chip));
         let split = self.split.as_ref();
         let split = split.and_then(|it| partitioner::refuses(&it.params, scheme, given, chip));
-        match (buffer, split) {
-            (Some(why), _) => Err(refused(&write_buffer::LAYER, why)),
-            (_, Some(why)) => Err(refused(&partitioner::LAYER, why)),
+        match (buffer, log, split) {
+            (Some(why), _, _) => Err(refused(&write_buffer::LAYER, why)),
+            (_, Some(why), _) => Err(refused(&sector_log::LAYER, why)),
+            (_, _, Some(why)) => Err(refused(&partitioner::LAYER, why)),
             _ => Ok(()),
         }
+    }
+
+    /// The sector log on a chip of such pages.
+    fn log_layout(&self, page_bytes: u32, pages_per_block: u32) -> Option<Layout> {
+        let buffer_bytes = self.buffer.as_ref().map(|buffer| buffer.params.size("size"));
+        let log = self.sector_log.as_ref()?;
+        Some(Layout::of(&log.params, page_bytes, pages_per_block, buffer_bytes))
+    }
+
+    /// Blocks of the sector log, and how many of them are added to the device; the others are taken
+    /// out of its extra blocks.
+    pub fn log_blocks(&self, chip: &Chip) -> (u32, u32) {
+        let layout = self.log_layout(chip.page_bytes, chip.pages_per_block);
+        let blocks = layout.map_or(0, |layout| layout.blocks);
+        let is_added = |log: &Setting| log.params.choice("from") == "added";
+        (blocks, if self.sector_log.as_ref().is_some_and(is_added) { blocks } else { 0 })
     }
 
     /// Mounts a scheme with these layers above it. Whatever a layer keeps in flash it finds first,
@@ -142,7 +174,11 @@ impl Layers {
         nand: &mut Nand,
         device: &Device,
     ) -> Result<Box<dyn Ftl>> {
-        let mut ftl = (scheme.mount)(nand, device)?;
+        let geometry = nand.geometry();
+        let mut ftl = match self.log_layout(geometry.page_bytes(), geometry.pages_per_block()) {
+            Some(layout) => sector_log::mount(nand, device, layout, scheme.mount)?,
+            None => (scheme.mount)(nand, device)?,
+        };
         if let (Some(Setting { params, .. }), Some(budget)) = (&self.split, &scheme.map_budget) {
             ftl = partitioner::above(ftl, budget, nand, device, params)?;
         }
@@ -154,7 +190,7 @@ impl Layers {
 
     /// Whether pages reach the scheme in the order in which the host wrote them.
     pub fn keep_order(&self) -> bool {
-        self.buffer.is_none() && self.split.is_none()
+        self.buffer.is_none() && self.sector_log.is_none() && self.split.is_none()
     }
 }
 
@@ -165,14 +201,14 @@ fn refused(layer: &Layer, why: String) -> Error {
 /// The options as a command takes them, each after a space.
 impl fmt::Display for Layers {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        if let Some(buffer) = &self.buffer {
-            write!(out, " --buffer {}", buffer.text)?;
-        }
-        match &self.split {
-            Some(split) => {
-                write!(out, " --dram {} --split {}", split.params.size("dram"), split.text)
+        for (name, layer) in [("buffer", &self.buffer), ("sector-log", &self.sector_log)] {
+            if let Some(setting) = layer {
+                write!(out, " --{name} {}", setting.text)?;
             }
-            None => Ok(()),
         }
+        if let Some(split) = &self.split {
+            write!(out, " --dram {} --split {}", split.params.size("dram"), split.text)?;
+        }
+        Ok(())
     }
 }

@@ -15,7 +15,7 @@
 //!
 //! **Coming back**: see [`log_mount`]. Log blocks are closed, and merged when they are in the way.
 
-use nand::{Lpn, Nand, Sink};
+use nand::{BlockId, Lpn, Nand, Sink};
 
 use super::log_map::{Lbn, LogMap, Place};
 use super::log_mount::{self, FoundLog};
@@ -212,6 +212,14 @@ impl Ftl for BlockAssociative {
 
     fn free_blocks(&self) -> u32 {
         self.map.pool.len()
+    }
+
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {

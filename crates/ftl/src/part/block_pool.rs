@@ -41,6 +41,17 @@ impl BlockPool {
         Ok(block)
     }
 
+    /// The same for a layer above, which returns an erased block at once; none if none is free.
+    ///
+    /// # Errors
+    /// The power fails while a doubtful block is erased.
+    pub fn lend(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        match self.free.is_empty() {
+            true => Ok(None),
+            false => self.take(nand).map(Some),
+        }
+    }
+
     /// Returns a block that was just erased.
     pub fn give(&mut self, block: BlockId) {
         self.free.push_back((block, false));

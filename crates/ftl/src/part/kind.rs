@@ -11,6 +11,10 @@ pub const PAD: u8 = 2;
 pub const TOMBSTONES: u8 = 3;
 /// A translation page: entries of consecutive logical pages.
 pub const TRANSLATION: u8 = 4;
+/// Sectors of several pages of the host's (sector log).
+pub const SECTORS: u8 = 8;
+/// Trims of pages whose sectors stand in the log (sector log).
+pub const SECTOR_TRIMS: u8 = 9;
 /// A page of the host's that was carried over from a log block once (faster).
 pub const CARRIED: u8 = DATA | 1 << 4;
 /// A page of the host's in the isolation area (faster).

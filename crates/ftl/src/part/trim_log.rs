@@ -50,6 +50,18 @@ pub fn system_blocks(chip: &Chip, logical_blocks: u32, durability: Durability) -
     }
 }
 
+/// How many of a device's blocks are system blocks: the last ones.
+pub fn system_blocks_of(nand: &Nand, device: &Device) -> usize {
+    let geometry = nand.geometry();
+    let (page_bytes, per_block) = (geometry.page_bytes(), geometry.pages_per_block());
+    let logical_pages = u64::from(device.logical_blocks) * u64::from(per_block);
+    let segment = || segment_blocks(page_bytes, per_block, logical_pages) as usize;
+    match device.durability {
+        Durability::Paper => 0,
+        Durability::Full => SEGMENTS * segment(),
+    }
+}
+
 /// A segment holds a checkpoint of every page and as much again for records.
 fn segment_blocks(page_bytes: u32, pages_per_block: u32, logical_pages: u64) -> u32 {
     let windows = logical_pages.div_ceil(u64::from(window(page_bytes)));
@@ -97,12 +109,13 @@ impl TrimLog {
     pub fn split<'a>(nand: &Nand, device: &Device<'a>) -> (&'a [BlockId], Option<TrimLog>) {
         let geometry = nand.geometry();
         let (page_bytes, per_block) = (geometry.page_bytes(), geometry.pages_per_block());
-        if device.durability == Durability::Paper {
-            return (device.blocks, None);
+        let count = system_blocks_of(nand, device);
+        let (data, system) = device.blocks.split_at(device.blocks.len() - count);
+        if system.is_empty() {
+            return (data, None);
         }
         let logical_pages = device.logical_blocks * per_block;
-        let segment = segment_blocks(page_bytes, per_block, logical_pages.into()) as usize;
-        let (data, system) = device.blocks.split_at(device.blocks.len() - SEGMENTS * segment);
+        let segment = count / SEGMENTS;
         let log = TrimLog {
             segments: [0, 1, 2].map(|n| system[n * segment..][..segment].to_vec()),
             born: [0; SEGMENTS],

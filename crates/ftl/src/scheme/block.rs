@@ -384,6 +384,14 @@ impl Ftl for BlockMapped {
         self.pool.len()
     }
 
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.pool.give(block);
+    }
+
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let geometry = nand.geometry();
         let mut seen = vec![false; geometry.blocks() as usize];

@@ -342,6 +342,14 @@ impl Ftl for Clustered {
         self.map.pool.len()
     }
 
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.map.pool.give(block);
+    }
+
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, &self.frontiers, RESERVE)?;
         self.audit_regions(nand)

@@ -35,7 +35,7 @@
 //! owner is written out of order, here it waits. The paper keeps its maps in flash; here they are
 //! in RAM, and a mount scans the spare areas.
 
-use nand::{Lpn, Nand, Sink};
+use nand::{BlockId, Lpn, Nand, Sink};
 
 use crate::contract::{
     Device, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Result, Run, Scheme, Violation,
@@ -113,6 +113,14 @@ impl Ftl for Fast {
 
     fn free_blocks(&self) -> u32 {
         self.log.map.pool.len()
+    }
+
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.log.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.log.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {

@@ -295,6 +295,14 @@ impl Ftl for Faster {
         self.log.map.pool.len()
     }
 
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.log.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.log.map.pool.give(block);
+    }
+
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.log.audit(nand, self.isolation.iter().flat_map(IsolationArea::blocks))?;
         self.isolation.as_ref().map_or(Ok(()), |area| area.audit(nand, &self.log.map))

@@ -162,6 +162,14 @@ impl Ftl for PageMapped {
         self.map.pool.len()
     }
 
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.map.pool.give(block);
+    }
+
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let frontiers: Vec<Frontier> = [Some(self.host), self.gc].into_iter().flatten().collect();
         self.map.audit(nand, &frontiers, RESERVE)

@@ -433,6 +433,14 @@ impl Ftl for Superblock {
         self.map.pool.len()
     }
 
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.map.pool.give(block);
+    }
+
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, RESERVE)?;
         self.map.blocks.audit_limit(self.blocks_max)?;

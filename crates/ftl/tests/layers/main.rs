@@ -4,7 +4,9 @@
 mod device;
 mod elastic;
 mod naive_buffer;
+mod naive_log;
 mod naive_partitioner;
 mod partitioner;
 mod recorder;
+mod sector_log;
 mod write_buffer;

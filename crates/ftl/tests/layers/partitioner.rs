@@ -298,7 +298,7 @@ fn without_a_buffer_dftl_counts_as_if_it_stood_alone() {
 fn what_cannot_be_divided_is_refused_with_the_reason() {
     let refused = |buffer, dram, split, ftl: &str| {
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let layers = Layers::new(&Options { buffer, dram, split });
+        let layers = Layers::new(&Options { buffer, dram, split, ..Options::default() });
         let checked = layers.and_then(|layers| layers.check(choice.scheme, &choice.given, &chip()));
         checked.unwrap_err().to_string()
     };

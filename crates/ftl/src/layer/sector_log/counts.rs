@@ -1,0 +1,148 @@
+//! What a sector log counts, and what it says: the figures of SL Tables 2, 3, 5 and 6, and whatever
+//! the laws between them need.
+
+use nand::SectorMask;
+
+use super::{SectorLog, sectors};
+use crate::contract::Figure;
+
+/// What is counted between two resets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// Pages that were given whole, and in part.
+    pub(super) whole: u64,
+    pub(super) parts: u64,
+    /// Sectors of pages given in part; those that found an older copy; pages any of whose did.
+    pub(super) part_sectors: u64,
+    pub(super) hits: u64,
+    pub(super) hits_any: u64,
+    /// Sectors overwritten while they waited, and taken away while they did.
+    pub(super) replaced: u64,
+    pub(super) taken: u64,
+    /// Pages programmed to the log, and what is in them.
+    programs: u64,
+    programmed_sectors: u64,
+    padding_sectors: u64,
+    address_sectors: u64,
+    /// Pages that cleaning wrote to the FTL, and their sectors.
+    pub(super) evicts: u64,
+    pub(super) evicted_sectors: u64,
+    /// Distinct sectors that left the log: cleaned out, overwritten by whole pages, trimmed.
+    pub(super) left: u64,
+    /// Blocks cleaned; those for want of DRAM; those for which the FTL gave another.
+    pub(super) cleanings: u64,
+    pub(super) early_cleanings: u64,
+    pub(super) exchanges: u64,
+    /// Pages of the log read by cleaning, the same if none were read twice for one block, and read
+    /// for the host.
+    cleaning_reads: u64,
+    cleaning_reads_once: u64,
+    host_reads: u64,
+    /// Pages of trims.
+    pub(super) trim_pages: u64,
+    pub(super) dram_accesses: u64,
+    /// Sectors that waited, and that waited or stood in the log, when counting began.
+    waiting_before: u64,
+    distinct_before: u64,
+}
+
+impl Counts {
+    /// Nothing but what is there already.
+    pub(super) fn from_here(waiting_before: u64, distinct_before: u64) -> Counts {
+        Counts { waiting_before, distinct_before, ..Counts::default() }
+    }
+
+    /// A page of the log was programmed.
+    pub(super) fn programs(&mut self, used: u32, room: u32, sectors_per_page: u32) {
+        self.programs += 1;
+        self.programmed_sectors += u64::from(used);
+        self.padding_sectors += u64::from(room - used);
+        self.address_sectors += u64::from(sectors_per_page - room);
+        self.dram_accesses += 1;
+    }
+
+    /// A page of the log was read; `read_in` is the cleaning that read it last.
+    pub(super) fn reads(&mut self, read_in: &mut u64, cleaning: u64, is_cleaning: bool) {
+        if !is_cleaning {
+            self.host_reads += 1;
+            return;
+        }
+        self.cleaning_reads += 1;
+        self.cleaning_reads_once += u64::from(*read_in != cleaning);
+        *read_in = cleaning;
+    }
+
+    /// Pages pass a log of no blocks, some of them in part.
+    pub(super) fn pass(&mut self, pages: u32, parts: &[SectorMask]) {
+        let in_part = parts.len() as u64;
+        let of_parts: u64 = parts.iter().map(|&mask| sectors(mask)).sum();
+        self.whole += u64::from(pages) - in_part;
+        self.parts += in_part;
+        self.evicts += in_part;
+        for count in
+            [&mut self.part_sectors, &mut self.evicted_sectors, &mut self.left, &mut self.taken]
+        {
+            *count += of_parts;
+        }
+    }
+}
+
+/// `a / b`; of nothing, no number.
+fn ratio(a: u64, b: u64) -> Figure {
+    Figure::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
+}
+
+impl SectorLog {
+    pub(super) fn figures(&self) -> Vec<(&'static str, Figure)> {
+        let c = &self.counts;
+        // As the papers put it, nothing cleaned out has no sectors.
+        let per_eviction = match c.evicts {
+            0 => Figure::Real(0.0),
+            evicts => ratio(c.evicted_sectors, evicts),
+        };
+        let map_bytes = if self.ring.is_nothing() { 0 } else { self.map.ram_bytes() };
+        let logged = [
+            ("blocks", self.ring.blocks().into()),
+            ("sectors_per_page", self.sectors_per_page.into()),
+            ("Writes_full", c.whole),
+            ("Writes_subpage", c.parts),
+            ("Writes_SL", c.programs),
+            ("Evicts_SL", c.evicts),
+            ("subpage_sectors", c.part_sectors),
+            ("hit_sectors", c.hits),
+            ("hit_any", c.hits_any),
+            ("evicted_sectors", c.evicted_sectors),
+            ("programmed_sectors", c.programmed_sectors),
+            ("padding_sectors", c.padding_sectors),
+            ("address_sectors", c.address_sectors),
+            ("replaced_waiting", c.replaced),
+            ("taken_waiting", c.taken),
+            ("left_sectors", c.left),
+            ("waiting_before", c.waiting_before),
+            ("waiting", self.buffer.len().into()),
+            ("distinct_before", c.distinct_before),
+            ("distinct", self.distinct_sectors()),
+            ("logged_pages", self.map.len().into()),
+            ("cleanings", c.cleanings),
+            ("early_cleanings", c.early_cleanings),
+            ("exchanges", c.exchanges),
+            ("log_pages", c.cleaning_reads),
+            ("log_pages_once", c.cleaning_reads_once),
+            ("log_pages_host", c.host_reads),
+            ("trim_pages", c.trim_pages),
+            ("map_bytes", map_bytes),
+            ("look_ups", self.map.look_ups),
+            ("probes", self.map.probes),
+            ("dram_accesses", c.dram_accesses),
+        ];
+        let logged = logged.into_iter().map(|(name, count)| (name, Figure::Count(count)));
+        let ratios = [
+            ("subpage_hit_ratio", ratio(c.hits, c.part_sectors)),
+            ("hit_any_ratio", ratio(c.hits_any, c.parts)),
+            ("sectors_per_subpage_write", ratio(c.part_sectors, c.parts)),
+            ("sectors_per_eviction", per_eviction),
+            ("probes_per_look_up", ratio(self.map.probes, self.map.look_ups)),
+        ];
+        logged.chain(ratios).collect()
+    }
+}

@@ -1,0 +1,237 @@
+//! How a sector log comes back. It mounts first, finds its blocks by the kind of their pages, and
+//! hands all others to the FTL.
+//!
+//! ```text
+//! block 0  [LPN 4][LPN 9] …     another kind: the FTL's
+//!       1  [0.1 4.2 …]          the log's: LPN 0 sector 1, LPN 4 sector 2
+//!       2  torn or erased       whose it was nobody knows: each gets as many as it lacks
+//! ```
+//! Log and FTL exchange erased blocks only, so no block holds pages of both, and neither has more
+//! blocks with readable pages than it owns.
+//!
+//! **What is live.** A log page's version is the order in which it was programmed. Of two copies of
+//! a sector in the log the later is newer. The FTL's page is newer than a sector in the log exactly
+//! if its version, which copies keep, is higher: it was written whole, or by cleaning, and both
+//! take all that the log has of the page, waiting sectors too, before the next log page is
+//! programmed. A trim that the log wrote down kills what is older in the log and, for the FTL may
+//! not have written it down yet, in the FTL. It goes with its block only after the FTL has.
+//!
+//! **The last page programmed may decay.** Its live sectors, with all others of the same pages, are
+//! written to the FTL, which needs no free page in the log. If it holds a trim, the trimmed pages
+//! of which the log has any copy are written to the FTL as zeroes, so that they need that page no
+//! longer. All blocks are closed, and blocks without pages erased again before their first program.
+
+use std::collections::BTreeSet;
+
+use nand::{BlockId, Lpn, Nand, Ppn, SectorMask};
+
+use super::{Layout, SectorLog, bits};
+use crate::contract::{Device, Error, Ftl, Result};
+use crate::part::sector_map::EntryId;
+use crate::part::sector_pages::{self, Found, FoundPage, Trim};
+use crate::part::sector_ring::SectorRing;
+use crate::part::trim_log;
+
+/// Mounts a log, and below it an FTL on the blocks that are not the log's; a factory-new chip is
+/// formatted, the log in the last blocks before the system blocks.
+///
+/// # Errors
+/// The power is lost again, or the flash holds what no log can have left.
+pub fn mount(
+    nand: &mut Nand,
+    device: &Device,
+    layout: Layout,
+    mount_below: impl FnOnce(&mut Nand, &Device) -> Result<Box<dyn Ftl>>,
+) -> Result<Box<dyn Ftl>> {
+    let system = trim_log::system_blocks_of(nand, device);
+    let (data, system) = device.blocks.split_at(device.blocks.len() - system);
+    let below_count = data.len() - layout.blocks as usize;
+    let per_block = nand.geometry().pages_per_block();
+    if nand.is_factory_new() || layout.blocks == 0 {
+        let (of_ftl, of_log) = data.split_at(below_count);
+        let ftl = mount_on(nand, device, of_ftl, system, mount_below)?;
+        let ring = SectorRing::of(of_log, per_block);
+        return Ok(Box::new(SectorLog::new(ftl, nand, device, ring, layout)));
+    }
+    let found = sector_pages::find(nand, data, device.logical_blocks * per_block)?;
+    if let Some(last) = found.pages.last() {
+        nand.resume(last.spare.sequence + 1);
+    }
+    let (of_ftl, free) = share_out(&found, below_count)?;
+    let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;
+    let ring = SectorRing::found(&found.used, &free, per_block);
+    let mut log = SectorLog::new(ftl, nand, device, ring, layout);
+    log.recover(nand, &found)?;
+    Ok(Box::new(log))
+}
+
+fn mount_on(
+    nand: &mut Nand,
+    device: &Device,
+    data: &[BlockId],
+    system: &[BlockId],
+    mount: impl FnOnce(&mut Nand, &Device) -> Result<Box<dyn Ftl>>,
+) -> Result<Box<dyn Ftl>> {
+    let blocks = [data, system].concat();
+    mount(nand, &Device { blocks: &blocks, ..*device })
+}
+
+/// The FTL's blocks, ascending, and those of the log without pages.
+fn share_out(found: &Found, below_count: usize) -> Result<(Vec<BlockId>, Vec<BlockId>)> {
+    let Found { used, blank, foreign, .. } = found;
+    let log_count = used.len() + blank.len() + foreign.len() - below_count;
+    let strange = |whose: &str, has: usize, may: usize| {
+        let why = format!("{has} blocks hold pages of the {whose}, which has {may}");
+        Err(Error::Unmountable(why))
+    };
+    if used.len() > log_count {
+        return strange("sector log", used.len(), log_count);
+    }
+    if foreign.len() > below_count {
+        return strange("scheme below the sector log", foreign.len(), below_count);
+    }
+    let (more, free) = blank.split_at(below_count - foreign.len());
+    let mut of_ftl = [foreign, more].concat();
+    of_ftl.sort_unstable();
+    Ok((of_ftl, free.to_vec()))
+}
+
+impl SectorLog {
+    fn recover(&mut self, nand: &mut Nand, found: &Found) -> Result<()> {
+        let trimmed = trimmed(found);
+        let versions = self.take_over(nand, found, &trimmed);
+        self.drop_superseded(nand, &versions)?;
+        let last = found.pages.last();
+        if let Some(last) = last {
+            self.bury_trimmed(nand, last, found)?;
+        }
+        // Before anything is written to the FTL in part: it must not read what was trimmed.
+        self.trim_below(nand, &trimmed)?;
+        last.map_or(Ok(()), |last| self.send_down(nand, last))
+    }
+
+    /// Places the newest copy in the log of each sector that was not trimmed since; returns the
+    /// version of each page of the log.
+    fn take_over(&mut self, nand: &Nand, found: &Found, trimmed: &[(u32, u64)]) -> Vec<u64> {
+        let geometry = *nand.geometry();
+        let mut frames = vec![0; geometry.blocks() as usize];
+        for (frame, block) in (0..).zip(&found.used) {
+            frames[block.0 as usize] = frame;
+        }
+        let number = |ppn: Ppn| {
+            let frame: u32 = frames[geometry.block_of(ppn).0 as usize];
+            frame * geometry.pages_per_block() + geometry.offset_of(ppn)
+        };
+        let mut versions = vec![0; self.ring.pages() as usize];
+        for page in &found.pages {
+            let (number, version) = (number(page.ppn), page.spare.version);
+            versions[number as usize] = version;
+            for (place, &sector) in (number * self.sectors_per_page..).zip(&page.sectors) {
+                self.held[place as usize] = sector;
+                if let Some(copies) = &mut self.copies {
+                    copies[sector.lpn.0 as usize] += 1;
+                }
+                if version > trimmed_at(trimmed, sector.lpn) {
+                    let entry = self.map.find_or_insert(sector.lpn);
+                    self.map.set(entry, sector.index.into(), place);
+                }
+            }
+        }
+        versions
+    }
+
+    /// Drops sectors of which the FTL has a newer copy.
+    fn drop_superseded(&mut self, nand: &mut Nand, versions: &[u64]) -> Result<()> {
+        let pages: Vec<(Lpn, EntryId)> = self.map.pages().collect();
+        for (lpn, entry) in pages {
+            let Some(below) = self.below.ftl.version(nand, lpn)? else { continue };
+            let is_older = |index: &u32| {
+                let page = self.map.place(entry, *index) / self.sectors_per_page;
+                versions[page as usize] < below
+            };
+            let older = bits(self.map.live(entry)).filter(is_older);
+            let older = older.fold(0, |mask: SectorMask, index| mask | 1 << index);
+            if older != 0 {
+                self.map.drop_sectors(lpn, entry, older);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the sectors of the last page to the FTL.
+    fn send_down(&mut self, nand: &mut Nand, last: &FoundPage) -> Result<()> {
+        for sector in &last.sectors {
+            let Some(entry) = self.map.peek(sector.lpn) else { continue };
+            let index = u32::from(sector.index);
+            let page = self.map.place(entry, index) / self.sectors_per_page;
+            let is_live = self.map.live(entry) >> index & 1 == 1;
+            if is_live && self.ring.ppn(nand.geometry(), page) == last.ppn {
+                self.evict(nand, sector.lpn, entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the pages that the last page of the log says are trimmed to the FTL, as far as the
+    /// log has any copy of them.
+    fn bury_trimmed(&mut self, nand: &mut Nand, last: &FoundPage, found: &Found) -> Result<()> {
+        let sectors = found.pages.iter().flat_map(|page| &page.sectors);
+        let copied: BTreeSet<u32> = sectors.map(|sector| sector.lpn.0).collect();
+        let Some(Trim { first, pages }) = last.trim else { return Ok(()) };
+        for &lpn in copied.range(first..first + pages) {
+            let below = self.below.ftl.version(nand, Lpn(lpn))?;
+            if below.is_none_or(|below| below < last.spare.version) {
+                self.bury(nand, Lpn(lpn))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a trimmed page to the FTL, zero but for what was written since.
+    fn bury(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
+        let entry = self.map.peek(lpn);
+        let live = self.live(entry);
+        if let Some(entry) = entry {
+            self.read_log(nand, entry, live, true)?;
+        }
+        if let Some(payload) = &mut self.payload {
+            payload.merge_zeroes(self.full & !live);
+        }
+        self.write_merged(nand, lpn, self.full)?;
+        self.forget(lpn, entry);
+        Ok(())
+    }
+
+    /// Has the FTL forget what was trimmed and not written since.
+    fn trim_below(&mut self, nand: &mut Nand, trimmed: &[(u32, u64)]) -> Result<()> {
+        for &(lpn, version) in trimmed {
+            if self.below.ftl.version(nand, Lpn(lpn))?.is_some_and(|below| below < version) {
+                self.below.trim(nand, Lpn(lpn), 1)?;
+                self.trims_below = true;
+            }
+        }
+        if core::mem::take(&mut self.trims_below) {
+            self.below.ftl.flush(nand)?;
+        }
+        Ok(())
+    }
+}
+
+/// Every page that a trim in the log names, ascending, with the version of the last.
+fn trimmed(found: &Found) -> Vec<(u32, u64)> {
+    let mut pages = Vec::new();
+    for page in &found.pages {
+        if let Some(Trim { first, pages: count }) = page.trim {
+            pages.extend((first..first + count).map(|lpn| (lpn, page.spare.version)));
+        }
+    }
+    pages.sort_unstable_by_key(|&(lpn, version)| (lpn, u64::MAX - version));
+    pages.dedup_by_key(|&mut (lpn, _)| lpn);
+    pages
+}
+
+/// The version of a page's last trim, 0 for none.
+fn trimmed_at(trimmed: &[(u32, u64)], lpn: Lpn) -> u64 {
+    let found = trimmed.binary_search_by_key(&lpn.0, |&(page, _)| page);
+    found.map_or(0, |at| trimmed[at].1)
+}

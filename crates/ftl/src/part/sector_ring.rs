@@ -1,0 +1,210 @@
+//! A circular log of flash blocks: pages are appended at its head, its tail block is the next to be
+//! cleaned (SL §4.1).
+//!
+//! ```text
+//! frame     0          1          2          3
+//! block     17         40         3          21
+//!           [5 6 7 8]  [9 _ _ _]  [        ] [1 2 3 4]
+//!                      head       free       tail
+//! ```
+//! The log is a fixed number of *frames*; pages and sectors of the log are counted through them, so
+//! that their numbers stay small. Which block of the flash fills a frame changes each time that it
+//! has been cleaned.
+
+use core::ops::Range;
+use std::collections::VecDeque;
+
+use nand::{BlockId, Cause, Geometry, Nand, Ppn};
+
+use crate::contract::{Result, Violation};
+use crate::ensure;
+
+/// The number of a frame.
+pub type Frame = u32;
+
+/// A block in a frame, and whether a mount is unsure of it: a half-finished erase looks clean.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    block: BlockId,
+    doubtful: bool,
+}
+
+/// The blocks of a log, in the order in which they are filled.
+#[derive(Clone, Debug)]
+pub struct SectorRing {
+    frames: Vec<Held>,
+    /// Frames with programmed pages, the tail first, the head last.
+    used: VecDeque<Frame>,
+    /// Erased frames, the next head first.
+    free: VecDeque<Frame>,
+    /// Pages of the head that cannot be programmed any more; all of them where there is none.
+    filled: u32,
+    pages_per_block: u32,
+}
+
+impl SectorRing {
+    /// A log of erased blocks.
+    pub fn of(blocks: &[BlockId], pages_per_block: u32) -> SectorRing {
+        let frames = blocks.iter().map(|&block| Held { block, doubtful: false }).collect();
+        let free = (0..blocks.len() as u32).collect();
+        let used = VecDeque::with_capacity(blocks.len());
+        SectorRing { frames, used, free, filled: pages_per_block, pages_per_block }
+    }
+
+    /// The log that a mount found: blocks with pages, the oldest first, and others that it is
+    /// unsure of. The head is closed, for its next page may be torn.
+    pub fn found(used: &[BlockId], free: &[BlockId], pages_per_block: u32) -> SectorRing {
+        let all: Vec<BlockId> = used.iter().chain(free).copied().collect();
+        let mut ring = SectorRing::of(&all, pages_per_block);
+        ring.used = ring.free.drain(..used.len()).collect();
+        ring.free.iter().for_each(|&frame| ring.frames[frame as usize].doubtful = true);
+        ring
+    }
+
+    /// Whether this is a log of no blocks.
+    #[inline]
+    pub fn is_nothing(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Whether no page of it is programmed.
+    pub fn is_empty(&self) -> bool {
+        self.used.is_empty()
+    }
+
+    /// Blocks of the log.
+    pub fn blocks(&self) -> u32 {
+        self.frames.len() as u32
+    }
+
+    /// Pages of the log.
+    pub fn pages(&self) -> u32 {
+        self.frames.len() as u32 * self.pages_per_block
+    }
+
+    /// Pages that can be programmed before a block must be cleaned.
+    #[inline]
+    pub fn free_pages(&self) -> u32 {
+        self.free.len() as u32 * self.pages_per_block + self.pages_per_block - self.filled
+    }
+
+    /// The frame to clean next.
+    pub fn tail(&self) -> Option<Frame> {
+        self.used.front().copied()
+    }
+
+    /// The pages of a frame, as numbers of the log.
+    pub fn pages_of(&self, frame: Frame) -> Range<u32> {
+        let first = frame * self.pages_per_block;
+        first..first + self.pages_per_block
+    }
+
+    /// The block in a frame.
+    pub fn block(&self, frame: Frame) -> BlockId {
+        self.frames[frame as usize].block
+    }
+
+    /// Where a page of the log stands in the flash.
+    #[inline]
+    pub fn ppn(&self, geometry: &Geometry, page: u32) -> Ppn {
+        let (frame, offset) = (page / self.pages_per_block, page % self.pages_per_block);
+        geometry.page(self.block(frame), offset)
+    }
+
+    /// Takes the page at the head, of which the caller has seen that there is one, to be programmed
+    /// at once; returns its number in the log.
+    ///
+    /// # Errors
+    /// The power fails while a doubtful block is erased.
+    pub fn append(&mut self, nand: &mut Nand) -> Result<u32> {
+        if self.filled == self.pages_per_block {
+            let frame = self.free.pop_front().expect("appended to a log without free pages");
+            let Held { block, doubtful } = self.frames[frame as usize];
+            if doubtful {
+                nand.erase(block, Cause::Meta)?;
+            }
+            self.frames[frame as usize].doubtful = false;
+            self.used.push_back(frame);
+            self.filled = 0;
+        }
+        let head = self.used.back().expect("a head has just been opened or has room");
+        self.filled += 1;
+        Ok(head * self.pages_per_block + self.filled - 1)
+    }
+
+    /// Takes the tail, which was just erased, out of use; `block` fills its frame from now on.
+    pub fn renew_tail(&mut self, block: BlockId) {
+        let frame = self.used.pop_front().expect("the tail was just erased");
+        self.frames[frame as usize] = Held { block, doubtful: false };
+        self.free.push_back(frame);
+        if self.used.is_empty() {
+            self.filled = self.pages_per_block;
+        }
+    }
+
+    /// Each frame is used or free, each block in one frame, and erased where it should be. Returns
+    /// nothing but the first contradiction.
+    ///
+    /// # Errors
+    /// That.
+    pub fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let mut listed = vec![false; self.frames.len()];
+        for &frame in self.used.iter().chain(&self.free) {
+            let twice = core::mem::replace(&mut listed[frame as usize], true);
+            ensure!(!twice, "frame {frame} of the sector log stands in two lists");
+        }
+        ensure!(listed.iter().all(|&listed| listed), "a frame of the sector log is in no list");
+        let mut blocks: Vec<BlockId> = self.frames.iter().map(|held| held.block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let (distinct, frames) = (blocks.len(), self.frames.len());
+        ensure!(distinct == frames, "{distinct} blocks are in {frames} frames of the sector log");
+        for &frame in &self.free {
+            let Held { block, doubtful } = self.frames[frame as usize];
+            let mut owners = nand.owners(block).iter();
+            let erased = owners.all(|&owner| owner == nand::Lpn::NONE.0);
+            ensure!(erased || doubtful, "{block:?} is free in the sector log and programmed");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nand::{Content, Lpn, Mode, Page, ProgramOrder};
+
+    fn program(nand: &mut Nand, ring: &mut SectorRing) -> u32 {
+        let page = ring.append(nand).unwrap();
+        let ppn = ring.ppn(nand.geometry(), page);
+        let (owner, content) = (Lpn::SYSTEM, Content::Pad);
+        nand.program(ppn, &Page { owner, kind: 8, extra: &[], content }, Cause::Log).unwrap();
+        page
+    }
+
+    #[test]
+    fn pages_go_round_and_blocks_change() {
+        let geometry = Geometry::new(512, 64, 2, 5, ProgramOrder::Sequential).unwrap();
+        let mut nand = Nand::new(geometry, Mode::Count);
+        let mut ring = SectorRing::of(&[BlockId(3), BlockId(4)], 2);
+        assert_eq!((ring.free_pages(), ring.tail()), (4, None));
+        let pages: Vec<u32> = (0..4).map(|_| program(&mut nand, &mut ring)).collect();
+        assert_eq!((pages, ring.free_pages(), ring.tail()), (vec![0, 1, 2, 3], 0, Some(0)));
+        nand.erase(ring.block(0), Cause::Log).unwrap();
+        ring.renew_tail(BlockId(0));
+        ring.audit(&nand).unwrap();
+        assert_eq!((ring.free_pages(), ring.tail()), (2, Some(1)));
+        assert_eq!(program(&mut nand, &mut ring), 0);
+        assert_eq!(ring.ppn(&geometry, 0), Ppn(0), "block 0 fills frame 0 now");
+        // The tail that goes is the head of nothing: frame 0 has still a page.
+        nand.erase(ring.block(1), Cause::Log).unwrap();
+        ring.renew_tail(BlockId(4));
+        assert_eq!(ring.free_pages(), 3);
+        // A head that goes half full is no head any more.
+        nand.erase(ring.block(0), Cause::Log).unwrap();
+        ring.renew_tail(BlockId(0));
+        assert_eq!((ring.free_pages(), ring.is_empty()), (4, true));
+        assert_eq!(program(&mut nand, &mut ring), 2);
+        ring.audit(&nand).unwrap();
+    }
+}

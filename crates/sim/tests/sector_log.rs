@@ -1,0 +1,120 @@
+//! Runs with a sector log: what its figures must be to each other, and to runs without it.
+
+use serde_json::{Map, Value};
+use sim::experiment::{Durability, Experiment};
+use sim::run::{Unwatched, run};
+use sim::{Error, RunResult};
+
+/// Pages of 4 KiB under writes of half of them or less, most to a small part of the device.
+fn small(ftl: &str, sector_log: &str) -> Experiment {
+    Experiment {
+        trace: Some("skew:writes=20K,hot=80/20,reads=20%,request=1536".into()),
+        ftl: ftl.into(),
+        chip: "mlc-k9gag:pages_per_block=32".into(),
+        capacity_bytes: Some(16 << 20),
+        sector_log: sector_log.into(),
+        ..Experiment::default()
+    }
+}
+
+fn ran(experiment: &Experiment) -> RunResult {
+    run(experiment, &Unwatched).unwrap_or_else(|error| panic!("{}: {error}", experiment.ftl))
+}
+
+fn refused(experiment: &Experiment) -> Error {
+    run(experiment, &Unwatched).unwrap_err()
+}
+
+fn log(result: &RunResult) -> &Map<String, Value> {
+    result.layers.sector_log.as_ref().unwrap()
+}
+
+fn figure(result: &RunResult, name: &str) -> f64 {
+    log(result)[name].as_f64().unwrap_or_else(|| panic!("{name}: {:?}", log(result)[name]))
+}
+
+#[test]
+fn verifying_finds_nothing_over_any_scheme() {
+    let schemes = ["page", "dac", "dftl:cmt=4KiB", "block", "bast", "fast", "faster", "last"];
+    for (ftl, durability) in
+        schemes.into_iter().zip([Durability::Paper, Durability::Full].repeat(4))
+    {
+        for buffer in ["none", "64KiB"] {
+            let plain = Experiment {
+                durability,
+                buffer: buffer.into(),
+                limit: Some(4000),
+                warmup: 0,
+                ..small(ftl, "256KiB")
+            };
+            let verified = ran(&Experiment { verify: true, ..plain.clone() });
+            let counts = |result: RunResult| (result.programs, result.reads, log(&result).clone());
+            assert_eq!(counts(ran(&plain)), counts(verified), "{ftl}, {durability}, {buffer}");
+        }
+    }
+}
+
+/// SL §4.4 with the sizes of what is cleaned out: writes fall to (1−u) + u·s0/N + u·(1−h)·s0/s.
+#[test]
+fn writes_are_what_hits_and_sizes_say() {
+    for (size, request) in [("512KiB", "1536"), ("1MiB", "2560"), ("2MiB", "6KiB")] {
+        let trace = format!("skew:writes=60K,hot=80/20,request={request}");
+        let experiment = Experiment { trace: Some(trace), ..small("page", size) };
+        let [without, with] = ["0", size]
+            .map(|size| ran(&Experiment { sector_log: size.into(), ..experiment.clone() }));
+        let [whole, part] = ["Writes_full", "Writes_subpage"].map(|name| figure(&without, name));
+        let u = part / (whole + part);
+        let s0 = figure(&without, "sectors_per_eviction");
+        assert_eq!(s0, figure(&with, "sectors_per_subpage_write"));
+        let [h, s] = ["subpage_hit_ratio", "sectors_per_eviction"].map(|name| figure(&with, name));
+        let n = figure(&with, "sectors_per_page");
+        let expected = (1.0 - u) + u * s0 / n + u * (1.0 - h) * s0 / s;
+        let programs = |result: &RunResult| result.programs.host + result.programs.log;
+        let measured = programs(&with) as f64 / programs(&without) as f64;
+        assert!((measured / expected - 1.0).abs() < 0.01, "{size}: {measured}, {expected}");
+        assert!(h > 0.05 && s >= s0, "{size}: {h} {s} {s0} {measured}");
+    }
+}
+
+#[test]
+fn its_blocks_are_added_or_taken_out_of_the_extra_ones() {
+    let added = ran(&small("page", "1MiB"));
+    let device = &added.device;
+    assert_eq!((device.logical_blocks, device.extra_blocks, device.sector_log_blocks), (128, 9, 8));
+    let taken = ran(&Experiment {
+        extra: Some("20blocks".parse().unwrap()),
+        ..small("page", "1MiB,from=extra")
+    });
+    assert_eq!((taken.device.extra_blocks, taken.device.sector_log_blocks), (12, 8));
+    let few =
+        Experiment { extra: Some("8blocks".parse().unwrap()), ..small("page", "1MiB,from=extra") };
+    assert!(refused(&few).to_string().contains("this device has 0"), "{}", refused(&few));
+    let fewer = Experiment { extra: Some("7blocks".parse().unwrap()), ..few };
+    assert!(refused(&fewer).to_string().contains("leaves none"), "{}", refused(&fewer));
+}
+
+/// The buffer pays for the log's page buffer and map; what they take, pages go without.
+#[test]
+fn one_budget_pays_for_buffer_and_map() {
+    let buffered = Experiment { buffer: "256KiB".into(), ..small("page", "2MiB") };
+    let result = ran(&buffered);
+    let map = figure(&result, "map_bytes") as u64;
+    assert_eq!((result.ram_bytes.sector_map, result.ram_bytes.total > 0), (map, true));
+    let pages = ((256 << 10) - 4096 - map) / 4096;
+    assert_eq!(result.layers.buffer.as_ref().unwrap()["pages_max"], pages);
+    assert!(map > 4 * 512 && pages < 63, "{map} bytes of map leave {pages} pages");
+    // A map that the buffer cannot pay for is kept small by cleaning early.
+    let poor = ran(&Experiment { buffer: "16KiB".into(), ..small("page", "2MiB") });
+    assert!(figure(&poor, "early_cleanings") > 0.0);
+    assert!(figure(&poor, "map_bytes") <= 8192.0);
+}
+
+#[test]
+fn wear_goes_round_the_whole_device() {
+    let result = ran(&small("page:victim=fifo", "512KiB"));
+    assert!(figure(&result, "exchanges") > 100.0);
+    assert_eq!(figure(&result, "exchanges"), figure(&result, "cleanings"));
+    // The log's four blocks alone would take all its erases.
+    let mean = result.erases.log as f64 / f64::from(result.device.sector_log_blocks);
+    assert!(mean > 50.0 && result.wear.max - result.wear.min < 5, "{:?} {mean}", result.wear);
+}

@@ -1,0 +1,73 @@
+"""The sector log, its map, its page buffer, its ring, and its way back."""
+
+# Which schemes the attacks of the checker are worth running on.
+SCHEMES = "page,block"
+PACKAGES = ["ftlab-ftl --lib --test layers", "ftlab-check --test under_sector_log"]
+
+LOG = "crates/ftl/src/layer/sector_log.rs"
+RECOVERY = "crates/ftl/src/layer/sector_log/recovery.rs"
+PAGES = "crates/ftl/src/part/sector_pages.rs"
+MAP = "crates/ftl/src/part/sector_map.rs"
+BUFFER = "crates/ftl/src/part/page_buffer.rs"
+RING = "crates/ftl/src/part/sector_ring.rs"
+
+# name, what it breaks, file, original, replacement
+MUTANTS = [
+    ("log-whole-page-keeps-sectors", "sector log, write: a whole page leaves older sectors in the log", LOG,
+     "        self.below.write(nand, &run)?;\n        self.forget_all(run.first, run.pages);\n        Ok(())",
+     "        self.below.write(nand, &run)"),
+    ("log-waiting-not-taken", "sector log, cleaning: what waits is not merged", LOG,
+     "        let mask = live | waiting;\n        self.write_merged(nand, lpn, mask)?;",
+     "        let mask = live;\n        self.write_merged(nand, lpn, mask)?;"),
+    ("log-stale-sectors-evicted", "sector log, cleaning: overwritten sectors send their page down, too", LOG,
+     "match is_live && self.map.place(entry, index) == place {",
+     "match is_live {"),
+    ("log-older-wins", "sector log, read: a sector of the log beats the one that waits", LOG,
+     "self.read_log(nand, entry, here & !waiting, false)?;",
+     "self.read_log(nand, entry, here, false)?;\n            let waiting = waiting & !self.map.live(entry);\n            return self.read_here(nand, lpn, (waiting, None), here, sink);"),
+    ("log-hit-while-waiting-missed", "sector log, hits: a sector that waits is no older copy", LOG,
+     "let older = waiting | self.live(entry);",
+     "let older = self.live(entry);"),
+    ("log-erased-before-trims-below", "sector log, cleaning: a block goes before the FTL has written trims down", LOG,
+     "        if core::mem::take(&mut self.trims_below) {\n            self.below.ftl.flush(nand)?;\n        }\n        let frame",
+     "        let frame"),
+    ("log-trim-not-written", "sector log, trim: none is written down", LOG,
+     "while self.has_copies(first, pages) {",
+     "while false && self.has_copies(first, pages) {"),
+    ("log-no-exchange", "sector log, cleaning: the erased block stays", LOG,
+     "let block = match self.below.ftl.take_block(nand)? {",
+     "let block = match None::<nand::BlockId> {"),
+    ("log-flush-leaves-page-buffer", "sector log, flush: what waits goes on waiting", LOG,
+     "        self.settle(nand, 1)?;\n        self.trims_below = false;",
+     "        self.trims_below = false;"),
+    ("log-early-cleaning-forgotten", "sector log, map: it grows beyond what the buffer can pay", LOG,
+     "match self.ring.free_pages() > 0 && self.map_may_grow() {",
+     "match self.ring.free_pages() > 0 {"),
+    ("log-versions-ignored", "sector log, mount: sectors beat newer pages of the FTL", RECOVERY,
+     "        self.drop_superseded(nand, &versions)?;\n", ""),
+    ("log-suspect-page-trusted", "sector log, mount: the last page is left where it may decay", RECOVERY,
+     "last.map_or(Ok(()), |last| self.send_down(nand, last))",
+     "Ok(())"),
+    ("log-suspect-trim-trusted", "sector log, mount: a trim is believed that may decay", RECOVERY,
+     "            self.bury_trimmed(nand, last, found)?;\n", ""),
+    ("log-trims-not-passed-on", "sector log, mount: the FTL does not hear of trims", RECOVERY,
+     "        self.trim_below(nand, &trimmed)?;\n", ""),
+    ("log-trims-kill-newer", "sector log, mount: a trim kills what was written after it", RECOVERY,
+     "if version > trimmed_at(trimmed, sector.lpn) {",
+     "if trimmed_at(trimmed, sector.lpn) == 0 {"),
+    ("log-first-page-decides", "sector log, mount: a block whose first page is blank is blank", PAGES,
+     "    for offset in 0..nand.geometry().pages_per_block() {\n        if let Some(spare)",
+     "    for offset in 0..1 {\n        if let Some(spare)"),
+    ("log-head-reopened", "sector log, mount: the open block goes on being filled", RING,
+     "        ring.used = ring.free.drain(..used.len()).collect();\n",
+     "        ring.used = ring.free.drain(..used.len()).collect();\n        ring.filled -= u32::from(!ring.used.is_empty());\n"),
+    ("log-doubtful-trusted", "sector log, mount: a block that looks erased is not erased again", RING,
+     "        if doubtful {\n                nand.erase(block, Cause::Meta)?;",
+     "        if doubtful && block.0 == u32::MAX {\n                nand.erase(block, Cause::Meta)?;"),
+    ("map-chain-cut", "sector map: a page unlinked takes those before it along", MAP,
+     "_ => self.entries[before as usize].next = next,",
+     "_ => self.heads[bucket] = next,"),
+    ("buffer-order-lost", "page buffer: the last sector takes the place of one that goes", BUFFER,
+     "self.waiting.retain(|sector| sector.lpn != lpn);",
+     "while let Some(at) = self.waiting.iter().position(|sector| sector.lpn == lpn) {\n                self.waiting.swap_remove(at);\n            }"),
+]
