@@ -97,8 +97,8 @@ pub fn lines(paper: &Paper, examined: &[Examined]) -> Vec<Line> {
         let parts: Vec<&Judged> =
             judged.iter().filter(|part| claim_of(&part.claim.id) == claim_of(id)).collect();
         // SL-6 and SL-6b are claims of their own.
-        let exact: Vec<&Judged> =
-            parts.iter().copied().filter(|part| part.claim.id == id).collect();
+        let is_own = |part: &&&Judged| part.claim.id.split(' ').next() == Some(id);
+        let exact: Vec<&Judged> = parts.iter().filter(is_own).copied().collect();
         let has_siblings = paper.claims.iter().filter(|(other, _)| claim_of(other) == claim_of(id));
         let parts = if has_siblings.count() > 1 { exact } else { parts };
         of_parts(id, says, &parts)
