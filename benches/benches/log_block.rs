@@ -1,8 +1,9 @@
 //! Log-block schemes and those with superblocks against a bare loop, by flash operation, on the
 //! 8 GB device of FASTer.
 //!
-//! A merge is many operations for one write, so what is compared is operations a second: reads,
-//! programs and erases. The bare loop is page-mapped; its operations are counted alike.
+//! A merge is many operations for one write, so what is compared is operations a second: reads, of
+//! pages or spare areas, programs and erases. The bare loop is page-mapped; its operations are
+//! counted alike.
 //!
 //! `cargo bench -p ftlab-benches --bench log_block`
 

@@ -104,8 +104,8 @@ impl Simulated {
         self.nand.tally().total(Op::Program)
     }
 
-    /// Operations so far: reads, programs and erases.
+    /// Operations so far, of whatever kind.
     pub fn operations(&self) -> u64 {
-        [Op::Read, Op::Program, Op::Erase].map(|op| self.nand.tally().total(op)).iter().sum()
+        Op::ALL.map(|op| self.nand.tally().total(op)).iter().sum()
     }
 }

@@ -13,8 +13,9 @@
 //! more than its valid pages perhaps, the scheme says when it comes to it. So each superblock keeps
 //! its full blocks in a [heap](super::block_heaps) by valid pages, and a tree over the superblocks
 //! has the first of each that its free pages might take. A block that turns out to need more than
-//! there are is set aside, by its need, until it changes or its superblock opens a block and has
-//! as many: only then can it need less, or get more. All full blocks are in a heap of their own
+//! there are is set aside, by the least that it may need, until its superblock opens a block and
+//! has as many, or enough of its pages are superseded: each lowers the need by two at the most, for
+//! itself and for a write that it might have induced. All full blocks are in a heap of their own
 //! too, which tells the emptiest.
 
 use nand::{BlockId, Geometry, Ppn};
@@ -30,6 +31,8 @@ use crate::ensure;
 pub type Sbn = u32;
 
 const NONE: u32 = u32::MAX;
+/// Programs by which a block's need may fall when one of its pages is superseded.
+const LESS_A_PAGE: u16 = 2;
 /// A tree's leaf where a superblock offers nothing.
 const NOTHING: u64 = u64::MAX;
 
@@ -44,7 +47,7 @@ struct Superblock {
     full: Heap,
     /// Those not set aside, by valid pages.
     offered: Heap,
-    /// The others, by the free pages that they need.
+    /// The others, by the free pages that they need at least.
     aside: Heap,
 }
 
@@ -55,7 +58,7 @@ struct Block {
     valid: u16,
     /// Pages of a full block that were programmed.
     occupied: u16,
-    /// Free pages that a full block is known to need, until it changes; 0: not known.
+    /// Free pages that a block set aside needs at least.
     need: u16,
     state: State,
 }
@@ -209,22 +212,23 @@ impl Superblocks {
     pub fn supersede(&mut self, block: BlockId) {
         let known = &mut self.blocks[block.0 as usize];
         known.valid -= 1;
-        known.need = 0;
         let (superblock, state, valid) = (known.superblock, known.state, u32::from(known.valid));
         let owner = &mut self.superblocks[superblock as usize];
         owner.dead += 1;
         match state {
             State::Full => self.either.lower(&mut owner.offered, block, valid),
             State::Aside => {
-                self.either.remove(&mut owner.aside, block);
-                self.either.push(&mut owner.offered, block, valid);
-                self.blocks[block.0 as usize].state = State::Full;
+                known.need = known.need.saturating_sub(LESS_A_PAGE);
+                self.either.lower(&mut owner.aside, block, known.need.into());
             }
             State::Open => {}
             State::Free => panic!("{block:?} is free and holds a valid page"),
         }
         if state != State::Open {
             self.full.lower(&mut owner.full, block, valid);
+        }
+        if state == State::Aside {
+            self.take_up(superblock);
         }
         self.recount(superblock);
     }
@@ -278,11 +282,7 @@ impl Superblocks {
             }
             let (block, superblock) = (BlockId(offer as u32), superblock as Sbn);
             let (valid, room) = (self.valid(block), self.room(superblock));
-            let need = match self.blocks[block.0 as usize].need {
-                _ if valid == 0 => 0,
-                0 => needs(block, valid, room),
-                known => known.into(),
-            };
+            let need = if valid == 0 { 0 } else { needs(block, valid, room) };
             if need <= room {
                 return Some(block);
             }
@@ -322,7 +322,7 @@ impl Superblocks {
         self.offer(superblock);
     }
 
-    /// What was set aside and needs no more than there is now is offered again.
+    /// What was set aside and may need no more than there is now is offered again.
     fn take_up(&mut self, superblock: Sbn) {
         let room = self.room(superblock);
         let owner = &mut self.superblocks[superblock as usize];
