@@ -37,6 +37,8 @@ pub enum Outcome {
     FallsShort,
     /// Some of its runs failed: a trace that is not there.
     NotRun,
+    /// Some of its figures are nothing over nothing: a run that is too small to show them.
+    Undecided,
     /// No experiment speaks of it.
     NotExamined,
 }
@@ -48,6 +50,7 @@ impl Outcome {
             Outcome::Holds => "holds",
             Outcome::FallsShort => "falls short",
             Outcome::NotRun => "not run",
+            Outcome::Undecided => "undecided",
             Outcome::NotExamined => "not examined",
         }
     }
@@ -110,10 +113,13 @@ fn of_parts(id: &'static str, says: &'static str, parts: &[&Judged]) -> Line {
     let cells = parts
         .iter()
         .fold((0, 0), |(holding, all), part| (holding + part.holding(), all + part.verdicts.len()));
-    let missing = parts.iter().any(|part| part.verdicts.iter().any(|cell| cell.found.is_none()));
+    let unknown = parts.iter().any(|part| part.verdicts.iter().any(|cell| cell.found.is_none()));
+    let decided = parts.iter().flat_map(|part| &part.verdicts).filter(|cell| cell.found.is_some());
+    let all_decided_hold = decided.clone().count() > 0 && decided.clone().all(|cell| cell.holds);
     let outcome = match cells {
         (_, 0) => Outcome::NotExamined,
-        _ if missing => Outcome::NotRun,
+        _ if unknown && parts.iter().any(|part| part.has_failed) => Outcome::NotRun,
+        _ if unknown && all_decided_hold => Outcome::Undecided,
         (holding, all) if holding == all => Outcome::Holds,
         _ => Outcome::FallsShort,
     };
@@ -224,12 +230,14 @@ mod tests {
         figure = "erases.total"
         rows = [{ expected = 10 }]"#;
 
-    /// What becomes of claims, given the erases of both rows.
-    fn outcomes(erases: [Option<u64>; 2]) -> Vec<(Outcome, (usize, usize))> {
+    /// What becomes of claims, given the erases of both rows; a row without any failed if told so.
+    fn outcomes(erases: [Option<u64>; 2], fails: bool) -> Vec<(Outcome, (usize, usize))> {
         let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
         let mut found = Findings::of(&plan);
         for (row, erases) in erases.into_iter().enumerate() {
-            found.see(row, &json!({"erases": {"total": erases}}));
+            let error = json!({"exit_code": 1, "message": "no such file"});
+            let error = (fails && erases.is_none()).then_some(error);
+            found.see(row, &json!({"erases": {"total": erases}, "sweep": {"error": error}}));
         }
         let claims = &[("X-1", ""), ("X-2", ""), ("X-3", "")];
         let paper = Paper { id: "X", title: "", claims };
@@ -239,12 +247,16 @@ mod tests {
 
     #[test]
     fn a_claim_holds_if_all_its_parts_do_and_says_if_some_could_not_be_run() {
-        use Outcome::{FallsShort, Holds, NotExamined, NotRun};
-        let found = outcomes([Some(10), Some(10)]);
+        use Outcome::{FallsShort, Holds, NotExamined, NotRun, Undecided};
+        let found = outcomes([Some(10), Some(10)], true);
         assert_eq!(found, [(Holds, (2, 2)), (Holds, (2, 2)), (NotExamined, (0, 0))]);
-        let found = outcomes([Some(10), Some(11)]);
+        let found = outcomes([Some(10), Some(11)], true);
         assert_eq!(found[..2], [(Holds, (2, 2)), (FallsShort, (1, 2))]);
-        let found = outcomes([None, Some(10)]);
+        let found = outcomes([None, Some(10)], true);
         assert_eq!(found[..2], [(NotRun, (1, 2)), (NotRun, (1, 2))]);
+        let found = outcomes([None, Some(10)], false);
+        assert_eq!(found[..2], [(Undecided, (1, 2)), (Undecided, (1, 2))]);
+        let found = outcomes([None, Some(12)], false);
+        assert_eq!(found[..2], [(FallsShort, (0, 2)), (FallsShort, (0, 2))]);
     }
 }

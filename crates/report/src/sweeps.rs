@@ -19,6 +19,8 @@ pub struct Judged<'a> {
     pub claim: &'a Claim,
     /// Whether each of its cells holds.
     pub verdicts: Vec<Verdict>,
+    /// Whether a run failed that it looks at.
+    pub has_failed: bool,
 }
 
 impl Judged<'_> {
@@ -42,8 +44,13 @@ impl Judged<'_> {
 
 /// The claims of a plan, judged.
 pub fn judged<'a>(found: &Findings<'a>) -> Vec<Judged<'a>> {
+    let failed = |row| found.failed.iter().any(|failed| failed.row == row);
     let claims = found.plan().claims.iter().enumerate();
-    claims.map(|(index, claim)| Judged { claim, verdicts: found.verdicts(index) }).collect()
+    let judge = |(index, claim): (usize, &'a Claim)| {
+        let has_failed = claim.rows().any(failed);
+        Judged { claim, verdicts: found.verdicts(index), has_failed }
+    };
+    claims.map(judge).collect()
 }
 
 /// A report of a sweep.
