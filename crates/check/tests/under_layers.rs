@@ -4,11 +4,14 @@
 //! The oracle is the same as without layers: a flush and a forced write keep what they cover, and
 //! what waits when the power fails leaves the value before it.
 
+mod common;
+
 use check::campaign::Campaign;
 use check::case::Subject;
 use check::power_loss::Second;
 use check::shape::{SHAPES, Shape};
 use check::workload::WORKLOADS;
+use common::is_right;
 use ftl::layer::Options;
 use ftl::{Durability, Layers, SCHEMES};
 
@@ -44,20 +47,6 @@ fn campaign(layers: &[Layers], shapes: &[&str]) -> Campaign {
         durability: Durability::Full,
         second: Second::None,
         budget: None,
-    }
-}
-
-/// Nothing is found, and everybody was cut often enough.
-fn is_right(campaign: &Campaign, cuts_min: u64) {
-    let report = campaign.run().unwrap();
-    let total = report.total();
-    total.failures.iter().take(10).for_each(|failure| println!("{failure}"));
-    println!("{:?} in {:.1} s", total.cuts, report.wall.as_secs_f64());
-    assert!(total.failures.is_empty(), "{} cases went wrong", total.failures.len());
-    for (subject, tried) in &report.rows {
-        assert!(tried.steps > 0, "{}: nothing was compared", subject.name());
-        let cuts = tried.cuts.first;
-        assert!(cuts >= cuts_min, "{}: only {cuts} cuts", subject.name());
     }
 }
 

@@ -1,11 +1,14 @@
 //! Schemes under a sector log, with and without a write buffer above it: conformance, cuts at
 //! every operation, second cuts.
 
+mod common;
+
 use check::campaign::Campaign;
 use check::case::Subject;
 use check::power_loss::Second;
 use check::shape::{SHAPES, Shape};
 use check::workload::WORKLOADS;
+use common::is_right;
 use ftl::layer::Options;
 use ftl::{Durability, Layers, SCHEMES};
 
@@ -48,20 +51,6 @@ fn campaign(subjects: Vec<Subject>, shapes: &[&str], workloads: &[&str]) -> Camp
 
 fn all_workloads() -> Vec<&'static str> {
     WORKLOADS.iter().map(|workload| workload.name).collect()
-}
-
-/// Nothing is found, and everybody was cut often enough.
-fn is_right(campaign: &Campaign, cuts_min: u64) {
-    let report = campaign.run().unwrap();
-    let total = report.total();
-    total.failures.iter().take(10).for_each(|failure| println!("{failure}"));
-    println!("{:?} in {:.1} s", total.cuts, report.wall.as_secs_f64());
-    assert!(total.failures.is_empty(), "{} cases went wrong", total.failures.len());
-    for (subject, tried) in &report.rows {
-        assert!(tried.steps > 0, "{}: nothing was compared", subject.name());
-        let cuts = tried.cuts.first;
-        assert!(cuts >= cuts_min, "{}: only {cuts} cuts", subject.name());
-    }
 }
 
 #[test]
