@@ -182,7 +182,7 @@ fn text(summary: &[(&Paper, Vec<Line>)], args: &Args) -> String {
             format!("{:<7} {}", line.id, line.says),
             if all == 0 { String::new() } else { format!("{holding}/{all}") },
             line.off(),
-            line.outcome.word().to_owned(),
+            line.standing.word().to_owned(),
         ]);
     }
     let quick = match args.scale.into() {

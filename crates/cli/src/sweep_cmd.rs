@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use report::sweeps;
 use serde_json::Value;
-use sim::plan::claim::{Claim, Verdict};
+use sim::plan::claim::{Claim, Outcome, Verdict};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{FailedRow, Findings};
 use sim::sweep::{self, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
@@ -235,24 +235,26 @@ fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
             verdict.wanted.to_string(),
             real(verdict.found, 3),
             off.map_or("–".into(), |off| format!("{off:+.2} %")),
-            (if verdict.holds { "holds" } else { "falls short" }).to_owned(),
+            verdict.outcome.word().to_owned(),
         ]);
     }
-    let holding = verdicts.iter().filter(|verdict| verdict.holds).count();
-    let verdict = match holding == verdicts.len() {
-        true => "holds",
-        false => "falls short",
+    let cells = |outcome| verdicts.iter().filter(|cell| cell.outcome == outcome).count();
+    let (holding, silent) = (cells(Outcome::Holds), cells(Outcome::Undecided));
+    let silent_text = match silent {
+        0 => String::new(),
+        silent => format!("; {silent} have no such figure"),
     };
     let quick = match scale {
         Scale::Quick => "; quick, which settles nothing",
         Scale::Full => "",
     };
     format!(
-        "\n{}{}  {verdict}: {} ({holding} of {} within {:.3} %{quick})\n",
+        "\n{}{}  {}: {} ({holding} of {} within {:.3} %{silent_text}{quick})\n",
         table.text(),
         claim.id,
+        Outcome::of(verdicts).word(),
         claim.says,
-        verdicts.len(),
+        verdicts.len() - silent,
         100.0 * claim.within
     )
 }

@@ -2,6 +2,7 @@
 
 use sim::clock::SERIAL_CAVEAT;
 use sim::plan::Scale;
+use sim::plan::claim::Outcome;
 use sim::sweep::Findings;
 
 use crate::figure::Table;
@@ -28,30 +29,24 @@ pub struct Examined<'a> {
     pub found: Findings<'a>,
 }
 
-/// What became of a claim.
+/// Where a claim of a paper stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All its cells hold.
-    Holds,
-    /// Some do not.
-    FallsShort,
+pub enum Standing {
+    /// Runs spoke of it.
+    Judged(Outcome),
     /// Some of its runs failed: a trace that is not there.
     NotRun,
-    /// Some of its figures are nothing over nothing: a run that is too small to show them.
-    Undecided,
     /// No experiment speaks of it.
     NotExamined,
 }
 
-impl Outcome {
+impl Standing {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Outcome::Holds => "holds",
-            Outcome::FallsShort => "falls short",
-            Outcome::NotRun => "not run",
-            Outcome::Undecided => "undecided",
-            Outcome::NotExamined => "not examined",
+            Standing::Judged(outcome) => outcome.word(),
+            Standing::NotRun => "not run",
+            Standing::NotExamined => "not examined",
         }
     }
 }
@@ -63,9 +58,9 @@ pub struct Line {
     pub id: &'static str,
     /// The claim in words.
     pub says: &'static str,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// Cells that hold, and all of them.
+    /// Where it stands.
+    pub standing: Standing,
+    /// Cells that hold, and all that say something.
     pub cells: (usize, usize),
     /// How far off the worst cell is that falls short, as a part of what is expected.
     pub worst: Option<f64>,
@@ -110,28 +105,24 @@ pub fn lines(paper: &Paper, examined: &[Examined]) -> Vec<Line> {
 }
 
 fn of_parts(id: &'static str, says: &'static str, parts: &[&Judged]) -> Line {
-    let cells = parts
-        .iter()
-        .fold((0, 0), |(holding, all), part| (holding + part.holding(), all + part.verdicts.len()));
-    let unknown = parts.iter().any(|part| part.verdicts.iter().any(|cell| cell.found.is_none()));
-    let decided = parts.iter().flat_map(|part| &part.verdicts).filter(|cell| cell.found.is_some());
-    let all_decided_hold = decided.clone().count() > 0 && decided.clone().all(|cell| cell.holds);
-    let outcome = match cells {
-        (_, 0) => Outcome::NotExamined,
-        _ if unknown && parts.iter().any(|part| part.has_failed) => Outcome::NotRun,
-        _ if unknown && all_decided_hold => Outcome::Undecided,
-        (holding, all) if holding == all => Outcome::Holds,
-        _ => Outcome::FallsShort,
+    let cells = parts.iter().map(|part| (part.holding(), part.decided()));
+    let cells = cells.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
+    let verdicts = || parts.iter().flat_map(|part| &part.verdicts);
+    let has_failed = parts.iter().any(|part| part.has_failed);
+    let standing = match Outcome::of(verdicts()) {
+        _ if verdicts().count() == 0 => Standing::NotExamined,
+        _ if has_failed && verdicts().any(|cell| cell.found.is_none()) => Standing::NotRun,
+        outcome => Standing::Judged(outcome),
     };
     let worst = parts.iter().filter_map(|part| part.worst());
     let worst = worst.max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    Line { id, says, outcome, cells, worst }
+    Line { id, says, standing, cells, worst }
 }
 
 fn table(lines: &[Line]) -> Table {
     let row = |line: &Line| {
         let words = [line.id, line.says].map(str::to_owned).into_iter();
-        words.chain([line.cells(), line.off(), line.outcome.word().to_owned()]).collect()
+        words.chain([line.cells(), line.off(), line.standing.word().to_owned()]).collect()
     };
     let head = ["claim", "says", "cells that hold", "worst is off by", "verdict"];
     let head = head.map(str::to_owned).to_vec();
@@ -231,7 +222,7 @@ mod tests {
         rows = [{ expected = 10 }]"#;
 
     /// What becomes of claims, given the erases of both rows; a row without any failed if told so.
-    fn outcomes(erases: [Option<u64>; 2], fails: bool) -> Vec<(Outcome, (usize, usize))> {
+    fn outcomes(erases: [Option<u64>; 2], fails: bool) -> Vec<(Standing, (usize, usize))> {
         let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
         let mut found = Findings::of(&plan);
         for (row, erases) in erases.into_iter().enumerate() {
@@ -242,21 +233,24 @@ mod tests {
         let claims = &[("X-1", ""), ("X-2", ""), ("X-3", "")];
         let paper = Paper { id: "X", title: "", claims };
         let lines = lines(&paper, &[Examined { name: "X", found }]);
-        lines.iter().map(|line| (line.outcome, line.cells)).collect()
+        lines.iter().map(|line| (line.standing, line.cells)).collect()
     }
 
     #[test]
     fn a_claim_holds_if_all_its_parts_do_and_says_if_some_could_not_be_run() {
-        use Outcome::{FallsShort, Holds, NotExamined, NotRun, Undecided};
+        use Standing::{Judged, NotExamined, NotRun};
+        let [holds, short] = [Outcome::Holds, Outcome::FallsShort].map(Judged);
         let found = outcomes([Some(10), Some(10)], true);
-        assert_eq!(found, [(Holds, (2, 2)), (Holds, (2, 2)), (NotExamined, (0, 0))]);
+        assert_eq!(found, [(holds, (2, 2)), (holds, (2, 2)), (NotExamined, (0, 0))]);
         let found = outcomes([Some(10), Some(11)], true);
-        assert_eq!(found[..2], [(Holds, (2, 2)), (FallsShort, (1, 2))]);
+        assert_eq!(found[..2], [(holds, (2, 2)), (short, (1, 2))]);
         let found = outcomes([None, Some(10)], true);
-        assert_eq!(found[..2], [(NotRun, (1, 2)), (NotRun, (1, 2))]);
+        assert_eq!(found[..2], [(NotRun, (1, 1)), (NotRun, (1, 1))]);
         let found = outcomes([None, Some(10)], false);
-        assert_eq!(found[..2], [(Undecided, (1, 2)), (Undecided, (1, 2))]);
+        assert_eq!(found[..2], [(holds, (1, 1)), (holds, (1, 1))]);
+        let found = outcomes([None, None], false);
+        assert_eq!(found[0], (Judged(Outcome::Undecided), (0, 0)));
         let found = outcomes([None, Some(12)], false);
-        assert_eq!(found[..2], [(FallsShort, (0, 2)), (FallsShort, (0, 2))]);
+        assert_eq!(found[..2], [(short, (0, 1)), (short, (0, 1))]);
     }
 }

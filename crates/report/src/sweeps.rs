@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use sim::Experiment;
 use sim::clock::SERIAL_CAVEAT;
-use sim::plan::claim::{Claim, Verdict, Wanted};
+use sim::plan::claim::{Claim, Outcome, Verdict, Wanted};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
@@ -26,17 +26,22 @@ pub struct Judged<'a> {
 impl Judged<'_> {
     /// How many cells hold.
     pub fn holding(&self) -> usize {
-        self.verdicts.iter().filter(|verdict| verdict.holds).count()
+        self.verdicts.iter().filter(|cell| cell.outcome == Outcome::Holds).count()
     }
 
-    /// Whether all cells hold.
-    pub fn holds(&self) -> bool {
-        self.holding() == self.verdicts.len()
+    /// How many cells say something.
+    pub fn decided(&self) -> usize {
+        self.verdicts.iter().filter(|cell| cell.outcome != Outcome::Undecided).count()
+    }
+
+    /// What becomes of the claim.
+    pub fn outcome(&self) -> Outcome {
+        Outcome::of(&self.verdicts)
     }
 
     /// How far off the worst cell is that falls short, as a part of what is expected.
     pub fn worst(&self) -> Option<f64> {
-        let short = self.verdicts.iter().filter(|verdict| !verdict.holds);
+        let short = self.verdicts.iter().filter(|cell| cell.outcome == Outcome::FallsShort);
         let off = short.filter_map(Verdict::deviation);
         off.max_by(|a, b| a.abs().total_cmp(&b.abs()))
     }
@@ -119,19 +124,14 @@ pub fn glance(judged: &[Judged]) -> Table {
             judged.claim.id.clone(),
             judged.claim.says.clone(),
             judged.claim.source.clone(),
-            format!("{} of {}", judged.holding(), judged.verdicts.len()),
+            format!("{} of {}", judged.holding(), judged.decided()),
             off,
-            verdict(judged.holds()),
+            judged.outcome().word().to_owned(),
         ]
     };
     let head = ["claim", "says", "published in", "cells that hold", "worst is off by", "verdict"];
     let head = head.map(str::to_owned).to_vec();
     Table { head, rows: judged.iter().map(row).collect(), words: 3 }
-}
-
-/// The word for a verdict.
-pub fn verdict(holds: bool) -> String {
-    (if holds { "holds" } else { "falls short" }).to_owned()
 }
 
 /// The figure of a claim, with the published points drawn in.
@@ -179,7 +179,7 @@ fn cells(verdicts: &[Verdict]) -> Table {
             wanted(cell.wanted),
             cell.found.map_or("–".into(), number),
             off.unwrap_or("–".into()),
-            verdict(cell.holds),
+            cell.outcome.word().to_owned(),
         ]
     };
     let head = ["runs", "published", "measured", "off by", "verdict"].map(str::to_owned).to_vec();

@@ -49,6 +49,9 @@ pub fn without_unit(words: &str) -> &str {
 /// A number as people read it: four significant digits, thousands apart.
 pub fn number(value: f64) -> String {
     let size = value.abs();
+    if size.is_infinite() {
+        return "∞".to_owned();
+    }
     if size >= 10_000.0 {
         return grouped(value.round() as i64);
     }

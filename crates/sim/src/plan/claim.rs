@@ -31,11 +31,12 @@
 use core::fmt;
 use core::ops::Range;
 
+use serde_json::Value;
 use spec::Share;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::figure::Figure;
+use super::figure::{Figure, ratio};
 use super::setting::{Base, Setting, entries, holds, settings};
 use super::{Fault, Parsed, Part, Row, known, scalar, text_of};
 
@@ -80,13 +81,11 @@ impl Place {
         [Some(self.row), self.over].into_iter().flatten()
     }
 
+    /// Its figure; infinite if it is something over nothing, none if nothing over nothing.
     fn found(self, figure: &impl Fn(usize) -> Option<f64>) -> Option<f64> {
         match self.over {
             None => figure(self.row),
-            Some(over) => figure(over).filter(|&of| of != 0.0).and_then(|of| {
-                let own = figure(self.row)?;
-                Some(own / of)
-            }),
+            Some(over) => ratio(figure(self.row)?, figure(over)?),
         }
     }
 }
@@ -133,7 +132,38 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// Whether one cell of a claim holds.
+/// What becomes of a cell, or of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A cell is as claimed; all cells of a claim are that say something.
+    Holds,
+    /// It is not.
+    FallsShort,
+    /// There is no such figure: nothing over nothing, or a run that failed.
+    Undecided,
+}
+
+impl Outcome {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Holds => "holds",
+            Outcome::FallsShort => "falls short",
+            Outcome::Undecided => "undecided",
+        }
+    }
+
+    /// What becomes of a claim: cells that say nothing leave it to the others.
+    pub fn of<'a>(cells: impl IntoIterator<Item = &'a Verdict>) -> Outcome {
+        let cells = cells.into_iter().map(|cell| cell.outcome);
+        cells.fold(Outcome::Undecided, |all, cell| match (all, cell) {
+            (Outcome::FallsShort, _) | (_, Outcome::Undecided) => all,
+            (_, cell) => cell,
+        })
+    }
+}
+
+/// What was found in one cell of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// Which row, in words.
@@ -144,8 +174,8 @@ pub struct Verdict {
     pub wanted: Wanted,
     /// What was found; none if a row failed or has no such figure.
     pub found: Option<f64>,
-    /// Whether it holds.
-    pub holds: bool,
+    /// What becomes of it.
+    pub outcome: Outcome,
 }
 
 impl Verdict {
@@ -158,7 +188,7 @@ impl Verdict {
             Wanted::Between(low, high) => found.clamp(low, high),
             Wanted::Below(figure) | Wanted::Above(figure) => figure?,
         };
-        Some(found / expected - 1.0)
+        Some(ratio(found, expected).map_or(0.0, |ratio| ratio - 1.0))
     }
 }
 
@@ -194,21 +224,22 @@ impl Claim {
                 Expected::Below(other) => Wanted::Below(other.found(&figure)),
                 Expected::Above(other) => Wanted::Above(other.found(&figure)),
             };
-            let holds = found.is_some_and(|found| self.holds(found, wanted));
-            Verdict { label: cell.label.clone(), row: cell.cell.row, wanted, found, holds }
+            let outcome = found.map_or(Outcome::Undecided, |found| self.outcome(found, wanted));
+            Verdict { label: cell.label.clone(), row: cell.cell.row, wanted, found, outcome }
         };
         self.expectations.iter().map(verdict).collect()
     }
 
-    fn holds(&self, found: f64, wanted: Wanted) -> bool {
+    fn outcome(&self, found: f64, wanted: Wanted) -> Outcome {
         let slack = |expected: f64| expected.abs() * self.within;
-        match wanted {
+        let holds = match wanted {
             Wanted::About(expected) => (found - expected).abs() <= slack(expected),
             Wanted::Between(low, high) => low <= found && found <= high,
             Wanted::Below(Some(expected)) => found < expected + slack(expected),
             Wanted::Above(Some(expected)) => found > expected - slack(expected),
-            Wanted::Below(None) | Wanted::Above(None) => false,
-        }
+            Wanted::Below(None) | Wanted::Above(None) => return Outcome::Undecided,
+        };
+        if holds { Outcome::Holds } else { Outcome::FallsShort }
     }
 }
 
@@ -254,22 +285,32 @@ fn expectations(part: &Part, rows: &[Row]) -> Parsed<Vec<Expectation>> {
     };
     let cells: Vec<Cell> = array.iter().map(table).collect::<Parsed<_>>()?;
     match kind {
-        "rows" => of_figures(cells),
+        "rows" => of_figures(cells, rows),
         _ => of_order(cells, kind == "falling"),
     }
 }
 
-fn of_figures(cells: Vec<Cell>) -> Parsed<Vec<Expectation>> {
+fn of_figures(cells: Vec<Cell>, rows: &[Row]) -> Parsed<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for cell in cells {
         let Some(of) = cell.expected else {
             return Err(Fault::new(cell.at, "it is not said what is `expected`"));
         };
-        let label = &cell.label;
-        let expectation = |cell| Expectation { label: label.clone(), cell, of };
-        expectations.extend(cell.places.iter().copied().map(expectation));
+        let own = |&place: &Place| names_apart(&cell.places, place, rows);
+        let label = |place| format!("{}{}", cell.label, own(place)).trim_start().to_owned();
+        let expectation = |place| Expectation { label: label(place), cell: *place, of };
+        expectations.extend(cell.places.iter().map(expectation));
     }
     Ok(expectations)
+}
+
+/// What tells a row from the others that its cell names.
+fn names_apart(places: &[Place], place: Place, rows: &[Row]) -> String {
+    let value = |place: &Place, key: &str| rows[place.row].varied.get(key).cloned();
+    let varied = rows[place.row].varied.iter();
+    let varies = |key: &str| places.iter().any(|other| value(other, key) != value(&place, key));
+    let word = |(key, value): (&String, &Value)| format!(" {key}={value}").replace('"', "");
+    varied.filter(|(key, _)| varies(key)).map(word).collect()
 }
 
 /// Each row against the one before.

@@ -47,7 +47,7 @@ impl Figure {
         let sum = self.sum_of(&self.sum, row)?;
         match self.per.is_empty() {
             true => Some(sum),
-            false => self.sum_of(&self.per, row).filter(|&per| per != 0.0).map(|per| sum / per),
+            false => ratio(sum, self.sum_of(&self.per, row)?),
         }
     }
 
@@ -83,6 +83,11 @@ impl fmt::Display for Figure {
             false => write!(out, "{sum} / {per}"),
         }
     }
+}
+
+/// One figure over another: infinite over nothing, none if that is nothing over nothing.
+pub(super) fn ratio(of: f64, over: f64) -> Option<f64> {
+    (of != 0.0 || over != 0.0).then(|| of / over)
 }
 
 fn sum_text(columns: &[String]) -> String {
@@ -174,6 +179,9 @@ mod tests {
         assert_eq!(figure(&["a.x", "a.y"], &["b"], None).of(&row), Some(0.5));
         assert_eq!(figure(&["a.x", "none"], &[], None).of(&row), None);
         assert_eq!(figure(&["a.x"], &["b", "gone"], None).of(&row), None);
+        let zero = json!({"x": 0, "y": 0, "z": 1});
+        assert_eq!(figure(&["x"], &["y"], None).of(&zero), None, "nothing over nothing");
+        assert_eq!(figure(&["z"], &["y"], None).of(&zero), Some(f64::INFINITY));
         let shown = figure(&["a.x"], &["a.x", "b"], None).to_string();
         assert_eq!(shown, "a.x / (a.x + b)");
         let shown = figure(&["a.x", "b"], &["b"], Some(Statistic::Mean)).to_string();

@@ -1,5 +1,6 @@
 //! Plans that are right, and every way of being wrong, with its place.
 
+use super::claim::Outcome::{self, FallsShort, Holds, Undecided};
 use super::*;
 use crate::experiment::{Extra, Fit};
 
@@ -242,8 +243,12 @@ fn a_figure_is_judged_within_its_tolerance() {
     let claim = &plan.claims[0];
     assert_eq!(claim.rows().collect::<Vec<_>>(), [0, 1, 3]);
     let verdicts = claim.judge(|row| [Some(2.0199), Some(4.05), None, None][row]);
-    assert_eq!(verdicts.iter().map(|v| v.holds).collect::<Vec<_>>(), [true, false, false]);
-    assert_eq!(verdicts[0].label, "extra=0.07 ftl.victim=fifo");
+    assert_eq!(
+        verdicts.iter().map(|v| v.outcome).collect::<Vec<_>>(),
+        [Holds, FallsShort, Undecided]
+    );
+    let labels = ["extra=0.07 ftl.victim=fifo", "ftl=block extra=7%", "ftl=block extra=15%"];
+    assert_eq!(verdicts.iter().map(|v| v.label.as_str()).collect::<Vec<_>>(), labels);
     assert!((verdicts[1].deviation().unwrap() - 0.0125).abs() < 1e-12);
 }
 
@@ -254,13 +259,13 @@ fn an_order_is_judged_from_row_to_row() {
     let judged = |order: &str, figures: [f64; 4]| {
         let plan = plan(&claim(&format!("within = \"1%\"\n{order} = {cells}")));
         let verdicts = plan.claims[0].judge(|row| Some(figures[row]));
-        verdicts.iter().map(|verdict| verdict.holds).collect::<Vec<_>>()
+        verdicts.iter().map(|verdict| verdict.outcome).collect::<Vec<_>>()
     };
     // Rows 1, 3, 2, in this order.
-    assert_eq!(judged("falling", [0.0, 5.0, 3.0, 4.0]), [true, true]);
-    assert_eq!(judged("rising", [0.0, 5.0, 3.0, 4.0]), [false, false]);
-    assert_eq!(judged("falling", [0.0, 5.0, 5.03, 5.01]), [true, true], "within noise");
-    assert_eq!(judged("rising", [0.0, 5.0, 7.0, 6.0]), [true, true]);
+    assert_eq!(judged("falling", [0.0, 5.0, 3.0, 4.0]), [Holds; 2]);
+    assert_eq!(judged("rising", [0.0, 5.0, 3.0, 4.0]), [FallsShort; 2]);
+    assert_eq!(judged("falling", [0.0, 5.0, 5.03, 5.01]), [Holds; 2], "within noise");
+    assert_eq!(judged("rising", [0.0, 5.0, 7.0, 6.0]), [Holds; 2]);
 }
 
 #[test]
@@ -271,23 +276,37 @@ fn a_figure_may_be_taken_over_that_of_the_row_that_differs_in_what_is_named() {
     ));
     let claim = &plan.claims[0];
     let verdicts = claim.judge(|row| [Some(4.0), Some(3.0), Some(8.0), Some(7.0)][row]);
-    let found: Vec<_> = verdicts.iter().map(|v| (v.row, v.found, v.holds)).collect();
-    assert_eq!(found, [(1, Some(0.75), true), (3, Some(0.875), false)]);
-    assert_eq!(verdicts[0].label, "ftl=block over ftl=page:victim=fifo");
+    let found: Vec<_> = verdicts.iter().map(|v| (v.row, v.found, v.outcome)).collect();
+    assert_eq!(found, [(1, Some(0.75), Holds), (3, Some(0.875), FallsShort)]);
+    assert_eq!(verdicts[0].label, "ftl=block over ftl=page:victim=fifo extra=7%");
     assert_eq!(verdicts[0].deviation(), Some(0.0));
     assert_eq!(verdicts[1].deviation(), Some(0.875 / 0.75 - 1.0));
     assert_eq!(claim.rows().collect::<Vec<_>>(), [1, 0, 3, 2]);
-    let none = claim.judge(|row| [Some(0.0), Some(3.0), None, Some(7.0)][row]);
-    assert!(none.iter().all(|verdict| verdict.found.is_none() && !verdict.holds));
+    let infinite = claim.judge(|row| [Some(0.0), Some(3.0), None, Some(7.0)][row]);
+    assert_eq!((infinite[0].found, infinite[0].outcome), (Some(f64::INFINITY), FallsShort));
+    assert_eq!((infinite[1].found, infinite[1].outcome), (None, Undecided));
+    let nothing = claim.judge(|_| Some(0.0));
+    assert!(nothing.iter().all(|cell| cell.found.is_none() && cell.outcome == Undecided));
+}
+
+#[test]
+fn cells_that_say_nothing_leave_a_claim_to_the_others() {
+    let claim = &plan(&claim("rows = [{ expected = 1 }]")).claims[0];
+    let outcome = |figures: [Option<f64>; 4]| Outcome::of(&claim.judge(|row| figures[row]));
+    assert_eq!(outcome([Some(1.0); 4]), Holds);
+    assert_eq!(outcome([Some(1.0), None, Some(1.0), None]), Holds);
+    assert_eq!(outcome([Some(1.0), None, Some(2.0), Some(1.0)]), FallsShort);
+    assert_eq!(outcome([None; 4]), Undecided);
 }
 
 #[test]
 fn a_range_may_be_open_at_one_end() {
     let cells = "rows = [{ extra = \"7%\", at_most = 2 }, { extra = \"15%\", at_least = 2.5 }]";
     let verdicts = plan(&claim(cells)).claims[0].judge(|row| Some([2.0, 1.4, 1.0, 9.0][row]));
-    let shown: Vec<_> = verdicts.iter().map(|v| (v.wanted.to_string(), v.holds)).collect();
-    let expected = [("≤ 2.000", true), ("≤ 2.000", true), ("≥ 2.500", false), ("≥ 2.500", true)];
-    assert_eq!(shown, expected.map(|(wanted, holds)| (wanted.to_owned(), holds)));
+    let shown: Vec<_> = verdicts.iter().map(|v| (v.wanted.to_string(), v.outcome)).collect();
+    let expected =
+        [("≤ 2.000", Holds), ("≤ 2.000", Holds), ("≥ 2.500", FallsShort), ("≥ 2.500", Holds)];
+    assert_eq!(shown, expected.map(|(wanted, outcome)| (wanted.to_owned(), outcome)));
 }
 
 #[test]
