@@ -2,21 +2,60 @@
 //! so that `ftlab papers` needs no file.
 
 use report::papers::Paper;
+use sim::plan::{Plan, Scale};
 
 /// An experiment: a plan's name, and the plan.
 pub type Experiment = (&'static str, &'static str);
 
-macro_rules! experiments {
-    ($($name:literal),+ $(,)?) => {
-        /// All experiments, in the order of the papers. The letters before the first that is no
-        /// letter name the paper.
-        pub static EXPERIMENTS: &[Experiment] = &[
-            $(($name, include_str!(concat!("../../../experiments/", $name, ".toml"))),)+
-        ];
+macro_rules! plans {
+    ($folder:literal: $($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../experiments/", $folder, $name, ".toml"))),)+]
     };
 }
 
-experiments![
+/// All experiments, in the order of the papers: one for each table and figure. The letters before
+/// the first that is no letter name the paper.
+pub static EXPERIMENTS: &[Experiment] = plans![
+    "":
+    "SL-fig2",
+    "SL-table2",
+    "SL-table3",
+    "SL-fig6",
+    "SL-table5",
+    "SL-table6",
+    "SL-balance",
+    "FSTR-table2",
+    "FSTR-fig4",
+    "FSTR-fig6",
+    "FSTR-fig7",
+    "FSTR-fig8",
+    "AP-fig4",
+    "AP-fig5",
+    "AP-fig6",
+    "AP-fig7",
+    "AP-fig9",
+    "AP-fig10",
+    "LSB-fig9",
+    "LSB-fig10",
+    "LSB-fig11",
+    "LSB-fig12",
+    "LSB-fig13",
+    "LSB-fig14",
+    "LAST-fig5",
+    "LAST-fig8",
+    "LAST-fig9",
+    "LAST-map",
+    "T1",
+    "T2",
+    "T3",
+    "T4",
+    "T5",
+    "T5-dftl",
+];
+
+/// Runs that several experiments share.
+static RUNS: &[Experiment] = plans![
+    "runs/":
     "SL-financial",
     "SL-tpcc",
     "SL-general",
@@ -27,13 +66,18 @@ experiments![
     "AP-fast",
     "LSB",
     "LAST",
-    "T1",
-    "T2",
-    "T3",
-    "T4",
-    "T5",
-    "T5-dftl"
 ];
+
+/// The plan of an experiment.
+///
+/// # Errors
+/// It is wrong, which a test would have shown, or has no such scale.
+pub fn plan(&(name, text): &Experiment, scale: Scale) -> sim::Result<Plan> {
+    Plan::parse_beside(name, text, scale, &|other| {
+        let found = RUNS.iter().find(|(name, _)| other == format!("runs/{name}.toml"));
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "it is not in this program".into())
+    })
+}
 
 /// The papers, in the order in which they are shown.
 pub static PAPERS: &[Paper] = &[
@@ -128,29 +172,45 @@ pub fn of(paper: &Paper) -> impl Iterator<Item = &'static Experiment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::plan::{Plan, Scale};
+    use sim::source::{DEFAULT_TRACE, Origin, origin};
 
-    #[test]
-    fn every_plan_of_the_folder_is_listed_and_belongs_to_a_paper() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
-        let files = std::fs::read_dir(folder).expect("a folder of experiments");
+    /// The names of the plans in a folder, in order.
+    fn plans_in(folder: &str) -> Vec<String> {
+        let folder = format!("{}/../../experiments/{folder}", env!("CARGO_MANIFEST_DIR"));
+        let files = std::fs::read_dir(folder).expect("a folder of plans");
         let names = files.map(|file| file.expect("an entry").file_name().into_string().unwrap());
         let mut names: Vec<String> =
             names.filter_map(|name| Some(name.strip_suffix(".toml")?.to_owned())).collect();
         names.sort();
-        let mut listed: Vec<&str> = PAPERS.iter().flat_map(of).map(|(name, _)| *name).collect();
-        listed.sort_unstable();
-        assert_eq!(names, listed);
+        names
+    }
+
+    fn sorted<'a>(names: impl Iterator<Item = &'a Experiment>) -> Vec<&'a str> {
+        let mut names: Vec<&str> = names.map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn every_plan_of_the_folder_is_listed_and_belongs_to_a_paper() {
+        assert_eq!(plans_in(""), sorted(PAPERS.iter().flat_map(of)));
+        assert_eq!(plans_in("runs"), sorted(RUNS.iter()));
+        for (name, _) in RUNS {
+            let names = format!("runs/{name}.toml");
+            assert!(EXPERIMENTS.iter().any(|(_, text)| text.contains(&names)), "{name}: idle");
+        }
     }
 
     #[test]
     fn every_plan_can_be_read_at_both_scales_and_speaks_of_its_paper() {
         for paper in PAPERS {
-            for (name, text) in of(paper) {
+            for experiment in of(paper) {
                 for scale in [Scale::Quick, Scale::Full] {
-                    let plan = Plan::parse(name, text, scale).unwrap_or_else(|why| panic!("{why}"));
-                    for claim in &plan.claims {
-                        assert!(claim.id.starts_with(paper.id), "{name}: {}", claim.id);
+                    let plan = plan(experiment, scale).unwrap_or_else(|why| panic!("{why}"));
+                    let ids = plan.claims.iter().map(|claim| &claim.id);
+                    let ids = ids.chain(plan.drawings.iter().map(|drawing| &drawing.id));
+                    for id in ids {
+                        assert!(id.starts_with(paper.id), "{}: {id}", experiment.0);
                     }
                 }
             }
@@ -159,13 +219,11 @@ mod tests {
 
     #[test]
     fn the_quick_scale_needs_no_file() {
-        for (name, text) in EXPERIMENTS {
-            let plan = Plan::parse(name, text, Scale::Quick).unwrap();
-            for row in &plan.rows {
-                let trace = row.experiment.trace.as_deref().unwrap_or(sim::source::DEFAULT_TRACE);
-                let is_file =
-                    matches!(sim::source::origin(trace), Ok(sim::source::Origin::File(_)));
-                assert!(!is_file, "{name}: {trace}");
+        for experiment in EXPERIMENTS {
+            for row in &plan(experiment, Scale::Quick).unwrap().rows {
+                let trace = row.experiment.trace.as_deref().unwrap_or(DEFAULT_TRACE);
+                let is_file = matches!(origin(trace), Ok(Origin::File(_)));
+                assert!(!is_file, "{}: {trace}", experiment.0);
             }
         }
     }

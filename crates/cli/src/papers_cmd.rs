@@ -81,19 +81,17 @@ impl PaperName {
 pub fn run(args: &Args) -> Result<()> {
     let rows = args.out.join("rows");
     std::fs::create_dir_all(&rows).map_err(|error| cannot_make(&rows, &error))?;
-    let wanted: Vec<&Paper> =
-        PAPERS.iter().filter(|paper| args.papers.iter().any(|name| name.means(paper))).collect();
-    let read = wanted.iter().map(|paper| read(paper, args)).collect::<Result<Vec<_>>>()?;
-    let all = read.iter().flatten().map(|(_, plan)| plan.rows.len()).sum();
+    let wanted = PAPERS.iter().filter(|paper| args.papers.iter().any(|name| name.means(paper)));
+    let studies = wanted.map(|paper| Study::read(paper, args)).collect::<Result<Vec<_>>>()?;
+    let all = studies.iter().map(|study| study.all.rows.len()).sum();
     let mut watcher = SweepWatcher::new(args.quiet, all, 0)?;
     let (mut summary, mut failed) = (Vec::new(), Vec::new());
-    for (paper, plans) in wanted.iter().zip(&read) {
-        let examined = plans.iter().map(|(name, plan)| examine(name, plan, args, &mut watcher));
-        let examined = examined.collect::<Result<Vec<Examined>>>()?;
+    for study in &studies {
+        let examined = study.examine(args, &mut watcher)?;
         let made_by = output::made_by("papers");
-        let page = papers::page(paper, &examined, args.scale.into(), made_by);
-        write(&page, &args.out.join(format!("{}.html", paper.id)))?;
-        summary.push((*paper, papers::lines(paper, &examined)));
+        let page = papers::page(study.paper, &examined, args.scale.into(), made_by);
+        write(&page, &args.out.join(format!("{}.html", study.paper.id)))?;
+        summary.push((study.paper, papers::lines(study.paper, &examined)));
         failed.extend(examined.into_iter().flat_map(|examined| examined.found.failed));
     }
     drop(watcher);
@@ -105,47 +103,59 @@ pub fn run(args: &Args) -> Result<()> {
     heard(&failed)
 }
 
-/// The plans of a paper.
-fn read(paper: &Paper, args: &Args) -> Result<Vec<(&'static str, Plan)>> {
-    let read = |&(name, text): &Experiment| {
-        let plan = Plan::parse(name, text, args.scale.into())?;
-        Ok(match &args.traces {
-            Some(directory) => (name, plan.with_traces_in(directory)),
-            None => (name, plan),
-        })
-    };
-    experiments::of(paper).map(read).collect()
+/// A paper, its experiments, and all their runs, each once.
+struct Study {
+    paper: &'static Paper,
+    plans: Vec<(&'static str, Plan)>,
+    all: Plan,
+    /// Of each plan which of all runs its rows are.
+    places: Vec<Vec<usize>>,
 }
 
-/// Runs what is missing of an experiment, and looks at its rows.
-fn examine<'a>(
-    name: &'a str,
-    plan: &'a Plan,
-    args: &Args,
-    watcher: &mut SweepWatcher,
-) -> Result<Examined<'a>> {
-    let scale = args.scale.word();
-    let path = args.out.join("rows").join(format!("{name}.{scale}.journal"));
-    let mut journal = open(&path, plan)?;
-    watcher.begin(plan.rows.len(), journal.count());
-    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
-    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
-    Sweep { plan, jobs, memory_bytes: args.memory }
-        .run(&mut journal, &*watcher)
-        .map_err(|error| Failure::from(error).with("; the same command goes on from here"))?;
-    let mut found = Findings::of(plan);
-    let rows = args.out.join("rows").join(format!("{name}.{scale}.jsonl"));
-    destination(&rows)?.write(|out| {
-        let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
-        let mut writer = RowWriter::new(out, Form::Jsonl).map_err(failed)?;
-        for index in 0..plan.rows.len() {
-            let row = journal.row(index)?;
-            writer.write(&row).map_err(failed)?;
-            found.see(index, &parsed(index, &row)?);
-        }
-        writer.finish().map_err(failed)
-    })?;
-    Ok(Examined { name, found })
+impl Study {
+    fn read(paper: &'static Paper, args: &Args) -> Result<Study> {
+        let read = |experiment: &Experiment| {
+            let plan = experiments::plan(experiment, args.scale.into())?;
+            Ok(match &args.traces {
+                Some(directory) => (experiment.0, plan.with_traces_in(directory)),
+                None => (experiment.0, plan),
+            })
+        };
+        let plans = experiments::of(paper).map(read).collect::<Result<Vec<_>>>()?;
+        let (all, places) = Plan::union(plans.iter().map(|(_, plan)| plan));
+        Ok(Study { paper, plans, all, places })
+    }
+
+    /// Runs what is missing, and looks at the rows as each experiment does.
+    fn examine(&self, args: &Args, watcher: &mut SweepWatcher) -> Result<Vec<Examined<'_>>> {
+        let file = |ending: &str| {
+            let (paper, scale) = (self.paper.id, args.scale.word());
+            args.out.join("rows").join(format!("{paper}.{scale}.{ending}"))
+        };
+        let mut journal = open(&file("journal"), &self.all)?;
+        watcher.begin(self.all.rows.len(), journal.count());
+        let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
+        let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+        Sweep { plan: &self.all, jobs, memory_bytes: args.memory }
+            .run(&mut journal, &*watcher)
+            .map_err(|error| Failure::from(error).with("; the same command goes on from here"))?;
+        destination(&file("jsonl"))?.write(|out| {
+            let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
+            let mut writer = RowWriter::new(out, Form::Jsonl).map_err(failed)?;
+            for index in 0..self.all.rows.len() {
+                writer.write(&journal.row(index)?).map_err(failed)?;
+            }
+            writer.finish().map_err(failed)
+        })?;
+        let examined = self.plans.iter().zip(&self.places).map(|((name, plan), places)| {
+            let mut found = Findings::of(plan);
+            for (row, &place) in places.iter().enumerate() {
+                found.see(row, &parsed(place, &journal.row(place)?)?);
+            }
+            Ok(Examined { name, found })
+        });
+        examined.collect()
+    }
 }
 
 /// The journal of an experiment; one that another version began, or that other traces made, is of

@@ -117,7 +117,11 @@ fn read(args: &Args) -> Result<Plan> {
     let name = args.plan.to_string_lossy();
     let text = std::fs::read_to_string(&args.plan)
         .map_err(|error| Failure::failed(format!("cannot read plan {name}: {error}")))?;
-    let plan = Plan::parse(&name, &text, args.scale.into())?;
+    let beside = |other: &str| {
+        let path = args.plan.with_file_name(other);
+        std::fs::read_to_string(path).map_err(|error| error.to_string())
+    };
+    let plan = Plan::parse_beside(&name, &text, args.scale.into(), &beside)?;
     Ok(match &args.traces {
         Some(directory) => plan.with_traces_in(directory),
         None => plan,

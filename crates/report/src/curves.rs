@@ -1,7 +1,8 @@
 //! Figures of sweeps: what rows show, and what is published, over the parameter that varies.
 //!
 //! The parameter at the axis is the one that takes the most values that are numbers, three at
-//! least; what else varies makes the curves. Where no parameter is a number, each point is a bar.
+//! least; what else varies makes the curves. A row whose value is no number there, such as a share
+//! that adapts, is a level across. Where no parameter is a number, each point is a bar.
 
 use std::collections::BTreeSet;
 
@@ -49,9 +50,18 @@ impl Point {
     }
 }
 
+/// How points are laid out; by default as they suggest themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Layout<'a> {
+    /// The parameter at the axis.
+    pub along: Option<&'a str>,
+    /// The parameter of whose values each has a panel of its own.
+    pub each: Option<&'a str>,
+}
+
 /// The spec of a figure of these points; `title` stands at the axis of their figures.
-pub fn draw(points: &[Point], title: &str) -> Value {
-    let (values, parts) = match Axis::choose(points) {
+pub fn draw(points: &[Point], title: &str, layout: Layout) -> Value {
+    let (values, parts) = match Axis::choose(points, layout) {
         Some(axis) => axis.curves(points, title),
         None => bars(points, title),
     };
@@ -77,6 +87,9 @@ fn flat(varied: &Map<String, Value>) -> Vec<(String, String)> {
 
 /// The number that a setting is, in the unit that people write it in; none if it is none.
 fn quantity(text: &str) -> Option<f64> {
+    if text == "none" {
+        return Some(0.0);
+    }
     if let Some(share) = text.strip_suffix('%') {
         return share.trim().parse().ok();
     }
@@ -94,28 +107,26 @@ const TICKS_MAX: usize = 12;
 const DECADES_FROM: f64 = 30.0;
 
 /// The parameter at the horizontal axis.
-struct Axis {
+struct Axis<'a> {
     key: String,
     is_logarithmic: bool,
+    each: Option<&'a str>,
 }
 
-impl Axis {
-    fn choose(points: &[Point]) -> Option<Axis> {
+impl<'a> Axis<'a> {
+    fn choose(points: &[Point], layout: Layout<'a>) -> Option<Axis<'a>> {
         let keys: BTreeSet<&String> =
             points.iter().flat_map(|point| point.settings.iter().map(|(key, _)| key)).collect();
-        let numbers = |key: &str| -> Option<Vec<f64>> {
-            let of = |point: &Point| point.setting(key).and_then(quantity);
-            let mut numbers: Vec<f64> = points.iter().map(of).collect::<Option<_>>()?;
-            numbers.sort_by(f64::total_cmp);
-            numbers.dedup();
-            Some(numbers)
-        };
-        let axes = keys.into_iter().filter_map(|key| Some((key, numbers(key)?)));
+        let asked = |key: &&String| layout.along.is_none_or(|along| along == key.as_str());
+        let free = |key: &&String| layout.each != Some(key.as_str());
+        let keys = keys.into_iter().filter(asked).filter(free);
+        let axes = keys.filter_map(|key| Some((key, quantities(points, key)?)));
         let (key, numbers) = axes
             .filter(|(_, numbers)| numbers.len() >= VALUES_MIN)
             .max_by_key(|(_, numbers)| numbers.len())?;
         let (low, high) = (numbers[0], numbers[numbers.len() - 1]);
-        Some(Axis { key: key.clone(), is_logarithmic: low > 0.0 && high / low >= DECADES_FROM })
+        let is_logarithmic = low > 0.0 && high / low >= DECADES_FROM;
+        Some(Axis { key: key.clone(), is_logarithmic, each: layout.each })
     }
 
     /// What else varies names the curve that a point belongs to.
@@ -124,19 +135,25 @@ impl Axis {
             let first = points[0].setting(key);
             points.iter().any(|other| other.setting(key) != first)
         };
-        let other = |(key, _): &&(String, String)| *key != self.key && varies(key);
-        let parts = point.settings.iter().filter(other);
+        let is_level = self.x(point).is_none();
+        let names = |key: &str| (is_level && key.starts_with(&self.key)) || self.key != key;
+        let other = |(key, _): &&(String, String)| {
+            names(key) && self.each != Some(key.as_str()) && varies(key)
+        };
         let part = |(key, value): &(String, String)| match key.as_str() {
-            "ftl" | "trace" => value.clone(),
+            "ftl" | "trace" | "split" => value.clone(),
             key => format!("{}={value}", key.rsplit('.').next().unwrap_or(key)),
         };
-        parts.map(part).collect::<Vec<_>>().join(" ")
+        point.settings.iter().filter(other).map(part).collect::<Vec<_>>().join(" ")
+    }
+
+    fn x(&self, point: &Point) -> Option<f64> {
+        point.setting(&self.key).and_then(quantity)
     }
 
     /// Ticks where there are points, unless there are too many.
     fn ticks(&self, points: &[Point]) -> Value {
-        let of = |point: &Point| point.setting(&self.key).and_then(quantity);
-        let mut numbers: Vec<f64> = points.iter().filter_map(of).collect();
+        let mut numbers: Vec<f64> = points.iter().filter_map(|point| self.x(point)).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
         match numbers.len() > TICKS_MAX {
@@ -145,54 +162,93 @@ impl Axis {
         }
     }
 
-    /// Measured curves, published points hollow.
+    /// Measured curves, published points hollow, levels dashed.
     fn curves(&self, points: &[Point], title: &str) -> (Vec<Value>, Value) {
-        let mut values = Vec::new();
-        for point in points {
-            let x = point.setting(&self.key).and_then(quantity);
-            let curve = self.curve(point, points);
-            let mut put = |what: &str, y: Option<f64>| {
-                if let Some(y) = y {
-                    values.push(json!({"x": x, "y": y, "curve": curve, "what": what}));
-                }
-            };
-            put("measured", point.measured);
-            point.published.iter().for_each(|&end| put("published", end));
+        let values = self.values(points);
+        let mut layer = vec![json!({
+            "transform": [{"filter": "datum.what == 'measured'"}],
+            "mark": {"type": "line", "point": true, "tooltip": true},
+            "encoding": {"x": self.encoding(points)},
+        })];
+        if values.iter().any(|value| value["what"] == "level") {
+            layer.push(json!({
+                "transform": [{"filter": "datum.what == 'level'"}],
+                "mark": {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.8, "tooltip": true},
+            }));
+        }
+        if points.iter().any(Point::is_published) {
+            layer.push(json!({
+                "transform": [{"filter": "datum.what == 'published'"}],
+                "mark": {"type": "point", "shape": "diamond", "size": 90, "filled": false,
+                         "strokeWidth": 1.8, "tooltip": true},
+                "encoding": {"x": self.encoding(points)},
+            }));
         }
         let mut colour = json!({"field": "curve", "type": "nominal", "title": null});
         if values.iter().all(|value| value["curve"] == values[0]["curve"]) {
             colour["legend"] = Value::Null;
         }
-        let ticks = self.ticks(points);
+        let encoding = json!({
+            "y": {"field": "y", "type": "quantitative", "title": title},
+            "color": colour,
+        });
+        let parts = match self.each {
+            None => json!({"height": 300, "encoding": encoding, "layer": layer}),
+            Some(_) => json!({
+                "facet": {"field": "panel", "type": "nominal", "title": null, "sort": null},
+                "columns": 2,
+                "spec": {"width": 290, "height": 200, "encoding": encoding, "layer": layer},
+                "resolve": {"scale": {"x": "independent", "y": "independent"}},
+            }),
+        };
+        (values, parts)
+    }
+
+    fn values(&self, points: &[Point]) -> Vec<Value> {
+        let mut values = Vec::new();
+        for point in points {
+            let (x, curve) = (self.x(point), self.curve(point, points));
+            let panel = self.each.map(|each| point.setting(each).unwrap_or("–"));
+            let mut put = |what: &str, y: Option<f64>| {
+                let Some(y) = y else { return };
+                let mut value = json!({"y": y, "curve": curve, "what": what});
+                if let Some(x) = x {
+                    value["x"] = x.into();
+                }
+                if let Some(panel) = panel {
+                    value["panel"] = panel.into();
+                }
+                values.push(value);
+            };
+            put(if x.is_some() { "measured" } else { "level" }, point.measured);
+            let published = point.published.iter().filter(|_| x.is_some());
+            published.for_each(|&end| put("published", end));
+        }
+        values
+    }
+
+    fn encoding(&self, points: &[Point]) -> Value {
         let scale = match self.is_logarithmic {
             true => json!({"type": "log"}),
             false => json!({"zero": false}),
         };
-        let mut parts = json!({
-            "height": 300,
-            "encoding": {
-                "x": {"field": "x", "type": "quantitative", "scale": scale,
-                      "axis": ticks, "title": words::of(&self.key)},
-                "y": {"field": "y", "type": "quantitative", "title": title},
-                "color": colour,
-            },
-            "layer": [
-                {
-                    "transform": [{"filter": "datum.what == 'measured'"}],
-                    "mark": {"type": "line", "point": true, "tooltip": true},
-                },
-            ],
-        });
-        if points.iter().any(Point::is_published) {
-            let published = json!({
-                "transform": [{"filter": "datum.what == 'published'"}],
-                "mark": {"type": "point", "shape": "diamond", "size": 90, "filled": false,
-                         "strokeWidth": 1.8, "tooltip": true},
-            });
-            add_layer(&mut parts, published);
-        }
-        (values, parts)
+        json!({
+            "field": "x", "type": "quantitative", "scale": scale,
+            "axis": self.ticks(points), "title": words::of(&self.key),
+        })
     }
+}
+
+/// The numbers that a parameter takes, if all points set it and most of them to a number.
+fn quantities(points: &[Point], key: &str) -> Option<Vec<f64>> {
+    let set: Vec<&str> = points.iter().map(|point| point.setting(key)).collect::<Option<_>>()?;
+    let mut numbers: Vec<f64> = set.into_iter().filter_map(quantity).collect();
+    if 2 * numbers.len() <= points.len() {
+        return None;
+    }
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    Some(numbers)
 }
 
 fn add_layer(parts: &mut Value, layer: Value) {
@@ -277,14 +333,30 @@ mod tests {
             point.against(Wanted::About(1.0))
         };
         let points: Vec<Point> = (0..6).map(point).collect();
-        let axis = Axis::choose(&points).unwrap();
+        let axis = Axis::choose(&points, Layout::default()).unwrap();
         assert_eq!((axis.key.as_str(), axis.is_logarithmic), ("extra", false));
         assert_eq!(axis.curve(&points[4], &points), "page");
-        let (values, _) = axis.curves(&points, "y");
+        let values = axis.values(&points);
         let measured = values.iter().filter(|value| value["what"] == "measured").count();
         assert_eq!((values.len(), measured), (12, 6));
         assert_eq!(values[8], json!({"x": 5.0, "y": 4.0, "curve": "page", "what": "measured"}));
-        assert!(Axis::choose(&points[..2]).is_none(), "two values are no axis");
+        assert!(Axis::choose(&points[..2], Layout::default()).is_none(), "two are no axis");
+    }
+
+    #[test]
+    fn what_is_no_number_at_the_axis_is_a_level_and_panels_are_no_curves() {
+        let point = |row: usize| {
+            let (split, trace) = (["0%", "50%", "100%", "adaptive"][row % 4], ["a", "b"][row / 4]);
+            let varied = json!({"split": split, "trace": trace});
+            Point::new(String::new(), varied.as_object().unwrap(), Some(row as f64))
+        };
+        let points: Vec<Point> = (0..8).map(point).collect();
+        let layout = Layout { along: None, each: Some("trace") };
+        let values = Axis::choose(&points, layout).unwrap().values(&points);
+        let level = json!({"y": 7.0, "curve": "adaptive", "what": "level", "panel": "b"});
+        assert_eq!(values[7], level);
+        let measured = json!({"x": 50.0, "y": 1.0, "curve": "", "what": "measured", "panel": "a"});
+        assert_eq!(values[1], measured);
     }
 
     #[test]

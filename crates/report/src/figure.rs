@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// What a page, a notebook or a printer draws.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure {
     /// Its name in the page, and of the files saved from it.
     pub id: String,

@@ -6,6 +6,7 @@
 //! * [`figure`] a figure: what is drawn, what it shows, the numbers beside it
 //! * [`runs`]   figures of results side by side: time by cause, latencies, merges, wear, the course
 //! * [`curves`] figures of rows, measured and published, over the parameter that varies
+//! * [`drawings`] what plans draw of their rows, claims or not
 //! * [`sweeps`] the page of a sweep: its claims, judged and drawn
 //! * [`papers`] the pages of papers: every claim with its verdict, and all experiments
 //! * [`words`]  columns of results, in words with units
@@ -18,6 +19,7 @@
 #![warn(missing_docs)]
 
 pub mod curves;
+pub mod drawings;
 pub mod figure;
 pub mod page;
 pub mod papers;

@@ -5,6 +5,7 @@ use sim::plan::Scale;
 use sim::plan::claim::Outcome;
 use sim::sweep::Findings;
 
+use crate::drawings;
 use crate::figure::Table;
 use crate::page::{Link, Page, Section};
 use crate::sweeps::{self, Judged, QUICK};
@@ -159,7 +160,7 @@ fn section(examined: &Examined, scale: Scale) -> Section {
     let judged = sweeps::judged(found);
     let mut figures: Vec<_> =
         judged.iter().map(|judged| sweeps::figure(judged, found, scale, name)).collect();
-    figures.extend(sweeps::overviews(found, name));
+    figures.extend(drawings::figures(found, scale, name));
     let text = [Some(sweeps::in_common(plan)), sweeps::failures(found)];
     Section {
         title: format!("{} ({name}.toml, {} runs)", plan.title, plan.rows.len()),

@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 use sim::clock::SERIAL_CAVEAT;
+use sim::plan::drawing::Portrait;
 
 use crate::figure::{Figure, Table, slug, spec};
 use crate::words::number;
@@ -52,6 +53,21 @@ pub fn figures(runs: &[Run]) -> Vec<Figure> {
     figures.extend(wear(runs));
     figures.extend(runs.iter().filter_map(gauges));
     figures
+}
+
+/// One figure of these results; none if they have nothing for it.
+pub fn portrait(of: Portrait, runs: &[Run]) -> Option<Figure> {
+    match of {
+        Portrait::TimeByCause => Some(time_by_cause(runs)),
+        Portrait::ServiceOfWrites => service_times(runs, "write", "service times of writes"),
+        Portrait::ServiceOfReads => service_times(runs, "read", "service times of reads"),
+        Portrait::AssociatedBlocks => associated_blocks(runs),
+        Portrait::VictimUtilisation => victim_utilisation(runs),
+        Portrait::WriteAmplification => course(runs, "write_amplification", "Write amplification"),
+        Portrait::FreeBlocks => course(runs, "free_blocks", "Free blocks"),
+        Portrait::ServiceCourse => course(runs, "mean_service_us", "Service time"),
+        Portrait::Wear => wear(runs),
+    }
 }
 
 /// What a caption says of where the numbers come from.
@@ -239,7 +255,10 @@ fn course(runs: &[Run], name: &str, title: &str) -> Option<Figure> {
     if values.is_empty() {
         return None;
     }
-    let words = name.replace('_', " ");
+    let words = match name {
+        "mean_service_us" => "mean service time (µs)".to_owned(),
+        name => name.replace('_', " "),
+    };
     let parts = json!({
         "mark": {"type": "line", "tooltip": true},
         "height": 220,
@@ -254,14 +273,14 @@ fn course(runs: &[Run], name: &str, title: &str) -> Option<Figure> {
         id: slug(title),
         title: title.to_owned(),
         caption: format!(
-            "The {words} of the measured pass, a sample every {} requests{}. {}",
+            "The {words} of the measured pass, a sample every {} requests{}. {}{}",
             number(every),
-            if name == "write_amplification" {
-                ", each over the requests since the last"
-            } else {
-                ""
+            match name {
+                "free_blocks" => "",
+                _ => ", each over the requests since the last",
             },
-            provenance(runs)
+            provenance(runs),
+            if name.contains("_us") { format!(" {SERIAL_CAVEAT}") } else { String::new() },
         ),
         spec: spec(values, parts),
         table: None,
@@ -361,6 +380,53 @@ fn associated_blocks(runs: &[Run]) -> Option<Figure> {
         title: "What full merges concern".into(),
         caption: format!(
             "Share of full merges by the number of data blocks whose pages the log block held. {}",
+            provenance(runs)
+        ),
+        spec: spec(values, parts),
+        table: Some(Table::new(head, rows)),
+    })
+}
+
+/// How many pages of a victim are programmed, cumulatively; none if no victim was counted.
+fn victim_utilisation(runs: &[Run]) -> Option<Figure> {
+    let (mut values, mut rows) = (Vec::new(), Vec::new());
+    for run in runs {
+        let counts = run.result["scheme"]["victim_utilisation"].as_array();
+        let counts: Vec<u64> = counts.into_iter().flatten().map(integer).collect();
+        let total: u64 = counts.iter().sum();
+        if total == 0 {
+            continue;
+        }
+        let full = counts.len() - 1;
+        let mut seen = 0;
+        for (pages, &count) in counts.iter().enumerate() {
+            seen += count;
+            let (used, share) = (pages as f64 / full as f64, seen as f64 / total as f64);
+            values.push(json!({"run": run.label, "used": used, "share": share}));
+        }
+        let open = (total - counts[full]) as f64 / total as f64;
+        rows.push(vec![run.label.into(), number(total as f64), number(100.0 * open)]);
+    }
+    if values.is_empty() {
+        return None;
+    }
+    let parts = json!({
+        "mark": {"type": "line", "interpolate": "step-after", "tooltip": true},
+        "height": 240,
+        "encoding": {
+            "x": {"field": "used", "type": "quantitative", "axis": {"format": "%"},
+                  "title": "programmed pages of a victim"},
+            "y": {"field": "share", "type": "quantitative", "axis": {"format": "%"},
+                  "title": "share of victims with no more"},
+            "color": run_colour(runs),
+        },
+    });
+    let head = ["run", "victims", "with free pages, %"].map(str::to_owned).to_vec();
+    Some(Figure {
+        id: "victim-utilisation".into(),
+        title: "What victims hold".into(),
+        caption: format!(
+            "Share of victims by how many of their pages are programmed, cumulative. {}",
             provenance(runs)
         ),
         spec: spec(values, parts),

@@ -7,7 +7,8 @@ use sim::plan::claim::{Claim, Outcome, Verdict, Wanted};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
-use crate::curves::{Point, draw};
+use crate::curves::{Layout, Point, draw};
+use crate::drawings;
 use crate::figure::{Figure, Table, slug};
 use crate::page::{Page, Section};
 use crate::words::{self, number};
@@ -73,6 +74,11 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> Page {
         sections.push(Section { title: "Claims at a glance".into(), table, ..Section::default() });
         let figures = judged.iter().map(|judged| figure(judged, found, scale, "")).collect();
         sections.push(Section { title: "Claims".into(), figures, ..Section::default() });
+    }
+    let drawn = drawings::figures(found, scale, "");
+    if !drawn.is_empty() {
+        let figures = drawn;
+        sections.push(Section { title: "Drawings".into(), figures, ..Section::default() });
     }
     let figures = overviews(found, "");
     sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
@@ -165,7 +171,7 @@ pub fn figure(judged: &Judged, found: &Findings, scale: Scale, prefix: &str) -> 
         id: slug(&format!("{prefix} {}", claim.id)),
         title: format!("{}: {}", claim.id, claim.says),
         caption,
-        spec: draw(&points, &title),
+        spec: draw(&points, &title, Layout::default()),
         table: Some(cells(&judged.verdicts)),
     }
 }
@@ -215,7 +221,7 @@ fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
         id: slug(&format!("{prefix} all {name}")),
         title: title.to_owned(),
         caption: format!("{}: {title} of every run. {} {caveat}", plan.title, in_common(plan)),
-        spec: draw(&points, title),
+        spec: draw(&points, title, Layout::default()),
         table: None,
     }
 }

@@ -7,6 +7,7 @@
 //! source = "where the figures come from"
 //! figure = "write_amplification"        # what is looked at: see `figure`
 //! within = "1%"                         # of the expected figure; exact if not given
+//! where = { ftl = "page" }              # what all rows below have, if anything
 //! rows = [                              # each: which rows, and what is expected of them
 //!     { extra = "7%", expected = 5.328 },
 //!     { extra = "50%", between = [1.5, 1.7] },       # or at_most = 1.7, at_least = 1.5
@@ -25,23 +26,32 @@
 //! figure = "time_us.total"
 //! rows = [{ ftl = "faster", over = { ftl = "fast" }, between = [0.65, 0.70] }]
 //! ```
-//! With `over` the figure of a cell is that of its row over that of the other. Where a cell names
-//! several rows, the other is the one that differs from it only in what `over` names.
+//! How rows are chosen: see `chosen`.
 
 use core::fmt;
-use core::ops::Range;
 
-use serde_json::Value;
 use spec::Share;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::chosen::{Chosen, Known, Place, common};
 use super::figure::{Figure, ratio};
-use super::setting::{Base, Setting, entries, holds, settings};
-use super::{Fault, Parsed, Part, Row, known, scalar, text_of};
+use super::setting::Setting;
+use super::{Fault, Parsed, Part, refuse_unknown, scalar, text_needed, text_of};
 
-const KEYS: &[&str] =
-    &["id", "says", "source", "figure", "per", "statistic", "within", "rows", "falling", "rising"];
+const KEYS: &[&str] = &[
+    "id",
+    "says",
+    "source",
+    "figure",
+    "per",
+    "statistic",
+    "within",
+    "where",
+    "rows",
+    "falling",
+    "rising",
+];
 
 /// Something that rows should show.
 #[derive(Debug)]
@@ -66,28 +76,6 @@ struct Expectation {
     label: String,
     cell: Place,
     of: Expected,
-}
-
-/// Where a cell's figure comes from.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    row: usize,
-    /// The row over whose figure it is taken.
-    over: Option<usize>,
-}
-
-impl Place {
-    fn rows(self) -> impl Iterator<Item = usize> {
-        [Some(self.row), self.over].into_iter().flatten()
-    }
-
-    /// Its figure; infinite if it is something over nothing, none if nothing over nothing.
-    fn found(self, figure: &impl Fn(usize) -> Option<f64>) -> Option<f64> {
-        match self.over {
-            None => figure(self.row),
-            Some(over) => ratio(figure(self.row)?, figure(over)?),
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -204,9 +192,23 @@ impl Claim {
         })
     }
 
-    /// Names its cells anew.
-    pub(super) fn relabel(&mut self, name: impl Fn(&str) -> String) {
-        self.expectations.iter_mut().for_each(|cell| cell.label = name(&cell.label));
+    /// Names its cells anew, by row.
+    pub(super) fn relabel(&mut self, name: impl Fn(usize, &str) -> String) {
+        for cell in &mut self.expectations {
+            cell.label = name(cell.cell.row, &cell.label);
+        }
+    }
+
+    /// Numbers its rows anew.
+    pub(super) fn renumber(&mut self, number: impl Fn(usize) -> usize) {
+        for cell in &mut self.expectations {
+            cell.cell = cell.cell.renumbered(&number);
+            cell.of = match cell.of {
+                Expected::Below(other) => Expected::Below(other.renumbered(&number)),
+                Expected::Above(other) => Expected::Above(other.renumbered(&number)),
+                of => of,
+            };
+        }
     }
 
     /// Whether its cells are about one row's figure over another's.
@@ -244,20 +246,16 @@ impl Claim {
 }
 
 /// Reads a claim on these rows.
-pub(super) fn parse(part: &Part, rows: &[Row]) -> Parsed<Claim> {
+pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Claim> {
     let table = part.table;
-    known(table, "a claim", KEYS)?;
-    let needed = |name| match text_of(table, name)? {
-        Some(text) => Ok(text),
-        None => Err(Fault::new(part.at.clone(), format!("this claim has no `{name}`"))),
-    };
+    refuse_unknown(table, "a claim", KEYS)?;
     Ok(Claim {
-        id: needed("id")?,
-        says: needed("says")?,
+        id: text_needed(part, "claim", "id")?,
+        says: text_needed(part, "claim", "says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
-        figure: Figure::parse(part)?,
+        figure: Figure::parse(part, "claim")?,
         within: within(table)?,
-        expectations: expectations(part, rows)?,
+        expectations: expectations(part, known)?,
     })
 }
 
@@ -269,7 +267,7 @@ fn within(table: &DeTable) -> Parsed<f64> {
     Ok(share.as_f64())
 }
 
-fn expectations(part: &Part, rows: &[Row]) -> Parsed<Vec<Expectation>> {
+fn expectations(part: &Part, known: &Known) -> Parsed<Vec<Expectation>> {
     let kinds = ["rows", "falling", "rising"];
     let given: Vec<_> =
         kinds.iter().filter_map(|&kind| Some((kind, part.table.get(kind)?))).collect();
@@ -279,114 +277,62 @@ fn expectations(part: &Part, rows: &[Row]) -> Parsed<Vec<Expectation>> {
     };
     let not_tables = || Fault::new(value.span(), format!("`{kind}` is not a list of tables"));
     let array = value.get_ref().as_array().ok_or_else(not_tables)?;
+    let common = common(part.table)?;
     let table = |value: &Spanned<DeValue>| {
         let table = value.get_ref().as_table().ok_or_else(not_tables)?;
-        Cell::parse(&Part { table, at: value.span() }, rows)
+        Cell::parse(&Part { table, at: value.span() }, &common, known)
     };
     let cells: Vec<Cell> = array.iter().map(table).collect::<Parsed<_>>()?;
     match kind {
-        "rows" => of_figures(cells, rows),
+        "rows" => of_figures(cells, known),
         _ => of_order(cells, kind == "falling"),
     }
 }
 
-fn of_figures(cells: Vec<Cell>, rows: &[Row]) -> Parsed<Vec<Expectation>> {
+fn of_figures(cells: Vec<Cell>, known: &Known) -> Parsed<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for cell in cells {
         let Some(of) = cell.expected else {
-            return Err(Fault::new(cell.at, "it is not said what is `expected`"));
+            return Err(Fault::new(cell.chosen.at, "it is not said what is `expected`"));
         };
-        let own = |&place: &Place| names_apart(&cell.places, place, rows);
-        let label = |place| format!("{}{}", cell.label, own(place)).trim_start().to_owned();
-        let expectation = |place| Expectation { label: label(place), cell: *place, of };
-        expectations.extend(cell.places.iter().map(expectation));
+        let expectation = |(label, cell)| Expectation { label, cell, of };
+        expectations.extend(cell.chosen.labelled(known).map(expectation));
     }
     Ok(expectations)
-}
-
-/// What tells a row from the others that its cell names.
-fn names_apart(places: &[Place], place: Place, rows: &[Row]) -> String {
-    let value = |place: &Place, key: &str| rows[place.row].varied.get(key).cloned();
-    let varied = rows[place.row].varied.iter();
-    let varies = |key: &str| places.iter().any(|other| value(other, key) != value(&place, key));
-    let word = |(key, value): (&String, &Value)| format!(" {key}={value}").replace('"', "");
-    varied.filter(|(key, _)| varies(key)).map(word).collect()
 }
 
 /// Each row against the one before.
 fn of_order(cells: Vec<Cell>, falling: bool) -> Parsed<Vec<Expectation>> {
     for cell in &cells {
-        if cell.places.len() > 1 || cell.expected.is_some() {
+        let Chosen { label, places, at } = &cell.chosen;
+        if places.len() > 1 || cell.expected.is_some() {
             let what = format!(
-                "{} names {} rows; in an order each names one, and expects no figure",
-                cell.label,
-                cell.places.len()
+                "{label} names {} rows; in an order each names one, and expects no figure",
+                places.len()
             );
-            return Err(Fault::new(cell.at.clone(), what));
+            return Err(Fault::new(at.clone(), what));
         }
     }
     let pair = |pair: &[Cell]| {
-        let (before, cell) = (pair[0].places[0], pair[1].places[0]);
+        let [before, this] = [0, 1].map(|at| pair[at].chosen.places[0]);
         let of = if falling { Expected::Below(before) } else { Expected::Above(before) };
-        Expectation { label: pair[1].label.clone(), cell, of }
+        Expectation { label: pair[1].chosen.label.clone(), cell: this, of }
     };
     Ok(cells.windows(2).map(pair).collect())
 }
 
-/// Rows that a claim speaks of.
+/// Rows that a claim speaks of, and what it expects of them.
 struct Cell {
-    label: String,
-    places: Vec<Place>,
+    chosen: Chosen,
     expected: Option<Expected>,
-    at: Range<usize>,
 }
 
 impl Cell {
-    fn parse(part: &Part, rows: &[Row]) -> Parsed<Cell> {
-        let (mut chosen_by, mut over) = (Vec::new(), None);
-        for (name, at, value) in entries(part.table) {
-            match name.as_str() {
-                "expected" | "between" | "at_most" | "at_least" => {}
-                "over" => over = Some(other_row(value)?),
-                _ => chosen_by.push(Setting::new(&name, at, value)?),
-            }
-        }
-        let mut label = words(&chosen_by);
-        if let Some(over) = &over {
-            label += &format!(" over {}", words(over));
-        }
-        let all = |row: &Row| chosen_by.iter().all(|setting| holds(&row.experiment, setting));
-        let chosen = (0..).zip(rows).filter(|(_, row)| all(row));
-        let place = |(index, row): (usize, &Row)| {
-            let over = over.as_ref().map(|over| like(row, over, rows, &label, part)).transpose()?;
-            Ok(Place { row: index, over })
-        };
-        let places: Vec<Place> = chosen.map(place).collect::<Parsed<_>>()?;
-        match places.is_empty() {
-            true => Err(Fault::new(part.at.clone(), format!("no row has {label}"))),
-            false => Ok(Cell { label, places, expected: expected(part)?, at: part.at.clone() }),
-        }
+    fn parse(part: &Part, common: &[Setting], known: &Known) -> Parsed<Cell> {
+        let expectations = ["expected", "between", "at_most", "at_least"];
+        let chosen = Chosen::parse(part, common, known, &expectations)?;
+        Ok(Cell { chosen, expected: expected(part)? })
     }
-}
-
-/// What `over` names.
-fn other_row(value: &Spanned<DeValue>) -> Parsed<Vec<Setting>> {
-    match value.get_ref().as_table() {
-        Some(table) => settings(table),
-        None => Err(Fault::new(value.span(), "`over` is a table of options, as of a row")),
-    }
-}
-
-/// The row that differs from this one only in what is named.
-fn like(row: &Row, over: &[Setting], rows: &[Row], label: &str, part: &Part) -> Parsed<usize> {
-    let other = Base::of(&row.experiment).with(over)?.experiment()?;
-    let found = rows.iter().position(|row| row.experiment == other);
-    found.ok_or_else(|| Fault::new(part.at.clone(), format!("{label}: there is no such other row")))
-}
-
-fn words(settings: &[Setting]) -> String {
-    let word = |setting: &Setting| format!("{}={}", setting.key, setting.value);
-    settings.iter().map(word).collect::<Vec<_>>().join(" ").replace('"', "")
 }
 
 /// The figure or the range that a cell expects, if it says so.

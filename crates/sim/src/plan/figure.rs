@@ -60,11 +60,11 @@ impl Figure {
         columns.iter().map(value).sum()
     }
 
-    /// Reads `figure`, `per` and `statistic` of a claim.
-    pub(super) fn parse(part: &Part) -> Parsed<Figure> {
+    /// Reads `figure`, `per` and `statistic` of a claim or a drawing.
+    pub(super) fn parse(part: &Part, what: &str) -> Parsed<Figure> {
         let sum = named(part, "figure")?;
         if sum.is_empty() {
-            return Err(Fault::new(part.at.clone(), "this claim has no `figure`"));
+            return Err(Fault::new(part.at.clone(), format!("this {what} has no `figure`")));
         }
         Ok(Figure { sum, per: named(part, "per")?, statistic: statistic(part)? })
     }

@@ -26,12 +26,21 @@
 //! "desktop.txt.zst" = "desktop:writes=40K"
 //!
 //! [[claim]]                             # what the rows should show: see `claim`
+//! [[drawing]]                           # what is drawn of them: see `drawing`
 //! ```
 //! A row is the base, what `quick` changes, and what its grid or list sets, in this order; whole
 //! options before keys inside them. Everything is checked, and what is wrong is named by its line
 //! and column, before anything runs.
+//!
+//! Several figures of a paper look at the same runs. Their plans name the plan that has them,
+//! instead of a base and grids, and have those of its rows that their claims and drawings need:
+//!
+//! ```toml
+//! runs = ["runs/SL-tpcc.toml", "runs/SL-general.toml"]
+//! ```
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -40,15 +49,19 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
+use crate::plan::chosen::Known;
 use crate::plan::claim::Claim;
-use crate::plan::instead::Instead;
-use crate::plan::setting::{Base, Setting, settings_but};
+use crate::plan::drawing::Drawing;
+use crate::plan::runs::Runs;
 use crate::source::{Origin, origin};
 
 mod axis;
+mod chosen;
 pub mod claim;
+pub mod drawing;
 pub mod figure;
 mod instead;
+mod runs;
 mod setting;
 
 /// The most rows that a plan may have.
@@ -63,10 +76,12 @@ pub struct Plan {
     pub rows: Vec<Row>,
     /// What they should show.
     pub claims: Vec<Claim>,
+    /// What is drawn of them.
+    pub drawings: Vec<Drawing>,
 }
 
 /// One run of a plan.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Row {
     /// What is run.
     pub experiment: Experiment,
@@ -83,16 +98,45 @@ pub enum Scale {
     Full,
 }
 
+/// Reads the text of another plan, which is named as seen from the plan that names it; or says why
+/// it cannot.
+pub type ReadOther<'a> = &'a dyn Fn(&str) -> core::result::Result<String, String>;
+
 impl Plan {
-    /// Reads a plan; `name` is what errors call it.
+    /// Reads a plan that needs no other; `name` is what errors call it.
     ///
     /// # Errors
     /// The first thing that is wrong, with its line and column.
     pub fn parse(name: &str, text: &str, scale: Scale) -> Result<Plan> {
-        parse(text, scale).map_err(|fault| {
+        let other = |_: &str| Err("there is no other plan here".to_owned());
+        Plan::parse_beside(name, text, scale, &other)
+    }
+
+    /// Reads a plan that may take its runs from others.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line and column.
+    pub fn parse_beside(name: &str, text: &str, scale: Scale, read: ReadOther) -> Result<Plan> {
+        parse(text, scale, read).map_err(|fault| {
             let (line, column) = position(text, fault.at.start);
             Error::Plan { name: name.to_owned(), line, column, what: fault.what }
         })
+    }
+
+    /// The rows of several plans, each once, without what they should show; and for each plan where
+    /// its rows are among them.
+    pub fn union<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> (Plan, Vec<Vec<usize>>) {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut place = |row: &Row| {
+            let found = rows.iter().position(|other| other.experiment == row.experiment);
+            found.unwrap_or_else(|| {
+                rows.push(row.clone());
+                rows.len() - 1
+            })
+        };
+        let places = plans.into_iter().map(|plan| plan.rows.iter().map(&mut place).collect());
+        let places = places.collect();
+        (Plan { title: String::new(), rows, claims: Vec::new(), drawings: Vec::new() }, places)
     }
 
     /// The same plan, its trace files looked for in a directory unless their paths are absolute.
@@ -131,107 +175,50 @@ fn position(text: &str, byte: usize) -> (usize, usize) {
     (line, column)
 }
 
-const PARTS: &[&str] = &["title", "base", "quick", "grid", "list", "claim"];
+const PARTS: &[&str] = &["title", "runs", "base", "quick", "grid", "list", "claim", "drawing"];
 
-fn parse(text: &str, scale: Scale) -> Parsed<Plan> {
+fn parse(text: &str, scale: Scale, read: ReadOther) -> Parsed<Plan> {
     let document = DeTable::parse(text)
         .map_err(|error| Fault::new(error.span().unwrap_or(0..0), error.message().trim()))?;
     let table = document.get_ref();
-    known(table, "a plan", PARTS)?;
-    let (base, instead) = (base(table, scale)?, instead(table)?);
-    let (mut rows, mut quick) = (Vec::new(), Vec::new());
-    for (is_grid, part) in sets(table)? {
-        let axes = axis::axes(&part)?;
-        let combinations = match is_grid {
-            true => axis::product(&axes),
-            false => axis::side_by_side(&axes),
-        }?;
-        refuse_too_many(&part, rows.len(), combinations.len())?;
-        for combination in &combinations {
-            let own: Vec<Setting> = combination.iter().map(|&setting| setting.clone()).collect();
-            rows.push(row(&base, &own)?);
-            quick.push(row(&base, &instead.of(combination))?);
-        }
-    }
-    if rows.is_empty() {
-        rows.push(row(&base, &[])?);
-        quick.push(row(&base, &[])?);
-    }
-    let texts: Vec<&str> =
-        rows.iter().flat_map(|row| row.varied.values()).filter_map(Value::as_str).collect();
-    instead.refuse_unused(&texts)?;
-    // Claims speak of the rows as they are written.
-    let claims = tables(table, "claim")?;
-    let claims = claims.iter().map(|part| claim::parse(part, &rows));
-    let mut claims = claims.collect::<Parsed<Vec<Claim>>>()?;
-    if scale == Scale::Quick {
-        claims.iter_mut().for_each(|claim| claim.relabel(|label| instead.text(label)));
-        rows = quick.into_iter().map(without_idle_format).collect();
-    }
-    Ok(Plan { title: text_of(table, "title")?.unwrap_or_default(), rows, claims })
-}
-
-/// What stands in rows instead under the quick scale.
-fn instead(table: &DeTable) -> Parsed<Instead> {
-    match table.get("quick") {
-        None => Ok(Instead::default()),
-        Some(quick) => Instead::parse(as_table(quick, "quick")?),
-    }
-}
-
-/// A workload that stands in for a file has no format.
-fn without_idle_format(mut row: Row) -> Row {
-    let trace = row.experiment.trace.as_deref();
-    if trace.is_some_and(|trace| matches!(origin(trace), Ok(Origin::Workload(_)))) {
-        row.experiment.format = None;
-    }
-    row
-}
-
-/// The base with what `quick` changes.
-fn base(table: &DeTable, scale: Scale) -> Parsed<Base> {
-    let part = |name| match table.get(name) {
-        None => Ok(Vec::new()),
-        Some(part) => settings_but(as_table(part, name)?, instead::NAME),
+    refuse_unknown(table, "a plan", PARTS)?;
+    let (runs, is_whole) = match table.get("runs") {
+        None => (Runs::parse(table, scale)?, true),
+        Some(names) => (Runs::of_others(table, names, scale, read)?, false),
     };
-    let (base, quick) = (part("base")?, part("quick")?);
-    let whole = Base::default().with(&base)?;
-    // What is quick is checked whatever is asked for.
-    let small = Base::default().with(&setting::overridden(&base, &quick))?;
-    match (scale, quick.is_empty()) {
-        (Scale::Full, _) => Ok(whole),
-        (Scale::Quick, false) => Ok(small),
-        (Scale::Quick, true) => {
-            Err(Fault::new(0..0, "this plan has no [quick] part, so there is only `--scale full`"))
-        }
+    // Claims and drawings speak of the rows as they are written.
+    let known = &Known::new(runs.written());
+    let (claims, drawings) = (tables(table, "claim")?, tables(table, "drawing")?);
+    let claims = claims.iter().map(|part| claim::parse(part, known));
+    let drawings = drawings.iter().map(|part| drawing::parse(part, known));
+    let mut plan = Plan {
+        title: text_of(table, "title")?.unwrap_or_default(),
+        claims: claims.collect::<Parsed<_>>()?,
+        drawings: drawings.collect::<Parsed<_>>()?,
+        rows: Vec::new(),
+    };
+    plan.claims.iter_mut().for_each(|claim| claim.relabel(|row, label| runs.label(row, label)));
+    for drawing in &mut plan.drawings {
+        drawing.relabel(|row, label| runs.label(row, label));
     }
+    plan.rows = runs.rows();
+    if !is_whole {
+        plan.keep_what_is_needed();
+    }
+    Ok(plan)
 }
 
-/// The grids and lists, in the order in which they are written.
-fn sets<'a, 'i>(table: &'a DeTable<'i>) -> Parsed<Vec<(bool, Part<'a, 'i>)>> {
-    let grids = tables(table, "grid")?.into_iter().map(|part| (true, part));
-    let mut sets: Vec<_> = grids.collect();
-    sets.extend(tables(table, "list")?.into_iter().map(|part| (false, part)));
-    sets.sort_by_key(|(_, part)| part.at.start);
-    Ok(sets)
-}
-
-fn row(base: &Base, own: &[Setting]) -> Parsed<Row> {
-    let varied = own.iter().map(|setting| (setting.key.to_string(), setting.value.clone()));
-    let varied = varied.collect();
-    let experiment = base.with(own)?.experiment()?;
-    let at = own.last().map_or(0..0, |setting| setting.at.clone());
-    experiment.check_together().map_err(|why| Fault::new(at, why.to_string()))?;
-    Ok(Row { experiment, varied })
-}
-
-fn refuse_too_many(part: &Part, before: usize, more: usize) -> Parsed<()> {
-    match before + more > ROWS_MAX {
-        true => {
-            let what = format!("{} rows are more than {ROWS_MAX}; split the plan", before + more);
-            Err(Fault::new(part.at.clone(), what))
-        }
-        false => Ok(()),
+impl Plan {
+    /// Leaves out the rows that no claim and no drawing looks at.
+    fn keep_what_is_needed(&mut self) {
+        let claimed = self.claims.iter().flat_map(Claim::rows);
+        let drawn = self.drawings.iter().flat_map(Drawing::rows);
+        let kept: BTreeSet<usize> = claimed.chain(drawn).collect();
+        let kept: Vec<usize> = kept.into_iter().collect();
+        let number = |row: usize| kept.binary_search(&row).expect("a row that is needed");
+        self.claims.iter_mut().for_each(|claim| claim.renumber(number));
+        self.drawings.iter_mut().for_each(|drawing| drawing.renumber(number));
+        self.rows = kept.iter().map(|&row| self.rows[row].clone()).collect();
     }
 }
 
@@ -244,7 +231,7 @@ struct Part<'a, 'i> {
 }
 
 /// Refuses keys that mean nothing here, with the nearest that does.
-fn known(table: &DeTable, what: &str, names: &[&str]) -> Parsed<()> {
+fn refuse_unknown(table: &DeTable, what: &str, names: &[&str]) -> Parsed<()> {
     let unknown =
         in_order(table).into_iter().find(|(key, _)| !names.contains(&key.get_ref().as_ref()));
     match unknown {
@@ -296,6 +283,12 @@ fn text_of(table: &DeTable, name: &str) -> Parsed<Option<String>> {
         Some(text) => Ok(Some(text.to_owned())),
         None => Err(Fault::new(value.span(), format!("`{name}` is not a text"))),
     }
+}
+
+/// The same, of a part that must have it.
+fn text_needed(part: &Part, what: &str, name: &str) -> Parsed<String> {
+    let missing = || Fault::new(part.at.clone(), format!("this {what} has no `{name}`"));
+    text_of(part.table, name)?.ok_or_else(missing)
 }
 
 /// A number, text or switch.

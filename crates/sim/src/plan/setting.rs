@@ -18,9 +18,10 @@ use crate::source::{DEFAULT_TRACE, Origin, origin};
 const SPECS: &[&str] = &["trace", "format", "ftl", "chip", "split"];
 
 /// All options, with their defaults.
-static OPTIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| of(&Experiment::default()));
+static OPTIONS: LazyLock<Options> = LazyLock::new(|| of(&Experiment::default()));
 
-fn of(experiment: &Experiment) -> Map<String, Value> {
+/// The options of an experiment.
+pub(super) fn of(experiment: &Experiment) -> Options {
     match serde_json::to_value(experiment) {
         Ok(Value::Object(options)) => options,
         _ => unreachable!("an experiment is a table"),
@@ -220,19 +221,38 @@ impl Base {
     }
 }
 
-/// Whether an experiment has this setting. Values are compared as they are understood: `0.07` is
-/// `7%`.
-pub(super) fn holds(experiment: &Experiment, setting: &Setting) -> bool {
-    match &setting.key {
-        Key::Whole(option) => {
-            let alone = Base::default().with(std::slice::from_ref(setting));
-            let alone = alone.and_then(|base| base.experiment());
-            alone.is_ok_and(|alone| of(&alone)[option] == of(experiment)[option])
-        }
-        Key::Inside(option, key) => {
-            let spec = of(experiment)[option].as_str().and_then(|text| Spec::parse(text).ok());
-            let pairs = spec.map(|spec| spec.pairs).unwrap_or_default();
-            pairs.iter().any(|(known, value)| known == key && *value == setting.text())
+/// All options of an experiment, as they are understood: `0.07` is `7%`.
+pub(super) type Options = Map<String, Value>;
+
+/// What an experiment must have to be chosen.
+pub(super) enum Wish {
+    /// An option, as it is understood.
+    Whole(String, Value),
+    /// A key inside an option that is a spec, as it is written.
+    Inside(String, String, String),
+}
+
+impl Wish {
+    /// That it has this setting.
+    pub(super) fn of(setting: &Setting) -> Parsed<Wish> {
+        Ok(match &setting.key {
+            Key::Whole(option) => {
+                let alone = Base::default().with(std::slice::from_ref(setting))?.experiment()?;
+                Wish::Whole(option.clone(), of(&alone)[option].clone())
+            }
+            Key::Inside(option, key) => Wish::Inside(option.clone(), key.clone(), setting.text()),
+        })
+    }
+
+    /// Whether the options have it.
+    pub(super) fn holds(&self, options: &Options) -> bool {
+        match self {
+            Wish::Whole(option, value) => options[option] == *value,
+            Wish::Inside(option, key, value) => {
+                let spec = options[option].as_str().and_then(|text| Spec::parse(text).ok());
+                let pairs = spec.map(|spec| spec.pairs).unwrap_or_default();
+                pairs.iter().any(|(known, has)| known == key && has == value)
+            }
         }
     }
 }

@@ -328,6 +328,7 @@ fn claims_that_cannot_be_judged_are_refused() {
         ("rows = [{ over = 3, at_most = 2 }]", "`over` is a table of options"),
         ("statistic = \"p0\"\nrows = [{ expected = 1 }]", "`p0` is no statistic"),
         ("per = \"programs\"\nrows = [{ expected = 1 }]", "a row has no key `programs`"),
+        ("where = 3\nrows = [{ expected = 1 }]", "`where` is a table of options"),
         ("within = \"x\"\nrows = [{ expected = 1 }]", "`x` is not a share"),
         ("falling = [{ ftl = \"block\" }]", "ftl=block names 2 rows; in an order each names one"),
     ];
@@ -339,4 +340,119 @@ fn claims_that_cannot_be_judged_are_refused() {
     assert!(found.contains("did you mean `write_amplification`?"), "{found}");
     let found = wrong("[[claim]]\nid = \"x\"");
     assert!(found.starts_with("p.toml:1:1: this claim has no `says`"), "{found}");
+}
+
+// ---- Drawings, and runs of other plans --------------------------------------------------------
+
+/// A plan beside `a.toml` and `b.toml`.
+fn beside(text: &str, scale: Scale) -> Result<Plan> {
+    let read = |name: &str| match name {
+        "a.toml" => {
+            Ok("[base]\ntrace = \"uniform:writes=10\"\n[[grid]]\nextra = [\"7%\", \"15%\"]\n\
+                        capacity = [\"64MiB\", \"128MiB\"]\n[quick]\nwarmup = 0\n[quick.instead]\n\
+                        \"128MiB\" = \"8MiB\"\n\"64MiB\" = \"4MiB\""
+                .to_owned())
+        }
+        "b.toml" => Ok("[base]\ntrace = \"uniform:writes=10\"\n[[grid]]\ncapacity = [\"64MiB\", \
+                        \"256MiB\"]\nextra = \"7%\"\n[quick]\nwarmup = 0\n[quick.instead]\n\
+                        \"256MiB\" = \"16MiB\"\n\"64MiB\" = \"4MiB\""
+            .to_owned()),
+        "nested.toml" => Ok("\nruns = \"a.toml\"".to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    Plan::parse_beside("p.toml", text, scale, &read)
+}
+
+const VIEW: &str = "runs = [\"a.toml\", \"b.toml\"]\n[[claim]]\nid = \"c\"\nsays = \"s\"\n\
+                    figure = \"write_amplification\"\n\
+                    rows = [{ extra = \"15%\", capacity = \"128MiB\", expected = 1 }]\n\
+                    [[drawing]]\nid = \"d\"\nsays = \"s\"\nfigure = \"erases.total\"\n\
+                    along = \"capacity\"\nwhere = { extra = \"7%\" }";
+
+/// Capacity in MiB and extra blocks of each row.
+fn devices(plan: &Plan) -> Vec<(u64, String)> {
+    let capacity = |row: &Row| row.experiment.capacity_bytes.unwrap() >> 20;
+    let extra = |row: &Row| row.experiment.extra.unwrap().to_string();
+    plan.rows.iter().map(|row| (capacity(row), extra(row))).collect()
+}
+
+#[test]
+fn runs_of_other_plans_are_taken_once_each_and_as_far_as_they_are_needed() {
+    let plan = beside(VIEW, Scale::Full).unwrap();
+    let seven = |mebibytes| (mebibytes, "7%".to_owned());
+    assert_eq!(devices(&plan), [seven(64), seven(128), (128, "15%".to_owned()), seven(256)]);
+    assert_eq!(plan.claims[0].rows().collect::<Vec<_>>(), [2]);
+    assert_eq!(plan.drawings[0].rows().collect::<Vec<_>>(), [0, 1, 3]);
+    let cells = plan.drawings[0].cells(|row| Some(row as f64));
+    let labels: Vec<&str> = cells.iter().map(|cell| cell.label).collect();
+    assert_eq!(
+        labels,
+        [
+            "extra=7% capacity=64MiB",
+            "extra=7% capacity=128MiB",
+            "extra=7% \
+                         capacity=256MiB"
+        ]
+    );
+    assert_eq!(cells[2].found, Some(3.0));
+}
+
+#[test]
+fn the_quick_scale_of_other_plans_is_that_of_each() {
+    let plan = beside(VIEW, Scale::Quick).unwrap();
+    let capacities: Vec<u64> = devices(&plan).into_iter().map(|(capacity, _)| capacity).collect();
+    assert_eq!(capacities, [4, 8, 8, 16]);
+    assert!(plan.rows.iter().all(|row| row.experiment.warmup == 0));
+    let cells = plan.drawings[0].cells(|_| None);
+    assert_eq!(cells[2].label, "extra=7% capacity=16MiB");
+}
+
+#[test]
+fn plans_that_cannot_be_taken_from_are_refused() {
+    let cases = [
+        ("runs = \"c.toml\"", "p.toml:1:8: cannot read plan c.toml: no such file"),
+        ("runs = 3", "p.toml:1:8: a plan is named by a text"),
+        ("runs = \"nested.toml\"", "nested.toml:2:8: this plan takes its runs from others itself"),
+        ("runs = \"a.toml\"\n[base]\nseed = 1", "`runs` and `base` exclude each other"),
+    ];
+    for (text, message) in cases {
+        let found = beside(text, Scale::Full).unwrap_err().to_string();
+        assert!(found.contains(message), "{text}\nexpected {message}\nfound    {found}");
+    }
+    assert!(wrong("runs = \"a.toml\"").contains("there is no other plan here"));
+}
+
+#[test]
+fn drawings_that_cannot_be_drawn_are_refused() {
+    let drawing = |body: &str| format!("{ROWS}[[drawing]]\nid = \"d\"\nsays = \"s\"\n{body}");
+    let cases = [
+        ("", "this drawing has no `figure`"),
+        ("draws = \"wear\"\nfigure = \"erases.total\"", "`draws` and `figure` exclude each other"),
+        ("draws = \"waer\"", "`waer`"),
+        ("figure = \"erases.total\"\nalong = \"seed\"", "no grid and no list sets `seed`"),
+        ("figure = \"erases.total\"\nrows = [{ seed = 9 }]", "no row has seed=9"),
+        ("figure = \"erases.total\"\nrows = 3", "`rows` is not a list of tables"),
+        ("figure = \"erases.total\"\nover = 3", "a drawing has no key `over`"),
+    ];
+    for (body, message) in cases {
+        let found = wrong(&drawing(body));
+        assert!(found.contains(message), "{body}\nexpected {message}\nfound    {found}");
+    }
+}
+
+#[test]
+fn the_union_of_plans_has_each_row_once() {
+    let [first, second] = ["a.toml", "b.toml"].map(|name| {
+        beside(
+            &VIEW
+                .replace("\"a.toml\", \"b.toml\"", &format!("{name:?}"))
+                .replace("15%", "7%")
+                .replace("128MiB", "64MiB"),
+            Scale::Full,
+        )
+        .unwrap()
+    });
+    let (all, places) = Plan::union([&first, &second]);
+    assert_eq!(all.rows.len(), 3);
+    assert_eq!(places, [vec![0, 1], vec![0, 2]]);
 }

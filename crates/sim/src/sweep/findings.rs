@@ -7,6 +7,8 @@ use serde_json::Value;
 use super::row::at;
 use crate::plan::Plan;
 use crate::plan::claim::Verdict;
+use crate::plan::drawing::{Cell, Drawn};
+use Speaker::{Claim, Drawing};
 
 /// What every sweep shows, claims or not: columns of the rows.
 pub const OVERVIEW: [&str; 2] = ["write_amplification", "time_us.total"];
@@ -17,10 +19,19 @@ pub struct Findings<'a> {
     plan: &'a Plan,
     /// The rows that failed.
     pub failed: Vec<FailedRow>,
-    /// The figures that claims speak of, by claim and row.
-    figures: HashMap<(usize, usize), Option<f64>>,
+    /// The figures that claims and drawings speak of, by who speaks and row.
+    figures: HashMap<(Speaker, usize), Option<f64>>,
+    /// Rows that are drawn whole.
+    whole: HashMap<usize, Value>,
     /// Of each row the columns of the overview.
     overview: Vec<[Option<f64>; OVERVIEW.len()]>,
+}
+
+/// Who speaks of a figure, by its number in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Speaker {
+    Claim(usize),
+    Drawing(usize),
 }
 
 /// A row that could not be run.
@@ -38,9 +49,12 @@ impl<'a> Findings<'a> {
     /// Nothing yet.
     pub fn of(plan: &'a Plan) -> Findings<'a> {
         let claims = plan.claims.iter().enumerate();
-        let needed = claims.flat_map(|(claim, of)| of.rows().map(move |row| ((claim, row), None)));
+        let claimed = claims.flat_map(|(at, claim)| claim.rows().map(move |row| (Claim(at), row)));
+        let drawings = plan.drawings.iter().enumerate();
+        let drawn = drawings.flat_map(|(at, of)| of.rows().map(move |row| (Drawing(at), row)));
+        let figures = claimed.chain(drawn).map(|needed| (needed, None)).collect();
         let overview = vec![[None; OVERVIEW.len()]; plan.rows.len()];
-        Findings { plan, failed: Vec::new(), figures: needed.collect(), overview }
+        Findings { plan, failed: Vec::new(), figures, whole: HashMap::new(), overview }
     }
 
     /// Looks at a row, given as JSON.
@@ -52,8 +66,18 @@ impl<'a> Findings<'a> {
             self.failed.push(FailedRow { row: index, exit_code, message: message.to_owned() });
         }
         for (claim, of) in self.plan.claims.iter().enumerate() {
-            if let Some(figure) = self.figures.get_mut(&(claim, index)) {
+            if let Some(figure) = self.figures.get_mut(&(Claim(claim), index)) {
                 *figure = of.figure.of(row);
+            }
+        }
+        for (drawing, of) in self.plan.drawings.iter().enumerate() {
+            let Some(figure) = self.figures.get_mut(&(Drawing(drawing), index)) else { continue };
+            match &of.of {
+                Drawn::Figure(of) => *figure = of.of(row),
+                Drawn::Portrait(_) if error.is_null() => {
+                    self.whole.insert(index, row.clone());
+                }
+                Drawn::Portrait(_) => {}
             }
         }
         self.overview[index] = OVERVIEW.map(|column| at(row, column).as_f64());
@@ -66,7 +90,17 @@ impl<'a> Findings<'a> {
 
     /// Cell by cell, whether a claim of the plan, by its number, holds.
     pub fn verdicts(&self, claim: usize) -> Vec<Verdict> {
-        self.plan.claims[claim].judge(|row| self.figures[&(claim, row)])
+        self.plan.claims[claim].judge(|row| self.figures[&(Claim(claim), row)])
+    }
+
+    /// Row by row, what a drawing of the plan, by its number, has points for.
+    pub fn cells(&self, drawing: usize) -> Vec<Cell<'a>> {
+        self.plan.drawings[drawing].cells(|row| self.figures[&(Drawing(drawing), row)])
+    }
+
+    /// A row that is drawn whole, as JSON; none if it failed, or no drawing needs it.
+    pub fn whole(&self, row: usize) -> Option<&Value> {
+        self.whole.get(&row)
     }
 
     /// A column of the [overview](OVERVIEW) in a row.

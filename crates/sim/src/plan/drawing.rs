@@ -1,0 +1,191 @@
+//! What is drawn of rows, whether or not something is claimed of it.
+//!
+//! ```toml
+//! [[drawing]]
+//! id = "SL Fig. 2"
+//! says = "partial writes behind a buffer"
+//! source = "where a like figure is published"
+//! figure = "time_us.gc"                 # a point a row: see `figure`
+//! along = "buffer"                      # the option at the axis; else the one of most numbers
+//! each = "trace"                        # a panel for each of its values; one for all if not given
+//! where = { extra = "3%" }              # what all rows have
+//! rows = [{ ftl = "fast" }]             # which rows: see `chosen`; all if not given
+//!
+//! [[drawing]]
+//! id = "FSTR Fig. 4"
+//! says = "data blocks that victims are associated with"
+//! draws = "associated blocks"           # a curve or a picture a row: see `Portrait`
+//! ```
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::chosen::{Chosen, Known, Place, common};
+use super::figure::Figure;
+use super::{Fault, Parsed, Part, Row, refuse_unknown, text_needed, text_of};
+use crate::words::words;
+
+const KEYS: &[&str] = &[
+    "id",
+    "says",
+    "source",
+    "figure",
+    "per",
+    "statistic",
+    "draws",
+    "along",
+    "each",
+    "where",
+    "rows",
+];
+
+words! {
+    /// What is drawn of a whole row.
+    Portrait, "drawing":
+    /// Stacked bars of the time by what caused it.
+    TimeByCause = "time by cause",
+    /// The distribution of the service times of writes.
+    ServiceOfWrites = "service times of writes",
+    /// The distribution of the service times of reads.
+    ServiceOfReads = "service times of reads",
+    /// How many data blocks full merges concern.
+    AssociatedBlocks = "associated blocks",
+    /// How many programmed pages victims have, of superblocks.
+    VictimUtilisation = "utilisation of victims",
+    /// Write amplification along the trace.
+    WriteAmplification = "write amplification",
+    /// Free blocks along the trace.
+    FreeBlocks = "free blocks",
+    /// Mean service time along the trace.
+    ServiceCourse = "service time along the trace",
+    /// The wear of the blocks.
+    Wear = "wear",
+}
+
+/// Something to be drawn.
+#[derive(Debug)]
+pub struct Drawing {
+    /// Its name.
+    pub id: String,
+    /// What it shows, in words.
+    pub says: String,
+    /// Where a figure like it is published.
+    pub source: String,
+    /// What is drawn.
+    pub of: Drawn,
+    /// The option at the axis.
+    pub along: Option<String>,
+    /// The option of whose values each has a panel of its own.
+    pub each: Option<String>,
+    cells: Vec<(String, Place)>,
+}
+
+/// What is drawn of each row.
+#[derive(Debug)]
+pub enum Drawn {
+    /// A point.
+    Figure(Figure),
+    /// A curve or a picture.
+    Portrait(Portrait),
+}
+
+/// A row that is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell<'a> {
+    /// What it is called.
+    pub label: &'a str,
+    /// Its number, from 0.
+    pub row: usize,
+    /// Its figure, if it has one and a point is drawn.
+    pub found: Option<f64>,
+}
+
+impl Drawing {
+    /// The rows that are needed.
+    pub fn rows(&self) -> impl Iterator<Item = usize> {
+        self.cells.iter().flat_map(|(_, place)| place.rows())
+    }
+
+    /// Whether it is of one row's figure over another's.
+    pub fn is_relative(&self) -> bool {
+        self.cells.iter().any(|(_, place)| place.over.is_some())
+    }
+
+    /// What is drawn, given the figure of each row.
+    pub fn cells(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Cell<'_>> {
+        let cells = self.cells.iter();
+        cells
+            .map(|(label, place)| Cell { label, row: place.row, found: place.found(&figure) })
+            .collect()
+    }
+
+    /// Names its rows anew.
+    pub(super) fn relabel(&mut self, name: impl Fn(usize, &str) -> String) {
+        self.cells.iter_mut().for_each(|(label, place)| *label = name(place.row, label));
+    }
+
+    /// Numbers its rows anew.
+    pub(super) fn renumber(&mut self, number: impl Fn(usize) -> usize) {
+        self.cells.iter_mut().for_each(|(_, place)| *place = place.renumbered(&number));
+    }
+}
+
+/// Reads a drawing of these rows.
+pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Drawing> {
+    let table = part.table;
+    refuse_unknown(table, "a drawing", KEYS)?;
+    let of = match portrait(part)? {
+        Some(portrait) => Drawn::Portrait(portrait),
+        None => Drawn::Figure(Figure::parse(part, "drawing")?),
+    };
+    Ok(Drawing {
+        id: text_needed(part, "drawing", "id")?,
+        says: text_needed(part, "drawing", "says")?,
+        source: text_of(table, "source")?.unwrap_or_default(),
+        of,
+        along: option(part, "along", known)?,
+        each: option(part, "each", known)?,
+        cells: cells(part, known)?,
+    })
+}
+
+fn portrait(part: &Part) -> Parsed<Option<Portrait>> {
+    let Some(value) = part.table.get("draws") else { return Ok(None) };
+    let other = ["figure", "along", "each"].into_iter().find(|&key| part.table.contains_key(key));
+    if let Some(key) = other {
+        let what = format!("`draws` and `{key}` exclude each other: a curve a row, or a point");
+        return Err(Fault::new(value.span(), what));
+    }
+    let word = text_of(part.table, "draws")?.unwrap_or_default();
+    word.parse().map(Some).map_err(|why: spec::Error| Fault::new(value.span(), why.to_string()))
+}
+
+/// An option that rows set.
+fn option(part: &Part, key: &str, known: &Known) -> Parsed<Option<String>> {
+    let (Some(name), Some(value)) = (text_of(part.table, key)?, part.table.get(key)) else {
+        return Ok(None);
+    };
+    let option = name.split_once('.').map_or(name.as_str(), |(option, _)| option);
+    let sets = |row: &Row| row.varied.contains_key(&name) || row.varied.contains_key(option);
+    match known.rows().iter().any(sets) {
+        true => Ok(Some(name)),
+        false => Err(Fault::new(value.span(), format!("no grid and no list sets `{name}`"))),
+    }
+}
+
+fn cells(part: &Part, known: &Known) -> Parsed<Vec<(String, Place)>> {
+    let common = common(part.table)?;
+    let Some(value) = part.table.get("rows") else {
+        let none = DeTable::new();
+        let all = Chosen::parse(&Part { table: &none, at: part.at.clone() }, &common, known, &[])?;
+        return Ok(all.labelled(known).collect());
+    };
+    let not_tables = || Fault::new(value.span(), "`rows` is not a list of tables");
+    let tables = value.get_ref().as_array().ok_or_else(not_tables)?;
+    let chosen = |value: &Spanned<DeValue>| {
+        let table = value.get_ref().as_table().ok_or_else(not_tables)?;
+        Chosen::parse(&Part { table, at: value.span() }, &common, known, &[])
+    };
+    let chosen = tables.iter().map(chosen).collect::<Parsed<Vec<Chosen>>>()?;
+    Ok(chosen.iter().flat_map(|chosen| chosen.labelled(known).collect::<Vec<_>>()).collect())
+}
