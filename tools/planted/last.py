@@ -5,7 +5,6 @@ SCHEMES = "last"
 
 LAST = "crates/ftl/src/scheme/last.rs"
 LOG_MAP = "crates/ftl/src/part/log_map.rs"
-LOG_MOUNT = "crates/ftl/src/part/log_mount.rs"
 COSTS = "crates/ftl/src/part/merge_costs.rs"
 SEQUENTIAL = "crates/ftl/src/part/sequential_log.rs"
 RANDOM = "crates/ftl/src/part/random_partition.rs"
@@ -59,9 +58,6 @@ MUTANTS = [
      "date => Some(self.clock + 1 - date),", "date => Some(self.clock - date),"),
     ("regulator-wrong-way", "last, adaptation: dead blocks make the hot side larger", REGULATOR,
      "self.hot_blocks -= 1;", "self.hot_blocks += 1;"),
-    ("complete-given-up", "log mount: a complete merge is given up because old twins exist", LOG_MOUNT,
-     "(held.all(has_twin) && !is_complete(geometry, block, &newest)).then_some(block)",
-     "held.all(has_twin).then_some(block)"),
     ("ghost-any-run", "last, sizes: a run that starts anew hits a ghost", EARNINGS,
      "self.hits[depth] += u64::from(ghost.end <= offset);", "self.hits[depth] += u64::from(ghost.end <= offset + 1);"),
     ("saved-always", "last, sizes: a data block counts as saved though a page stayed home", EARNINGS,

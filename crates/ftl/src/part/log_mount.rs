@@ -14,7 +14,8 @@
 //! because its last page might decay, may have lost that page since. If the block holds all pages
 //! of its logical block, its merge is complete, sources may be erased, and the new block counts,
 //! even if every page has a twin: that may be an old copy, in a block that has had another role
-//! since, or none.
+//! since, or none. Such twins may lie in two log blocks of one logical block, whose erases were cut
+//! one after the other, and bast could not take both back.
 //!
 //! **The last page programmed may decay**: [`recovery`] says what that needs. Its block is moved to
 //! a clean one, a data block each page to its own offset, another in the order of its slots, the

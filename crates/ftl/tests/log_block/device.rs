@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use ftl::{Choice, Device, Durability, Figure, Ftl, Merges, Run};
+use ftl::{Choice, Device, Durability, Figure, Ftl, Merges, Run, system_blocks};
 use nand::{BlockId, Cause, Chip, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp, Timing};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -32,6 +32,7 @@ pub struct Real {
     pub ftl: Box<dyn Ftl>,
     pub choice: Choice,
     pub logical_blocks: u32,
+    durability: Durability,
 }
 
 impl Real {
@@ -46,13 +47,26 @@ impl Real {
         [logical_blocks, extra]: [u32; 2],
         mode: Mode,
     ) -> Real {
+        Real::with_durability(ftl, order, np, [logical_blocks, extra], mode, Durability::Paper)
+    }
+
+    /// What full durability needs for itself comes on top of the extra blocks.
+    fn with_durability(
+        ftl: &str,
+        order: &str,
+        np: u32,
+        [logical_blocks, extra]: [u32; 2],
+        mode: Mode,
+        durability: Durability,
+    ) -> Real {
         let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
         let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
-        let geometry = chip.geometry(logical_blocks + extra).unwrap();
+        let system_blocks = system_blocks(&chip, logical_blocks, durability);
+        let geometry = chip.geometry(logical_blocks + extra + system_blocks).unwrap();
         let mut nand = Nand::new(geometry, mode);
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let ftl = mount(&choice, &mut nand, logical_blocks).unwrap();
-        Real { nand, ftl, choice, logical_blocks }
+        let ftl = mount_as(&choice, &mut nand, logical_blocks, durability).unwrap();
+        Real { nand, ftl, choice, logical_blocks, durability }
     }
 
     /// Blocks of four pages, every one written once, in order; counted from then on.
@@ -114,12 +128,21 @@ impl Real {
 }
 
 pub fn mount(choice: &Choice, nand: &mut Nand, logical_blocks: u32) -> ftl::Result<Box<dyn Ftl>> {
+    mount_as(choice, nand, logical_blocks, Durability::Paper)
+}
+
+fn mount_as(
+    choice: &Choice,
+    nand: &mut Nand,
+    logical_blocks: u32,
+    durability: Durability,
+) -> ftl::Result<Box<dyn Ftl>> {
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
     let device = Device {
         params: &choice.params,
         logical_blocks,
         blocks: &blocks,
-        durability: Durability::Paper,
+        durability,
         seed: 0,
         timing: TIMING,
     };
@@ -135,11 +158,21 @@ pub struct Mortal {
 impl Mortal {
     /// Blocks of four pages; `writes` are written after the fill.
     pub fn new(ftl: &str, order: &str, shape: [u32; 2], writes: &[u32]) -> Mortal {
-        let real = Real::with_mode(ftl, order, 4, shape, Mode::Stamps);
+        let mut mortal = Mortal::with_durability(ftl, order, shape, Durability::Paper);
+        writes.iter().for_each(|&page| mortal.write(page, 1, 2).unwrap());
+        mortal
+    }
+
+    /// Blocks of four pages, filled; trims survive, and a mount erases no block that it need not.
+    pub fn durable(ftl: &str, order: &str, shape: [u32; 2]) -> Mortal {
+        Mortal::with_durability(ftl, order, shape, Durability::Full)
+    }
+
+    fn with_durability(ftl: &str, order: &str, shape: [u32; 2], durability: Durability) -> Mortal {
+        let real = Real::with_durability(ftl, order, 4, shape, Mode::Stamps, durability);
         let pages = 4 * shape[0];
         let mut mortal = Mortal { real, pages };
         mortal.write(0, pages, 1).unwrap();
-        writes.iter().for_each(|&page| mortal.write(page, 1, 2).unwrap());
         mortal
     }
 
@@ -150,10 +183,10 @@ impl Mortal {
 
     /// Power on, and a mount that the power may fail as well.
     pub fn mount(&mut self, cut: Option<Cut>) -> ftl::Result<()> {
-        let Real { nand, ftl, choice, logical_blocks } = &mut self.real;
+        let Real { nand, ftl, choice, logical_blocks, durability } = &mut self.real;
         nand.power_on();
         cut.into_iter().for_each(|cut| nand.cut_after(cut));
-        *ftl = mount(choice, nand, *logical_blocks)?;
+        *ftl = mount_as(choice, nand, *logical_blocks, *durability)?;
         nand.decay();
         ftl.audit(nand).unwrap();
         Ok(())

@@ -424,6 +424,29 @@ fn an_excess_that_a_mount_finds_is_merged_in_the_way_of_fast() {
     assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "[0] is dead");
 }
 
+/// A device may come back with a smaller area. Blocks that it has no place for are part of the
+/// random log, and their pages are on their last visit there.
+#[test]
+fn isolation_blocks_that_the_area_has_no_place_for_go_to_the_random_log() {
+    let faster = |blocks| format!("faster:isolation_blocks={blocks},merges_per_write=0");
+    // Isolation [1 5 9 6] [2 10 11 _], RW [7 3 _ _].
+    let writes = [1, 5, 9, 9, 6, 2, 10, 11, 7, 3];
+    let mut device = Mortal::new(&faster(2), "ascending", [3, 5], &writes);
+    let found = device.found();
+    let gauges = device.real.ftl.gauges();
+    assert_eq!(gauges, [("log_blocks", 4.0), ("rw_blocks", 1.0), ("isolation_fill", 0.875)]);
+    device.real.choice = Choice::from_spec(&Spec::parse(&faster(1)).unwrap()).unwrap();
+    device.mount(None).unwrap();
+    let gauges = device.real.ftl.gauges();
+    assert_eq!(gauges, [("log_blocks", 4.0), ("rw_blocks", 2.0), ("isolation_fill", 1.0)]);
+    assert_eq!(device.found(), found);
+    // The area is full: what it holds goes home by force, and takes 2, 10 and 11 along.
+    device.write(1, 1, 3).unwrap();
+    assert_eq!(figure(&device.real, "merged_by_force_pages"), 4);
+    assert_eq!(figure(&device.real, "isolated_pages"), 0);
+    assert_eq!(device.found()[..3], [1, 3, 2]);
+}
+
 /// On flash, too: else a later mount might take a data block for an isolation block.
 #[test]
 fn pages_that_come_home_lose_their_marks() {

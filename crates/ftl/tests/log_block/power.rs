@@ -1,6 +1,6 @@
 //! Log blocks are found again, whenever the power comes and goes.
 
-use nand::BlockId;
+use nand::{BlockId, Cut, Outcome};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -59,4 +59,50 @@ fn a_mount_erases_what_holds_nothing_but_stale_copies() {
     let blocks = (0..nand.geometry().blocks()).map(BlockId);
     let holds_0 = blocks.filter(|&block| nand.owners(block).contains(&0));
     assert_eq!(holds_0.count(), 1);
+}
+
+/// Two log blocks of LBN 0, one after the other, keep their stale copies because the power fails as
+/// they are to be erased: together they are twins of all pages of the data block that the second
+/// merge has made. If a mount gave that one up, LBN 0 would have two log blocks.
+///
+/// ```text
+/// first merge    D [0 1 2 3]   F [3 1 0 0]   ─▶ E [0 1 2 3]        2 came from D alone
+/// second merge   E [0 1 2 3]   L [2 2 2 2]   ─▶ B [0 1 2 3]        2 from L, the others from E
+/// found          B [0 1 2 3]   F [3 1 0 0]   L [2 2 2 2]           D and E are erased
+/// ```
+#[test]
+fn a_complete_merge_is_kept_though_all_its_pages_have_old_twins() {
+    for form in ["bast", "fmax"] {
+        for order in ["any", "ascending", "sequential"] {
+            let mut device = Mortal::durable(form, order, [2, 4]);
+            [3, 1, 0, 0].iter().for_each(|&page| device.write(page, 1, 2).unwrap());
+            fail_at_the_last_erase(&mut device, 0, 5);
+            device.mount(None).unwrap();
+            // F is free, and the last to be taken, since the suspect page could fall back to it.
+            [2, 2, 2, 2].iter().for_each(|&page| device.write(page, 1, 3).unwrap());
+            fail_at_the_last_erase(&mut device, 2, 6);
+            let found = blocks_of_lbn_0(&device);
+            let (complete, stale): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|owners| owners == &[0, 1, 2, 3]);
+            assert_eq!(complete.len(), 1, "{form}, {order}");
+            assert_eq!(stale, [[3, 1, 0, 0], [2, 2, 2, 2]], "{form}, {order}");
+            device.mount(None).unwrap();
+            assert_eq!(device.found(), [2, 2, 3, 2, 1, 1, 1, 1], "{form}, {order}");
+        }
+    }
+}
+
+/// Writes a page of LBN 0, whose log block is full: the power fails as the merge, which has copied
+/// four pages and erased the old data block, is about to erase the log block. After a mount it has
+/// erased the clean block first, too.
+fn fail_at_the_last_erase(device: &mut Mortal, page: u32, after: u64) {
+    device.real.nand.cut_after(Cut { after, outcome: Outcome::Untouched });
+    device.write(page, 1, 9).unwrap_err();
+}
+
+/// The owners of the pages of each block that holds copies of LBN 0, in the order of the blocks.
+fn blocks_of_lbn_0(device: &Mortal) -> Vec<Vec<u32>> {
+    let nand = &device.real.nand;
+    let owners = (0..nand.geometry().blocks()).map(|block| nand.owners(BlockId(block)).to_vec());
+    owners.filter(|owners| owners.iter().any(|&owner| owner < 4)).collect()
 }
