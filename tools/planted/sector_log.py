@@ -66,7 +66,7 @@ MUTANTS = [
      "        if doubtful && block.0 == u32::MAX {\n                nand.erase(block, Cause::Meta)?;"),
     ("map-chain-cut", "sector map: a page unlinked takes those before it along", MAP,
      "_ => self.entries[before as usize].next = next,",
-     "_ => self.heads[bucket] = next,"),
+     "_ => self.buckets[bucket].head = next,"),
     ("buffer-order-lost", "page buffer: the last sector takes the place of one that goes", BUFFER,
      "self.waiting.retain(|sector| sector.lpn != lpn);",
      "while let Some(at) = self.waiting.iter().position(|sector| sector.lpn == lpn) {\n                self.waiting.swap_remove(at);\n            }"),

@@ -242,9 +242,12 @@ impl SectorLog {
     /// Whole pages pass; what the log has of them is overwritten once the FTL has them.
     fn write_whole(&mut self, nand: &mut Nand, run: &Run, pages: Range<u32>) -> Result<()> {
         self.counts.whole += u64::from(pages.end - pages.start);
-        let run = run.part(pages, self.full, self.page_bytes);
-        self.below.write(nand, &run)?;
-        self.forget_all(run.first, run.pages);
+        let (first, count) = (run.first.plus(pages.start), pages.end - pages.start);
+        match count == run.pages {
+            true => self.below.write(nand, run)?,
+            false => self.below.write(nand, &run.part(pages, self.full, self.page_bytes))?,
+        }
+        self.forget_all(first, count);
         Ok(())
     }
 
@@ -515,9 +518,10 @@ impl SectorLog {
         pages: Range<u32>,
         sink: &mut Sink,
     ) -> Result<()> {
-        match pages.is_empty() {
-            true => Ok(()),
-            false => self.below.read(nand, &run.part(pages, self.full, self.page_bytes), sink),
+        match pages.end - pages.start {
+            0 => Ok(()),
+            all if all == run.pages => self.below.read(nand, run, sink),
+            _ => self.below.read(nand, &run.part(pages, self.full, self.page_bytes), sink),
         }
     }
 
@@ -614,8 +618,9 @@ impl Ftl for SectorLog {
             if self.is_empty() {
                 break;
             }
-            let (lpn, wanted) = (run.first.plus(index), run.mask(index, self.full));
+            let lpn = run.first.plus(index);
             let (waiting, entry) = self.look_up(lpn);
+            let wanted = run.mask(index, self.full);
             let here = wanted & (waiting | self.live(entry));
             if here == 0 {
                 continue;
@@ -678,7 +683,9 @@ impl Ftl for SectorLog {
     }
 
     fn prefetch(&self, run: &Run) {
-        (0..run.pages.min(16)).for_each(|page| self.map.prefetch(run.first.plus(page)));
+        if !self.map.is_empty() {
+            (0..run.pages.min(16)).for_each(|page| self.map.prefetch(run.first.plus(page)));
+        }
         self.below.ftl.prefetch(run);
     }
 

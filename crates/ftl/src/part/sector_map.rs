@@ -35,6 +35,14 @@ const NONE: u32 = u32::MAX;
 pub struct EntryId(u32);
 
 #[derive(Clone, Copy, Debug)]
+struct Bucket {
+    /// The first entry.
+    head: u32,
+    /// How many are chained.
+    length: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     lpn: Lpn,
     /// The next in the chain, or in the list of unused entries.
@@ -46,9 +54,7 @@ struct Entry {
 /// The map.
 #[derive(Clone, Debug)]
 pub struct SectorMap {
-    /// The first entry of each bucket, and how many are chained there.
-    heads: Vec<u32>,
-    lengths: Vec<u32>,
+    buckets: Vec<Bucket>,
     /// Pages that are in the map.
     is_in: Bits,
     entries: Vec<Entry>,
@@ -76,8 +82,7 @@ impl SectorMap {
     ) -> SectorMap {
         assert!(buckets.is_power_of_two(), "{buckets} buckets are no power of two");
         SectorMap {
-            heads: vec![NONE; buckets as usize],
-            lengths: vec![0; buckets as usize],
+            buckets: vec![Bucket { head: NONE, length: 0 }; buckets as usize],
             is_in: Bits::new(logical_pages),
             entries: Vec::with_capacity(entries_max),
             places: Vec::with_capacity(entries_max * sectors_per_page as usize),
@@ -113,7 +118,7 @@ impl SectorMap {
     pub fn find(&mut self, lpn: Lpn) -> Option<EntryId> {
         self.look_ups += 1;
         if !self.is_in.contains(lpn.0) {
-            self.probes += u64::from(self.lengths[self.bucket(lpn)].max(1));
+            self.probes += u64::from(self.buckets[self.bucket(lpn)].length.max(1));
             return None;
         }
         let (entry, probes) = self.walk(lpn);
@@ -128,7 +133,7 @@ impl SectorMap {
 
     /// Finds a page that is in the map, and how many entries are compared for it.
     fn walk(&self, lpn: Lpn) -> (EntryId, u64) {
-        let (mut at, mut probes) = (self.heads[self.bucket(lpn)], 1);
+        let (mut at, mut probes) = (self.buckets[self.bucket(lpn)].head, 1);
         while self.entries[at as usize].lpn != lpn {
             at = self.entries[at as usize].next;
             probes += 1;
@@ -140,17 +145,17 @@ impl SectorMap {
     #[inline]
     fn bucket(&self, lpn: Lpn) -> usize {
         let product = u64::from(lpn.0.wrapping_mul(0x9E37_79B9));
-        ((product * self.heads.len() as u64) >> 32) as usize
+        ((product * self.buckets.len() as u64) >> 32) as usize
     }
 
     /// A hint that a page is looked up soon.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         let bucket = self.bucket(lpn);
-        prefetch(&self.lengths, bucket);
-        // Bits and heads are small; entries are not.
-        if lpn.0 < self.is_in.bound() && self.is_in.contains(lpn.0) {
-            prefetch(&self.entries, self.heads[bucket] as usize);
+        // Bits are small, entries are not; to them the bucket leads.
+        match lpn.0 < self.is_in.bound() && self.is_in.contains(lpn.0) {
+            true => prefetch(&self.entries, self.buckets[bucket].head as usize),
+            false => prefetch(&self.buckets, bucket),
         }
     }
 
@@ -181,7 +186,7 @@ impl SectorMap {
     /// Bytes of a controller's map.
     #[inline]
     pub fn ram_bytes(&self) -> u64 {
-        4 * self.heads.len() as u64 + self.entry_bytes() * u64::from(self.len)
+        4 * self.buckets.len() as u64 + self.entry_bytes() * u64::from(self.len)
     }
 
     /// Bytes that one page takes.
@@ -198,7 +203,7 @@ impl SectorMap {
             return entry;
         }
         let bucket = self.bucket(lpn);
-        let fresh = Entry { lpn, next: self.heads[bucket], live: 0 };
+        let fresh = Entry { lpn, next: self.buckets[bucket].head, live: 0 };
         let at = match self.unused {
             NONE => {
                 self.entries.push(fresh);
@@ -212,8 +217,8 @@ impl SectorMap {
                 unused
             }
         };
-        self.heads[bucket] = at;
-        self.lengths[bucket] += 1;
+        self.buckets[bucket].head = at;
+        self.buckets[bucket].length += 1;
         self.is_in.insert(lpn.0);
         self.len += 1;
         EntryId(at)
@@ -246,17 +251,17 @@ impl SectorMap {
 
     fn unlink(&mut self, lpn: Lpn) {
         let bucket = self.bucket(lpn);
-        let (mut before, mut at) = (NONE, self.heads[bucket]);
+        let (mut before, mut at) = (NONE, self.buckets[bucket].head);
         while self.entries[at as usize].lpn != lpn {
             (before, at) = (at, self.entries[at as usize].next);
         }
         let next = core::mem::replace(&mut self.entries[at as usize].next, self.unused);
         match before {
-            NONE => self.heads[bucket] = next,
+            NONE => self.buckets[bucket].head = next,
             _ => self.entries[before as usize].next = next,
         }
         self.unused = at;
-        self.lengths[bucket] -= 1;
+        self.buckets[bucket].length -= 1;
         self.is_in.remove(lpn.0);
         self.len -= 1;
     }
@@ -274,11 +279,11 @@ impl SectorMap {
             len += 1;
             sectors += u64::from(self.live(entry).count_ones());
         }
-        for (&head, &length) in self.heads.iter().zip(&self.lengths) {
+        for &Bucket { head, length } in &self.buckets {
             let chained = self.chain_length(head);
             ensure!(chained == length, "{chained} pages are in a chain, counted {length}");
         }
-        let chained: u32 = self.lengths.iter().sum();
+        let chained: u32 = self.buckets.iter().map(|bucket| bucket.length).sum();
         ensure!(len == chained, "{len} pages have sectors in the log, {chained} are chained");
         ensure!(len == self.len, "{len} pages are in the map, counted {}", self.len);
         let known = self.sectors;

@@ -414,6 +414,29 @@ fn a_trim_that_must_survive_takes_a_page_of_the_log() {
     assert_eq!(trims(&real), 2, "no copy of 1 is left");
 }
 
+/// The log's block with a trimmed page's newest sector goes, and so does the note of the trim: by
+/// then the FTL must have written the trim down, or its older copy of the page came back.
+#[test]
+fn what_was_overwritten_before_a_trim_does_not_come_back_when_the_log_is_cleaned() {
+    let full = Durability::Full;
+    let blocks = LOGICAL_BLOCKS + 8 + 2 + system_blocks(&chip(""), LOGICAL_BLOCKS, full);
+    let mut nand = Nand::new(chip("").geometry(blocks).unwrap(), Mode::Stamps);
+    let ftl = mount_as("page", "8KiB", full, &mut nand).unwrap();
+    let mut real = Real { nand, ftl, writes: 0 };
+    real.write(0, 1);
+    real.touch(&[0, 1, 2, 3]);
+    real.ftl.flush(&mut real.nand).unwrap();
+    assert_eq!(real.read(0, WHOLE), [2, 1, 1, 1]);
+    real.trim(0, 1);
+    // [0.0 1.0 2.0 3.0] [trim] and two pages more; a fifth page cleans the first block.
+    real.touch(&[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+    assert_eq!(real.log("cleanings"), 1.0);
+    real.nand.power_cycle();
+    real.ftl = mount_as("page", "8KiB", full, &mut real.nand).unwrap();
+    assert_eq!(real.read(0, WHOLE), [0; 4]);
+    assert_eq!(real.read(1, 1), [3, 0, 0, 0], "cleaned out");
+}
+
 // ---- Sizes --------------------------------------------------------------------------------------
 
 #[test]
