@@ -4,9 +4,9 @@
 //! { extra = "7%", ftl.victim = "fifo" }                # rows that have these options
 //! { ftl = "faster", over = { ftl = "fast" } }          # each over the row that differs in `over`
 //! ```
-//! A claim or a drawing may say once, as `where`, what all of its rows have. With `over` a figure is
-//! that of its row over that of the other. Where several rows are named, the other is the one that
-//! differs from it only in what `over` names.
+//! A claim or a drawing may say once, as `where`, what all of its rows have. With `over` a figure
+//! is that of its row over that of the other. Where several rows are named, the other is the one
+//! that differs from it only in what `over` names.
 
 use core::ops::Range;
 
