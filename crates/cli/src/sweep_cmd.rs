@@ -256,7 +256,7 @@ fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
         "\n{}{}  {}: {} ({holding} of {} within {:.3} %{silent_text}{quick})\n",
         table.text(),
         claim.id,
-        Outcome::of(verdicts).word(),
+        claim.outcome(verdicts).word(),
         claim.says,
         verdicts.len() - silent,
         100.0 * claim.within

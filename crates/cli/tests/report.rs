@@ -187,10 +187,10 @@ fn a_sweep_is_drawn_whole_with_what_is_published() {
 #[test]
 fn papers_are_drawn_whole_and_run_again_only_what_is_missing() {
     let place = Place(tempfile::tempdir().unwrap());
-    let rows = place.path("out/rows/T5.quick.jsonl");
+    let rows = place.path("out/rows/T.quick.jsonl");
     place.ftlab(&["papers", "T", "--scale", "quick", "--out", "out", "--quiet"]);
     let first = std::fs::read(&rows).unwrap();
-    let journal = place.path("out/rows/T5.quick.journal");
+    let journal = place.path("out/rows/T.quick.journal");
     let kept = std::fs::read(&journal).unwrap();
     place.ftlab(&["papers", "t", "--out", "out", "--quiet"]);
     assert_eq!(std::fs::read(&rows).unwrap(), first);

@@ -295,34 +295,43 @@ fn plans_and_outputs_that_cannot_be_are_refused_before_anything_runs() {
     assert!(place.refused(1, "rows.csv", &[]).contains("cannot read plan plan.toml"));
 }
 
-/// Every experiment of the repository, small; those on real traces where there are any.
+/// Every experiment of the repository, small.
 #[test]
 fn every_experiment_runs_small_and_its_claims_are_judged() {
-    let traces = directory::traces();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    let mut seen = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let plan = std::fs::read_to_string(&path).unwrap();
-        if plan.contains(".zst\"") && traces.is_none() {
-            continue;
-        }
-        let place = Place::new(&plan);
-        let mut sweep = place.sweep("rows.jsonl", &["--scale", "quick"]);
-        if let Some(directory) = &traces {
-            sweep.arg("--traces").arg(directory);
-        }
-        let output = sweep.output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{path:?}: {stderr}");
-        let rows = parsed(&std::fs::read_to_string(place.path("rows.jsonl")).unwrap());
-        assert!(rows.iter().all(|row| row["sweep"]["error"].is_null()), "{path:?}: {said}");
-        let name = path.file_stem().unwrap().to_str().unwrap();
-        let paper = name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap();
-        assert!(said.contains(&format!("\n{paper}")), "{path:?} claims nothing: {said}");
-        assert!(said.contains("quick, which settles nothing"), "{said}");
-        seen += 1;
+    let place = Place::new("");
+    let mut papers = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+    papers.current_dir(&place.directory).args(["papers", "all", "--scale", "quick"]);
+    let output = papers.args(["--out", "out"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    for paper in ["SL", "FSTR", "AP", "LSB", "LAST", "T"] {
+        let rows = std::fs::read_to_string(place.path(&format!("out/rows/{paper}.quick.jsonl")));
+        let failed =
+            parsed(&rows.unwrap()).into_iter().find(|row| !row["sweep"]["error"].is_null());
+        assert!(failed.is_none(), "{paper}: {failed:?}");
+        assert!(said.contains(&format!("\n{paper}-1")) || paper == "T", "{paper}: {said}");
     }
-    assert!(seen >= 3, "{seen} experiments");
+    let open = said.lines().find(|line| line.contains("not run") || line.contains("not examined"));
+    assert_eq!(open, None);
+    assert!(said.contains("quick, which settles no claim"), "{said}");
+}
+
+/// A plan beside another one whose runs it looks at.
+#[test]
+fn a_plan_may_look_at_the_runs_of_another() {
+    let place = Place::new(
+        "runs = \"of/runs.toml\"\n[[claim]]\nid = \"c\"\nsays = \"s\"\n\
+         figure = \"host_pages.written\"\nrows = [{ seed = 2, expected = 100 }]",
+    );
+    std::fs::create_dir(place.path("of")).unwrap();
+    let runs = "[base]\ntrace = \"uniform:writes=100\"\ncapacity = \"1MiB\"\n\
+                [[grid]]\nseed = [1, 2, 3]";
+    std::fs::write(place.path("of/runs.toml"), runs).unwrap();
+    let output = place.sweep("rows.jsonl", &[]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("c  holds: s (1 of 1"), "{said}");
+    let rows = parsed(&std::fs::read_to_string(place.path("rows.jsonl")).unwrap());
+    assert_eq!(rows.len(), 1, "what nobody looks at is not run");
+    assert_eq!(rows[0]["run"]["seed"], 2);
 }

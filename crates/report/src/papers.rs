@@ -106,11 +106,11 @@ pub fn lines(paper: &Paper, examined: &[Examined]) -> Vec<Line> {
 }
 
 fn of_parts(id: &'static str, says: &'static str, parts: &[&Judged]) -> Line {
-    let cells = parts.iter().map(|part| (part.holding(), part.decided()));
+    let cells = parts.iter().map(|part| part.cells());
     let cells = cells.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
     let verdicts = || parts.iter().flat_map(|part| &part.verdicts);
     let has_failed = parts.iter().any(|part| part.has_failed);
-    let standing = match Outcome::of(verdicts()) {
+    let standing = match Outcome::of_all(parts.iter().map(|part| part.outcome())) {
         _ if verdicts().count() == 0 => Standing::NotExamined,
         _ if has_failed && verdicts().any(|cell| cell.found.is_none()) => Standing::NotRun,
         outcome => Standing::Judged(outcome),

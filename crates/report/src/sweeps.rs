@@ -25,23 +25,25 @@ pub struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// How many cells hold.
-    pub fn holding(&self) -> usize {
-        self.verdicts.iter().filter(|cell| cell.outcome == Outcome::Holds).count()
-    }
-
-    /// How many cells say something.
-    pub fn decided(&self) -> usize {
-        self.verdicts.iter().filter(|cell| cell.outcome != Outcome::Undecided).count()
+    /// How many cells hold, and how many say something; one that will do stands for all.
+    pub fn cells(&self) -> (usize, usize) {
+        let are = |of: Outcome| self.verdicts.iter().filter(move |cell| cell.outcome == of).count();
+        match (self.claim.is_of_any, self.outcome()) {
+            (true, Outcome::Holds) => (1, 1),
+            _ => (are(Outcome::Holds), self.verdicts.len() - are(Outcome::Undecided)),
+        }
     }
 
     /// What becomes of the claim.
     pub fn outcome(&self) -> Outcome {
-        Outcome::of(&self.verdicts)
+        self.claim.outcome(&self.verdicts)
     }
 
     /// How far off the worst cell is that falls short, as a part of what is expected.
     pub fn worst(&self) -> Option<f64> {
+        if self.outcome() == Outcome::Holds {
+            return None;
+        }
         let short = self.verdicts.iter().filter(|cell| cell.outcome == Outcome::FallsShort);
         let off = short.filter_map(Verdict::deviation);
         off.max_by(|a, b| a.abs().total_cmp(&b.abs()))
@@ -126,11 +128,12 @@ pub fn overviews(found: &Findings, prefix: &str) -> Vec<Figure> {
 pub fn glance(judged: &[Judged]) -> Table {
     let row = |judged: &Judged| {
         let off = judged.worst().map_or(String::new(), |off| format!("{:+.1} %", 100.0 * off));
+        let (holding, decided) = judged.cells();
         vec![
             judged.claim.id.clone(),
             judged.claim.says.clone(),
             judged.claim.source.clone(),
-            format!("{} of {}", judged.holding(), judged.decided()),
+            format!("{holding} of {decided}"),
             off,
             judged.outcome().word().to_owned(),
         ]

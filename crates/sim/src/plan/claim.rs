@@ -8,6 +8,7 @@
 //! figure = "write_amplification"        # what is looked at: see `figure`
 //! within = "1%"                         # of the expected figure; exact if not given
 //! where = { ftl = "page" }              # what all rows below have, if anything
+//! any = true                            # one of the rows will do: "up to"; else all must
 //! rows = [                              # each: which rows, and what is expected of them
 //!     { extra = "7%", expected = 5.328 },
 //!     { extra = "50%", between = [1.5, 1.7] },       # or at_most = 1.7, at_least = 1.5
@@ -47,6 +48,7 @@ const KEYS: &[&str] = &[
     "per",
     "statistic",
     "within",
+    "any",
     "where",
     "rows",
     "falling",
@@ -66,6 +68,8 @@ pub struct Claim {
     pub figure: Figure,
     /// How far it may be off, of the expected figure.
     pub within: f64,
+    /// Whether one cell that is as expected will do: what is claimed as "up to".
+    pub is_of_any: bool,
     expectations: Vec<Expectation>,
 }
 
@@ -141,12 +145,11 @@ impl Outcome {
         }
     }
 
-    /// What becomes of a claim: cells that say nothing leave it to the others.
-    pub fn of<'a>(cells: impl IntoIterator<Item = &'a Verdict>) -> Outcome {
-        let cells = cells.into_iter().map(|cell| cell.outcome);
-        cells.fold(Outcome::Undecided, |all, cell| match (all, cell) {
+    /// What becomes of the whole: parts that say nothing leave it to the others.
+    pub fn of_all(parts: impl IntoIterator<Item = Outcome>) -> Outcome {
+        parts.into_iter().fold(Outcome::Undecided, |all, part| match (all, part) {
             (Outcome::FallsShort, _) | (_, Outcome::Undecided) => all,
-            (_, cell) => cell,
+            (_, part) => part,
         })
     }
 }
@@ -216,6 +219,15 @@ impl Claim {
         self.expectations.iter().any(|cell| cell.cell.over.is_some())
     }
 
+    /// What becomes of it, given what was found in its cells.
+    pub fn outcome(&self, cells: &[Verdict]) -> Outcome {
+        let outcomes = || cells.iter().map(|cell| cell.outcome);
+        match self.is_of_any && outcomes().any(|outcome| outcome == Outcome::Holds) {
+            true => Outcome::Holds,
+            false => Outcome::of_all(outcomes()),
+        }
+    }
+
     /// Judges every cell, given the figure of each row.
     pub fn judge(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Verdict> {
         let verdict = |cell: &Expectation| {
@@ -226,13 +238,13 @@ impl Claim {
                 Expected::Below(other) => Wanted::Below(other.found(&figure)),
                 Expected::Above(other) => Wanted::Above(other.found(&figure)),
             };
-            let outcome = found.map_or(Outcome::Undecided, |found| self.outcome(found, wanted));
+            let outcome = found.map_or(Outcome::Undecided, |found| self.of_cell(found, wanted));
             Verdict { label: cell.label.clone(), row: cell.cell.row, wanted, found, outcome }
         };
         self.expectations.iter().map(verdict).collect()
     }
 
-    fn outcome(&self, found: f64, wanted: Wanted) -> Outcome {
+    fn of_cell(&self, found: f64, wanted: Wanted) -> Outcome {
         let slack = |expected: f64| expected.abs() * self.within;
         let holds = match wanted {
             Wanted::About(expected) => (found - expected).abs() <= slack(expected),
@@ -255,8 +267,17 @@ pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Claim> {
         source: text_of(table, "source")?.unwrap_or_default(),
         figure: Figure::parse(part, "claim")?,
         within: within(table)?,
+        is_of_any: is_of_any(table)?,
         expectations: expectations(part, known)?,
     })
+}
+
+fn is_of_any(table: &DeTable) -> Parsed<bool> {
+    match table.get("any").map(|value| (value.get_ref(), value.span())) {
+        None => Ok(false),
+        Some((DeValue::Boolean(any), _)) => Ok(*any),
+        Some((_, at)) => Err(Fault::new(at, "`any` is true or false")),
+    }
 }
 
 fn within(table: &DeTable) -> Parsed<f64> {

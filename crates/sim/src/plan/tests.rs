@@ -1,6 +1,6 @@
 //! Plans that are right, and every way of being wrong, with its place.
 
-use super::claim::Outcome::{self, FallsShort, Holds, Undecided};
+use super::claim::Outcome::{FallsShort, Holds, Undecided};
 use super::*;
 use crate::experiment::{Extra, Fit};
 
@@ -292,10 +292,19 @@ fn a_figure_may_be_taken_over_that_of_the_row_that_differs_in_what_is_named() {
 #[test]
 fn cells_that_say_nothing_leave_a_claim_to_the_others() {
     let claim = &plan(&claim("rows = [{ expected = 1 }]")).claims[0];
-    let outcome = |figures: [Option<f64>; 4]| Outcome::of(&claim.judge(|row| figures[row]));
+    let outcome = |figures: [Option<f64>; 4]| claim.outcome(&claim.judge(|row| figures[row]));
     assert_eq!(outcome([Some(1.0); 4]), Holds);
     assert_eq!(outcome([Some(1.0), None, Some(1.0), None]), Holds);
     assert_eq!(outcome([Some(1.0), None, Some(2.0), Some(1.0)]), FallsShort);
+    assert_eq!(outcome([None; 4]), Undecided);
+}
+
+#[test]
+fn of_a_claim_of_any_one_cell_will_do() {
+    let claim = &plan(&claim("any = true\nrows = [{ expected = 1 }]")).claims[0];
+    let outcome = |figures: [Option<f64>; 4]| claim.outcome(&claim.judge(|row| figures[row]));
+    assert_eq!(outcome([Some(2.0), None, Some(1.0), Some(3.0)]), Holds);
+    assert_eq!(outcome([Some(2.0), None, Some(4.0), Some(3.0)]), FallsShort);
     assert_eq!(outcome([None; 4]), Undecided);
 }
 
@@ -328,6 +337,7 @@ fn claims_that_cannot_be_judged_are_refused() {
         ("rows = [{ over = 3, at_most = 2 }]", "`over` is a table of options"),
         ("statistic = \"p0\"\nrows = [{ expected = 1 }]", "`p0` is no statistic"),
         ("per = \"programs\"\nrows = [{ expected = 1 }]", "a row has no key `programs`"),
+        ("any = 1\nrows = [{ expected = 1 }]", "`any` is true or false"),
         ("where = 3\nrows = [{ expected = 1 }]", "`where` is a table of options"),
         ("within = \"x\"\nrows = [{ expected = 1 }]", "`x` is not a share"),
         ("falling = [{ ftl = \"block\" }]", "ftl=block names 2 rows; in an order each names one"),
