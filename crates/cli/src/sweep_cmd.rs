@@ -225,8 +225,12 @@ fn failure(row: &FailedRow, code: u8) -> Failure {
 
 /// A claim, and what was found of it.
 fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
+    let common = match claim.common.as_str() {
+        "" => String::new(),
+        common => format!(", {common}"),
+    };
     let mut table = Table::new(&[
-        &format!("{}  {}", claim.id, claim.figure),
+        &format!("{}  {}{common}", claim.id, claim.figure),
         "expected",
         "found",
         "off by",

@@ -119,7 +119,15 @@ impl<'a> Axis<'a> {
             points.iter().flat_map(|point| point.settings.iter().map(|(key, _)| key)).collect();
         let asked = |key: &&String| layout.along.is_none_or(|along| along == key.as_str());
         let free = |key: &&String| layout.each != Some(key.as_str());
-        let keys = keys.into_iter().filter(asked).filter(free);
+        // A key inside a spec is the same parameter only where the specs have the same name.
+        let alike = |key: &&String| match key.split_once('.') {
+            None => true,
+            Some((spec, _)) => {
+                let first = points.first().and_then(|point| point.setting(spec));
+                points.iter().all(|point| point.setting(spec) == first)
+            }
+        };
+        let keys = keys.into_iter().filter(asked).filter(free).filter(alike);
         let axes = keys.filter_map(|key| Some((key, quantities(points, key)?)));
         let (key, numbers) = axes
             .filter(|(_, numbers)| numbers.len() >= VALUES_MIN)
@@ -351,6 +359,7 @@ mod tests {
             Point::new(String::new(), varied.as_object().unwrap(), Some(row as f64))
         };
         let points: Vec<Point> = (0..8).map(point).collect();
+        assert!(Axis::choose(&points, Layout { along: Some("trace"), each: None }).is_none());
         let layout = Layout { along: None, each: Some("trace") };
         let values = Axis::choose(&points, layout).unwrap().values(&points);
         let level = json!({"y": 7.0, "curve": "adaptive", "what": "level", "panel": "b"});

@@ -161,6 +161,9 @@ pub fn figure(judged: &Judged, found: &Findings, scale: Scale, prefix: &str) -> 
     };
     let source = if claim.source.is_empty() { "the source" } else { &claim.source };
     let mut caption = format!("{}: {title}. {}", found.plan().title, in_common(found.plan()));
+    if !claim.common.is_empty() {
+        caption += &format!(" Here: {}.", claim.common);
+    }
     if points.iter().any(Point::is_published) {
         caption += &format!(" Diamonds and red ticks: what {source} gives.");
     }

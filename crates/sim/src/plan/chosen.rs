@@ -69,7 +69,7 @@ impl Place {
 /// Rows that have the same options.
 #[derive(Debug)]
 pub(super) struct Chosen {
-    /// Which, in words.
+    /// Which, in words, beside what all have.
     pub label: String,
     /// One at least.
     pub places: Vec<Place>,
@@ -89,20 +89,19 @@ impl Chosen {
                 _ => chosen_by.push(Setting::new(&name, at, value)?),
             }
         }
-        let mut label = words(&chosen_by);
-        if let Some(over) = &over {
-            label += &format!(" over {}", words(over));
-        }
+        let over_text = over.as_ref().map(|over| format!(" over {}", words(over)));
+        let named = |settings| format!("{}{}", words(settings), over_text.as_deref().unwrap_or(""));
+        let (label, whole) = (named(&chosen_by[common.len()..]), named(&chosen_by));
         let wishes = chosen_by.iter().map(Wish::of).collect::<Parsed<Vec<Wish>>>()?;
         let all = |row: &usize| wishes.iter().all(|wish| wish.holds(&known.options[*row]));
         let chosen = (0..known.rows.len()).filter(all);
         let place = |row: usize| {
-            let like = |over| like(row, over, known, &label, part);
+            let like = |over| like(row, over, known, &whole, part);
             Ok(Place { row, over: over.as_deref().map(like).transpose()? })
         };
         let places: Vec<Place> = chosen.map(place).collect::<Parsed<_>>()?;
         match places.is_empty() {
-            true => Err(Fault::new(part.at.clone(), format!("no row has {label}"))),
+            true => Err(Fault::new(part.at.clone(), format!("no row has {whole}"))),
             false => Ok(Chosen { label, places, at: part.at.clone() }),
         }
     }
@@ -149,7 +148,8 @@ fn like(row: usize, over: &[Setting], known: &Known, label: &str, part: &Part) -
     found.ok_or_else(|| Fault::new(part.at.clone(), format!("{label}: there is no such other row")))
 }
 
-fn words(settings: &[Setting]) -> String {
+/// Settings as one writes them.
+pub(super) fn words(settings: &[Setting]) -> String {
     let word = |setting: &Setting| format!("{}={}", setting.key, setting.value);
     settings.iter().map(word).collect::<Vec<_>>().join(" ").replace('"', "")
 }

@@ -35,7 +35,7 @@ use spec::Share;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::chosen::{Chosen, Known, Place, common};
+use super::chosen::{Chosen, Known, Place, common, words};
 use super::figure::{Figure, ratio};
 use super::setting::Setting;
 use super::{Fault, Parsed, Part, refuse_unknown, scalar, text_needed, text_of};
@@ -66,6 +66,8 @@ pub struct Claim {
     pub source: String,
     /// What it looks at.
     pub figure: Figure,
+    /// What all its rows have, in words.
+    pub common: String,
     /// How far it may be off, of the expected figure.
     pub within: f64,
     /// Whether one cell that is as expected will do: what is claimed as "up to".
@@ -171,7 +173,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// How far the found figure is off what is expected, as a part of that: 0 inside a range, else
-    /// from its nearest end.
+    /// from its nearest end; none if that is nothing and the figure is not.
     pub fn deviation(&self) -> Option<f64> {
         let found = self.found?;
         let expected = match self.wanted {
@@ -179,7 +181,10 @@ impl Verdict {
             Wanted::Between(low, high) => found.clamp(low, high),
             Wanted::Below(figure) | Wanted::Above(figure) => figure?,
         };
-        Some(ratio(found, expected).map_or(0.0, |ratio| ratio - 1.0))
+        match ratio(found, expected) {
+            None => Some(0.0),
+            Some(ratio) => Some(ratio - 1.0).filter(|off| off.is_finite()),
+        }
     }
 }
 
@@ -197,6 +202,9 @@ impl Claim {
 
     /// Names its cells anew, by row.
     pub(super) fn relabel(&mut self, name: impl Fn(usize, &str) -> String) {
+        if let Some(first) = self.expectations.first() {
+            self.common = name(first.cell.row, &self.common);
+        }
         for cell in &mut self.expectations {
             cell.label = name(cell.cell.row, &cell.label);
         }
@@ -266,6 +274,7 @@ pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Claim> {
         says: text_needed(part, "claim", "says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
         figure: Figure::parse(part, "claim")?,
+        common: words(&common(table)?),
         within: within(table)?,
         is_of_any: is_of_any(table)?,
         expectations: expectations(part, known)?,

@@ -395,15 +395,7 @@ fn runs_of_other_plans_are_taken_once_each_and_as_far_as_they_are_needed() {
     assert_eq!(plan.drawings[0].rows().collect::<Vec<_>>(), [0, 1, 3]);
     let cells = plan.drawings[0].cells(|row| Some(row as f64));
     let labels: Vec<&str> = cells.iter().map(|cell| cell.label).collect();
-    assert_eq!(
-        labels,
-        [
-            "extra=7% capacity=64MiB",
-            "extra=7% capacity=128MiB",
-            "extra=7% \
-                         capacity=256MiB"
-        ]
-    );
+    assert_eq!(labels, ["capacity=64MiB", "capacity=128MiB", "capacity=256MiB"]);
     assert_eq!(cells[2].found, Some(3.0));
 }
 
@@ -414,7 +406,7 @@ fn the_quick_scale_of_other_plans_is_that_of_each() {
     assert_eq!(capacities, [4, 8, 8, 16]);
     assert!(plan.rows.iter().all(|row| row.experiment.warmup == 0));
     let cells = plan.drawings[0].cells(|_| None);
-    assert_eq!(cells[2].label, "extra=7% capacity=16MiB");
+    assert_eq!(cells[2].label, "capacity=16MiB");
 }
 
 #[test]
