@@ -4,7 +4,7 @@
 //! least; what else varies makes the curves. A row whose value is no number there, such as a share
 //! that adapts, is a level across. Where no parameter is a number, each point is a bar.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 use sim::plan::claim::Wanted;
@@ -17,6 +17,8 @@ use crate::words;
 pub struct Point {
     label: String,
     settings: Vec<(String, String)>,
+    /// What the row sets as it is written, keys inside specs and all.
+    whole: Map<String, Value>,
     measured: Option<f64>,
     published: [Option<f64>; 2],
 }
@@ -24,7 +26,8 @@ pub struct Point {
 impl Point {
     /// The figure of a row that sets what `varied` says; the label names it where it is a bar.
     pub fn new(label: String, varied: &Map<String, Value>, measured: Option<f64>) -> Point {
-        Point { label, settings: flat(varied), measured, published: [None; 2] }
+        let (settings, whole) = (flat(varied), varied.clone());
+        Point { label, settings, whole, measured, published: [None; 2] }
     }
 
     /// The same with what is published: a figure, or the ends of a range that are finite.
@@ -39,9 +42,23 @@ impl Point {
         Point { published, ..self }
     }
 
+    /// The same in another unit.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Point {
+        let times = |figure: f64| figure * factor;
+        let published = self.published.map(|end| end.map(times));
+        Point { measured: self.measured.map(times), published, ..self }
+    }
+
     /// Whether something is published.
     pub fn is_published(&self) -> bool {
         self.published != [None; 2]
+    }
+
+    /// The value of a parameter by which panels are told: all of a spec, or one key inside it.
+    fn panel(&self, key: &str) -> &str {
+        let whole = self.whole.get(key).and_then(Value::as_str);
+        whole.or_else(|| self.setting(key)).unwrap_or("–")
     }
 
     fn setting(&self, key: &str) -> Option<&str> {
@@ -137,22 +154,44 @@ impl<'a> Axis<'a> {
         Some(Axis { key: key.clone(), is_logarithmic, each: layout.each })
     }
 
-    /// What else varies names the curve that a point belongs to.
-    fn curve(&self, point: &Point, points: &[Point]) -> String {
-        let varies = |key: &str| {
-            let first = points[0].setting(key);
-            points.iter().any(|other| other.setting(key) != first)
-        };
+    /// The keys that name curves: what varies beside axis and panel, and does not follow from them
+    /// or from each other.
+    fn naming(&self, points: &[Point]) -> Vec<String> {
+        let (mut known, mut naming): (Vec<&str>, _) = (Vec::new(), Vec::new());
+        let mut keys: Vec<&str> = Vec::new();
+        for (key, _) in points.iter().flat_map(|point| &point.settings) {
+            if !keys.contains(&key.as_str()) {
+                keys.push(key);
+            }
+        }
+        for key in keys {
+            let axis = |point: &'_ Point| vec![point.setting(&self.key).unwrap_or("").to_owned()];
+            let panel_and_known = |point: &'_ Point| {
+                let panel = self.each.map(|each| point.panel(each));
+                let others = known.iter().map(|other| point.setting(other).unwrap_or(""));
+                panel.into_iter().chain(others).map(str::to_owned).collect()
+            };
+            let follows = follows(points, key, axis) || follows(points, key, panel_and_known);
+            if key != self.key && !follows {
+                known.push(key);
+                naming.push(key.to_owned());
+            }
+        }
+        naming
+    }
+
+    /// The curve that a point belongs to; a level is named by what it has in the place of a number.
+    fn curve(&self, point: &Point, naming: &[String]) -> String {
         let is_level = self.x(point).is_none();
-        let names = |key: &str| (is_level && key.starts_with(&self.key)) || self.key != key;
-        let other = |(key, _): &&(String, String)| {
-            names(key) && self.each != Some(key.as_str()) && varies(key)
+        let names = |key: &str| {
+            naming.iter().any(|name| name == key) || is_level && key.starts_with(&self.key)
         };
         let part = |(key, value): &(String, String)| match key.as_str() {
             "ftl" | "trace" | "split" => value.clone(),
             key => format!("{}={value}", key.rsplit('.').next().unwrap_or(key)),
         };
-        point.settings.iter().filter(other).map(part).collect::<Vec<_>>().join(" ")
+        let parts = point.settings.iter().filter(|(key, _)| names(key));
+        parts.map(part).collect::<Vec<_>>().join(" ")
     }
 
     fn x(&self, point: &Point) -> Option<f64> {
@@ -164,10 +203,18 @@ impl<'a> Axis<'a> {
         let mut numbers: Vec<f64> = points.iter().filter_map(|point| self.x(point)).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
-        match numbers.len() > TICKS_MAX {
+        let is_size = |point: &Point| {
+            let value = point.setting(&self.key).unwrap_or("");
+            value.ends_with('B') && spec::parse_size(value).is_ok()
+        };
+        let mut axis = match numbers.len() > TICKS_MAX {
             true => json!({}),
             false => json!({"values": numbers}),
+        };
+        if points.iter().any(is_size) {
+            axis["format"] = "~s".into();
         }
+        axis
     }
 
     /// Measured curves, published points hollow, levels dashed.
@@ -197,7 +244,8 @@ impl<'a> Axis<'a> {
             colour["legend"] = Value::Null;
         }
         let encoding = json!({
-            "y": {"field": "y", "type": "quantitative", "title": title},
+            "y": {"field": "y", "type": "quantitative", "title": title,
+                  "axis": {"titleLimit": 280}},
             "color": colour,
         });
         let parts = match self.each {
@@ -213,10 +261,10 @@ impl<'a> Axis<'a> {
     }
 
     fn values(&self, points: &[Point]) -> Vec<Value> {
-        let mut values = Vec::new();
+        let (mut values, naming) = (Vec::new(), self.naming(points));
         for point in points {
-            let (x, curve) = (self.x(point), self.curve(point, points));
-            let panel = self.each.map(|each| point.setting(each).unwrap_or("–"));
+            let (x, curve) = (self.x(point), self.curve(point, &naming));
+            let panel = self.each.map(|each| point.panel(each));
             let mut put = |what: &str, y: Option<f64>| {
                 let Some(y) = y else { return };
                 let mut value = json!({"y": y, "curve": curve, "what": what});
@@ -242,9 +290,26 @@ impl<'a> Axis<'a> {
         };
         json!({
             "field": "x", "type": "quantitative", "scale": scale,
-            "axis": self.ticks(points), "title": words::of(&self.key),
+            "axis": self.ticks(points), "title": self.title(points),
         })
     }
+
+    fn title(&self, points: &[Point]) -> &str {
+        let is_count =
+            |point: &Point| point.setting(&self.key).is_some_and(|value| value.ends_with("blocks"));
+        match points.iter().any(is_count) {
+            true => words::without_unit(words::of(&self.key)),
+            false => words::of(&self.key),
+        }
+    }
+}
+
+/// Whether the value of a key is the same wherever something else is.
+fn follows(points: &[Point], key: &str, from: impl Fn(&Point) -> Vec<String>) -> bool {
+    let mut seen: HashMap<Vec<String>, Option<&str>> = HashMap::new();
+    let is_same =
+        |point| *seen.entry(from(point)).or_insert(point.setting(key)) == point.setting(key);
+    points.iter().all(is_same)
 }
 
 /// The numbers that a parameter takes, if all points set it and most of them to a number.
@@ -325,6 +390,22 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_from_axis_or_name_names_no_curve() {
+        let point = |row: usize| {
+            let (capacity, extra) =
+                (["9MiB", "8MiB", "7MiB"][row % 3], ["1%", "2%", "3%"][row % 3]);
+            let trace = ["skew:writes=10", "mixed:writes=20"][row / 3];
+            let varied = json!({"capacity": capacity, "extra": extra, "trace": trace});
+            Point::new(String::new(), varied.as_object().unwrap(), Some(1.0))
+        };
+        let points: Vec<Point> = (0..6).map(point).collect();
+        let layout = Layout { along: Some("extra"), each: None };
+        assert_eq!(Axis::choose(&points, layout).unwrap().naming(&points), ["trace"]);
+        let layout = Layout { along: Some("extra"), each: Some("trace") };
+        assert!(Axis::choose(&points, layout).unwrap().naming(&points).is_empty());
+    }
+
+    #[test]
     fn shares_sizes_counts_and_blocks_are_quantities() {
         let found = ["3%", "10.5%", "4KiB", "64", "4M", "2048blocks", "fast"].map(quantity);
         let wanted = [3.0, 10.5, 4096.0, 64.0, 4e6, 2048.0].map(Some);
@@ -343,7 +424,8 @@ mod tests {
         let points: Vec<Point> = (0..6).map(point).collect();
         let axis = Axis::choose(&points, Layout::default()).unwrap();
         assert_eq!((axis.key.as_str(), axis.is_logarithmic), ("extra", false));
-        assert_eq!(axis.curve(&points[4], &points), "page");
+        assert_eq!(axis.naming(&points), ["ftl"]);
+        assert_eq!(axis.curve(&points[4], &["ftl".to_owned()]), "page");
         let values = axis.values(&points);
         let measured = values.iter().filter(|value| value["what"] == "measured").count();
         assert_eq!((values.len(), measured), (12, 6));

@@ -2,7 +2,7 @@
 
 use sim::clock::SERIAL_CAVEAT;
 use sim::plan::Scale;
-use sim::plan::drawing::{Drawing, Drawn, Portrait};
+use sim::plan::drawing::{Cell, Drawing, Drawn, Portrait};
 use sim::plan::figure;
 use sim::sweep::Findings;
 
@@ -40,22 +40,29 @@ pub fn figures(found: &Findings, scale: Scale, prefix: &str) -> Vec<Figure> {
 fn points(at: usize, drawing: &Drawing, of: &figure::Figure, found: &Findings) -> Option<Figure> {
     let cells = found.cells(at);
     let rows = &found.plan().rows;
-    let point = |cell: &sim::plan::drawing::Cell| {
-        Point::new(cell.label.to_owned(), &rows[cell.row].varied, cell.found)
+    let name = of.to_string();
+    let (factor, title) = match drawing.is_relative() {
+        true => {
+            let what = words::without_unit(words::of_figure(&name, &drawing.says));
+            (1.0, format!("{what}, over that of the other run"))
+        }
+        false => words::scaled(
+            words::of_figure(&name, &drawing.says),
+            cells.iter().filter_map(|cell| cell.found),
+        ),
+    };
+    let point = |cell: &Cell| {
+        Point::new(cell.label.to_owned(), &rows[cell.row].varied, cell.found).times(factor)
     };
     let points: Vec<Point> = cells.iter().map(point).collect();
-    let name = of.to_string();
-    let title = match drawing.is_relative() {
-        true => format!("{}, over that of the other run", words::without_unit(words::of(&name))),
-        false => words::of(&name).to_owned(),
-    };
     let mut caption = format!("{title}. {}", in_common(found.plan()));
     if name.contains("_us") {
         caption += &format!(" {SERIAL_CAVEAT}");
     }
     let layout = Layout { along: drawing.along.as_deref(), each: drawing.each.as_deref() };
-    let line = |cell: &sim::plan::drawing::Cell| {
-        vec![cell.label.to_owned(), cell.found.map_or("–".into(), number)]
+    let line = |cell: &Cell| {
+        let found = cell.found.map_or("–".into(), |found| number(found * factor));
+        vec![cell.label.to_owned(), found]
     };
     let head = vec!["runs".to_owned(), title.clone()];
     let has_any = cells.iter().any(|cell| cell.found.is_some());
@@ -70,8 +77,7 @@ fn points(at: usize, drawing: &Drawing, of: &figure::Figure, found: &Findings) -
 /// A curve or a picture a row.
 fn portraits(at: usize, portrait: Portrait, found: &Findings) -> Option<Figure> {
     let cells = found.cells(at);
-    let whole =
-        |cell: &sim::plan::drawing::Cell| Some((cell.label.to_owned(), found.whole(cell.row)?));
+    let whole = |cell: &Cell| Some((cell.label.to_owned(), found.whole(cell.row)?));
     let whole: Vec<_> = cells.iter().filter_map(whole).collect();
     let runs: Vec<Run> = whole.iter().map(|(label, result)| Run { label, result }).collect();
     if runs.is_empty() { None } else { runs::portrait(portrait, &runs) }

@@ -146,19 +146,23 @@ pub fn glance(judged: &[Judged]) -> Table {
 /// The figure of a claim, with the published points drawn in.
 pub fn figure(judged: &Judged, found: &Findings, scale: Scale, prefix: &str) -> Figure {
     let claim = judged.claim;
-    let points: Vec<Point> = judged
-        .verdicts
-        .iter()
-        .map(|verdict| {
-            let varied = &found.plan().rows[verdict.row].varied;
-            Point::new(verdict.label.clone(), varied, verdict.found).against(verdict.wanted)
-        })
-        .collect();
     let name = claim.figure.to_string();
-    let title = match claim.is_relative() {
-        true => format!("{}, over that of the other run", words::without_unit(words::of(&name))),
-        false => words::of(&name).to_owned(),
+    let (factor, title) = match claim.is_relative() {
+        true => {
+            let what = words::without_unit(words::of_figure(&name, &claim.says));
+            (1.0, format!("{what}, over that of the other run"))
+        }
+        false => words::scaled(
+            words::of_figure(&name, &claim.says),
+            judged.verdicts.iter().filter_map(|v| v.found),
+        ),
     };
+    let point = |(cell, varied): (&Verdict, Map<String, Value>)| {
+        let point = Point::new(cell.label.clone(), &varied, cell.found);
+        point.against(cell.wanted).times(factor)
+    };
+    let varied = varied(&judged.verdicts, found.plan());
+    let points: Vec<Point> = judged.verdicts.iter().zip(varied).map(point).collect();
     let source = if claim.source.is_empty() { "the source" } else { &claim.source };
     let mut caption = format!("{}: {title}. {}", found.plan().title, in_common(found.plan()));
     if !claim.common.is_empty() {
@@ -178,18 +182,42 @@ pub fn figure(judged: &Judged, found: &Findings, scale: Scale, prefix: &str) -> 
         title: format!("{}: {}", claim.id, claim.says),
         caption,
         spec: draw(&points, &title, Layout::default()),
-        table: Some(cells(&judged.verdicts)),
+        table: Some(cells(&judged.verdicts, factor)),
     }
 }
 
+/// What the row of each cell sets. Where all cells look at one value and compare it with many, such
+/// as a share that adapts with every other share, each is told by the one it is compared with.
+fn varied(verdicts: &[Verdict], plan: &Plan) -> Vec<Map<String, Value>> {
+    let own = |cell: &Verdict| &plan.rows[cell.row].varied;
+    let other = |cell: &Verdict| cell.over.map(|row| &plan.rows[row].varied);
+    let is_told_by_other = |key: &str| {
+        let first = &verdicts[0];
+        verdicts.iter().all(|cell| own(cell).get(key) == own(first).get(key))
+            && verdicts.iter().any(|cell| {
+                other(cell).map(|row| row.get(key)) != other(first).map(|row| row.get(key))
+            })
+    };
+    let of_cell = |cell: &Verdict| {
+        let mut varied = own(cell).clone();
+        for (key, value) in other(cell).into_iter().flatten() {
+            if is_told_by_other(key) {
+                varied.insert(key.clone(), value.clone());
+            }
+        }
+        varied
+    };
+    verdicts.iter().map(of_cell).collect()
+}
+
 /// What is expected and what was found, cell by cell.
-fn cells(verdicts: &[Verdict]) -> Table {
+fn cells(verdicts: &[Verdict], factor: f64) -> Table {
     let row = |cell: &Verdict| {
         let off = cell.deviation().map(|off| format!("{:+.2} %", 100.0 * off));
         vec![
             cell.label.clone(),
-            wanted(cell.wanted),
-            cell.found.map_or("–".into(), number),
+            wanted(cell.wanted, factor),
+            cell.found.map_or("–".into(), |found| number(found * factor)),
             off.unwrap_or("–".into()),
             cell.outcome.word().to_owned(),
         ]
@@ -198,7 +226,8 @@ fn cells(verdicts: &[Verdict]) -> Table {
     Table::new(head, verdicts.iter().map(row).collect())
 }
 
-fn wanted(wanted: Wanted) -> String {
+fn wanted(wanted: Wanted, factor: f64) -> String {
+    let number = |figure: f64| number(figure * factor);
     let other = |sign, figure: Option<f64>| format!("{sign} {}", figure.map_or("–".into(), number));
     match wanted {
         Wanted::About(figure) => number(figure),
@@ -214,20 +243,21 @@ fn wanted(wanted: Wanted) -> String {
 fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
     let (plan, name) = (found.plan(), OVERVIEW[column]);
     let rows = plan.rows.iter().enumerate();
+    let figures = (0..plan.rows.len()).filter_map(|row| found.overview(row, column));
+    let (factor, title) = words::scaled(words::of(name), figures);
     let points: Vec<Point> = rows
         .map(|(index, row)| {
             let parts = row.varied.iter().map(|(key, value)| format!("{key}={value}"));
             let label = parts.collect::<Vec<_>>().join(" ").replace('"', "");
-            Point::new(label, &row.varied, found.overview(index, column))
+            Point::new(label, &row.varied, found.overview(index, column)).times(factor)
         })
         .collect();
-    let title = words::of(name);
     let caveat = if name.contains("_us") { SERIAL_CAVEAT } else { "" };
     Figure {
         id: slug(&format!("{prefix} all {name}")),
-        title: title.to_owned(),
+        title: title.clone(),
         caption: format!("{}: {title} of every run. {} {caveat}", plan.title, in_common(plan)),
-        spec: draw(&points, title, Layout::default()),
+        spec: draw(&points, &title, Layout::default()),
         table: None,
     }
 }

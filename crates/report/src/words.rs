@@ -29,6 +29,23 @@ const WORDS: &[(&str, &str)] = &[
     ("merges.associated_blocks", "data blocks associated with a log block, Na"),
     ("ram_bytes.total", "RAM (bytes)"),
     ("ram_bytes.map", "RAM of mapping tables (bytes)"),
+    ("layers.sector_log.subpage_hit_ratio", "sectors that find an older copy (share)"),
+    ("layers.sector_log.sectors_per_eviction", "sectors of what is cleaned out (mean)"),
+    ("layers.sector_log.probes_per_look_up", "entries compared in a look-up (mean)"),
+    ("layers.buffer.read_hit_ratio", "hits of reads in the buffer (share)"),
+    ("layers.buffer.write_hit_ratio", "hits of writes in the buffer (share)"),
+    ("scheme.cmt_read_hit_ratio", "hits of reads in the cached map (share)"),
+    ("scheme.cmt_write_hit_ratio", "hits of writes in the cached map (share)"),
+    ("scheme.translation_copies", "copies of translation pages"),
+    ("scheme.map_cache_hit_ratio", "hits of the map cache (share)"),
+    ("copies.gc", "copies of garbage collection"),
+    ("time_us.gc + time_us.map", "time of garbage collection and mapping (µs)"),
+    ("buffer", "buffer (bytes)"),
+    ("sector_log", "sector log (bytes)"),
+    ("split", "share of the map (% of the DRAM)"),
+    ("ftl.blocks", "blocks of a superblock"),
+    ("ftl.map_cache", "entries of the map cache"),
+    ("ftl.threshold", "threshold of the detector (bytes)"),
     ("wear.stddev", "standard deviation of erases a block"),
     ("extra", "extra blocks (% of logical blocks)"),
     ("ftl", "FTL"),
@@ -39,6 +56,26 @@ const WORDS: &[(&str, &str)] = &[
 pub fn of(column: &str) -> &str {
     let known = WORDS.iter().find(|(name, _)| *name == column);
     known.map_or(column, |(_, words)| words)
+}
+
+/// Words for a figure: those of its column, or what is said of it where its formula is long.
+pub fn of_figure<'a>(figure: &'a str, says: &'a str) -> &'a str {
+    match of(figure) {
+        formula if formula == figure && formula.len() > FORMULA_MAX => says,
+        words => words,
+    }
+}
+
+/// The longest formula that stands at an axis.
+const FORMULA_MAX: usize = 45;
+
+/// A factor and words for figures of this size: long times are said in seconds.
+pub fn scaled(words: &str, figures: impl IntoIterator<Item = f64>) -> (f64, String) {
+    let largest = figures.into_iter().filter(|figure| figure.is_finite()).fold(0.0, f64::max);
+    match words.contains("(µs)") && largest >= 1e7 {
+        true => (1e-6, words.replace("(µs)", "(s)")),
+        false => (1.0, words.to_owned()),
+    }
 }
 
 /// Words without the unit in brackets behind them.

@@ -163,6 +163,8 @@ pub struct Verdict {
     pub label: String,
     /// The row, from 0.
     pub row: usize,
+    /// The row over whose figure it is taken.
+    pub over: Option<usize>,
     /// What is expected.
     pub wanted: Wanted,
     /// What was found; none if a row failed or has no such figure.
@@ -247,7 +249,8 @@ impl Claim {
                 Expected::Above(other) => Wanted::Above(other.found(&figure)),
             };
             let outcome = found.map_or(Outcome::Undecided, |found| self.of_cell(found, wanted));
-            Verdict { label: cell.label.clone(), row: cell.cell.row, wanted, found, outcome }
+            let (label, Place { row, over }) = (cell.label.clone(), cell.cell);
+            Verdict { label, row, over, wanted, found, outcome }
         };
         self.expectations.iter().map(verdict).collect()
     }
