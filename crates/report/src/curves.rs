@@ -191,7 +191,10 @@ impl<'a> Axis<'a> {
             key => format!("{}={value}", key.rsplit('.').next().unwrap_or(key)),
         };
         let parts = point.settings.iter().filter(|(key, _)| names(key));
-        parts.map(part).collect::<Vec<_>>().join(" ")
+        match parts.map(part).collect::<Vec<_>>().join(" ") {
+            name if name.is_empty() => "measured".to_owned(),
+            name => name,
+        }
     }
 
     fn x(&self, point: &Point) -> Option<f64> {
@@ -446,7 +449,8 @@ mod tests {
         let values = Axis::choose(&points, layout).unwrap().values(&points);
         let level = json!({"y": 7.0, "curve": "adaptive", "what": "level", "panel": "b"});
         assert_eq!(values[7], level);
-        let measured = json!({"x": 50.0, "y": 1.0, "curve": "", "what": "measured", "panel": "a"});
+        let measured =
+            json!({"x": 50.0, "y": 1.0, "curve": "measured", "what": "measured", "panel": "a"});
         assert_eq!(values[1], measured);
     }
 
