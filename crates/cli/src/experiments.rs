@@ -25,14 +25,18 @@ pub static EXPERIMENTS: &[Experiment] = plans![
     "SL-table6",
     "SL-balance",
     "FSTR-table2",
+    "FSTR-fig2",
+    "FSTR-fig3",
     "FSTR-fig4",
     "FSTR-fig6",
     "FSTR-fig7",
     "FSTR-fig8",
+    "AP-fig2",
     "AP-fig4",
     "AP-fig5",
     "AP-fig6",
     "AP-fig7",
+    "AP-fig8",
     "AP-fig9",
     "AP-fig10",
     "LSB-fig9",
@@ -220,8 +224,11 @@ mod tests {
     #[test]
     fn the_quick_scale_needs_no_file() {
         for experiment in EXPERIMENTS {
-            for row in &plan(experiment, Scale::Quick).unwrap().rows {
-                let trace = row.experiment.trace.as_deref().unwrap_or(DEFAULT_TRACE);
+            let plan = plan(experiment, Scale::Quick).unwrap();
+            let rows = plan.rows.iter().map(|row| &row.experiment);
+            let traces = plan.drawings.iter().flat_map(|drawing| &drawing.traces);
+            for needed in rows.chain(traces.map(|drawn| &drawn.experiment)) {
+                let trace = needed.trace.as_deref().unwrap_or(DEFAULT_TRACE);
                 let is_file = matches!(origin(trace), Ok(Origin::File(_)));
                 assert!(!is_file, "{}: {trace}", experiment.0);
             }

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use report::Page;
 use report::papers::{self, Examined, Line, Paper};
 use sim::plan::{Plan, Scale};
+use sim::surveyed::Surveys;
 use sim::sweep::{self, Findings, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
 
 use crate::experiments::{self, Experiment, PAPERS};
@@ -147,11 +148,13 @@ impl Study {
             }
             writer.finish().map_err(failed)
         })?;
+        let mut surveys = Surveys::default();
         let examined = self.plans.iter().zip(&self.places).map(|((name, plan), places)| {
             let mut found = Findings::of(plan);
             for (row, &place) in places.iter().enumerate() {
                 found.see(row, &parsed(place, &journal.row(place)?)?);
             }
+            found.survey(&mut surveys);
             Ok(Examined { name, found })
         });
         examined.collect()

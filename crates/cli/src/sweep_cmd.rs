@@ -8,6 +8,7 @@ use report::sweeps;
 use serde_json::Value;
 use sim::plan::claim::{Claim, Outcome, Verdict};
 use sim::plan::{Plan, Scale};
+use sim::surveyed::Surveys;
 use sim::sweep::findings::{FailedRow, Findings};
 use sim::sweep::{self, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
 
@@ -101,8 +102,9 @@ pub fn run(args: &Args) -> Result<()> {
     let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory }.run(&mut journal, &watcher);
     drop(watcher);
     ran.map_err(|error| stopped(error, &journal))?;
-    let found = write(&plan, &journal, form, &destination)?;
+    let mut found = write(&plan, &journal, form, &destination)?;
     if let Some(report) = report {
+        found.survey(&mut Surveys::default());
         let page = sweeps::page(&found, args.scale.into(), output::made_by("sweep"));
         report.write(|out| write_text(out, &page.html()))?;
     }

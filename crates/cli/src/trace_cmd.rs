@@ -3,8 +3,11 @@
 use std::io::{BufWriter, Write};
 
 use clap::{Subcommand, ValueEnum};
+use report::traces::{self, Traced};
+use report::{Page, Section, Table};
 use serde_json::{Map, Value, json};
 use sim::source::{DEFAULT_TRACE, Origin, origin};
+use sim::surveyed::Surveyed;
 use sim::{Stage, Watch};
 use spec::Spec;
 use trace::locality::Locality;
@@ -14,7 +17,7 @@ use trace::{ReadOptions, Space, Survey, Trace};
 
 use crate::failure::Result;
 use crate::locality_part;
-use crate::output::{self, Destination};
+use crate::output::{self, Destination, write_text};
 use crate::table::{bytes, count};
 use crate::watcher::Watcher;
 
@@ -66,6 +69,10 @@ struct InfoArgs {
     /// Leave out where writes go, which takes a second reading
     #[arg(long)]
     brief: bool,
+    /// Write a report to look at, too: one HTML file that needs no network, with the figures that
+    /// papers show of traces
+    #[arg(long, value_name = "FILE", conflicts_with = "brief")]
+    report: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -203,20 +210,61 @@ fn info(args: &InfoArgs) -> Result<()> {
         Origin::File(path) => open(path, &args.read)?,
         Origin::Workload(spec) => workload(&spec, &args.space)?.with_limit(args.read.limit),
     };
-    let survey = trace::survey(&trace, args.space.page.into())?;
-    let locality = match args.brief {
-        true => None,
-        false => Some(trace::locality::locality(&trace, args.space.page.into())?),
+    let page_bytes = args.space.page.into();
+    let Some(report) = &args.report else {
+        let survey = trace::survey(&trace, page_bytes)?;
+        let locality = match args.brief {
+            true => None,
+            false => Some(trace::locality::locality(&trace, page_bytes)?),
+        };
+        return say(args, &trace, &survey, locality.as_ref());
     };
-    let sha256 = trace.sha256()?;
+    let destination = Destination::open(report)?;
+    let found = Surveyed::through(&trace, page_bytes)?;
+    let page = page(&trace, &found)?;
+    destination.write(|out| write_text(out, &page.html()))?;
+    say(args, &trace, &found.survey, Some(&found.locality))
+}
+
+fn say(args: &InfoArgs, trace: &Trace, survey: &Survey, locality: Option<&Locality>) -> Result<()> {
     match args.json {
         true => {
-            let mut json = as_json(&trace, &survey, sha256);
-            json["locality"] = locality.as_ref().map_or(Value::Null, locality_part::as_json);
+            let mut json = as_json(trace, survey, trace.sha256()?);
+            json["locality"] = locality.map_or(Value::Null, locality_part::as_json);
             output::print(&output::json(&json))
         }
-        false => output::print(&as_text(&trace, &survey, locality.as_ref(), sha256)),
+        false => {
+            let mut text = format!("{} ({})\n", trace.name(), trace.format());
+            for (name, value) in lines(trace, survey, locality)? {
+                text += &format!("{name:16} {value}\n");
+            }
+            output::print(&text)
+        }
     }
+}
+
+/// The lines as a table, and all figures.
+fn page(trace: &Trace, found: &Surveyed) -> Result<Page> {
+    let lines = lines(trace, &found.survey, Some(&found.locality))?;
+    let rows = lines.into_iter().map(|(name, value)| vec![name.trim().to_owned(), value]);
+    let head = ["what", "counted"].map(str::to_owned).to_vec();
+    // Where it lies stands in the title.
+    let label = trace.name().rsplit('/').next().unwrap_or(trace.name());
+    let figures = traces::figures(&[Traced { label, found }]);
+    let sections = vec![
+        Section {
+            title: "What it is made of".into(),
+            table: Some(Table { head, rows: rows.collect(), words: 2 }),
+            ..Section::default()
+        },
+        Section { title: "Figures".into(), figures, ..Section::default() },
+    ];
+    Ok(Page {
+        title: format!("{} ({})", trace.name(), trace.format()),
+        sections,
+        made_by: output::made_by("trace info"),
+        ..Page::default()
+    })
 }
 
 fn open(path: &str, args: &ReadArgs) -> Result<Trace> {
@@ -294,18 +342,18 @@ fn devices(survey: &Survey) -> Vec<Value> {
     survey.devices.iter().map(device).collect()
 }
 
-fn as_text(
+/// Lines of name and value.
+fn lines(
     trace: &Trace,
     survey: &Survey,
     locality: Option<&Locality>,
-    sha256: Option<String>,
-) -> String {
-    let mut text = format!("{} ({})\n", trace.name(), trace.format());
-    let mut line = |name: &str, value: String| text += &format!("{name:16} {value}\n");
+) -> Result<Vec<(String, String)>> {
+    let mut lines = Vec::new();
+    let mut line = |name: &str, value: String| lines.push((name.to_owned(), value));
     if let Some(note) = &survey.note {
         line("note", note.clone());
     }
-    if let Some(sha256) = sha256 {
+    if let Some(sha256) = trace.sha256()? {
         line("sha256", sha256);
     }
     line("requests", requests_text(survey));
@@ -331,7 +379,7 @@ fn as_text(
             line(name, buckets_text(sizes));
         }
     }
-    for (name, value) in locality.iter().flat_map(|found| locality_part::lines(found)) {
+    for (name, value) in locality.into_iter().flat_map(locality_part::lines) {
         line(name, value);
     }
     let (span, backwards) = (survey.span_ns as f64 / 1e9, survey.skipped.backward_times);
@@ -345,7 +393,7 @@ fn as_text(
             format!("{requests} requests, end at {end}, {} pages", count(device.touched.len())),
         );
     }
-    text
+    Ok(lines)
 }
 
 fn requests_text(survey: &Survey) -> String {

@@ -34,7 +34,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("ftl", &["spec", "nand"]),
         ("sim", &["spec", "nand", "trace", "ftl"]),
         ("check", &["spec", "nand", "ftl"]),
-        ("report", &["spec", "sim"]),
+        ("report", &["spec", "trace", "sim"]),
         ("cli", &["spec", "nand", "trace", "ftl", "sim", "check", "report"]),
     ])
 }

@@ -5,7 +5,7 @@
 //! `FTLAB_REQUIRE` lists `chromium`.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -82,10 +82,16 @@ impl Seen {
 struct Place(TempDir);
 
 impl Place {
-    fn ftlab(&self, words: &[&str]) {
+    fn command(&self, words: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
-        let output = command.current_dir(&self.0).args(words).output().unwrap();
+        command.current_dir(&self.0).args(words).output().unwrap()
+    }
+
+    /// What the command prints; it succeeds.
+    fn ftlab(&self, words: &[&str]) -> Vec<u8> {
+        let output = self.command(words);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -137,6 +143,36 @@ fn shows_the_numbers(seen: &Seen, json: &Path) {
     }
 }
 
+#[test]
+fn a_trace_is_drawn_whole_in_light_and_dark() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let words = "trace info tpcc:writes=20K,space=32MiB --page 2KiB --report page.html --json";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let json: Value = serde_json::from_slice(&place.ftlab(&words)).unwrap();
+    let refused = place.command(&[&words[..], &["--brief"]].concat());
+    assert_eq!(refused.status.code(), Some(2), "a brief look has nothing to draw");
+    let Some(browser) = chromium() else { return };
+    let names = [
+        "access-pattern",
+        "update-frequency",
+        "write-intervals",
+        "hot-warm-and-cold-pages",
+        "updates-by-request-size",
+        "sub-page-writes",
+        "request-sizes",
+    ];
+    for is_dark in [false, true] {
+        let seen = Seen::of(&browser, &place.path("page.html"), is_dark);
+        assert_eq!(seen.console, [""; 0]);
+        let drawn = seen.drawn();
+        assert_eq!(drawn.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
+        assert!(drawn.iter().all(|(_, marks)| *marks >= 10), "{drawn:?}");
+        assert_eq!(seen.document.contains("fill=\"#e6e8ea\""), is_dark, "labels are legible");
+        let share = json["locality"]["writes_to_top_percent"]["30"].as_f64().unwrap();
+        assert!(seen.document.contains(&format!(">{:.1} %</td>", 100.0 * share)));
+    }
+}
+
 const PLAN: &str = r#"
 title = "Extra space <b>against</b> victims"
 [base]
@@ -182,6 +218,51 @@ fn a_sweep_is_drawn_whole_with_what_is_published() {
     let figure = figure.split("</figure>").next().expect("its end");
     let diamonds = figure.matches("aria-roledescription=\"point\"").count();
     assert_eq!(diamonds, 3 + 4, "points of the curve and published ones");
+}
+
+const TRACES: &str = r#"
+title = "Traces"
+runs = "base.toml"
+[[drawing]]
+id = "One"
+says = "of the traces that are there"
+draws = "access pattern"
+[[drawing]]
+id = "None"
+says = "of none"
+draws = "request sizes"
+where = { trace = "gone.trace" }
+[[drawing]]
+id = "Curves"
+says = "of two"
+draws = "update frequency"
+rows = [{ trace = "skew:writes=20K,pages=2K" }, { trace = "zipf:writes=20K" }]
+"#;
+
+const BASE: &str = r#"
+[base]
+capacity = "16MiB"
+[[grid]]
+trace = ["skew:writes=20K,pages=2K", "zipf:writes=20K", "gone.trace"]
+ftl = ["page", "fast"]
+"#;
+
+#[test]
+fn a_sweep_draws_traces_without_running_their_rows_and_says_which_are_missing() {
+    let place = Place(tempfile::tempdir().unwrap());
+    std::fs::write(place.path("plan.toml"), TRACES).unwrap();
+    std::fs::write(place.path("base.toml"), BASE).unwrap();
+    place.ftlab(&["sweep", "plan.toml", "--out", "rows.csv", "--report", "page.html", "--quiet"]);
+    let rows = std::fs::read_to_string(place.path("rows.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 1, "a heading and no row");
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("A trace is not drawn: ") && page.contains("gone.trace"));
+    let Some(browser) = chromium() else { return };
+    let seen = Seen::of(&browser, &place.path("page.html"), false);
+    assert_eq!(seen.console, [""; 0]);
+    let drawn = seen.drawn();
+    assert_eq!(drawn.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["one", "curves"]);
+    assert!(drawn.iter().all(|(_, marks)| *marks >= 10), "{drawn:?}");
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! `ftlab sweep` as users and scripts meet it: the same bytes however it is run, and however often
 //! it is killed on the way.
 
-#[path = "../../trace/tests/common/directory.rs"]
-mod directory;
-
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;

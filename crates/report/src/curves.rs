@@ -116,10 +116,18 @@ fn quantity(text: &str) -> Option<f64> {
     blocks.parse().ok().or_else(|| count(blocks)).or_else(|| size(blocks))
 }
 
+/// Whether people write a size in powers of two.
+fn is_binary(text: &str) -> bool {
+    text.ends_with("iB") && spec::parse_size(text).is_ok()
+}
+
 /// Values a parameter must take to be an axis.
 const VALUES_MIN: usize = 3;
 /// The most ticks of an axis that stand at points.
 const TICKS_MAX: usize = 12;
+/// A size at an axis, of those that people write in KiB and MiB.
+const BINARY: &str = "datum.value < 1048576 ? format(datum.value / 1024, '.3~r') + ' KiB' \
+                      : format(datum.value / 1048576, '.3~r') + ' MiB'";
 /// From this ratio of the ends on, an axis is logarithmic.
 const DECADES_FROM: f64 = 30.0;
 
@@ -214,7 +222,9 @@ impl<'a> Axis<'a> {
             true => json!({}),
             false => json!({"values": numbers}),
         };
-        if points.iter().any(is_size) {
+        if points.iter().filter_map(|point| point.setting(&self.key)).any(is_binary) {
+            axis["labelExpr"] = BINARY.into();
+        } else if points.iter().any(is_size) {
             axis["format"] = "~s".into();
         }
         axis
@@ -452,6 +462,22 @@ mod tests {
         let measured =
             json!({"x": 50.0, "y": 1.0, "curve": "measured", "what": "measured", "panel": "a"});
         assert_eq!(values[1], measured);
+    }
+
+    #[test]
+    fn sizes_at_the_axis_have_the_units_that_people_write() {
+        let of = |sizes: [&str; 3]| {
+            let point = |size: &&str| {
+                let varied = json!({"buffer": size});
+                Point::new(String::new(), varied.as_object().unwrap(), Some(1.0))
+            };
+            let points: Vec<Point> = sizes.iter().map(point).collect();
+            let axis = Axis::choose(&points, Layout::default()).unwrap().ticks(&points);
+            (axis["format"].clone(), axis["labelExpr"].clone())
+        };
+        assert_eq!(of(["1MB", "2MB", "16MB"]), ("~s".into(), Value::Null));
+        assert_eq!(of(["1KiB", "2KiB", "16MiB"]), (Value::Null, BINARY.into()));
+        assert_eq!(of(["3%", "5%", "10%"]), (Value::Null, Value::Null));
     }
 
     #[test]

@@ -10,19 +10,27 @@ use crate::curves::{Layout, Point, draw};
 use crate::figure::{Figure, Table, slug};
 use crate::runs::{self, Run};
 use crate::sweeps::{QUICK, in_common};
+use crate::traces::{self, Traced};
 use crate::words::{self, number};
 
 /// The drawings of a plan; `prefix` keeps names apart in a page of several. One whose runs all
-/// failed is not there.
+/// failed, or whose traces are all missing, is not there.
 pub fn figures(found: &Findings, scale: Scale, prefix: &str) -> Vec<Figure> {
     let drawings = found.plan().drawings.iter().enumerate();
     let figure = |(at, drawing): (usize, &Drawing)| {
         let figure = match &drawing.of {
             Drawn::Figure(of) => points(at, drawing, of, found),
             Drawn::Portrait(portrait) => portraits(at, *portrait, found),
+            Drawn::Traces(portrait) => {
+                let traces = found.traces(at).map(|(label, found)| Traced { label, found });
+                traces::portrait(*portrait, &traces.collect::<Vec<_>>())
+            }
         }?;
         let plan = found.plan();
         let mut caption = format!("{}: {}", plan.title, figure.caption);
+        if !drawing.common.is_empty() {
+            caption += &format!(" Here: {}.", drawing.common);
+        }
         if !drawing.source.is_empty() {
             caption += &format!(" The published one: {}.", drawing.source);
         }

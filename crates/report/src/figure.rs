@@ -53,6 +53,17 @@ pub(crate) fn spec(values: Vec<Value>, parts: Value) -> Value {
     spec
 }
 
+/// Characters of a legend that stand side by side on a page.
+const LEGEND_CHARACTERS: usize = 120;
+/// What the symbol of an entry takes, and the room behind it.
+const LEGEND_SYMBOL: usize = 6;
+
+/// A legend below a figure with as many columns as there is room for.
+pub(crate) fn legend(labels: &[String]) -> Value {
+    let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    json!({"columns": (LEGEND_CHARACTERS / (longest + LEGEND_SYMBOL)).clamp(1, 4)})
+}
+
 /// A name that is safe as an id and as a file's name.
 pub(crate) fn slug(text: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
@@ -67,6 +78,12 @@ mod tests {
     #[test]
     fn slugs_are_words_joined_by_dashes() {
         assert_eq!(slug("LAST-1 my-tpcc: 46 % below"), "last-1-my-tpcc-46-below");
+    }
+
+    #[test]
+    fn long_labels_stand_below_each_other() {
+        let columns = |characters| legend(&["x".into(), "x".repeat(characters)])["columns"].clone();
+        assert_eq!([0, 24, 25, 54, 55, 200].map(columns), [4, 4, 3, 2, 1, 1]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Results that people look at: figures as data, and a page that draws them.
 //!
 //! ```text
-//! results, rows, verdicts ──▶ Figure (Vega-Lite spec, caption, table) ──▶ Page ──▶ an HTML file
+//! results, rows, traces ────▶ Figure (Vega-Lite spec, caption, table) ──▶ Page ──▶ an HTML file
 //! ```
 //! * [`figure`] a figure: what is drawn, what it shows, the numbers beside it
 //! * [`runs`]   figures of results side by side: time by cause, latencies, merges, wear, the course
+//! * [`traces`] figures of traces side by side: where writes go, when they come back, sizes
 //! * [`curves`] figures of rows, measured and published, over the parameter that varies
 //! * [`drawings`] what plans draw of their rows, claims or not
 //! * [`sweeps`] the page of a sweep: its claims, judged and drawn
@@ -25,6 +26,7 @@ pub mod page;
 pub mod papers;
 pub mod runs;
 pub mod sweeps;
+pub mod traces;
 pub mod words;
 
 pub use figure::{Figure, Table};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sim::clock::SERIAL_CAVEAT;
 use sim::plan::drawing::Portrait;
 
-use crate::figure::{Figure, Table, slug, spec};
+use crate::figure::{Figure, Table, legend, slug, spec};
 use crate::words::number;
 
 /// A result and what it is called in the figures.
@@ -215,7 +215,11 @@ const NINES: [f64; 8] = [1.0, 0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6];
 
 /// Colour by run, in the order of the runs.
 fn run_colour(runs: &[Run]) -> Value {
-    json!({"field": "run", "type": "nominal", "title": null, "scale": {"domain": labels(runs)}})
+    let labels = labels(runs);
+    json!({
+        "field": "run", "type": "nominal", "title": null, "legend": legend(&labels),
+        "scale": {"domain": labels},
+    })
 }
 
 /// The share of requests that take longer than each time, thinned to what can be told apart. Times

@@ -65,10 +65,12 @@ pub fn judged<'a>(found: &Findings<'a>) -> Vec<Judged<'a>> {
 pub fn page(found: &Findings, scale: Scale, made_by: String) -> Page {
     let plan = found.plan();
     let title = if plan.title.is_empty() { "Sweep" } else { &plan.title };
-    let mut lead = vec![format!("{} runs. {}", number(plan.rows.len() as f64), in_common(plan))];
+    let runs = || format!("{} runs. {}", number(plan.rows.len() as f64), in_common(plan));
+    let mut lead = Vec::new();
+    lead.extend((!plan.rows.is_empty()).then(runs));
     lead.extend(failures(found));
     lead.extend((scale == Scale::Quick).then(|| QUICK.to_owned()));
-    lead.push(SERIAL_CAVEAT.to_owned());
+    lead.extend((!plan.rows.is_empty()).then(|| SERIAL_CAVEAT.to_owned()));
     let judged = judged(found);
     let mut sections = Vec::new();
     if !judged.is_empty() {
@@ -82,8 +84,10 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> Page {
         let figures = drawn;
         sections.push(Section { title: "Drawings".into(), figures, ..Section::default() });
     }
-    let figures = overviews(found, "");
-    sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
+    if !plan.rows.is_empty() {
+        let figures = overviews(found, "");
+        sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
+    }
     Page { title: title.to_owned(), lead, sections, made_by, ..Page::default() }
 }
 
@@ -91,20 +95,25 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> Page {
 pub const QUICK: &str = "Quick scale: devices, touched sets, logs and caches are smaller by one \
                          factor than published, so no verdict here settles a claim.";
 
-/// What is to be said of rows that failed.
+/// What is to be said of rows that failed, and of traces that could not be read.
 pub fn failures(found: &Findings) -> Option<String> {
-    let first = found.failed.first()?;
-    let failed = number(found.failed.len() as f64);
-    Some(format!("{failed} runs failed, the first, row {}, with: {}", first.row, first.message))
+    let runs = found.failed.first().map(|first| {
+        let failed = number(found.failed.len() as f64);
+        format!("{failed} runs failed, the first, row {}, with: {}", first.row, first.message)
+    });
+    let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}"));
+    let all: Vec<String> = runs.into_iter().chain(unread).collect();
+    (!all.is_empty()).then(|| all.join(". "))
 }
 
-/// The options that all rows share and that are not the default.
+/// The options that all rows share and that are not the default; nothing of a plan without rows.
 pub fn in_common(plan: &Plan) -> String {
+    let Some(first) = plan.rows.first() else { return String::new() };
     let options = |experiment: &Experiment| match serde_json::to_value(experiment) {
         Ok(Value::Object(options)) => options,
         _ => Map::new(),
     };
-    let (default, first) = (options(&Experiment::default()), options(&plan.rows[0].experiment));
+    let (default, first) = (options(&Experiment::default()), options(&first.experiment));
     let rows: Vec<_> = plan.rows.iter().map(|row| options(&row.experiment)).collect();
     let shared = first.iter().filter(|(key, value)| {
         default[*key] != **value && rows.iter().all(|row| row[*key] == **value)

@@ -48,6 +48,8 @@ const WORDS: &[(&str, &str)] = &[
     ("ftl.threshold", "threshold of the detector (bytes)"),
     ("wear.stddev", "standard deviation of erases a block"),
     ("extra", "extra blocks (% of logical blocks)"),
+    ("buffer", "write buffer (bytes)"),
+    ("ftl.cmt", "cache of map entries (bytes)"),
     ("ftl", "FTL"),
     ("trace", "trace"),
 ];

@@ -19,6 +19,7 @@
 //! * [`machine`]    a device at work, request by request
 //! * [`clock`]      from counts to time
 //! * [`measure`]    what is observed in the measured pass
+//! * [`surveyed`]   traces looked through whole, for drawings of them
 //! * [`stats`]      exact sums and percentiles of service and response times
 //! * [`series`]     samples along the way
 //! * [`oplog`]      every flash operation, a line each
@@ -50,6 +51,7 @@ pub mod run;
 pub mod series;
 pub mod source;
 pub mod stats;
+pub mod surveyed;
 pub mod sweep;
 pub mod verify;
 mod words;

@@ -18,6 +18,9 @@ macro_rules! words {
             /// The names that users write, in the order of the variants.
             pub const NAMES: &'static [&'static str] = &[$($word),+];
 
+            /// All of them, in this order.
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+
             /// The name that users write.
             pub fn name(self) -> &'static str {
                 Self::NAMES[self as usize]

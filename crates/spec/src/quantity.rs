@@ -179,7 +179,7 @@ pub(crate) fn parse_real(text: &str) -> Result<f64> {
 }
 
 /// Writes a size the way users write it: `8GiB`, `512KiB`, or bytes.
-pub(crate) fn print_size(bytes: u64) -> String {
+pub fn print_size(bytes: u64) -> String {
     SIZE.print(bytes, &["PiB", "TiB", "GiB", "MiB", "KiB"])
 }
 

@@ -11,6 +11,8 @@
 //! * [`replay`]: [`Trace`], a source that can be read again, and [`Replay`], one reading of it
 //! * [`registry`]: the known formats and workloads, as data
 //! * [`mod@survey`]: everything there is to say about a trace, in one pass
+//! * [`locality`], [`examples`]: where writes go and come back to, in a second pass and a third
+//! * [`sample`]: a bounded part of something long
 //! * [`pages`], [`volumes`]: the pages a trace touches; several devices laid end to end
 //! * [`mod@write`]: requests back to text
 //!
@@ -22,6 +24,7 @@
 
 mod archive;
 pub mod error;
+pub mod examples;
 pub mod generate;
 mod input;
 pub mod locality;
@@ -33,6 +36,7 @@ mod place;
 pub mod registry;
 pub mod replay;
 pub mod request;
+pub mod sample;
 mod sizes;
 pub mod sort;
 pub mod survey;

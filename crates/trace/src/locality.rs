@@ -10,13 +10,18 @@
 //! *Updates by request size*: how often the pages that requests of a size write had been written
 //! before (LAST Fig. 5a). *Sub-page share*: page writes that cover part of their page, for each
 //! page size, before any buffer (SL Fig. 2 at 0 MB). *Sequentiality*: requests that start where the
-//! one before ended.
+//! one before ended. Beside them a sample of where writes go (FSTR Fig. 2a), and pages that stand
+//! for others, whose course a third reading follows: [`examples`](crate::examples).
+
+use core::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use crate::error::Result;
+use crate::examples::{self, Example};
 use crate::replay::{BATCH, Trace};
 use crate::request::{Op, Request, SECTOR_BYTES};
+use crate::sample::Sample;
 
 /// Pages of the sub-page table, in bytes.
 pub const PAGE_SIZES: [u64; 5] = [2048, 4096, 8192, 16384, 32768];
@@ -24,9 +29,11 @@ pub const PAGE_SIZES: [u64; 5] = [2048, 4096, 8192, 16384, 32768];
 pub const TOP_PERCENTS: [u32; 9] = [1, 2, 5, 10, 20, 30, 40, 50, 70];
 /// Writes of more pages than this are no workload but a damaged trace; they are left out.
 const PAGES_MAX: u64 = 1 << 24;
+/// Writes whose places are kept at most.
+const PLACES_MAX: usize = 4000;
 
 /// Where writes go, and how requests follow each other.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Locality {
     /// The page size that pages are counted in, in bytes.
     pub page_bytes: u64,
@@ -36,6 +43,9 @@ pub struct Locality {
     pub pages_written: u64,
     /// The share of page writes that the most written pages get, for each of [`TOP_PERCENTS`].
     pub top_shares: Vec<f64>,
+    /// How many pages are written how often, most often first; at most as many entries as the
+    /// root of twice the page writes.
+    pub frequencies: Vec<Frequency>,
     /// Intervals of rewrites.
     pub intervals: Distribution,
     /// The mean interval of its page, for each write to a page that is written more than once.
@@ -48,8 +58,51 @@ pub struct Locality {
     pub sequential_reads: u64,
     /// Writes that start where the write before, on the same device, ended.
     pub sequential_writes: u64,
+    /// Where writes go: a sample of all but those left out.
+    pub places: Sample<Place>,
+    /// A hot, a warm and a cold page; fewer if there are not as many.
+    pub examples: Vec<Example>,
     /// Writes left out because no device has so many pages.
     pub absurd: u64,
+}
+
+impl Locality {
+    fn new(page_bytes: u64) -> Locality {
+        Locality {
+            page_bytes,
+            page_writes: 0,
+            pages_written: 0,
+            top_shares: Vec::new(),
+            frequencies: Vec::new(),
+            intervals: Distribution::default(),
+            mean_intervals: Distribution::default(),
+            updates: Vec::new(),
+            sub_page_shares: Vec::new(),
+            sequential_reads: 0,
+            sequential_writes: 0,
+            places: Sample::new(PLACES_MAX),
+            examples: Vec::new(),
+            absurd: 0,
+        }
+    }
+}
+
+/// Pages that are written equally often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frequency {
+    /// How often each is written.
+    pub writes: u64,
+    /// How many pages are.
+    pub pages: u64,
+}
+
+/// Where a request begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The device, by order of first appearance.
+    pub device: u32,
+    /// The first byte there.
+    pub offset: u64,
 }
 
 /// How many values lie below powers of two.
@@ -101,17 +154,25 @@ impl Distribution {
 
 /// The history of a page.
 #[derive(Debug, Clone, Copy, Default)]
-struct PageHistory {
-    writes: u64,
+pub(crate) struct PageHistory {
+    pub(crate) writes: u64,
     first: u64,
     last: u64,
+}
+
+impl PageHistory {
+    /// Page writes to other pages between the first write and the last of a written page.
+    pub(crate) fn others(&self) -> u64 {
+        self.last - self.first - (self.writes - 1)
+    }
 }
 
 /// Pages are remembered in groups, as writes come in runs.
 const GROUP: u64 = 16;
 
+/// The histories of all pages.
 #[derive(Default)]
-struct Histories(FxHashMap<(u32, u64), Box<[PageHistory; GROUP as usize]>>);
+pub(crate) struct Histories(FxHashMap<(u32, u64), Box<[PageHistory; GROUP as usize]>>);
 
 impl Histories {
     fn page(&mut self, device: u32, page: u64) -> &mut PageHistory {
@@ -119,8 +180,12 @@ impl Histories {
         &mut group[(page % GROUP) as usize]
     }
 
-    fn written(&self) -> impl Iterator<Item = &PageHistory> {
-        self.0.values().flat_map(|group| group.iter()).filter(|page| page.writes > 0)
+    /// Each page that is written: its device, its number there, and its history.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (u32, u64, &PageHistory)> {
+        let pages = self.0.iter().flat_map(|(&(device, group), pages)| {
+            (group * GROUP..).zip(pages.iter()).map(move |(page, history)| (device, page, history))
+        });
+        pages.filter(|(_, _, history)| history.writes > 0)
     }
 }
 
@@ -151,7 +216,7 @@ struct Observer {
 impl Observer {
     fn new(page_bytes: u64) -> Observer {
         Observer {
-            found: Locality { page_bytes, ..Locality::default() },
+            found: Locality::new(page_bytes),
             histories: Histories::default(),
             updates: Vec::new(),
             covered: Default::default(),
@@ -177,13 +242,11 @@ impl Observer {
     }
 
     fn add_write(&mut self, request: &Request) {
-        let page_bytes = self.found.page_bytes;
-        let first = request.offset / page_bytes;
-        let count = request.end().div_ceil(page_bytes) - first;
-        if count > PAGES_MAX {
+        let Some(pages) = pages_of(request, self.found.page_bytes) else {
             self.found.absurd += 1;
             return;
-        }
+        };
+        self.found.places.add(Place { device: request.device, offset: request.offset });
         self.cover(request);
         let class = class_of(request.bytes);
         if self.updates.len() <= class {
@@ -197,7 +260,7 @@ impl Observer {
             self.updates.extend((self.updates.len()..=class_of(request.bytes)).map(class));
         }
         self.updates[class].requests += 1;
-        (first..first + count).for_each(|page| self.write_page(request.device, page, class));
+        pages.for_each(|page| self.write_page(request.device, page, class));
     }
 
     fn write_page(&mut self, device: u32, page: u64, class: usize) {
@@ -227,22 +290,31 @@ impl Observer {
 
     fn finished(mut self) -> Locality {
         let mut writes: Vec<u64> = Vec::new();
-        for page in self.histories.written() {
+        for (_, _, page) in self.histories.written() {
             writes.push(page.writes);
             if page.writes > 1 {
-                let others = page.last - page.first - (page.writes - 1);
-                self.found.mean_intervals.add(others / (page.writes - 1), page.writes);
+                self.found.mean_intervals.add(page.others() / (page.writes - 1), page.writes);
             }
         }
         writes.sort_unstable_by(|a, b| b.cmp(a));
         self.found.pages_written = writes.len() as u64;
         self.found.top_shares = top_shares(&writes, self.found.page_writes);
+        let equals = writes.chunk_by(|one, other| one == other);
+        let frequency = |pages: &[u64]| Frequency { writes: pages[0], pages: pages.len() as u64 };
+        self.found.frequencies = equals.map(frequency).collect();
+        self.found.examples = examples::chosen(&self.histories, &writes);
         let ratio = |(all, part): (u64, u64)| part as f64 / all.max(1) as f64;
         self.found.sub_page_shares = self.covered.into_iter().map(ratio).collect();
         self.updates.retain(|class| class.requests > 0);
         self.found.updates = self.updates;
         self.found
     }
+}
+
+/// The pages that a request concerns; none if they are more than any device has.
+pub(crate) fn pages_of(request: &Request, page_bytes: u64) -> Option<Range<u64>> {
+    let pages = request.offset / page_bytes..request.end().div_ceil(page_bytes);
+    (pages.end - pages.start <= PAGES_MAX).then_some(pages)
 }
 
 /// The number of the size class: sizes up to 2^k sectors.
@@ -260,15 +332,15 @@ fn top_shares(writes: &[u64], total: u64) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::request::Flags;
 
-    fn write(offset: u64, bytes: u64) -> Request {
+    pub(crate) fn write(offset: u64, bytes: u64) -> Request {
         Request { time_ns: 0, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
     }
 
-    fn observed(requests: &[Request]) -> Locality {
+    pub(crate) fn observed(requests: &[Request]) -> Locality {
         let mut observer = Observer::new(4096);
         requests.iter().for_each(|request| observer.add(request));
         observer.finished()
@@ -296,6 +368,8 @@ mod tests {
             found.top_shares[TOP_PERCENTS.iter().position(|&top| top == percent).unwrap()]
         };
         assert_eq!((at(10), at(20), at(50)), (0.91, 0.92, 0.95));
+        let often = [(91, 1), (1, 9)].map(|(writes, pages)| Frequency { writes, pages });
+        assert_eq!(found.frequencies, often);
     }
 
     #[test]
@@ -329,5 +403,6 @@ mod tests {
     fn an_absurd_write_is_left_out() {
         let found = observed(&[write(0, u64::MAX), write(0, 4096)]);
         assert_eq!((found.absurd, found.page_writes), (1, 1));
+        assert_eq!(found.places.kept(), [(0, Place { device: 0, offset: 0 })]);
     }
 }

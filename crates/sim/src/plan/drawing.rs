@@ -15,13 +15,20 @@
 //! id = "FSTR Fig. 4"
 //! says = "data blocks that victims are associated with"
 //! draws = "associated blocks"           # a curve or a picture a row: see `Portrait`
+//!
+//! [[drawing]]
+//! id = "FSTR Fig. 2a"
+//! says = "where writes go"
+//! draws = "access pattern"              # of the rows' traces, each once: see `TracePortrait`
 //! ```
+//! A row whose trace alone is drawn need not be run.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::chosen::{Chosen, Known, Place, common};
+use super::chosen::{Chosen, Known, Place, common, words as text_of_settings};
 use super::figure::Figure;
+use super::traces::{self, DrawnTrace};
 use super::{Fault, Parsed, Part, Row, refuse_unknown, text_needed, text_of};
 use crate::words::words;
 
@@ -62,6 +69,25 @@ words! {
     Wear = "wear",
 }
 
+words! {
+    /// What is drawn of traces.
+    TracePortrait, "drawing":
+    /// Writes by number and address.
+    AccessPattern = "access pattern",
+    /// Pages in the order of how often they are written.
+    UpdateFrequency = "update frequency",
+    /// The distribution of the page writes between two writes of a page.
+    WriteIntervals = "write intervals",
+    /// The course of these for three pages.
+    HotWarmCold = "hot, warm and cold pages",
+    /// How often what requests of a size write had been written before.
+    UpdatesBySize = "updates by request size",
+    /// Page writes that cover part of their page, by page size.
+    SubPageWrites = "sub-page writes",
+    /// How large reads and writes are.
+    RequestSizes = "request sizes",
+}
+
 /// Something to be drawn.
 #[derive(Debug)]
 pub struct Drawing {
@@ -73,10 +99,14 @@ pub struct Drawing {
     pub source: String,
     /// What is drawn.
     pub of: Drawn,
+    /// What all its rows have, in words.
+    pub common: String,
     /// The option at the axis.
     pub along: Option<String>,
     /// The option of whose values each has a panel of its own.
     pub each: Option<String>,
+    /// The traces that are drawn; none where rows are.
+    pub traces: Vec<DrawnTrace>,
     cells: Vec<(String, Place)>,
 }
 
@@ -87,6 +117,8 @@ pub enum Drawn {
     Figure(Figure),
     /// A curve or a picture.
     Portrait(Portrait),
+    /// A curve or a picture of its trace.
+    Traces(TracePortrait),
 }
 
 /// A row that is drawn.
@@ -101,7 +133,7 @@ pub struct Cell<'a> {
 }
 
 impl Drawing {
-    /// The rows that are needed.
+    /// The rows that must be run.
     pub fn rows(&self) -> impl Iterator<Item = usize> {
         self.cells.iter().flat_map(|(_, place)| place.rows())
     }
@@ -111,17 +143,31 @@ impl Drawing {
         self.cells.iter().any(|(_, place)| place.over.is_some())
     }
 
-    /// What is drawn, given the figure of each row.
+    /// What is drawn, given the figure of each row. A row alone is called by what all have.
     pub fn cells(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Cell<'_>> {
-        let cells = self.cells.iter();
+        let mut cells = Vec::with_capacity(self.cells.len());
+        for (own, place) in &self.cells {
+            let label = if own.is_empty() { &self.common } else { own };
+            cells.push(Cell { label, row: place.row, found: place.found(&figure) });
+        }
         cells
-            .map(|(label, place)| Cell { label, row: place.row, found: place.found(&figure) })
-            .collect()
     }
 
     /// Names its rows anew.
     pub(super) fn relabel(&mut self, name: impl Fn(usize, &str) -> String) {
+        if let Some((_, first)) = self.cells.first() {
+            self.common = name(first.row, &self.common);
+        }
         self.cells.iter_mut().for_each(|(label, place)| *label = name(place.row, label));
+    }
+
+    /// Of a drawing of traces, given the rows as they are run: takes these rows' traces, and needs
+    /// the rows no more.
+    pub(super) fn take_traces(&mut self, rows: &[Row]) {
+        if matches!(self.of, Drawn::Traces(_)) {
+            self.traces = traces::of(self.cells.iter().map(|(_, place)| &rows[place.row]));
+            self.cells.clear();
+        }
     }
 
     /// Numbers its rows anew.
@@ -135,7 +181,7 @@ pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Drawing> {
     let table = part.table;
     refuse_unknown(table, "a drawing", KEYS)?;
     let of = match portrait(part)? {
-        Some(portrait) => Drawn::Portrait(portrait),
+        Some(portrait) => portrait,
         None => Drawn::Figure(Figure::parse(part, "drawing")?),
     };
     Ok(Drawing {
@@ -143,13 +189,16 @@ pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Drawing> {
         says: text_needed(part, "drawing", "says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
         of,
+        common: text_of_settings(&common(table)?),
         along: option(part, "along", known)?,
         each: option(part, "each", known)?,
+        traces: Vec::new(),
         cells: cells(part, known)?,
     })
 }
 
-fn portrait(part: &Part) -> Parsed<Option<Portrait>> {
+/// What `draws` says, if anything.
+fn portrait(part: &Part) -> Parsed<Option<Drawn>> {
     let Some(value) = part.table.get("draws") else { return Ok(None) };
     let other = ["figure", "along", "each"].into_iter().find(|&key| part.table.contains_key(key));
     if let Some(key) = other {
@@ -157,7 +206,12 @@ fn portrait(part: &Part) -> Parsed<Option<Portrait>> {
         return Err(Fault::new(value.span(), what));
     }
     let word = text_of(part.table, "draws")?.unwrap_or_default();
-    word.parse().map(Some).map_err(|why: spec::Error| Fault::new(value.span(), why.to_string()))
+    let of_rows = word.parse().map(Drawn::Portrait);
+    let of_any = of_rows.or_else(|_: spec::Error| word.parse().map(Drawn::Traces));
+    of_any.map(Some).map_err(|_: spec::Error| {
+        let names = [Portrait::NAMES, TracePortrait::NAMES].concat();
+        Fault::new(value.span(), spec::unknown("drawing", &word, &names).to_string())
+    })
 }
 
 /// An option that rows set.

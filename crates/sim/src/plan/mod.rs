@@ -63,6 +63,7 @@ pub mod figure;
 mod instead;
 mod runs;
 mod setting;
+pub mod traces;
 
 /// The most rows that a plan may have.
 pub const ROWS_MAX: usize = 100_000;
@@ -141,8 +142,10 @@ impl Plan {
 
     /// The same plan, its trace files looked for in a directory unless their paths are absolute.
     pub fn with_traces_in(mut self, directory: &Path) -> Plan {
-        for row in &mut self.rows {
-            if let Some(trace) = &mut row.experiment.trace
+        let rows = self.rows.iter_mut().map(|row| &mut row.experiment);
+        let traces = self.drawings.iter_mut().flat_map(|drawing| &mut drawing.traces);
+        for experiment in rows.chain(traces.map(|drawn| &mut drawn.experiment)) {
+            if let Some(trace) = &mut experiment.trace
                 && matches!(origin(trace), Ok(Origin::File(_)))
             {
                 *trace = directory.join(&*trace).to_string_lossy().into_owned();
@@ -202,6 +205,7 @@ fn parse(text: &str, scale: Scale, read: ReadOther) -> Parsed<Plan> {
         drawing.relabel(|row, label| runs.label(row, label));
     }
     plan.rows = runs.rows();
+    plan.drawings.iter_mut().for_each(|drawing| drawing.take_traces(&plan.rows));
     if !is_whole {
         plan.keep_what_is_needed();
     }

@@ -396,6 +396,10 @@ fn runs_of_other_plans_are_taken_once_each_and_as_far_as_they_are_needed() {
     let cells = plan.drawings[0].cells(|row| Some(row as f64));
     let labels: Vec<&str> = cells.iter().map(|cell| cell.label).collect();
     assert_eq!(labels, ["capacity=64MiB", "capacity=128MiB", "capacity=256MiB"]);
+    assert_eq!(plan.drawings[0].common, "extra=7%");
+    let alone = VIEW.replace("{ extra = \"7%\" }", "{ extra = \"7%\", capacity = \"64MiB\" }");
+    let plan = beside(&alone, Scale::Quick).unwrap();
+    assert_eq!(plan.drawings[0].cells(|_| None)[0].label, "extra=7% capacity=4MiB");
     assert_eq!(cells[2].found, Some(3.0));
 }
 
@@ -424,13 +428,58 @@ fn plans_that_cannot_be_taken_from_are_refused() {
     assert!(wrong("runs = \"a.toml\"").contains("there is no other plan here"));
 }
 
+const TRACES: &str = r#"
+    [base]
+    capacity = "64MiB"
+    [[grid]]
+    trace = ["uniform:writes=4K", "disk.trace"]
+    ftl = ["page", "fast"]
+    chip = ["slc-fast2010", "slc-k9wag", "slc-fast2010:page=4KiB"]
+    [[grid]]
+    trace = ["uniform:writes=4K", "disk.trace"]
+    capacity = "128MiB"
+    [quick]
+    capacity = "4MiB"
+    [quick.instead]
+    "disk.trace" = "zipf:writes=1K""#;
+
+#[test]
+fn traces_are_drawn_once_each_and_their_rows_need_not_be_run() {
+    let view = "runs = \"traces.toml\"\n[[drawing]]\nid = \"d\"\nsays = \"s\"\n\
+                draws = \"access pattern\"";
+    let read = |_: &str| Ok(TRACES.to_owned());
+    let labels = |scale| {
+        let plan =
+            Plan::parse_beside("p", view, scale, &read).unwrap().with_traces_in("/d".as_ref());
+        assert_eq!(plan.rows.len(), 0);
+        assert_eq!(plan.drawings[0].rows().count(), 0);
+        let drawn = plan.drawings[0].traces.iter();
+        let drawn = drawn.map(|drawn| (drawn.label.clone(), drawn.experiment.trace.clone()));
+        drawn.collect::<Vec<_>>()
+    };
+    let [uniform, disk] = ["uniform:writes=4K", "/d/disk.trace"].map(|word| Some(word.to_owned()));
+    let label = |text: &str| text.to_owned();
+    let wanted = [
+        (label("uniform:writes=4K capacity=64MiB page=2KiB"), uniform.clone()),
+        (label("uniform:writes=4K capacity=64MiB page=4KiB"), uniform.clone()),
+        (label("disk.trace page=2KiB"), disk.clone()),
+        (label("disk.trace page=4KiB"), disk),
+        (label("uniform:writes=4K capacity=128MiB page=2KiB"), uniform),
+    ];
+    assert_eq!(labels(Scale::Full), wanted);
+    let quick = labels(Scale::Quick);
+    assert_eq!(quick[2].0, "zipf:writes=1K capacity=4MiB page=2KiB");
+}
+
 #[test]
 fn drawings_that_cannot_be_drawn_are_refused() {
     let drawing = |body: &str| format!("{ROWS}[[drawing]]\nid = \"d\"\nsays = \"s\"\n{body}");
     let cases = [
         ("", "this drawing has no `figure`"),
         ("draws = \"wear\"\nfigure = \"erases.total\"", "`draws` and `figure` exclude each other"),
-        ("draws = \"waer\"", "`waer`"),
+        ("draws = \"waer\"", "`waer`; did you mean `wear`"),
+        ("draws = \"acess pattern\"", "did you mean `access pattern`"),
+        ("draws = \"request sizes\"\neach = \"trace\"", "`draws` and `each` exclude each other"),
         ("figure = \"erases.total\"\nalong = \"seed\"", "no grid and no list sets `seed`"),
         ("figure = \"erases.total\"\nrows = [{ seed = 9 }]", "no row has seed=9"),
         ("figure = \"erases.total\"\nrows = 3", "`rows` is not a list of tables"),

@@ -1,6 +1,7 @@
 //! What the rows of a sweep show: the figures that claims look at, and which rows failed.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -8,6 +9,7 @@ use super::row::at;
 use crate::plan::Plan;
 use crate::plan::claim::Verdict;
 use crate::plan::drawing::{Cell, Drawn};
+use crate::surveyed::{Surveyed, Surveys};
 use Speaker::{Claim, Drawing};
 
 /// What every sweep shows, claims or not: columns of the rows.
@@ -23,6 +25,10 @@ pub struct Findings<'a> {
     figures: HashMap<(Speaker, usize), Option<f64>>,
     /// Rows that are drawn whole.
     whole: HashMap<usize, Value>,
+    /// Of each drawing the traces that it is of and that could be read.
+    traces: Vec<Vec<(&'a str, Arc<Surveyed>)>>,
+    /// Traces that could not be read, and why.
+    pub unread: Vec<String>,
     /// Of each row the columns of the overview.
     overview: Vec<[Option<f64>; OVERVIEW.len()]>,
 }
@@ -54,7 +60,28 @@ impl<'a> Findings<'a> {
         let drawn = drawings.flat_map(|(at, of)| of.rows().map(move |row| (Drawing(at), row)));
         let figures = claimed.chain(drawn).map(|needed| (needed, None)).collect();
         let overview = vec![[None; OVERVIEW.len()]; plan.rows.len()];
-        Findings { plan, failed: Vec::new(), figures, whole: HashMap::new(), overview }
+        Findings {
+            plan,
+            failed: Vec::new(),
+            figures,
+            whole: HashMap::new(),
+            traces: vec![Vec::new(); plan.drawings.len()],
+            unread: Vec::new(),
+            overview,
+        }
+    }
+
+    /// Looks through the traces that are drawn. One that cannot be read stays out of its drawings.
+    pub fn survey(&mut self, surveys: &mut Surveys) {
+        for (drawing, traces) in self.plan.drawings.iter().zip(&mut self.traces) {
+            for drawn in &drawing.traces {
+                match surveys.of(&drawn.experiment) {
+                    Ok(surveyed) => traces.push((drawn.label.as_str(), surveyed)),
+                    Err(why) if self.unread.contains(&why) => {}
+                    Err(why) => self.unread.push(why),
+                }
+            }
+        }
     }
 
     /// Looks at a row, given as JSON.
@@ -77,7 +104,7 @@ impl<'a> Findings<'a> {
                 Drawn::Portrait(_) if error.is_null() => {
                     self.whole.insert(index, row.clone());
                 }
-                Drawn::Portrait(_) => {}
+                Drawn::Portrait(_) | Drawn::Traces(_) => {}
             }
         }
         self.overview[index] = OVERVIEW.map(|column| at(row, column).as_f64());
@@ -101,6 +128,11 @@ impl<'a> Findings<'a> {
     /// A row that is drawn whole, as JSON; none if it failed, or no drawing needs it.
     pub fn whole(&self, row: usize) -> Option<&Value> {
         self.whole.get(&row)
+    }
+
+    /// The traces that a drawing of the plan, by its number, is of, and what each is called.
+    pub fn traces(&self, drawing: usize) -> impl Iterator<Item = (&'a str, &Surveyed)> {
+        self.traces[drawing].iter().map(|(label, surveyed)| (*label, &**surveyed))
     }
 
     /// A column of the [overview](OVERVIEW) in a row.
