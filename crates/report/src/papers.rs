@@ -163,10 +163,18 @@ fn section(examined: &Examined, scale: Scale) -> Section {
     figures.extend(drawings::figures(found, scale, name));
     let text = [Some(sweeps::in_common(plan)), sweeps::failures(found)];
     Section {
-        title: format!("{} ({name}.toml, {} runs)", plan.title, plan.rows.len()),
+        title: format!("{} ({name}.toml, {})", plan.title, runs(plan.rows.len())),
         text: text.into_iter().flatten().filter(|text| !text.is_empty()).collect(),
         table: (!judged.is_empty()).then(|| sweeps::glance(&judged)),
         figures,
+    }
+}
+
+fn runs(rows: usize) -> String {
+    match rows {
+        0 => "traces alone".to_owned(),
+        1 => "1 run".to_owned(),
+        rows => format!("{rows} runs"),
     }
 }
 
