@@ -49,16 +49,8 @@ fn points(at: usize, drawing: &Drawing, of: &figure::Figure, found: &Findings) -
     let cells = found.cells(at);
     let rows = &found.plan().rows;
     let name = of.to_string();
-    let (factor, title) = match drawing.is_relative() {
-        true => {
-            let what = words::without_unit(words::of_figure(&name, &drawing.says));
-            (1.0, format!("{what}, over that of the other run"))
-        }
-        false => words::scaled(
-            words::of_figure(&name, &drawing.says),
-            cells.iter().filter_map(|cell| cell.found),
-        ),
-    };
+    let figures = cells.iter().filter_map(|cell| cell.found);
+    let (factor, title) = words::axis(&name, &drawing.says, drawing.is_relative(), figures);
     let point = |cell: &Cell| {
         Point::new(cell.label.to_owned(), &rows[cell.row].varied, cell.found).times(factor)
     };

@@ -156,16 +156,8 @@ pub fn glance(judged: &[Judged]) -> Table {
 pub fn figure(judged: &Judged, found: &Findings, scale: Scale, prefix: &str) -> Figure {
     let claim = judged.claim;
     let name = claim.figure.to_string();
-    let (factor, title) = match claim.is_relative() {
-        true => {
-            let what = words::without_unit(words::of_figure(&name, &claim.says));
-            (1.0, format!("{what}, over that of the other run"))
-        }
-        false => words::scaled(
-            words::of_figure(&name, &claim.says),
-            judged.verdicts.iter().filter_map(|v| v.found),
-        ),
-    };
+    let figures = judged.verdicts.iter().filter_map(|v| v.found);
+    let (factor, title) = words::axis(&name, &claim.says, claim.is_relative(), figures);
     let point = |(cell, varied): (&Verdict, Map<String, Value>)| {
         let point = Point::new(cell.label.clone(), &varied, cell.found);
         point.against(cell.wanted).times(factor)

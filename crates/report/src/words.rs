@@ -71,6 +71,20 @@ pub fn of_figure<'a>(figure: &'a str, says: &'a str) -> &'a str {
 /// The longest formula that stands at an axis.
 const FORMULA_MAX: usize = 45;
 
+/// A factor and words for the axis of these figures, of one run over another if they are relative.
+pub fn axis(
+    figure: &str,
+    says: &str,
+    is_relative: bool,
+    figures: impl IntoIterator<Item = f64>,
+) -> (f64, String) {
+    let words = of_figure(figure, says);
+    match is_relative {
+        true => (1.0, format!("{}, over that of the other run", without_unit(words))),
+        false => scaled(words, figures),
+    }
+}
+
 /// A factor and words for figures of this size: long times are said in seconds.
 pub fn scaled(words: &str, figures: impl IntoIterator<Item = f64>) -> (f64, String) {
     let largest = figures.into_iter().filter(|figure| figure.is_finite()).fold(0.0, f64::max);
