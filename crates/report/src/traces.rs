@@ -434,7 +434,7 @@ fn request_sizes(traces: &[Traced]) -> Option<Figure> {
     // A bar or two are not as wide as the page.
     let padding = BARS_MIN.saturating_sub(sizes_seen.len()) as f64 / 2.0;
     let encoding = json!({
-        "x": {"field": "sectors", "type": "nominal", "sort": {"field": "order"},
+        "x": {"field": "sectors", "type": "nominal", "sort": {"field": "order", "op": "min"},
               "axis": {"labelAngle": -45},
               "scale": {"paddingOuter": padding.max(0.2)}, "title": "request size (sectors)"},
         "xOffset": {"field": "op"},

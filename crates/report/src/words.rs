@@ -40,6 +40,7 @@ const WORDS: &[(&str, &str)] = &[
     ("scheme.map_cache_hit_ratio", "hits of the map cache (share)"),
     ("copies.gc", "copies of garbage collection"),
     ("time_us.gc + time_us.map", "time of garbage collection and mapping (µs)"),
+    ("time_us.merge + time_us.gc", "time of merges and garbage collection (µs)"),
     ("buffer", "buffer (bytes)"),
     ("sector_log", "sector log (bytes)"),
     ("split", "share of the map (% of the DRAM)"),
