@@ -51,8 +51,8 @@ fn against_the_bare_loop(schemes: &[&'static str], blocks: u32, extra_blocks: u3
         };
         contenders.push((scheme, Box::new(round)));
     }
-    let gigabytes = u64::from(pages) * 2048 >> 30;
-    let title = format!("70/30 writes, {gigabytes} GiB, {extra_blocks} extra blocks");
+    let gibibytes = (u64::from(pages) * 2048) >> 30;
+    let title = format!("70/30 writes, {gibibytes} GiB, {extra_blocks} extra blocks");
     compare(&title, "operations", &mut contenders);
 }
 
