@@ -8,7 +8,8 @@
 //! A logical block is cut into groups. The page of a group that was written last, its *carrier*, is
 //! known to the newest PMD page. It is a PT page, which knows all pages of the group directly; or a
 //! PMD page of its own time, which knows the pages that were not written since the group's PT page
-//! through that one, and the others directly. So a look-up reads three spare areas at most.
+//! through that one, and the others directly. So a look-up reads three spare areas at most. A
+//! *wide* PMD page says the same in other bits, and has room for any blocks whatever.
 //!
 //! Of each group the simulation remembers the carrier, the PT page, and which pages were written
 //! after it (*stale* there); what spare areas say follows from that and the flat map.
@@ -24,7 +25,7 @@ use super::kind;
 use super::prefetch::prefetch;
 use super::spare_mapped::{Lbn, SpareMap};
 use super::spare_mount::{Chains, Path, Spares};
-use super::spare_sheet::{BLOCK_BITS, Entries, PBMT_MAX, Sheet};
+use super::spare_sheet::{BLOCK_BITS, Entries, Own, PBMT_MAX, Sheet, WideSheet};
 
 /// Bytes of a spare area that belong to the header.
 const HEADER_BYTES: u32 = nand::spare::HEADER_BYTES as u32;
@@ -47,6 +48,8 @@ pub struct Layout {
     pub table: Sheet,
     /// The sheet of a PMD page.
     pub directory: Sheet,
+    /// The sheet of a wide one, on a device whose page numbers are short enough.
+    pub wide: Option<WideSheet>,
 }
 
 impl Layout {
@@ -76,7 +79,17 @@ impl Layout {
             group_pages,
             table: sheet(false, group_pages - 1, Entries::NONE, table),
             directory: sheet(true, groups, through.0, through.1),
+            wide: None,
         }
+    }
+
+    /// The same on a device, whose size decides whether wide PMD pages fit.
+    pub fn on(geometry: &Geometry, groups: u32) -> Layout {
+        let layout = Layout::new(geometry.pages_per_block(), groups);
+        let (groups, pages) = (layout.groups, layout.group_pages);
+        let wide = WideSheet { groups, pages, page_bits: bits_for(geometry.pages()) };
+        let most = (geometry.spare_bytes() - HEADER_BYTES) * 8;
+        Layout { wide: Some(wide).filter(|wide| wide.bits() <= most), ..layout }
     }
 
     /// The sentence that says why this does not fit a chip's spare areas, if it does not.
@@ -154,6 +167,8 @@ pub enum Role {
     },
     /// Which pages know the groups, and where the pages of its own are.
     Directory,
+    /// The same, whichever blocks they are in.
+    WideDirectory,
 }
 
 impl Role {
@@ -163,8 +178,31 @@ impl Role {
             Role::Plain => kind::DATA,
             Role::Table { .. } => kind::TABLE,
             Role::Directory => kind::DIRECTORY,
+            Role::WideDirectory => kind::WIDE_DIRECTORY,
         }
     }
+
+    /// Whether it is a PMD page's.
+    pub fn is_directory(self) -> bool {
+        matches!(self, Role::Directory | Role::WideDirectory)
+    }
+}
+
+/// How a page's spare area is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Table,
+    Directory,
+    WideDirectory,
+}
+
+/// A page of a chain, as it was read.
+#[derive(Clone, Copy, Debug)]
+struct Link<'s> {
+    ppn: Ppn,
+    owner: Lpn,
+    form: Form,
+    bytes: &'s [u8],
 }
 
 /// What is remembered of a group.
@@ -280,7 +318,7 @@ impl GroupChains {
         match role {
             Role::Plain => {}
             Role::Table { .. } => *group = Group { stale: 0, carrier: number, table: number },
-            Role::Directory => {
+            Role::Directory | Role::WideDirectory => {
                 group.stale |= 1 << number;
                 group.carrier = number;
                 if group.table == number {
@@ -372,12 +410,22 @@ impl GroupChains {
                 let none = core::iter::empty();
                 self.layout.table.compose(geometry, own, none, pages.map(place), bytes);
             }
-            Role::Directory => {
+            Role::Directory | Role::WideDirectory => {
                 let (groups, pages) =
                     (self.to_groups(flat, lpn, own), self.to_pages(flat, lpn, own));
-                self.layout.directory.compose(geometry, own, groups, pages, bytes);
+                match self.layout.wide.filter(|_| role == Role::WideDirectory) {
+                    Some(wide) => wide.compose(self.own(own, lpn), groups, pages, bytes),
+                    None => self.layout.directory.compose(geometry, own, groups, pages, bytes),
+                }
             }
         }
+    }
+
+    /// What a wide sheet is to know of its page.
+    fn own(&self, ppn: Ppn, owner: Lpn) -> Own {
+        let group = self.group_of(owner);
+        let page = self.number_in(group, owner).into();
+        Own { ppn, group: group % self.layout.groups, page }
     }
 
     // ---- Trimming -----------------------------------------------------------------------------
@@ -454,41 +502,61 @@ impl GroupChains {
         })
     }
 
-    /// Pages and group of a chain's page, if it can be read, is of this group and carries entries.
-    fn carrier<'s>(
-        &self,
-        spares: &'s dyn Spares,
-        ppn: Ppn,
-        group: u32,
-    ) -> Option<(Lpn, bool, &'s [u8])> {
+    /// A page of a chain, if it can be read and carries entries.
+    fn link<'s>(&self, spares: &'s dyn Spares, ppn: Ppn) -> Option<Link<'s>> {
         let (spare, bytes) = spares.at(ppn)?;
-        let is_own = spare.owner.is_host() && self.group_of(spare.owner) == group;
-        match spare.kind {
-            kind::DIRECTORY if is_own => Some((spare.owner, true, bytes)),
-            kind::TABLE if is_own => Some((spare.owner, false, bytes)),
-            _ => None,
-        }
+        let form = match spare.kind {
+            kind::TABLE => Form::Table,
+            kind::DIRECTORY => Form::Directory,
+            kind::WIDE_DIRECTORY => Form::WideDirectory,
+            _ => return None,
+        };
+        spare.owner.is_host().then_some(Link { ppn, owner: spare.owner, form, bytes })
+    }
+
+    /// The same, if it is of this group.
+    fn link_of<'s>(&self, spares: &'s dyn Spares, ppn: Ppn, group: u32) -> Option<Link<'s>> {
+        self.link(spares, ppn).filter(|link| self.group_of(link.owner) == group)
     }
 
     /// The page that knows a group, by the PMD page at `top`.
     fn carrier_at(&self, geometry: &Geometry, spares: &dyn Spares, top: Ppn, group: u32) -> Ppn {
-        match spares.at(top) {
-            Some((spare, _)) if self.group_of(spare.owner) == group => top,
-            Some((_, bytes)) => {
-                let number = group % self.layout.groups;
-                self.layout.directory.group(geometry, top, bytes, number)
+        match self.link(spares, top) {
+            Some(link) if self.group_of(link.owner) != group => {
+                self.to_group(geometry, &link, group % self.layout.groups)
             }
-            None => top,
+            _ => top,
         }
     }
 
-    /// The PT page through which the PMD page at `ppn` knows a page of its own group, if it does:
-    /// that page's entry is not the only one that leads there.
-    fn table_at(&self, geometry: &Geometry, ppn: Ppn, bytes: &[u8], group: u32, to: Ppn) -> bool {
-        let sheet = &self.layout.directory;
-        let pages = 0..self.pages_of(group);
-        let alike = pages.filter(|&page| sheet.page(geometry, ppn, bytes, page) == to);
-        to != ppn && alike.count() > 1
+    /// Where a PMD page's entry of a group points.
+    fn to_group(&self, geometry: &Geometry, link: &Link, group: u32) -> Ppn {
+        match (link.form, self.layout.wide) {
+            (Form::WideDirectory, Some(wide)) => {
+                wide.group(self.own(link.ppn, link.owner), link.bytes, group)
+            }
+            _ => self.layout.directory.group(geometry, link.ppn, link.bytes, group),
+        }
+    }
+
+    /// Where a PT or PMD page's entry of a page of its group points.
+    fn to_page(&self, geometry: &Geometry, link: &Link, page: u32) -> Ppn {
+        let sheet = match (link.form, self.layout.wide) {
+            (Form::WideDirectory, Some(wide)) => {
+                return wide.page(self.own(link.ppn, link.owner), link.bytes, page);
+            }
+            (Form::Table, _) => &self.layout.table,
+            _ => &self.layout.directory,
+        };
+        sheet.page(geometry, link.ppn, link.bytes, page)
+    }
+
+    /// Whether an entry of a PMD page for a page of its own group leads to the PT page that knows
+    /// it: then it is not the only one that leads there.
+    fn is_through(&self, geometry: &Geometry, link: &Link, to: Ppn) -> bool {
+        let pages = 0..self.pages_of(self.group_of(link.owner));
+        let alike = pages.filter(|&page| self.to_page(geometry, link, page) == to);
+        link.form != Form::Table && to != link.ppn && alike.count() > 1
     }
 
     // ---- Coming back --------------------------------------------------------------------------
@@ -518,17 +586,17 @@ impl GroupChains {
             return EMPTY;
         }
         let ppn = self.carrier_at(geometry, spares, top, group);
-        let Some((owner, is_directory, bytes)) = self.carrier(spares, ppn, group) else {
+        let Some(link) = self.link_of(spares, ppn, group) else {
             return EMPTY;
         };
-        let carrier = self.number_in(group, owner);
-        if !is_directory {
+        let carrier = self.number_in(group, link.owner);
+        if link.form == Form::Table {
             return Group { stale: 0, carrier, table: carrier };
         }
         let mut known = Group { stale: u64::MAX, carrier, table: NONE };
         for number in 0..entries.len() as u32 {
-            let to = self.layout.directory.page(geometry, ppn, bytes, number);
-            if self.table_at(geometry, ppn, bytes, group, to) {
+            let to = self.to_page(geometry, &link, number);
+            if self.is_through(geometry, &link, to) {
                 known.stale &= !(1 << number);
                 let table = entries.iter().position(|&place| place == to);
                 known.table = table.map_or(NONE, |table| table as u8);
@@ -540,7 +608,7 @@ impl GroupChains {
 
 impl Chains for GroupChains {
     fn is_directory(&self, kind: u8) -> bool {
-        kind == kind::DIRECTORY
+        matches!(kind, kind::DIRECTORY | kind::WIDE_DIRECTORY)
     }
 
     fn path(&self, geometry: &Geometry, spares: &dyn Spares, directory: Ppn, lpn: Lpn) -> Path {
@@ -548,26 +616,45 @@ impl Chains for GroupChains {
         let number = self.number_in(group, lpn).into();
         let mut path = Path::new(directory);
         let ppn = self.carrier_at(geometry, spares, directory, group);
-        let Some((owner, is_directory, bytes)) = self.carrier(spares, ppn, group) else {
+        let Some(carrier) = self.link_of(spares, ppn, group) else {
             return path;
         };
         if ppn != directory {
             path.push(ppn);
         }
-        let sheet = if is_directory { &self.layout.directory } else { &self.layout.table };
-        let to = sheet.page(geometry, ppn, bytes, number);
-        let is_through = is_directory && self.table_at(geometry, ppn, bytes, group, to);
-        if to == ppn || !is_through {
-            return path.to((to != ppn || owner == lpn).then_some(to));
+        let to = self.to_page(geometry, &carrier, number);
+        if to == ppn || !self.is_through(geometry, &carrier, to) {
+            return path.to((to != ppn || carrier.owner == lpn).then_some(to));
         }
-        match self.carrier(spares, to, group) {
-            Some((owner, false, _)) if owner == lpn => path.to(Some(to)),
-            Some((_, false, bytes)) => {
+        match self.link_of(spares, to, group) {
+            Some(table) if table.form != Form::Table => path,
+            Some(table) if table.owner == lpn => path.to(Some(to)),
+            Some(table) => {
                 path.push(to);
-                let place = self.layout.table.page(geometry, to, bytes, number);
+                let place = self.to_page(geometry, &table, number);
                 path.to((place != to).then_some(place))
             }
-            _ => path,
+            None => path,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nand::ProgramOrder;
+
+    fn wide_bits(pages_per_block: u32, blocks: u32) -> Option<u32> {
+        let order = ProgramOrder::Sequential;
+        let geometry = Geometry::new(2048, 64, pages_per_block, blocks, order).unwrap();
+        Layout::on(&geometry, 0).wide.map(|wide| wide.bits())
+    }
+
+    #[test]
+    fn wide_pages_fit_while_page_numbers_are_short() {
+        assert_eq!(wide_bits(64, 1 << 10), Some(14 * 16));
+        assert_eq!(wide_bits(64, 1 << 19), Some(14 * 25), "64 GiB: 350 of 352 bits");
+        assert_eq!(wide_bits(64, (1 << 19) + 1), None, "14·26 bits are too many");
+        assert_eq!(wide_bits(4, 9), Some((1 + 1) * 6), "two groups of two");
     }
 }

@@ -25,3 +25,5 @@ pub const HOT: u8 = DATA | 1 << 4;
 pub const TABLE: u8 = DATA | 1 << 4;
 /// A page of the host's whose spare area says which pages know the groups of its logical block.
 pub const DIRECTORY: u8 = DATA | 2 << 4;
+/// A PMD page that has a page number in each entry (lsb).
+pub const WIDE_DIRECTORY: u8 = DATA | 3 << 4;

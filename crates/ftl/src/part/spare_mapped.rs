@@ -267,6 +267,11 @@ impl SpareMap {
 
     // ---- Reclaiming ---------------------------------------------------------------------------
 
+    /// Pages that a superblock could program if it took all free blocks.
+    pub fn room(&self, superblock: Sbn) -> u32 {
+        self.blocks.room(superblock) + self.pool.len() * self.pages_per_block
+    }
+
     /// Erases a full block in which nothing is valid, once all trims are written down.
     ///
     /// # Errors
@@ -388,25 +393,41 @@ pub trait SpareMapped {
     /// if fewer have any. The second is left where it is if the free blocks could not take it.
     ///
     /// # Errors
-    /// The power fails.
+    /// The power fails; or the free blocks could not take the first: then nothing was done.
     fn merge_fully(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<()> {
         let [first, mut second] = self.map().blocks.two_emptiest(superblock);
+        self.can_begin(nand, superblock, [first, second])?;
         if second.is_none() {
             second = self.map().blocks.close(nand.geometry(), superblock);
         }
         self.map().figures.full += 1;
         for (at, victim) in [first, second].into_iter().flatten().enumerate() {
-            let needs = self.needs(nand, victim);
-            let map = self.map();
-            let room = map.blocks.room(superblock) + map.pool.len() * map.pages_per_block;
-            match (at, needs <= room) {
-                (_, true) => {
-                    self.move_out(nand, victim, Cause::Gc)?;
-                    self.map().erase(nand, victim, Cause::Gc)?;
-                }
-                (0, false) => return Err(Error::NoRoom { needs, room }),
-                (_, false) => {}
+            if at == 0 || self.needs(nand, victim) <= self.map().room(superblock) {
+                self.move_out(nand, victim, Cause::Gc)?;
+                self.map().erase(nand, victim, Cause::Gc)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Whether there is room for the first victim of a full merge, which closes the open block if
+    /// there is no second one.
+    ///
+    /// # Errors
+    /// There is not.
+    fn can_begin(
+        &mut self,
+        nand: &Nand,
+        superblock: Sbn,
+        [first, second]: [Option<BlockId>; 2],
+    ) -> Result<()> {
+        let map = self.map();
+        let open = map.blocks.open_block(nand.geometry(), superblock);
+        let lost = if second.is_none() { map.blocks.room(superblock) } else { 0 };
+        let room = map.room(superblock) - lost;
+        let needs = first.or(open).map_or(0, |victim| self.needs(nand, victim));
+        if needs > room {
+            return Err(Error::NoRoom { needs, room });
         }
         Ok(())
     }

@@ -12,6 +12,7 @@
 //! ```text
 //! bits   flag   PBMT × 24   directory × (index + offset)   table × (index + offset)
 //! ```
+//! A *wide* PMD page (ours) shares no block numbers: see [`WideSheet`].
 
 use nand::{BlockId, Geometry, Ppn};
 
@@ -167,6 +168,87 @@ impl Sheet {
     }
 }
 
+/// The page that carries a wide sheet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// Where it is.
+    pub ppn: Ppn,
+    /// Its group, counted in its logical block.
+    pub group: u32,
+    /// Its number in the group.
+    pub page: u32,
+}
+
+/// A PMD page whose entries are page numbers, so that they refer to any blocks whatever. Ours: the
+/// paper has no such page.
+///
+/// ```text
+/// bits   other groups × page number   other pages × page number
+/// ```
+/// Both lists leave out the carrying page's own entry, which could say nothing new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WideSheet {
+    /// Groups of a logical block, the own one included.
+    pub groups: u32,
+    /// Pages of a group, the own one included.
+    pub pages: u32,
+    /// Bits of a page number.
+    pub page_bits: u32,
+}
+
+impl WideSheet {
+    /// Bits that it takes.
+    pub fn bits(&self) -> u32 {
+        (self.groups - 1 + self.pages - 1) * self.page_bits
+    }
+
+    /// Composes the sheet of a page; entries that are missing point at itself.
+    pub fn compose(
+        &self,
+        own: Own,
+        groups: impl Iterator<Item = Ppn>,
+        pages: impl Iterator<Item = Ppn>,
+        bytes: &mut Vec<u8>,
+    ) {
+        bytes.clear();
+        bytes.resize(self.bits().div_ceil(8) as usize, 0);
+        let mut writer = BitWriter::new(bytes, 0);
+        self.write_others(own.ppn, groups, [self.groups, own.group], &mut writer);
+        self.write_others(own.ppn, pages, [self.pages, own.page], &mut writer);
+    }
+
+    fn write_others(
+        &self,
+        own: Ppn,
+        entries: impl Iterator<Item = Ppn>,
+        [count, but]: [u32; 2],
+        writer: &mut BitWriter,
+    ) {
+        let all = (0..count).zip(entries.chain(core::iter::repeat(own)));
+        for (_, ppn) in all.filter(|&(at, _)| at != but) {
+            writer.push(ppn.0, self.page_bits);
+        }
+    }
+
+    /// Where the entry of a group points.
+    pub fn group(&self, own: Own, bytes: &[u8], group: u32) -> Ppn {
+        self.entry(own.ppn, bytes, 0, [group, own.group])
+    }
+
+    /// Where the entry of a page of the own group points.
+    pub fn page(&self, own: Own, bytes: &[u8], page: u32) -> Ppn {
+        self.entry(own.ppn, bytes, self.groups - 1, [page, own.page])
+    }
+
+    fn entry(&self, own: Ppn, bytes: &[u8], first: u32, [which, but]: [u32; 2]) -> Ppn {
+        if which == but {
+            return own;
+        }
+        let at = first + which - u32::from(which > but);
+        Ppn(number_at(bytes, at * self.page_bits, self.page_bits))
+    }
+}
+
 /// What stands for the own block in a PBMT of any size.
 const THIS: u32 = u32::MAX;
 
@@ -249,6 +331,34 @@ mod tests {
         sheet.compose(&geometry, own, none(), none(), &mut bytes);
         assert!((0..4).all(|page| sheet.page(&geometry, own, &bytes, page) == own));
         assert!((0..2).all(|group| sheet.group(&geometry, own, &bytes, group) == own));
+    }
+
+    /// Three groups of four pages, page numbers of nine bits.
+    const WIDE: WideSheet = WideSheet { groups: 3, pages: 4, page_bits: 9 };
+
+    #[test]
+    fn a_wide_sheet_refers_to_a_block_an_entry_and_leaves_its_own_entries_out() {
+        assert_eq!(WIDE.bits(), (2 + 3) * 9);
+        let own = Own { ppn: Ppn(300), group: 1, page: 2 };
+        let (groups, pages) = ([Ppn(0), own.ppn, Ppn(511)], [Ppn(17), Ppn(401), own.ppn, Ppn(258)]);
+        let mut bytes = vec![0xFF; 2];
+        WIDE.compose(own, groups.into_iter(), pages.into_iter(), &mut bytes);
+        assert_eq!(bytes.len(), 6, "45 bits");
+        let numbers = [0, 1, 2, 3, 4].map(|at| number_at(&bytes, 9 * at, 9));
+        assert_eq!(numbers, [0, 511, 17, 401, 258]);
+        assert_eq!([0, 1, 2].map(|group| WIDE.group(own, &bytes, group)), groups);
+        assert_eq!([0, 1, 2, 3].map(|page| WIDE.page(own, &bytes, page)), pages);
+    }
+
+    #[test]
+    fn entries_that_a_wide_sheet_misses_point_at_the_page_itself() {
+        let own = Own { ppn: Ppn(300), group: 0, page: 0 };
+        let mut bytes = Vec::new();
+        let pages = [own.ppn, Ppn(5)];
+        WIDE.compose(own, core::iter::empty(), pages.into_iter(), &mut bytes);
+        let found = [0, 1, 2, 3].map(|page| WIDE.page(own, &bytes, page).0);
+        assert_eq!(found, [300, 5, 300, 300], "a short group");
+        assert!((0..3).all(|group| WIDE.group(own, &bytes, group) == own.ppn));
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl Superblocks {
         owner.blocks += 1;
         let state = State::Open;
         self.blocks[block.0 as usize] = Block { superblock, valid: 0, occupied: 0, need: 0, state };
-        self.take_up(superblock);
+        self.take_up(superblock, self.room(superblock));
     }
 
     /// The next pages of the open block hold newest versions now.
@@ -228,7 +228,7 @@ impl Superblocks {
             self.full.lower(&mut owner.full, block, valid);
         }
         if state == State::Aside {
-            self.take_up(superblock);
+            self.take_up(superblock, self.room(superblock));
         }
         self.recount(superblock);
     }
@@ -322,12 +322,17 @@ impl Superblocks {
         self.offer(superblock);
     }
 
-    /// What was set aside and may need no more than there is now is offered again.
-    fn take_up(&mut self, superblock: Sbn) {
-        let room = self.room(superblock);
+    /// All that was set aside is offered again: needs are less from now on.
+    pub fn take_all_up(&mut self) {
+        let all = 0..self.superblocks.len() as Sbn;
+        all.for_each(|superblock| self.take_up(superblock, u32::MAX));
+    }
+
+    /// What was set aside and may need so many pages or fewer is offered again.
+    fn take_up(&mut self, superblock: Sbn, most: u32) {
         let owner = &mut self.superblocks[superblock as usize];
         while let Some((block, need)) = self.either.first(owner.aside)
-            && need <= room
+            && need <= most
         {
             let known = &mut self.blocks[block.0 as usize];
             self.either.remove(&mut owner.aside, block);
@@ -498,6 +503,21 @@ mod tests {
         all.fill(&geometry, 0, 3);
         all.open(&geometry, 0, BlockId(1));
         assert_eq!(all.choose(|_, _, _| 4), Some(BlockId(3)));
+    }
+
+    #[test]
+    fn all_that_was_set_aside_is_offered_again_where_less_is_needed() {
+        let (geometry, mut all) = superblocks();
+        for (superblock, block) in [(0, 3), (1, 2)] {
+            add(&mut all, &geometry, superblock, block, 2);
+            all.open(&geometry, superblock, BlockId(block + 3));
+            all.fill(&geometry, superblock, 2);
+        }
+        assert_eq!(all.choose(|_, _, _| 3), None, "two pages are free in each");
+        assert_eq!(all.choose(|_, valid, _| valid), None, "both are aside");
+        all.take_all_up();
+        assert_eq!(all.choose(|_, valid, _| valid), Some(BlockId(2)));
+        all.audit(&geometry, &valid(&all)).unwrap();
     }
 
     #[test]

@@ -19,11 +19,22 @@
 //! [`spare_mapped`] describes it. A block's valid pages are written as
 //! one portion for each logical block.
 //!
+//! **Tight** (ours, not the paper's). Where each page of a logical block stands in a block of its
+//! own, every second page that moves alone induces a write: a victim of 50 valid pages takes 75
+//! programs and gives back 64, until there is no room for the next one. From there on *wide* PMD
+//! pages take the place of those whose copies would induce a write: each entry is a page number,
+//! (N − 1) + (G − 1) of them, which fit 352 bits at 8 × 8 on chips of up to 2²⁵ pages. Then v valid
+//! pages take v programs, whatever they are, and each victim with a dead page gains. Collection is
+//! tight until room is wanted and both blocks that a full merge would empty would gain by the
+//! paper's rule too, but at least until the portion has its room that found none. The host's own
+//! pages follow the paper always. Larger chips have no such form: there a write may be answered
+//! with an error.
+//!
 //! Invariants: room for a portion is there before its first page; `RESERVE` blocks are erased
-//! whenever no victim is being emptied; no chain passes through a dead page.
+//! after it, and one whenever no victim is being emptied; no chain passes through a dead page.
 //!
 //! **Coming back**: [`spare_mount`]. A portion without its PMD page was
-//! never written.
+//! never written. What a mount collects it collects tightly, so that it ends soon.
 //!
 //! Choices: a look-up precedes making room; reads and trims of a logical block without pages look
 //! nothing up. If a trim takes a page that says where others are, the lowest page left of that
@@ -50,7 +61,8 @@ use crate::part::superblocks::Sbn;
 const RESERVE: u32 = 2;
 
 /// Collections for one portion, times the blocks of the device, after which none will make room:
-/// each induces as many writes as it frees pages.
+/// each induces as many writes as it frees pages. Where collection is tight no block is emptied
+/// twice, so it ends long before.
 const ATTEMPTS_PER_BLOCK: u32 = 64;
 
 static PARAMS: &[Param] = &[
@@ -84,7 +96,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Lin, Chiao, Chang: Improving flash translation layer performance by supporting large \
              superblocks, IEEE Trans. Consumer Electronics 2010; counts as there, III",
     params: PARAMS,
-    corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1"],
+    corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1", "groups=1"],
     refuses,
     map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
@@ -109,7 +121,7 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
         let why = format!("{blocks} blocks; a spare area's block numbers have {BLOCK_BITS} bits");
         return Err(Error::Refused { scheme: "lsb", why });
     }
-    let layout = Layout::new(np, count("groups"));
+    let layout = Layout::on(nand.geometry(), count("groups"));
     let mut ftl = Lsb {
         map: SpareMap::format(nand, device, count("blocks"), count("map_cache"), false),
         chains: GroupChains::new(layout, device.logical_blocks, np),
@@ -119,6 +131,8 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
         bytes: Vec::with_capacity(layout.directory.bytes()),
         pages_per_block: np,
         attempts: 0,
+        is_tight: false,
+        tight: Tight::default(),
     };
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
@@ -140,6 +154,17 @@ struct Lsb {
     pages_per_block: u32,
     /// Collections since room was wanted.
     attempts: u32,
+    /// Whether no write is induced by collection: wide PMD pages are written.
+    is_tight: bool,
+    tight: Tight,
+}
+
+/// What is counted while collection is tight: with no collections all counts are the paper's.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tight {
+    collections: u64,
+    /// Wide PMD pages: writes that were not induced.
+    pages: u64,
 }
 
 impl Lsb {
@@ -152,10 +177,11 @@ impl Lsb {
             true => self.write_one_by_one(nand, source, before, last)?,
             false => self.write_at_once(nand, source, before, last)?,
         }
-        if self.chains.is_alone(pages) {
-            self.induce(nand, last)?;
-        }
-        self.write_page(nand, source, last, Role::Directory)
+        let role = match self.chains.is_alone(pages) {
+            true => self.make_fit(nand, source, last)?,
+            false => Role::Directory,
+        };
+        self.write_page(nand, source, last, role)
     }
 
     /// What page `at` of a portion is to say; the last one is the PMD page.
@@ -243,7 +269,7 @@ impl Lsb {
         let old = self.map.supersede(nand, lpn, to);
         self.map.blocks.fill(nand.geometry(), superblock, 1);
         self.chains.note(lpn, role);
-        if role == Role::Directory {
+        if role.is_directory() {
             self.map.set_directory(lpn);
         }
         if nand.keeps_spares() {
@@ -253,16 +279,22 @@ impl Lsb {
         self.map.program(nand, source, lpn, [old, to], role.kind(), &self.bytes)
     }
 
-    /// Copies the PT page of a group before a PMD page that would refer to too many blocks.
-    fn induce(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
+    /// Copies the PT page of a group before a PMD page that would refer to too many blocks, unless
+    /// that is to be a wide one; returns what it is to be.
+    fn make_fit(&mut self, nand: &mut Nand, source: Source, lpn: Lpn) -> Result<Role> {
         let to = self.map.next(nand, self.superblock_of(lpn))?;
         let (geometry, flat) = (nand.geometry(), &self.map.flat);
         let block = geometry.block_of(to);
         let Some(table) = self.chains.mapping_write(geometry, flat, lpn, block) else {
-            return Ok(());
+            return Ok(Role::Directory);
         };
+        if self.is_tight && matches!(source, Source::Copy(Cause::Gc)) {
+            self.tight.pages += 1;
+            return Ok(Role::WideDirectory);
+        }
         self.map.figures.mapping_writes += 1;
-        self.write_page(nand, Source::Copy(Cause::Map), table, Role::Table { but: Some(lpn) })
+        self.write_page(nand, Source::Copy(Cause::Map), table, Role::Table { but: Some(lpn) })?;
+        Ok(Role::Directory)
     }
 
     fn superblock_of(&self, lpn: Lpn) -> Sbn {
@@ -283,11 +315,59 @@ impl Lsb {
 
     /// Sees to it that a superblock can take so many pages.
     fn make_room(&mut self, nand: &mut Nand, superblock: Sbn, pages: u32) -> Result<()> {
+        self.want_room(nand, |lsb| lsb.has_room(superblock, pages))
+    }
+
+    /// Collects until there is room enough, by the paper's rule if that gains.
+    fn want_room(
+        &mut self,
+        nand: &mut Nand,
+        mut is_enough: impl FnMut(&Lsb) -> bool,
+    ) -> Result<()> {
+        if self.is_tight && !is_enough(self) && self.would_gain(nand) {
+            self.is_tight = false;
+        }
+        self.collect_until(nand, is_enough)
+    }
+
+    fn collect_until(
+        &mut self,
+        nand: &mut Nand,
+        mut is_enough: impl FnMut(&Lsb) -> bool,
+    ) -> Result<()> {
         self.attempts = 0;
-        while !self.has_room(superblock, pages) {
-            self.collect(nand)?;
+        while !is_enough(self) {
+            match self.collect(nand) {
+                Err(Error::NoRoom { .. }) if self.can_tighten() => self.tighten(),
+                done => done?,
+            }
         }
         Ok(())
+    }
+
+    /// Whether each block that a full merge would empty gives back more than it may take by the
+    /// paper's rule.
+    fn would_gain(&mut self, nand: &Nand) -> bool {
+        let superblock = self.deadest();
+        let Lsb { map, chains, moving, pages_per_block, .. } = self;
+        let mut victims = map.blocks.two_emptiest(superblock).into_iter().flatten();
+        victims.all(|block| needs(&map.flat, chains, nand, block, moving) < *pages_per_block)
+    }
+
+    fn can_tighten(&self) -> bool {
+        !self.is_tight && self.chains.layout().wide.is_some()
+    }
+
+    /// From now on nothing is induced, so blocks that were set aside may be taken after all.
+    fn tighten(&mut self) {
+        self.is_tight = true;
+        self.attempts = 0;
+        self.map.blocks.take_all_up();
+    }
+
+    /// The superblock with the most dead pages.
+    fn deadest(&self) -> Sbn {
+        self.map.blocks.deadest().expect("with its least extra blocks a page is dead")
     }
 
     /// Whether a superblock can take so many pages, without the reserve.
@@ -303,19 +383,17 @@ impl Lsb {
         if self.attempts > ATTEMPTS_PER_BLOCK * nand.geometry().blocks() {
             return Err(Error::NoRoom { needs: 2 * self.pages_per_block, room: 0 });
         }
-        let Lsb { map, chains, moving, .. } = self;
+        self.tight.collections += u64::from(self.is_tight);
+        let Lsb { map, chains, moving, is_tight, .. } = self;
         let (blocks, flat) = (&mut map.blocks, &map.flat);
         let victim = blocks.choose(|block, valid, room| match 2 * valid {
+            _ if *is_tight => valid,
             most if most <= room => most,
             _ => needs(flat, chains, nand, block, moving),
         });
         match victim {
             Some(victim) => self.reclaim(nand, victim),
-            None => {
-                let superblock = self.map.blocks.deadest();
-                let superblock = superblock.expect("with its least extra blocks a page is dead");
-                self.merge_fully(nand, superblock)
-            }
+            None => self.merge_fully(nand, self.deadest()),
         }
     }
 
@@ -325,15 +403,11 @@ impl Lsb {
     fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
         self.look_up(nand, lbn)?;
         let mut anchors = core::mem::take(&mut self.portion);
-        self.attempts = 0;
-        loop {
-            self.find_anchors(lbn, &pages, &mut anchors);
-            let programs = self.chains.programs_max(&anchors);
-            if self.has_room(self.map.superblock_of(lbn), programs) {
-                break;
-            }
-            self.collect(nand)?;
-        }
+        self.want_room(nand, |lsb| {
+            lsb.find_anchors(lbn, &pages, &mut anchors);
+            let programs = lsb.chains.programs_max(&anchors);
+            lsb.has_room(lsb.map.superblock_of(lbn), programs)
+        })?;
         let trimmed = self.unmap(nand, lbn, &pages);
         if !anchors.is_empty() {
             self.map.figures.trim_copies += anchors.len() as u64;
@@ -378,14 +452,17 @@ impl Lsb {
             self.write_portion(nand, Source::Copy(Cause::Meta), &[lpn])?;
         }
         spare_mount::resume_trims(nand, &mut self.map, &recovered)?;
-        while self.map.pool.len() < RESERVE {
-            self.collect(nand)?;
+        // A mount is no place to find out how long the paper's rule may take.
+        if self.can_tighten() {
+            self.tighten();
         }
+        self.collect_until(nand, |lsb| lsb.map.pool.len() >= RESERVE)?;
+        self.is_tight = false;
         Ok(())
     }
 }
 
-/// The most programs that moving a block's valid pages may take.
+/// The most programs that moving a block's valid pages may take, with writes that are induced.
 fn needs(
     flat: &FlatMap,
     chains: &GroupChains,
@@ -417,7 +494,10 @@ impl SpareMapped for Lsb {
     }
 
     fn needs(&mut self, nand: &Nand, block: BlockId) -> u32 {
-        needs(&self.map.flat, &self.chains, nand, block, &mut self.moving)
+        match self.is_tight {
+            true => self.map.blocks.valid(block),
+            false => needs(&self.map.flat, &self.chains, nand, block, &mut self.moving),
+        }
     }
 }
 
@@ -510,11 +590,15 @@ impl Ftl for Lsb {
             ("group_pages", count(layout.group_pages)),
             ("pmd_bits", count(layout.directory.bits())),
             ("pt_bits", count(layout.table.bits())),
+            ("wide_pmd_bits", count(layout.wide.map_or(0, |wide| wide.bits()))),
+            ("tight_collections", Figure::Count(self.tight.collections)),
+            ("wide_pages", Figure::Count(self.tight.pages)),
         ]);
         Report { merges: None, figures }
     }
 
     fn reset_report(&mut self) {
         self.map.reset_figures();
+        self.tight = Tight::default();
     }
 }

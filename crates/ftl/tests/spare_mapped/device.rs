@@ -28,6 +28,9 @@ pub type Merges = [u64; 3];
 pub struct Real {
     pub nand: Nand,
     pub ftl: Box<dyn Ftl>,
+    choice: Choice,
+    chip: Chip,
+    logical: u32,
     writes: u32,
 }
 
@@ -39,17 +42,19 @@ impl Real {
         let mut nand = Nand::new(geometry, mode);
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
         choice.check(&chip, logical, extra).unwrap();
-        let blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();
-        let device = Device {
-            params: &choice.params,
-            logical_blocks: logical,
-            blocks: &blocks,
-            durability: Durability::Paper,
-            seed: 0,
-            timing: chip.timing,
-        };
-        let ftl = choice.mount(&mut nand, &device).unwrap();
-        Real { nand, ftl, writes: 0 }
+        let ftl = mounted(&mut nand, &choice, &chip, logical);
+        Real { nand, ftl, choice, chip, logical, writes: 0 }
+    }
+
+    /// Power off and on.
+    pub fn remount(&mut self) {
+        self.nand.power_cycle();
+        self.mount();
+    }
+
+    pub fn mount(&mut self) {
+        self.ftl = mounted(&mut self.nand, &self.choice, &self.chip, self.logical);
+        self.ftl.audit(&self.nand).unwrap();
     }
 
     fn run(&mut self, first: u32, pages: u32) -> Run<'static> {
@@ -61,14 +66,28 @@ impl Real {
         Run::whole(Lpn(first), pages, PAGE_BYTES, data)
     }
 
+    /// A run of whole pages without data.
+    pub fn whole(first: u32, pages: u32) -> Run<'static> {
+        Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None)
+    }
+
+    /// Writes so far; the number of each is the stamp that it leaves.
+    pub fn writes(&self) -> u32 {
+        self.writes
+    }
+
     pub fn write(&mut self, first: u32, pages: u32) {
-        let run = self.run(first, pages);
-        self.ftl.write(&mut self.nand, &run).unwrap();
+        self.try_write(first, pages).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
+    pub fn try_write(&mut self, first: u32, pages: u32) -> ftl::Result<()> {
+        let run = self.run(first, pages);
+        self.ftl.write(&mut self.nand, &run)
+    }
+
     pub fn read(&mut self, first: u32, pages: u32) {
-        let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
+        let run = Real::whole(first, pages);
         self.ftl.read(&mut self.nand, &run, &mut Sink::None).unwrap();
     }
 
@@ -132,6 +151,19 @@ impl Real {
         let own = newest.filter(|&(owner, _)| owner == lpn);
         own.max_by_key(sequence).unwrap().1
     }
+}
+
+fn mounted(nand: &mut Nand, choice: &Choice, chip: &Chip, logical: u32) -> Box<dyn Ftl> {
+    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
+    let device = Device {
+        params: &choice.params,
+        logical_blocks: logical,
+        blocks: &blocks,
+        durability: Durability::Paper,
+        seed: 0,
+        timing: chip.timing,
+    };
+    choice.mount(nand, &device).unwrap()
 }
 
 /// A random step of the host.

@@ -7,3 +7,4 @@ mod lsb_model;
 mod sheets;
 mod superblock;
 mod superblock_model;
+mod tight;

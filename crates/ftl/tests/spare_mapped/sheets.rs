@@ -10,7 +10,7 @@ use crate::device::Real;
 type Place = (u32, u32);
 
 /// The number of `bits` bits at bit `at`, lowest first.
-fn field(bytes: &[u8], at: usize, bits: usize) -> u32 {
+pub fn field(bytes: &[u8], at: usize, bits: usize) -> u32 {
     let bit = |n: usize| u32::from(bytes[n / 8]) >> (n % 8) & 1;
     (0..bits).map(|n| bit(at + n) << n).sum()
 }
@@ -232,6 +232,8 @@ fn sizes_are_the_papers() {
     let real = lsb();
     let bits = ["groups", "group_pages", "pmd_bits", "pt_bits"].map(|name| real.figure(name));
     assert_eq!(bits, [8.0, 8.0, 345.0, 241.0]);
+    // Ours: twelve bits for each of 56 · 64 pages, fourteen times.
+    assert_eq!(real.figure("wide_pmd_bits"), 168.0);
     let superblock = Real::new("superblock", 64, 16, 8, Mode::Count);
     assert_eq!(superblock.figure("spare_bits"), 348.0);
     // A spare area of 64 bytes has 44 left for entries: 352 bits.
