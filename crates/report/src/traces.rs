@@ -1,7 +1,7 @@
 //! Figures of traces side by side: where their writes go and come back to, and how large their
 //! requests are.
 //!
-//! A trace is given as what was counted of it ([`trace::survey`], [`trace::locality`],
+//! A trace is given as what was counted of it ([`mod@trace::survey`], [`trace::locality`],
 //! [`trace::examples`]), so that a page about one trace and a plan over many draw the same.
 
 use std::collections::BTreeSet;

@@ -11,7 +11,7 @@
 //! before (LAST Fig. 5a). *Sub-page share*: page writes that cover part of their page, for each
 //! page size, before any buffer (SL Fig. 2 at 0 MB). *Sequentiality*: requests that start where the
 //! one before ended. Beside them a sample of where writes go (FSTR Fig. 2a), and pages that stand
-//! for others, whose course a third reading follows: [`examples`](crate::examples).
+//! for others, whose course a third reading follows: [`examples`].
 
 use core::ops::Range;
 
