@@ -1,6 +1,6 @@
 //! Latencies of a chip. The chip itself never looks at them: clocks multiply.
 
-use crate::op::{Op, Tally};
+use crate::op::{Cause, Op, Tally};
 
 /// Nanoseconds an operation takes, transfer over the bus included; by default none, for whoever
 /// does not look at time.
@@ -32,5 +32,11 @@ impl Timing {
     #[inline]
     pub fn serial_ns(&self, tally: &Tally) -> u64 {
         Op::ALL.iter().map(|&op| tally.total(op) * self.of(op)).sum()
+    }
+
+    /// The part of it that one cause has.
+    #[inline]
+    pub fn serial_ns_under(&self, cause: Cause, tally: &Tally) -> u64 {
+        Op::ALL.iter().map(|&op| tally.count(op, cause) * self.of(op)).sum()
     }
 }

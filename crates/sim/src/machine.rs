@@ -31,6 +31,15 @@ impl From<Entered> for HostPages {
     }
 }
 
+/// What a request took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// All of it.
+    pub service_ns: u64,
+    /// What the host's own pages did not take: the increment of LSB, Fig. 14.
+    pub increment_ns: u64,
+}
+
 /// A chip with an FTL on it and, if asked for, the shadow of its contents.
 pub struct Machine<'a> {
     device: &'a Device,
@@ -93,13 +102,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Serves a request and returns the nanoseconds that it took.
+    /// Serves a request and returns what it took.
     ///
     /// # Errors
     /// The FTL gave up, or returned what it was not given.
     #[inline]
-    pub fn serve(&mut self, request: &Request, spans: &[Span]) -> Result<u64> {
-        let before_ns = self.time_ns();
+    pub fn serve(&mut self, request: &Request, spans: &[Span]) -> Result<Served> {
+        let (before_ns, host_before_ns) = (self.time_ns(), self.host_ns());
         self.served += 1;
         if request.flags.contains(Flags::PREFLUSH) && request.op != trace::Op::Flush {
             self.flush()?;
@@ -116,7 +125,9 @@ impl<'a> Machine<'a> {
             spans.iter().try_for_each(|span| self.flush_span(span, request.bytes))?;
         }
         self.ftl.end_request(&mut self.nand)?;
-        Ok(self.time_ns() - before_ns)
+        let service_ns = self.time_ns() - before_ns;
+        let host_ns = self.host_ns() - host_before_ns;
+        Ok(Served { service_ns, increment_ns: service_ns - host_ns })
     }
 
     /// Sets all counters to zero; flash, FTL and shadow stay as they are.
@@ -201,6 +212,12 @@ impl<'a> Machine<'a> {
     #[inline]
     pub fn time_ns(&self) -> u64 {
         self.clock.now_ns(self.nand.tally()) + self.dram_ns()
+    }
+
+    /// The part of it that the host's own pages took.
+    #[inline]
+    fn host_ns(&self) -> u64 {
+        self.clock.host_ns(self.nand.tally())
     }
 
     /// Erases since birth, by the counters.

@@ -7,7 +7,7 @@ use trace::{Flags, Op, Request};
 use crate::clock::serial::Server;
 use crate::experiment::Interval;
 use crate::host::Span;
-use crate::machine::Machine;
+use crate::machine::{Machine, Served};
 use crate::result::TracePart;
 use crate::series::{Reading, Sampler};
 use crate::stats::{ByOp, Latencies};
@@ -22,7 +22,7 @@ pub trait Observer {
     /// A request will be served, or skipped, soon.
     fn comes(&mut self, request: &Request, spans: &[Span]);
     /// It was served, and took so long.
-    fn served(&mut self, request: &Request, spans: &[Span], service_ns: u64, on: &Machine);
+    fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Machine);
     /// It is of a volume that is not replayed.
     fn skipped(&mut self);
 }
@@ -39,9 +39,9 @@ impl Observer for Unmeasured {
     fn comes(&mut self, _: &Request, _: &[Span]) {}
 
     #[inline]
-    fn served(&mut self, request: &Request, _: &[Span], service_ns: u64, _: &Machine) {
+    fn served(&mut self, request: &Request, _: &[Span], took: Served, _: &Machine) {
         if let Some(server) = &mut self.server {
-            server.serve(request.time_ns, service_ns);
+            server.serve(request.time_ns, took.service_ns);
         }
     }
 
@@ -52,6 +52,8 @@ impl Observer for Unmeasured {
 pub struct Measure {
     /// Service times.
     pub service: ByOp<Latencies>,
+    /// What they are above the host's own pages.
+    pub increment: ByOp<Latencies>,
     /// Response times and the server that makes them, under open replay.
     pub response: Option<(Server, ByOp<Latencies>)>,
     /// Samples, if asked for.
@@ -73,6 +75,7 @@ impl Measure {
     ) -> Measure {
         Measure {
             service: ByOp::default(),
+            increment: ByOp::default(),
             response: server.map(|server| (server, ByOp::default())),
             sampler: interval.map(Sampler::new),
             counts: TracePart::default(),
@@ -138,11 +141,12 @@ impl Observer for Measure {
     }
 
     #[inline]
-    fn served(&mut self, request: &Request, spans: &[Span], service_ns: u64, on: &Machine) {
+    fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Machine) {
         self.count(request, spans);
-        self.service.of(request.op).record(service_ns);
+        self.service.of(request.op).record(took.service_ns);
+        self.increment.of(request.op).record(took.increment_ns);
         if let Some((server, responses)) = &mut self.response {
-            let response_ns = server.serve(request.time_ns, service_ns);
+            let response_ns = server.serve(request.time_ns, took.service_ns);
             responses.of(request.op).record(response_ns);
         }
         if let Some(sampler) = &mut self.sampler

@@ -36,6 +36,8 @@ pub struct RunResult {
     pub write_amplification_bytes: Option<f64>,
     pub time_us: TimePart,
     pub service_us: ByOp<Summary>,
+    /// What service times are above the host's own pages (LSB, Fig. 14).
+    pub increment_us: ByOp<Summary>,
     pub histograms: Histograms,
     pub response_us: Option<ByOp<Summary>>,
     pub series: Option<Series>,
@@ -261,9 +263,7 @@ pub struct TimePart {
 impl TimePart {
     /// Σ count × latency for each cause, and over all, with the time of the layers' DRAM.
     pub fn of(tally: &Tally, timing: &Timing, dram_ns: u64) -> TimePart {
-        let spent = |cause| {
-            us(Op::ALL.iter().map(|&op| tally.count(op, cause) * timing.of(op)).sum::<u64>())
-        };
+        let spent = |cause| us(timing.serial_ns_under(cause, tally));
         TimePart {
             total: us(timing.serial_ns(tally) + dram_ns),
             dram: us(dram_ns),
@@ -299,6 +299,7 @@ impl TimePart {
 #[expect(missing_docs, reason = "named as the summaries that they belong to")]
 pub struct Histograms {
     pub service_us: ByOp<Vec<(f64, u64)>>,
+    pub increment_us: ByOp<Vec<(f64, u64)>>,
     pub response_us: Option<ByOp<Vec<(f64, u64)>>>,
 }
 

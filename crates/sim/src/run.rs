@@ -291,8 +291,10 @@ impl<'a> Run<'a> {
             write_amplification_bytes,
             time_us: TimePart::of(tally, &self.device.chip.timing, machine.dram_ns()),
             service_us: measure.service.map(Latencies::summary),
+            increment_us: measure.increment.map(Latencies::summary),
             histograms: Histograms {
                 service_us: measure.service.map(Latencies::buckets),
+                increment_us: measure.increment.map(Latencies::buckets),
                 response_us: measure
                     .response
                     .as_ref()
@@ -374,8 +376,8 @@ fn serve(
     for (request, spans, served) in batch.iter() {
         match served {
             true => {
-                let service_ns = machine.serve(request, spans)?;
-                observer.served(request, spans, service_ns, machine);
+                let took = machine.serve(request, spans)?;
+                observer.served(request, spans, took, machine);
             }
             false => observer.skipped(),
         }
@@ -399,6 +401,7 @@ fn evidence(machine: &Machine, measured: &Measured) -> Evidence {
         asked: machine.asked(),
         dram_ns: machine.dram_ns(),
         service_sum_ns: measured.measure.service.sum_ns(),
+        increment_sum_ns: measured.measure.increment.sum_ns(),
     }
 }
 

@@ -10,6 +10,9 @@ const DIGITS: u8 = 3;
 #[derive(Clone, Debug)]
 pub struct Latencies {
     count: u64,
+    /// Requests that took no time. They are not in the histogram: most increments are none, and
+    /// that should cost next to nothing.
+    zeros: u64,
     sum_ns: u128,
     sum_squares: u128,
     /// How often `sum_squares` went round 2¹²⁸: long queues have long responses.
@@ -21,7 +24,7 @@ pub struct Latencies {
 impl Default for Latencies {
     fn default() -> Latencies {
         let histogram = Histogram::new(DIGITS).expect("3 digits are possible");
-        Latencies { count: 0, sum_ns: 0, sum_squares: 0, rounds: 0, max_ns: 0, histogram }
+        Latencies { count: 0, zeros: 0, sum_ns: 0, sum_squares: 0, rounds: 0, max_ns: 0, histogram }
     }
 }
 
@@ -30,6 +33,10 @@ impl Latencies {
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.count += 1;
+        if ns == 0 {
+            self.zeros += 1;
+            return;
+        }
         self.sum_ns += u128::from(ns);
         let square = u128::from(ns) * u128::from(ns);
         let (sum_squares, around) = self.sum_squares.overflowing_add(square);
@@ -67,18 +74,26 @@ impl Latencies {
 
     /// The buckets that hold anything: (upper end in µs, requests).
     pub fn buckets(&self) -> Vec<(f64, u64)> {
-        let recorded = self.histogram.iter_recorded();
-        recorded
-            .map(|bucket| {
-                let end_ns = bucket.value_iterated_to().min(self.max_ns);
-                (us(end_ns), bucket.count_since_last_iteration())
-            })
-            .collect()
+        let zeros = (self.zeros > 0).then_some((0.0, self.zeros));
+        let others = self.histogram.iter_recorded().map(|bucket| {
+            let end_ns = bucket.value_iterated_to().min(self.max_ns);
+            (us(end_ns), bucket.count_since_last_iteration())
+        });
+        zeros.into_iter().chain(others).collect()
     }
 
     /// The value that `share` of the requests do not exceed.
     fn at(&self, share: f64) -> u64 {
-        self.histogram.value_at_quantile(share).min(self.max_ns)
+        let rank = (share * self.count as f64).ceil() as u64;
+        let others = self.count - self.zeros;
+        match rank.checked_sub(self.zeros) {
+            None | Some(0) => 0,
+            Some(rank) => {
+                // Half a request lower: the histogram rounds up, and must not round up too far.
+                let quantile = (rank as f64 - 0.5) / others as f64;
+                self.histogram.value_at_quantile(quantile).min(self.max_ns)
+            }
+        }
     }
 
     fn mean_ns(&self) -> f64 {
@@ -214,6 +229,16 @@ mod tests {
             assert!(error.abs() <= 0.001, "{share}: {error}");
         }
         assert_eq!(summary.max, Some(97_700.0));
+    }
+
+    #[test]
+    fn times_of_zero_count_as_any_other() {
+        let values: Vec<u64> = (0..1000).map(|n: u64| n.saturating_sub(899) * 1000).collect();
+        let summary = of(&values).summary();
+        assert_eq!((summary.count, summary.p50, summary.p90), (1000, Some(0.0), Some(0.0)));
+        assert_eq!((summary.p99, summary.p999), (Some(90.047), Some(99.007)));
+        assert_eq!((summary.mean, summary.max), (Some(5.05), Some(100.0)));
+        assert_eq!(of(&[0, 0, 0]).summary().p999, Some(0.0));
     }
 
     #[test]

@@ -90,6 +90,7 @@ fn every_field_of_the_contract_is_there() {
         "write_amplification_bytes",
         "time_us",
         "service_us",
+        "increment_us",
         "histograms",
         "response_us",
         "series",
@@ -129,6 +130,9 @@ fn a_hand_counted_trace_is_counted_so() {
     assert_eq!((writes.mean, writes.stddev), (Some(312.5), Some(87.5)));
     assert_eq!((writes.p50, writes.max), (Some(225.023), Some(400.0)));
     assert_eq!(result.service_us.read.max, Some(50.0));
+    // Above the bare operations there is the read that fills up the quarter's page.
+    assert_eq!((result.increment_us.write.count, result.increment_us.write.max), (2, Some(25.0)));
+    assert_eq!((result.increment_us.read.count, result.increment_us.read.max), (2, Some(0.0)));
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! The serial clock: one operation after the other, as all five papers count.
 //!
 //! ```text
-//! service(request) = Σ count × latency over the operations that it set off
+//! service(request)   = Σ count × latency over the operations that it set off
+//! increment(request) = the part of that which is not under cause host
 //! ```
+//! Without layers what is under cause host is the bare operation, the request's own pages; a write
+//! buffer hands down pages of earlier requests.
 //!
 //! Under open replay one server takes the requests in the order of their arrival:
 //!
@@ -10,7 +13,7 @@
 //! start = max(arrival, end of the one before)    response = start + service − arrival
 //! ```
 
-use nand::{Tally, Timing};
+use nand::{Cause, Tally, Timing};
 
 /// Latencies above this are refused: sums of real counts must fit 64 bits of nanoseconds.
 pub const LATENCY_NS_MAX: u64 = 10_000_000_000;
@@ -31,6 +34,12 @@ impl SerialClock {
     #[inline]
     pub fn now_ns(&self, tally: &Tally) -> u64 {
         self.timing.serial_ns(tally)
+    }
+
+    /// The part of it that the host's own pages took.
+    #[inline]
+    pub fn host_ns(&self, tally: &Tally) -> u64 {
+        self.timing.serial_ns_under(Cause::Host, tally)
     }
 }
 

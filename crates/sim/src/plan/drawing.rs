@@ -55,6 +55,10 @@ words! {
     ServiceOfWrites = "service times of writes",
     /// The distribution of the service times of reads.
     ServiceOfReads = "service times of reads",
+    /// The distribution of what writes took beyond the bare operations.
+    IncrementsOfWrites = "increments of writes",
+    /// The distribution of what reads took beyond the bare operations.
+    IncrementsOfReads = "increments of reads",
     /// How many data blocks full merges concern.
     AssociatedBlocks = "associated blocks",
     /// How many programmed pages victims have, of superblocks.
@@ -65,6 +69,8 @@ words! {
     FreeBlocks = "free blocks",
     /// Mean service time along the trace.
     ServiceCourse = "service time along the trace",
+    /// Requests served in a second of serial time, along the trace.
+    Throughput = "throughput along the trace",
     /// The wear of the blocks.
     Wear = "wear",
 }

@@ -194,7 +194,7 @@ pub fn columns() -> Vec<String> {
     add("", &["write_amplification", "write_amplification_bytes"]);
     add("time_us", &["total", "dram"]);
     add("time_us", &causes);
-    for times in ["service_us", "response_us"] {
+    for times in ["service_us", "increment_us", "response_us"] {
         for op in ["read", "write", "flush", "trim"] {
             add(&format!("{times}.{op}"), SUMMARY);
         }
