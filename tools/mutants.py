@@ -6,6 +6,7 @@ each part of the house, which may say which packages' tests, or which tests of t
 of that copy must fail: first the quick ones, then the attacks on the schemes that the list names.
 
     python3 tools/mutants.py [LIST or NAME ...]     all, or those named; writes their verdicts into docs/mutants.md
+    python3 tools/mutants.py --check                only looks whether each has its place in today's sources, and a verdict
 """
 
 import os
@@ -32,11 +33,25 @@ def lists() -> dict:
     return {path.stem: runpy.run_path(str(path)) for path in sorted(PLANTED.glob("*.py"))}
 
 
-def plant(copy: pathlib.Path, name: str, file: str, original: str, replacement: str) -> None:
+def source(name: str, file: str, original: str) -> str:
+    """The source in which the original stands once."""
     text = (ROOT / file).read_text()
     if text.count(original) != 1:
         raise SystemExit(f"{name}: the original stands {text.count(original)} times in {file}")
-    (copy / file).write_text(text.replace(original, replacement))
+    return text
+
+
+def plant(copy: pathlib.Path, name: str, file: str, original: str, replacement: str) -> None:
+    (copy / file).write_text(source(name, file, original).replace(original, replacement))
+
+
+def check() -> None:
+    known = known_verdicts()
+    for planted in lists().values():
+        for name, _, file, original, _ in planted["MUTANTS"]:
+            source(name, file, original)
+            if not known.get(name, "").startswith("caught"):
+                raise SystemExit(f"{name}: {known.get(name, 'it was never run')}")
 
 
 def verdict(copy: pathlib.Path, target: pathlib.Path, packages: list, schemes: str) -> str:
@@ -78,6 +93,9 @@ def write_down(verdicts: dict) -> None:
 
 def main() -> int:
     wanted = set(sys.argv[1:])
+    if wanted == {"--check"}:
+        check()
+        return 0
     verdicts, survived = known_verdicts(), 0
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "ftlab"

@@ -1,7 +1,7 @@
 //! What the benchmarks share: the bare loop that `page` is measured against, and fair rounds.
 //!
-//! Machines are shared and noisy, so contenders run in turn, round after round, and each one's best
-//! round counts; what is reported is ratios.
+//! Machines are shared and noisy, so contenders run in turn, round after round, and what is
+//! reported is ratios: of each round to the first contender's in the same turn, the median of all.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -11,27 +11,40 @@ pub mod simulated;
 use std::time::{Duration, Instant};
 
 /// Rounds of every comparison.
-pub const ROUNDS: usize = 7;
+pub const ROUNDS: usize = 9;
 
 /// A contender: does one round of work and returns how many units it did.
 pub type Contender<'a> = (&'a str, Box<dyn FnMut() -> u64 + 'a>);
 
-/// Runs the contenders in turn and prints each one's best rate and its ratio to the first.
+/// Runs the contenders in turn; prints each one's best rate and the median of its ratios to the
+/// first, which it returns.
 pub fn compare(title: &str, unit: &str, contenders: &mut [Contender]) -> Vec<f64> {
-    let mut best = vec![0.0_f64; contenders.len()];
+    let mut rates = vec![Vec::with_capacity(ROUNDS); contenders.len()];
     for _ in 0..ROUNDS {
-        for (rate, (_, round)) in best.iter_mut().zip(contenders.iter_mut()) {
+        for (rates, (_, round)) in rates.iter_mut().zip(contenders.iter_mut()) {
             let start = Instant::now();
             let units = round();
-            *rate = rate.max(units as f64 / seconds(start.elapsed()));
+            rates.push(units as f64 / seconds(start.elapsed()));
         }
     }
-    println!("{title}: best of {ROUNDS} interleaved rounds");
-    let (scale, prefix) = if best[0] < 1e4 { (1.0, "") } else { (1e6, "M ") };
-    for (rate, (name, _)) in best.iter().zip(contenders.iter()) {
-        println!("  {name:<44} {:>8.2} {prefix}{unit}/s   {:>5.2}x", rate / scale, rate / best[0]);
+    let best = |rates: &[f64]| rates.iter().copied().fold(0.0, f64::max);
+    let rates_of_first = rates[0].clone();
+    let to_first = |rates: &Vec<f64>| {
+        median(rates.iter().zip(&rates_of_first).map(|(rate, first)| rate / first).collect())
+    };
+    println!("{title}: {ROUNDS} interleaved rounds, best rate and median ratio");
+    let (scale, prefix) = if best(&rates[0]) < 1e4 { (1.0, "") } else { (1e6, "M ") };
+    let ratios: Vec<f64> = rates.iter().map(to_first).collect();
+    for ((rates, ratio), (name, _)) in rates.iter().zip(&ratios).zip(contenders.iter()) {
+        println!("  {name:<44} {:>8.2} {prefix}{unit}/s   {ratio:>5.2}x", best(rates) / scale);
     }
-    best
+    ratios
+}
+
+/// The middle one, the upper of two.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn seconds(duration: Duration) -> f64 {

@@ -13,7 +13,8 @@ MOUNT = "crates/ftl/src/part/spare_mount.rs"
 # name, what it breaks, file, original, replacement
 MUTANTS = [
     ("lsb-never-induced", "lsb, induced writes: none is ever made", LSB,
-     "        if self.chains.is_alone(pages) {\n            self.induce(nand, last)?;\n        }\n", ""),
+     "            true => self.make_fit(nand, source, last)?,",
+     "            true => Role::Directory,"),
     ("lsb-no-room-to-induce", "lsb, room: no page is kept for a write that may be induced", CHAINS,
      "pages.len() as u32 + portions.filter(|portion| self.is_alone(portion)).count() as u32",
      "pages.len() as u32 + 0 * portions.filter(|portion| self.is_alone(portion)).count() as u32"),
@@ -47,7 +48,7 @@ MUTANTS = [
     ("sheet-wide-own-entry-counted", "spare areas: entries after a wide page's own are read one too far", SHEET,
      "which - u32::from(which > but)", "which - u32::from(which > but + 1)"),
     ("lsb-aside-for-ever", "lsb, victims: a block set aside stays aside when its superblock opens a block", SUPERBLOCKS,
-     "        self.take_up(superblock);\n    }\n\n    /// The next pages of the open block",
+     "        self.take_up(superblock, self.room(superblock));\n    }\n\n    /// The next pages of the open block",
      "        self.offer(superblock);\n    }\n\n    /// The next pages of the open block"),
     ("lsb-miss-is-free", "lsb, map cache: a miss reads the PMD page only", LSB,
      "for ppn in self.chains.spares(&self.map.flat, lbn) {",

@@ -119,3 +119,15 @@ fn the_readme_names_every_scheme() {
         assert!(readme.contains(&format!("`{}`", scheme.name)), "README lacks {}", scheme.name);
     }
 }
+
+/// A bug that cannot be planted any more proves nothing.
+#[test]
+fn every_planted_bug_has_its_place_and_was_caught() {
+    let tool = root().join("tools/mutants.py");
+    match std::process::Command::new("python3").arg(tool).arg("--check").output() {
+        Err(_) => eprintln!("skipped: there is no python3 here"),
+        Ok(checked) => {
+            assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+        }
+    }
+}

@@ -18,7 +18,9 @@
 //! rewritten before they reach the tail never go to the FTL (temporal locality), and sectors of one
 //! page that come apart go together (spatial locality). With u the share of such writes, s0 and s
 //! the mean sectors of one and of what is cleaned out, N sectors a page and h the share of sectors
-//! that hit, writes fall to (1−u) + u·s0/N + u·(1−h)·s0/s.
+//! that hit, writes fall to (1−u) + u·s0/N + u·(1−h)·s0/s. That leaves out sectors that whole pages
+//! or trims take out of the log, those overwritten before they get there, and pages that a flush
+//! programs half full; all are counted (`writes_over_base`, `…_by_hits`, `…_by_all`).
 //!
 //! The map lives in DRAM that a write buffer above has to do without. The block that was erased
 //! goes to the FTL and the FTL's next one comes back, so that wear is levelled over all of them.
@@ -262,6 +264,9 @@ impl SectorLog {
         self.counts.dram_accesses += 1;
         let hits_before = self.counts.hits;
         let (mut waiting, mut entry) = self.look_up(lpn);
+        if entry.is_none() {
+            self.map.expect(lpn);
+        }
         for index in bits(mask) {
             let older = waiting | self.live(entry);
             self.counts.hits += older >> index & 1;
@@ -396,9 +401,7 @@ impl SectorLog {
         self.cleanings += 1;
         let pages = self.ring.pages_of(frame);
         let places = pages.start * self.sectors_per_page..pages.end * self.sectors_per_page;
-        for sector in &self.held[places.start as usize..places.end as usize] {
-            self.map.prefetch(sector.lpn);
-        }
+        self.foresee(places.clone());
         for place in places {
             let Sector { lpn, index } =
                 core::mem::replace(&mut self.held[place as usize], Sector::NONE);
@@ -411,6 +414,17 @@ impl SectorLog {
             self.evict_live(nand, lpn, index.into(), place)?;
         }
         self.exchange(nand, self.ring.block(frame))
+    }
+
+    /// Hints at all that cleaning these places looks at, so that its cache misses overlap.
+    fn foresee(&self, places: Range<u32>) {
+        let held = &self.held[places.start as usize..places.end as usize];
+        held.iter().for_each(|sector| self.map.prefetch(sector.lpn));
+        let lpns = held.chunk_by(|one, next| one.lpn == next.lpn).map(|same| same[0].lpn);
+        for lpn in lpns.filter(|&lpn| lpn != Lpn::NONE) {
+            self.map.prefetch_entry(lpn);
+            self.below.ftl.prefetch(&Run::whole(lpn, 1, self.page_bytes, nand::Data::None));
+        }
     }
 
     /// Sends a page to the FTL if this place of the log is still that of its sector.
