@@ -72,8 +72,30 @@ fn writes_are_what_hits_and_sizes_say() {
         let programs = |result: &RunResult| result.programs.host + result.programs.log;
         let measured = programs(&with) as f64 / programs(&without) as f64;
         assert!((measured / expected - 1.0).abs() < 0.01, "{size}: {measured}, {expected}");
+        let [counted, by_hits] =
+            ["writes_over_base", "writes_over_base_by_hits"].map(|name| figure(&with, name));
+        assert_eq!(counted, measured);
+        assert!((by_hits / expected - 1.0).abs() < 1e-12, "{size}: {by_hits}, {expected}");
+        assert!(log(&without).get("writes_over_base").is_none_or(Value::is_null));
         assert!(h > 0.05 && s >= s0, "{size}: {h} {s} {s0} {measured}");
     }
+}
+
+/// Whole pages take sectors out of the log, and flushes program pages half full.
+#[test]
+fn what_that_leaves_out_is_counted() {
+    let trace = "financial:writes=40K,space=48MiB,flushes=20%";
+    let experiment = Experiment {
+        trace: Some(trace.into()),
+        capacity_bytes: Some(64 << 20),
+        ..small("page", "2MiB")
+    };
+    let result = ran(&experiment);
+    let off = |name| figure(&result, name) / figure(&result, "writes_over_base") - 1.0;
+    let [by_hits, by_all] = ["writes_over_base_by_hits", "writes_over_base_by_all"].map(off);
+    assert!(by_hits.abs() > 0.02 && by_all.abs() < 0.01, "{by_hits} {by_all}");
+    assert!(figure(&result, "padding_sectors") > 0.0);
+    assert!(figure(&result, "left_sectors") > figure(&result, "evicted_sectors"));
 }
 
 #[test]

@@ -87,6 +87,50 @@ impl Counts {
     }
 }
 
+/// Pages programmed for each page that came from above: the writes of SL Table 3, against a run
+/// without a log whose buffer evicts the same. No numbers where nothing came or there is no log.
+struct WriteRatios {
+    /// As counted.
+    counted: f64,
+    /// (1−u) + u·s0/N + u·(1−h)·s0/s.
+    by_hits: f64,
+    /// The same with what that leaves out: sectors that leave the log otherwise than by hits and
+    /// cleaning, those that never reach it, and what fills log pages up.
+    by_all: f64,
+}
+
+impl WriteRatios {
+    fn of(c: &Counts, sectors_per_page: u64) -> WriteRatios {
+        let [all, parts] = [c.whole + c.parts, c.part_sectors].map(|count| count as f64);
+        let pages = |sectors: f64| sectors / sectors_per_page as f64;
+        let evictions = |sectors: f64| match c.evicts {
+            0 => 0.0,
+            evicts => sectors * evicts as f64 / c.evicted_sectors as f64,
+        };
+        let whole = c.whole as f64;
+        let missed = parts - c.hits as f64;
+        let left_otherwise = (c.left - c.evicted_sectors) as f64;
+        let filling = (c.padding_sectors + c.address_sectors) as f64;
+        let never_logged = (c.replaced + c.taken) as f64;
+        WriteRatios {
+            counted: (c.whole + c.programs + c.evicts) as f64 / all,
+            by_hits: (whole + pages(parts) + evictions(missed)) / all,
+            by_all: (whole
+                + pages(parts - never_logged + filling)
+                + evictions(missed - left_otherwise))
+                / all,
+        }
+    }
+
+    fn figures(self) -> [(&'static str, Figure); 3] {
+        [
+            ("writes_over_base", Figure::Real(self.counted)),
+            ("writes_over_base_by_hits", Figure::Real(self.by_hits)),
+            ("writes_over_base_by_all", Figure::Real(self.by_all)),
+        ]
+    }
+}
+
 /// `a / b`; of nothing, no number.
 fn ratio(a: u64, b: u64) -> Figure {
     Figure::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
@@ -143,6 +187,8 @@ impl SectorLog {
             ("sectors_per_eviction", per_eviction),
             ("probes_per_look_up", ratio(self.map.probes, self.map.look_ups)),
         ];
-        logged.chain(ratios).collect()
+        let per_page = u64::from(self.sectors_per_page);
+        let writes = (!self.ring.is_nothing()).then(|| WriteRatios::of(c, per_page).figures());
+        logged.chain(ratios).chain(writes.into_iter().flatten()).collect()
     }
 }
