@@ -92,6 +92,8 @@ pub static PAPERS: &[Paper] = &[
         claims: &[
             ("SL-1", "sub-page hit ratio and sectors an eviction, by log size and page size"),
             ("SL-2", "reads and writes against no sector log, garbage collection excluded"),
+            ("SL-2b", "writes follow from hits and sizes of evictions"),
+            ("SL-2c", "the same with whole pages, flushes and what never reaches the log"),
             ("SL-3", "RAM of the sector map"),
             ("SL-4", "hash probes a look-up"),
             ("SL-5", "what a large log gains TPC-C and Financial, and a small one costs"),
