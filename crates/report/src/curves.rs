@@ -350,6 +350,8 @@ fn bars(points: &[Point], title: &str) -> (Vec<Value>, Value) {
             "runs": point.label, "measured": point.measured, "low": low, "high": high,
         }));
     }
+    // Named, not null: bars of runs that found nothing would come last.
+    let order: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();
     let tick = |field: &str| {
         json!({
             "transform": [{"filter": format!("isValid(datum.{field})")}],
@@ -362,7 +364,7 @@ fn bars(points: &[Point], title: &str) -> (Vec<Value>, Value) {
         "params": [{"name": "published", "value": "#d62728"}],
         "height": 26 * points.len(),
         "encoding": {
-            "y": {"field": "runs", "type": "nominal", "sort": null, "title": null,
+            "y": {"field": "runs", "type": "nominal", "sort": order, "title": null,
                   "axis": {"labelLimit": 360}},
         },
         "layer": [
