@@ -19,8 +19,8 @@
 //!
 //! Room for the most entries that can ever be is reserved when the map is made, so that next to
 //! nothing is allocated later; what is never used is never touched. A controller spends four bytes
-//! a bucket and, for each page, eight and four a sector: its number, the link, the places. What else
-//! stands here follows from these.
+//! a bucket and, for each page, eight and four a sector: its number, the link, the places. What
+//! else stands here follows from these.
 
 use std::collections::{BTreeMap, VecDeque};
 
