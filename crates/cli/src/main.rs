@@ -34,13 +34,19 @@ struct Cli {
     command: Command,
 }
 
+/// Where those look who find a field in a result.
+const RESULTS: &str = "docs/results.md in the repository says what each field of a result means.";
+
 #[derive(Subcommand)]
 enum Command {
     /// Run one trace on one device: what does it cost?
+    #[command(after_help = RESULTS)]
     Run(run_cmd::Args),
     /// Run the same trace on the same device under several FTLs, side by side
+    #[command(after_help = RESULTS)]
     Compare(compare_cmd::Args),
     /// Run a plan of many experiments on all cores: a row a run
+    #[command(after_help = RESULTS)]
     Sweep(sweep_cmd::Args),
     /// Run the papers' experiments again: what is published beside what is measured
     Papers(papers_cmd::Args),
