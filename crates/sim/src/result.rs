@@ -430,7 +430,8 @@ pub fn param_value(value: &spec::Value) -> Value {
     }
 }
 
-/// The scheme's own figures, and its gauges as they stand at the end; a ratio of nothing is null.
+/// The scheme's own figures, and its gauges as they stand at the end; a ratio of nothing is null,
+/// and what is both is as the figures have it, exact.
 pub fn figures(
     figures: &[(&'static str, ftl::Figure)],
     gauges: &[(&str, f64)],
@@ -442,8 +443,11 @@ pub fn figures(
         other => Value::from(format!("{other:?}")),
     };
     let figures = figures.iter().map(|(name, figure)| ((*name).to_owned(), value(figure)));
-    let gauges = gauges.iter().map(|&(name, value)| (name.to_owned(), Value::from(value)));
-    figures.chain(gauges).collect()
+    let mut all: Map<String, Value> = figures.collect();
+    for &(name, value) in gauges {
+        all.entry(name).or_insert(value.into());
+    }
+    all
 }
 
 #[cfg(test)]
@@ -483,10 +487,10 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_nothing_are_null() {
+    fn figures_of_nothing_are_null_and_counts_stay_exact() {
         let of_nothing = ftl::Figure::Real(f64::NAN);
-        let figures =
-            figures(&[("hits", ftl::Figure::Count(3)), ("ratio", of_nothing)], &[("k", 0.5)]);
+        let of_run = [("hits", ftl::Figure::Count(3)), ("ratio", of_nothing)];
+        let figures = figures(&of_run, &[("k", 0.5), ("hits", 3.0)]);
         assert_eq!((&figures["hits"], &figures["ratio"]), (&Value::from(3), &Value::Null));
         assert_eq!(figures["k"], 0.5);
     }

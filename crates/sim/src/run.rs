@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
     }
 
     fn measured(&self, machine: &mut Machine, log: Option<&mut OpLog>) -> Result<Measured> {
-        let (started, experiment) = (Instant::now(), self.experiment);
+        let experiment = self.experiment;
         let mut pass = Pass::new(Stage::Measure, self.input.source().replay()?);
         let server = (experiment.replay == ReplayMode::Open).then(Server::default);
         let server = self.lead_in(machine, &mut pass, server)?;
@@ -194,6 +194,7 @@ impl<'a> Run<'a> {
         if log.is_some() {
             machine.log_operations();
         }
+        let started = Instant::now();
         self.serve(machine, &mut pass, u64::MAX, &mut measure, log)?;
         let seconds = started.elapsed().as_secs_f64();
         let Pass { reading, delivered, .. } = pass;
