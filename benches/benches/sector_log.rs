@@ -13,8 +13,7 @@ use ftl::layer::Options;
 use ftlab_benches::bare::PAGES_PER_BLOCK;
 use ftlab_benches::simulated::{Ask, Simulated};
 use ftlab_benches::{Contender, Dice, compare};
-use sim::run::Unwatched;
-use sim::{Experiment, Input, run_on};
+use sim::{Experiment, Input, Unwatched, run_on};
 
 const LOGICAL_BLOCKS: u32 = 16_384;
 const PAGES: u32 = LOGICAL_BLOCKS * PAGES_PER_BLOCK;

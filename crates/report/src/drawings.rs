@@ -8,8 +8,8 @@ use sim::sweep::Findings;
 
 use crate::curves::{Layout, Point, draw};
 use crate::figure::{Figure, Table, slug};
+use crate::plans::{QUICK, in_common};
 use crate::runs::{self, Run};
-use crate::sweeps::{QUICK, in_common};
 use crate::traces::{self, Traced};
 use crate::words::{self, number};
 

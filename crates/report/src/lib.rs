@@ -10,6 +10,7 @@
 //! * [`drawings`] what plans draw of their rows, claims or not
 //! * [`sweeps`] the page of a sweep: its claims, judged and drawn
 //! * [`papers`] the pages of papers: every claim with its verdict, and all experiments
+//! * [`plans`]  what captions say of the runs of a plan
 //! * [`words`]  columns of results, in words with units
 //! * [`page`]   sections of text, tables and figures as one self-contained HTML file
 //!
@@ -24,6 +25,7 @@ pub mod drawings;
 pub mod figure;
 pub mod page;
 pub mod papers;
+pub mod plans;
 pub mod runs;
 pub mod sweeps;
 pub mod traces;

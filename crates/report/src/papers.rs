@@ -8,7 +8,8 @@ use sim::sweep::Findings;
 use crate::drawings;
 use crate::figure::Table;
 use crate::page::{Link, Page, Section};
-use crate::sweeps::{self, Judged, QUICK};
+use crate::plans::{QUICK, in_common};
+use crate::sweeps::{self, Judged};
 
 /// A paper whose evaluation is run again.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +162,7 @@ fn section(examined: &Examined, scale: Scale) -> Section {
     let mut figures: Vec<_> =
         judged.iter().map(|judged| sweeps::figure(judged, found, scale, name)).collect();
     figures.extend(drawings::figures(found, scale, name));
-    let text = [Some(sweeps::in_common(plan)), sweeps::failures(found)];
+    let text = [Some(in_common(plan)), sweeps::failures(found)];
     Section {
         title: format!("{} ({name}.toml, {})", plan.title, runs(plan.rows.len())),
         text: text.into_iter().flatten().filter(|text| !text.is_empty()).collect(),

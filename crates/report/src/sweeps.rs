@@ -1,7 +1,6 @@
 //! The page of a sweep: each claim with what was found, and what every sweep shows.
 
 use serde_json::{Map, Value};
-use sim::Experiment;
 use sim::clock::SERIAL_CAVEAT;
 use sim::plan::claim::{Claim, Outcome, Verdict, Wanted};
 use sim::plan::{Plan, Scale};
@@ -11,6 +10,7 @@ use crate::curves::{Layout, Point, draw};
 use crate::drawings;
 use crate::figure::{Figure, Table, slug};
 use crate::page::{Page, Section};
+use crate::plans::{QUICK, in_common};
 use crate::words::{self, number};
 
 /// A claim, and what was found, cell by cell.
@@ -91,10 +91,6 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> Page {
     Page { title: title.to_owned(), lead, sections, made_by, ..Page::default() }
 }
 
-/// What a page says where it shows the small scale.
-pub const QUICK: &str = "Quick scale: devices, touched sets, logs and caches are smaller by one \
-                         factor than published, so no verdict here settles a claim.";
-
 /// What is to be said of rows that failed, and of traces that could not be read.
 pub fn failures(found: &Findings) -> Option<String> {
     let runs = found.failed.first().map(|first| {
@@ -104,28 +100,6 @@ pub fn failures(found: &Findings) -> Option<String> {
     let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}"));
     let all: Vec<String> = runs.into_iter().chain(unread).collect();
     (!all.is_empty()).then(|| all.join(". "))
-}
-
-/// The options that all rows share and that are not the default; nothing of a plan without rows.
-pub fn in_common(plan: &Plan) -> String {
-    let Some(first) = plan.rows.first() else { return String::new() };
-    let options = |experiment: &Experiment| match serde_json::to_value(experiment) {
-        Ok(Value::Object(options)) => options,
-        _ => Map::new(),
-    };
-    let (default, first) = (options(&Experiment::default()), options(&first.experiment));
-    let rows: Vec<_> = plan.rows.iter().map(|row| options(&row.experiment)).collect();
-    let shared = first.iter().filter(|(key, value)| {
-        default[*key] != **value && rows.iter().all(|row| row[*key] == **value)
-    });
-    let word = |(key, value): (&String, &Value)| match (key.as_str(), value.as_u64()) {
-        ("capacity", Some(bytes)) => format!("capacity {} MiB", number(bytes as f64 / 1_048_576.0)),
-        _ => format!("{} {value}", key.replace('_', " ")).replace('"', ""),
-    };
-    match shared.map(word).collect::<Vec<_>>().join(", ") {
-        words if words.is_empty() => words,
-        words => format!("All runs: {words}."),
-    }
 }
 
 /// What every sweep shows, a figure a column; `prefix` keeps names apart in a page of several.

@@ -14,8 +14,8 @@ use crate::device::block_bytes;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, Fit, Volume};
 use crate::host::{Host, Placing};
-use crate::run::{Stage, Watch};
 use crate::source::Source;
+use crate::watch::{Stage, Watch};
 
 /// Requests read at a time when a trace is only looked at.
 const BATCH: usize = 1024;
@@ -184,7 +184,7 @@ fn for_each(source: &Source, watch: &dyn Watch, mut see: impl FnMut(&Request)) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Unwatched;
+    use crate::watch::Unwatched;
     use std::io::Write;
 
     const TWO_VOLUMES: &str = "0,0,1024,W,0.0\n1,255,4096,R,0.1\n0,4,512,W,0.2\n";

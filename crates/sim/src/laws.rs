@@ -235,7 +235,8 @@ fn a_sector_log_loses_nothing(
 mod tests {
     use super::*;
     use crate::experiment::Experiment;
-    use crate::run::{Unwatched, run_with_evidence};
+    use crate::run::run_with_evidence;
+    use crate::watch::Unwatched;
 
     /// An honest result with enough garbage collection to have something of everything.
     fn honest() -> (RunResult, Evidence) {

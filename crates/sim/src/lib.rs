@@ -24,6 +24,7 @@
 //! * [`series`]     samples along the way
 //! * [`oplog`]      every flash operation, a line each
 //! * [`verify`]     a shadow copy of every sector
+//! * [`watch`]      who looks on, and may stop a run
 //! * [`mod@run`]    precondition, warm up, measure
 //! * [`result`]     what a run says, as JSON
 //! * [`laws`]       what every result obeys
@@ -54,10 +55,12 @@ pub mod stats;
 pub mod surveyed;
 pub mod sweep;
 pub mod verify;
+pub mod watch;
 mod words;
 
 pub use error::{Error, Result};
 pub use experiment::Experiment;
 pub use input::Input;
 pub use result::RunResult;
-pub use run::{Stage, Watch, run, run_logged, run_on, run_on_logged};
+pub use run::{run, run_logged, run_on, run_on_logged};
+pub use watch::{Stage, Unwatched, Watch};

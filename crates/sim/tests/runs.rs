@@ -6,8 +6,8 @@ use serde_json::Value;
 use sim::experiment::{
     Durability, Experiment, Extra, Fit, FlushMode, Interval, ReplayMode, Volume,
 };
-use sim::run::{Stage, Unwatched, Watch, run};
 use sim::{Error, RunResult};
+use sim::{Stage, Unwatched, Watch, run};
 
 const SCHEMES: [&str; 4] =
     ["page", "page:victim=cost_benefit,frontiers=2", "page:victim=dchoices,d=3", "block"];

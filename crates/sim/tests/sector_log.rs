@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 use sim::experiment::{Durability, Experiment};
-use sim::run::{Unwatched, run};
-use sim::{Error, RunResult};
+use sim::{Error, RunResult, Unwatched, run};
 
 /// Pages of 4 KiB under writes of half of them or less, most to a small part of the device.
 fn small(ftl: &str, sector_log: &str) -> Experiment {

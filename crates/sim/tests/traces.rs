@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use shelf::Shelved;
 use sim::device::{block_bytes, logical_blocks};
 use sim::experiment::{Experiment, Extra, Fit};
-use sim::run::{Unwatched, run_on};
 use sim::{Input, RunResult};
+use sim::{Unwatched, run_on};
 
 /// Extra blocks, as far as they are more than [`EXTRA_BLOCKS_MIN`].
 const EXTRA: [&str; 2] = ["3%", "7%"];

@@ -8,8 +8,8 @@ use super::Failed;
 use crate::experiment::Experiment;
 use crate::input::Input;
 use crate::plan::Row;
-use crate::run::Watch;
 use crate::source::{DEFAULT_TRACE, Memory, Origin, Source, origin};
+use crate::watch::Watch;
 
 /// The traces that rows still to be run need.
 pub(super) struct Inputs {

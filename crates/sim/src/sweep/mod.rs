@@ -21,9 +21,10 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Row};
-use crate::run::{Stage, Watch, run_on};
+use crate::run::run_on;
 use crate::source::{DEFAULT_TRACE, Origin, origin};
 use crate::sweep::inputs::Inputs;
+use crate::watch::{Stage, Watch};
 
 pub mod findings;
 mod inputs;

@@ -211,7 +211,8 @@ pub fn columns() -> Vec<String> {
 mod tests {
     use super::*;
     use crate::experiment::{Experiment, Interval, ReplayMode};
-    use crate::run::{Unwatched, run};
+    use crate::run::run;
+    use crate::watch::Unwatched;
 
     fn row() -> Row {
         let varied = Map::from_iter([("extra".to_owned(), "7%".into())]);
