@@ -27,6 +27,7 @@
 //! * [`watch`]      who looks on, and may stop a run
 //! * [`mod@run`]    precondition, warm up, measure
 //! * [`result`]     what a run says, as JSON
+//! * [`columns`]    the names of its fields
 //! * [`laws`]       what every result obeys
 //! * [`plan`]       many experiments in one file, and what they should show
 //! * [`sweep`]      the runs of a plan on all cores, resumable
@@ -37,6 +38,7 @@
 
 pub mod batch;
 pub mod clock;
+pub mod columns;
 pub mod device;
 pub mod error;
 pub mod experiment;

@@ -17,7 +17,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::{Fault, Parsed, Part, text_of, unknown_key};
-use crate::sweep::row::{at, columns};
+use crate::columns::{at, columns};
 
 /// Parts of a row whose figures have no fixed names.
 const OPEN: &[&str] = &["scheme.", "layers.buffer.", "layers.sector_log.", "layers.split."];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::row::at;
+use crate::columns::at;
 use crate::plan::Plan;
 use crate::plan::claim::Verdict;
 use crate::plan::drawing::{Cell, Drawn};
