@@ -22,7 +22,7 @@ pub trait Watch {
     /// Called every few requests: `done` of `total`, in whatever unit the trace counts.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] ends the run.
+    /// [`Error::Interrupted`](crate::Error::Interrupted) ends the run.
     fn at(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()>;
 }
 
