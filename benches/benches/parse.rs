@@ -23,8 +23,10 @@ const BATCH: usize = 1024;
 
 fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
-    for case in [msr(), spc(), blkparse(), mqsim(), columns(), blktrace(), vscsi()] {
-        compare(&case, directory.path());
+    let cases =
+        [msr(), spc(), blkparse(), mqsim(), columns(), quoted_columns(), blktrace(), vscsi()];
+    for case in &cases {
+        compare(case, directory.path());
     }
 }
 
@@ -176,6 +178,20 @@ fn columns() -> Case {
     }
     let format = "csv:columns=_+dev+op+off.sectors+len.sectors+time.s";
     Case { name: "csv", format, bytes, text: None, separator: b',', convert }
+}
+
+/// The same, all fields in quotes, as some programs write them.
+fn quoted_columns() -> Case {
+    let plain = columns();
+    let bytes = plain.bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let bytes = bytes.flat_map(|line| {
+        let fields = line.split(|&byte| byte == b',');
+        let quoted = fields.map(|field| [b"\"", field, b"\""].concat());
+        let mut line = quoted.collect::<Vec<_>>().join(&b',');
+        line.push(b'\n');
+        line
+    });
+    Case { name: "csv, in quotes", bytes: bytes.collect(), ..plain }
 }
 
 /// The requests of the binary traces as text: ns, R or W, sector, bytes.

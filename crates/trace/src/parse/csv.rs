@@ -387,6 +387,31 @@ mod tests {
             }
         }
 
+        /// Around a field in which nothing needs them.
+        #[test]
+        fn quotes_change_nothing(
+            lines in proptest::collection::vec(("[0-9]{1,3}(\\.[0-9])?", "[RWx]", "[a-c ]{1,3}",
+                                                "[0-9]{0,4}", "[0-9]{1,20}"), 1..5),
+            quoted in 0_u8..32,
+        ) {
+            let spec = "csv:columns=time.s+op+dev+off.sectors+len.bytes";
+            let line = |quoted: u8, line: &(String, String, String, String, String)| {
+                let fields = [&line.0, &line.1, &line.2, &line.3, &line.4];
+                let field = |(index, field): (usize, &&String)| match quoted >> index & 1 {
+                    0 => (*field).clone(),
+                    _ => format!("\"{field}\""),
+                };
+                fields.iter().enumerate().map(field).collect::<Vec<_>>().join(",") + "\n"
+            };
+            let text = |quoted| lines.iter().map(|one| line(quoted, one)).collect::<String>();
+            let all = |quoted| {
+                read_all(reader(spec).unwrap(), text(quoted).as_bytes(), true).unwrap()
+            };
+            let (plain, with_quotes) = (all(0), all(quoted));
+            prop_assert_eq!(plain.0, with_quotes.0);
+            prop_assert_eq!(plain.1, with_quotes.1);
+        }
+
         #[test]
         fn any_keys_are_survived(text in "[a-z.:+_0-9]{0,40}") {
             let _ = reader(&format!("csv:columns={text}"));
