@@ -351,11 +351,8 @@ impl Merged {
             return Ok(());
         }
         let fault = match event.line(&mut self.intake) {
-            Ok(Line::Record(record)) => match self.intake.request(record, 1) {
-                Ok(request) => {
-                    out.extend(request);
-                    return Ok(());
-                }
+            Ok(Line::Record(record)) => match self.intake.request(record, 1, out) {
+                Ok(()) => return Ok(()),
                 Err(fault) => fault,
             },
             Ok(Line::Skip(reason)) => {

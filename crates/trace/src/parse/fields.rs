@@ -318,9 +318,14 @@ impl<'a> Fields<'a> {
                     Asked::Nothing
                 }
             },
-            Ops::ZeroWrites => match Cursor::new(word).whole(Cursor::number).ok_or(OP_NUMBER)? {
-                0 => Asked::Op(Op::Write),
-                _ => Asked::Op(Op::Read),
+            // One digit, as a rule.
+            Ops::ZeroWrites => match word {
+                b"0" => Asked::Op(Op::Write),
+                [b'1'..=b'9'] => Asked::Op(Op::Read),
+                _ => match Cursor::new(word).whole(Cursor::number).ok_or(OP_NUMBER)? {
+                    0 => Asked::Op(Op::Write),
+                    _ => Asked::Op(Op::Read),
+                },
             },
             Ops::FlagBit => {
                 match Cursor::new(word).whole(Cursor::hexadecimal).ok_or(OP_NUMBER)? & 1 {

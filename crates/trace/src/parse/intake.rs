@@ -36,22 +36,26 @@ impl Intake {
         self.clock.rewound |= own_clock;
     }
 
-    /// Checks a record and puts it on the trace's clock; `None` if there is nothing to serve.
-    #[inline]
+    /// Checks a record, puts it on the trace's clock, and takes it in, unless there is nothing to
+    /// serve. It is written where it stays: a processor waits when it reads whole what it has just
+    /// written field by field.
+    #[inline(always)]
     pub(crate) fn request(
         &mut self,
         record: Record,
         tick_ns: u64,
-    ) -> std::result::Result<Option<Request>, Fault> {
+        out: &mut Vec<Request>,
+    ) -> std::result::Result<(), Fault> {
         let Record { ticks, offset, bytes, device, op, flags } = record;
         offset.checked_add(bytes).ok_or(BEYOND)?;
         let ticks = self.clock.advance(ticks, &mut self.skipped);
         let time_ns = ticks.checked_mul(tick_ns).ok_or(TOO_LATE)?;
         if bytes == 0 && op != Op::Flush {
             self.skipped.add("zero-length");
-            return Ok(None);
+            return Ok(());
         }
-        Ok(Some(Request { time_ns, offset, bytes, device, op, flags }))
+        out.push(Request { time_ns, offset, bytes, device, op, flags });
+        Ok(())
     }
 
     /// A bad line is an error, or is counted where the user wants that.

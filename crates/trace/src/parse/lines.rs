@@ -104,9 +104,8 @@ impl<P: LineParser + Clone> LineReader<P> {
     fn line(&mut self, range: Range<usize>, out: &mut Vec<Request>) -> Result<()> {
         let line = trim_line_end(self.walk.window.slice(range.clone()));
         match self.parser.parse(line, &mut self.intake.devices) {
-            Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS) {
-                Ok(Some(request)) => out.push(request),
-                Ok(None) => {}
+            Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS, out) {
+                Ok(()) => {}
                 Err(fault) => self.bad_line(fault, range)?,
             },
             Ok(Line::Skip(reason)) => self.intake.skipped.add(reason),

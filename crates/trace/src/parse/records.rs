@@ -78,9 +78,8 @@ impl<P: RecordParser> RecordReader<P> {
             return self.bad_record(CUT_OFF);
         }
         match self.parser.parse(self.walk.window.slice(range), &mut self.intake.devices) {
-            Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS) {
-                Ok(Some(request)) => out.push(request),
-                Ok(None) => {}
+            Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS, out) {
+                Ok(()) => {}
                 Err(fault) => self.bad_record(fault)?,
             },
             Ok(Line::Skip(reason)) => self.intake.skipped.add(reason),
