@@ -25,7 +25,10 @@ fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let cases =
         [msr(), spc(), blkparse(), mqsim(), columns(), quoted_columns(), blktrace(), vscsi()];
-    for case in &cases {
+    // Names of cases, or parts of them, may follow `--` on the command line.
+    let asked: Vec<_> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let is_asked = |case: &&Case| asked.iter().any(|word| case.name.contains(word.as_str()));
+    for case in cases.iter().filter(|case| asked.is_empty() || is_asked(case)) {
         compare(case, directory.path());
     }
 }

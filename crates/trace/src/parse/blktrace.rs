@@ -93,8 +93,8 @@ fn action_to_replay(input: &Input) -> Result<u8> {
     let mut seen = [false; 128];
     for part in input.parts() {
         let mut stream = Stream::open(part)?;
-        while let Some(event) = stream.next().map_err(|failure| failure.into_error(part))? {
-            if let Some(letter) = event.letter() {
+        while stream.advance().map_err(|failure| failure.into_error(part))? {
+            if let Some(letter) = stream.event.letter() {
                 seen[usize::from(letter)] = true;
             }
             if seen[usize::from(b'D')] {
@@ -173,6 +173,7 @@ impl Event {
     }
 
     /// What a replayed event amounts to.
+    #[inline(always)]
     fn line(&self, intake: &mut Intake) -> std::result::Result<Line, Fault> {
         if self.action >> 16 & PASSTHROUGH != 0 {
             return Ok(Line::Skip("passthrough"));
@@ -199,6 +200,10 @@ impl Event {
 struct Stream {
     window: Window,
     record_number: u64,
+    /// The latest event. It is read where it stands, field by field: a processor waits when it
+    /// copies whole what it has just written in pieces.
+    event: Event,
+    ended: bool,
 }
 
 /// Why a file cannot be read on.
@@ -232,28 +237,27 @@ const OTHER_VERSION: Fault = Fault::fatal(
 
 impl Stream {
     fn open(part: &Input) -> Result<Stream> {
-        Ok(Stream { window: part.window()?, record_number: 0 })
+        let event = Event { time_ns: 0, sector: 0, bytes: 0, action: 0, device: 0 };
+        Ok(Stream { window: part.window()?, record_number: 0, event, ended: false })
     }
 
-    /// The next event; `None` at the end.
-    fn next(&mut self) -> std::result::Result<Option<Event>, Failure> {
+    /// Goes on to the next event; false at the end, and where the file cannot be read on.
+    #[inline(always)]
+    fn advance(&mut self) -> std::result::Result<bool, Failure> {
         let header = self.take(HEADER_BYTES)?;
-        if header.is_empty() {
-            return Ok(None);
+        if header.len() < HEADER_BYTES {
+            self.ended = true;
+            return if header.is_empty() { Ok(false) } else { self.fault(1, CUT_OFF) };
         }
         self.record_number += 1;
-        let fault = |fault| Failure::Fault(fault, self.record_number);
-        if header.len() < HEADER_BYTES {
-            return Err(fault(CUT_OFF));
-        }
         let bytes = self.window.slice(header);
         let magic = [bytes[0], bytes[1], bytes[2], bytes[3]];
-        let record =
-            Record { bytes, big_endian: big_endian(magic).ok_or_else(|| fault(NO_MAGIC))? };
+        let Some(big_endian) = big_endian(magic) else { return self.fault(0, NO_MAGIC) };
+        let record = Record { bytes, big_endian };
         if record.u32(0) != MAGIC | VERSION {
-            return Err(fault(OTHER_VERSION));
+            return self.fault(0, OTHER_VERSION);
         }
-        let event = Event {
+        self.event = Event {
             time_ns: record.u64(8),
             sector: record.u64(16),
             bytes: record.u32(24),
@@ -261,16 +265,25 @@ impl Stream {
             device: record.u32(36),
         };
         let payload_bytes = usize::from(record.u16(46));
-        if self.take(payload_bytes)?.len() < payload_bytes {
-            return Err(Failure::Fault(CUT_OFF, self.record_number));
+        if payload_bytes > 0 && self.take(payload_bytes)?.len() < payload_bytes {
+            return self.fault(0, CUT_OFF);
         }
-        Ok(Some(event))
+        Ok(true)
     }
 
     /// The next bytes, fewer only at the end.
+    #[inline(always)]
     fn take(&mut self, count: usize) -> std::result::Result<std::ops::Range<usize>, Failure> {
         let taken = self.window.next_bytes(count);
         taken.map_err(|source| Failure::Read(source, self.record_number))
+    }
+
+    /// A fault of the latest record, or of one further on, behind which nothing can be told.
+    #[cold]
+    fn fault(&mut self, further: u64, fault: Fault) -> std::result::Result<bool, Failure> {
+        self.ended = true;
+        self.record_number += further;
+        Err(Failure::Fault(fault, self.record_number))
     }
 }
 
@@ -283,9 +296,8 @@ struct Blktrace {
 impl Source for Blktrace {
     fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
         let streams = input.parts().map(Stream::open).collect::<Result<Vec<_>>>()?;
-        let heads = vec![None; streams.len()];
         let (input, intake) = (Arc::clone(input), Intake::new(reading));
-        let mut merged = Merged { action: self.action, input, intake, streams, heads };
+        let mut merged = Merged { action: self.action, input, intake, streams };
         for index in 0..merged.streams.len() {
             merged.advance(index)?;
         }
@@ -302,25 +314,19 @@ struct Merged {
     action: u8,
     input: Arc<Input>,
     intake: Intake,
+    /// Each at its next event.
     streams: Vec<Stream>,
-    /// The next event of each file.
-    heads: Vec<Option<Event>>,
 }
 
 impl Merged {
     /// Brings up the next event of a file; a record cut off is its end where that is tolerated.
+    #[inline(always)]
     fn advance(&mut self, index: usize) -> Result<()> {
-        self.heads[index] = match self.streams[index].next() {
-            Ok(event) => event,
-            Err(Failure::Fault(fault, number)) => {
-                self.bad_record(fault, index, number)?;
-                None
-            }
-            Err(Failure::Read(source, number)) => {
-                return Err(self.part(index).failure(number, source));
-            }
-        };
-        Ok(())
+        match self.streams[index].advance() {
+            Ok(_) => Ok(()),
+            Err(Failure::Fault(fault, _)) => self.bad_record(fault, index),
+            Err(failure @ Failure::Read(..)) => Err(failure.into_error(self.part(index))),
+        }
     }
 
     fn part(&self, index: usize) -> &Input {
@@ -328,41 +334,36 @@ impl Merged {
     }
 
     #[cold]
-    fn bad_record(&mut self, fault: Fault, index: usize, number: u64) -> Result<()> {
+    fn bad_record(&mut self, fault: Fault, index: usize) -> Result<()> {
         let part = self.input.part(index).expect("a stream for each part");
-        self.intake.bad_record(fault, part, number)
+        self.intake.bad_record(fault, part, self.streams[index].record_number)
     }
 
     /// The file with the earliest event, the first of equals.
-    fn earliest(&self) -> Option<(usize, Event)> {
-        let heads = self.heads.iter().enumerate();
-        let events = heads.filter_map(|(index, head)| head.map(|event| (index, event)));
-        events.min_by_key(|(_, event)| event.time_ns)
+    #[inline(always)]
+    fn earliest(&self) -> Option<usize> {
+        let streams = self.streams.iter().enumerate().filter(|(_, stream)| !stream.ended);
+        streams.min_by_key(|(_, stream)| stream.event.time_ns).map(|(index, _)| index)
     }
 
-    fn event(
-        &mut self,
-        event: Event,
-        (index, number): (usize, u64),
-        out: &mut Vec<Request>,
-    ) -> Result<()> {
+    /// Takes in the event that a file is at.
+    #[inline(always)]
+    fn event(&mut self, index: usize, out: &mut Vec<Request>) -> Result<()> {
+        let event = &self.streams[index].event;
         if event.letter() != Some(self.action) {
             self.intake.skipped.other_lines += 1;
             return Ok(());
         }
-        let fault = match event.line(&mut self.intake) {
-            Ok(Line::Record(record)) => match self.intake.request(record, 1, out) {
-                Ok(()) => return Ok(()),
-                Err(fault) => fault,
-            },
+        let taken = match event.line(&mut self.intake) {
+            Ok(Line::Record(record)) => self.intake.request(record, 1, out),
             Ok(Line::Skip(reason)) => {
                 self.intake.skipped.add(reason);
-                return Ok(());
+                Ok(())
             }
-            Ok(Line::Other) => return Ok(()),
-            Err(fault) => fault,
+            Ok(Line::Other) => Ok(()),
+            Err(fault) => Err(fault),
         };
-        self.bad_record(fault, index, number)
+        taken.or_else(|fault| self.bad_record(fault, index))
     }
 }
 
@@ -370,10 +371,9 @@ impl Reader for Merged {
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
         let before = out.len();
         while out.len() - before < max {
-            let Some((index, event)) = self.earliest() else { break };
-            let number = self.streams[index].record_number;
+            let Some(index) = self.earliest() else { break };
+            self.event(index, out)?;
             self.advance(index)?;
-            self.event(event, (index, number), out)?;
         }
         Ok(out.len() - before)
     }
