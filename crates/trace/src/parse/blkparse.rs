@@ -172,8 +172,8 @@ impl<'a> Head<'a> {
     ) -> std::result::Result<Head<'a>, Fault> {
         cursor.digits_word().ok_or(CPU)?;
         cursor.digits_word().ok_or(NUMBER)?;
-        cursor.blanks();
-        let time_ns = cursor.seconds_ns().ok_or(TIME)?;
+        let time = cursor.field().ok_or(TIME)?;
+        let time_ns = time.decimal(9, b'.').ok_or(TIME)?;
         cursor.digits_word().ok_or(PID)?;
         let action = cursor.word().ok_or(ACTION)?;
         Ok(Head { device, time_ns, action })

@@ -346,7 +346,7 @@ mod tests {
         for (line, what) in [
             ("\"c\",2.5,w,y,3", "column 6, and those behind it are missing"),
             ("\"c\",2.5,w,y,3,4,5", "column 6, the last one"),
-            ("\"c\",2.5x,w,y,3,4", "column 2, does not end"),
+            ("\"c\",2.5x,w,y,3,4", "column 2, the time"),
             ("\"c\",2.5,q,y,3,4", "column 3, the operation"),
         ] {
             let message = read(spec, line).unwrap_err();

@@ -90,7 +90,7 @@ mod tests {
             ("x 0 8 8 0", "column 1, the time"),
             ("18446744073710.0 0 8 8 0", "column 1, the time"),
             ("-1.0 0 8 8 0", "column 1, the time"),
-            ("1.0 0 8.5 8 0", "column 3, does not end"),
+            ("1.0 0 8.5 8 0", "column 3, the offset"),
             ("1.0 0 8 x 0", "column 4, the length"),
             ("1.0 0 8 8 g", "column 5, the operation"),
             ("1.0 0 8 8", "column 5, and those behind it are missing"),

@@ -20,8 +20,8 @@
 use rustc_hash::FxHashMap;
 use spec::{Param, Params};
 
-use super::cursor::Cursor;
 use super::devices::Devices;
+use super::field::Field;
 use super::sample::{Likeness, Sample};
 use super::{Fault, Line, LineParser, Record};
 use crate::error::Result;
@@ -232,11 +232,11 @@ fn irp_place(places: Places, fields: &Fields) -> Places {
 }
 
 fn time_ns(field: &[u8]) -> Option<u64> {
-    Cursor::new(field).whole(|cursor| cursor.decimal(3, b'.'))
+    Field::new(field).decimal(3, b'.')
 }
 
 fn hexadecimal(field: &[u8]) -> Option<u64> {
-    Cursor::new(field).whole(Cursor::hexadecimal)
+    Field::new(field).hexadecimal()
 }
 
 #[cfg(test)]

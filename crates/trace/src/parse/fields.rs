@@ -1,13 +1,14 @@
 //! One loop over the columns of a line, for every format that is a declaration of columns.
 //!
-//! The loop is compiled once for a separating byte and once for blanks. A field in quotes is read
-//! up to its closing one; a line with more than that to it, blanks or quotes within quotes, which
-//! is rare, takes a slow way through the csv crate.
+//! The loop is compiled once for a separating byte and once for blanks. A line whose quotes are not
+//! simple, with separators or quotes within them, is rare and takes a slow way through the csv
+//! crate.
 
 use super::blkparse::{op_of, rwbs};
 use super::columns::{Column, Layout, Ops, Separator, TimeUnit, Unit};
-use super::cursor::Cursor;
 use super::devices::Devices;
+use super::eight;
+use super::field::Field;
 use super::{Fault, Line, LineParser, Record};
 use crate::request::{Flags, Op};
 
@@ -21,7 +22,6 @@ const OP: Fault = Fault::new("the operation, is none of the known words");
 const OP_NUMBER: Fault = Fault::new("the operation, is not a number whose value tells it");
 const OP_RWBS: Fault = Fault::new("the operation, is not RWBS, F?(D|W|R|N)F?A?S?M?");
 const MISSING: Fault = Fault::new("and those behind it are missing");
-const NOT_SEPARATED: Fault = Fault::new("does not end where the next one should begin");
 const FURTHER: Fault = Fault::new("the last one of this format, is followed by more");
 const QUOTES: Fault = Fault::new("the quotes on this line do not pair");
 const NO_DATA: &str = "no data";
@@ -68,58 +68,25 @@ impl Layout {
         fields: &mut Fields<'a>,
         between: impl Between,
     ) -> Result<bool, Fault> {
-        let mut cursor = Cursor::new(line);
-        between.trim(&mut cursor);
-        for (index, &column) in self.columns.iter().enumerate() {
-            if index > 0 && !self.step(&mut cursor, between, index)? {
-                return Err(self.at(MISSING, index));
+        let mut split = Split::new(line, between);
+        let mut quotes = 0;
+        for (index, column) in self.columns.iter().enumerate() {
+            let Some(field) = split.next() else { return Err(self.at(&MISSING, index)) };
+            let Some(field) = between.plain(field, &mut quotes) else { return Ok(false) };
+            match fields.read(column, field, self) {
+                Ok(()) => {}
+                Err(_) if quotes > 0 => return Ok(false),
+                Err(fault) => return Err(self.at(fault, index)),
             }
-            if between.is_quoted(&cursor) {
-                match self.quoted_field(column, &mut cursor, fields, between) {
-                    Some(()) => continue,
-                    None => return Ok(false),
-                }
-            }
-            let read = fields.read(column, &mut cursor, self, between);
-            read.map_err(|fault| self.at(fault, index))?;
         }
-        let count = self.columns.len();
-        let more = self.step(&mut cursor, between, count)? && !cursor.rest().is_empty();
-        if more && !self.open_ended {
-            return Err(self.at(FURTHER, count - 1));
+        // Other quotes, within fields or behind them, may mean that fields end elsewhere.
+        if quotes > 0 && quotes != eight::count(line, b'"') {
+            return Ok(false);
+        }
+        if !self.open_ended && !split.rest().trim_ascii_start().is_empty() {
+            return Err(self.at(&FURTHER, self.columns.len() - 1));
         }
         Ok(true)
-    }
-
-    /// Reads a field in quotes, the closing one included; none if it is not as simple as that.
-    #[inline(never)]
-    fn quoted_field<'a>(
-        &self,
-        column: Column,
-        cursor: &mut Cursor<'a>,
-        fields: &mut Fields<'a>,
-        between: impl Between,
-    ) -> Option<()> {
-        cursor.byte(b'"')?;
-        let starts_blank = cursor.rest().first().is_some_and(u8::is_ascii_whitespace);
-        fields.read(column, cursor, self, Quote).ok().filter(|()| !starts_blank)?;
-        cursor.byte(b'"')?;
-        cursor.rest().first().is_none_or(|&byte| between.ends(byte)).then_some(())
-    }
-
-    /// Goes on to the next field; false at the end of the line.
-    #[inline(always)]
-    fn step(
-        &self,
-        cursor: &mut Cursor,
-        between: impl Between,
-        columns_read: usize,
-    ) -> Result<bool, Fault> {
-        match between.step(cursor) {
-            Some(()) => Ok(true),
-            None if cursor.rest().is_empty() => Ok(false),
-            None => Err(self.at(NOT_SEPARATED, columns_read - 1)),
-        }
     }
 
     /// The time on a line; for formats that take lines apart themselves.
@@ -142,7 +109,7 @@ impl Layout {
 
     /// The fault with its column's number, the columns of the layout counted from 0.
     #[cold]
-    fn at(&self, fault: Fault, index: usize) -> Fault {
+    fn at(&self, fault: &Fault, index: usize) -> Fault {
         fault.in_column(self.first_column + index)
     }
 
@@ -158,34 +125,23 @@ impl Layout {
             return Err(QUOTES);
         }
         let mut fields = Fields::new();
-        for (index, &column) in self.columns.iter().enumerate() {
-            let field = record.get(index).ok_or_else(|| self.at(MISSING, index))?;
-            let mut cursor = Cursor::new(field);
-            match column {
-                Column::Device => fields.name_device(field),
-                Column::Op => {
-                    fields.read_op(field, &self.ops).map_err(|fault| self.at(fault, index))?
-                }
-                Column::Ignored => cursor.skip(field.len()),
-                _ => {
-                    let read = fields.read(column, &mut cursor, self, separator);
-                    read.map_err(|fault| self.at(fault, index))?;
-                    cursor.end().ok_or_else(|| self.at(NOT_SEPARATED, index))?;
-                }
-            }
+        for (index, column) in self.columns.iter().enumerate() {
+            let field = record.get(index).ok_or_else(|| self.at(&MISSING, index))?;
+            let read = fields.read(column, Field::new(field), self);
+            read.map_err(|fault| self.at(fault, index))?;
         }
         // A separator at the end means nothing, here as elsewhere.
         let mut further = record.iter().skip(self.columns.len());
         let more =
             further.next().is_some_and(|field| !field.is_empty()) || further.next().is_some();
         if more && !self.open_ended {
-            return Err(self.at(FURTHER, self.columns.len() - 1));
+            return Err(self.at(&FURTHER, self.columns.len() - 1));
         }
         self.line(&fields, devices)
     }
 
     /// What the fields of a line amount to.
-    #[inline]
+    #[inline(always)]
     fn line(&mut self, fields: &Fields, devices: &mut Devices) -> Result<Line, Fault> {
         let asked = match fields.op {
             Asked::Op(op) => Some(op),
@@ -224,7 +180,7 @@ struct Fields<'a> {
     offset_unit: u64,
     length_unit: u64,
     /// An address that is missing, which only a flush may lack.
-    absent: Option<Fault>,
+    absent: Option<&'static Fault>,
     device: [&'a [u8]; 2],
     device_columns: usize,
 }
@@ -257,48 +213,47 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads one field, up to where it ends by itself.
+    /// Reads one field. Its fault is referred to: one by value takes the registers that the loop
+    /// needs.
     #[inline(always)]
     fn read(
         &mut self,
-        column: Column,
-        cursor: &mut Cursor<'a>,
+        column: &Column,
+        field: Field<'a>,
         layout: &Layout,
-        between: impl Between,
-    ) -> Result<(), Fault> {
-        match column {
-            Column::Time(unit) => self.time_ns = time(unit, cursor, layout.point).ok_or(TIME)?,
+    ) -> Result<(), &'static Fault> {
+        match *column {
+            Column::Time(unit) => self.time_ns = time(unit, field, layout.point).ok_or(&TIME)?,
             Column::Offset(unit) => {
                 self.offset_unit = unit.bytes;
-                match address(unit, cursor, layout.point) {
+                match address(unit, field, layout.point) {
                     Some(offset) => self.offset = offset,
                     None => {
-                        self.lacks(if unit.hexadecimal { HEX_OFFSET } else { OFFSET }, cursor)?
+                        self.lacks(field, if unit.hexadecimal { &HEX_OFFSET } else { &OFFSET })?
                     }
                 }
             }
             Column::Length(unit) => {
                 self.length_unit = unit.bytes;
-                match address(unit, cursor, layout.point) {
+                match address(unit, field, layout.point) {
                     Some(length) => self.length = length,
                     None => {
-                        self.lacks(if unit.hexadecimal { HEX_LENGTH } else { LENGTH }, cursor)?
+                        self.lacks(field, if unit.hexadecimal { &HEX_LENGTH } else { &LENGTH })?
                     }
                 }
             }
-            Column::Op => self.read_op(between.field(cursor), &layout.ops)?,
-            Column::Device => self.name_device(between.field(cursor)),
-            Column::Ignored => _ = between.field(cursor),
+            Column::Op => self.read_op(field, &layout.ops)?,
+            Column::Device => self.name_device(field.bytes()),
+            Column::Ignored => {}
         }
         Ok(())
     }
 
     /// An empty field is no fault yet, as flushes have no addresses.
     #[cold]
-    fn lacks(&mut self, fault: Fault, cursor: &Cursor) -> Result<(), Fault> {
-        let empty = matches!(cursor.rest(), [] | [b',' | b';' | b'\t', ..]);
+    fn lacks(&mut self, field: Field, fault: &'static Fault) -> Result<(), &'static Fault> {
         self.absent.get_or_insert(fault);
-        if empty { Ok(()) } else { Err(fault) }
+        if field.is_empty() { Ok(()) } else { Err(fault) }
     }
 
     #[inline]
@@ -309,32 +264,25 @@ impl<'a> Fields<'a> {
     }
 
     #[inline(always)]
-    fn read_op(&mut self, word: &[u8], ops: &Ops) -> Result<(), Fault> {
+    fn read_op(&mut self, field: Field, ops: &Ops) -> Result<(), &'static Fault> {
         self.op = match ops {
-            Ops::Words(words) => match words.find(word) {
+            Ops::Words(words) => match words.find(field.bytes()) {
                 Some(op) => Asked::Op(op),
                 None => {
-                    self.reason = words.blank.filter(|_| word.is_empty()).ok_or(OP)?;
+                    self.reason = words.blank.filter(|_| field.is_empty()).ok_or(&OP)?;
                     Asked::Nothing
                 }
             },
-            // One digit, as a rule.
-            Ops::ZeroWrites => match word {
-                b"0" => Asked::Op(Op::Write),
-                [b'1'..=b'9'] => Asked::Op(Op::Read),
-                _ => match Cursor::new(word).whole(Cursor::number).ok_or(OP_NUMBER)? {
-                    0 => Asked::Op(Op::Write),
-                    _ => Asked::Op(Op::Read),
-                },
+            Ops::ZeroWrites => match field.number().ok_or(&OP_NUMBER)? {
+                0 => Asked::Op(Op::Write),
+                _ => Asked::Op(Op::Read),
             },
-            Ops::FlagBit => {
-                match Cursor::new(word).whole(Cursor::hexadecimal).ok_or(OP_NUMBER)? & 1 {
-                    0 => Asked::Op(Op::Write),
-                    _ => Asked::Op(Op::Read),
-                }
-            }
+            Ops::FlagBit => match field.hexadecimal().ok_or(&OP_NUMBER)? & 1 {
+                0 => Asked::Op(Op::Write),
+                _ => Asked::Op(Op::Read),
+            },
             Ops::Rwbs => {
-                let (letter, flags) = rwbs(word).ok_or(OP_RWBS)?;
+                let (letter, flags) = rwbs(field.bytes()).ok_or(&OP_RWBS)?;
                 self.flags = flags;
                 Asked::Letter(letter)
             }
@@ -346,7 +294,7 @@ impl<'a> Fields<'a> {
     #[inline]
     fn range(&self) -> Result<(u64, u64), Fault> {
         if let Some(fault) = self.absent {
-            return Err(fault);
+            return Err(*fault);
         }
         let offset = self.offset.checked_mul(self.offset_unit).ok_or(OFFSET_BEYOND)?;
         let length = self.length.checked_mul(self.length_unit).ok_or(LENGTH_BEYOND)?;
@@ -356,125 +304,149 @@ impl<'a> Fields<'a> {
 
 /// A time in nanoseconds.
 #[inline(always)]
-fn time(unit: TimeUnit, cursor: &mut Cursor, point: u8) -> Option<u64> {
+fn time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
     match unit {
-        TimeUnit::Nanoseconds { power } => cursor.decimal(usize::from(power), point),
-        TimeUnit::Picoseconds => cursor.decimal(0, point).map(|picoseconds| picoseconds / 1000),
+        TimeUnit::Nanoseconds { power } => field.decimal(usize::from(power), point),
+        TimeUnit::Picoseconds => field.decimal(0, point).map(|picoseconds| picoseconds / 1000),
     }
 }
 
 /// A whole number of units.
 #[inline(always)]
-fn address(unit: Unit, cursor: &mut Cursor, point: u8) -> Option<u64> {
+fn address(unit: Unit, field: Field, point: u8) -> Option<u64> {
     if unit.hexadecimal {
-        return cursor.hexadecimal();
+        return field.hexadecimal();
     }
     match point {
-        b'.' => cursor.number(),
-        _ => cursor.grouped_number(b'.'),
+        b'.' => field.number(),
+        _ => field.grouped_number(b'.'),
     }
 }
 
 // ---- between fields --------------------------------------------------------------------------
 
+/// The fields of a line. Separators are looked for among 64 bytes at once, so that the processor
+/// need not have seen where a field ends to find the next one.
+struct Split<'a, B> {
+    line: &'a [u8],
+    between: B,
+    /// Where the next field begins; beyond the line's end if there is none.
+    start: usize,
+    /// Those of 64 bytes from here on that are separators and were not used yet.
+    places: u64,
+    from: usize,
+}
+
+impl<'a, B: Between> Split<'a, B> {
+    #[inline(always)]
+    fn new(line: &'a [u8], between: B) -> Split<'a, B> {
+        Split { line, between, start: 0, places: between.places(line), from: 0 }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Field<'a>> {
+        loop {
+            let rest = self.line.get(self.start..)?;
+            let length = self.next_place() - self.start;
+            self.start += length + 1;
+            if length > 0 || !self.between.may_repeat() {
+                return Some(Field::of_line(rest, length));
+            }
+        }
+    }
+
+    /// The place of the next separator, or the line's end.
+    #[inline(always)]
+    fn next_place(&mut self) -> usize {
+        while self.places == 0 {
+            self.from += 64;
+            match self.line.get(self.from..) {
+                Some(rest) => self.places = self.between.places(rest),
+                None => return self.line.len(),
+            }
+        }
+        let place = self.from + self.places.trailing_zeros() as usize;
+        self.places &= self.places - 1;
+        place
+    }
+
+    /// What is left of the line.
+    #[inline(always)]
+    fn rest(&self) -> &'a [u8] {
+        self.line.get(self.start..).unwrap_or_default()
+    }
+}
+
 /// What stands between fields, as a type, so that the loop over columns is compiled for each.
 trait Between: Copy {
-    /// Whether this byte ends a field.
-    fn ends(self, byte: u8) -> bool;
+    /// Which of the first 64 bytes are separators.
+    fn places(self, bytes: &[u8]) -> u64;
 
-    /// Leaves out blanks that mean nothing.
-    fn trim(self, cursor: &mut Cursor);
+    /// Whether several count as one.
+    fn may_repeat(self) -> bool;
 
-    /// Goes on to the next field; `None` at the end of the line or where a field does not end.
-    fn step(self, cursor: &mut Cursor) -> Option<()>;
-
-    /// Whether a quoted field begins.
-    fn is_quoted(self, cursor: &Cursor) -> bool;
-
-    /// The bytes of the next field, blanks behind it left out.
-    #[inline(always)]
-    fn field<'a>(self, cursor: &mut Cursor<'a>) -> &'a [u8] {
-        let rest = cursor.rest();
-        let length = rest.iter().position(|&byte| self.ends(byte)).unwrap_or(rest.len());
-        cursor.skip(length);
-        let field = &rest[..length];
-        if field.last() == Some(&b' ') { field.trim_ascii_end() } else { field }
-    }
+    /// A field without blanks around it and quotes around that, which are counted; none if it has
+    /// a quote at one end only.
+    fn plain<'a>(self, field: Field<'a>, quotes: &mut usize) -> Option<Field<'a>>;
 }
 
 /// [`Separator::Byte`].
 impl Between for u8 {
     #[inline(always)]
-    fn ends(self, byte: u8) -> bool {
-        byte == self
+    fn places(self, bytes: &[u8]) -> u64 {
+        eight::places(bytes, self)
     }
 
     #[inline(always)]
-    fn trim(self, cursor: &mut Cursor) {
-        cursor.blanks_but(self == b'\t');
-    }
-
-    #[inline(always)]
-    fn step(self, cursor: &mut Cursor) -> Option<()> {
-        self.trim(cursor);
-        cursor.byte(self)?;
-        self.trim(cursor);
-        Some(())
-    }
-
-    #[inline(always)]
-    fn is_quoted(self, cursor: &Cursor) -> bool {
-        cursor.rest().first() == Some(&b'"')
-    }
-}
-
-/// The end of a field in quotes.
-#[derive(Clone, Copy)]
-struct Quote;
-
-impl Between for Quote {
-    #[inline(always)]
-    fn ends(self, byte: u8) -> bool {
-        byte == b'"'
-    }
-
-    fn trim(self, _: &mut Cursor) {}
-
-    fn step(self, _: &mut Cursor) -> Option<()> {
-        None
-    }
-
-    fn is_quoted(self, _: &Cursor) -> bool {
+    fn may_repeat(self) -> bool {
         false
     }
+
+    #[inline(always)]
+    fn plain<'a>(self, field: Field<'a>, quotes: &mut usize) -> Option<Field<'a>> {
+        match field.bytes() {
+            [b'"', .., b'"'] => {
+                *quotes += 2;
+                Some(field.unquoted())
+            }
+            bytes @ ([0..=b'"', ..] | [.., 0..=b' ']) => {
+                let (inner, quoted) = without_blanks(bytes)?;
+                *quotes += 2 * usize::from(quoted);
+                Some(Field::new(inner))
+            }
+            _ => Some(field),
+        }
+    }
 }
 
-/// [`Separator::Blanks`].
+/// [`Separator::Blanks`]; quotes mean nothing.
 #[derive(Clone, Copy)]
 struct Blanks;
 
 impl Between for Blanks {
     #[inline(always)]
-    fn ends(self, byte: u8) -> bool {
-        matches!(byte, b' ' | b'\t')
+    fn places(self, bytes: &[u8]) -> u64 {
+        eight::places(bytes, b' ') | eight::places(bytes, b'\t')
     }
 
     #[inline(always)]
-    fn trim(self, cursor: &mut Cursor) {
-        cursor.blanks();
+    fn may_repeat(self) -> bool {
+        true
     }
 
     #[inline(always)]
-    fn step(self, cursor: &mut Cursor) -> Option<()> {
-        let before = cursor.rest().len();
-        cursor.blanks();
-        let after = cursor.rest().len();
-        (after < before && after > 0).then_some(())
+    fn plain<'a>(self, field: Field<'a>, _: &mut usize) -> Option<Field<'a>> {
+        Some(field)
     }
+}
 
-    #[inline(always)]
-    fn is_quoted(self, _: &Cursor) -> bool {
-        false
+/// A field that has blanks around it, or a quote at its beginning only; and whether it has quotes.
+#[cold]
+fn without_blanks(field: &[u8]) -> Option<(&[u8], bool)> {
+    match field.trim_ascii() {
+        [b'"', inner @ .., b'"'] => Some((inner.trim_ascii(), true)),
+        [b'"', ..] => None,
+        field => Some((field, false)),
     }
 }
 

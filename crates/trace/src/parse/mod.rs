@@ -6,7 +6,9 @@
 //! from, times that never go back, overflow of addresses, bad lines, skips by reason.
 //!
 //! * `columns`, `fields`: formats that are a declaration of columns, and the loop over them
-//! * `cursor`: numbers and words out of bytes
+//! * `field`: one field: numbers in all their notations
+//! * `cursor`: numbers and words out of lines that are not divided into columns
+//! * `eight`: eight bytes at a time, for both
 //! * `devices`: device names become dense numbers
 //! * `intake`: checks, the clock, skips by reason
 //! * `lines`: the loop over all lines of a trace
@@ -23,7 +25,9 @@ pub(crate) mod cursor;
 pub(crate) mod devices;
 pub mod diskmon;
 pub mod disksim;
+mod eight;
 pub mod etw;
+pub(crate) mod field;
 pub(crate) mod fields;
 pub mod fio;
 pub mod fiu;

@@ -1,6 +1,6 @@
 //! The first lines of a trace, by which its format is told.
 
-use super::cursor::Cursor;
+use super::field::Field;
 
 /// How many bytes are looked at, after decompression.
 pub(crate) const SAMPLE_BYTES: usize = 64 << 10;
@@ -85,6 +85,5 @@ pub(crate) fn is_digits(field: &[u8], shortest: usize, longest: usize) -> bool {
 
 /// Whether the field is a number of seconds.
 pub(crate) fn is_seconds(field: &[u8]) -> bool {
-    let mut cursor = Cursor::new(field);
-    cursor.seconds_ns().is_some() && cursor.end().is_some()
+    Field::new(field.trim_ascii_end()).decimal(9, b'.').is_some()
 }

@@ -88,12 +88,12 @@ mod tests {
         let cases = [
             ("0", "column 2, and those behind it are missing"),
             ("0,-1,2,R,0.1", "column 2, the offset, is not a whole number"),
-            ("0,1,2.5,R,0.1", "column 3, does not end where"),
+            ("0,1,2.5,R,0.1", "column 3, the length, is not a whole number"),
             ("0,1,2,X,0.1", "column 4, the operation, is none"),
             ("0,1,2,Read,0.1", "column 4, the operation, is none"),
             ("0,1,2,R,", "column 5, the time, is not a decimal number"),
-            ("0,1,2,R,0.1x", "column 5, does not end where"),
-            ("0,1,2,R,1e99", "column 5, does not end where"),
+            ("0,1,2,R,0.1x", "column 5, the time, is not a decimal"),
+            ("0,1,2,R,1e99", "column 5, the time, is not a decimal"),
             ("0,1,2,R,NaN", "column 5, the time, is not a decimal number"),
             ("0,36028797018963968,2,R,0.1", "the offset exceeds 64 bits in bytes"),
         ];
