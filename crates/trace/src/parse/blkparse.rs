@@ -19,10 +19,11 @@ use std::ops::ControlFlow;
 
 use spec::{Kind, Param, Params};
 
-use super::cursor::Cursor;
 use super::devices::Devices;
+use super::field::Field;
 use super::lines::for_each_line;
 use super::sample::{Likeness, Sample};
+use super::split::{Blanks, Split};
 use super::{Fault, Line, LineParser, Record};
 use crate::error::{Error, Result};
 use crate::input::Input;
@@ -51,7 +52,9 @@ pub(crate) static PARAMS: &[Param] = &[Param {
 
 /// A line that begins with `digits,digits` and a blank.
 fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(sample.any(|line| device_name(&mut Cursor::new(line)).is_some()))
+    Likeness::of_lines(
+        sample.any(|line| Split::new(line, Blanks).next().is_some_and(is_device_name)),
+    )
 }
 
 fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
@@ -66,8 +69,7 @@ fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
 fn action_to_replay(input: &Input) -> Result<u8> {
     let mut seen = [false; 128];
     for_each_line(input, |line| {
-        let mut cursor = Cursor::new(line);
-        if let Ok(Some(head)) = Head::read(&mut cursor)
+        if let Ok(Some(head)) = Head::read(&mut Split::new(line, Blanks), is_device_name)
             && let &[action @ 0..128] = head.action
         {
             seen[usize::from(action)] = true;
@@ -113,17 +115,15 @@ impl LineParser for Blkparse {
 
     #[inline]
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
-        let mut cursor = Cursor::new(line);
-        cursor.blanks();
-        let Some(device) = device_like_the_last(&mut cursor, devices) else {
-            return Ok(Line::Other);
-        };
-        let head = Head::read_behind(&mut cursor, device)?;
+        let mut words = Split::new(line, Blanks);
+        // Mostly it is the device of the line before.
+        let is_device = |name: Field| devices.is_latest(name.bytes()) || is_device_name(name);
+        let Some(head) = Head::read(&mut words, is_device)? else { return Ok(Line::Other) };
         if head.action != [self.action] {
             return Ok(Line::Other);
         }
-        let (letter, flags) = rwbs(cursor.word().ok_or(RWBS)?).ok_or(RWBS)?;
-        let Some((offset, bytes)) = range(&mut cursor)? else {
+        let (letter, flags) = words.next().and_then(|word| rwbs(word.bytes())).ok_or(RWBS)?;
+        let Some((offset, bytes)) = range(&mut words)? else {
             return Ok(Line::Skip("passthrough"));
         };
         let device = devices.index(head.device)?;
@@ -157,49 +157,28 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Reads up to the action; `None` for a line that is no event.
+    /// Reads up to the action; `None` for a line that does not begin with a device.
     #[inline(always)]
-    fn read(cursor: &mut Cursor<'a>) -> std::result::Result<Option<Head<'a>>, Fault> {
-        cursor.blanks();
-        device_name(cursor).map(|device| Head::read_behind(cursor, device)).transpose()
-    }
-
-    /// Reads from the device, which has been read, to the action.
-    #[inline(always)]
-    fn read_behind(
-        cursor: &mut Cursor<'a>,
-        device: &'a [u8],
-    ) -> std::result::Result<Head<'a>, Fault> {
-        cursor.digits_word().ok_or(CPU)?;
-        cursor.digits_word().ok_or(NUMBER)?;
-        let time = cursor.field().ok_or(TIME)?;
-        let time_ns = time.decimal(9, b'.').ok_or(TIME)?;
-        cursor.digits_word().ok_or(PID)?;
-        let action = cursor.word().ok_or(ACTION)?;
-        Ok(Head { device, time_ns, action })
+    fn read(
+        words: &mut Split<'a, Blanks>,
+        is_device: impl FnOnce(Field) -> bool,
+    ) -> std::result::Result<Option<Head<'a>>, Fault> {
+        let Some(device) = words.next().filter(|&name| is_device(name)) else { return Ok(None) };
+        words.next().filter(|word| word.is_digits()).ok_or(CPU)?;
+        words.next().filter(|word| word.is_digits()).ok_or(NUMBER)?;
+        let time_ns = words.next().and_then(|word| word.decimal(9, b'.')).ok_or(TIME)?;
+        words.next().filter(|word| word.is_digits()).ok_or(PID)?;
+        let action = words.next().ok_or(ACTION)?.bytes();
+        Ok(Some(Head { device: device.bytes(), time_ns, action }))
     }
 }
 
-/// The device, which is mostly that of the line before.
-#[inline(always)]
-fn device_like_the_last<'a>(cursor: &mut Cursor<'a>, devices: &Devices) -> Option<&'a [u8]> {
-    let Some((_, length)) = devices.repeated(cursor.rest(), b' ') else {
-        return device_name(cursor);
-    };
-    let name = &cursor.rest()[..length];
-    cursor.skip(length);
-    Some(name)
-}
-
-/// `major,minor`, up to a blank.
-#[inline(always)]
-fn device_name<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
-    let start = cursor.rest();
-    cursor.digits()?;
-    cursor.byte(b',')?;
-    cursor.digits()?;
-    let name = &start[..start.len() - cursor.rest().len()];
-    matches!(cursor.rest(), [b' ' | b'\t', ..]).then_some(name)
+/// `major,minor`.
+fn is_device_name(word: Field) -> bool {
+    let mut numbers = Split::new(word.bytes(), b',');
+    let [major, minor] = [numbers.next(), numbers.next()];
+    let both = [major, minor].iter().all(|number| number.is_some_and(Field::is_digits));
+    both && numbers.next().is_none()
 }
 
 /// The letter of the operation and the flags around it.
@@ -243,25 +222,23 @@ pub(crate) fn op_of(letter: u8, flags: Flags, bytes: u64) -> Option<Op> {
 /// Offset and length in bytes, both 0 where the line has none; `None` for a SCSI command, which
 /// has `(12 00 …)` instead or before it a length alone.
 #[inline(always)]
-fn range(cursor: &mut Cursor) -> std::result::Result<Option<(u64, u64)>, Fault> {
-    cursor.blanks();
-    match cursor.rest() {
-        [] | [b'[', ..] => return Ok(Some((0, 0))),
+fn range(words: &mut Split<Blanks>) -> std::result::Result<Option<(u64, u64)>, Fault> {
+    let Some(sector) = words.next() else { return Ok(Some((0, 0))) };
+    match sector.bytes() {
+        [b'[', ..] => return Ok(Some((0, 0))),
         [b'(', ..] => return Ok(None),
         _ => {}
     }
-    let sector = cursor.number_word().ok_or(RANGE)?;
-    cursor.blanks();
-    match cursor.rest() {
+    let sector = sector.number().ok_or(RANGE)?;
+    let mut sectors = words.next().ok_or(RANGE)?;
+    match sectors.bytes() {
         [b'(', ..] => return Ok(None),
         // A flush that completes has a sector, and no sectors.
         [b'[', ..] => return Ok(Some((0, 0))),
+        b"+" => sectors = words.next().ok_or(RANGE)?,
         _ => {}
     }
-    if cursor.rest().starts_with(b"+ ") {
-        cursor.skip(2);
-    }
-    let sectors = cursor.number_word().ok_or(RANGE)?;
+    let sectors = sectors.number().ok_or(RANGE)?;
     let offset = sector.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
     let bytes = sectors.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
     Ok(Some((offset, bytes)))

@@ -30,18 +30,16 @@ impl Devices {
     /// The number of the device named `name`.
     #[inline]
     pub(crate) fn index(&mut self, name: &[u8]) -> Result<u32, Fault> {
-        if self.latest == name && !name.is_empty() {
+        if self.is_latest(name) {
             return Ok(self.latest_index);
         }
         self.look_up(name)
     }
 
-    /// If `rest` begins with the latest device's name and `separator`: its number and length.
+    /// Whether this was the latest name.
     #[inline]
-    pub(crate) fn repeated(&self, rest: &[u8], separator: u8) -> Option<(u32, usize)> {
-        let length = self.latest.len();
-        let again = length > 0 && rest.get(length) == Some(&separator);
-        (again && rest[..length] == self.latest[..]).then_some((self.latest_index, length))
+    pub(crate) fn is_latest(&self, name: &[u8]) -> bool {
+        self.latest == name && !name.is_empty()
     }
 
     /// The number of the device that binary records know by `number`.
@@ -114,16 +112,6 @@ mod tests {
         assert_eq!(indices, [0, 0, 1, 0]);
         assert_eq!(devices.named(5, |_| String::from("8,16")), Ok(2));
         assert_eq!(devices.names(), ["7", "9", "8,16"]);
-    }
-
-    #[test]
-    fn a_repeated_name_ends_at_the_separator() {
-        let mut devices = Devices::default();
-        assert_eq!(devices.repeated(b",x", b','), None);
-        devices.index(b"usr,1").unwrap();
-        assert_eq!(devices.repeated(b"usr,1,Read", b','), Some((0, 5)));
-        assert_eq!(devices.repeated(b"usr,12,Read", b','), None);
-        assert_eq!(devices.repeated(b"usr,1", b','), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Eight bytes at a time: digits counted and folded, bytes found, without a branch for each.
+//! Eight bytes at a time: digits folded and bytes found without a branch for each.
 //!
-//! Traces are mostly digits, so eight bytes are looked at as a 64-bit word: the digits at their
-//! beginning are counted, moved to the end of the word and folded with three multiplications (after
-//! Lemire, "Quickly parsing eight digits", 2018). The tests of `cursor` and `field` hold it against
-//! the standard library.
+//! Traces are mostly digits, so eight bytes are looked at as a 64-bit word: the digits of a number
+//! are moved to the end of the word and folded with three multiplications (after
+//! Lemire, "Quickly parsing eight digits", 2018). The tests, here and in `field` and
+//! `split`, hold it against the standard library.
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = LOW_BITS << 7;
@@ -32,24 +32,6 @@ fn last_few(bytes: &[u8]) -> u64 {
     }
     let byte = |at: usize| bytes.get(at).map_or(0, |&byte| u64::from(byte) << (8 * at));
     byte(0) | byte(1) | byte(2)
-}
-
-/// How many of eight bytes are digits, up to the first that is none.
-#[inline(always)]
-pub(super) fn count_digits(word: u64) -> usize {
-    let digits = word ^ ZEROS;
-    // Without the high bits no sum carries into the next byte.
-    let others = (((digits & !HIGH_BITS) + TEN_IS_HIGH) | digits) & HIGH_BITS;
-    others.trailing_zeros() as usize / 8
-}
-
-/// How many of eight bytes are digits, up to the first that is none, and their value.
-#[inline(always)]
-pub(super) fn leading_digits(word: u64) -> (usize, u64) {
-    let count = count_digits(word);
-    // The digits move to the end, with zeros before them: `42,Read,` becomes 00000042.
-    let padded = (word ^ ZEROS).checked_shl(64 - 8 * count as u32).unwrap_or(0);
-    (count, folded(padded))
 }
 
 /// The value of the first `count` bytes, of which there are one to eight, if all are digits.

@@ -50,6 +50,22 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// The bytes from here through those of the next field.
+    #[inline(always)]
+    pub(crate) fn through(self, next: Field) -> &'a [u8] {
+        &self.text[..self.text.len() - next.text.len() + next.length]
+    }
+
+    /// Whether there are digits and nothing else, however many.
+    #[inline(always)]
+    pub(crate) fn is_digits(self) -> bool {
+        match self.length {
+            0 => false,
+            1..=8 => digits(first_eight(self.text), self.length).is_some(),
+            _ => self.bytes().iter().all(u8::is_ascii_digit),
+        }
+    }
+
     /// How many bytes there are before this one, or all.
     #[inline(always)]
     fn before(self, wanted: u8) -> usize {

@@ -9,6 +9,7 @@ use super::columns::{Column, Layout, Ops, Separator, TimeUnit, Unit};
 use super::devices::Devices;
 use super::eight;
 use super::field::Field;
+use super::split::{Between, Blanks, Split};
 use super::{Fault, Line, LineParser, Record};
 use crate::request::{Flags, Op};
 
@@ -62,17 +63,22 @@ impl Layout {
 
     /// The same for a separator that is known when this is compiled to be of one kind.
     #[inline(always)]
-    fn fields_between<'a>(
+    fn fields_between<'a, B: Between>(
         &self,
         line: &'a [u8],
         fields: &mut Fields<'a>,
-        between: impl Between,
+        between: B,
     ) -> Result<bool, Fault> {
         let mut split = Split::new(line, between);
         let mut quotes = 0;
         for (index, column) in self.columns.iter().enumerate() {
-            let Some(field) = split.next() else { return Err(self.at(&MISSING, index)) };
-            let Some(field) = between.plain(field, &mut quotes) else { return Ok(false) };
+            let Some(mut field) = split.next() else { return Err(self.at(&MISSING, index)) };
+            if !B::BLANKS {
+                match plain(field, &mut quotes) {
+                    Some(inner) => field = inner,
+                    None => return Ok(false),
+                }
+            }
             match fields.read(column, field, self) {
                 Ok(()) => {}
                 Err(_) if quotes > 0 => return Ok(false),
@@ -83,7 +89,7 @@ impl Layout {
         if quotes > 0 && quotes != eight::count(line, b'"') {
             return Ok(false);
         }
-        if !self.open_ended && !split.rest().trim_ascii_start().is_empty() {
+        if !self.open_ended && !split.rest().trim_ascii().is_empty() {
             return Err(self.at(&FURTHER, self.columns.len() - 1));
         }
         Ok(true)
@@ -323,126 +329,27 @@ fn address(unit: Unit, field: Field, point: u8) -> Option<u64> {
     }
 }
 
-// ---- between fields --------------------------------------------------------------------------
-
-/// The fields of a line. Separators are looked for among 64 bytes at once, so that the processor
-/// need not have seen where a field ends to find the next one.
-struct Split<'a, B> {
-    line: &'a [u8],
-    between: B,
-    /// Where the next field begins; beyond the line's end if there is none.
-    start: usize,
-    /// Those of 64 bytes from here on that are separators and were not used yet.
-    places: u64,
-    from: usize,
-}
-
-impl<'a, B: Between> Split<'a, B> {
-    #[inline(always)]
-    fn new(line: &'a [u8], between: B) -> Split<'a, B> {
-        Split { line, between, start: 0, places: between.places(line), from: 0 }
-    }
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Field<'a>> {
-        loop {
-            let rest = self.line.get(self.start..)?;
-            let length = self.next_place() - self.start;
-            self.start += length + 1;
-            if length > 0 || !self.between.may_repeat() {
-                return Some(Field::of_line(rest, length));
-            }
+/// A field without blanks around it and quotes around that, which are counted; none if it has a
+/// quote at one end only.
+#[inline(always)]
+fn plain<'a>(field: Field<'a>, quotes: &mut usize) -> Option<Field<'a>> {
+    match field.bytes() {
+        [b'"', .., b'"'] => {
+            *quotes += 2;
+            Some(field.unquoted())
         }
-    }
-
-    /// The place of the next separator, or the line's end.
-    #[inline(always)]
-    fn next_place(&mut self) -> usize {
-        while self.places == 0 {
-            self.from += 64;
-            match self.line.get(self.from..) {
-                Some(rest) => self.places = self.between.places(rest),
-                None => return self.line.len(),
-            }
+        bytes @ ([0..=b'"', ..] | [.., 0..=b' ']) => {
+            let (inner, quoted) = trimmed(bytes)?;
+            *quotes += 2 * usize::from(quoted);
+            Some(Field::new(inner))
         }
-        let place = self.from + self.places.trailing_zeros() as usize;
-        self.places &= self.places - 1;
-        place
-    }
-
-    /// What is left of the line.
-    #[inline(always)]
-    fn rest(&self) -> &'a [u8] {
-        self.line.get(self.start..).unwrap_or_default()
+        _ => Some(field),
     }
 }
 
-/// What stands between fields, as a type, so that the loop over columns is compiled for each.
-trait Between: Copy {
-    /// Which of the first 64 bytes are separators.
-    fn places(self, bytes: &[u8]) -> u64;
-
-    /// Whether several count as one.
-    fn may_repeat(self) -> bool;
-
-    /// A field without blanks around it and quotes around that, which are counted; none if it has
-    /// a quote at one end only.
-    fn plain<'a>(self, field: Field<'a>, quotes: &mut usize) -> Option<Field<'a>>;
-}
-
-/// [`Separator::Byte`].
-impl Between for u8 {
-    #[inline(always)]
-    fn places(self, bytes: &[u8]) -> u64 {
-        eight::places(bytes, self)
-    }
-
-    #[inline(always)]
-    fn may_repeat(self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn plain<'a>(self, field: Field<'a>, quotes: &mut usize) -> Option<Field<'a>> {
-        match field.bytes() {
-            [b'"', .., b'"'] => {
-                *quotes += 2;
-                Some(field.unquoted())
-            }
-            bytes @ ([0..=b'"', ..] | [.., 0..=b' ']) => {
-                let (inner, quoted) = without_blanks(bytes)?;
-                *quotes += 2 * usize::from(quoted);
-                Some(Field::new(inner))
-            }
-            _ => Some(field),
-        }
-    }
-}
-
-/// [`Separator::Blanks`]; quotes mean nothing.
-#[derive(Clone, Copy)]
-struct Blanks;
-
-impl Between for Blanks {
-    #[inline(always)]
-    fn places(self, bytes: &[u8]) -> u64 {
-        eight::places(bytes, b' ') | eight::places(bytes, b'\t')
-    }
-
-    #[inline(always)]
-    fn may_repeat(self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn plain<'a>(self, field: Field<'a>, _: &mut usize) -> Option<Field<'a>> {
-        Some(field)
-    }
-}
-
-/// A field that has blanks around it, or a quote at its beginning only; and whether it has quotes.
+/// The same for a field with blanks around it; and whether it has quotes.
 #[cold]
-fn without_blanks(field: &[u8]) -> Option<(&[u8], bool)> {
+fn trimmed(field: &[u8]) -> Option<(&[u8], bool)> {
     match field.trim_ascii() {
         [b'"', inner @ .., b'"'] => Some((inner.trim_ascii(), true)),
         [b'"', ..] => None,

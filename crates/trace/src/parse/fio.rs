@@ -14,9 +14,10 @@
 
 use spec::{Param, Params};
 
-use super::cursor::Cursor;
 use super::devices::Devices;
+use super::field::Field;
 use super::sample::{Likeness, Sample, comma_fields, is_digits};
+use super::split::{Blanks, Split};
 use super::{Fault, Line, LineParser, Record};
 use crate::error::Result;
 use crate::input::Input;
@@ -94,26 +95,26 @@ impl LineParser for Fio {
     const OWN_CLOCK: bool = true;
 
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
-        let mut cursor = Cursor::new(line);
+        let mut words = Split::new(line, Blanks);
         let ticks = match self.version {
             None => return self.header(line),
             Some(Version::Two) => self.clock_us,
-            Some(Version::Three) => cursor.number_word().ok_or(TIME)?,
+            Some(Version::Three) => words.next().and_then(Field::number).ok_or(TIME)?,
         };
-        let file = cursor.word().ok_or(FILE)?;
-        let op = match cursor.word().ok_or(ACTION)? {
+        let file = words.next().ok_or(FILE)?.bytes();
+        let op = match words.next().ok_or(ACTION)?.bytes() {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
-            b"wait" => return self.wait(&mut cursor),
+            b"wait" => return self.wait(&mut words),
             b"add" | b"open" | b"close" => return Ok(Line::Other),
             _ => return Err(ACTION),
         };
         let device = devices.index(file)?;
         let (offset, bytes) = match op {
             Op::Flush => (0, 0),
-            _ => range(&mut cursor)?,
+            _ => range(&mut words)?,
         };
         Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
     }
@@ -142,22 +143,21 @@ impl Fio {
     }
 
     /// Version 2 moves the clock; in version 3 there should be no waits, as every line has a time.
-    fn wait(&mut self, cursor: &mut Cursor) -> std::result::Result<Line, Fault> {
+    fn wait(&mut self, words: &mut Split<Blanks>) -> std::result::Result<Line, Fault> {
         if self.version == Some(Version::Three) {
             return Ok(Line::Skip("wait"));
         }
-        let (wait_us, _) = range(cursor)?;
+        let (wait_us, _) = range(words)?;
         self.clock_us = self.clock_us.checked_add(wait_us).ok_or(WAIT)?;
         Ok(Line::Other)
     }
 }
 
 /// Offset and length, and nothing behind them.
-fn range(cursor: &mut Cursor) -> std::result::Result<(u64, u64), Fault> {
-    let offset = cursor.number_word().ok_or(OFFSET)?;
-    let length = cursor.number_word().ok_or(LENGTH)?;
-    cursor.end().ok_or(EXTRA)?;
-    Ok((offset, length))
+fn range(words: &mut Split<Blanks>) -> std::result::Result<(u64, u64), Fault> {
+    let offset = words.next().and_then(Field::number).ok_or(OFFSET)?;
+    let length = words.next().and_then(Field::number).ok_or(LENGTH)?;
+    if words.next().is_some() { Err(EXTRA) } else { Ok((offset, length)) }
 }
 
 #[cfg(test)]

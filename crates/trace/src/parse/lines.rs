@@ -170,6 +170,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::parse::Record;
     use crate::parse::devices::Devices;
+    use crate::parse::field::Field;
+    use crate::parse::split::{Blanks, Split};
     use crate::request::Op;
 
     /// Reads all of `text` with a parser: the requests, the skips, or the error's message.
@@ -198,8 +200,8 @@ pub(crate) mod tests {
             line: &[u8],
             devices: &mut Devices,
         ) -> std::result::Result<Line, Fault> {
-            let mut cursor = crate::parse::cursor::Cursor::new(line);
-            let mut number = || cursor.number_word().ok_or(Fault::new("no number"));
+            let mut words = Split::new(line, Blanks);
+            let mut number = || words.next().and_then(Field::number).ok_or(Fault::new("no number"));
             let (ticks, offset, bytes) = (number()?, number()?, number()?);
             let device = devices.index(b"d")?;
             let flags = crate::request::Flags::NONE;

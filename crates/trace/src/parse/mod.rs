@@ -6,8 +6,8 @@
 //! from, times that never go back, overflow of addresses, bad lines, skips by reason.
 //!
 //! * `columns`, `fields`: formats that are a declaration of columns, and the loop over them
-//! * `field`: one field: numbers in all their notations
-//! * `cursor`: numbers and words out of lines that are not divided into columns
+//! * `split`: a line taken apart into fields
+//! * `field`: one of them: numbers in all their notations
 //! * `eight`: eight bytes at a time, for both
 //! * `devices`: device names become dense numbers
 //! * `intake`: checks, the clock, skips by reason
@@ -21,7 +21,6 @@ pub mod blkreplay;
 pub mod blktrace;
 pub(crate) mod columns;
 pub mod csv;
-pub(crate) mod cursor;
 pub(crate) mod devices;
 pub mod diskmon;
 pub mod disksim;
@@ -40,6 +39,7 @@ pub mod oracle_general;
 pub(crate) mod records;
 pub(crate) mod sample;
 pub mod spc;
+pub(crate) mod split;
 pub mod ssdsim;
 pub mod systor;
 pub mod tencent;

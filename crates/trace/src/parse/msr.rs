@@ -11,9 +11,10 @@
 
 use spec::{Param, Params};
 
-use super::cursor::Cursor;
 use super::devices::Devices;
+use super::field::Field;
 use super::sample::{Likeness, Sample, comma_fields, is_digits};
+use super::split::Split;
 use super::{Fault, Line, LineParser, Record};
 use crate::error::Result;
 use crate::input::Input;
@@ -63,16 +64,24 @@ impl LineParser for Msr {
 
     #[inline]
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
-        let mut cursor = Cursor::new(line);
-        let Some(ticks) = field(&mut cursor) else { return heading(line).ok_or(TIME) };
-        let device = device(&mut cursor, devices)?;
-        let op = op(&mut cursor).ok_or(TYPE)?;
-        let offset = field(&mut cursor).ok_or(OFFSET)?;
-        let bytes = cursor.number().ok_or(SIZE)?;
-        cursor.byte(b',').ok_or(SIZE)?;
-        cursor.number().and_then(|_| cursor.end()).ok_or(RESPONSE)?;
+        let mut fields = Split::new(line, b',');
+        let Some(ticks) = number(&mut fields) else { return heading(line).ok_or(TIME) };
+        let (host, disk) = (fields.next().ok_or(DEVICE)?, fields.next().ok_or(DEVICE)?);
+        let device = devices.index(host.through(disk))?;
+        let op = fields.next().and_then(|field| op_named(field.bytes())).ok_or(TYPE)?;
+        let offset = number(&mut fields).ok_or(OFFSET)?;
+        let bytes = number(&mut fields).ok_or(SIZE)?;
+        let response = fields.next().ok_or(SIZE)?.bytes().trim_ascii_end();
+        if Field::new(response).number().is_none() || fields.next().is_some() {
+            return Err(RESPONSE);
+        }
         Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
     }
+}
+
+#[inline(always)]
+fn number(fields: &mut Split<u8>) -> Option<u64> {
+    fields.next().and_then(Field::number)
 }
 
 /// What has no time may be the columns' names.
@@ -81,40 +90,7 @@ fn heading(line: &[u8]) -> Option<Line> {
     line.trim_ascii().eq_ignore_ascii_case(HEADING).then_some(Line::Other)
 }
 
-/// A number and the comma behind it.
 #[inline]
-fn field(cursor: &mut Cursor) -> Option<u64> {
-    let value = cursor.number()?;
-    cursor.byte(b',')?;
-    Some(value)
-}
-
-/// Host and disk number together are the device.
-#[inline]
-fn device(cursor: &mut Cursor, devices: &mut Devices) -> std::result::Result<u32, Fault> {
-    let rest = cursor.rest();
-    if let Some((index, length)) = devices.repeated(rest, b',') {
-        cursor.skip(length + 1);
-        return Ok(index);
-    }
-    let mut commas = memchr::memchr_iter(b',', rest);
-    let length = commas.next().and_then(|_| commas.next()).ok_or(DEVICE)?;
-    cursor.skip(length + 1);
-    devices.index(&rest[..length])
-}
-
-#[inline]
-fn op(cursor: &mut Cursor) -> Option<Op> {
-    let rest = cursor.rest();
-    if rest.starts_with(b"Write,") {
-        cursor.skip(6);
-        return Some(Op::Write);
-    }
-    let length = memchr::memchr(b',', rest)?;
-    cursor.skip(length + 1);
-    op_named(&rest[..length])
-}
-
 fn op_named(word: &[u8]) -> Option<Op> {
     if word.eq_ignore_ascii_case(b"read") {
         Some(Op::Read)

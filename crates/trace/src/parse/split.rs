@@ -1,0 +1,118 @@
+//! A line taken apart into fields, by a separator or by blanks.
+//!
+//! Separators are looked for among 64 bytes at once, wherever fields begin and end, so that the
+//! processor need not have seen where one ends to find the next one.
+
+use super::eight;
+use super::field::Field;
+
+/// The fields of a line, blanks around them and quotes included.
+pub(crate) struct Split<'a, B> {
+    line: &'a [u8],
+    between: B,
+    /// Where the next field begins; beyond the line's end if there is none.
+    start: usize,
+    /// Those of the 64 bytes from `from` on that are separators and were not used yet.
+    places: u64,
+    from: usize,
+}
+
+/// What stands between fields, as a type, so that a loop over them is compiled for each.
+pub(crate) trait Between: Copy {
+    /// Whether it is blanks, as many as there are: then no field is empty.
+    const BLANKS: bool;
+
+    /// Which of the first 64 bytes are separators.
+    fn places(self, bytes: &[u8]) -> u64;
+}
+
+/// This byte, once.
+impl Between for u8 {
+    const BLANKS: bool = false;
+
+    #[inline(always)]
+    fn places(self, bytes: &[u8]) -> u64 {
+        eight::places(bytes, self)
+    }
+}
+
+/// Blanks and tabs.
+#[derive(Clone, Copy)]
+pub(crate) struct Blanks;
+
+impl Between for Blanks {
+    const BLANKS: bool = true;
+
+    #[inline(always)]
+    fn places(self, bytes: &[u8]) -> u64 {
+        eight::places(bytes, b' ') | eight::places(bytes, b'\t')
+    }
+}
+
+impl<'a, B: Between> Split<'a, B> {
+    #[inline(always)]
+    pub(crate) fn new(line: &'a [u8], between: B) -> Split<'a, B> {
+        Split { line, between, start: 0, places: between.places(line), from: 0 }
+    }
+
+    /// The place of the next separator, or the line's end.
+    #[inline(always)]
+    fn next_place(&mut self) -> usize {
+        while self.places == 0 {
+            self.from += 64;
+            match self.line.get(self.from..) {
+                Some(rest) => self.places = self.between.places(rest),
+                None => return self.line.len(),
+            }
+        }
+        let place = self.from + self.places.trailing_zeros() as usize;
+        self.places &= self.places - 1;
+        place
+    }
+
+    /// What is left of the line.
+    #[inline(always)]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.line.get(self.start..).unwrap_or_default()
+    }
+}
+
+impl<'a, B: Between> Iterator for Split<'a, B> {
+    type Item = Field<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Field<'a>> {
+        loop {
+            let rest = self.line.get(self.start..)?;
+            let length = self.next_place() - self.start;
+            self.start += length + 1;
+            if length > 0 || !B::BLANKS {
+                return Some(Field::of_line(rest, length));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn fields_are_those_of_the_library(line in "[a,; \t]{0,140}|[a-z]{0,70}(,[0-9]{1,20}){0,9}") {
+            let line = line.as_bytes();
+            let fields: Vec<_> = Split::new(line, b',').map(Field::bytes).collect();
+            let expected: Vec<_> = line.split(|&byte| byte == b',').collect();
+            prop_assert_eq!(fields, expected);
+            let words: Vec<_> = Split::new(line, Blanks).map(Field::bytes).collect();
+            let apart = line.split(|&byte| byte == b' ' || byte == b'\t');
+            let expected: Vec<_> = apart.filter(|word| !word.is_empty()).collect();
+            prop_assert_eq!(words, expected);
+            let mut split = Split::new(line, b',');
+            let first = split.next().map_or(0, |field| field.bytes().len());
+            prop_assert_eq!(split.rest(), line.get(first + 1..).unwrap_or_default());
+        }
+    }
+}
