@@ -101,7 +101,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fields_are_those_of_the_library(line in "[a,; \t]{0,140}|[a-z]{0,70}(,[0-9]{1,20}){0,9}") {
+        fn fields_are_those_of_the_library(
+            line in "[a,; \t]{0,140}|[a-z]{0,70}(,[0-9]{1,20}){0,9}",
+        ) {
             let line = line.as_bytes();
             let fields: Vec<_> = Split::new(line, b',').map(Field::bytes).collect();
             let expected: Vec<_> = line.split(|&byte| byte == b',').collect();
