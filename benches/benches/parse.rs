@@ -6,30 +6,28 @@
 //! requests land in the same batches. Both must agree on a checksum of all that. A binary trace is
 //! compared with the loop over the same requests as csv text.
 //!
-//! Rounds alternate, so that a busy machine hits both; the best of each is compared. The aims are
-//! ratios of at least 2 for text and 6 for binary traces.
+//! The aims are ratios of at least 2 for text and 6 for binary traces. Names of cases, or parts of
+//! them, may follow `--`.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use csv::ByteRecord;
+use ftlab_benches::compare;
 use trace::{Flags, Op, ReadOptions, Request, Trace};
 
 const LINES: u64 = 1_000_000;
-const ROUNDS: usize = 15;
 const BATCH: usize = 1024;
 
 fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let cases =
         [msr(), spc(), blkparse(), mqsim(), columns(), quoted_columns(), blktrace(), vscsi()];
-    // Names of cases, or parts of them, may follow `--` on the command line.
     let asked: Vec<_> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let is_asked = |case: &&Case| asked.iter().any(|word| case.name.contains(word.as_str()));
     for case in cases.iter().filter(|case| asked.is_empty() || is_asked(case)) {
-        compare(case, directory.path());
+        race(case, directory.path());
     }
 }
 
@@ -306,7 +304,7 @@ fn rwbs(word: &[u8]) -> Option<(Op, Flags)> {
 
 // ---- the race --------------------------------------------------------------------------------
 
-fn compare(case: &Case, directory: &Path) {
+fn race(case: &Case, directory: &Path) {
     let path = directory.join(case.name);
     std::fs::write(&path, &case.bytes).expect("the trace can be written");
     let text_path = match &case.text {
@@ -317,28 +315,20 @@ fn compare(case: &Case, directory: &Path) {
         }
         None => path.clone(),
     };
-    let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        let our_sum = read_ours(case, &path);
-        ours = ours.min(start.elapsed());
-        let start = Instant::now();
-        let their_sum = read_csv(case, &text_path);
-        theirs = theirs.min(start.elapsed());
-        assert_eq!(our_sum, their_sum, "{}: the readers disagree", case.name);
-    }
-    let speed = |time: Duration, bytes: usize| {
-        let (lines, seconds) = (LINES as f64 / 1e6, time.as_secs_f64());
-        format!("{:6.2} M/s {:5.0} MB/s", lines / seconds, bytes as f64 / 1e6 / seconds)
+    assert_eq!(read_ours(case, &path), read_csv(case, &text_path), "{}", case.name);
+    let lines = |sum: u64| {
+        std::hint::black_box(sum);
+        LINES
     };
-    let text_bytes = case.text.as_ref().unwrap_or(&case.bytes).len();
-    println!(
-        "{:9} ours {}   csv {}   ratio {:.2}",
-        case.name,
-        speed(ours, case.bytes.len()),
-        speed(theirs, text_bytes),
-        theirs.as_secs_f64() / ours.as_secs_f64()
-    );
+    let theirs = || lines(read_csv(case, &text_path));
+    let ours = || lines(read_ours(case, &path));
+    let bytes_a_line = case.bytes.len() as f64 / LINES as f64;
+    let title = format!("{}, {bytes_a_line:.0} bytes a request", case.name);
+    let contenders = &mut [
+        ("a loop around the csv crate", Box::new(theirs) as Box<dyn FnMut() -> u64>),
+        ("ftlab", Box::new(ours)),
+    ];
+    compare(&title, "requests", contenders);
 }
 
 /// The checksum of a batch of requests, in which every field counts.

@@ -8,8 +8,7 @@
 //! A cut in an earlier step of a program is a cut in the last step of a shorter one, so each
 //! program is cut in its last step alone.
 
-use crate::power_loss::{Plan, Second};
-use crate::workload::{Extent, Space, Step};
+use crate::step::{Extent, Space, Step};
 
 /// What the names of such programs begin with.
 pub const PREFIX: &str = "ace-";
@@ -61,17 +60,16 @@ fn steps_of(letter: &str, space: Space) -> spec::Result<Vec<Step>> {
     })
 }
 
-/// The plan that cuts a program in its last letter alone.
+/// How many steps of a program come before those of its last letter.
 ///
 /// # Errors
 /// A letter that is none.
-pub fn plan(name: &str, space: Space, second: Second) -> spec::Result<Plan> {
+pub fn steps_before_last(name: &str, space: Space) -> spec::Result<usize> {
     let word = name.strip_prefix(PREFIX).unwrap_or(name);
-    let from_step = match word.rsplit_once('.') {
-        Some((before, _)) => steps(before, space)?.len(),
-        None => 0,
-    };
-    Ok(Plan { from_step, second })
+    match word.rsplit_once('.') {
+        Some((before, _)) => Ok(steps(before, space)?.len()),
+        None => Ok(0),
+    }
 }
 
 #[cfg(test)]
@@ -92,13 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_steps_and_the_plan_cuts_the_last() {
+    fn letters_are_steps_and_the_last_is_known() {
         let program = steps("p1.g.t2", SPACE).unwrap();
         assert_eq!(program.len(), 1 + 6 + 1);
         assert_eq!(program[0], Step::Write(Extent { first: 1, pages: 1, head: 1, tail: 1 }));
         assert_eq!(program[7], Step::Trim { first: 2, pages: 1 });
-        assert_eq!(plan("ace-p1.g.t2", SPACE, Second::None).unwrap().from_step, 7);
-        assert_eq!(plan("ace-g", SPACE, Second::None).unwrap().from_step, 0);
+        assert_eq!(steps_before_last("ace-p1.g.t2", SPACE).unwrap(), 7);
+        assert_eq!(steps_before_last("ace-g", SPACE).unwrap(), 0);
     }
 
     #[test]

@@ -181,10 +181,11 @@ impl Campaign {
 
     /// Of the short programs only the last step is cut.
     fn plan(&self, case: &Case) -> Result<Plan> {
-        Ok(match case.workload.starts_with(ace::PREFIX) {
-            true => ace::plan(&case.workload, case.space(), self.second)?,
-            false => Plan { from_step: 0, second: self.second },
-        })
+        let from_step = match case.workload.starts_with(ace::PREFIX) {
+            true => ace::steps_before_last(&case.workload, case.space())?,
+            false => 0,
+        };
+        Ok(Plan { from_step, second: self.second })
     }
 }
 

@@ -8,8 +8,9 @@ use nand::{BlockId, Chip, Cut, Geometry, Mode, Nand, Outcome};
 use spec::{Kind, Param, Spec};
 
 use crate::shape::{SHAPES, Shape};
+use crate::step::{Space, Step};
 use crate::violation::Violation;
-use crate::workload::{self, Space, Step};
+use crate::workload;
 
 /// A scheme with its parameters, and how a user writes it.
 #[derive(Clone, Debug)]

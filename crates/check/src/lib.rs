@@ -16,14 +16,15 @@
 //! 5. mounting again changes nothing and takes a bounded number of operations.
 //!
 //! * [`shape`]      tiny chips by name
-//! * [`workload`]   programs of host operations by name, or by their steps
+//! * [`step`]       one operation of the host
+//! * [`workload`]   programs of them by name, or by their steps
+//! * [`ace`]        all short programs there are
 //! * [`case`](mod@case) a scheme, a shape, a workload, a seed; and the line that replays it
 //! * [`oracle`]     what a sector may read
 //! * [`violation`]  what can be wrong, by name
 //! * [`life`]       a device between power-on and power-off
 //! * [`properties`] conformance without cuts
 //! * [`power_loss`] cuts everywhere, and the replay of one
-//! * [`ace`]        all short programs there are
 //! * [`campaign`]   many cases on all cores, and what they found
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -38,5 +39,6 @@ mod panics;
 pub mod power_loss;
 pub mod properties;
 pub mod shape;
+pub mod step;
 pub mod violation;
 pub mod workload;

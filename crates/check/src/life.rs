@@ -16,8 +16,8 @@ use nand::{Cut, Data, Lpn, Nand, Op, Outcome, Sink, Stamp};
 use crate::case::Case;
 use crate::oracle::{Look, Oracle};
 use crate::panics;
+use crate::step::{Extent, Step};
 use crate::violation::{Kind, Violation};
-use crate::workload::{Extent, Step};
 
 /// What can happen to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

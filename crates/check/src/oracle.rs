@@ -11,8 +11,8 @@
 
 use nand::{SectorMask, Stamp};
 
+use crate::step::Extent;
 use crate::violation::{Kind, Violation};
-use crate::workload::Extent;
 
 /// A value that a sector had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,10 @@
 //! * only what was programmed is read, and the reader says whose page it expects to find;
 //! * a block that a cut left half erased must be erased again before its first program.
 
+use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::cut::{Cut, Moment, Outcome, Struck, Watch};
 use crate::error::{Error, Result};
-use crate::geometry::{BlockId, Geometry, Lpn, Ppn, ProgramOrder, SectorMask};
+use crate::geometry::{Geometry, ProgramOrder};
 use crate::op::{Cause, Logged, Op, Tally};
 use crate::payload::{Content, Data, Mode, Sink};
 use crate::spare::{PageState, Spare};

@@ -3,8 +3,8 @@
 //! A cut strikes one program or erase. What the chip holds afterwards is one of its [`Outcome`]s;
 //! a real chip shows all of them, so tests try all of them.
 
+use crate::address::{BlockId, Ppn};
 use crate::chip::Nand;
-use crate::geometry::{BlockId, Ppn};
 use crate::op::Logged;
 
 /// What the operation that the power left behind.

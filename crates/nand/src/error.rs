@@ -1,4 +1,4 @@
-use crate::geometry::Ppn;
+use crate::address::Ppn;
 
 /// What the chip answers when it cannot do what is lawful to ask. Breaking a rule of flash is no
 /// error but a bug of the caller, and panics.

@@ -1,7 +1,7 @@
 //! The ground floor: a NAND flash chip that keeps count, keeps order and can lose its power.
 //!
-//! * [`geometry`] pages, blocks, program orders, and the kinds of numbers ([`Lpn`], [`Ppn`],
-//!   [`BlockId`])
+//! * [`address`]  the kinds of numbers: [`Lpn`], [`Ppn`], [`BlockId`], sectors of a page
+//! * [`geometry`] pages, blocks, program orders
 //! * [`spare`]    the bytes beside each page: owner, version, sequence, kind
 //! * [`payload`]  what a page holds: nothing (count), a stamp a sector, or bytes
 //! * [`op`]       operations, their causes, and the one place where they are counted
@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod address;
 pub mod chip;
 pub mod cut;
 mod error;
@@ -23,10 +24,11 @@ pub mod spare;
 mod store;
 pub mod timing;
 
+pub use address::{BlockId, Lpn, Ppn, SectorMask};
 pub use chip::{Nand, Page};
 pub use cut::{Cut, Outcome, Struck};
 pub use error::{Error, Result};
-pub use geometry::{BlockId, Geometry, Lpn, Ppn, ProgramOrder, SectorMask};
+pub use geometry::{Geometry, ProgramOrder};
 pub use op::{Cause, Op, Tally};
 pub use payload::{Cells, Content, Data, Mode, Sink, Stamp};
 pub use preset::Chip;

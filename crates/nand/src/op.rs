@@ -1,6 +1,6 @@
 //! Operations, their causes, and the tally: the one place where ftlab counts.
 
-use crate::geometry::Lpn;
+use crate::address::Lpn;
 
 /// What a chip can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

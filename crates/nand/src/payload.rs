@@ -4,7 +4,8 @@
 //! eight bytes a sector that say which sector they are and which write made them: enough to prove
 //! that nothing is lost, swapped or shorn. *Bytes* keeps the data.
 
-use crate::geometry::{Lpn, Ppn, SECTOR_BYTES, SectorMask};
+use crate::address::{Lpn, Ppn, SectorMask};
+use crate::geometry::SECTOR_BYTES;
 
 /// How much of its pages a chip keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

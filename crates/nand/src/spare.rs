@@ -10,7 +10,7 @@
 //! copies and merges keep it. *Sequence* is the order of programs on the chip. Between copies of a
 //! page the highest version wins, at a tie the highest sequence.
 
-use crate::geometry::Lpn;
+use crate::address::Lpn;
 
 /// Bytes of the header that every page carries.
 pub const HEADER_BYTES: usize = 20;

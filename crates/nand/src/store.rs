@@ -1,7 +1,8 @@
 //! What the chip really holds in the modes that can be mounted: header, state and contents of
 //! each page. Blocks come into being with their first program.
 
-use crate::geometry::{BlockId, Geometry, Lpn, Ppn, SectorMask};
+use crate::address::{BlockId, Lpn, Ppn, SectorMask};
+use crate::geometry::Geometry;
 use crate::payload::{Cells, Content, Mode, Sink};
 use crate::spare::{HEADER_BYTES, PageState, Spare};
 

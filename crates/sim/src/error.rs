@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::verify::Mismatch;
+use crate::mismatch::Mismatch;
 
 /// The result of a simulation's step.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -24,6 +24,7 @@
 //! * [`series`]     samples along the way
 //! * [`oplog`]      every flash operation, a line each
 //! * [`verify`]     a shadow copy of every sector
+//! * [`mismatch`]   what it found, in words
 //! * [`watch`]      who looks on, and may stop a run
 //! * [`mod@run`]    precondition, warm up, measure
 //! * [`result`]     what a run says, as JSON
@@ -47,6 +48,7 @@ pub mod input;
 pub mod laws;
 pub mod machine;
 pub mod measure;
+pub mod mismatch;
 pub mod oplog;
 pub mod plan;
 pub mod result;

@@ -11,7 +11,8 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, FlushMode};
 use crate::host::Span;
-use crate::verify::{Mismatch, Shadow};
+use crate::mismatch::Mismatch;
+use crate::verify::Shadow;
 
 /// Pages that entered the scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

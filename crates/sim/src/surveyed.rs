@@ -42,7 +42,7 @@ impl Surveyed {
     /// If `page_bytes` is less than a sector of 512 bytes.
     pub fn through(trace: &Trace, page_bytes: u64) -> trace::Result<Surveyed> {
         let (survey, locality) = (survey(trace, page_bytes)?, locality(trace, page_bytes)?);
-        let courses = courses(trace, &locality)?;
+        let courses = courses(trace, page_bytes, &locality.examples)?;
         Ok(Surveyed { survey, locality, courses })
     }
 }

@@ -8,7 +8,7 @@
 //! cold one the longest; then the lower address decides.
 
 use crate::error::Result;
-use crate::locality::{Histories, Locality, pages_of};
+use crate::histories::{Histories, pages_of};
 use crate::replay::{BATCH, Trace};
 use crate::request::{Op, Request};
 use crate::sample::Sample;
@@ -47,7 +47,7 @@ pub struct Example {
     pub heat: Heat,
     /// Its device, by order of first appearance.
     pub device: u32,
-    /// Its number there, in pages of [`Locality::page_bytes`].
+    /// Its number there.
     pub page: u64,
     /// How often it is written.
     pub writes: u64,
@@ -110,12 +110,12 @@ pub struct Course {
     pub intervals: Sample<u64>,
 }
 
-/// Reads a trace through for the intervals of the pages that were chosen.
+/// Reads a trace through for the intervals of pages of so many bytes that were chosen of it.
 ///
 /// # Errors
 /// Whatever reading the trace meets.
-pub fn courses(trace: &Trace, locality: &Locality) -> Result<Vec<Course>> {
-    let mut observer = Observer::new(locality);
+pub fn courses(trace: &Trace, page_bytes: u64, examples: &[Example]) -> Result<Vec<Course>> {
+    let mut observer = Observer::new(page_bytes, examples);
     let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
     while replay.next_batch(&mut batch, BATCH)? > 0 {
         batch.drain(..).for_each(|request| observer.add(&request));
@@ -132,13 +132,13 @@ struct Observer {
 }
 
 impl Observer {
-    fn new(locality: &Locality) -> Observer {
+    fn new(page_bytes: u64, examples: &[Example]) -> Observer {
         let course = |&of: &Example| Course { of, intervals: Sample::new(INTERVALS_MAX) };
         Observer {
-            page_bytes: locality.page_bytes,
+            page_bytes,
             page_writes: 0,
-            courses: locality.examples.iter().map(course).collect(),
-            last: vec![None; locality.examples.len()],
+            courses: examples.iter().map(course).collect(),
+            last: vec![None; examples.len()],
         }
     }
 
@@ -162,14 +162,29 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::locality::tests::{observed, write};
+    use crate::request::Flags;
+
+    fn write(offset: u64, bytes: u64) -> Request {
+        Request { time_ns: 0, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
+    }
+
+    /// The examples of writes, and their courses.
+    fn observed(requests: &[Request]) -> Vec<Course> {
+        let (mut histories, mut now) = (Histories::default(), 0);
+        for page in requests.iter().flat_map(|request| pages_of(request, 4096).unwrap()) {
+            histories.page(0, page).write(now);
+            now += 1;
+        }
+        let mut writes: Vec<u64> = histories.written().map(|(.., page)| page.writes).collect();
+        writes.sort_unstable_by(|a, b| b.cmp(a));
+        let mut observer = Observer::new(4096, &chosen(&histories, &writes));
+        requests.iter().for_each(|request| observer.add(request));
+        observer.courses
+    }
 
     /// The examples of writes to these pages, and the intervals of each.
     fn found(pages: &[u64]) -> Vec<(Heat, u64, Vec<u64>)> {
         let requests: Vec<_> = pages.iter().map(|page| write(page * 4096, 4096)).collect();
-        let locality = observed(&requests);
-        let mut observer = Observer::new(&locality);
-        requests.iter().for_each(|request| observer.add(request));
         let course = |course: Course| {
             let intervals: Vec<u64> = course.intervals.kept().iter().map(|kept| kept.1).collect();
             let mean = intervals.iter().sum::<u64>() as f64 / intervals.len() as f64;
@@ -177,7 +192,7 @@ mod tests {
             assert_eq!(course.of.writes, intervals.len() as u64 + 1);
             (course.of.heat, course.of.page, intervals)
         };
-        observer.courses.into_iter().map(course).collect()
+        observed(&requests).into_iter().map(course).collect()
     }
 
     #[test]
@@ -207,10 +222,7 @@ mod tests {
     #[test]
     fn pages_inside_long_requests_are_found_where_they_lie() {
         let requests = [write(0, 8 * 4096), write(4096, 2 * 4096), write(4096, 4096)];
-        let locality = observed(&requests);
-        let mut observer = Observer::new(&locality);
-        requests.iter().for_each(|request| observer.add(request));
-        let course = &observer.courses[0];
+        let course = &observed(&requests)[0];
         assert_eq!((course.of.page, course.of.others), (1, 7));
         assert_eq!(course.intervals.kept(), [(0, 6), (1, 1)]);
     }

@@ -25,7 +25,9 @@
 mod archive;
 pub mod error;
 pub mod examples;
+mod format;
 pub mod generate;
+mod histories;
 mod input;
 pub mod locality;
 mod named;
@@ -39,6 +41,7 @@ pub mod request;
 pub mod sample;
 mod sizes;
 pub mod sort;
+mod source;
 pub mod survey;
 pub mod volumes;
 mod walk;
@@ -46,8 +49,9 @@ mod window;
 pub mod write;
 
 pub use error::{Error, Result};
-pub use generate::{Space, default_capacity};
+pub use generate::Space;
 pub use named::stored_files;
+pub use registry::default_capacity;
 pub use replay::{ReadOptions, Replay, Skipped, Trace};
 pub use request::{Flags, Op, Request};
 pub use survey::{Survey, survey};

@@ -13,12 +13,11 @@
 //! one before ended. Beside them a sample of where writes go (FSTR Fig. 2a), and pages that stand
 //! for others, whose course a third reading follows: [`examples`].
 
-use core::ops::Range;
-
 use rustc_hash::FxHashMap;
 
 use crate::error::Result;
 use crate::examples::{self, Example};
+use crate::histories::{Histories, pages_of};
 use crate::replay::{BATCH, Trace};
 use crate::request::{Op, Request, SECTOR_BYTES};
 use crate::sample::Sample;
@@ -27,8 +26,6 @@ use crate::sample::Sample;
 pub const PAGE_SIZES: [u64; 5] = [2048, 4096, 8192, 16384, 32768];
 /// Parts of the written pages for which the share of writes is said, in percent.
 pub const TOP_PERCENTS: [u32; 9] = [1, 2, 5, 10, 20, 30, 40, 50, 70];
-/// Writes of more pages than this are no workload but a damaged trace; they are left out.
-const PAGES_MAX: u64 = 1 << 24;
 /// Writes whose places are kept at most.
 const PLACES_MAX: usize = 4000;
 
@@ -152,43 +149,6 @@ impl Distribution {
     }
 }
 
-/// The history of a page.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct PageHistory {
-    pub(crate) writes: u64,
-    first: u64,
-    last: u64,
-}
-
-impl PageHistory {
-    /// Page writes to other pages between the first write and the last of a written page.
-    pub(crate) fn others(&self) -> u64 {
-        self.last - self.first - (self.writes - 1)
-    }
-}
-
-/// Pages are remembered in groups, as writes come in runs.
-const GROUP: u64 = 16;
-
-/// The histories of all pages.
-#[derive(Default)]
-pub(crate) struct Histories(FxHashMap<(u32, u64), Box<[PageHistory; GROUP as usize]>>);
-
-impl Histories {
-    fn page(&mut self, device: u32, page: u64) -> &mut PageHistory {
-        let group = self.0.entry((device, page / GROUP)).or_default();
-        &mut group[(page % GROUP) as usize]
-    }
-
-    /// Each page that is written: its device, its number there, and its history.
-    pub(crate) fn written(&self) -> impl Iterator<Item = (u32, u64, &PageHistory)> {
-        let pages = self.0.iter().flat_map(|(&(device, group), pages)| {
-            (group * GROUP..).zip(pages.iter()).map(move |(page, history)| (device, page, history))
-        });
-        pages.filter(|(_, _, history)| history.writes > 0)
-    }
-}
-
 /// Reads a trace through and says where its writes go.
 ///
 /// # Errors
@@ -271,12 +231,9 @@ impl Observer {
         updates.page_writes += 1;
         updates.rewrites += u64::from(page.writes > 0);
         updates.earlier_writes += page.writes;
-        match page.writes {
-            0 => page.first = now,
-            _ => self.found.intervals.add(now - page.last - 1, 1),
+        if let Some(interval) = page.write(now) {
+            self.found.intervals.add(interval, 1);
         }
-        page.writes += 1;
-        page.last = now;
     }
 
     fn cover(&mut self, request: &Request) {
@@ -309,12 +266,6 @@ impl Observer {
         self.found.updates = self.updates;
         self.found
     }
-}
-
-/// The pages that a request concerns; none if they are more than any device has.
-pub(crate) fn pages_of(request: &Request, page_bytes: u64) -> Option<Range<u64>> {
-    let pages = request.offset / page_bytes..request.end().div_ceil(page_bytes);
-    (pages.end - pages.start <= PAGES_MAX).then_some(pages)
 }
 
 /// The number of the size class: sizes up to 2^k sectors.

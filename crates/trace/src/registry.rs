@@ -3,9 +3,10 @@
 //! The command's lists, its help, format detection and the tests read these two lists; there is no
 //! `match` on their names anywhere.
 
-use spec::{Param, Params};
+use spec::Spec;
 
 use crate::error::{Error, Result, quote};
+pub use crate::format::{Example, Format};
 use crate::generate::{self, Workload};
 use crate::input::Input;
 use crate::parse::sample::{Likeness, SAMPLE_BYTES, Sample};
@@ -13,34 +14,6 @@ use crate::parse::{
     alibaba, blkparse, blkreplay, blktrace, csv, diskmon, disksim, etw, fio, fiu, flashsim, mqsim,
     msr, oracle_general, spc, ssdsim, systor, tencent, vscsi,
 };
-use crate::replay::Source;
-
-/// A trace format.
-pub struct Format {
-    /// Its name in `--format`.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Where its columns and units are laid down.
-    pub source: &'static str,
-    /// Its keys in `--format`.
-    pub params: &'static [Param],
-    /// Settings that read well-known traces.
-    pub examples: &'static [Example],
-    /// Whether the first lines of a trace look like it.
-    pub(crate) detect: fn(&Sample) -> Likeness,
-    /// Learns what it needs to know of a trace before reading it.
-    pub(crate) open: fn(&Params, &Input) -> Result<Box<dyn Source>>,
-}
-
-/// Settings of a format for traces that many people have.
-#[derive(Debug, Clone, Copy)]
-pub struct Example {
-    /// Which traces.
-    pub traces: &'static str,
-    /// What to give as `--format`.
-    pub spec: &'static str,
-}
 
 /// All formats that are read.
 pub static FORMATS: &[&Format] = &[
@@ -98,6 +71,14 @@ pub fn workload(name: &str) -> Result<&'static Workload> {
     let found = WORKLOADS.iter().copied().find(|workload| workload.name == name);
     let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
     found.ok_or_else(|| spec::unknown("workload", name, &names).into())
+}
+
+/// The capacity a workload asks for when the user gives none, in bytes.
+///
+/// # Errors
+/// An unknown workload or key, or a space beyond 64 bits.
+pub fn default_capacity(spec: &Spec, page_bytes: u32) -> Result<u64> {
+    workload(&spec.name)?.default_capacity(&spec.pairs, page_bytes)
 }
 
 fn format_names() -> Vec<&'static str> {

@@ -40,12 +40,11 @@ pub mod uniform;
 pub mod webproxy;
 pub mod zipf;
 
-use spec::{Kind, Param, Params, Share, Spec, Value};
+use spec::{Kind, Param, Params, Share, Value};
 
 use crate::error::{Error, Result};
-use crate::registry;
-use crate::replay::{Reader, Skipped};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
+use crate::source::{Reader, Skipped};
 use random::Random;
 
 /// The space that a workload fills.
@@ -88,6 +87,28 @@ impl Workload {
     /// An unknown key or a value not of its kind.
     pub fn resolve(&self, pairs: &[(String, String)]) -> Result<Params> {
         Ok(spec::resolve(&format!("workload {}", self.name), pairs, self.params)?)
+    }
+
+    /// The capacity it asks for when the user gives none, in bytes: its `space=`, or room for its
+    /// `pages=` (for oltp, the space of which they are the touched share), else 1 GiB.
+    ///
+    /// # Errors
+    /// An unknown key or a value not of its kind, or a space beyond 64 bits.
+    pub fn default_capacity(&self, pairs: &[(String, String)], page_bytes: u32) -> Result<u64> {
+        let params = self.resolve(pairs)?;
+        if let Some(Value::Size(space_bytes)) = params.get(streams::SPACE.name) {
+            return Ok(*space_bytes);
+        }
+        if params.get(PAGES.name).is_none() {
+            return Ok(1 << 30);
+        }
+        let pages = params.count(PAGES.name);
+        let share = (self.touched_share)(&params);
+        let whole = (u128::from(pages) * u128::from(share.denominator()))
+            .div_ceil(u128::from(share.numerator().max(1)));
+        let bytes = whole.saturating_mul(u128::from(page_bytes));
+        let fits = u64::try_from(bytes).ok().filter(|bytes| *bytes <= u64::MAX - (1 << 30));
+        fits.ok_or_else(|| self.error(format!("{pages} pages of {page_bytes} bytes are too many")))
     }
 
     fn error(&self, what: String) -> Error {
@@ -144,29 +165,6 @@ pub(crate) const INTERARRIVAL: Param = Param {
     unit: "ns",
     doc: "the time from one request to the next",
 };
-
-/// The capacity a workload asks for when the user gives none: its `space=`, or room for its
-/// `pages=` (for oltp, the space of which they are the touched share), else 1 GiB.
-///
-/// # Errors
-/// An unknown workload or key, or a space beyond 64 bits.
-pub fn default_capacity(spec: &Spec, page_bytes: u32) -> Result<u64> {
-    let workload = registry::workload(&spec.name)?;
-    let params = workload.resolve(&spec.pairs)?;
-    if let Some(Value::Size(space_bytes)) = params.get(streams::SPACE.name) {
-        return Ok(*space_bytes);
-    }
-    if params.get(PAGES.name).is_none() {
-        return Ok(1 << 30);
-    }
-    let pages = params.count(PAGES.name);
-    let share = (workload.touched_share)(&params);
-    let whole = (u128::from(pages) * u128::from(share.denominator()))
-        .div_ceil(u128::from(share.numerator().max(1)));
-    let bytes = whole.saturating_mul(u128::from(page_bytes));
-    let fits = u64::try_from(bytes).ok().filter(|bytes| *bytes <= u64::MAX - (1 << 30));
-    fits.ok_or_else(|| workload.error(format!("{pages} pages of {page_bytes} bytes are too many")))
-}
 
 /// All of a space may be touched.
 pub(crate) fn whole_space(_: &Params) -> Share {
@@ -332,7 +330,7 @@ fn reads_beside(writes: u64, share: Share) -> std::result::Result<u64, String> {
 impl Reader for Generator {
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
         let count = (max as u64).min(self.requests - self.done) as usize;
-        out.reserve(count.min(crate::replay::BATCH));
+        out.reserve(count.min(crate::source::BATCH));
         for _ in 0..count {
             let request = self.next();
             out.push(request);

@@ -1,9 +1,11 @@
 //! Properties that every workload has, and the figures each of them promises.
 
-use super::*;
-use crate::registry::WORKLOADS;
-use crate::replay::Trace;
 use rustc_hash::FxHashMap;
+use spec::Spec;
+
+use super::*;
+use crate::registry::{WORKLOADS, default_capacity};
+use crate::replay::Trace;
 
 const SPACE: Space = Space { capacity_bytes: 64 << 20, page_bytes: 2048 };
 const SPACE_PAGES: u64 = SPACE.capacity_bytes / SPACE.page_bytes as u64;

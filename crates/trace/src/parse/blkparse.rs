@@ -26,10 +26,10 @@ use super::sample::{Likeness, Sample};
 use super::split::{Blanks, Split};
 use super::{Fault, Line, LineParser, Record};
 use crate::error::{Error, Result};
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::{Flags, Op, SECTOR_BYTES};
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {
@@ -248,8 +248,8 @@ fn range(words: &mut Split<Blanks>) -> std::result::Result<Option<(u64, u64)>, F
 mod tests {
     use super::*;
     use crate::parse::lines::tests::read_all;
-    use crate::replay::Skipped;
     use crate::request::Request;
+    use crate::source::Skipped;
     use proptest::prelude::*;
 
     fn read(action: u8, text: &[u8]) -> std::result::Result<(Vec<Request>, Skipped), String> {

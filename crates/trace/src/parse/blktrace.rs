@@ -21,11 +21,11 @@ use super::records::{CUT_OFF, Record};
 use super::sample::{Likeness, Sample};
 use super::{Fault, Line};
 use crate::error::{Error, Result};
+use crate::format::Format;
 use crate::input::Input;
 use crate::named::common_of_cpus;
-use crate::registry::Format;
-use crate::replay::{Reader, Reading, Skipped, Source};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
+use crate::source::{Reader, Reading, Skipped, Source};
 use crate::window::Window;
 
 /// The format's entry in the registry.

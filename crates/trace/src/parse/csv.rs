@@ -23,10 +23,10 @@ use super::columns::{
 };
 use super::sample::{Likeness, Sample};
 use crate::error::Result;
+use crate::format::{Example, Format};
 use crate::input::Input;
-use crate::registry::{Example, Format};
-use crate::replay::Source;
 use crate::request::Op;
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {
@@ -274,8 +274,8 @@ fn op_words(params: &Params) -> spec::Result<Words> {
 mod tests {
     use super::*;
     use crate::parse::lines::tests::read_all;
-    use crate::replay::Skipped;
     use crate::request::{Flags, Request};
+    use crate::source::Skipped;
     use proptest::prelude::*;
     use spec::Spec;
 

@@ -14,9 +14,9 @@ use spec::{Kind, Param, Params};
 use super::columns::{Column, Layout, MILLISECONDS, Ops, SECONDS, SECTORS, Separator};
 use super::sample::{Likeness, Sample, is_five_numbers};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {

@@ -25,10 +25,10 @@ use super::field::Field;
 use super::sample::{Likeness, Sample};
 use super::{Fault, Line, LineParser, Record};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::{Flags, Op};
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {

@@ -20,10 +20,10 @@ use super::sample::{Likeness, Sample, comma_fields, is_digits};
 use super::split::{Blanks, Split};
 use super::{Fault, Line, LineParser, Record};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::{Flags, Op};
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {
@@ -164,8 +164,8 @@ fn range(words: &mut Split<Blanks>) -> std::result::Result<(u64, u64), Fault> {
 mod tests {
     use super::*;
     use crate::parse::lines::tests::read_all;
-    use crate::replay::Skipped;
     use crate::request::Request;
+    use crate::source::Skipped;
     use proptest::prelude::*;
 
     fn read(text: &[u8]) -> std::result::Result<(Vec<Request>, Skipped), String> {

@@ -15,10 +15,10 @@ use super::devices::Devices;
 use super::sample::{Likeness, Sample, blank_fields, is_digits};
 use super::{Fault, Line, LineParser};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::Op;
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {

@@ -13,10 +13,10 @@ use spec::{Kind, Param, Params};
 use super::columns::{Column, Layout, MILLISECONDS, Ops, SECTORS, Separator, Unit, Words};
 use super::sample::{Likeness, Sample};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::Op;
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {

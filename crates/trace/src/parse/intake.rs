@@ -7,8 +7,8 @@ use super::devices::Devices;
 use super::{Fault, Record};
 use crate::error::{Error, Result, quote};
 use crate::input::Input;
-use crate::replay::{Reading, Skipped};
 use crate::request::{Op, Request};
+use crate::source::{Reading, Skipped};
 
 const TOO_LATE: Fault = Fault::new("the time lies more than 584 years after the first");
 const BEYOND: Fault = Fault::new("offset + length exceeds 64 bits");

@@ -9,8 +9,8 @@ use super::intake::Intake;
 use super::{Fault, Line, LineParser};
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::replay::{Reader, Reading, Skipped, Source};
 use crate::request::Request;
+use crate::source::{Reader, Reading, Skipped, Source};
 use crate::walk::Walk;
 use crate::window::Found;
 

@@ -16,9 +16,9 @@ use super::columns::{
 };
 use super::sample::{Likeness, Sample, is_five_numbers};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {

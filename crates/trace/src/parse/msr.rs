@@ -17,10 +17,10 @@ use super::sample::{Likeness, Sample, comma_fields, is_digits};
 use super::split::Split;
 use super::{Fault, Line, LineParser, Record};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::{Flags, Op};
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {

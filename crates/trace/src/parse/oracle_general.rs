@@ -18,10 +18,10 @@ use super::records::{Record, RecordParser, Records};
 use super::sample::{Likeness, Sample};
 use super::{Fault, Line};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::{Flags, Op};
+use crate::source::Source;
 
 /// The entry of `oracleGeneral` in the registry.
 pub static PLAIN: Format = Format {

@@ -10,8 +10,8 @@ use super::intake::Intake;
 use super::{Fault, Line};
 use crate::error::Result;
 use crate::input::Input;
-use crate::replay::{Reader, Reading, Skipped, Source};
 use crate::request::Request;
+use crate::source::{Reader, Reading, Skipped, Source};
 use crate::walk::Walk;
 
 /// A format of records of one size.

@@ -13,10 +13,10 @@ use spec::{Param, Params};
 use super::columns::{BYTES, Column, Layout, Ops, SECONDS, SECTORS, Separator, Words};
 use super::sample::{Likeness, Sample, comma_fields, is_digits, is_seconds};
 use crate::error::Result;
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::Op;
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {

@@ -19,10 +19,10 @@ use super::records::{Record, RecordParser, Records};
 use super::sample::{Likeness, Sample};
 use super::{Fault, Line};
 use crate::error::{Error, Result};
+use crate::format::Format;
 use crate::input::Input;
-use crate::registry::Format;
-use crate::replay::Source;
 use crate::request::{Flags, Op, SECTOR_BYTES};
+use crate::source::Source;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {
