@@ -102,15 +102,18 @@ impl Words {
         all
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, word: &[u8]) -> Option<Op> {
         match word {
             [letter] => self.letters[usize::from(*letter)],
-            _ => {
-                let found = self.words.iter().find(|(known, _)| word.eq_ignore_ascii_case(known));
-                found.map(|(_, op)| *op)
-            }
+            _ => self.find_word(word),
         }
+    }
+
+    #[inline(never)]
+    fn find_word(&self, word: &[u8]) -> Option<Op> {
+        let found = self.words.iter().find(|(known, _)| word.eq_ignore_ascii_case(known));
+        found.map(|(_, op)| *op)
     }
 }
 

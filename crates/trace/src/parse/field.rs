@@ -71,13 +71,10 @@ impl<'a> Field<'a> {
     fn before(self, wanted: u8) -> usize {
         let few = before(first_eight(self.text), wanted);
         if few < 8 || self.length <= 8 {
-            return few.min(self.length);
+            few.min(self.length)
+        } else {
+            memchr_before(self.bytes(), wanted)
         }
-        let more = 8 + before(first_eight(&self.text[8..]), wanted);
-        if more < 16 || self.length <= 16 {
-            return more.min(self.length);
-        }
-        memchr::memchr(wanted, self.bytes()).unwrap_or(self.length)
     }
 
     /// A decimal number; `None` if it is none or exceeds 64 bits.
@@ -95,17 +92,13 @@ impl<'a> Field<'a> {
     fn long_number(self) -> Option<u64> {
         let high = digits(first_eight(self.text), 8)?;
         let low = self.behind(8);
-        match low.length {
-            1..=8 => {
-                let low_value = digits(first_eight(low.text), low.length)?;
-                Some(high * POWERS_OF_TEN[low.length] + low_value)
-            }
-            _ => low.digits_behind(high),
-        }
+        let count = low.length.min(8);
+        let value = high * POWERS_OF_TEN[count] + digits(first_eight(low.text), count)?;
+        if low.length <= 8 { Some(value) } else { low.behind(8).digits_behind(value) }
     }
 
     /// The number that begins with the digits of `value` and goes on with these.
-    #[inline(never)]
+    #[inline(always)]
     fn digits_behind(self, value: u64) -> Option<u64> {
         self.bytes().iter().try_fold(value, |value, &byte| {
             let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
@@ -116,6 +109,12 @@ impl<'a> Field<'a> {
     /// A decimal number times ten to the `power`, at most 9; digits beyond that are dropped.
     #[inline(always)]
     pub(crate) fn decimal(self, power: usize, point: u8) -> Option<u64> {
+        // Where there is nothing to multiply, there is hardly ever a point to look for.
+        if power == 0
+            && let Some(value) = self.number()
+        {
+            return Some(value);
+        }
         let whole = Field { length: self.before(point), ..self };
         let value = whole.number()?.checked_mul(POWERS_OF_TEN[power])?;
         if whole.length == self.length {
@@ -168,6 +167,12 @@ impl<'a> Field<'a> {
             value.checked_mul(1000)?.checked_add(thousand)
         })
     }
+}
+
+/// The same where there are more than eight.
+#[inline(never)]
+fn memchr_before(bytes: &[u8], wanted: u8) -> usize {
+    memchr::memchr(wanted, bytes).unwrap_or(bytes.len())
 }
 
 #[cfg(test)]

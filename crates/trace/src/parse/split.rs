@@ -58,11 +58,12 @@ impl<'a, B: Between> Split<'a, B> {
     /// The place of the next separator, or the line's end.
     #[inline(always)]
     fn next_place(&mut self) -> usize {
-        while self.places == 0 {
-            self.from += 64;
-            match self.line.get(self.from..) {
-                Some(rest) => self.places = self.between.places(rest),
-                None => return self.line.len(),
+        if self.places == 0 {
+            if self.line.len() - self.from > 64 {
+                (self.from, self.places) = separators_behind(self.line, self.from, self.between);
+            }
+            if self.places == 0 {
+                return self.line.len();
             }
         }
         let place = self.from + self.places.trailing_zeros() as usize;
@@ -74,6 +75,19 @@ impl<'a, B: Between> Split<'a, B> {
     #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.line.get(self.start..).unwrap_or_default()
+    }
+}
+
+/// The next bytes, at most 64, among which there are separators, behind those from `from` on; those
+/// at the end of the line may have none. Few lines are that long.
+#[inline(never)]
+fn separators_behind<B: Between>(line: &[u8], mut from: usize, between: B) -> (usize, u64) {
+    loop {
+        from += 64;
+        let places = between.places(&line[from..]);
+        if places != 0 || line.len() - from <= 64 {
+            return (from, places);
+        }
     }
 }
 
