@@ -93,7 +93,12 @@ fn action_to_replay(input: &Input) -> Result<u8> {
     let mut seen = [false; 128];
     for part in input.parts() {
         let mut stream = Stream::open(part)?;
-        while stream.advance().map_err(|failure| failure.into_error(part))? {
+        loop {
+            match stream.advance() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(failure) => return Err(failure.into_error(part, stream.record_number)),
+            }
             if let Some(letter) = stream.event.letter() {
                 seen[usize::from(letter)] = true;
             }
@@ -206,19 +211,19 @@ struct Stream {
     ended: bool,
 }
 
-/// Why a file cannot be read on.
+/// Why a file cannot be read on, at its latest record.
 enum Failure {
-    Fault(Fault, u64),
-    Read(std::io::Error, u64),
+    Fault(Fault),
+    Read(std::io::Error),
 }
 
 impl Failure {
-    fn into_error(self, part: &Input) -> Error {
+    fn into_error(self, part: &Input, record_number: u64) -> Error {
         match self {
-            Failure::Read(source, number) => part.failure(number, source),
-            Failure::Fault(fault, number) => Error::Record {
+            Failure::Read(source) => part.failure(record_number, source),
+            Failure::Fault(fault) => Error::Record {
                 name: part.name().to_owned(),
-                record: number,
+                record: record_number,
                 what: fault.what,
                 remedy: fault.remedy,
             },
@@ -245,17 +250,20 @@ impl Stream {
     #[inline(always)]
     fn advance(&mut self) -> std::result::Result<bool, Failure> {
         let header = self.take(HEADER_BYTES)?;
-        if header.len() < HEADER_BYTES {
+        if header.is_empty() {
             self.ended = true;
-            return if header.is_empty() { Ok(false) } else { self.fault(1, CUT_OFF) };
+            return Ok(false);
         }
         self.record_number += 1;
+        if header.len() < HEADER_BYTES {
+            return self.fault(CUT_OFF);
+        }
         let bytes = self.window.slice(header);
         let magic = [bytes[0], bytes[1], bytes[2], bytes[3]];
-        let Some(big_endian) = big_endian(magic) else { return self.fault(0, NO_MAGIC) };
+        let Some(big_endian) = big_endian(magic) else { return self.fault(NO_MAGIC) };
         let record = Record { bytes, big_endian };
         if record.u32(0) != MAGIC | VERSION {
-            return self.fault(0, OTHER_VERSION);
+            return self.fault(OTHER_VERSION);
         }
         self.event = Event {
             time_ns: record.u64(8),
@@ -266,7 +274,7 @@ impl Stream {
         };
         let payload_bytes = usize::from(record.u16(46));
         if payload_bytes > 0 && self.take(payload_bytes)?.len() < payload_bytes {
-            return self.fault(0, CUT_OFF);
+            return self.fault(CUT_OFF);
         }
         Ok(true)
     }
@@ -274,16 +282,14 @@ impl Stream {
     /// The next bytes, fewer only at the end.
     #[inline(always)]
     fn take(&mut self, count: usize) -> std::result::Result<std::ops::Range<usize>, Failure> {
-        let taken = self.window.next_bytes(count);
-        taken.map_err(|source| Failure::Read(source, self.record_number))
+        self.window.next_bytes(count).map_err(Failure::Read)
     }
 
-    /// A fault of the latest record, or of one further on, behind which nothing can be told.
+    /// A fault of the latest record, behind which nothing can be told.
     #[cold]
-    fn fault(&mut self, further: u64, fault: Fault) -> std::result::Result<bool, Failure> {
+    fn fault(&mut self, fault: Fault) -> std::result::Result<bool, Failure> {
         self.ended = true;
-        self.record_number += further;
-        Err(Failure::Fault(fault, self.record_number))
+        Err(Failure::Fault(fault))
     }
 }
 
@@ -324,8 +330,11 @@ impl Merged {
     fn advance(&mut self, index: usize) -> Result<()> {
         match self.streams[index].advance() {
             Ok(_) => Ok(()),
-            Err(Failure::Fault(fault, _)) => self.bad_record(fault, index),
-            Err(failure @ Failure::Read(..)) => Err(failure.into_error(self.part(index))),
+            Err(Failure::Fault(fault)) => self.bad_record(fault, index),
+            Err(failure) => {
+                let record_number = self.streams[index].record_number;
+                Err(failure.into_error(self.part(index), record_number))
+            }
         }
     }
 

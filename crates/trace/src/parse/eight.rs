@@ -1,9 +1,9 @@
 //! Eight bytes at a time: digits folded and bytes found without a branch for each.
 //!
 //! Traces are mostly digits, so eight bytes are looked at as a 64-bit word: the digits of a number
-//! are moved to the end of the word and folded with three multiplications (after
-//! Lemire, "Quickly parsing eight digits", 2018). The tests, here and in `field` and
-//! `split`, hold it against the standard library.
+//! are moved to the end of the word and folded with three multiplications (after Lemire, "Quickly
+//! parsing eight digits", 2018). The tests, here and in `field` and `split`, hold it against the
+//! standard library.
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = LOW_BITS << 7;
