@@ -2,7 +2,7 @@
 //! of before it is served.
 
 use ftl::{Choice, Device, Durability, Ftl, Layers, Run};
-use nand::{BlockId, Chip, Data, Lpn, Mode, Nand, Op, Sink};
+use nand::{BlockId, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use spec::Spec;
 
 use crate::bare::PAGES_PER_BLOCK;
@@ -50,7 +50,7 @@ impl Simulated {
         logical_blocks: u32,
         extra_blocks: u32,
     ) -> Simulated {
-        let chip = Chip::from_spec(&Spec::plain("slc-fast2010")).expect("a preset");
+        let chip = ChipModel::from_spec(&Spec::plain("slc-fast2010")).expect("a preset");
         let blocks = logical_blocks + extra_blocks + layers.log_blocks(&chip).0;
         let geometry = chip.geometry(blocks).expect("a possible device");
         let mut nand = Nand::new(geometry, Mode::Count);

@@ -3,7 +3,7 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "page,block"
 
-CHIP = "crates/nand/src/chip.rs"
+CHIP = "crates/nand/src/nand.rs"
 POOL = "crates/ftl/src/part/block_pool.rs"
 RECOVERY = "crates/ftl/src/part/recovery.rs"
 RMW = "crates/ftl/src/part/rmw.rs"

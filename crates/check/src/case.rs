@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ftl::{Choice, Device, Durability, Error, Ftl, Layers, Result, Scheme};
-use nand::{BlockId, Chip, Cut, Geometry, Mode, Nand, Outcome};
+use nand::{BlockId, ChipModel, Cut, Geometry, Mode, Nand, Outcome};
 use spec::{Kind, Param, Spec};
 
 use crate::shape::{SHAPES, Shape};
@@ -138,7 +138,7 @@ pub struct Case {
     pub durability: Durability,
     /// The workload's steps.
     pub steps: Vec<Step>,
-    chip: Chip,
+    chip: ChipModel,
     geometry: Geometry,
     blocks: Vec<BlockId>,
     space: Space,
@@ -218,7 +218,7 @@ impl Case {
     }
 
     /// The chip by its name.
-    pub fn chip(&self) -> &Chip {
+    pub fn chip(&self) -> &ChipModel {
         &self.chip
     }
 

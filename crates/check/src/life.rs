@@ -10,7 +10,7 @@
 use std::fmt;
 
 use ftl::{Error, Ftl, Run};
-use nand::cut::Moment;
+use nand::power_cut::Snapshot;
 use nand::{Cut, Data, Lpn, Nand, Op, Outcome, Sink, Stamp};
 
 use crate::case::Case;
@@ -65,7 +65,7 @@ pub struct Life<'a> {
     /// Whether a cut is armed; if none is, one far away ends what would never end.
     armed: bool,
     /// Programs and erases of the last act, if they are recorded.
-    pub moments: Vec<Moment>,
+    pub snapshots: Vec<Snapshot>,
     /// What the oracle knew while the last recorded act was under way.
     pub under_way: Oracle,
     /// Pages that the host wrote in this life.
@@ -87,7 +87,7 @@ impl<'a> Life<'a> {
             oracle,
             recording: false,
             armed: false,
-            moments: Vec::new(),
+            snapshots: Vec::new(),
             pages_written: 0,
             entered_before: 0,
         }
@@ -99,10 +99,10 @@ impl<'a> Life<'a> {
         Life::new(case, case.new_chip(), Oracle::new(space.pages, space.sectors_per_page))
     }
 
-    /// From now on every program and erase is kept in `moments`.
+    /// From now on every program and erase is kept in `snapshots`.
     pub fn record(&mut self) {
         self.recording = true;
-        self.nand.record_moments();
+        self.nand.record_snapshots();
     }
 
     /// The chip.
@@ -255,7 +255,7 @@ impl<'a> Life<'a> {
 
     fn observe(&mut self) {
         if self.recording {
-            self.moments = self.nand.take_moments();
+            self.snapshots = self.nand.take_snapshots();
             self.under_way.clone_from(&self.oracle);
         }
     }

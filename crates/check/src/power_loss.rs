@@ -10,7 +10,7 @@
 
 use std::ops::AddAssign;
 
-use nand::cut::Moment;
+use nand::power_cut::Snapshot;
 use nand::{Nand, Outcome};
 
 use crate::case::{Case, Failure, Strike};
@@ -143,11 +143,11 @@ impl Explorer<'_> {
         for (index, &act) in acts.iter().enumerate() {
             let done = life.perform(act);
             done.map_err(|violation| self.case.failure(&self.strikes, violation))?;
-            for moment in std::mem::take(&mut life.moments) {
+            for snapshot in std::mem::take(&mut life.snapshots) {
                 if self.is_within_plan(index) {
-                    self.strike(&before, &moment, after, &life.under_way)?;
+                    self.strike(&before, &snapshot, after, &life.under_way)?;
                 }
-                before = moment.after;
+                before = snapshot.after;
                 after += 1;
             }
         }
@@ -167,17 +167,17 @@ impl Explorer<'_> {
     fn strike(
         &mut self,
         before: &Nand,
-        moment: &Moment,
+        snapshot: &Snapshot,
         after: u64,
         oracle: &Oracle,
     ) -> Result<(), Failure> {
-        for &outcome in moment.struck.outcomes() {
+        for &outcome in snapshot.operation.outcomes() {
             let strike = Strike { after, outcome };
             if !self.is_drawn(strike) {
                 continue;
             }
             self.book(outcome);
-            let mut nand = moment.cut(before, outcome);
+            let mut nand = snapshot.interrupted(before, outcome);
             nand.power_on();
             self.strikes.push(strike);
             let acts = aftermath_acts(self.case, &self.strikes);

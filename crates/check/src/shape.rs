@@ -1,7 +1,7 @@
 //! Tiny chips by name: small enough to cut everywhere, odd enough to break what only works at
 //! powers of two.
 
-use nand::{Chip, ProgramOrder, Timing};
+use nand::{ChipModel, ProgramOrder, Timing};
 
 /// A tiny device.
 #[derive(Debug)]
@@ -39,9 +39,9 @@ impl Shape {
     }
 
     /// The chip that it is made of. No check looks at time, so the latencies are all alike.
-    pub fn chip(&self) -> Chip {
+    pub fn chip(&self) -> ChipModel {
         let timing = Timing { read_ns: 1, spare_read_ns: 1, program_ns: 1, erase_ns: 1 };
-        Chip {
+        ChipModel {
             name: self.name,
             page_bytes: self.page_bytes,
             spare_bytes: 64,

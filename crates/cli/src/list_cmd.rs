@@ -1,7 +1,7 @@
 //! `ftlab list`: what there is, from the registries themselves.
 
 use clap::ValueEnum;
-use nand::Chip;
+use nand::ChipModel;
 use serde::Serialize;
 use spec::{Kind, Param};
 
@@ -127,20 +127,20 @@ fn layers() -> Vec<Entry> {
 
 /// A chip's defaults are the preset's own figures.
 fn chips() -> Vec<Entry> {
-    let entry = |preset: &nand::preset::Preset| Entry {
-        name: preset.chip.name,
+    let entry = |preset: &nand::chip_model::Preset| Entry {
+        name: preset.model.name,
         summary: preset.summary,
         source: preset.source,
-        params: nand::preset::PARAMS
+        params: nand::chip_model::PARAMS
             .iter()
-            .map(|param| Key::new(param, figure(&preset.chip, param.name)))
+            .map(|param| Key::new(param, figure(&preset.model, param.name)))
             .collect(),
         examples: Vec::new(),
     };
-    nand::preset::PRESETS.iter().map(entry).collect()
+    nand::chip_model::PRESETS.iter().map(entry).collect()
 }
 
-fn figure(chip: &Chip, key: &str) -> Option<String> {
+fn figure(chip: &ChipModel, key: &str) -> Option<String> {
     let time = |ns| spec::Value::TimeNs(ns).to_string();
     let size = |bytes: u32| spec::Value::Size(bytes.into()).to_string();
     let timing = &chip.timing;

@@ -9,7 +9,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use nand::{BlockId, Chip, Data, Geometry, Lpn, Nand, SectorMask, Sink, Timing};
+use nand::{BlockId, ChipModel, Data, Geometry, Lpn, Nand, SectorMask, Sink, Timing};
 use spec::{Param, Params};
 
 /// Consecutive logical pages of one request.
@@ -249,11 +249,11 @@ pub struct Scheme {
     /// tests attack these forms too.
     pub corners: &'static [&'static str],
     /// Refuses parameters that contradict each other or the chip, with the sentence that says why.
-    pub refuses: fn(&Params, &Chip) -> Option<String>,
+    pub refuses: fn(&Params, &ChipModel) -> Option<String>,
     /// How the part of its map grows and shrinks that can; none if nothing can.
     pub map_budget: Option<MapBudget>,
     /// The fewest extra blocks it works with.
-    pub least_extra: fn(&Params, &Chip, logical_blocks: u32) -> u32,
+    pub least_extra: fn(&Params, &ChipModel, logical_blocks: u32) -> u32,
     /// Comes back from whatever is on the flash; a factory-new chip is formatted.
     pub mount: fn(&mut Nand, &Device) -> Result<Box<dyn Ftl>>,
 }

@@ -1,7 +1,7 @@
 //! All schemes. A new one is its file and its line here; command, documentation and every
 //! conformance test read this list.
 
-use nand::{Chip, Nand};
+use nand::{ChipModel, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
@@ -52,7 +52,7 @@ impl Choice {
     ///
     /// # Errors
     /// Contradicting parameters, or fewer extra blocks than the scheme needs.
-    pub fn check(&self, chip: &Chip, logical_blocks: u32, extra_blocks: u32) -> Result<()> {
+    pub fn check(&self, chip: &ChipModel, logical_blocks: u32, extra_blocks: u32) -> Result<()> {
         let scheme = self.scheme.name;
         if let Some(why) = (self.scheme.refuses)(&self.params, chip) {
             return Err(Error::Refused { scheme, why });

@@ -119,7 +119,7 @@ fn bulk_and_single_operations_leave_the_same_chip() {
     for block in 0..8 {
         assert_eq!(bulk.owners(BlockId(block)), single.owners(BlockId(block)));
     }
-    assert_eq!(bulk.tick(), single.tick());
+    assert_eq!(bulk.take_sequence(), single.take_sequence());
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_page_that_only_looks_erased_cannot_be_programmed() {
     nand.cut_after(Cut { after: 0, outcome: Outcome::LooksErased });
     nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
     nand.power_on();
-    nand.resume(1);
+    nand.resume_sequence(1);
     program(&mut nand, 0, 5);
 }
 
@@ -209,7 +209,7 @@ fn a_half_erased_block_cannot_be_programmed() {
     nand.erase(BlockId(0), Cause::Gc).unwrap_err();
     nand.power_on();
     assert_eq!(nand.read_spare(Ppn(0), Cause::Meta).unwrap(), PageState::Erased);
-    nand.resume(2);
+    nand.resume_sequence(2);
     program(&mut nand, 0, 5);
 }
 
@@ -222,7 +222,7 @@ fn a_mount_must_find_the_sequence_before_it_programs() {
 }
 
 #[test]
-fn recorded_moments_equal_armed_cuts() {
+fn recorded_snapshots_equal_armed_cuts() {
     let work = |nand: &mut Nand| -> Result<()> {
         nand.program(Ppn(0), &host(5, 1), Cause::Host)?;
         nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc)?;
@@ -230,17 +230,17 @@ fn recorded_moments_equal_armed_cuts() {
     };
     let fresh = chip(ProgramOrder::Sequential, Mode::Stamps);
     let mut recorded = fresh.clone();
-    recorded.record_moments();
+    recorded.record_snapshots();
     work(&mut recorded).unwrap();
-    let moments = recorded.take_moments();
-    assert_eq!(moments.len(), 3);
-    for (at, moment) in moments.iter().enumerate() {
-        let before = if at == 0 { &fresh } else { &moments[at - 1].after };
-        for &outcome in moment.struck.outcomes() {
+    let snapshots = recorded.take_snapshots();
+    assert_eq!(snapshots.len(), 3);
+    for (at, snapshot) in snapshots.iter().enumerate() {
+        let before = if at == 0 { &fresh } else { &snapshots[at - 1].after };
+        for &outcome in snapshot.operation.outcomes() {
             let mut armed = fresh.clone();
             armed.cut_after(Cut { after: at as u64, outcome });
             assert_eq!(work(&mut armed), Err(Error::PowerLost));
-            let mut replayed = moment.cut(before, outcome);
+            let mut replayed = snapshot.interrupted(before, outcome);
             assert!(!replayed.is_on());
             armed.power_on();
             replayed.power_on();

@@ -10,7 +10,7 @@
 //! `paper`.
 
 use ftl::{Choice, Durability, Ftl, Layers};
-use nand::{BlockId, Chip, Geometry, Mode, Nand};
+use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, Extra};
@@ -19,7 +19,7 @@ use crate::experiment::{Experiment, Extra};
 #[derive(Clone, Debug)]
 pub struct Device {
     /// The chip.
-    pub chip: Chip,
+    pub chip: ChipModel,
     /// The scheme and its parameters.
     pub choice: Choice,
     /// The layers above it.
@@ -124,7 +124,7 @@ fn without(extra: u64, taken: u32) -> Result<u64> {
 ///
 /// # Errors
 /// A capacity of nothing.
-pub fn logical_blocks(chip: &Chip, capacity_bytes: u64) -> Result<u64> {
+pub fn logical_blocks(chip: &ChipModel, capacity_bytes: u64) -> Result<u64> {
     match capacity_bytes.div_ceil(block_bytes(chip)) {
         0 => Err(Error::Impossible(
             "the trace touches no page, so it needs a device of capacity 0; give `--capacity`"
@@ -135,12 +135,12 @@ pub fn logical_blocks(chip: &Chip, capacity_bytes: u64) -> Result<u64> {
 }
 
 /// Bytes of a chip's block.
-pub fn block_bytes(chip: &Chip) -> u64 {
+pub fn block_bytes(chip: &ChipModel) -> u64 {
     u64::from(chip.page_bytes) * u64::from(chip.pages_per_block)
 }
 
 /// A number of blocks in the width that chips count in; `all` is what the message names.
-fn number(chip: &Chip, blocks: u64, all: u64) -> Result<u32> {
+fn number(chip: &ChipModel, blocks: u64, all: u64) -> Result<u32> {
     let pages = all.checked_mul(chip.pages_per_block.into());
     match pages.filter(|&pages| pages < u64::from(u32::MAX)) {
         Some(_) => Ok(blocks as u32),

@@ -8,7 +8,7 @@ use core::str::FromStr;
 
 use ftl::layer::{Options, Setting};
 use ftl::{Choice, Layers};
-use nand::{Chip, Op};
+use nand::{ChipModel, Op};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use spec::{Share, Spec};
 
@@ -176,8 +176,8 @@ impl Experiment {
     ///
     /// # Errors
     /// Unknown chip or key, a wrong value, or a latency beyond what a clock can add up.
-    pub fn chip(&self) -> Result<Chip> {
-        let chip = Chip::from_spec(&Spec::parse(&self.chip)?)?;
+    pub fn chip(&self) -> Result<ChipModel> {
+        let chip = ChipModel::from_spec(&Spec::parse(&self.chip)?)?;
         match Op::ALL.into_iter().find(|&op| chip.timing.of(op) > LATENCY_NS_MAX) {
             Some(op) => refuse(format!(
                 "chip {}: a latency of {} ns ({op:?}) is beyond {LATENCY_NS_MAX} ns",

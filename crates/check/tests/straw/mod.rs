@@ -292,7 +292,7 @@ impl Straw {
             pages.iter().map(|(_, spare)| spare.sequence).max().unwrap_or(0)
         };
         let last_stone = self.stones.iter().copied().max().unwrap_or(0);
-        nand.resume(match self.bug {
+        nand.resume_sequence(match self.bug {
             "sequence-restarts" => 1,
             "stones-no-part-of-sequence" => last(copies) + 1,
             _ => last(copies).max(last(snapshots)).max(last_stone) + 1,
@@ -376,7 +376,7 @@ impl Ftl for Straw {
         let pages = if self.has("trims-first-page-only") { 1 } else { pages };
         for lpn in first.0..first.0 + pages {
             self.map[lpn as usize] = None;
-            self.stones[lpn as usize] = nand.tick();
+            self.stones[lpn as usize] = nand.take_sequence();
         }
         self.unflushed = true;
         Ok(())

@@ -20,7 +20,7 @@ pub mod write_buffer;
 
 use core::fmt;
 
-use nand::{Chip, Nand};
+use nand::{ChipModel, Nand};
 use spec::{Param, Params};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
@@ -132,7 +132,7 @@ impl Layers {
     ///
     /// # Errors
     /// The contradiction.
-    pub fn check(&self, scheme: &Scheme, given: &[String], chip: &Chip) -> Result<()> {
+    pub fn check(&self, scheme: &Scheme, given: &[String], chip: &ChipModel) -> Result<()> {
         let buffer = self.buffer.as_ref();
         let buffer = buffer.and_then(|it| write_buffer::refuses(&it.params, chip));
         let log = self.log_layout(chip.page_bytes, chip.pages_per_block);
@@ -156,7 +156,7 @@ impl Layers {
 
     /// Blocks of the sector log, and how many of them are added to the device; the others are taken
     /// out of its extra blocks.
-    pub fn log_blocks(&self, chip: &Chip) -> (u32, u32) {
+    pub fn log_blocks(&self, chip: &ChipModel) -> (u32, u32) {
         let layout = self.log_layout(chip.page_bytes, chip.pages_per_block);
         let blocks = layout.map_or(0, |layout| layout.blocks);
         let is_added = |log: &Setting| log.params.choice("from") == "added";

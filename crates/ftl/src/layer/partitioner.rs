@@ -27,7 +27,7 @@
 //! middle again and the ghosts are empty. With no room for any page, a page goes through the buffer
 //! at once.
 
-use nand::{Chip, Geometry, Lpn, Nand, Sink};
+use nand::{ChipModel, Geometry, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params, Share};
 
 use crate::contract::{
@@ -112,7 +112,7 @@ pub(super) fn refuses(
     params: &Params,
     scheme: &Scheme,
     given: &[String],
-    chip: &Chip,
+    chip: &ChipModel,
 ) -> Option<String> {
     let (dram, page) = (params.size("dram"), u64::from(chip.page_bytes));
     let Some(budget) = &scheme.map_budget else {

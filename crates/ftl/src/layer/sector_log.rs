@@ -54,7 +54,7 @@ mod recovery;
 
 use core::ops::Range;
 
-use nand::{Cause, Chip, Content, Lpn, Nand, Page, SectorMask, Sink};
+use nand::{Cause, ChipModel, Content, Lpn, Nand, Page, SectorMask, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
@@ -123,7 +123,7 @@ impl Layout {
     }
 
     /// Why no log can be laid out like this.
-    pub fn refused(&self, chip: &Chip) -> Option<String> {
+    pub fn refused(&self, chip: &ChipModel) -> Option<String> {
         let sectors_per_page = u64::from(chip.page_bytes) / SECTOR_BYTES;
         let pages = u64::from(self.blocks) * u64::from(chip.pages_per_block);
         if pages * sectors_per_page >= u64::from(u32::MAX) {

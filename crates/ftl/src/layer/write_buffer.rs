@@ -34,7 +34,7 @@
 //! is there but holds none of the sectors wanted is a miss, and its place does not change. A page
 //! put in, taken out, or read is one access to DRAM.
 
-use nand::{Cells, Chip, Data, Lpn, Mode, Nand, SectorMask, Sink};
+use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
@@ -83,7 +83,7 @@ pub static LAYER: Layer = Layer {
 };
 
 /// Why a buffer with these parameters cannot stand above such a chip.
-pub(super) fn refuses(params: &Params, chip: &Chip) -> Option<String> {
+pub(super) fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     let (size, page) = (params.size("size"), u64::from(chip.page_bytes));
     (size < page).then(|| format!("{size} bytes hold no page of {page}; give more, or `none`"))
 }

@@ -12,7 +12,7 @@
 //! that about), and then entries may refer to more blocks than the PBMT takes. Such a page carries
 //! the PT alone, or nothing: those that a later page of the same merge carries again.
 
-use nand::{Chip, Geometry, Lpn, Ppn};
+use nand::{ChipModel, Geometry, Lpn, Ppn};
 
 use super::flat_map::FlatMap;
 use super::kind;
@@ -53,7 +53,7 @@ fn layout(pages_per_block: u32, blocks_max: u32) -> (Sheet, u32) {
 }
 
 /// The sentence that says why entries do not fit a chip's spare areas, if they do not.
-pub fn refuses(chip: &Chip, blocks_max: u32) -> Option<String> {
+pub fn refuses(chip: &ChipModel, blocks_max: u32) -> Option<String> {
     let (sheet, group_pages) = layout(chip.pages_per_block, blocks_max);
     let most = (chip.spare_bytes - nand::spare::HEADER_BYTES as u32) * 8;
     (sheet.bits() > most).then(|| {

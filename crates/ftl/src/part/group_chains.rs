@@ -18,7 +18,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Chip, Geometry, Lpn, Ppn};
+use nand::{BlockId, ChipModel, Geometry, Lpn, Ppn};
 
 use super::flat_map::FlatMap;
 use super::kind;
@@ -93,7 +93,7 @@ impl Layout {
     }
 
     /// The sentence that says why this does not fit a chip's spare areas, if it does not.
-    pub fn refuses(&self, chip: &Chip) -> Option<String> {
+    pub fn refuses(&self, chip: &ChipModel) -> Option<String> {
         let most = (chip.spare_bytes - HEADER_BYTES) * 8;
         if self.groups > PBMT_MAX as u32 || self.group_pages > PBMT_MAX as u32 {
             let (n, g) = (self.groups, self.group_pages);
@@ -133,7 +133,7 @@ impl Layout {
     }
 
     /// Which numbers of groups fit a chip.
-    fn fitting(chip: &Chip) -> String {
+    fn fitting(chip: &ChipModel) -> String {
         let np = chip.pages_per_block;
         let most = (chip.spare_bytes - HEADER_BYTES) * 8;
         let fits = |groups: &u32| {

@@ -66,7 +66,7 @@ pub struct FoundLog {
 /// The power is lost again, or the flash holds what no scheme with a log can have left.
 pub fn recover(nand: &mut Nand, device: &Device, map: &mut LogMap) -> Result<Vec<FoundLog>> {
     let scan = Scan::read(nand, device.blocks)?;
-    nand.resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
+    nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
     let pages = map.logical_pages();
     let tombstones = trim_log::tombstones(&mut map.flat.trims, nand, pages)?;
     let blocks: Vec<BlockId> = map.pool.iter().collect();

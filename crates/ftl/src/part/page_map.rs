@@ -272,7 +272,7 @@ impl PageMap {
     ) -> Result<Recovered> {
         let scan = Scan::read(nand, device.blocks)?;
         let last = scan.last();
-        nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
+        nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
         let mut tombstones = trim_log::tombstones(&mut self.flat.trims, nand, self.logical_pages)?;
         tombstones.resize(self.flat.pages() as usize, 0);
         let copies = scan.host_copies(self.flat.pages())?;

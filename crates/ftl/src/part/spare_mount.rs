@@ -166,7 +166,7 @@ pub fn recover(
 ) -> Result<Recovered> {
     let found = Found::read(nand, device.blocks)?;
     let last = found.copies().max_by_key(|copy| copy.spare.sequence);
-    nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
+    nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
     let pages = map.flat.pages();
     let tombstones = trim_log::tombstones(&mut map.flat.trims, nand, pages)?;
     found.is_within(pages)?;

@@ -23,7 +23,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Chip, Content, Lpn, Nand, Page, Ppn};
+use nand::{BlockId, Cause, ChipModel, Content, Lpn, Nand, Page, Ppn};
 
 use super::bits::Bits;
 use super::kind;
@@ -41,7 +41,7 @@ const WAITING_MAX: usize = 1 << 14;
 const SEGMENTS: usize = 3;
 
 /// System blocks that a device of this size needs.
-pub fn system_blocks(chip: &Chip, logical_blocks: u32, durability: Durability) -> u32 {
+pub fn system_blocks(chip: &ChipModel, logical_blocks: u32, durability: Durability) -> u32 {
     let logical_pages = u64::from(logical_blocks) * u64::from(chip.pages_per_block);
     let segment = || segment_blocks(chip.page_bytes, chip.pages_per_block, logical_pages);
     match durability {
@@ -189,7 +189,7 @@ impl TrimLog {
             }
         }
         (self.clean[target], self.active, self.used) = (false, target, 0);
-        self.born[target] = nand.tick();
+        self.born[target] = nand.take_sequence();
         let window = window(nand.geometry().page_bytes());
         let firsts = self.windows_with_trims(window);
         for (number, &first) in firsts.iter().enumerate() {
@@ -405,7 +405,7 @@ mod tests {
         let mut log = log(&nand, blocks);
         let scan = Scan::read(&mut nand, blocks).unwrap();
         let suspect = scan.last();
-        nand.resume(suspect.map_or(0, |copy| copy.spare.sequence) + 1);
+        nand.resume_sequence(suspect.map_or(0, |copy| copy.spare.sequence) + 1);
         let tombstones = log.read_back(&mut nand).unwrap();
         log.resume(&mut nand, &tombstones, |_| false, suspect).unwrap();
         nand.decay();

@@ -268,7 +268,7 @@ impl BlockMapped {
     fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
         let scan = Scan::read(nand, device.blocks)?;
         let last = scan.last();
-        nand.resume(last.map_or(0, |copy| copy.spare.sequence) + 1);
+        nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
         let pages = self.live.bound();
         let tombstones = trim_log::tombstones(&mut self.trims, nand, pages)?;
         let copies = scan.host_copies(self.live.bound())?;

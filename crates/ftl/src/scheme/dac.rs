@@ -27,7 +27,7 @@
 //! logical pages; the paper speaks of time. A page that is copied within the coldest region has not
 //! changed region.
 
-use nand::{BlockId, Cause, Chip, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
@@ -87,7 +87,7 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-fn refuses(params: &Params, _: &Chip) -> Option<String> {
+fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
     match (params.count("regions"), params.count("d")) {
         (1..=REGIONS_MAX, 1..=65_536) => None,
         (1..=REGIONS_MAX, d) => Some(format!("d={d} draws; 1 to 65536 are possible")),

@@ -37,7 +37,7 @@
 //! entry up as a write does, once, and its old version is found for nothing. A look-up, with the
 //! eviction that it causes, precedes making room for the page.
 
-use nand::{BlockId, Cause, Chip, Lpn, Nand, Ppn, Sink, Timing};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
@@ -103,7 +103,7 @@ fn entries_per_page(params: &Params, page_bytes: u32) -> u32 {
     }
 }
 
-fn refuses(params: &Params, chip: &Chip) -> Option<String> {
+fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     let (entries, most) = (params.count("entries"), chip.page_bytes / ENTRY_BYTES);
     if entries > u64::from(most) {
         return Some(format!("entries={entries}; a page of this chip holds {most}"));
@@ -114,7 +114,7 @@ fn refuses(params: &Params, chip: &Chip) -> Option<String> {
     }
 }
 
-fn least_extra(params: &Params, chip: &Chip, logical_blocks: u32) -> u32 {
+fn least_extra(params: &Params, chip: &ChipModel, logical_blocks: u32) -> u32 {
     let pages = u64::from(logical_blocks) * u64::from(chip.pages_per_block);
     let translation_pages = pages.div_ceil(entries_per_page(params, chip.page_bytes).into());
     translation_pages.div_ceil(chip.pages_per_block.into()) as u32 + RESERVE + 1

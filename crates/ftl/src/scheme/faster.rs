@@ -51,7 +51,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Chip, Lpn, Nand, Sink};
+use nand::{BlockId, ChipModel, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
@@ -105,12 +105,12 @@ static PARAMS: &[Param] = &[
     },
 ];
 
-fn refuses(params: &Params, _: &Chip) -> Option<String> {
+fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
     let none = params.switch("isolation") && params.count("isolation_blocks") == 0;
     none.then(|| "isolation_blocks is 0; without an area say isolation=false".into())
 }
 
-fn least_extra(params: &Params, _: &Chip, _: u32) -> u32 {
+fn least_extra(params: &Params, _: &ChipModel, _: u32) -> u32 {
     fully_associative::LEAST_EXTRA.saturating_add(isolation_blocks(params))
 }
 

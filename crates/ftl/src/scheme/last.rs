@@ -56,7 +56,7 @@
 //! Departure: the paper swaps hot and cold blocks to level wear; the chip's wear is somebody else's
 //! business here.
 
-use nand::{BlockId, Chip, Geometry, Lpn, Nand, Sink};
+use nand::{BlockId, ChipModel, Geometry, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
@@ -142,7 +142,7 @@ const OLD: u64 = 4;
 /// Where the sequential log's size adapts, it does so by this part of the log.
 const STEP: u32 = 256;
 
-fn refuses(params: &Params, _: &Chip) -> Option<String> {
+fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
     let (log, sequential) = (params.count("log"), sequential_log(params, params.count("log")));
     let needs = sequential.saturating_add(LEAST_RANDOM);
     (log > 0 && log < needs).then(|| {
@@ -157,7 +157,7 @@ fn sequential_log(params: &Params, log: u64) -> u64 {
     }
 }
 
-fn least_extra(params: &Params, _: &Chip, _: u32) -> u32 {
+fn least_extra(params: &Params, _: &ChipModel, _: u32) -> u32 {
     let least_log = sequential_log(params, 0).saturating_add(LEAST_RANDOM);
     let log = params.count("log").max(least_log);
     u32::try_from(log.saturating_add(1)).unwrap_or(u32::MAX)

@@ -45,7 +45,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Chip, Lpn, Nand, Ppn, Sink};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
@@ -103,7 +103,7 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-fn refuses(params: &Params, chip: &Chip) -> Option<String> {
+fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     for (name, least) in [("blocks", 1), ("map_cache", 1), ("groups", 0)] {
         let count = params.count(name);
         if !(least..1 << BLOCK_BITS).contains(&count) {
@@ -305,7 +305,7 @@ impl Lsb {
     fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
         if !self.map.cache.touch(lbn) {
             for ppn in self.chains.spares(&self.map.flat, lbn) {
-                nand.skim_spare(ppn, Cause::Map)?;
+                nand.book_spare_read(ppn, Cause::Map)?;
             }
         }
         Ok(())

@@ -13,7 +13,7 @@
 //!
 //! Invariant: at least `RESERVE` blocks are erased whenever no victim is being emptied.
 
-use nand::{BlockId, Cause, Chip, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
@@ -62,7 +62,7 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-fn refuses(params: &Params, _: &Chip) -> Option<String> {
+fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
     match (params.count("frontiers"), params.count("d")) {
         (1 | 2, 1..=65_536) => None,
         (1 | 2, d) => Some(format!("d={d} draws; 1 to 65536 are possible")),

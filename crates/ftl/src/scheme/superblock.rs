@@ -31,7 +31,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Chip, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
@@ -90,7 +90,7 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-fn refuses(params: &Params, chip: &Chip) -> Option<String> {
+fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     let [blocks, physical, cache] = ["blocks", "physical", "map_cache"].map(|n| params.count(n));
     let most = u64::from(BLOCKS_MAX);
     if !(1..most).contains(&blocks) {
@@ -198,7 +198,7 @@ impl Superblock {
     fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
         if !self.map.cache.touch(lbn) {
             for ppn in self.carriers.spares(&self.map.flat, lbn) {
-                nand.skim_spare(ppn, Cause::Map)?;
+                nand.book_spare_read(ppn, Cause::Map)?;
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use ftl::layer::{Layers, Options, Setting, write_buffer};
 use ftl::{Choice, Device, Durability, Figure, Ftl, Run};
-use nand::{BlockId, Chip, Data, Lpn, Mode, Nand, SectorMask, Sink, Stamp};
+use nand::{BlockId, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink, Stamp};
 use spec::Spec;
 
 use crate::recorder::{Call, Calls, Recorder, SECTORS, WHOLE};
@@ -19,9 +19,9 @@ pub struct Real {
     pub writes: u32,
 }
 
-pub fn chip() -> Chip {
+pub fn chip() -> ChipModel {
     let spec = "slc-lsb:program_order=ascending,pages_per_block=4";
-    Chip::from_spec(&Spec::parse(spec).unwrap()).unwrap()
+    ChipModel::from_spec(&Spec::parse(spec).unwrap()).unwrap()
 }
 
 pub fn layers(buffer: &str) -> Layers {

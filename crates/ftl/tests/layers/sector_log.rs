@@ -6,7 +6,7 @@
 use ftl::layer::sector_log::{self, Layout};
 use ftl::layer::{Layers, Options};
 use ftl::{Choice, Device, Durability, Run, system_blocks};
-use nand::{BlockId, Cause, Chip, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink};
+use nand::{BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink};
 use spec::Spec;
 
 use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, went_down, writes};
@@ -17,9 +17,9 @@ pub fn layout(blocks: u32) -> Layout {
     Layout { blocks, map_bytes_max: None }
 }
 
-fn chip(settings: &str) -> Chip {
+fn chip(settings: &str) -> ChipModel {
     let spec = format!("slc-lsb:pages_per_block=2{settings}");
-    Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap()
+    ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap()
 }
 
 /// A log above a recorder, on a chip with these settings.

@@ -2,7 +2,7 @@
 
 use ftl::layer::{Setting, write_buffer};
 use ftl::{Durability, Run};
-use nand::{Cause, Chip, Data, Lpn, Mode, Nand, Op, Sink};
+use nand::{Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use spec::Spec;
 
 use crate::device::{PAGES, Real, chip, layers, mount, went_down, writes};
@@ -336,7 +336,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let parse = |text| Setting::parse(&write_buffer::LAYER, text);
     assert_eq!(parse("none").unwrap(), None);
     let page = ftl::Choice::from_spec(&Spec::plain("page")).unwrap().scheme;
-    let check = |text, chip: &Chip| layers(text).check(page, &[], chip);
+    let check = |text, chip: &ChipModel| layers(text).check(page, &[], chip);
     let message = |text| parse(text).unwrap_err().to_string();
     assert!(message("4KiB,evict=block").contains("one of `page`, `run`"));
     assert!(message("4KiB,raeds=true").contains("did you mean `reads`?"));
@@ -344,7 +344,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let small = check("2047", &chip()).unwrap_err().to_string();
     assert_eq!(small, "buffer: 2047 bytes hold no page of 2048; give more, or `none`");
     check("2048", &chip()).unwrap();
-    let large = Chip::from_spec(&Spec::parse("slc-lsb:page=4KiB,spare=128").unwrap()).unwrap();
+    let large = ChipModel::from_spec(&Spec::parse("slc-lsb:page=4KiB,spare=128").unwrap()).unwrap();
     assert!(check("2048", &large).is_err());
     assert_eq!(layers("8KiB,evict=run").to_string(), " --buffer 8KiB,evict=run");
     assert_eq!(Durability::Paper.name(), "paper");

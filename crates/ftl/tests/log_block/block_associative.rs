@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use ftl::{Choice, Error, Run};
-use nand::{Chip, Data, Lpn, Mode};
+use nand::{ChipModel, Data, Lpn, Mode};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -175,7 +175,7 @@ fn a_data_block_that_does_not_exist_yet_is_not_erased_and_holes_are_padded() {
 fn one_extra_block_is_too_few() {
     for ftl in BLOCK_ASSOCIATIVE {
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let chip = Chip::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
+        let chip = ChipModel::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
         let error = choice.check(&chip, 100, 1).unwrap_err();
         let words = format!("{ftl} needs at least 2 extra blocks, this device has 1");
         assert_eq!(error.to_string(), words);

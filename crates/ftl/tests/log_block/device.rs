@@ -3,7 +3,9 @@
 use core::ops::Range;
 
 use ftl::{Choice, Device, Durability, Figure, Ftl, Merges, Run, system_blocks};
-use nand::{BlockId, Cause, Chip, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp, Timing};
+use nand::{
+    BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp, Timing,
+};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -60,7 +62,7 @@ impl Real {
         durability: Durability,
     ) -> Real {
         let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
-        let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let chip = ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
         let system_blocks = system_blocks(&chip, logical_blocks, durability);
         let geometry = chip.geometry(logical_blocks + extra + system_blocks).unwrap();
         let mut nand = Nand::new(geometry, mode);

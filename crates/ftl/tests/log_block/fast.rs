@@ -1,7 +1,7 @@
 //! fast: fully associative log blocks.
 
 use ftl::{Choice, Figure, MissCosts, Run};
-use nand::{Chip, Data, Lpn};
+use nand::{ChipModel, Data, Lpn};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -240,7 +240,7 @@ fn part_of_a_page_costs_one_read_of_its_newest_version() {
 #[test]
 fn two_extra_blocks_are_too_few() {
     let choice = Choice::from_spec(&Spec::parse("fast").unwrap()).unwrap();
-    let chip = Chip::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
+    let chip = ChipModel::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
     let error = choice.check(&chip, 100, 2).unwrap_err();
     assert_eq!(error.to_string(), "fast needs at least 3 extra blocks, this device has 2");
     choice.check(&chip, 100, 3).unwrap();

@@ -2,7 +2,7 @@
 
 use ftl::part::kind;
 use ftl::{Choice, Figure};
-use nand::{Cause, Chip, Lpn, PageState, Ppn};
+use nand::{Cause, ChipModel, Lpn, PageState, Ppn};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -282,7 +282,7 @@ impl crate::device::Model for Beside {
 
 #[test]
 fn the_isolation_area_is_taken_from_the_extra_blocks() {
-    let chip = Chip::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
+    let chip = ChipModel::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
     let forms = [("", 4), (":isolation_blocks=3", 6), (":isolation=false,isolation_blocks=3", 3)];
     for (params, least) in forms {
         let choice = Choice::from_spec(&Spec::parse(&format!("faster{params}")).unwrap()).unwrap();

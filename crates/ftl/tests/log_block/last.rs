@@ -1,7 +1,7 @@
 //! last.
 
 use ftl::{Choice, Error, Figure, Run};
-use nand::{Chip, Cut, Data, Lpn, Mode, Nand, Outcome};
+use nand::{ChipModel, Cut, Data, Lpn, Mode, Nand, Outcome};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -550,7 +550,7 @@ fn choice(ftl: &str) -> Choice {
 
 #[test]
 fn what_last_needs() {
-    let chip = Chip::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
+    let chip = ChipModel::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
     for (ftl, needs) in [
         ("last", 4),
         ("last:log=3", 4),
@@ -597,7 +597,7 @@ fn the_log_is_shared_out_as_asked() {
 /// the merge-cost table 3 KB.
 #[test]
 fn ram_is_what_the_paper_counts() {
-    let chip = Chip::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
+    let chip = ChipModel::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
     let (logical_blocks, log) = (262_144, 4096);
     let geometry = chip.geometry(logical_blocks + log + 1).unwrap();
     let ftl =

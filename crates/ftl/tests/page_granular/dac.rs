@@ -162,14 +162,14 @@ fn the_least_extra_is_a_reserve_and_a_block_a_region() {
     for regions in [1, 3, 15] {
         let spec = format!("dac:regions={regions}");
         let choice = ftl::Choice::from_spec(&spec::Spec::parse(&spec).unwrap()).unwrap();
-        let chip = nand::Chip::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
+        let chip = nand::ChipModel::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
         choice.check(&chip, 100, regions + 1).unwrap();
         let error = choice.check(&chip, 100, regions).unwrap_err().to_string();
         assert!(error.starts_with(&format!("dac needs at least {} extra", regions + 1)), "{error}");
     }
     let spec = spec::Spec::parse("dac:regions=16").unwrap();
     let choice = ftl::Choice::from_spec(&spec).unwrap();
-    let chip = nand::Chip::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
+    let chip = nand::ChipModel::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
     let error = choice.check(&chip, 100, 40).unwrap_err().to_string();
     assert_eq!(error, "dac: regions=16; 1 to 15 are possible");
 }

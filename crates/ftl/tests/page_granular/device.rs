@@ -1,7 +1,7 @@
 //! A small page-granular device, its counts, and random steps for it and a naive model.
 
 use ftl::{Choice, Device, Durability, Ftl, Run};
-use nand::{BlockId, Cause, Chip, Data, Lpn, Mode, Nand, Op, Timing};
+use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Timing};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -36,7 +36,7 @@ impl Real {
 
     pub fn in_mode(ftl: &str, order: &str, np: usize, extra: u32, mode: Mode) -> Real {
         let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
-        let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let chip = ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
         let geometry = chip.geometry(LOGICAL_BLOCKS + extra).unwrap();
         let mut nand = Nand::new(geometry, mode);
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();

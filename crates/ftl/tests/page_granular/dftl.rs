@@ -196,7 +196,7 @@ fn a_budget_shrinks_the_cache_at_once_and_lets_it_grow_again() {
 
 #[test]
 fn the_least_extra_holds_all_translation_pages_the_reserve_and_one_more() {
-    let chip = nand::Chip::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
+    let chip = nand::ChipModel::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
     // 1000 blocks of 64 pages: 125 translation pages of 512 entries, in two blocks; of 100 entries
     // 640 in ten.
     for (spec, least) in [("dftl", 2 + 4), ("dftl:entries=100", 10 + 4)] {

@@ -1,7 +1,7 @@
 //! A small device, its counts, and random steps for it and a naive model.
 
 use ftl::{Choice, Device, Durability, Figure, Ftl, Run};
-use nand::{BlockId, Cause, Chip, Data, Lpn, Mode, Nand, Op, Sink};
+use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -29,7 +29,7 @@ pub struct Real {
     pub nand: Nand,
     pub ftl: Box<dyn Ftl>,
     choice: Choice,
-    chip: Chip,
+    chip: ChipModel,
     logical: u32,
     writes: u32,
 }
@@ -37,7 +37,7 @@ pub struct Real {
 impl Real {
     pub fn new(ftl: &str, np: usize, logical: u32, extra: u32, mode: Mode) -> Real {
         let spec = format!("slc-lsb:pages_per_block={np}");
-        let chip = Chip::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let chip = ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
         let geometry = chip.geometry(logical + extra).unwrap();
         let mut nand = Nand::new(geometry, mode);
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
@@ -153,7 +153,7 @@ impl Real {
     }
 }
 
-fn mounted(nand: &mut Nand, choice: &Choice, chip: &Chip, logical: u32) -> Box<dyn Ftl> {
+fn mounted(nand: &mut Nand, choice: &Choice, chip: &ChipModel, logical: u32) -> Box<dyn Ftl> {
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
     let device = Device {
         params: &choice.params,

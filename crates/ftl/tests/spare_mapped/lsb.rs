@@ -1,7 +1,7 @@
 //! lsb by hand. Blocks of four pages in two groups of two, unless it is said otherwise; two
 //! logical blocks, 0 in block 0 and 1 in block 1, and three extra blocks, of which two stay erased.
 
-use nand::{BlockId, Chip, Lpn, Mode};
+use nand::{BlockId, ChipModel, Lpn, Mode};
 use spec::Spec;
 
 use crate::device::Real;
@@ -190,7 +190,7 @@ fn ram_is_a_directory_entry_a_block_and_300_bytes_a_cached_one() {
 }
 
 fn refusal(ftl: &str, chip: &str, extra: u32) -> String {
-    let chip = Chip::from_spec(&Spec::parse(chip).unwrap()).unwrap();
+    let chip = ChipModel::from_spec(&Spec::parse(chip).unwrap()).unwrap();
     let choice = ftl::Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
     choice.check(&chip, 1000, extra).unwrap_err().to_string()
 }
@@ -214,7 +214,7 @@ fn entries_that_do_not_fit_are_refused_with_the_sum() {
     );
     assert!(refusal("lsb:blocks=0", "slc-lsb", 9).contains("blocks=0; 1 to 2^24 are possible"));
     for chip in ["mlc-k9gag", "tlc-3d", "qlc-3d", "slc-lsb:pages_per_block=32"] {
-        let chip = Chip::from_spec(&Spec::parse(chip).unwrap()).unwrap();
+        let chip = ChipModel::from_spec(&Spec::parse(chip).unwrap()).unwrap();
         let choice = ftl::Choice::from_spec(&Spec::parse("lsb").unwrap()).unwrap();
         choice.check(&chip, 1000, 3).unwrap();
     }

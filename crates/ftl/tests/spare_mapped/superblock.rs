@@ -1,7 +1,7 @@
 //! superblock by hand. Blocks of four pages, each a group of its own; logical block n is in block n
 //! to begin with, and one erased block stays in reserve.
 
-use nand::{Chip, Mode};
+use nand::{ChipModel, Mode};
 use spec::Spec;
 
 use crate::device::Real;
@@ -169,7 +169,7 @@ fn ram_is_a_directory_entry_a_block_and_98_bytes_a_cached_one() {
 #[test]
 fn impossible_settings_are_refused() {
     let refusal = |ftl: &str, chip: &str, extra: u32| {
-        let chip = Chip::from_spec(&Spec::parse(chip).unwrap()).unwrap();
+        let chip = ChipModel::from_spec(&Spec::parse(chip).unwrap()).unwrap();
         let choice = ftl::Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
         choice.check(&chip, 1000, extra).unwrap_err().to_string()
     };

@@ -55,7 +55,7 @@ pub fn mount(
     }
     let found = sector_pages::find(nand, data, device.logical_blocks * per_block)?;
     if let Some(last) = found.pages.last() {
-        nand.resume(last.spare.sequence + 1);
+        nand.resume_sequence(last.spare.sequence + 1);
     }
     let (of_ftl, free) = share_out(&found, below_count)?;
     let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;

@@ -8,7 +8,7 @@ use spec::{Kind, Param, Params, Spec, Value};
 
 /// A chip without its number of blocks: what `--chip` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chip {
+pub struct ChipModel {
     /// The preset it started from.
     pub name: &'static str,
     /// Bytes of a page.
@@ -25,18 +25,18 @@ pub struct Chip {
     pub rated_cycles: u32,
 }
 
-impl Chip {
+impl ChipModel {
     /// The chip that a spec such as `mlc-k9gag:page=8KiB` names.
     ///
     /// # Errors
     /// Unknown chip or key, or a value that is no such thing.
-    pub fn from_spec(spec: &Spec) -> Result<Chip> {
-        let known: Vec<&str> = PRESETS.iter().map(|preset| preset.chip.name).collect();
-        let preset = PRESETS.iter().find(|preset| preset.chip.name == spec.name);
+    pub fn from_spec(spec: &Spec) -> Result<ChipModel> {
+        let known: Vec<&str> = PRESETS.iter().map(|preset| preset.model.name).collect();
+        let preset = PRESETS.iter().find(|preset| preset.model.name == spec.name);
         let preset = preset.ok_or_else(|| spec::unknown("chip", &spec.name, &known))?;
         let what = format!("chip {}", spec.name);
         let params = spec::resolve(&what, &spec.pairs, PARAMS)?;
-        preset.chip.with(&params)
+        preset.model.with(&params)
     }
 
     /// A device of `blocks` such blocks.
@@ -47,7 +47,7 @@ impl Chip {
         Geometry::new(self.page_bytes, self.spare_bytes, self.pages_per_block, blocks, self.order)
     }
 
-    fn with(&self, params: &Params) -> Result<Chip> {
+    fn with(&self, params: &Params) -> Result<ChipModel> {
         let number = |name: &str, default: u32| match params.get(name) {
             Some(Value::Size(n) | Value::Count(n)) => u32::try_from(*n)
                 .map_err(|_| Error::Geometry(format!("{name} is above what any chip has: {n}"))),
@@ -61,7 +61,7 @@ impl Chip {
             false => (page_bytes / 32).max(crate::spare::HEADER_BYTES as u32),
         };
         let order = params.opt_choice("program_order").and_then(ProgramOrder::named);
-        let chip = Chip {
+        let chip = ChipModel {
             name: self.name,
             page_bytes,
             spare_bytes: number("spare", spare_bytes)?,
@@ -101,7 +101,7 @@ pub static PARAMS: &[Param] = &[
 #[derive(Debug)]
 pub struct Preset {
     /// The chip.
-    pub chip: Chip,
+    pub model: ChipModel,
     /// What it is.
     pub summary: &'static str,
     /// Where the figures come from, and which are assumed.
@@ -122,7 +122,7 @@ const fn chip(
     order: ProgramOrder,
     [read, spare_read, program, erase]: [u64; 4],
     rated_cycles: u32,
-) -> Chip {
+) -> ChipModel {
     let timing = Timing {
         read_ns: us(read),
         spare_read_ns: us(spare_read),
@@ -130,13 +130,13 @@ const fn chip(
         erase_ns: us(erase),
     };
     let spare_bytes = page_bytes / 32;
-    Chip { name, page_bytes, spare_bytes, pages_per_block, order, timing, rated_cycles }
+    ChipModel { name, page_bytes, spare_bytes, pages_per_block, order, timing, rated_cycles }
 }
 
 /// All chips that `--chip` knows.
 pub static PRESETS: &[Preset] = &[
     Preset {
-        chip: chip(
+        model: chip(
             "slc-fast2010",
             2 * KIB,
             64,
@@ -148,7 +148,7 @@ pub static PRESETS: &[Preset] = &[
         source: "FSTR §V.A; spare read as a page read and 100,000 cycles assumed",
     },
     Preset {
-        chip: chip(
+        model: chip(
             "slc-last",
             2 * KIB,
             64,
@@ -160,7 +160,7 @@ pub static PRESETS: &[Preset] = &[
         source: "LAST §4.1; spare read as a page read and 100,000 cycles assumed",
     },
     Preset {
-        chip: chip(
+        model: chip(
             "slc-k9wag",
             2 * KIB,
             64,
@@ -172,7 +172,7 @@ pub static PRESETS: &[Preset] = &[
         source: "AP Table I; spare read as a page read and 100,000 cycles assumed",
     },
     Preset {
-        chip: chip(
+        model: chip(
             "mlc-k9gag",
             4 * KIB,
             128,
@@ -185,7 +185,7 @@ pub static PRESETS: &[Preset] = &[
                  spare read and 5,000 cycles assumed",
     },
     Preset {
-        chip: chip(
+        model: chip(
             "slc-lsb",
             2 * KIB,
             64,
@@ -197,7 +197,7 @@ pub static PRESETS: &[Preset] = &[
         source: "LSB Table I; 100,000 cycles assumed",
     },
     Preset {
-        chip: Chip {
+        model: ChipModel {
             name: "tlc-3d",
             page_bytes: 16 * KIB,
             spare_bytes: 2 * KIB,
@@ -218,7 +218,7 @@ pub static PRESETS: &[Preset] = &[
                  not checked against the paper",
     },
     Preset {
-        chip: Chip {
+        model: ChipModel {
             name: "qlc-3d",
             page_bytes: 16 * KIB,
             spare_bytes: 2 * KIB,
@@ -244,15 +244,15 @@ pub static PRESETS: &[Preset] = &[
 mod tests {
     use super::*;
 
-    fn named(text: &str) -> Result<Chip> {
-        Chip::from_spec(&Spec::parse(text).unwrap())
+    fn named(text: &str) -> Result<ChipModel> {
+        ChipModel::from_spec(&Spec::parse(text).unwrap())
     }
 
     #[test]
     fn every_preset_is_a_possible_chip() {
         for preset in PRESETS {
-            let chip = named(preset.chip.name).unwrap();
-            assert_eq!(chip, preset.chip);
+            let chip = named(preset.model.name).unwrap();
+            assert_eq!(chip, preset.model);
             chip.geometry(100).unwrap();
             assert!(!preset.source.is_empty());
         }

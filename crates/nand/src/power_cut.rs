@@ -4,7 +4,7 @@
 //! a real chip shows all of them, so tests try all of them.
 
 use crate::address::{BlockId, Ppn};
-use crate::chip::Nand;
+use crate::nand::Nand;
 use crate::op::Logged;
 
 /// What the operation that the power left behind.
@@ -60,19 +60,19 @@ impl Outcome {
 
 /// The operation that a cut strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Struck {
+pub enum Interruptible {
     /// Programming this page.
     Program(Ppn),
     /// Erasing this block.
     Erase(BlockId),
 }
 
-impl Struck {
+impl Interruptible {
     /// What this operation can leave.
     pub fn outcomes(self) -> &'static [Outcome] {
         match self {
-            Struck::Program(_) => &Outcome::OF_PROGRAM,
-            Struck::Erase(_) => &Outcome::OF_ERASE,
+            Interruptible::Program(_) => &Outcome::OF_PROGRAM,
+            Interruptible::Erase(_) => &Outcome::OF_ERASE,
         }
     }
 }
@@ -90,28 +90,28 @@ pub struct Cut {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     pub(crate) cut: Option<Cut>,
-    pub(crate) recording: Option<Vec<Moment>>,
+    pub(crate) recording: Option<Vec<Snapshot>>,
     pub(crate) log: Option<Vec<Logged>>,
     pub(crate) off: bool,
 }
 
 /// The chip as it stood after one program or erase.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct Snapshot {
     /// The operation.
-    pub struck: Struck,
+    pub operation: Interruptible,
     /// The chip after it.
     pub after: Nand,
 }
 
-impl Moment {
+impl Snapshot {
     /// The chip as a cut during this operation leaves it; `before` is the chip before it.
-    pub fn cut(&self, before: &Nand, outcome: Outcome) -> Nand {
+    pub fn interrupted(&self, before: &Nand, outcome: Outcome) -> Nand {
         let mut nand = match outcome {
             Outcome::Untouched => before.clone(),
             _ => self.after.clone(),
         };
-        nand.strike(self.struck, outcome);
+        nand.interrupt(self.operation, outcome);
         nand
     }
 }

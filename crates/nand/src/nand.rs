@@ -8,11 +8,11 @@
 //! * a block that a cut left half erased must be erased again before its first program.
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
-use crate::cut::{Cut, Moment, Outcome, Struck, Watch};
 use crate::error::{Error, Result};
 use crate::geometry::{Geometry, ProgramOrder};
 use crate::op::{Cause, Logged, Op, Tally};
 use crate::payload::{Content, Data, Mode, Sink};
+use crate::power_cut::{Cut, Interruptible, Outcome, Snapshot, Watch};
 use crate::spare::{PageState, Spare};
 use crate::store::{Health, Store};
 
@@ -123,7 +123,7 @@ impl Nand {
     ///
     /// # Errors
     /// Power lost.
-    pub fn skim_spare(&mut self, ppn: Ppn, cause: Cause) -> Result<()> {
+    pub fn book_spare_read(&mut self, ppn: Ppn, cause: Cause) -> Result<()> {
         self.powered()?;
         self.tally.book(Op::SpareRead, cause, 1);
         self.note(Op::SpareRead, cause, ppn);
@@ -161,12 +161,12 @@ impl Nand {
     /// Power lost.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
-        if self.watch.is_some() && !self.survives(Struck::Program(ppn))? {
+        if self.watch.is_some() && !self.count_down_to_cut(Interruptible::Program(ppn))? {
             self.program_now(ppn, page, cause);
-            return self.lose_power(Struck::Program(ppn));
+            return self.lose_power(Interruptible::Program(ppn));
         }
         self.program_now(ppn, page, cause);
-        self.record(Struck::Program(ppn), cause);
+        self.record(Interruptible::Program(ppn), cause);
         Ok(())
     }
 
@@ -237,19 +237,20 @@ impl Nand {
     /// # Errors
     /// Power lost.
     pub fn copy(&mut self, from: Ppn, to: Ppn, kind: u8, extra: &[u8], cause: Cause) -> Result<()> {
-        let survives = self.watch.is_none() || self.survives(Struck::Program(to))?;
+        let survives =
+            self.watch.is_none() || self.count_down_to_cut(Interruptible::Program(to))?;
         self.claim(to, 1);
-        let sequence = self.tick();
+        let sequence = self.take_sequence();
         self.copy_page(from, to, sequence, Some(kind));
         if let Some(store) = &mut self.store {
             store.describe(&self.geometry, to, extra);
         }
         self.tally.book_copies(cause, 1);
         if !survives {
-            return self.lose_power(Struck::Program(to));
+            return self.lose_power(Interruptible::Program(to));
         }
         self.note(Op::Read, cause, from);
-        self.record(Struck::Program(to), cause);
+        self.record(Interruptible::Program(to), cause);
         Ok(())
     }
 
@@ -258,12 +259,12 @@ impl Nand {
     /// # Errors
     /// Power lost.
     pub fn erase(&mut self, block: BlockId, cause: Cause) -> Result<()> {
-        if self.watch.is_some() && !self.survives(Struck::Erase(block))? {
+        if self.watch.is_some() && !self.count_down_to_cut(Interruptible::Erase(block))? {
             self.erase_now(block, cause);
-            return self.lose_power(Struck::Erase(block));
+            return self.lose_power(Interruptible::Erase(block));
         }
         self.erase_now(block, cause);
-        self.record(Struck::Erase(block), cause);
+        self.record(Interruptible::Erase(block), cause);
         Ok(())
     }
 
@@ -301,14 +302,14 @@ impl Nand {
     }
 
     /// A new place in the order of programs, for what is not a program: a tombstone's version.
-    pub fn tick(&mut self) -> u64 {
+    pub fn take_sequence(&mut self) -> u64 {
         let next = self.next_sequence();
         *next += 1;
         *next - 1
     }
 
     /// The mount says where the order of programs goes on: beyond all that it found.
-    pub fn resume(&mut self, next_sequence: u64) {
+    pub fn resume_sequence(&mut self, next_sequence: u64) {
         self.sequence = Some(next_sequence.max(self.sequence.unwrap_or(1)));
     }
 
@@ -369,12 +370,12 @@ impl Nand {
     }
 
     /// Keeps the chip as it stands after every program and erase from now on.
-    pub fn record_moments(&mut self) {
+    pub fn record_snapshots(&mut self) {
         self.watch.get_or_insert_default().recording = Some(Vec::new());
     }
 
     /// What was recorded since the last call; recording goes on.
-    pub fn take_moments(&mut self) -> Vec<Moment> {
+    pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
         let recording = self.watch.as_mut().and_then(|watch| watch.recording.as_mut());
         recording.map(core::mem::take).unwrap_or_default()
     }
@@ -405,13 +406,15 @@ impl Nand {
 
     /// Makes an operation that is complete look as a cut during it leaves it, and takes the power.
     /// What an earlier cut left unstable does not outlive this one.
-    pub(crate) fn strike(&mut self, struck: Struck, outcome: Outcome) {
+    pub(crate) fn interrupt(&mut self, operation: Interruptible, outcome: Outcome) {
         self.decay();
-        match (struck, outcome) {
-            (Struck::Program(ppn), Outcome::Torn) => self.tear(ppn, Health::Torn),
-            (Struck::Program(ppn), Outcome::LooksErased) => self.tear(ppn, Health::LooksErased),
-            (Struck::Program(ppn), Outcome::Unstable) => self.tear(ppn, Health::Unstable),
-            (Struck::Erase(block), Outcome::Half) => self.half_erased.push(block),
+        match (operation, outcome) {
+            (Interruptible::Program(ppn), Outcome::Torn) => self.tear(ppn, Health::Torn),
+            (Interruptible::Program(ppn), Outcome::LooksErased) => {
+                self.tear(ppn, Health::LooksErased)
+            }
+            (Interruptible::Program(ppn), Outcome::Unstable) => self.tear(ppn, Health::Unstable),
+            (Interruptible::Erase(block), Outcome::Half) => self.half_erased.push(block),
             _ => {}
         }
         let watch = self.watch.get_or_insert_default();
@@ -427,7 +430,7 @@ impl Nand {
     }
 
     /// Counts down to the cut; false if it strikes this operation and leaves more than nothing.
-    fn survives(&mut self, struck: Struck) -> Result<bool> {
+    fn count_down_to_cut(&mut self, operation: Interruptible) -> Result<bool> {
         let watch = self.watch.as_mut().expect("asked only while watched");
         if watch.off {
             return Err(Error::PowerLost);
@@ -435,8 +438,8 @@ impl Nand {
         match &mut watch.cut {
             Some(cut) if cut.after == 0 => {
                 let outcome = cut.outcome;
-                if outcome == Outcome::Untouched || !struck.outcomes().contains(&outcome) {
-                    self.strike(struck, Outcome::Untouched);
+                if outcome == Outcome::Untouched || !operation.outcomes().contains(&outcome) {
+                    self.interrupt(operation, Outcome::Untouched);
                     return Err(Error::PowerLost);
                 }
                 Ok(false)
@@ -449,9 +452,9 @@ impl Nand {
         }
     }
 
-    fn lose_power(&mut self, struck: Struck) -> Result<()> {
+    fn lose_power(&mut self, operation: Interruptible) -> Result<()> {
         let cut = self.watch.as_ref().and_then(|watch| watch.cut);
-        self.strike(struck, cut.map_or(Outcome::Untouched, |cut| cut.outcome));
+        self.interrupt(operation, cut.map_or(Outcome::Untouched, |cut| cut.outcome));
         Err(Error::PowerLost)
     }
 
@@ -461,20 +464,20 @@ impl Nand {
     }
 
     #[inline]
-    fn record(&mut self, struck: Struck, cause: Cause) {
+    fn record(&mut self, operation: Interruptible, cause: Cause) {
         if self.watch.is_some() {
-            self.record_watched(struck, cause);
+            self.record_watched(operation, cause);
         }
     }
 
     #[cold]
-    fn record_watched(&mut self, struck: Struck, cause: Cause) {
-        match struck {
-            Struck::Program(ppn) => self.log(Op::Program, cause, ppn.0, self.owner(ppn)),
-            Struck::Erase(block) => self.log(Op::Erase, cause, block.0, Lpn::NONE),
+    fn record_watched(&mut self, operation: Interruptible, cause: Cause) {
+        match operation {
+            Interruptible::Program(ppn) => self.log(Op::Program, cause, ppn.0, self.owner(ppn)),
+            Interruptible::Erase(block) => self.log(Op::Erase, cause, block.0, Lpn::NONE),
         }
         if self.watch.as_ref().is_some_and(|watch| watch.recording.is_some()) {
-            self.keep_moment(struck);
+            self.take_snapshot(operation);
         }
     }
 
@@ -493,12 +496,12 @@ impl Nand {
     }
 
     #[cold]
-    fn keep_moment(&mut self, struck: Struck) {
+    fn take_snapshot(&mut self, operation: Interruptible) {
         let watch = self.watch.take().expect("recording is on");
         let after = self.clone();
         self.watch = Some(watch);
         let recording = self.watch.as_mut().and_then(|watch| watch.recording.as_mut());
-        recording.expect("recording is on").push(Moment { struck, after });
+        recording.expect("recording is on").push(Snapshot { operation, after });
     }
 
     // ---- The operations themselves --------------------------------------------------------------
@@ -508,7 +511,7 @@ impl Nand {
         self.claim(ppn, 1);
         assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
         self.owners[ppn.0 as usize] = page.owner.0;
-        let sequence = self.tick();
+        let sequence = self.take_sequence();
         self.tally.book(Op::Program, cause, 1);
         if let Some(store) = &mut self.store {
             let (owner, kind) = (page.owner, page.kind);
@@ -537,16 +540,16 @@ impl Nand {
     ) -> Result<()> {
         for (index, &source) in from.iter().enumerate() {
             let to = to.plus(index as u32);
-            let survives = self.survives(Struck::Program(to))?;
+            let survives = self.count_down_to_cut(Interruptible::Program(to))?;
             self.claim(to, 1);
-            let sequence = self.tick();
+            let sequence = self.take_sequence();
             self.copy_page(source, to, sequence, kind);
             self.tally.book_copies(cause, 1);
             if !survives {
-                return self.lose_power(Struck::Program(to));
+                return self.lose_power(Interruptible::Program(to));
             }
             self.note(Op::Read, cause, source);
-            self.record(Struck::Program(to), cause);
+            self.record(Interruptible::Program(to), cause);
         }
         Ok(())
     }
