@@ -5,26 +5,19 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod check_cmd;
-mod compare_cmd;
-mod experiments;
+mod commands;
+mod experiment_args;
 mod failure;
-mod list_cmd;
-mod locality_part;
-mod manual_cmd;
-mod op_log;
-mod options;
+mod operation_logs;
 mod output;
-mod papers_cmd;
-mod run_cmd;
-mod sweep_cmd;
+mod paper_plans;
+mod progress;
 mod table;
-mod trace_cmd;
-mod watcher;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use commands::{check, compare, list, manual, papers, run, sweep, trace};
 
 /// Flash translation layers of five papers: simulated, checked, served
 #[derive(Parser)]
@@ -41,25 +34,25 @@ const RESULTS: &str = "docs/results.md in the repository says what each field of
 enum Command {
     /// Run one trace on one device: what does it cost?
     #[command(after_help = RESULTS)]
-    Run(run_cmd::Args),
+    Run(run::Args),
     /// Run the same trace on the same device under several FTLs, side by side
     #[command(after_help = RESULTS)]
-    Compare(compare_cmd::Args),
+    Compare(compare::Args),
     /// Run a plan of many experiments on all cores: a row a run
     #[command(after_help = RESULTS)]
-    Sweep(sweep_cmd::Args),
+    Sweep(sweep::Args),
     /// Run the papers' experiments again: what is published beside what is measured
-    Papers(papers_cmd::Args),
+    Papers(papers::Args),
     /// Look at traces, and make them
-    Trace(trace_cmd::Args),
+    Trace(trace::Args),
     /// Cut the power at every operation: is it right?
-    Check(check_cmd::Args),
+    Check(check::Args),
     /// List FTLs, chips, workloads or formats with their parameters
-    List(list_cmd::Args),
+    List(list::Args),
     /// Print what a shell needs to complete options
-    Completions(manual_cmd::CompletionsArgs),
+    Completions(manual::CompletionsArgs),
     /// Print or write the manual pages
-    Man(manual_cmd::ManArgs),
+    Man(manual::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -73,15 +66,15 @@ fn main() -> ExitCode {
         }
     };
     let done = match &cli.command {
-        Command::Run(args) => run_cmd::run(args),
-        Command::Compare(args) => compare_cmd::run(args),
-        Command::Sweep(args) => sweep_cmd::run(args),
-        Command::Papers(args) => papers_cmd::run(args),
-        Command::Trace(args) => trace_cmd::run(args),
-        Command::Check(args) => return check_cmd::run(args),
-        Command::List(args) => list_cmd::run(args),
-        Command::Completions(args) => manual_cmd::completions(args),
-        Command::Man(args) => manual_cmd::man(args),
+        Command::Run(args) => run::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Sweep(args) => sweep::run(args),
+        Command::Papers(args) => papers::run(args),
+        Command::Trace(args) => trace::run(args),
+        Command::Check(args) => return check::run(args),
+        Command::List(args) => list::run(args),
+        Command::Completions(args) => manual::completions(args),
+        Command::Man(args) => manual::man(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use sim::input::trace_stats::Surveyed;
 use sim::plan::drawing::TracePortrait;
-use sim::surveyed::Surveyed;
 use trace::locality::{Distribution, Frequency, PAGE_SIZES, TOP_PERCENTS};
 use trace::survey::Sizes;
 

@@ -12,8 +12,8 @@
 use ftl::{Choice, Durability, Ftl, Layers};
 use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
+use crate::config::experiment::{Experiment, Extra};
 use crate::error::{Error, Result};
-use crate::experiment::{Experiment, Extra};
 
 /// A device that its scheme has accepted, not yet built.
 #[derive(Clone, Debug)]
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_survives_a_cut_lies_in_blocks_of_its_own() {
-        let full = |e: &mut Experiment| e.durability = crate::experiment::Durability::Full;
+        let full = |e: &mut Experiment| e.durability = crate::config::experiment::Durability::Full;
         let device = device(full, 1 << 30).unwrap();
         assert!(device.system_blocks > 0);
         assert_eq!(device.extra_blocks, 574, "7 % of 8192, as without system blocks");

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::Value;
-use sim::experiment::{
+use sim::config::experiment::{
     Durability, Experiment, Extra, Fit, FlushMode, Interval, ReplayMode, Volume,
 };
 use sim::{Error, RunResult};
@@ -115,7 +115,8 @@ fn a_hand_counted_trace_is_counted_so() {
     // Two whole pages, a quarter of one, a read of both, and one that is on no page yet.
     let (_file, experiment) =
         spc("0,0,4096,W,0.0\n0,1,512,W,0.1\n0,0,4096,R,0.2\n0,40,512,R,0.3\n");
-    let fresh = Experiment { precondition: sim::experiment::Precondition::None, ..experiment };
+    let fresh =
+        Experiment { precondition: sim::config::experiment::Precondition::None, ..experiment };
     let result = ran(&fresh);
     assert_eq!((result.trace.reads, result.trace.writes, result.trace.requests), (2, 2, 4));
     assert_eq!((result.trace.written_bytes, result.trace.read_bytes), (4608, 4608));
@@ -288,7 +289,7 @@ fn a_buffer_absorbs_and_is_told_of_in_the_layers() {
     let lines = "0,0,2048,W,0.0\n0,0,512,W,0.1\n0,4,4096,W,0.2\n0,0,2048,R,0.3\n";
     let (_file, experiment) = spc(lines);
     let result = ran(&Experiment {
-        precondition: sim::experiment::Precondition::None,
+        precondition: sim::config::experiment::Precondition::None,
         buffer: "4KiB".into(),
         dram_access_ns: 1000,
         ..experiment
@@ -309,7 +310,7 @@ fn a_buffer_absorbs_and_is_told_of_in_the_layers() {
 fn a_buffer_is_drained_by_flushes_unless_they_are_ignored() {
     let file = "0,0,2048,W,0.0\n0,4,2048,W,0.1\n";
     let (_file, experiment) = spc(file);
-    let precondition = sim::experiment::Precondition::None;
+    let precondition = sim::config::experiment::Precondition::None;
     let buffered = Experiment { buffer: "1MiB".into(), precondition, ..experiment };
     assert_eq!(ran(&buffered).programs.host, 0);
     let mut flushes = tempfile::NamedTempFile::with_suffix(".txt").unwrap();

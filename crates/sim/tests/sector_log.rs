@@ -1,7 +1,7 @@
 //! Runs with a sector log: what its figures must be to each other, and to runs without it.
 
 use serde_json::{Map, Value};
-use sim::experiment::{Durability, Experiment};
+use sim::config::experiment::{Durability, Experiment};
 use sim::{Error, RunResult, Unwatched, run};
 
 /// Pages of 4 KiB under writes of half of them or less, most to a small part of the device.

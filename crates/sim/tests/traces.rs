@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shelf::Shelved;
+use sim::config::experiment::{Experiment, Extra, Fit};
 use sim::device::{block_bytes, logical_blocks};
-use sim::experiment::{Experiment, Extra, Fit};
 use sim::{Input, RunResult};
 use sim::{Unwatched, run_on};
 

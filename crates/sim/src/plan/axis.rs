@@ -5,7 +5,7 @@ use core::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::setting::{Setting, entries, settings};
+use super::assignment::{Setting, entries, settings};
 use super::{Fault, Parsed, Part, ROWS_MAX};
 
 /// The points that one key of a grid or list goes through.

@@ -35,9 +35,9 @@ use spec::Share;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::chosen::{Chosen, Known, Place, common, words};
-use super::figure::{Figure, ratio};
-use super::setting::Setting;
+use super::assignment::Setting;
+use super::metric::{Metric, ratio};
+use super::row_selection::{Chosen, Known, Place, common, words};
 use super::{Fault, Parsed, Part, refuse_unknown, scalar, text_needed, text_of};
 
 const KEYS: &[&str] = &[
@@ -65,7 +65,7 @@ pub struct Claim {
     /// Who made it.
     pub source: String,
     /// What it looks at.
-    pub figure: Figure,
+    pub figure: Metric,
     /// What all its rows have, in words.
     pub common: String,
     /// How far it may be off, of the expected figure.
@@ -276,7 +276,7 @@ pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Claim> {
         id: text_needed(part, "claim", "id")?,
         says: text_needed(part, "claim", "says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
-        figure: Figure::parse(part, "claim")?,
+        figure: Metric::parse(part, "claim")?,
         common: words(&common(table)?),
         within: within(table)?,
         is_of_any: is_of_any(table)?,

@@ -26,11 +26,11 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::chosen::{Chosen, Known, Place, common, words as text_of_settings};
-use super::figure::Figure;
-use super::traces::{self, DrawnTrace};
+use super::drawn_traces::{self, DrawnTrace};
+use super::metric::Metric;
+use super::row_selection::{Chosen, Known, Place, common, words as text_of_settings};
 use super::{Fault, Parsed, Part, Row, refuse_unknown, text_needed, text_of};
-use crate::words::words;
+use crate::config::keywords::words;
 
 const KEYS: &[&str] = &[
     "id",
@@ -120,7 +120,7 @@ pub struct Drawing {
 #[derive(Debug)]
 pub enum Drawn {
     /// A point.
-    Figure(Figure),
+    Figure(Metric),
     /// A curve or a picture.
     Portrait(Portrait),
     /// A curve or a picture of its trace.
@@ -171,7 +171,7 @@ impl Drawing {
     /// the rows no more.
     pub(super) fn take_traces(&mut self, rows: &[Row]) {
         if matches!(self.of, Drawn::Traces(_)) {
-            self.traces = traces::of(self.cells.iter().map(|(_, place)| &rows[place.row]));
+            self.traces = drawn_traces::of(self.cells.iter().map(|(_, place)| &rows[place.row]));
             self.cells.clear();
         }
     }
@@ -188,7 +188,7 @@ pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Drawing> {
     refuse_unknown(table, "a drawing", KEYS)?;
     let of = match portrait(part)? {
         Some(portrait) => portrait,
-        None => Drawn::Figure(Figure::parse(part, "drawing")?),
+        None => Drawn::Figure(Metric::parse(part, "drawing")?),
     };
     Ok(Drawing {
         id: text_needed(part, "drawing", "id")?,

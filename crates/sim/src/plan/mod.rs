@@ -47,23 +47,23 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::config::experiment::Experiment;
 use crate::error::{Error, Result};
-use crate::experiment::Experiment;
-use crate::plan::chosen::Known;
+use crate::input::source::{Origin, origin};
 use crate::plan::claim::Claim;
 use crate::plan::drawing::Drawing;
-use crate::plan::runs::Runs;
-use crate::source::{Origin, origin};
+use crate::plan::row_selection::Known;
+use crate::plan::rows::Runs;
 
+mod assignment;
 mod axis;
-mod chosen;
 pub mod claim;
 pub mod drawing;
-pub mod figure;
-mod instead;
-mod runs;
-mod setting;
-pub mod traces;
+pub mod drawn_traces;
+pub mod metric;
+mod quick_scale;
+mod row_selection;
+mod rows;
 
 /// The most rows that a plan may have.
 pub const ROWS_MAX: usize = 100_000;

@@ -2,7 +2,7 @@
 
 use super::claim::Outcome::{FallsShort, Holds, Undecided};
 use super::*;
-use crate::experiment::{Extra, Fit};
+use crate::config::experiment::{Extra, Fit};
 
 fn plan(text: &str) -> Plan {
     Plan::parse("p.toml", text, Scale::Full).unwrap_or_else(|error| panic!("{error}"))

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::columns::at;
+use crate::input::trace_stats::{Surveyed, Surveys};
 use crate::plan::Plan;
 use crate::plan::claim::Verdict;
 use crate::plan::drawing::{Cell, Drawn};
-use crate::surveyed::{Surveyed, Surveys};
+use crate::result::columns::at;
 use Speaker::{Claim, Drawing};
 
 /// What every sweep shows, claims or not: columns of the rows.

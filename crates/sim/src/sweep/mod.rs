@@ -20,16 +20,16 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::input::source::{DEFAULT_TRACE, Origin, origin};
 use crate::plan::{Plan, Row};
+use crate::progress::{Stage, Watch};
 use crate::run::run_on;
-use crate::source::{DEFAULT_TRACE, Origin, origin};
-use crate::sweep::inputs::Inputs;
-use crate::watch::{Stage, Watch};
+use crate::sweep::shared_inputs::Inputs;
 
 pub mod findings;
-mod inputs;
 pub mod journal;
 pub mod row;
+mod shared_inputs;
 
 pub use findings::Findings;
 pub use journal::Journal;

@@ -15,9 +15,9 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::Failed;
-use crate::columns::{at, columns};
 use crate::plan::Row;
-use crate::result::{RunResult, SCHEMA};
+use crate::result::columns::{at, columns};
+use crate::result::run_result::{RunResult, SCHEMA};
 
 /// The two forms that rows are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,9 +118,9 @@ fn cell(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, Interval, ReplayMode};
+    use crate::config::experiment::{Experiment, Interval, ReplayMode};
+    use crate::progress::Unwatched;
     use crate::run::run;
-    use crate::watch::Unwatched;
 
     fn row() -> Row {
         let varied = Map::from_iter([("extra".to_owned(), "7%".into())]);

@@ -28,8 +28,8 @@
 use nand::Cause;
 use serde_json::{Map, Value};
 
-use crate::machine::HostPages;
-use crate::result::{Causes, RunResult};
+use crate::result::run_result::{Causes, RunResult};
+use crate::run::simulator::HostPages;
 
 /// What the laws need besides the result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -234,9 +234,9 @@ fn a_sector_log_loses_nothing(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Experiment;
+    use crate::config::experiment::Experiment;
+    use crate::progress::Unwatched;
     use crate::run::run_with_evidence;
-    use crate::watch::Unwatched;
 
     /// An honest result with enough garbage collection to have something of everything.
     fn honest() -> (RunResult, Evidence) {

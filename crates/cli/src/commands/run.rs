@@ -2,15 +2,15 @@
 
 use sim::RunResult;
 use sim::clock::SERIAL_CAVEAT;
-use sim::experiment::{Durability, Experiment};
-use sim::stats::Summary;
+use sim::config::experiment::{Durability, Experiment};
+use sim::result::latencies::Summary;
 
+use crate::experiment_args::Options;
 use crate::failure::Result;
-use crate::op_log;
-use crate::options::Options;
+use crate::operation_logs;
 use crate::output::{self, Destination, write_text};
+use crate::progress::Watcher;
 use crate::table::{Table, bytes, count, real, seconds};
-use crate::watcher::Watcher;
 
 /// Options of `ftlab run`.
 #[derive(clap::Args)]
@@ -42,12 +42,14 @@ pub fn run(args: &Args) -> Result<()> {
     };
     experiment.check()?;
     let json = args.options.json.as_deref().map(Destination::open).transpose()?;
-    let log = args.log_ops.as_deref().map(|name| op_log::of_one(name, json.as_ref()));
+    let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, json.as_ref()));
     let log = log.transpose()?;
     let watcher = Watcher::new(args.options.quiet)?;
     let result = match log {
         None => sim::run(&experiment, &watcher)?,
-        Some(log) => op_log::logged(&log, |out| sim::run_logged(&experiment, &watcher, out))?,
+        Some(log) => {
+            operation_logs::logged(&log, |out| sim::run_logged(&experiment, &watcher, out))?
+        }
     };
     drop(watcher);
     let to_stdout = matches!(json, Some(Destination::Stdout));

@@ -7,12 +7,12 @@ use serde::Serialize;
 use trace::{Flags, Request};
 
 use crate::clock::serial::SerialClock;
+use crate::config::experiment::{Experiment, FlushMode};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::experiment::{Experiment, FlushMode};
-use crate::host::Span;
+use crate::input::host::Span;
 use crate::mismatch::Mismatch;
-use crate::verify::Shadow;
+use crate::run::shadow::Shadow;
 
 /// Pages that entered the scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

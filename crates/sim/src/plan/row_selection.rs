@@ -14,8 +14,8 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::figure::ratio;
-use super::setting::{self, Base, Options, Setting, Wish, entries, settings};
+use super::assignment::{self, Base, Options, Setting, Wish, entries, settings};
+use super::metric::ratio;
 use super::{Fault, Parsed, Part, Row};
 
 /// The rows of a plan, to choose from.
@@ -28,7 +28,7 @@ pub(super) struct Known<'a> {
 impl<'a> Known<'a> {
     /// These rows.
     pub fn new(rows: &'a [Row]) -> Known<'a> {
-        Known { rows, options: rows.iter().map(|row| setting::of(&row.experiment)).collect() }
+        Known { rows, options: rows.iter().map(|row| assignment::of(&row.experiment)).collect() }
     }
 
     /// The rows.

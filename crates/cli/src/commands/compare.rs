@@ -4,15 +4,15 @@ use report::runs::{Run, figures, provenance};
 use report::{Page, Section};
 use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
-use sim::experiment::{Durability, Experiment, Interval};
+use sim::config::experiment::{Durability, Experiment, Interval};
 use sim::{Input, RunResult};
 
+use crate::experiment_args::Options;
 use crate::failure::Result;
-use crate::op_log;
-use crate::options::Options;
+use crate::operation_logs;
 use crate::output::{self, Destination, write_text};
+use crate::progress::Watcher;
 use crate::table::{Table, bytes, count, real, seconds};
-use crate::watcher::Watcher;
 
 /// Options of `ftlab compare`.
 #[derive(clap::Args)]
@@ -46,7 +46,8 @@ pub fn run(args: &Args) -> Result<()> {
     let report = args.report.as_deref().map(Destination::open).transpose()?;
     let json = args.options.json.as_deref().map(Destination::open).transpose()?;
     let logs = args.log_ops.as_deref();
-    let logs = logs.map(|name| op_log::of_each(name, &experiments, json.as_ref())).transpose()?;
+    let logs =
+        logs.map(|name| operation_logs::of_each(name, &experiments, json.as_ref())).transpose()?;
     let watcher = Watcher::new(args.options.quiet)?;
     // The trace is opened, and looked through, once.
     let input = Input::open(&args.options.experiment(), &watcher)?;
@@ -54,9 +55,9 @@ pub fn run(args: &Args) -> Result<()> {
     for (index, experiment) in experiments.iter().enumerate() {
         results.push(match logs.as_ref().map(|logs| &logs[index]) {
             None => sim::run_on(experiment, &input, &watcher)?,
-            Some(log) => {
-                op_log::logged(log, |out| sim::run_on_logged(experiment, &input, &watcher, out))?
-            }
+            Some(log) => operation_logs::logged(log, |out| {
+                sim::run_on_logged(experiment, &input, &watcher, out)
+            })?,
         });
     }
     drop(watcher);

@@ -8,31 +8,36 @@
 //! batches; the FTL hears of a whole batch before the first one is served, because the price of a
 //! simulated write is the cache misses on its maps.
 
+pub mod measure;
+pub mod operation_log;
+pub mod shadow;
+pub mod simulator;
+
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use nand::Op;
 use trace::replay::Skipped;
 
-use crate::batch::Batch;
 use crate::clock::serial::Server;
+use crate::config::experiment::{Experiment, Precondition, ReplayMode};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::experiment::{Experiment, Precondition, ReplayMode};
-use crate::host::Host;
 use crate::input::Input;
-use crate::laws::{self, Evidence};
-use crate::machine::Machine;
-use crate::measure::{Measure, Observer, Unmeasured};
-use crate::oplog::OpLog;
-use crate::result::{
+use crate::input::batch::Batch;
+use crate::input::host::Host;
+use crate::input::source::Reading;
+use crate::progress::{Stage, Watch};
+use crate::result::latencies::Latencies;
+use crate::result::laws::{self, Evidence};
+use crate::result::run_result::{
     Causes, DevicePart, EndurancePart, FtlPart, Histograms, LayersPart, RunPart, RunResult, SCHEMA,
     TimePart, WallPart, WearPart, figures, param_value, ratio,
 };
-use crate::series::Sampler;
-use crate::source::Reading;
-use crate::stats::Latencies;
-use crate::watch::{Stage, Watch};
+use crate::result::series::Sampler;
+use crate::run::measure::{Measure, Observer, Unmeasured};
+use crate::run::operation_log::OpLog;
+use crate::run::simulator::Machine;
 
 /// Runs an experiment.
 ///

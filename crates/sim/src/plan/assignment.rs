@@ -10,9 +10,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Fault, Parsed, in_order, scalar, unknown_key};
+use crate::config::experiment::Experiment;
 use crate::error::Error;
-use crate::experiment::Experiment;
-use crate::source::{DEFAULT_TRACE, Origin, origin};
+use crate::input::source::{DEFAULT_TRACE, Origin, origin};
 
 /// Options that are specs, whose keys can be set one by one.
 const SPECS: &[&str] = &["trace", "format", "ftl", "chip", "split"];

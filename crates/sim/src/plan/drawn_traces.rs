@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Row, setting};
-use crate::experiment::Experiment;
-use crate::source::{DEFAULT_TRACE, Origin, origin};
+use super::{Row, assignment};
+use crate::config::experiment::Experiment;
+use crate::input::source::{DEFAULT_TRACE, Origin, origin};
 
 /// A trace that is drawn.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ fn what_makes_it(experiment: &Experiment) -> Experiment {
 /// The same options, but of the chip only the size of its pages.
 fn key(experiment: &Experiment) -> Map<String, Value> {
     let chip = experiment.chip().expect("a chip that was checked when the plan was read");
-    let mut key = setting::of(experiment);
+    let mut key = assignment::of(experiment);
     key.remove("chip");
     key.insert("page".to_owned(), chip.page_bytes.into());
     key

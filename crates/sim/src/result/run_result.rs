@@ -8,9 +8,9 @@ use nand::{Cause, Op, Tally, Timing};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::machine::HostPages;
-use crate::series::Series;
-use crate::stats::{ByOp, Summary, us};
+use crate::result::latencies::{ByOp, Summary, us};
+use crate::result::series::Series;
+use crate::run::simulator::HostPages;
 
 /// The name and version of this form.
 pub const SCHEMA: &str = "ftlab.run/1";

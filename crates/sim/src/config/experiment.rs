@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use spec::{Share, Spec};
 
 use crate::clock::serial::LATENCY_NS_MAX;
+use crate::config::keywords::words;
 use crate::error::{Error, Result};
-use crate::words::words;
 
 /// One run: a trace, a device, an FTL, and how to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

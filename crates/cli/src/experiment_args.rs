@@ -2,7 +2,9 @@
 
 use clap::Args;
 use sim::Experiment;
-use sim::experiment::{Extra, Fit, FlushMode, Interval, Precondition, ReplayMode, Timing, Volume};
+use sim::config::experiment::{
+    Extra, Fit, FlushMode, Interval, Precondition, ReplayMode, Timing, Volume,
+};
 
 /// What is run, and on what.
 #[derive(Args, Debug)]

@@ -5,12 +5,12 @@ use trace::replay::Skipped;
 use trace::{Flags, Op, Request};
 
 use crate::clock::serial::Server;
-use crate::experiment::Interval;
-use crate::host::Span;
-use crate::machine::{Machine, Served};
-use crate::result::TracePart;
-use crate::series::{Reading, Sampler};
-use crate::stats::{ByOp, Latencies};
+use crate::config::experiment::Interval;
+use crate::input::host::Span;
+use crate::result::latencies::{ByOp, Latencies};
+use crate::result::run_result::TracePart;
+use crate::result::series::{Reading, Sampler};
+use crate::run::simulator::{Machine, Served};
 
 /// The reason under which requests of volumes not replayed are skipped.
 pub const OTHER_VOLUME: &str = "other volume";

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use report::Page;
 use report::papers::{self, Examined, Line, Paper};
+use sim::input::trace_stats::Surveys;
 use sim::plan::{Plan, Scale};
-use sim::surveyed::Surveys;
 use sim::sweep::{self, Findings, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
 
-use crate::experiments::{self, Experiment, PAPERS};
+use crate::commands::sweep::{ScaleName, heard, parsed};
 use crate::failure::{Failure, Result};
 use crate::output::{self, Destination, write_text};
-use crate::sweep_cmd::{ScaleName, heard, parsed};
+use crate::paper_plans::{self, Experiment, PAPERS};
+use crate::progress::SweepWatcher;
 use crate::table::Table;
-use crate::watcher::SweepWatcher;
 
 /// Options of `ftlab papers`.
 #[derive(clap::Args)]
@@ -116,13 +116,13 @@ struct Study {
 impl Study {
     fn read(paper: &'static Paper, args: &Args) -> Result<Study> {
         let read = |experiment: &Experiment| {
-            let plan = experiments::plan(experiment, args.scale.into())?;
+            let plan = paper_plans::plan(experiment, args.scale.into())?;
             Ok(match &args.traces {
                 Some(directory) => (experiment.0, plan.with_traces_in(directory)),
                 None => (experiment.0, plan),
             })
         };
-        let plans = experiments::of(paper).map(read).collect::<Result<Vec<_>>>()?;
+        let plans = paper_plans::of(paper).map(read).collect::<Result<Vec<_>>>()?;
         let (all, places) = Plan::union(plans.iter().map(|(_, plan)| plan));
         Ok(Study { paper, plans, all, places })
     }

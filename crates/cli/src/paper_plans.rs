@@ -178,7 +178,7 @@ pub fn of(paper: &Paper) -> impl Iterator<Item = &'static Experiment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::source::{DEFAULT_TRACE, Origin, origin};
+    use sim::input::source::{DEFAULT_TRACE, Origin, origin};
 
     /// The names of the plans in a folder, in order.
     fn plans_in(folder: &str) -> Vec<String> {

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Failed;
-use crate::experiment::Experiment;
+use crate::config::experiment::Experiment;
 use crate::input::Input;
+use crate::input::source::{DEFAULT_TRACE, Memory, Origin, Source, origin};
 use crate::plan::Row;
-use crate::source::{DEFAULT_TRACE, Memory, Origin, Source, origin};
-use crate::watch::Watch;
+use crate::progress::Watch;
 
 /// The traces that rows still to be run need.
 pub(super) struct Inputs {

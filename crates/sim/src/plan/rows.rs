@@ -4,12 +4,12 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::instead::{self, Instead};
-use super::setting::{Base, Setting, overridden, settings_but};
+use super::assignment::{Base, Setting, overridden, settings_but};
+use super::quick_scale::{self, Instead};
 use super::{
     Fault, Parsed, Part, ROWS_MAX, ReadOther, Row, Scale, as_table, axis, position, tables,
 };
-use crate::source::{Origin, origin};
+use crate::input::source::{Origin, origin};
 
 /// Rows as they are written, and as they are run.
 #[derive(Debug, Default)]
@@ -163,7 +163,7 @@ fn without_idle_format(mut row: Row) -> Row {
 fn base(table: &DeTable, scale: Scale) -> Parsed<Base> {
     let part = |name| match table.get(name) {
         None => Ok(Vec::new()),
-        Some(part) => settings_but(as_table(part, name)?, instead::NAME),
+        Some(part) => settings_but(as_table(part, name)?, quick_scale::NAME),
     };
     let (base, quick) = (part("base")?, part("quick")?);
     let whole = Base::default().with(&base)?;

@@ -7,7 +7,7 @@
 use nand::{Lpn, Stamp};
 
 use crate::error::Error;
-use crate::host::Span;
+use crate::input::host::Span;
 use crate::mismatch::Mismatch;
 
 /// The newest write of every sector.

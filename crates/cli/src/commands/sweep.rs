@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use report::sweeps;
 use serde_json::Value;
+use sim::input::trace_stats::Surveys;
 use sim::plan::claim::{Claim, Outcome, Verdict};
 use sim::plan::{Plan, Scale};
-use sim::surveyed::Surveys;
 use sim::sweep::findings::{FailedRow, Findings};
 use sim::sweep::{self, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
 
 use crate::failure::{Failure, Result};
 use crate::output::{self, Destination, write_text};
+use crate::progress::SweepWatcher;
 use crate::table::{Table, count, real};
-use crate::watcher::SweepWatcher;
 
 /// Options of `ftlab sweep`.
 #[derive(clap::Args)]

@@ -7,9 +7,9 @@ use trace::examples::{Course, courses};
 use trace::locality::{Locality, locality};
 use trace::{Survey, Trace, survey};
 
+use crate::config::experiment::Experiment;
 use crate::error::Result;
-use crate::experiment::Experiment;
-use crate::source::Source;
+use crate::input::source::Source;
 
 /// All that was counted of a trace.
 #[derive(Clone, Debug)]

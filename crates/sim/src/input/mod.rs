@@ -4,18 +4,23 @@
 //! is what it needs. `--fit compact` reads it twice: the touched pages can be numbered only when
 //! all volumes have their place. Comparing several FTLs needs all of this once.
 
+pub mod batch;
+pub mod host;
+pub mod source;
+pub mod trace_stats;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trace::pages::{PageRanks, PageSet};
 use trace::{Op, Request};
 
+use crate::config::experiment::{Experiment, Fit, Volume};
 use crate::device::block_bytes;
 use crate::error::{Error, Result};
-use crate::experiment::{Experiment, Fit, Volume};
-use crate::host::{Host, Placing};
-use crate::source::Source;
-use crate::watch::{Stage, Watch};
+use crate::input::host::{Host, Placing};
+use crate::input::source::Source;
+use crate::progress::{Stage, Watch};
 
 /// Requests read at a time when a trace is only looked at.
 const BATCH: usize = 1024;
@@ -184,7 +189,7 @@ fn for_each(source: &Source, watch: &dyn Watch, mut see: impl FnMut(&Request)) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::Unwatched;
+    use crate::progress::Unwatched;
     use std::io::Write;
 
     const TWO_VOLUMES: &str = "0,0,1024,W,0.0\n1,255,4096,R,0.1\n0,4,512,W,0.2\n";

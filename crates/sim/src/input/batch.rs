@@ -3,8 +3,8 @@
 use trace::Request;
 
 use crate::error::Result;
-use crate::host::{Beyond, Host, Span};
-use crate::source::Reading;
+use crate::input::host::{Beyond, Host, Span};
+use crate::input::source::Reading;
 
 /// Requests that the FTL hears of at once.
 const BATCH: usize = 64;

@@ -1,13 +1,15 @@
 //! `ftlab trace`: what a trace is made of, and workloads as files.
 
+mod locality;
+
 use std::io::{BufWriter, Write};
 
 use clap::{Subcommand, ValueEnum};
 use report::traces::{self, Traced};
 use report::{Page, Section, Table};
 use serde_json::{Map, Value, json};
-use sim::source::{DEFAULT_TRACE, Origin, origin};
-use sim::surveyed::Surveyed;
+use sim::input::source::{DEFAULT_TRACE, Origin, origin};
+use sim::input::trace_stats::Surveyed;
 use sim::{Stage, Watch};
 use spec::Spec;
 use trace::locality::Locality;
@@ -16,10 +18,9 @@ use trace::write::{CSV_SPEC, Form, Writer};
 use trace::{ReadOptions, Space, Survey, Trace};
 
 use crate::failure::Result;
-use crate::locality_part;
 use crate::output::{self, Destination, write_text};
+use crate::progress::Watcher;
 use crate::table::{bytes, count};
-use crate::watcher::Watcher;
 
 /// Options of `ftlab trace`.
 #[derive(clap::Args)]
@@ -230,7 +231,7 @@ fn say(args: &InfoArgs, trace: &Trace, survey: &Survey, locality: Option<&Locali
     match args.json {
         true => {
             let mut json = as_json(trace, survey, trace.sha256()?);
-            json["locality"] = locality.map_or(Value::Null, locality_part::as_json);
+            json["locality"] = locality.map_or(Value::Null, locality::as_json);
             output::print(&output::json(&json))
         }
         false => {
@@ -379,7 +380,7 @@ fn lines(
             line(name, buckets_text(sizes));
         }
     }
-    for (name, value) in locality.into_iter().flat_map(locality_part::lines) {
+    for (name, value) in locality.into_iter().flat_map(locality::lines) {
         line(name, value);
     }
     let (span, backwards) = (survey.span_ns as f64 / 1e9, survey.skipped.backward_times);

@@ -17,14 +17,14 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::{Fault, Parsed, Part, text_of, unknown_key};
-use crate::columns::{at, columns};
+use crate::result::columns::{at, columns};
 
 /// Parts of a row whose figures have no fixed names.
 const OPEN: &[&str] = &["scheme.", "layers.buffer.", "layers.sector_log.", "layers.split."];
 
 /// A figure of a row.
 #[derive(Debug)]
-pub struct Figure {
+pub struct Metric {
     /// Columns whose sum it is.
     sum: Vec<String>,
     /// Columns by whose sum that is divided; none: by nothing.
@@ -41,7 +41,7 @@ enum Statistic {
     Percentile(u64),
 }
 
-impl Figure {
+impl Metric {
     /// Its value in a row; none if the row has no such figure.
     pub fn of(&self, row: &Value) -> Option<f64> {
         let sum = self.sum_of(&self.sum, row)?;
@@ -61,16 +61,16 @@ impl Figure {
     }
 
     /// Reads `figure`, `per` and `statistic` of a claim or a drawing.
-    pub(super) fn parse(part: &Part, what: &str) -> Parsed<Figure> {
+    pub(super) fn parse(part: &Part, what: &str) -> Parsed<Metric> {
         let sum = named(part, "figure")?;
         if sum.is_empty() {
             return Err(Fault::new(part.at.clone(), format!("this {what} has no `figure`")));
         }
-        Ok(Figure { sum, per: named(part, "per")?, statistic: statistic(part)? })
+        Ok(Metric { sum, per: named(part, "per")?, statistic: statistic(part)? })
     }
 }
 
-impl fmt::Display for Figure {
+impl fmt::Display for Metric {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.statistic {
             None => {}
@@ -167,9 +167,9 @@ mod tests {
 
     use super::*;
 
-    fn figure(sum: &[&str], per: &[&str], statistic: Option<Statistic>) -> Figure {
+    fn figure(sum: &[&str], per: &[&str], statistic: Option<Statistic>) -> Metric {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Figure { sum: owned(sum), per: owned(per), statistic }
+        Metric { sum: owned(sum), per: owned(per), statistic }
     }
 
     #[test]

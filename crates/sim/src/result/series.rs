@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use nand::{Nand, Op};
 use serde::Serialize;
 
-use crate::experiment::Interval;
-use crate::stats::us;
+use crate::config::experiment::Interval;
+use crate::result::latencies::us;
 
 /// Samples of the measured pass, one every so many requests; one list a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -14,7 +14,7 @@ use core::ops::Range;
 use serde_json::Value;
 use toml::de::DeTable;
 
-use super::setting::Setting;
+use super::assignment::Setting;
 use super::{Fault, Parsed, as_table, in_order};
 
 /// The name of the table inside `quick`.

@@ -12,10 +12,10 @@ use spec::Spec;
 use trace::replay::Skipped;
 use trace::{Flags, Op, ReadOptions, Replay, Request, Space, Trace};
 
+use crate::config::experiment::Experiment;
 use crate::device::{block_bytes, logical_blocks};
 use crate::error::{Error, Result};
-use crate::experiment::Experiment;
-use crate::watch::{Stage, Watch};
+use crate::progress::{Stage, Watch};
 
 /// The workload when no trace is given.
 pub const DEFAULT_TRACE: &str = "oltp";
@@ -312,7 +312,7 @@ impl Drop for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::Unwatched;
+    use crate::progress::Unwatched;
     use std::io::Write;
 
     /// A trace file of so many requests, one of them of nothing.

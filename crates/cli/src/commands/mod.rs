@@ -1,0 +1,10 @@
+//! The subcommands, one file each.
+
+pub mod check;
+pub mod compare;
+pub mod list;
+pub mod manual;
+pub mod papers;
+pub mod run;
+pub mod sweep;
+pub mod trace;

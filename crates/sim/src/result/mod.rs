@@ -1,0 +1,13 @@
+//! The result of a run.
+//!
+//! * [`run_result`] the fields, as they appear in the JSON
+//! * [`latencies`]  exact sums and percentiles of service and response times
+//! * [`series`]     samples taken along the trace
+//! * [`columns`]    the columns of a csv row
+//! * [`laws`]       equations that every result obeys
+
+pub mod columns;
+pub mod latencies;
+pub mod laws;
+pub mod run_result;
+pub mod series;
