@@ -2,18 +2,18 @@
 
 PACKAGES = ["ftlab-trace"]
 
-A = "crates/trace/src/archive.rs"
-I = "crates/trace/src/input.rs"
-N = "crates/trace/src/named.rs"
-P = "crates/trace/src/packing.rs"
-L = "crates/trace/src/parse/lines.rs"
+A = "crates/trace/src/input/archive.rs"
+I = "crates/trace/src/input/stored_trace.rs"
+N = "crates/trace/src/input/resolve_path.rs"
+P = "crates/trace/src/input/packing.rs"
+L = "crates/trace/src/parse/text/lines.rs"
 R = "crates/trace/src/parse/records.rs"
-T = "crates/trace/src/parse/intake.rs"
-B = "crates/trace/src/parse/blktrace.rs"
-PLACE = "crates/trace/src/place.rs"
-W = "crates/trace/src/window.rs"
-K = "crates/trace/src/walk.rs"
-O = "crates/trace/src/parse/oracle_general.rs"
+T = "crates/trace/src/parse/normalize.rs"
+B = "crates/trace/src/parse/formats/tracers/blktrace.rs"
+PLACE = "crates/trace/src/input/storage.rs"
+W = "crates/trace/src/input/sliding_window.rs"
+K = "crates/trace/src/input/part_cursor.rs"
+O = "crates/trace/src/parse/formats/simulators/oracle_general.rs"
 G = "crates/trace/src/registry.rs"
 
 MUTANTS = [

@@ -1,16 +1,17 @@
 //! Figures of traces side by side: where their writes go and come back to, and how large their
 //! requests are.
 //!
-//! A trace is given as what was counted of it ([`mod@trace::survey`], [`trace::locality`],
-//! [`trace::examples`]), so that a page about one trace and a plan over many draw the same.
+//! A trace is given as what was counted of it ([`mod@trace::analysis::survey`],
+//! [`trace::analysis::locality`], [`trace::analysis::example_pages`]), so that a page about one
+//! trace and a plan over many draw the same.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use sim::input::trace_stats::Surveyed;
 use sim::plan::drawing::TracePortrait;
-use trace::locality::{Distribution, Frequency, PAGE_SIZES, TOP_PERCENTS};
-use trace::survey::Sizes;
+use trace::analysis::locality::{Distribution, Frequency, PAGE_SIZES, TOP_PERCENTS};
+use trace::analysis::survey::Sizes;
 
 use crate::figure::{Figure, Table, legend, spec};
 use crate::words::number;

@@ -6,53 +6,12 @@
 use spec::Spec;
 
 use crate::error::{Error, Result, quote};
-pub use crate::format::{Example, Format};
-use crate::generate::{self, Workload};
-use crate::input::Input;
-use crate::parse::sample::{Likeness, SAMPLE_BYTES, Sample};
-use crate::parse::{
-    alibaba, blkparse, blkreplay, blktrace, csv, diskmon, disksim, etw, fio, fiu, flashsim, mqsim,
-    msr, oracle_general, spc, ssdsim, systor, tencent, vscsi,
-};
-
-/// All formats that are read.
-pub static FORMATS: &[&Format] = &[
-    &spc::FORMAT,
-    &msr::FORMAT,
-    &systor::FORMAT,
-    &tencent::FORMAT,
-    &alibaba::FORMAT,
-    &fiu::FORMAT,
-    &blkparse::FORMAT,
-    &blktrace::FORMAT,
-    &blkreplay::FORMAT,
-    &fio::FORMAT,
-    &etw::FORMAT,
-    &disksim::FORMAT,
-    &mqsim::FORMAT,
-    &ssdsim::FORMAT,
-    &flashsim::FORMAT,
-    &diskmon::FORMAT,
-    &vscsi::FORMAT,
-    &oracle_general::PLAIN,
-    &oracle_general::WITH_OPS,
-    &csv::FORMAT,
-];
-
-/// All workloads that can be generated.
-pub static WORKLOADS: &[&Workload] = &[
-    &generate::uniform::WORKLOAD,
-    &generate::sequential::WORKLOAD,
-    &generate::zipf::WORKLOAD,
-    &generate::skew::WORKLOAD,
-    &generate::mixed::WORKLOAD,
-    &generate::oltp::WORKLOAD,
-    &generate::tpcc::WORKLOAD,
-    &generate::financial::WORKLOAD,
-    &generate::desktop::WORKLOAD,
-    &generate::webproxy::WORKLOAD,
-    &generate::sysmark::WORKLOAD,
-];
+use crate::generate::workload::Workload;
+pub use crate::generate::workloads::WORKLOADS;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+pub use crate::parse::formats::FORMATS;
+use crate::parse::trace_head::{Likeness, SAMPLE_BYTES, Sample};
 
 /// The format of this name.
 ///

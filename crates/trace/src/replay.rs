@@ -9,13 +9,15 @@ use std::sync::{Arc, OnceLock};
 use spec::{Params, Spec};
 
 use crate::error::{Error, Result};
-use crate::generate::{Generator, Space, Workload};
-use crate::input::Input;
-use crate::registry::{self, Format};
+use crate::generate::generator::Generator;
+use crate::generate::workload::{Space, Workload};
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+pub use crate::reader::{BATCH, Skipped};
+use crate::reader::{Reader, Reading, Source};
+use crate::registry;
 use crate::request::Request;
 use crate::sort::Sorted;
-pub use crate::source::{BATCH, Skipped};
-use crate::source::{Reader, Reading, Source};
 
 /// How to read a trace file.
 #[derive(Debug, Clone, Default)]

@@ -17,8 +17,8 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
 use crate::error::{Error, Result};
+use crate::reader::{BATCH, Reader, Skipped};
 use crate::request::{Flags, Op, Request};
-use crate::source::{BATCH, Reader, Skipped};
 
 /// How many requests are sorted in memory at a time.
 pub const RUN_REQUESTS: usize = 4 << 20;

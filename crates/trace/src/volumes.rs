@@ -5,8 +5,8 @@
 //! layout   [..........|pad][....|pad]               base(0) = 0, base(1) = one of the pads' ends
 //! ```
 
+use crate::analysis::survey::Survey;
 use crate::request::Request;
-use crate::survey::Survey;
 
 /// Which devices of a trace take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

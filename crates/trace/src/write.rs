@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use crate::error::{Error, Result};
-use crate::parse::csv::WRITTEN_HEADING;
+use crate::parse::formats::custom::csv::WRITTEN_HEADING;
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
 /// The form in which requests are written.

@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use spec::Spec;
-use trace::locality::{Locality, PAGE_SIZES, TOP_PERCENTS, locality};
+use trace::analysis::locality::{Locality, PAGE_SIZES, TOP_PERCENTS, locality};
+use trace::analysis::survey::{Survey, survey};
 use trace::replay::BATCH;
-use trace::{Op, Request, Space, Survey, Trace, survey};
+use trace::{Op, Request, Space, Trace};
 
 const GIB: f64 = (1u64 << 30) as f64;
 

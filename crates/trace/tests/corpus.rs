@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::{open, traces};
-use trace::survey::{PageCounts, Sizes, Survey};
+use trace::analysis::survey::{PageCounts, Sizes, Survey};
 
 fn surveyed(directory: &Path, file: &str) -> Survey {
     surveyed_as(directory, file, "")

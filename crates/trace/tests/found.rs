@@ -17,7 +17,7 @@ use std::path::Path;
 
 use common::{open, surveyed, traces};
 use shelf::Shelved;
-use trace::survey::{PageCounts, Survey};
+use trace::analysis::survey::{PageCounts, Survey};
 use trace::write::{CSV_SPEC, Form, Writer};
 use trace::{Flags, Op, ReadOptions, Request, Trace};
 

@@ -159,7 +159,7 @@ fn figure(chip: &ChipModel, key: &str) -> Option<String> {
 }
 
 fn workloads() -> Vec<Entry> {
-    let entry = |workload: &&trace::generate::Workload| Entry {
+    let entry = |workload: &&trace::generate::workload::Workload| Entry {
         name: workload.name,
         summary: workload.summary,
         source: workload.source,
@@ -170,9 +170,11 @@ fn workloads() -> Vec<Entry> {
 }
 
 fn formats() -> Vec<Entry> {
-    let example =
-        |example: &trace::registry::Example| Example { traces: example.traces, spec: example.spec };
-    let entry = |format: &&trace::registry::Format| Entry {
+    let example = |example: &trace::parse::format::Example| Example {
+        traces: example.traces,
+        spec: example.spec,
+    };
+    let entry = |format: &&trace::parse::format::Format| Entry {
         name: format.name,
         summary: format.summary,
         source: format.source,

@@ -14,7 +14,7 @@ use core::ops::Range;
 use ftl::Run;
 use nand::geometry::SECTOR_BYTES;
 use nand::{Data, Geometry, Lpn, SectorMask};
-use trace::pages::PageRanks;
+use trace::analysis::page_set::PageRanks;
 use trace::{Op, Request};
 
 /// Consecutive logical pages, the first and last perhaps in part.
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use nand::ProgramOrder;
     use trace::Flags;
-    use trace::pages::PageSet;
+    use trace::analysis::page_set::PageSet;
 
     const PAGE: u64 = 2048;
     const CAPACITY: u64 = 8 * PAGE;

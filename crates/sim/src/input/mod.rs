@@ -12,7 +12,7 @@ pub mod trace_stats;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trace::pages::{PageRanks, PageSet};
+use trace::analysis::page_set::{PageRanks, PageSet};
 use trace::{Op, Request};
 
 use crate::config::experiment::{Experiment, Fit, Volume};

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use trace::examples::{Course, courses};
-use trace::locality::{Locality, locality};
-use trace::{Survey, Trace, survey};
+use trace::Trace;
+use trace::analysis::example_pages::{Course, courses};
+use trace::analysis::locality::{Locality, locality};
+use trace::analysis::survey::{Survey, survey};
 
 use crate::config::experiment::Experiment;
 use crate::error::Result;

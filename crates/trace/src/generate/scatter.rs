@@ -4,7 +4,7 @@
 //! space is fed in again until it falls within ("cycle walking", Black and Rogaway 2002). At least
 //! half of the numbers are within, so it takes two rounds at most on average.
 
-use super::random::{Random, split_mix};
+use crate::generate::random::{Random, split_mix};
 
 /// A permutation of the numbers below `count`.
 #[derive(Debug, Clone)]

@@ -27,34 +27,13 @@
 //! Nothing drifts: in captured TPC-C the intervals between a page's writes spread no wider than
 //! those of a steady chance do (docs/workloads.md), so hot pages stay hot.
 
-use spec::{Kind, Param, Params};
+use spec::Params;
 
-use super::random::Random;
-use super::tiers::Tiers;
-use super::{Placed, Placement, Space};
+use crate::generate::params::{SPACE, START};
+use crate::generate::random::Random;
+use crate::generate::tiers::Tiers;
+use crate::generate::workload::{Placed, Placement, Space};
 use crate::request::{Op, SECTOR_BYTES};
-
-/// The share of reads; every calibrated workload has a default of its own.
-pub(crate) const READS: Param = Param {
-    doc: "the share of the requests that are reads; they have streams of their own",
-    ..super::READS
-};
-/// How much a load is laid over; every calibrated workload has a default of its own.
-pub(crate) const SPACE: Param = Param {
-    name: "space",
-    kind: Kind::Size,
-    default: "",
-    unit: "bytes",
-    doc: "what the load is laid over, from the start of the device; scales with `writes`",
-};
-/// Shifts a load against the pages of the device.
-pub(crate) const START: Param = Param {
-    name: "start",
-    kind: Kind::Size,
-    default: "0",
-    unit: "bytes",
-    doc: "where the partition begins, in whole sectors; 31.5KiB is sector 63, as once usual",
-};
 
 /// A load as a table.
 pub(crate) struct Profile {
@@ -306,6 +285,7 @@ impl<T: Copy> Weighted<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spec::Param;
 
     const KIB: u64 = 1024;
     const DEVICE: Space = Space { capacity_bytes: 10_000 * 4 * KIB, page_bytes: 4096 };

@@ -5,9 +5,10 @@
 //! unit   scattered over the whole space by a bijection    where they lie is by chance
 //! ```
 
-use super::random::Random;
-use super::scatter::Scatter;
-use super::{Grid, Placement};
+use crate::generate::grid::Grid;
+use crate::generate::random::Random;
+use crate::generate::scatter::Scatter;
+use crate::generate::workload::Placement;
 use crate::request::Op;
 
 /// Units in tiers, scattered over the space.

@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Fault;
+use crate::parse::parsed::Fault;
 
 /// The devices seen so far.
 #[derive(Default)]

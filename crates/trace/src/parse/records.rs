@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use super::devices::Devices;
-use super::intake::Intake;
-use super::{Fault, Line};
 use crate::error::Result;
-use crate::input::Input;
+use crate::input::part_cursor::Walk;
+use crate::input::stored_trace::Input;
+use crate::parse::devices::Devices;
+use crate::parse::normalize::Intake;
+use crate::parse::parsed::{Fault, Line};
+use crate::reader::{Reader, Reading, Skipped, Source};
 use crate::request::Request;
-use crate::source::{Reader, Reading, Skipped, Source};
-use crate::walk::Walk;
 
 /// A format of records of one size.
 pub(crate) trait RecordParser: Clone + Send + Sync + 'static {

@@ -4,7 +4,7 @@ mod directory;
 
 use std::path::Path;
 
-use trace::survey::{Survey, survey};
+use trace::analysis::survey::{Survey, survey};
 use trace::{ReadOptions, Trace};
 
 pub use directory::traces;

@@ -1,7 +1,7 @@
 //! The part of `ftlab trace info` that says where writes go.
 
 use serde_json::{Value, json};
-use trace::locality::{Distribution, Locality, PAGE_SIZES, SizeUpdates, TOP_PERCENTS};
+use trace::analysis::locality::{Distribution, Locality, PAGE_SIZES, SizeUpdates, TOP_PERCENTS};
 
 use crate::table::{bytes, count};
 

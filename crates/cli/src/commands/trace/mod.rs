@@ -12,10 +12,11 @@ use sim::input::source::{DEFAULT_TRACE, Origin, origin};
 use sim::input::trace_stats::Surveyed;
 use sim::{Stage, Watch};
 use spec::Spec;
-use trace::locality::Locality;
-use trace::survey::Sizes;
+use trace::analysis::locality::Locality;
+use trace::analysis::survey::Sizes;
+use trace::analysis::survey::Survey;
 use trace::write::{CSV_SPEC, Form, Writer};
-use trace::{ReadOptions, Space, Survey, Trace};
+use trace::{ReadOptions, Space, Trace};
 
 use crate::failure::Result;
 use crate::output::{self, Destination, write_text};
@@ -213,10 +214,10 @@ fn info(args: &InfoArgs) -> Result<()> {
     };
     let page_bytes = args.space.page.into();
     let Some(report) = &args.report else {
-        let survey = trace::survey(&trace, page_bytes)?;
+        let survey = trace::analysis::survey::survey(&trace, page_bytes)?;
         let locality = match args.brief {
             true => None,
-            false => Some(trace::locality::locality(&trace, page_bytes)?),
+            false => Some(trace::analysis::locality::locality(&trace, page_bytes)?),
         };
         return say(args, &trace, &survey, locality.as_ref());
     };
@@ -332,7 +333,7 @@ fn skipped(survey: &Survey) -> Map<String, Value> {
 }
 
 fn devices(survey: &Survey) -> Vec<Value> {
-    let device = |device: &trace::survey::DeviceSurvey| {
+    let device = |device: &trace::analysis::survey::DeviceSurvey| {
         json!({
             "name": device.name,
             "requests": device.requests,

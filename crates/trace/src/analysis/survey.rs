@@ -1,0 +1,261 @@
+//! Everything there is to say about a trace, in one pass over it.
+//!
+//! Two ways of counting requests are in use, and both are here: [`Survey::requests`] is all of
+//! them, [`Survey::data_requests`] only reads and writes, without trims and flushes.
+
+use crate::analysis::page_set::PageSet;
+pub use crate::analysis::request_sizes::{Bucket, Sizes};
+use crate::error::Result;
+use crate::replay::{BATCH, Skipped, Trace};
+use crate::request::{Flags, Op, Request};
+
+/// What a trace is made of.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    /// The page size that pages are counted in.
+    pub page_bytes: u64,
+    /// All requests delivered: reads, writes, trims and flushes.
+    pub requests: u64,
+    /// Reads, by size.
+    pub reads: Sizes,
+    /// Writes, by size; those with a preflush included.
+    pub writes: Sizes,
+    /// Trims (discards), by size.
+    pub trims: Sizes,
+    /// Flushes that carry nothing else.
+    pub flushes: u64,
+    /// How many requests have each flag.
+    pub flags: FlagCounts,
+    /// Reads and writes that start and end at multiples of the page.
+    pub aligned: u64,
+    /// The writes among them.
+    pub aligned_writes: u64,
+    /// Distinct pages written, read, either, and wholly trimmed; a page of another device is
+    /// another.
+    pub pages: PageCounts,
+    /// Pages of writes that had been written earlier in the trace.
+    pub rewritten_pages: u64,
+    /// The time of the last request, in nanoseconds since the first record.
+    pub span_ns: u64,
+    /// What was left out, and times that went back.
+    pub skipped: Skipped,
+    /// The devices, in order of first appearance.
+    pub devices: Vec<DeviceSurvey>,
+    /// What the reader chose that the user may want to know.
+    pub note: Option<String>,
+}
+
+/// Requests by flag; empty flushes are counted, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlagCounts {
+    /// With a flush before.
+    pub preflush: u64,
+    /// With forced unit access.
+    pub fua: u64,
+    /// That somebody waits for.
+    pub sync: u64,
+    /// Metadata of a file system.
+    pub meta: u64,
+    /// Read ahead of need.
+    pub readahead: u64,
+}
+
+/// Distinct pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PageCounts {
+    /// Written at least in part.
+    pub written: u64,
+    /// Read at least in part.
+    pub read: u64,
+    /// Written or read.
+    pub touched: u64,
+    /// Trimmed whole by one request.
+    pub trimmed: u64,
+}
+
+/// One device of a trace.
+#[derive(Debug, Clone, Default)]
+pub struct DeviceSurvey {
+    /// Its name in the trace.
+    pub name: String,
+    /// The requests to it.
+    pub requests: u64,
+    /// The first byte behind all its requests.
+    pub end_bytes: u64,
+    /// The pages written or read.
+    pub touched: PageSet,
+    written: PageSet,
+    read: PageSet,
+    trimmed: PageSet,
+}
+
+/// Reads a trace through and counts.
+///
+/// # Errors
+/// Whatever reading the trace meets.
+///
+/// # Panics
+/// If `page_bytes` is less than a sector of 512 bytes.
+pub fn survey(trace: &Trace, page_bytes: u64) -> Result<Survey> {
+    let mut survey = Survey::new(page_bytes);
+    let mut replay = trace.replay()?;
+    let mut batch = Vec::with_capacity(BATCH);
+    while replay.next_batch(&mut batch, BATCH)? > 0 {
+        for request in batch.drain(..) {
+            survey.add(&request);
+        }
+    }
+    for (device, name) in survey.devices.iter_mut().zip(replay.devices()) {
+        device.name = name;
+    }
+    survey.skipped = replay.skipped().clone();
+    survey.note = replay.note();
+    Ok(survey)
+}
+
+impl Survey {
+    fn new(page_bytes: u64) -> Survey {
+        assert!(page_bytes >= 512, "a page of {page_bytes} bytes is less than a sector");
+        Survey {
+            page_bytes,
+            requests: 0,
+            reads: Sizes::default(),
+            writes: Sizes::default(),
+            trims: Sizes::default(),
+            flushes: 0,
+            flags: FlagCounts::default(),
+            aligned: 0,
+            aligned_writes: 0,
+            pages: PageCounts::default(),
+            rewritten_pages: 0,
+            span_ns: 0,
+            skipped: Skipped::default(),
+            devices: Vec::new(),
+            note: None,
+        }
+    }
+
+    /// Reads and writes.
+    pub fn data_requests(&self) -> u64 {
+        self.reads.requests() + self.writes.requests()
+    }
+
+    /// The sizes of reads and writes together.
+    pub fn data_sizes(&self) -> Sizes {
+        self.reads.merged(&self.writes)
+    }
+
+    /// Reads and writes that do not start and end at multiples of the page.
+    pub fn unaligned(&self) -> u64 {
+        self.data_requests() - self.aligned
+    }
+
+    /// The first byte behind all requests, whichever the device.
+    pub fn end_bytes(&self) -> u64 {
+        self.devices.iter().map(|device| device.end_bytes).max().unwrap_or(0)
+    }
+
+    fn add(&mut self, request: &Request) {
+        self.requests += 1;
+        self.span_ns = request.time_ns;
+        self.flags.add(request.flags);
+        self.add_size(request);
+        let index = request.device as usize;
+        if index >= self.devices.len() {
+            self.devices.resize_with(index + 1, DeviceSurvey::default);
+        }
+        let device = &mut self.devices[index];
+        device.requests += 1;
+        device.end_bytes = device.end_bytes.max(request.end());
+        self.add_pages(request, index);
+    }
+
+    fn add_size(&mut self, request: &Request) {
+        let on_page = |bytes: u64| bytes.is_multiple_of(self.page_bytes);
+        let aligned = on_page(request.offset) && on_page(request.bytes);
+        match request.op {
+            Op::Read => {
+                self.reads.add(request.bytes);
+                self.aligned += u64::from(aligned);
+            }
+            Op::Write => {
+                self.writes.add(request.bytes);
+                self.aligned += u64::from(aligned);
+                self.aligned_writes += u64::from(aligned);
+            }
+            Op::Trim => self.trims.add(request.bytes),
+            Op::Flush => self.flushes += 1,
+        }
+    }
+
+    fn add_pages(&mut self, request: &Request, device: usize) {
+        let device = &mut self.devices[device];
+        let first = request.offset / self.page_bytes;
+        let count = request.end().div_ceil(self.page_bytes) - first;
+        match request.op {
+            Op::Read => {
+                self.pages.read += device.read.insert_range(first, count);
+                self.pages.touched += device.touched.insert_range(first, count);
+            }
+            Op::Write => {
+                let new = device.written.insert_range(first, count);
+                self.pages.written += new;
+                self.rewritten_pages += count - new;
+                self.pages.touched += device.touched.insert_range(first, count);
+            }
+            Op::Trim => {
+                let whole_first = request.offset.div_ceil(self.page_bytes);
+                let whole = (request.end() / self.page_bytes).saturating_sub(whole_first);
+                self.pages.trimmed += device.trimmed.insert_range(whole_first, whole);
+            }
+            Op::Flush => {}
+        }
+    }
+}
+
+impl FlagCounts {
+    fn add(&mut self, flags: Flags) {
+        self.preflush += u64::from(flags.contains(Flags::PREFLUSH));
+        self.fua += u64::from(flags.contains(Flags::FUA));
+        self.sync += u64::from(flags.contains(Flags::SYNC));
+        self.meta += u64::from(flags.contains(Flags::META));
+        self.readahead += u64::from(flags.contains(Flags::READAHEAD));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(op: Op, offset: u64, bytes: u64, device: u32) -> Request {
+        Request { time_ns: 5, offset, bytes, device, op, flags: Flags::SYNC }
+    }
+
+    #[test]
+    fn pages_are_counted_once_and_by_device() {
+        let mut survey = Survey::new(4096);
+        survey.add(&request(Op::Write, 0, 8192, 0));
+        survey.add(&request(Op::Write, 4095, 2, 0));
+        survey.add(&request(Op::Read, 4096, 4096, 1));
+        survey.add(&request(Op::Trim, 1, 3 * 4096, 0));
+        survey.add(&request(Op::Trim, 1, 4096, 0));
+        survey.add(&request(Op::Flush, 0, 0, 0));
+        let expected = PageCounts { written: 2, read: 1, touched: 3, trimmed: 2 };
+        assert_eq!(survey.pages, expected);
+        assert_eq!(survey.rewritten_pages, 2);
+        assert_eq!((survey.requests, survey.data_requests(), survey.flushes), (6, 3, 1));
+        assert_eq!((survey.aligned, survey.aligned_writes, survey.unaligned()), (2, 1, 1));
+        assert_eq!((survey.end_bytes(), survey.devices[1].end_bytes), (3 * 4096 + 1, 8192));
+        assert_eq!(survey.flags.sync, 6);
+    }
+
+    #[test]
+    fn requests_at_the_end_of_the_address_space_are_counted() {
+        let mut survey = Survey::new(4096);
+        survey.add(&request(Op::Trim, 0, u64::MAX, 0));
+        survey.add(&request(Op::Write, u64::MAX - 1, 1, 0));
+        survey.add(&request(Op::Write, 0, u64::MAX, 0));
+        assert_eq!(survey.pages.trimmed, (1 << 52) - 1);
+        assert_eq!(survey.pages.written, 1 << 52);
+    }
+}

@@ -1,0 +1,92 @@
+//! financial: the transactions of a financial institution, as two papers replay them.
+//!
+//! ```text
+//! space    | journal | hot       | records | tables              | never touched: 96 % |
+//! writes     10 % log  74 % spots  5 % spots  11 % runs
+//! reads                60 %        12 %       25 % spots, 3 % runs
+//! ```
+//!
+//! Both papers' traces are Financial1 and Financial2 of the UMass repository together: 47.4 % of
+//! the requests are reads of 2.3 KB, the others writes of 3.6 KB (adaptive partitioning paper,
+//! Table V). That makes 36 % of the bytes reads, as the sector log paper says (Table 4), and its
+//! 25.6 GB are 4.75 M writes and 4.28 M reads.
+//!
+//! What the sector log paper demands of the writes (§3.1): 53 % of the page writes cover part of a
+//! page of 4 KiB, but only 11 % of what an LRU buffer of 64 MB evicts, which 70 % of the writes
+//! hit. So partial writes are those that come again soon: a journal, whose entries fill up their
+//! pages, and few hot records. What is left is written in runs of whole pages, which wash through
+//! the buffer; a few records lie elsewhere and never meet.
+//!
+//! The small sizes are those of the 10,000 untouched requests at hand: 7 sectors after 7 in unit 0,
+//! records of 1, 2 and 6 sectors, each at a place of its own.
+
+use spec::{Param, Params};
+
+use crate::generate::params::{CALIBRATED_READS, SPACE, START};
+use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
+use crate::generate::streams::{self, EVEN, Pattern, Profile, Stream};
+use crate::generate::workload::{Placed, Space, Workload, whole_space};
+
+/// The workload's entry in the registry.
+pub static WORKLOAD: Workload = Workload {
+    name: "financial",
+    summary: "financial transactions: a journal, hot records of a few sectors, runs of whole pages",
+    source: "sector log paper, §3.1 and Table 4; adaptive partitioning paper, Table V",
+    params: &[ALL_WRITES, ALL_READS, UNITS_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
+    touched_share: whole_space,
+    place,
+};
+
+const ALL_WRITES: Param = Param { default: "4.75M", ..WRITES };
+const ALL_READS: Param = Param { default: "47.4%", ..CALIBRATED_READS };
+/// 11.7 GiB.
+const UNITS_SPACE: Param = Param { default: "11980MiB", ..SPACE };
+
+const RECORDS: Pattern = Pattern::Spots { grain: 8, tiers: EVEN };
+const RECORD_SIZES: &[(u64, u64)] = &[(30, 1), (32, 2), (4, 3), (8, 5), (26, 6)];
+
+static PROFILE: Profile = Profile {
+    regions: &[("journal", 40), ("hot", 25), ("records", 40), ("tables", 330)],
+    writes: &[
+        Stream {
+            weight: 100,
+            region: "journal",
+            pattern: Pattern::Log { turn: 8 },
+            sizes: &[(80, 7), (20, 3)],
+        },
+        Stream {
+            weight: 475,
+            region: "hot",
+            pattern: Pattern::Spots { grain: 8, tiers: &[(70, 30), (30, 70)] },
+            sizes: RECORD_SIZES,
+        },
+        Stream {
+            weight: 270,
+            region: "hot",
+            pattern: Pattern::Spots { grain: 16, tiers: EVEN },
+            sizes: &[(60, 8), (40, 16)],
+        },
+        Stream { weight: 45, region: "records", pattern: RECORDS, sizes: RECORD_SIZES },
+        Stream {
+            weight: 110,
+            region: "tables",
+            pattern: Pattern::Runs { requests: 32, turn: 8 },
+            sizes: &[(50, 8), (25, 16), (25, 40)],
+        },
+    ],
+    reads: &[
+        Stream { weight: 60, region: "hot", pattern: RECORDS, sizes: RECORD_SIZES },
+        Stream { weight: 12, region: "records", pattern: RECORDS, sizes: RECORD_SIZES },
+        Stream { weight: 25, region: "tables", pattern: RECORDS, sizes: &[(1, 8)] },
+        Stream {
+            weight: 3,
+            region: "tables",
+            pattern: Pattern::Runs { requests: 32, turn: 8 },
+            sizes: &[(1, 16)],
+        },
+    ],
+};
+
+fn place(params: &Params, device: &Space) -> Placed {
+    streams::place(&PROFILE, params, device)
+}

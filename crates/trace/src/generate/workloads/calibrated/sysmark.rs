@@ -1,0 +1,88 @@
+//! sysmark: a desktop benchmark, the same few documents and files over and over.
+//!
+//! ```text
+//! space    | journal | metadata  | documents  | files      | programs  | untouched: 71 % |
+//! writes     5 % log   43 % spots  26 % spots   26 % runs
+//! reads                34 %        55 %                      11 % runs
+//! ```
+//!
+//! Mix, mean sizes and working sets are those of the adaptive partitioning paper (Table V,
+//! SYSmark). No other trace of it is at hand: regions and sizes follow `desktop`, on a partition
+//! that begins at sector 63, too. The paper gives neither the number of requests nor the space;
+//! 250,000 writes make each page of the working set be written 20 times, and a space of 1 GiB keeps
+//! tests small (a device may be larger: the paper's has 64 GB).
+
+use spec::{Param, Params};
+
+use crate::generate::params::{CALIBRATED_READS, SPACE, START};
+use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
+use crate::generate::streams::{self, Pattern, Profile, Stream};
+use crate::generate::workload::{Placed, Space, Workload, whole_space};
+
+/// The workload's entry in the registry.
+pub static WORKLOAD: Workload = Workload {
+    name: "sysmark",
+    summary: "a desktop benchmark: the same few documents and files over and over",
+    source: "adaptive partitioning paper, Table V (SYSmark)",
+    params: &[ALL_WRITES, ALL_READS, DISK_SPACE, OLD_START, FLUSHES, INTERARRIVAL, SEED],
+    touched_share: whole_space,
+    place,
+};
+
+const ALL_WRITES: Param = Param { default: "250K", ..WRITES };
+const ALL_READS: Param = Param { default: "33%", ..CALIBRATED_READS };
+const DISK_SPACE: Param = Param { default: "1GiB", ..SPACE };
+const OLD_START: Param = Param { default: "31.5KiB", ..START };
+
+const METADATA: Pattern = Pattern::Spots { grain: 8, tiers: &[(60, 5), (40, 95)] };
+const DOCUMENTS: Pattern = Pattern::Spots { grain: 128, tiers: &[(60, 20), (40, 80)] };
+
+static PROFILE: Profile = Profile {
+    regions: &[
+        ("journal", 100),
+        ("metadata", 200),
+        ("documents", 700),
+        ("files", 1400),
+        ("programs", 520),
+    ],
+    writes: &[
+        Stream {
+            weight: 5,
+            region: "journal",
+            pattern: Pattern::Log { turn: 2 },
+            sizes: &[(1, 8)],
+        },
+        Stream { weight: 43, region: "metadata", pattern: METADATA, sizes: &[(1, 8)] },
+        Stream {
+            weight: 26,
+            region: "documents",
+            pattern: DOCUMENTS,
+            sizes: &[(35, 8), (25, 16), (25, 64), (10, 128)],
+        },
+        Stream {
+            weight: 26,
+            region: "files",
+            pattern: Pattern::Runs { requests: 16, turn: 8 },
+            sizes: &[(65, 128), (20, 64), (15, 32)],
+        },
+    ],
+    reads: &[
+        Stream { weight: 34, region: "metadata", pattern: METADATA, sizes: &[(1, 8)] },
+        Stream {
+            weight: 55,
+            region: "documents",
+            pattern: DOCUMENTS,
+            sizes: &[(40, 8), (25, 16), (20, 32), (15, 64)],
+        },
+        Stream {
+            weight: 11,
+            region: "programs",
+            pattern: Pattern::Runs { requests: 8, turn: 8 },
+            sizes: &[(70, 128), (30, 64)],
+        },
+    ],
+};
+
+fn place(params: &Params, device: &Space) -> Placed {
+    streams::place(&PROFILE, params, device)
+}

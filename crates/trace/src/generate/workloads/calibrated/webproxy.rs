@@ -1,0 +1,90 @@
+//! webproxy: the cache disk of a web proxy, for the large superblock paper.
+//!
+//! ```text
+//! space    | journal | metadata | cache: 32 %                          | never touched |
+//! writes     6 % log   3 % spots  91 %: object after object, round and round
+//! reads                           objects by popularity: 5 % of the places get half of the reads
+//! ```
+//!
+//! The paper says two things of its trace (Table II): 885,632 requests, and 34.3 pages of 2 KiB a
+//! request. All else is a captured squid's: the share of reads; writes that follow each other, as
+//! an object is written once and a full cache goes round; a footprint of 27 % of the space (31 %
+//! here), which is the paper's 80 GB device; and the order of sizes, small objects most. The
+//! squid's requests are four times smaller, as they were taken before the kernel merged them, so
+//! each size here is about four times the captured one.
+
+use spec::{Param, Params};
+
+use crate::generate::params::{CALIBRATED_READS, SPACE, START};
+use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
+use crate::generate::streams::{self, Pattern, Profile, Stream};
+use crate::generate::workload::{Placed, Space, Workload, whole_space};
+
+/// The workload's entry in the registry.
+pub static WORKLOAD: Workload = Workload {
+    name: "webproxy",
+    summary: "a web proxy: objects written once one behind another, read by popularity",
+    source: "large superblock paper, Table II (Wproxy); shape of a captured squid",
+    params: &[ALL_WRITES, ALL_READS, DISK_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
+    touched_share: whole_space,
+    place,
+};
+
+const ALL_WRITES: Param = Param { default: "368423", ..WRITES };
+const ALL_READS: Param = Param { default: "58.4%", ..CALIBRATED_READS };
+const DISK_SPACE: Param = Param { default: "80GiB", ..SPACE };
+
+static PROFILE: Profile = Profile {
+    regions: &[("journal", 8), ("metadata", 8), ("cache", 3200)],
+    writes: &[
+        Stream {
+            weight: 6,
+            region: "journal",
+            pattern: Pattern::Log { turn: 8 },
+            sizes: &[(1, 8)],
+        },
+        Stream {
+            weight: 3,
+            region: "metadata",
+            pattern: Pattern::Spots { grain: 8, tiers: &[(80, 20), (20, 80)] },
+            sizes: &[(1, 8)],
+        },
+        Stream {
+            weight: 91,
+            region: "cache",
+            pattern: Pattern::Log { turn: 32 },
+            sizes: &[
+                (400, 32),
+                (190, 64),
+                (110, 96),
+                (70, 128),
+                (100, 192),
+                (20, 256),
+                (60, 384),
+                (30, 768),
+                (7, 1536),
+                (8, 3072),
+            ],
+        },
+    ],
+    reads: &[Stream {
+        weight: 1,
+        region: "cache",
+        pattern: Pattern::Spots { grain: 128, tiers: &[(50, 5), (30, 20), (20, 75)] },
+        sizes: &[
+            (265, 40),
+            (210, 72),
+            (127, 112),
+            (289, 144),
+            (42, 232),
+            (32, 448),
+            (25, 584),
+            (6, 1344),
+            (2, 4096),
+        ],
+    }],
+};
+
+fn place(params: &Params, device: &Space) -> Placed {
+    streams::place(&PROFILE, params, device)
+}

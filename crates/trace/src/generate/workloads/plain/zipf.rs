@@ -1,0 +1,151 @@
+//! zipf: the page of rank k is asked for in proportion to `1 / k^theta`.
+//!
+//! Ranks are drawn by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate
+//! variates from monotone discrete distributions", 1996): the histogram is covered by a curve whose
+//! integral can be inverted, a point under it is drawn, and refused if it is above the histogram,
+//! which is rare. It needs no table and takes any theta from 0 (uniform) over 1 to steep ones.
+//! Then ranks are scattered over the space.
+
+use spec::{Kind, Param, Params};
+
+use crate::generate::grid::Grid;
+use crate::generate::math::{exp, exp_m1_over, ln, ln_1p_over};
+use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
+use crate::generate::random::Random;
+use crate::generate::scatter::Scatter;
+use crate::generate::workload::{Placed, Placement, Space, Workload, whole_space};
+use crate::request::Op;
+
+/// The workload's entry in the registry.
+pub static WORKLOAD: Workload = Workload {
+    name: "zipf",
+    summary: "the page of rank k in proportion to 1/k^theta",
+    source: "Hörmann and Derflinger, Rejection-inversion, 1996",
+    params: &[WRITES, THETA, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    touched_share: whole_space,
+    place,
+};
+
+const THETA: Param = Param {
+    name: "theta",
+    kind: Kind::Real,
+    default: "0.99",
+    unit: "",
+    doc: "the exponent, from 0 (uniform) up; 0.99 is YCSB's",
+};
+
+/// Steeper than this, all but one request in 2^50 go to a single page.
+const STEEPEST: f64 = 50.0;
+
+fn place(params: &Params, space: &Space) -> Placed {
+    let grid = &Grid::new(params, space)?;
+    let theta = params.real(THETA.name);
+    if !(0.0..=STEEPEST).contains(&theta) {
+        return Err(format!("theta={theta} is not between 0 and {STEEPEST}"));
+    }
+    let ranks = Zipf::new(grid.touched(params)?, theta);
+    let scatter = Scatter::new(grid.units, &mut Random::new(SCATTER_SEED));
+    Ok(Box::new(Scattered { grid: *grid, ranks, scatter }))
+}
+
+/// The pages' ranks do not depend on the run's seed, only the order of the requests does.
+const SCATTER_SEED: u64 = 0x7a69_7066;
+
+struct Scattered {
+    grid: Grid,
+    ranks: Zipf,
+    scatter: Scatter,
+}
+
+impl Placement for Scattered {
+    #[inline]
+    fn place(&mut self, _: Op, random: &mut Random) -> (u64, u64) {
+        let unit = self.scatter.place(self.ranks.draw(random));
+        (self.grid.offset(unit, random), self.grid.request_bytes)
+    }
+}
+
+/// Draws ranks from 0 to `ranks - 1`.
+struct Zipf {
+    ranks: u64,
+    theta: f64,
+    integral_first: f64,
+    integral_last: f64,
+    /// Points this near below a rank are accepted without a look at the histogram.
+    squeeze: f64,
+}
+
+impl Zipf {
+    fn new(ranks: u64, theta: f64) -> Zipf {
+        let mut zipf = Zipf { ranks, theta, integral_first: 0.0, integral_last: 0.0, squeeze: 0.0 };
+        zipf.integral_first = zipf.integral(1.5) - 1.0;
+        zipf.integral_last = zipf.integral(ranks as f64 + 0.5);
+        zipf.squeeze = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.density(2.0));
+        zipf
+    }
+
+    fn draw(&self, random: &mut Random) -> u64 {
+        loop {
+            let span = self.integral_first - self.integral_last;
+            let area = self.integral_last + random.fraction() * span;
+            let x = self.inverse(area);
+            let rank = ((x + 0.5) as u64).clamp(1, self.ranks);
+            let k = rank as f64;
+            if k - x <= self.squeeze || area >= self.integral(k + 0.5) - self.density(k) {
+                return rank - 1;
+            }
+        }
+    }
+
+    /// `1 / x^theta`.
+    fn density(&self, x: f64) -> f64 {
+        exp(-self.theta * ln(x))
+    }
+
+    /// The integral of the density from 1 to `x`: `(x^(1-theta) - 1) / (1-theta)`, also near 1.
+    fn integral(&self, x: f64) -> f64 {
+        let log = ln(x);
+        exp_m1_over((1.0 - self.theta) * log) * log
+    }
+
+    /// The `x` up to which the integral is `area`.
+    fn inverse(&self, area: f64) -> f64 {
+        // Rounding can carry the product below -1, where there is no logarithm.
+        let product = (area * (1.0 - self.theta)).max(-1.0);
+        exp(ln_1p_over(product) * area)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_follow_the_law_for_every_theta() {
+        const DRAWS: u32 = 200_000;
+        for theta in [0.0, 0.5, 0.99, 1.0, 1.01, 2.0, 50.0] {
+            let zipf = Zipf::new(50, theta);
+            let mut random = Random::new(7);
+            let mut counts = [0u32; 50];
+            for _ in 0..DRAWS {
+                counts[zipf.draw(&mut random) as usize] += 1;
+            }
+            let weight = |rank: usize| 1.0 / (rank as f64 + 1.0).powf(theta);
+            let total: f64 = (0..50).map(weight).sum();
+            for (rank, &count) in counts.iter().enumerate() {
+                let expected = f64::from(DRAWS) * weight(rank) / total;
+                let deviation = (f64::from(count) - expected).abs();
+                let allowed = 5.0 * expected.sqrt() + 1.0;
+                assert!(deviation < allowed, "theta {theta} rank {rank}: {count} for {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_rank_and_very_many_work() {
+        let mut random = Random::new(8);
+        assert!((0..100).all(|_| Zipf::new(1, 0.99).draw(&mut random) == 0));
+        let many = Zipf::new(1 << 60, 0.5);
+        assert!((0..1000).any(|_| many.draw(&mut random) > 1 << 50));
+    }
+}

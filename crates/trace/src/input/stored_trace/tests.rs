@@ -1,0 +1,281 @@
+//! Files, pipes, packings and archives made by hand, whole and damaged.
+
+use super::*;
+use crate::input::packing::tests::{PACKERS, Pack, gzip, xz, zstd};
+
+const TEXT: &[u8] = b"one\ntwo\n";
+
+fn spooled(bytes: &[u8]) -> Result<Input> {
+    Input::spool("test", bytes)
+}
+
+/// Names and samples of all parts.
+fn parts(input: &Input) -> Vec<(String, String)> {
+    let text = |part: &Input| String::from_utf8(part.sample(100).unwrap()).unwrap();
+    input.parts().map(|part| (part.name().to_owned(), text(part))).collect()
+}
+
+#[test]
+fn packings_are_told_by_content_as_often_as_read() {
+    let plain: Pack = |bytes| bytes.to_vec();
+    for (name, pack) in PACKERS.into_iter().chain([("plain", plain)]) {
+        let input = spooled(&pack(TEXT)).unwrap();
+        for _ in 0..2 {
+            assert_eq!(input.sample(100).unwrap(), TEXT, "{name}");
+        }
+        assert_eq!(input.sample(5).unwrap(), b"one\nt");
+    }
+}
+
+#[test]
+fn cut_off_data_are_called_so() {
+    for (name, pack) in PACKERS {
+        let bytes = pack(TEXT);
+        let message = spooled(&bytes[..bytes.len() - 3]).unwrap().sample(100).unwrap_err();
+        let expected = format!("the {name} data end too early");
+        assert!(message.to_string().contains(&expected), "{message}");
+    }
+}
+
+#[test]
+fn garbage_behind_a_magic_is_an_error() {
+    for magic in [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"] {
+        let bytes = [magic, &[0xee; 100]].concat();
+        assert!(spooled(&bytes).unwrap().sample(100).is_err());
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_said_plainly() {
+    let message = |path: &str| Input::open(path).unwrap_err().to_string();
+    assert!(message("/nowhere/at/all").starts_with("cannot open trace `/nowhere/at/all`: No"));
+    assert_eq!(message("/"), "trace `/` is a directory; name one of the files in it");
+    assert_eq!(spooled(b"").unwrap_err().to_string(), "trace `test` is empty");
+    let nothing = spooled(&gzip(b"")).unwrap().sample(10).unwrap_err();
+    assert_eq!(nothing.to_string(), "trace `test` is empty");
+    let packed = spooled(b"BZh9abc").unwrap_err().to_string();
+    assert!(packed.contains("packed with bzip2"), "{packed}");
+}
+
+#[test]
+fn files_of_all_cpus_are_one_trace_and_empty_ones_do_not_matter() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    for (name, byte) in [("x.blktrace.10", b'k'), ("x.blktrace.2", b'b'), ("x.blktrace.0", b'a')] {
+        std::fs::write(at(name), [byte; 3]).unwrap();
+    }
+    for cpu in [1, 11] {
+        std::fs::write(at(&format!("x.blktrace.{cpu}")), b"").unwrap();
+    }
+    for name in ["x", "x.blktrace", "x.blktrace.10", "x.blktrace.1"] {
+        let input = Input::open(&at(name)).unwrap();
+        let samples: Vec<_> = input.parts().map(|part| part.sample(9).unwrap()).collect();
+        assert_eq!(samples, [b"aaa", b"bbb", b"kkk"]);
+        assert_eq!((input.size_bytes(), input.name()), (9, at(name).as_str()));
+    }
+    std::fs::write(at("y.blktrace.0"), b"").unwrap();
+    let message = Input::open(&at("y")).unwrap_err().to_string();
+    assert_eq!(message, format!("trace `{}` is empty", at("y")));
+}
+
+#[test]
+fn the_checksum_is_that_of_the_stored_bytes() {
+    let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(spooled(b"abc").unwrap().sha256().unwrap(), expected);
+    let directory = tempfile::tempdir().unwrap();
+    for (cpu, text) in ["a", "bc"].into_iter().enumerate() {
+        std::fs::write(directory.path().join(format!("x.blktrace.{cpu}")), text).unwrap();
+    }
+    let together = Input::open(directory.path().join("x").to_str().unwrap()).unwrap();
+    assert_eq!(together.sha256().unwrap(), expected);
+}
+
+// ---- archives ---------------------------------------------------------------------------------
+
+/// An archive of these files, in this order.
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        builder.append_data(&mut header, name, *bytes).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+/// One with a member of another kind between files.
+fn tar_with(kind: tar::EntryType) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, kind) in
+        [("a", tar::EntryType::Regular), ("b", kind), ("c", tar::EntryType::Regular)]
+    {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(if kind.is_file() { 2 } else { 0 });
+        let bytes = if kind.is_file() { name.repeat(2) } else { String::new() };
+        builder.append_data(&mut header, name, bytes.as_bytes()).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+fn refused(bytes: &[u8]) -> String {
+    spooled(bytes).unwrap_err().to_string()
+}
+
+/// The same bytes plain and in every packing, from a file and from memory.
+fn everywhere(bytes: &[u8]) -> Vec<Input> {
+    let packed = PACKERS.iter().map(|(_, pack)| pack(bytes)).chain([bytes.to_vec()]);
+    packed
+        .flat_map(|bytes| [spooled(&bytes).unwrap(), Input::of_bytes("test", &bytes).unwrap()])
+        .collect()
+}
+
+#[test]
+fn members_are_parts_in_the_order_of_their_names() {
+    let long = format!("d/{}", "x".repeat(150));
+    let members: [(&str, &[u8]); 6] = [
+        ("b", b"3"),
+        ("./a/2", &gzip(b"two")),
+        ("empty", b""),
+        (&long, b"long"),
+        ("a/10", &xz(b"ten")),
+        ("c", &zstd(&vec![b'c'; 70_000])),
+    ];
+    for input in everywhere(&tar(&members)) {
+        let found = parts(&input);
+        let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let last = format!("test/{long}");
+        assert_eq!(names, ["test/a/10", "test/a/2", "test/b", "test/c", last.as_str()]);
+        let texts: Vec<_> = found.iter().map(|(_, text)| &text[..text.len().min(4)]).collect();
+        assert_eq!(texts, ["ten", "two", "3", "cccc", "long"]);
+        assert!(input.parts().all(Input::is_member));
+    }
+}
+
+#[test]
+fn of_equal_names_the_last_counts() {
+    let input = spooled(&tar(&[("x", b"old"), ("y", b"y"), ("x", b"new")])).unwrap();
+    let texts: Vec<_> = parts(&input).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["new", "y"]);
+}
+
+#[test]
+fn a_path_into_an_archive_chooses() {
+    let members: [(&str, &[u8]); 4] =
+        [("README", b"read me"), ("set/2.csv", b"2"), ("set/1.csv", b"1"), ("set/sizes", b"s")];
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("set.tar");
+    for bytes in [tar(&members), zstd(&tar(&members))] {
+        std::fs::write(&path, bytes).unwrap();
+        let chosen = |pattern: &str| {
+            let input = Input::open(&format!("{}/{pattern}", path.display()))?;
+            Ok(parts(&input).into_iter().map(|(_, text)| text).collect::<String>())
+        };
+        let cases = [
+            ("set/*.csv", "12"),
+            ("set", "12s"),
+            ("set/", "12s"),
+            ("*", "read me12s"),
+            ("*2*", "2"),
+            ("set/2.csv", "2"),
+            ("README", "read me"),
+            ("s*s*", "12s"),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(chosen(pattern).unwrap(), expected, "{pattern}");
+        }
+        let message = |pattern: &str| {
+            let chosen: Result<String> = chosen(pattern);
+            chosen.unwrap_err().to_string()
+        };
+        let expected = "no member is named `*.txt`; it has 4 members: README, set/2.csv, set/1.csv";
+        assert!(message("*.txt").contains(expected), "{}", message("*.txt"));
+        assert!(message("se").contains("no member is named `se`"));
+    }
+    std::fs::write(&path, b"text").unwrap();
+    let message = Input::open(&format!("{}/x", path.display())).unwrap_err().to_string();
+    assert!(message.contains("it is no archive, so there is no `x` in it"), "{message}");
+}
+
+#[test]
+fn only_files_are_members() {
+    for kind in [tar::EntryType::Directory, tar::EntryType::XGlobalHeader] {
+        assert_eq!(spooled(&tar_with(kind)).unwrap().parts().count(), 2, "{kind:?}");
+    }
+    let cases = [
+        (tar::EntryType::Symlink, "member `b` is a link; name those that are the trace"),
+        (tar::EntryType::Link, "member `b` is a link"),
+        (tar::EntryType::Fifo, "member `b` is not a file"),
+    ];
+    for (kind, what) in cases {
+        let message = refused(&tar_with(kind));
+        assert!(message.starts_with(&format!("archive `test`: {what}")), "{message}");
+    }
+}
+
+#[test]
+fn holes_are_not_guessed() {
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append_pax_extensions([("GNU.sparse.major", &b"1"[..])]).unwrap();
+    let mut header = tar::Header::new_gnu();
+    header.set_size(2);
+    builder.append_data(&mut header, "holes", &b"xy"[..]).unwrap();
+    let message = refused(&builder.into_inner().unwrap());
+    assert!(message.contains("member `holes` is stored sparse"), "{message}");
+}
+
+#[test]
+fn archives_without_a_trace_are_called_so() {
+    let mut directories = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(tar::EntryType::Directory);
+    header.set_size(0);
+    directories.append_data(&mut header, "d", io::empty()).unwrap();
+    for bytes in [directories.into_inner().unwrap(), tar(&[("a", b""), ("b", b"")])] {
+        let message = refused(&bytes);
+        assert_eq!(message, "archive `test`: it has no member with anything in it");
+    }
+    let inner = gzip(&tar(&[("a", b"x")]));
+    let message = refused(&tar(&[("in.tgz", &inner), ("out", b"x")]));
+    assert_eq!(message, "archive `test`: member `in.tgz` is an archive; unpack it first");
+}
+
+#[test]
+fn an_archive_behind_another_is_not_lost() {
+    let one = tar(&[("a", b"x")]);
+    let both = [one.clone(), one.clone()].concat();
+    for bytes in [both.clone(), gzip(&both), xz(&both)] {
+        let message = refused(&bytes);
+        assert!(message.starts_with("archive `test`: something follows its end"), "{message}");
+    }
+    let padded = [one, vec![0; 20_000]].concat();
+    assert_eq!(spooled(&padded).unwrap().parts().count(), 1);
+}
+
+#[test]
+fn names_are_harmless() {
+    let input = spooled(&tar(&[("a\u{1b}[2Jb", b"x")])).unwrap();
+    assert_eq!(input.part(0).unwrap().name(), "test/a\u{fffd}[2Jb");
+}
+
+#[test]
+fn an_archive_cut_off_or_damaged_is_found_out() {
+    let whole = tar(&[("a", &[b'a'; 3000]), ("b", &[b'b'; 2000])]);
+    for cut in [600, 3000, 4000, 4608 + 100, 6000] {
+        let message = refused(&whole[..cut]);
+        assert!(message.starts_with("archive `test`: it is "), "{cut}: {message}");
+        assert!(message.contains("cut off"), "{cut}: {message}");
+        assert!(Input::of_bytes("test", &whole[..cut]).is_err());
+    }
+    for (name, pack) in PACKERS {
+        let packed = pack(&whole);
+        for cut in [packed.len() / 2, packed.len() - 1] {
+            let read = spooled(&packed[..cut]).and_then(|input| input.sample(100));
+            let message = read.unwrap_err().to_string();
+            assert!(message.contains("cut off"), "{name} {cut}: {message}");
+        }
+    }
+    let mut damaged = whole.clone();
+    damaged[3584 + 10] ^= 1;
+    assert!(refused(&damaged).contains("checksum"), "{}", refused(&damaged));
+}

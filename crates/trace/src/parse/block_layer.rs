@@ -1,0 +1,98 @@
+//! What blkparse's text and blktrace's records have in common: actions, and the letters of RWBS.
+
+use spec::{Kind, Param};
+
+use crate::error::{Error, Result};
+use crate::input::stored_trace::Input;
+use crate::request::{Flags, Op};
+
+pub(crate) static ACTION_PARAMS: &[Param] = &[Param {
+    name: "action",
+    kind: Kind::Choice(&["Q", "G", "I", "D", "C"]),
+    default: "",
+    unit: "",
+    doc: "the event to replay; without it D (issued) if the file has any, else Q (queued)",
+}];
+
+/// D if it was seen, else Q.
+pub(crate) fn choose_action(input: &Input, seen: &[bool; 128]) -> Result<u8> {
+    let found: Vec<_> = (0..128).filter(|&action| seen[usize::from(action)]).collect();
+    match [b'D', b'Q'].into_iter().find(|action| found.contains(action)) {
+        Some(action) => Ok(action),
+        None => Err(no_events(input, &found)),
+    }
+}
+
+fn no_events(input: &Input, found: &[u8]) -> Error {
+    let mut names: Vec<_> = found.iter().map(|&action| char::from(action).to_string()).collect();
+    if names.is_empty() {
+        names.push(String::from("no event at all"));
+    }
+    Error::NoEvents { name: input.name().to_owned(), found: names.join(", ") }
+}
+
+/// What the replayed action means.
+pub(crate) fn action_note(action: u8) -> String {
+    let meaning = match action {
+        b'Q' => "queued",
+        b'G' => "request allocated",
+        b'I' => "inserted",
+        b'D' => "issued to the device",
+        _ => "completed",
+    };
+    format!("action {}, {meaning}", char::from(action))
+}
+
+/// The letter of the operation and the flags around it.
+#[inline]
+pub(crate) fn rwbs(word: &[u8]) -> Option<(u8, Flags)> {
+    let mut flags = Flags::NONE;
+    let (letter, rest) = match word {
+        [b'F', letter @ (b'D' | b'W' | b'R' | b'N' | b'F'), rest @ ..] => {
+            flags |= Flags::PREFLUSH;
+            (*letter, rest)
+        }
+        [letter @ (b'D' | b'W' | b'R' | b'N' | b'F'), rest @ ..] => (*letter, rest),
+        _ => return None,
+    };
+    for &letter in rest {
+        flags |= match letter {
+            b'F' => Flags::FUA,
+            b'A' => Flags::READAHEAD,
+            b'S' => Flags::SYNC,
+            b'M' => Flags::META,
+            _ => return None,
+        };
+    }
+    Some((letter, flags))
+}
+
+/// What the letter asks for; `None` for a request without data that is no flush either.
+#[inline]
+pub(crate) fn op_of(letter: u8, flags: Flags, bytes: u64) -> Option<Op> {
+    match letter {
+        // Newer kernels print the flush operation itself as F.
+        b'F' => Some(Op::Flush),
+        _ if flags.contains(Flags::PREFLUSH) && (bytes == 0 || letter == b'N') => Some(Op::Flush),
+        b'R' => Some(Op::Read),
+        b'W' => Some(Op::Write),
+        b'D' => Some(Op::Trim),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_rwbs() {
+        assert_eq!(rwbs(b"WSM"), Some((b'W', Flags::SYNC | Flags::META)));
+        assert_eq!(rwbs(b"FF"), Some((b'F', Flags::PREFLUSH)));
+        assert_eq!(rwbs(b"FWFS").unwrap().1, Flags::PREFLUSH | Flags::FUA | Flags::SYNC);
+        assert_eq!(rwbs(b"RAM"), Some((b'R', Flags::READAHEAD | Flags::META)));
+        assert_eq!(rwbs(b""), None);
+        assert_eq!(rwbs(b"S"), None);
+        assert_eq!(op_of(b'N', Flags::NONE, 0), None);
+    }
+}

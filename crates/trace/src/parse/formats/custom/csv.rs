@@ -1,0 +1,420 @@
+//! Any columns: `--format csv:columns=…`, for all traces that no other reader knows.
+//!
+//! ```text
+//! --format csv:sep=comma,columns=_+dev+op+off.sectors+len.sectors+time.s,header=true
+//! <...>-12228,8388608,R,29880920,16,159273.751646
+//! ```
+//!
+//! Columns are joined by `+`, in the order of the file: `time.UNIT` (s, ms, us, ns, or ticks of
+//! 100 ns), `op` (words given by `reads=`, `writes=`, `trims=`, `flushes=`) or `rwbs` (as blkparse
+//! has it, with flags), `off.UNIT` and `len.UNIT` (bytes, sectors, pages of 4 KiB, or blocks:SIZE),
+//! `dev` (twice at most, then both together name the device), `_` for what is of no interest, and
+//! at the end `_...` for any number of further fields.
+//!
+//! Without `columns=` it is the form that this program writes ([`crate::write::Form::Csv`]), which
+//! is also the only one that is recognised by its content. Quoted fields are understood, line ends
+//! in them are not.
+
+use spec::{Kind, Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::{Example, Format};
+use crate::parse::text::column_layout::{
+    BYTES, Column, Layout, MICROSECONDS, MILLISECONDS, NANOSECONDS, Ops, PAGES, SECONDS, SECTORS,
+    Separator, TICKS, TimeUnit, Unit, Words,
+};
+use crate::parse::trace_head::{Likeness, Sample};
+use crate::reader::Source;
+use crate::request::Op;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "csv",
+    summary: "any columns in any units, as columns= says; without it what `convert` writes as csv",
+    source: "columns as the user names them; the default is this program's own",
+    params: PARAMS,
+    examples: EXAMPLES,
+    detect,
+    open,
+};
+
+/// The heading of the form that is written, a column for each of [`WRITTEN_COLUMNS`].
+pub(crate) const WRITTEN_HEADING: &str = "time_ns,device,rwbs,offset,bytes";
+
+/// The columns of the form that is written.
+pub(crate) const WRITTEN_COLUMNS: &str = "time.ns+dev+rwbs+off.bytes+len.bytes";
+
+static EXAMPLES: &[Example] = &[
+    Example {
+        traces: "Google Pixel 6a (MobileBlockIOTraces)",
+        spec: "csv:columns=_+dev+op+off.sectors+len.sectors+time.s,header=true",
+    },
+    Example {
+        traces: "Nexus 5, BIOtracer (SmartphoneIOTraces)",
+        spec: "csv:sep=blank,columns=off.sectors+_+len.bytes+op+time.s+_...,\
+               reads=0+2+4+6,writes=1+3+5+7",
+    },
+    Example {
+        traces: "Windows Performance Analyzer export, decimal comma",
+        spec: "csv:sep=semicolon,columns=op+_+_+time.s+_+_+_+len.bytes+off.bytes+_...,\
+               decimal=comma,hex=off,header=true",
+    },
+    Example {
+        traces: "CloudPhysics vscsi as csv",
+        spec: "csv:columns=_+time.us+op+len.bytes+off.sectors,reads=28,writes=2a,header=true",
+    },
+    Example {
+        traces: "MSR Cambridge excerpts (Heimdall)",
+        spec: "csv:sep=blank,columns=time.ms+dev+off.bytes+len.bytes+op,reads=1,writes=0",
+    },
+];
+
+static PARAMS: &[Param] = &[
+    Param {
+        name: "columns",
+        kind: Kind::Text,
+        default: WRITTEN_COLUMNS,
+        unit: "",
+        doc: "what each field is, joined by +: time.s|ms|us|ns|ticks, op, rwbs, \
+              off.bytes|sectors|pages|blocks:SIZE, len.(the same), dev, _ (ignored), _... (the \
+              rest)",
+    },
+    Param {
+        name: "sep",
+        kind: Kind::Choice(&["comma", "tab", "semicolon", "blank"]),
+        default: "comma",
+        unit: "",
+        doc: "what stands between fields; blank: any number of blanks and tabs",
+    },
+    Param {
+        name: "header",
+        kind: Kind::Switch,
+        default: "",
+        unit: "",
+        doc: "whether the first line is a heading; false unless columns= is left out, too",
+    },
+    words("reads", "R+Read", "words for reads in column op, joined by +; case does not matter"),
+    words("writes", "W+Write", "words for writes"),
+    words("trims", "D+T+Trim+Discard", "words for trims (discards)"),
+    words("flushes", "F+Flush", "words for flushes, whose offset and length do not matter"),
+    Param {
+        name: "hex",
+        kind: Kind::Choice(&["none", "off", "len", "off+len"]),
+        default: "none",
+        unit: "",
+        doc: "which addresses are hexadecimal, with or without 0x",
+    },
+    Param {
+        name: "decimal",
+        kind: Kind::Choice(&["point", "comma"]),
+        default: "point",
+        unit: "",
+        doc: "comma: 1,5 is one and a half and 16.384 is sixteen thousand",
+    },
+];
+
+const fn words(name: &'static str, default: &'static str, doc: &'static str) -> Param {
+    Param { name, kind: Kind::Text, default, unit: "", doc }
+}
+
+fn detect(sample: &Sample) -> Likeness {
+    match sample.first() == WRITTEN_HEADING.as_bytes() {
+        true => Likeness::Header,
+        false => Likeness::None,
+    }
+}
+
+fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout(params)?))
+}
+
+/// The layout that the keys describe.
+fn layout(params: &Params) -> spec::Result<Layout> {
+    let separator = match params.choice("sep") {
+        "tab" => Separator::Byte(b'\t'),
+        "semicolon" => Separator::Byte(b';'),
+        "blank" => Separator::Blanks,
+        _ => Separator::Byte(b','),
+    };
+    let text = params.text("columns");
+    let listed = columns(text, params.choice("hex"))?;
+    let ops = match text.split('+').any(|word| word == "rwbs") {
+        true => Ops::Rwbs,
+        false => Ops::Words(op_words(params)?),
+    };
+    let mut layout = Layout::new(separator, &listed.columns, ops);
+    if listed.open_ended {
+        layout = layout.open_ended();
+    }
+    if params.opt_switch("header").unwrap_or(text == WRITTEN_COLUMNS) {
+        layout = layout.with_heading();
+    }
+    match (params.choice("decimal"), separator) {
+        ("comma", Separator::Byte(b',')) => {
+            Err(refused("decimal", "comma", "possible where commas separate the fields"))
+        }
+        ("comma", _) => Ok(layout.with_decimal_comma()),
+        _ => Ok(layout),
+    }
+}
+
+fn refused(key: &str, text: &str, form: &str) -> spec::Error {
+    let reason = spec::Error::Malformed { text: text.to_owned(), form: form.to_owned() };
+    let (what, key) = (String::from("format csv"), key.to_owned());
+    spec::Error::Value { what, key, reason: Box::new(reason) }
+}
+
+// ---- columns= --------------------------------------------------------------------------------
+
+/// What `columns=` lists.
+struct Listed {
+    columns: Vec<Column>,
+    open_ended: bool,
+}
+
+/// More columns than any trace has.
+const MOST_COLUMNS: usize = 100;
+
+fn columns(text: &str, hex: &str) -> spec::Result<Listed> {
+    let refuse = |form: &str| refused("columns", text, form);
+    let mut words: Vec<&str> = text.split('+').collect();
+    let open_ended = matches!(words.last(), Some(&("_..." | "_…")));
+    if open_ended {
+        words.pop();
+    }
+    if words.len() > MOST_COLUMNS {
+        return Err(refuse("a list of at most 100 columns"));
+    }
+    let columns: Vec<Column> =
+        words.into_iter().map(|word| column(word, hex)).collect::<spec::Result<_>>()?;
+    let count = |is: fn(&Column) -> bool| columns.iter().filter(|column| is(column)).count();
+    let once = [
+        count(|column| *column == Column::Op),
+        count(|column| matches!(column, Column::Offset(_))),
+        count(|column| matches!(column, Column::Length(_))),
+    ];
+    if once != [1; 3] {
+        return Err(refuse("a list with one `op` (or `rwbs`), one `off.UNIT`, one `len.UNIT`"));
+    }
+    if count(|column| matches!(column, Column::Time(_))) > 1 {
+        return Err(refuse("a list with at most one `time.UNIT`"));
+    }
+    if count(|column| *column == Column::Device) > 2 {
+        return Err(refuse("a list with at most two `dev`"));
+    }
+    Ok(Listed { columns, open_ended })
+}
+
+fn column(word: &str, hex: &str) -> spec::Result<Column> {
+    let (name, unit) = word.split_once('.').unwrap_or((word, ""));
+    let is_hex = hex.split('+').any(|column| column == name);
+    match (name, unit) {
+        ("time", _) => Ok(Column::Time(time_unit(word, unit)?)),
+        ("off", _) => Ok(Column::Offset(Unit { hexadecimal: is_hex, ..address_unit(word, unit)? })),
+        ("len", _) => Ok(Column::Length(Unit { hexadecimal: is_hex, ..address_unit(word, unit)? })),
+        ("op" | "rwbs", "") => Ok(Column::Op),
+        ("dev", "") => Ok(Column::Device),
+        ("_", "") => Ok(Column::Ignored),
+        _ => Err(refused(
+            "columns",
+            word,
+            "a column: time.UNIT, op, rwbs, off.UNIT, len.UNIT, dev, _, or at the end _...",
+        )),
+    }
+}
+
+fn time_unit(word: &str, unit: &str) -> spec::Result<TimeUnit> {
+    match unit {
+        "s" => Ok(SECONDS),
+        "ms" => Ok(MILLISECONDS),
+        "us" => Ok(MICROSECONDS),
+        "ns" => Ok(NANOSECONDS),
+        "ticks" => Ok(TICKS),
+        _ => Err(refused("columns", word, "`time.` with s, ms, us, ns or ticks (of 100 ns)")),
+    }
+}
+
+fn address_unit(word: &str, unit: &str) -> spec::Result<Unit> {
+    let refuse =
+        || refused("columns", word, "followed by .bytes, .sectors, .pages or .blocks:SIZE");
+    match unit {
+        "bytes" => Ok(BYTES),
+        "sectors" => Ok(SECTORS),
+        "pages" => Ok(PAGES),
+        _ => {
+            let size = unit.strip_prefix("blocks:").ok_or_else(refuse)?;
+            match spec::parse_size(size)? {
+                0 => Err(refuse()),
+                bytes => Ok(Unit { bytes, hexadecimal: false }),
+            }
+        }
+    }
+}
+
+// ---- words for operations --------------------------------------------------------------------
+
+fn op_words(params: &Params) -> spec::Result<Words> {
+    let keys =
+        [("reads", Op::Read), ("writes", Op::Write), ("trims", Op::Trim), ("flushes", Op::Flush)];
+    let mut words: Vec<(&[u8], Op)> = Vec::new();
+    for (key, op) in keys {
+        for word in params.text(key).split('+') {
+            let known = |(earlier, _): &(&[u8], Op)| earlier.eq_ignore_ascii_case(word.as_bytes());
+            if words.iter().any(known) {
+                return Err(refused(key, word, "a word that stands for this operation alone"));
+            }
+            words.push((word.as_bytes(), op));
+        }
+    }
+    Ok(Words::new(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use crate::reader::Skipped;
+    use crate::request::{Flags, Request};
+    use proptest::prelude::*;
+    use spec::Spec;
+
+    fn reader(text: &str) -> spec::Result<Layout> {
+        layout(&spec::resolve("format csv", &Spec::parse(text)?.pairs, PARAMS)?)
+    }
+
+    fn read(spec: &str, text: &str) -> std::result::Result<(Vec<Request>, Skipped), String> {
+        read_all(reader(spec).map_err(|error| error.to_string())?, text.as_bytes(), false)
+    }
+
+    #[test]
+    fn the_examples_read_lines_of_their_traces() {
+        let lines = [
+            "proces,device,rw_flag,sector,size,timestamp\r\n\
+             <...>-12228,8388608,R,29880920,16,159273.751646\r\n\
+             kworker/4:1H-225,8388608,W,30175712,8,159273.83748699998\r\n",
+            "29880920\t\t16\t\t8192\t\t4\t\t1398406382.75\t\t1\t\t1\t\t1\n\
+             30175712\t\t9\t\t4096\t\t5\t\t1398406382.83584099998\t\t1\t\t1\t\t1\n",
+            "IO Type;Priority;…\n\
+             Read;Normal;System;1,0;2,0;87,2;87,2;8.192;0x000000038FE4B000;0x1;0;0;1;1\n\
+             Write;Normal;System;1,085840999;1;1;1;4.096;0x0000000398E3C000;0x1;0;0;1;1\n\
+             Flush;Normal;System;2,0;1;1;1;0;0xFFFFFFFFFFFFFFFF;0x1;0;0;1;1\n",
+            "version,time,op,size,lbn\n1,5633898368802,28,8192,29880920\n\
+             1,5633898454642,2a,4096,30175712\n",
+            "0.000 0 15299031040 8192 1\n85.840 0 15449964544 4096 0\n",
+        ];
+        for (example, lines) in EXAMPLES.iter().zip(lines) {
+            let (requests, _) = read(example.spec, lines).unwrap();
+            let [first, second, flushes @ ..] = &requests[..] else { panic!("{example:?}") };
+            let expected = (Op::Read, 29_880_920 * 512, 8192);
+            assert_eq!((first.op, first.offset, first.bytes), expected, "{example:?}");
+            let expected = (Op::Write, 30_175_712 * 512, 4096);
+            assert_eq!((second.op, second.offset, second.bytes), expected, "{example:?}");
+            assert_eq!(second.time_ns / 1000, 85_840, "{example:?}");
+            assert!(flushes.iter().all(|flush| (flush.op, flush.bytes) == (Op::Flush, 0)));
+        }
+    }
+
+    #[test]
+    fn keys_that_make_no_sense_are_refused() {
+        let cases = [
+            ("csv:columns=time.s+op+off.bytes", "one `len.UNIT`"),
+            ("csv:columns=op+op+off.bytes+len.bytes", "one `op` (or `rwbs`)"),
+            ("csv:columns=time.s+time.s+op+off.bytes+len.bytes", "at most one `time.UNIT`"),
+            ("csv:columns=dev+dev+dev+op+off.bytes+len.bytes", "at most two `dev`"),
+            ("csv:columns=time+op+off.bytes+len.bytes", "`time` is not `time.` with s, ms"),
+            ("csv:columns=op+off+len.bytes", "`off` is not followed by .bytes"),
+            ("csv:columns=op+off.blocks:0+len.bytes", "`off.blocks:0` is not followed by"),
+            ("csv:columns=op+offset.bytes+len.bytes", "`offset.bytes` is not a column"),
+            ("csv:decimal=comma", "`comma` is not possible where commas separate"),
+            ("csv:columns=op+off.bytes+len.bytes,reads=1,writes=1", "for this operation alone"),
+        ];
+        for (spec, what) in cases {
+            let message = reader(spec).unwrap_err().to_string();
+            assert!(message.contains(what), "{spec}: {message}");
+        }
+    }
+
+    #[test]
+    fn quoted_fields_hold_separators() {
+        let spec = "csv:columns=_+time.s+op+dev+off.blocks:4KiB+len.pages";
+        let text = "\"a, \"\"b\"\"\",1.5,R,x,2,1\nc,\"2.5\",\"w\",\"y,z\",\"3\",4\n";
+        let (requests, _) = read(spec, text).unwrap();
+        assert_eq!((requests[0].offset, requests[0].bytes, requests[0].device), (8192, 4096, 0));
+        assert_eq!((requests[1].offset, requests[1].bytes, requests[1].device), (12288, 16384, 1));
+        assert_eq!((requests[1].op, requests[1].time_ns), (Op::Write, 1_000_000_000));
+        for (line, what) in [
+            ("\"c\",2.5,w,y,3", "column 6, and those behind it are missing"),
+            ("\"c\",2.5,w,y,3,4,5", "column 6, the last one"),
+            ("\"c\",2.5x,w,y,3,4", "column 2, the time"),
+            ("\"c\",2.5,q,y,3,4", "column 3, the operation"),
+        ] {
+            let message = read(spec, line).unwrap_err();
+            assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn flushes_need_no_addresses_and_others_do() {
+        let spec = "csv:columns=op+off.sectors+len.sectors+time.ticks,hex=off+len";
+        let (requests, _) = read(spec, "W,10,8,5\nF,,,6\nt,0x20,0x10,7").unwrap();
+        let seen: Vec<_> = requests.iter().map(|r| (r.op, r.offset, r.bytes)).collect();
+        let expected = [(Op::Write, 8192, 4096), (Op::Flush, 0, 0), (Op::Trim, 16384, 8192)];
+        assert_eq!(seen, expected);
+        assert_eq!(requests[2].time_ns, 200);
+        assert!(read(spec, "W,,8,5").unwrap_err().contains("hexadecimal number"));
+        assert!(read(spec, "W,8").unwrap_err().contains("column 3, and those behind"));
+    }
+
+    #[test]
+    fn what_is_written_keeps_flags() {
+        let (requests, _) =
+            read("csv", "time_ns,device,rwbs,offset,bytes\n7,a,FWFS,1,2\n8,a,FW,0,0\n").unwrap();
+        assert_eq!(requests[0].flags, Flags::PREFLUSH | Flags::FUA | Flags::SYNC);
+        assert_eq!((requests[0].offset, requests[0].bytes), (1, 2));
+        assert_eq!(requests[1].op, Op::Flush);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>, text in "[0-9.,;\t \"RWrwxeE+-]{0,80}") {
+            for example in EXAMPLES {
+                for bytes in [&bytes[..], text.as_bytes()] {
+                    let bytes = [b"\n", bytes].concat();
+                    let parser = reader(example.spec).unwrap();
+                    prop_assert!(read_all(parser, &bytes, true).is_ok());
+                }
+            }
+        }
+
+        /// Around a field in which nothing needs them.
+        #[test]
+        fn quotes_change_nothing(
+            lines in proptest::collection::vec(("[0-9]{1,3}(\\.[0-9])?", "[RWx]", "[a-c ]{1,3}",
+                                                "[0-9]{0,4}", "[0-9]{1,20}"), 1..5),
+            quoted in 0_u8..32,
+        ) {
+            let spec = "csv:columns=time.s+op+dev+off.sectors+len.bytes";
+            let line = |quoted: u8, line: &(String, String, String, String, String)| {
+                let fields = [&line.0, &line.1, &line.2, &line.3, &line.4];
+                let field = |(index, field): (usize, &&String)| match quoted >> index & 1 {
+                    0 => (*field).clone(),
+                    _ => format!("\"{field}\""),
+                };
+                fields.iter().enumerate().map(field).collect::<Vec<_>>().join(",") + "\n"
+            };
+            let text = |quoted| lines.iter().map(|one| line(quoted, one)).collect::<String>();
+            let all = |quoted| {
+                read_all(reader(spec).unwrap(), text(quoted).as_bytes(), true).unwrap()
+            };
+            let (plain, with_quotes) = (all(0), all(quoted));
+            prop_assert_eq!(plain.0, with_quotes.0);
+            prop_assert_eq!(plain.1, with_quotes.1);
+        }
+
+        #[test]
+        fn any_keys_are_survived(text in "[a-z.:+_0-9]{0,40}") {
+            let _ = reader(&format!("csv:columns={text}"));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! MSR Cambridge: the block traces of Narayanan et al., "Write off-loading", FAST 2008.
+//!
+//! ```text
+//! 128166481075232275,rsrch,1,Write,281358336,45056,94872
+//! time               host disk type offset   size  response
+//! ```
+//!
+//! As published there is no heading; excerpts that go about have one. The time is Windows'
+//! FILETIME, 100 ns ticks since 1601; offset and size are bytes; the response time, in ticks, is
+//! not used. A device is a host with a disk number.
+
+use spec::{Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::devices::Devices;
+use crate::parse::format::Format;
+use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::text::field::Field;
+use crate::parse::text::lines::LineParser;
+use crate::parse::text::split::Split;
+use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits};
+use crate::reader::Source;
+use crate::request::{Flags, Op};
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "msr",
+    summary: "MSR Cambridge csv: FILETIME,host,disk,Read|Write,offset,size,response",
+    source: "README of the traces; Narayanan et al., Write off-loading, FAST 2008",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+/// Seven fields, the first of 17 to 19 digits, the fourth Read or Write.
+fn detect(sample: &Sample) -> Likeness {
+    Likeness::of_lines(sample.any(|line| {
+        let fields = comma_fields(line, 8);
+        fields.len() == 7 && is_digits(fields[0], 17, 19) && op_named(fields[3]).is_some()
+    }))
+}
+
+fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(Msr))
+}
+
+#[derive(Clone)]
+struct Msr;
+
+const HEADING: &[u8] = b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+
+const TIME: Fault = Fault::new("field 1, the time, is not a number of 100 ns ticks and a comma");
+const DEVICE: Fault = Fault::new("fields 2 and 3, host and disk, are missing");
+const TYPE: Fault = Fault::new("field 4 is neither Read nor Write");
+const OFFSET: Fault = Fault::new("field 5, the offset, is not a number of bytes and a comma");
+const SIZE: Fault = Fault::new("field 6, the size, is not a number of bytes and a comma");
+const RESPONSE: Fault = Fault::new("field 7, the response time, is not a number at the line's end");
+
+impl LineParser for Msr {
+    const TICK_NS: u64 = 100;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+        let mut fields = Split::new(line, b',');
+        let Some(ticks) = number(&mut fields) else { return heading(line).ok_or(TIME) };
+        let (host, disk) = (fields.next().ok_or(DEVICE)?, fields.next().ok_or(DEVICE)?);
+        let device = devices.index(host.through(disk))?;
+        let op = fields.next().and_then(|field| op_named(field.bytes())).ok_or(TYPE)?;
+        let offset = number(&mut fields).ok_or(OFFSET)?;
+        let bytes = number(&mut fields).ok_or(SIZE)?;
+        let response = fields.next().ok_or(SIZE)?.bytes().trim_ascii_end();
+        if Field::new(response).number().is_none() || fields.next().is_some() {
+            return Err(RESPONSE);
+        }
+        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
+    }
+}
+
+#[inline(always)]
+fn number(fields: &mut Split<u8>) -> Option<u64> {
+    fields.next().and_then(Field::number)
+}
+
+/// What has no time may be the columns' names.
+#[cold]
+fn heading(line: &[u8]) -> Option<Line> {
+    line.trim_ascii().eq_ignore_ascii_case(HEADING).then_some(Line::Other)
+}
+
+#[inline]
+fn op_named(word: &[u8]) -> Option<Op> {
+    if word.eq_ignore_ascii_case(b"read") {
+        Some(Op::Read)
+    } else if word.eq_ignore_ascii_case(b"write") {
+        Some(Op::Write)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use proptest::prelude::*;
+
+    const REAL: &[u8] = b"128166481075232275,rsrch,1,Write,281358336,45056,94872\n\
+        128166481075232718,rsrch,1,read,281292800,65536,94430\r\n\
+        128166481075299367,rsrch,0,Write,281227264,65536,27781";
+
+    #[test]
+    fn real_lines() {
+        let (requests, _) = read_all(Msr, REAL, false).unwrap();
+        assert_eq!(requests.len(), 3);
+        let second = requests[1];
+        assert_eq!(second.time_ns, 44_300);
+        assert_eq!((second.offset, second.bytes), (281_292_800, 65_536));
+        assert_eq!((second.op, second.device), (Op::Read, 0));
+        assert_eq!(requests[2].device, 1);
+        assert_eq!(detect(&Sample::new(REAL)), Likeness::Lines);
+        let headed = [HEADING, b"\r\n", REAL].concat();
+        assert_eq!(detect(&Sample::new(&headed)), Likeness::Lines);
+        let (again, skipped) = read_all(Msr, &headed, false).unwrap();
+        assert_eq!((again, skipped.other_lines), (requests, 1));
+    }
+
+    #[test]
+    fn each_field_is_named_when_it_is_bad() {
+        let cases = [
+            ("x,h,1,Read,0,1,1", "field 1, the time"),
+            ("18446744073709551616,h,1,Read,0,1,1", "field 1, the time"),
+            ("1,h", "fields 2 and 3"),
+            ("1,h,1,Erase,0,1,1", "field 4"),
+            ("1,h,1,Read,-5,1,1", "field 5"),
+            ("1,h,1,Read,0,1", "field 6"),
+            ("1,h,1,Read,0,1,x", "field 7"),
+            ("1,h,1,Read,0,1,7,8", "field 7"),
+        ];
+        for (line, what) in cases {
+            let message = read_all(Msr, line.as_bytes(), false).unwrap_err();
+            assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
+            assert!(message.ends_with(line), "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>) {
+            // The newline keeps the bytes from passing for a compressed file.
+            let bytes = [b"\n", &bytes[..]].concat();
+            let _ = read_all(Msr, &bytes, false);
+            prop_assert!(read_all(Msr, &bytes, true).is_ok());
+        }
+
+        #[test]
+        fn damaged_lines_are_survived(at in 0usize..160, byte: u8) {
+            let mut bytes = REAL.to_vec();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            prop_assert!(read_all(Msr, &bytes, true).is_ok());
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! SPC: the trace format of the Storage Performance Council, revision 1.0.1.
+//!
+//! ```text
+//! 0,20941264,8192,W,0.551706
+//! unit, block of 512 bytes, size in bytes, opcode, seconds[, more…]
+//! ```
+//!
+//! The UMass traces (Financial1, WebSearch1) are in it. A unit (ASU) is a device with its own
+//! addresses; blanks may stand around commas; any further fields are ignored.
+
+use spec::{Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+use crate::parse::text::column_layout::{
+    BYTES, Column, Layout, Ops, SECONDS, SECTORS, Separator, Words,
+};
+use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits, is_seconds};
+use crate::reader::Source;
+use crate::request::Op;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "spc",
+    summary: "SPC 1.0.1 (UMass Financial, WebSearch): unit,block,bytes,R|W,seconds[,…]",
+    source: "SPC trace file format specification 1.0.1 (Storage Performance Council, 2002)",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+/// At least five fields: three numbers, R or W, seconds.
+fn detect(sample: &Sample) -> Likeness {
+    Likeness::of_lines(sample.any(|line| {
+        let fields = comma_fields(line, 6);
+        fields.len() >= 5
+            && fields[..3].iter().all(|field| is_digits(field, 1, 20))
+            && matches!(fields[3], b"R" | b"r" | b"W" | b"w")
+            && is_seconds(fields[4])
+    }))
+}
+
+fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout()))
+}
+
+static COLUMNS: &[Column] = &[
+    Column::Device,
+    Column::Offset(SECTORS),
+    Column::Length(BYTES),
+    Column::Op,
+    Column::Time(SECONDS),
+];
+
+fn layout() -> Layout {
+    let ops = Ops::Words(Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
+    Layout::new(Separator::Byte(b','), COLUMNS, ops).open_ended()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use proptest::prelude::*;
+
+    const REAL: &[u8] = b"0,20941264,8192,W,0.551706\n\
+        0, 20939840, 8192, w, 0.554041\n\
+        1,3436288,15872,r,1.250000000,extra,,1\n\
+        0,0,0,R,2\n";
+
+    #[test]
+    fn real_lines_with_blanks_extras_and_nothing_to_do() {
+        let (requests, skipped) = read_all(layout(), REAL, false).unwrap();
+        assert_eq!(requests.len(), 3);
+        assert_eq!(requests[0].offset, 20_941_264 * 512);
+        assert_eq!(requests[0].time_ns, 0);
+        assert_eq!(requests[1].time_ns, 2_335_000);
+        assert_eq!((requests[2].op, requests[2].device), (Op::Read, 1));
+        assert_eq!(requests[2].time_ns, 698_294_000);
+        assert_eq!(skipped.get("zero-length"), 1);
+        assert_eq!(detect(&Sample::new(REAL)), Likeness::Lines);
+    }
+
+    #[test]
+    fn each_field_is_named_when_it_is_bad() {
+        let cases = [
+            ("0", "column 2, and those behind it are missing"),
+            ("0,-1,2,R,0.1", "column 2, the offset, is not a whole number"),
+            ("0,1,2.5,R,0.1", "column 3, the length, is not a whole number"),
+            ("0,1,2,X,0.1", "column 4, the operation, is none"),
+            ("0,1,2,Read,0.1", "column 4, the operation, is none"),
+            ("0,1,2,R,", "column 5, the time, is not a decimal number"),
+            ("0,1,2,R,0.1x", "column 5, the time, is not a decimal"),
+            ("0,1,2,R,1e99", "column 5, the time, is not a decimal"),
+            ("0,1,2,R,NaN", "column 5, the time, is not a decimal number"),
+            ("0,36028797018963968,2,R,0.1", "the offset exceeds 64 bits in bytes"),
+        ];
+        for (line, what) in cases {
+            let message = read_all(layout(), line.as_bytes(), false).unwrap_err();
+            assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>) {
+            // The newline keeps the bytes from passing for a compressed file.
+            let bytes = [b"\n", &bytes[..]].concat();
+            let _ = read_all(layout(), &bytes, false);
+            prop_assert!(read_all(layout(), &bytes, true).is_ok());
+        }
+
+        #[test]
+        fn damaged_lines_are_survived(at in 0usize..110, byte: u8) {
+            let mut bytes = REAL.to_vec();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            prop_assert!(read_all(layout(), &bytes, true).is_ok());
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! SYSTOR '17: the LUN traces of an enterprise virtual desktop infrastructure (Lee et al., 2017).
+//!
+//! ```text
+//! Timestamp,Response,IOType,LUN,Offset,Size
+//! 1455529206.002061000,0.000303000,W,4,39845888,4096
+//! seconds, seconds, R|W, logical unit, bytes, bytes
+//! ```
+//!
+//! Times are read as integers, as nine decimals behind ten digits do not fit a floating-point
+//! number. A blank type is a request whose response was not seen: counted, not replayed. The header
+//! may recur where hourly files were joined.
+
+use spec::{Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+use crate::parse::text::column_layout::{BYTES, Column, Layout, Ops, SECONDS, Separator, Words};
+use crate::parse::trace_head::{Likeness, Sample};
+use crate::reader::Source;
+use crate::request::Op;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "systor",
+    summary: "SYSTOR '17 csv: s,response,R|W,LUN,offset,bytes, with a header",
+    source: "README of the traces; Lee et al., SYSTOR 2017",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
+
+fn detect(sample: &Sample) -> Likeness {
+    match sample.first().eq_ignore_ascii_case(HEADER.as_bytes()) {
+        true => Likeness::Header,
+        false => Likeness::None,
+    }
+}
+
+fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout()))
+}
+
+static COLUMNS: &[Column] = &[
+    Column::Time(SECONDS),
+    Column::Ignored,
+    Column::Op,
+    Column::Device,
+    Column::Offset(BYTES),
+    Column::Length(BYTES),
+];
+
+fn layout() -> Layout {
+    let ops = Ops::Words(Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
+    Layout::new(Separator::Byte(b','), COLUMNS, ops)
+        .with_headings_like(HEADER)
+        .skipping_blank_ops("no response")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+
+    const TEXT: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size\r\n\
+        1455529206.002061000,0.000303000,W,4,39845888,4096\n\
+        1455529206.002061001,,,4,39845888,4096\n\
+        Timestamp,Response,IOType,LUN,Offset,Size\n\
+        1455529206.002062001,0.1,R,6,0,512\n";
+
+    #[test]
+    fn lines_as_documented() {
+        let (requests, skipped) = read_all(layout(), TEXT, false).unwrap();
+        assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 39_845_888));
+        assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 512));
+        assert_eq!((requests[1].device, requests[1].time_ns), (1, 1_001));
+        assert_eq!(skipped.iter().collect::<Vec<_>>(), [("no response", 1)]);
+        assert_eq!(skipped.other_lines, 2);
+        assert_eq!(detect(&Sample::new(TEXT)), Likeness::Header);
+    }
+
+    #[test]
+    fn a_wrong_type_is_an_error() {
+        let message = read_all(layout(), b"1.0,0.1,X,6,0,512", false).unwrap_err();
+        assert!(message.contains("column 3, the operation"), "{message}");
+    }
+}

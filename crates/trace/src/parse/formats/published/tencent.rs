@@ -1,0 +1,76 @@
+//! Tencent Cloud Block Storage, 2018 (Zhang et al., USENIX ATC 2020).
+//!
+//! ```text
+//! 1538323200,4247200,128,1,1058
+//! seconds, sector, sectors, 0 read | 1 write, volume
+//! ```
+//!
+//! No header; times are whole Unix seconds, so thousands of requests share one.
+
+use spec::{Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+use crate::parse::text::column_layout::{Column, Layout, Ops, SECONDS, SECTORS, Separator, Words};
+use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits};
+use crate::reader::Source;
+use crate::request::Op;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "tencent",
+    summary: "Tencent CBS csv: s,sector,sectors,0 read|1 write,volume",
+    source: "README of the traces; Zhang et al., OSCA, USENIX ATC 2020",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+/// Five integers, the fourth 0 or 1.
+fn detect(sample: &Sample) -> Likeness {
+    Likeness::of_lines(sample.any(|line| {
+        let fields = comma_fields(line, 6);
+        fields.len() == 5
+            && fields.iter().all(|field| is_digits(field, 1, 20))
+            && matches!(fields[3], b"0" | b"1")
+    }))
+}
+
+fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout()))
+}
+
+static COLUMNS: &[Column] = &[
+    Column::Time(SECONDS),
+    Column::Offset(SECTORS),
+    Column::Length(SECTORS),
+    Column::Op,
+    Column::Device,
+];
+
+fn layout() -> Layout {
+    let ops = Ops::Words(Words::new([(&b"0"[..], Op::Read), (b"1", Op::Write)]));
+    Layout::new(Separator::Byte(b','), COLUMNS, ops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+
+    #[test]
+    fn real_lines() {
+        let text = b"1538323199,4247200,128,1,1058\n1538323200,13896880,8,0,1063\n";
+        let (requests, _) = read_all(layout(), text, false).unwrap();
+        assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 4_247_200 * 512));
+        assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
+        assert_eq!((requests[1].device, requests[1].time_ns), (1, 1_000_000_000));
+        assert_eq!(detect(&Sample::new(text)), Likeness::Lines);
+        let message = read_all(layout(), b"1538323199,4247200,128,2,1058", false).unwrap_err();
+        assert!(message.contains("column 4, the operation"), "{message}");
+    }
+}

@@ -1,0 +1,201 @@
+//! CloudPhysics' vscsi traces (Waldspurger et al., FAST 2015), versions 1 and 2, as libCacheSim
+//! reads them.
+//!
+//! ```text
+//! version 1, 32 bytes: u32 number, u32 bytes, u32 segments, u16 command, u16 version, u64 block,
+//!                      u64 µs
+//! version 2, 40 bytes: u16 command, u16 version, u32 number, u32 bytes, u32 segments, u64 block,
+//!                      u64 µs, u64 response
+//! ```
+//!
+//! Little-endian; a block is 512 bytes, the command a SCSI opcode. The upper byte of `version` is 1
+//! or 2 and stands at different places, so the first two records tell which it is. An unmap has no
+//! range in the record and is left out.
+
+use spec::{Param, Params};
+
+use crate::error::{Error, Result};
+use crate::input::stored_trace::Input;
+use crate::parse::devices::Devices;
+use crate::parse::format::Format;
+use crate::parse::parsed::{Fault, Line};
+use crate::parse::records::{Record, RecordParser, Records};
+use crate::parse::trace_head::{Likeness, Sample};
+use crate::reader::Source;
+use crate::request::{Flags, Op, SECTOR_BYTES};
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "vscsi",
+    summary: "CloudPhysics vscsi, binary, version 1 or 2 as its first records tell",
+    source: "libCacheSim, vscsi.h; Waldspurger et al., SHARDS, FAST 2015",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+/// Nothing in it is unmistakable.
+fn detect(_: &Sample) -> Likeness {
+    Likeness::None
+}
+
+fn open(_: &Params, input: &Input) -> Result<Box<dyn Source>> {
+    let head = input.sample(2 * ONE.bytes.max(TWO.bytes))?;
+    match [ONE, TWO].into_iter().find(|vscsi| vscsi.fits(&head)) {
+        Some(vscsi) => Ok(Box::new(Records(vscsi))),
+        None => Err(Error::Record {
+            name: input.name().to_owned(),
+            record: 1,
+            what: "its version is neither 1 nor 2 where vscsi has it",
+            remedy: "is it in another format?",
+        }),
+    }
+}
+
+/// Where a version has its fields.
+#[derive(Clone, Copy)]
+struct Vscsi {
+    version: u16,
+    bytes: usize,
+    length_at: usize,
+    command_at: usize,
+    version_at: usize,
+    block_at: usize,
+}
+
+const ONE: Vscsi =
+    Vscsi { version: 1, bytes: 32, length_at: 4, command_at: 12, version_at: 14, block_at: 16 };
+const TWO: Vscsi =
+    Vscsi { version: 2, bytes: 40, length_at: 8, command_at: 0, version_at: 2, block_at: 16 };
+
+impl Vscsi {
+    /// Whether the first records, at most two, have this version.
+    fn fits(&self, head: &[u8]) -> bool {
+        let records = head.chunks_exact(self.bytes).take(2);
+        let has_version = |bytes| {
+            let record = Record { bytes, big_endian: false };
+            record.u16(self.version_at) >> 8 == self.version
+        };
+        head.len() >= self.bytes && records.into_iter().all(has_version)
+    }
+}
+
+const VERSION: Fault = Fault::new("its version is another than that of the first record");
+const BLOCK: Fault = Fault::new("its block address exceeds 64 bits in bytes");
+
+impl RecordParser for Vscsi {
+    const TICK_NS: u64 = 1000;
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    #[inline]
+    fn parse(&mut self, bytes: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+        let record = Record { bytes, big_endian: false };
+        if record.u16(self.version_at) >> 8 != self.version {
+            return Err(VERSION);
+        }
+        let op = match record.u16(self.command_at) {
+            0x08 | 0x28 | 0xa8 | 0x88 => Op::Read,
+            0x0a | 0x2a | 0xaa | 0x8a | 0x41 | 0x93 => Op::Write,
+            0x35 | 0x91 => Op::Flush,
+            0x42 => return Ok(Line::Skip("unmap without range")),
+            _ => return Ok(Line::Skip("other command")),
+        };
+        let (offset, bytes) = match op {
+            Op::Flush => (0, 0),
+            _ => {
+                let offset = record.u64(self.block_at).checked_mul(SECTOR_BYTES).ok_or(BLOCK)?;
+                (offset, u64::from(record.u32(self.length_at)))
+            }
+        };
+        let (ticks, device) = (record.u64(self.block_at + 8), devices.index(b"0")?);
+        let flags = Flags::NONE;
+        Ok(Line::Record(crate::parse::parsed::Record { ticks, offset, bytes, device, op, flags }))
+    }
+
+    fn note(&self) -> Option<String> {
+        Some(format!("vscsi version {}", self.version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::records::tests::read_records;
+    use proptest::prelude::*;
+
+    fn one(command: u16, bytes: u32, block: u64, time_us: u64) -> Vec<u8> {
+        let mut record = Vec::new();
+        for word in [7, bytes, 1] {
+            record.extend_from_slice(&word.to_le_bytes());
+        }
+        record.extend_from_slice(&command.to_le_bytes());
+        record.extend_from_slice(&0x0104u16.to_le_bytes());
+        record.extend_from_slice(&block.to_le_bytes());
+        record.extend_from_slice(&time_us.to_le_bytes());
+        record
+    }
+
+    fn two(command: u16, bytes: u32, block: u64, time_us: u64) -> Vec<u8> {
+        let mut record = Vec::new();
+        record.extend_from_slice(&command.to_le_bytes());
+        record.extend_from_slice(&0x0200u16.to_le_bytes());
+        for word in [7, bytes, 1] {
+            record.extend_from_slice(&word.to_le_bytes());
+        }
+        for word in [block, time_us, 99] {
+            record.extend_from_slice(&word.to_le_bytes());
+        }
+        record
+    }
+
+    #[test]
+    fn both_versions_hold_the_same() {
+        for (vscsi, record) in [(ONE, one as fn(_, _, _, _) -> _), (TWO, two)] {
+            let bytes = [
+                record(0x2a, 512, 42_932_745, 5_633_898_368_802),
+                record(0x42, 24, 0, 5_633_898_368_803),
+                record(0x35, 0, 0, 5_633_898_368_804),
+                record(0x88, 4096, 8, 5_633_898_368_812),
+                record(0x12, 36, 0, 5_633_898_368_813),
+            ]
+            .concat();
+            assert!(vscsi.fits(&bytes));
+            assert!(![ONE, TWO].iter().any(|o| o.version != vscsi.version && o.fits(&bytes)));
+            let (requests, skipped) = read_records(vscsi, &bytes, false).unwrap();
+            let ops: Vec<_> = requests.iter().map(|request| request.op).collect();
+            assert_eq!(ops, [Op::Write, Op::Flush, Op::Read]);
+            assert_eq!((requests[0].offset, requests[0].bytes), (42_932_745 * 512, 512));
+            assert_eq!(requests[2].time_ns, 10_000);
+            let skips: Vec<_> = skipped.iter().collect();
+            assert_eq!(skips, [("unmap without range", 1), ("other command", 1)]);
+        }
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let mut bytes = [one(0x2a, 512, 1, 1), one(0x2a, 512, u64::MAX, 2)].concat();
+        let message = |bytes: &[u8]| read_records(ONE, bytes, false).unwrap_err();
+        assert!(message(&bytes).starts_with("t: record 2: its block address exceeds"));
+        bytes[32 + 15] = 9;
+        assert!(message(&bytes).starts_with("t: record 2: its version is another"));
+        assert!(message(&bytes[..40]).starts_with("t: record 2: the file ends within"));
+        let (requests, skipped) = read_records(ONE, &bytes[..40], true).unwrap();
+        assert_eq!((requests.len(), skipped.get("malformed")), (1, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 1..200)) {
+            // A byte in front keeps the bytes from passing for a compressed file.
+            let bytes = [b"\n", &bytes[..]].concat();
+            prop_assert!(read_records(ONE, &bytes, true).is_ok());
+            prop_assert!(read_records(TWO, &bytes, true).is_ok());
+        }
+    }
+}

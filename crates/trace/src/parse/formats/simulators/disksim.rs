@@ -1,0 +1,106 @@
+//! DiskSim ASCII (`disksim_iotrace.c`): `%f %d %d %d %x`.
+//!
+//! ```text
+//! 5265.313 0 6357144 8 0
+//! time     device sector sectors flags; bit 0 of the flags: 1 read, 0 write
+//! ```
+//!
+//! Times are milliseconds; some converted traces count seconds: `unit=s`. FlashSim's traces and
+//! excerpts of MSR's look the same and mean other units, which nothing in them tells: the note says
+//! how the trace was understood.
+
+use spec::{Kind, Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+use crate::parse::text::column_layout::{
+    Column, Layout, MILLISECONDS, Ops, SECONDS, SECTORS, Separator,
+};
+use crate::parse::trace_head::{Likeness, Sample, is_five_numbers};
+use crate::reader::Source;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "disksim",
+    summary: "DiskSim ASCII: ms device sector sectors flags (bit 0: read)",
+    source: "DiskSim 4.0 reference manual (CMU-PDL-08-101) and disksim_iotrace.c",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[Param {
+    name: "unit",
+    kind: Kind::Choice(&["ms", "s"]),
+    default: "ms",
+    unit: "",
+    doc: "what times count; DiskSim itself has milliseconds",
+}];
+
+/// Five numbers, the first with decimals; five integers could be its, too.
+fn detect(sample: &Sample) -> Likeness {
+    let alike = |line: &[u8]| is_five_numbers(line, true) || is_five_numbers(line, false);
+    Likeness::of_lines(sample.any(alike))
+}
+
+fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout(params.choice("unit"))))
+}
+
+fn layout(unit: &str) -> Layout {
+    let (unit, note) = match unit {
+        "s" => (SECONDS, "times in seconds, lengths in sectors, odd flags read"),
+        _ => (
+            MILLISECONDS,
+            "times in ms, lengths in sectors, odd flags read; traces for FlashSim look the same \
+             (flashsim), and so do those in seconds (disksim:unit=s)",
+        ),
+    };
+    let columns = [
+        Column::Time(unit),
+        Column::Device,
+        Column::Offset(SECTORS),
+        Column::Length(SECTORS),
+        Column::Op,
+    ];
+    Layout::new(Separator::Blanks, &columns, Ops::FlagBit).with_note(note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
+
+    #[test]
+    fn real_lines() {
+        let text = b"5265.313 0 6357144 8 0\n5297.450\t0\t191072\t64\t1\r\n5297.45 1 5 1 10\n";
+        let (requests, _) = read_all(layout("ms"), text, false).unwrap();
+        let [first, second, third] = requests[..] else { panic!("{requests:?}") };
+        assert_eq!((first.op, first.offset, first.bytes), (Op::Write, 6_357_144 * 512, 4096));
+        assert_eq!((second.op, second.time_ns), (Op::Read, 32_137_000));
+        assert_eq!((third.op, third.device), (Op::Write, 1));
+        assert_eq!(read_all(layout("s"), text, false).unwrap().0[1].time_ns, 32_137_000_000);
+        assert_eq!(detect(&Sample::new(text)), Likeness::Lines);
+    }
+
+    #[test]
+    fn each_field_is_named_when_it_is_bad() {
+        let cases = [
+            ("x 0 8 8 0", "column 1, the time"),
+            ("18446744073710.0 0 8 8 0", "column 1, the time"),
+            ("-1.0 0 8 8 0", "column 1, the time"),
+            ("1.0 0 8.5 8 0", "column 3, the offset"),
+            ("1.0 0 8 x 0", "column 4, the length"),
+            ("1.0 0 8 8 g", "column 5, the operation"),
+            ("1.0 0 8 8", "column 5, and those behind it are missing"),
+            ("1.0 0 8 8 0 7", "column 5, the last one of this format"),
+        ];
+        for (line, what) in cases {
+            let message = read_all(layout("ms"), line.as_bytes(), false).unwrap_err();
+            assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
+        }
+    }
+}

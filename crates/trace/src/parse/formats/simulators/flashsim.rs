@@ -1,0 +1,76 @@
+//! FlashSim's traces (Kim et al., SIMUL 2009).
+//!
+//! ```text
+//! 26.214000       0       303574  1       0
+//! milliseconds device sector pages operation; 1 read, 0 write
+//! ```
+//!
+//! Addresses count sectors of 512 bytes, lengths whole pages: a request of 7 sectors in the source
+//! has become one page of 8. DiskSim's traces look the same, so this one is never guessed.
+
+use spec::{Kind, Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+use crate::parse::text::column_layout::{
+    Column, Layout, MILLISECONDS, Ops, SECTORS, Separator, Unit, Words,
+};
+use crate::parse::trace_head::{Likeness, Sample};
+use crate::reader::Source;
+use crate::request::Op;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "flashsim",
+    summary: "FlashSim: ms device sector pages op (1 read, 0 write)",
+    source: "FlashSim's own traces; Kim et al., SIMUL 2009",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[Param {
+    name: "pages",
+    kind: Kind::Size,
+    default: "4KiB",
+    unit: "bytes",
+    doc: "the size of the pages that lengths count",
+}];
+
+fn detect(_: &Sample) -> Likeness {
+    Likeness::None
+}
+
+fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout(params.size("pages"))))
+}
+
+fn layout(page_bytes: u64) -> Layout {
+    let columns = [
+        Column::Time(MILLISECONDS),
+        Column::Device,
+        Column::Offset(SECTORS),
+        Column::Length(Unit { bytes: page_bytes, hexadecimal: false }),
+        Column::Op,
+    ];
+    let ops = Ops::Words(Words::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
+    Layout::new(Separator::Blanks, &columns, ops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+
+    #[test]
+    fn lengths_are_pages() {
+        let text = b"26.214000\t0\t303574\t1\t0\n78.643000\t0\t55596\t3\t1\n";
+        let (requests, _) = read_all(layout(4096), text, false).unwrap();
+        assert_eq!((requests[0].op, requests[0].bytes), (Op::Write, 4096));
+        assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 3 * 4096));
+        assert_eq!((requests[1].offset, requests[1].time_ns), (55_596 * 512, 52_429_000));
+        assert_eq!(read_all(layout(8192), text, false).unwrap().0[1].bytes, 3 * 8192);
+    }
+}

@@ -1,0 +1,97 @@
+//! MQSim's ASCII traces (`ASCII_Trace_Definition.h`).
+//!
+//! ```text
+//! 938513000 4 264719034 16 0
+//! time device sector sectors type; type 0 write, 1 read
+//! ```
+//!
+//! The unit of time stands in MQSim's configuration, not in the trace: nanoseconds unless `unit=`
+//! says other. MQSim itself stops at the first line that is no request and wraps addresses at the
+//! device's size; here the former is an error and the latter is for `--fit` to decide.
+
+use spec::{Kind, Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+use crate::parse::text::column_layout::{
+    Column, Layout, MICROSECONDS, MILLISECONDS, NANOSECONDS, Ops, SECTORS, Separator, TimeUnit,
+};
+use crate::parse::trace_head::{Likeness, Sample, is_five_numbers};
+use crate::reader::Source;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "mqsim",
+    summary: "MQSim ASCII: ns device sector sectors type (0 write, 1 read)",
+    source: "MQSim, ASCII_Trace_Definition.h; Tavakkol et al., FAST 2018",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[Param {
+    name: "unit",
+    kind: Kind::Choice(&["ns", "us", "ps", "ms"]),
+    default: "ns",
+    unit: "",
+    doc: "what times count, as MQSim's configuration says",
+}];
+
+/// Five integers.
+pub(crate) fn detect(sample: &Sample) -> Likeness {
+    Likeness::of_lines(sample.any(|line| is_five_numbers(line, false)))
+}
+
+fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout(params.choice("unit"))))
+}
+
+fn layout(unit: &str) -> Layout {
+    let unit = match unit {
+        "ps" => TimeUnit::Picoseconds,
+        "us" => MICROSECONDS,
+        "ms" => MILLISECONDS,
+        _ => NANOSECONDS,
+    };
+    let columns = [
+        Column::Time(unit),
+        Column::Device,
+        Column::Offset(SECTORS),
+        Column::Length(SECTORS),
+        Column::Op,
+    ];
+    Layout::new(Separator::Blanks, &columns, Ops::ZeroWrites)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
+
+    #[test]
+    fn real_lines_in_every_unit() {
+        let text = b"938513000 4 264719034 16 0\n938828000 3 197570570 32 1\n";
+        for (unit, time_ns) in
+            [("ns", 315_000), ("us", 315_000_000), ("ps", 315), ("ms", 315_000_000_000)]
+        {
+            let (requests, _) = read_all(layout(unit), text, false).unwrap();
+            assert_eq!((requests[0].op, requests[1].op), (Op::Write, Op::Read));
+            assert_eq!(requests[0].offset, 264_719_034 * 512);
+            assert_eq!((requests[1].device, requests[1].bytes), (1, 32 * 512));
+            assert_eq!(requests[1].time_ns, time_ns, "{unit}");
+        }
+        assert_eq!(detect(&Sample::new(text)), Likeness::Lines);
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_errors() {
+        let message = |line: &str| read_all(layout("ms"), line.as_bytes(), false).unwrap_err();
+        assert!(message("18446744073710 0 8 8 1").contains("column 1, the time"));
+        assert!(message("1 0 18446744073709551616 8 1").contains("column 3, the offset"));
+        assert!(message("1 0 8 36028797018963968 1").contains("the length exceeds 64 bits"));
+        assert!(message("1 0 8 8 R").contains("column 5, the operation"));
+    }
+}

@@ -1,0 +1,78 @@
+//! SSDsim's traces (Hu et al., ICS 2011).
+//!
+//! ```text
+//! 26214000 1 240840 6 0
+//! time device sector sectors operation; 1 read, 0 write
+//! ```
+//!
+//! Nanoseconds, though some traces that go about count something else: `unit=`.
+
+use spec::{Kind, Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+use crate::parse::formats::simulators::mqsim::detect;
+use crate::parse::text::column_layout::{
+    Column, Layout, MICROSECONDS, MILLISECONDS, NANOSECONDS, Ops, SECTORS, Separator, Words,
+};
+use crate::reader::Source;
+use crate::request::Op;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "ssdsim",
+    summary: "SSDsim: ns device sector sectors op (1 read, 0 write)",
+    source: "SSDsim's own traces; Hu et al., ICS 2011",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[Param {
+    name: "unit",
+    kind: Kind::Choice(&["ns", "us", "ms"]),
+    default: "ns",
+    unit: "",
+    doc: "what times count",
+}];
+
+fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout(params.choice("unit"))))
+}
+
+fn layout(unit: &str) -> Layout {
+    let unit = match unit {
+        "us" => MICROSECONDS,
+        "ms" => MILLISECONDS,
+        _ => NANOSECONDS,
+    };
+    let columns = [
+        Column::Time(unit),
+        Column::Device,
+        Column::Offset(SECTORS),
+        Column::Length(SECTORS),
+        Column::Op,
+    ];
+    let ops = Ops::Words(Words::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
+    Layout::new(Separator::Blanks, &columns, ops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+
+    #[test]
+    fn real_lines() {
+        let text = b"0 0 303567 7 0\n26214000 1 240840 6 1\n";
+        let (requests, _) = read_all(layout("ns"), text, false).unwrap();
+        assert_eq!((requests[0].op, requests[0].bytes), (Op::Write, 7 * 512));
+        assert_eq!((requests[1].op, requests[1].device), (Op::Read, 1));
+        assert_eq!(requests[1].time_ns, 26_214_000);
+        assert_eq!(read_all(layout("us"), text, false).unwrap().0[1].time_ns, 26_214_000_000);
+        let message = read_all(layout("ns"), b"0 0 303567 7 2", false).unwrap_err();
+        assert!(message.contains("column 5, the operation"), "{message}");
+    }
+}

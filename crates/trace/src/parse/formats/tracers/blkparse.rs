@@ -1,0 +1,285 @@
+//! blkparse text: Linux' block layer, as printed by `blkparse` (its `blkparse_fmt.c`).
+//!
+//! ```text
+//! 254,0    0      421     1.313174332    24  Q  DS 266240 + 2048 [kworker/u2:1]
+//! dev      cpu    number  seconds        pid action rwbs sector + sectors [process]
+//! ```
+//!
+//! A request passes several actions, and one of them is replayed: D (issued to the device) if the
+//! file has any, else Q (queued), or what `action=` says. To know, the file is read through once
+//! until its first D. Lines that do not begin with `digits,digits` are a summary.
+//!
+//! A compact form leaves out `+` and the process: `7,4 0 1 0.000000000 23648 Q WS 41680 4`.
+//!
+//! RWBS is `F?(D|W|R|N)F?A?S?M?`: preflush, then discard, write, read or nothing, then FUA,
+//! readahead, sync, metadata. With a preflush and no data it is a flush; with data it is one
+//! request with `Flags::PREFLUSH`.
+
+use std::ops::ControlFlow;
+
+use spec::Params;
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of, rwbs};
+use crate::parse::devices::Devices;
+use crate::parse::format::Format;
+use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::text::field::Field;
+use crate::parse::text::lines::LineParser;
+use crate::parse::text::lines::for_each_line;
+use crate::parse::text::split::{Blanks, Split};
+use crate::parse::trace_head::{Likeness, Sample};
+use crate::reader::Source;
+use crate::request::{Op, SECTOR_BYTES};
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "blkparse",
+    summary: "Linux blktrace as text by blkparse, default or compact columns",
+    source: "blkparse(1) and blktrace's blkparse_fmt.c",
+    params: ACTION_PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+/// A line that begins with `digits,digits` and a blank.
+fn detect(sample: &Sample) -> Likeness {
+    Likeness::of_lines(
+        sample.any(|line| Split::new(line, Blanks).next().is_some_and(is_device_name)),
+    )
+}
+
+fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
+    let action = match params.opt_choice("action") {
+        Some(word) => word.as_bytes()[0],
+        None => action_to_replay(input)?,
+    };
+    Ok(Box::new(Blkparse { action }))
+}
+
+/// D if the file has any, else Q. Reads up to the first D, so all of a file without.
+fn action_to_replay(input: &Input) -> Result<u8> {
+    let mut seen = [false; 128];
+    for_each_line(input, |line| {
+        if let Ok(Some(head)) = Head::read(&mut Split::new(line, Blanks), is_device_name)
+            && let &[action @ 0..128] = head.action
+        {
+            seen[usize::from(action)] = true;
+        }
+        if seen[usize::from(b'D')] { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    choose_action(input, &seen)
+}
+
+#[derive(Clone)]
+struct Blkparse {
+    action: u8,
+}
+
+const CPU: Fault = Fault::new("column 2, the CPU, is not a number");
+const NUMBER: Fault = Fault::new("column 3, the sequence number, is not a number");
+const TIME: Fault = Fault::new("column 4, the time, is not seconds such as 1.313174332");
+const PID: Fault = Fault::new("column 5, the process number, is not a number");
+const ACTION: Fault = Fault::new("column 6, the action, is missing");
+const RWBS: Fault = Fault::new("column 7 is not RWBS, F?(D|W|R|N)F?A?S?M?");
+const RANGE: Fault = Fault::new("columns 8 and on are not `sector + sectors` or `sector sectors`");
+const BEYOND: Fault = Fault::new("the sectors exceed 64 bits in bytes");
+
+impl LineParser for Blkparse {
+    const TICK_NS: u64 = 1;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+        let mut words = Split::new(line, Blanks);
+        // Mostly it is the device of the line before.
+        let is_device = |name: Field| devices.is_latest(name.bytes()) || is_device_name(name);
+        let Some(head) = Head::read(&mut words, is_device)? else { return Ok(Line::Other) };
+        if head.action != [self.action] {
+            return Ok(Line::Other);
+        }
+        let (letter, flags) = words.next().and_then(|word| rwbs(word.bytes())).ok_or(RWBS)?;
+        let Some((offset, bytes)) = range(&mut words)? else {
+            return Ok(Line::Skip("passthrough"));
+        };
+        let device = devices.index(head.device)?;
+        let Some(op) = op_of(letter, flags, bytes) else { return Ok(Line::Skip("no data")) };
+        let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset, bytes) };
+        Ok(Line::Record(Record { ticks: head.time_ns, offset, bytes, device, op, flags }))
+    }
+
+    fn note(&self) -> Option<String> {
+        Some(action_note(self.action))
+    }
+}
+
+/// The columns that every event has.
+struct Head<'a> {
+    device: &'a [u8],
+    time_ns: u64,
+    action: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// Reads up to the action; `None` for a line that does not begin with a device.
+    #[inline(always)]
+    fn read(
+        words: &mut Split<'a, Blanks>,
+        is_device: impl FnOnce(Field) -> bool,
+    ) -> std::result::Result<Option<Head<'a>>, Fault> {
+        let Some(device) = words.next().filter(|&name| is_device(name)) else { return Ok(None) };
+        words.next().filter(|word| word.is_digits()).ok_or(CPU)?;
+        words.next().filter(|word| word.is_digits()).ok_or(NUMBER)?;
+        let time_ns = words.next().and_then(|word| word.decimal(9, b'.')).ok_or(TIME)?;
+        words.next().filter(|word| word.is_digits()).ok_or(PID)?;
+        let action = words.next().ok_or(ACTION)?.bytes();
+        Ok(Some(Head { device: device.bytes(), time_ns, action }))
+    }
+}
+
+/// `major,minor`.
+fn is_device_name(word: Field) -> bool {
+    let mut numbers = Split::new(word.bytes(), b',');
+    let [major, minor] = [numbers.next(), numbers.next()];
+    let both = [major, minor].iter().all(|number| number.is_some_and(Field::is_digits));
+    both && numbers.next().is_none()
+}
+
+/// Offset and length in bytes, both 0 where the line has none; `None` for a SCSI command, which
+/// has `(12 00 …)` instead or before it a length alone.
+#[inline(always)]
+fn range(words: &mut Split<Blanks>) -> std::result::Result<Option<(u64, u64)>, Fault> {
+    let Some(sector) = words.next() else { return Ok(Some((0, 0))) };
+    match sector.bytes() {
+        [b'[', ..] => return Ok(Some((0, 0))),
+        [b'(', ..] => return Ok(None),
+        _ => {}
+    }
+    let sector = sector.number().ok_or(RANGE)?;
+    let mut sectors = words.next().ok_or(RANGE)?;
+    match sectors.bytes() {
+        [b'(', ..] => return Ok(None),
+        // A flush that completes has a sector, and no sectors.
+        [b'[', ..] => return Ok(Some((0, 0))),
+        b"+" => sectors = words.next().ok_or(RANGE)?,
+        _ => {}
+    }
+    let sectors = sectors.number().ok_or(RANGE)?;
+    let offset = sector.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
+    let bytes = sectors.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
+    Ok(Some((offset, bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use crate::reader::Skipped;
+    use crate::request::{Flags, Request};
+    use proptest::prelude::*;
+
+    fn read(action: u8, text: &[u8]) -> std::result::Result<(Vec<Request>, Skipped), String> {
+        read_all(Blkparse { action }, text, false)
+    }
+
+    const REAL: &[u8] = b"\
+254,0    0      421     1.313174332    24  Q  DS 266240 + 2048 [kworker/u2:1]
+254,0    0       32     0.283209406    37  D  FN [kworker/0:1H]
+254,0    0       33     1.400000000    37  D  FWFSM 8 + 16 [jbd2/vda (1) + x]
+  8,16   3        9     1.500000000  4528  D   R 584808 + 936 [java]
+  8,16   3       40     2.002047336  4528  C   R 584808 + 936 [0]
+  8,0    1        5     2.1            99  D   N 36 (12 00 00 00 24 00 ..) [smartd]
+  8,0    1        6     2.2            99  D   R (a1 08) [smartd]
+  8,0    0        0     2.3             0  m   N cfq idle
+  8,0    1        7     2.4            99  D   W 5 + 0 [x]
+CPU0 (8,16):
+ Reads Queued:           0,        0KiB\t Writes Queued:          0,        0KiB
+";
+
+    #[test]
+    fn real_lines_of_the_default_form() {
+        let (requests, skipped) = read(b'D', REAL).unwrap();
+        assert_eq!(requests.len(), 3);
+        assert_eq!((requests[0].op, requests[0].bytes), (Op::Flush, 0));
+        assert_eq!(requests[0].flags, Flags::PREFLUSH);
+        assert_eq!((requests[1].offset, requests[1].bytes), (8 * 512, 16 * 512));
+        let all = Flags::PREFLUSH | Flags::FUA | Flags::SYNC | Flags::META;
+        assert_eq!((requests[1].op, requests[1].flags), (Op::Write, all));
+        assert_eq!(requests[1].time_ns, 1_400_000_000 - 283_209_406);
+        assert_eq!((requests[2].op, requests[2].device), (Op::Read, 1));
+        assert_eq!((skipped.get("passthrough"), skipped.get("zero-length")), (2, 1));
+        assert_eq!(skipped.other_lines, 5);
+        assert_eq!(read(b'Q', REAL).unwrap().0[0].op, Op::Trim);
+        assert_eq!(read(b'C', REAL).unwrap().0[0].bytes, 936 * 512);
+        assert_eq!(detect(&Sample::new(REAL)), Likeness::Lines);
+    }
+
+    #[test]
+    fn the_compact_form() {
+        let text = b"7,5   1 1 0.000000000 22362 Q WS 17410 18\n7,5 0 2 0.5 1 Q FWS 0 0\n\
+            7,0 1 1 0.6 19681 Q RA 12590896 32\n";
+        let (requests, _) = read(b'Q', text).unwrap();
+        assert_eq!((requests[0].offset, requests[0].bytes), (17_410 * 512, 18 * 512));
+        assert_eq!(requests[1].op, Op::Flush);
+        assert_eq!(requests[1].flags, Flags::PREFLUSH | Flags::SYNC);
+        assert_eq!(requests[2].flags, Flags::READAHEAD);
+    }
+
+    #[test]
+    fn the_action_is_d_if_there_is_one_anywhere() {
+        let action = |text: &str| {
+            let input = Input::spool("t", text.as_bytes()).unwrap();
+            action_to_replay(&input).map_err(|error| error.to_string())
+        };
+        let q = "8,0 1 1 0.1 99 Q R 8 + 8 [x]\n";
+        let c = "8,0 1 1 0.1 99 C R 8 + 8 [0]\n";
+        let d = "8,0 1 1 0.1 99 D R 8 + 8 [x]";
+        assert_eq!(action(&q.repeat(50_000)), Ok(b'Q'));
+        assert_eq!(action(&(q.repeat(50_000) + d)), Ok(b'D'));
+        let message = action(c).unwrap_err();
+        assert!(message.contains("it has C; choose one"), "{message}");
+        assert!(action("8,0 nonsense").unwrap_err().contains("no event at all"));
+    }
+
+    #[test]
+    fn each_column_is_named_when_it_is_bad() {
+        let cases = [
+            ("8,0 x", "column 2"),
+            ("8,0 1 x", "column 3"),
+            ("8,0 1 1 x", "column 4"),
+            ("8,0 1 1 99999999999.0", "column 4"),
+            ("8,0 1 1 0.1 x", "column 5"),
+            ("8,0 1 1 0.1 99", "column 6"),
+            ("8,0 1 1 0.1 99 D", "column 7"),
+            ("8,0 1 1 0.1 99 D X 8 + 8", "column 7"),
+            ("8,0 1 1 0.1 99 D RX 8 + 8", "column 7"),
+            ("8,0 1 1 0.1 99 D R 8", "columns 8"),
+            ("8,0 1 1 0.1 99 D R 8 + x", "columns 8"),
+            ("8,0 1 1 0.1 99 D R 36028797018963968 + 8", "the sectors exceed"),
+        ];
+        for (line, what) in cases {
+            let message = read(b'D', line.as_bytes()).unwrap_err();
+            assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>) {
+            let bytes = [b"\n8,0 1 1 0.1 9 D ", &bytes[..]].concat();
+            let _ = read(b'D', &bytes);
+            let parser = Blkparse { action: b'D' };
+            prop_assert!(read_all(parser, &bytes, true).is_ok());
+        }
+
+        #[test]
+        fn damaged_lines_are_survived(at in 0usize..700, byte: u8) {
+            let mut bytes = REAL.to_vec();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            let parser = Blkparse { action: b'D' };
+            prop_assert!(read_all(parser, &bytes, true).is_ok());
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Loads for blkreplay (Thomas Schöbel-Theuer), such as its traces of production servers.
+//!
+//! ```text
+//! Copyright … any number of comment lines
+//! start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0
+//!       0.000000000 ;     37766853 ;   64 ; W ; 0.0 ; 0.0
+//!       seconds     ;       sector ; sectors ; R|W ; unused
+//! ```
+//!
+//! Some loads name operations as blkparse does (`RA`: readahead); so all of that is understood.
+
+use spec::{Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::devices::Devices;
+use crate::parse::format::Format;
+use crate::parse::parsed::{Fault, Line};
+use crate::parse::text::column_layout::{Column, Layout, Ops, SECONDS, SECTORS, Separator};
+use crate::parse::text::lines::LineParser;
+use crate::parse::trace_head::{Likeness, Sample};
+use crate::reader::Source;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "blkreplay",
+    summary: "blkreplay .load: comments, a header, then s ; sector ; sectors ; R|W ; …",
+    source: "blkreplay's own loads and documentation (Schöbel-Theuer)",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+/// Its header, behind whatever comments.
+fn detect(sample: &Sample) -> Likeness {
+    let mut lines = sample.bytes().split(|&byte| byte == b'\n');
+    match lines.any(is_header) {
+        true => Likeness::Header,
+        false => Likeness::None,
+    }
+}
+
+fn is_header(line: &[u8]) -> bool {
+    let mut fields = line.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+    ["start", "sector", "length", "op"]
+        .iter()
+        .all(|name| fields.next().is_some_and(|field| field.eq_ignore_ascii_case(name.as_bytes())))
+}
+
+fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(blkreplay()))
+}
+
+static COLUMNS: &[Column] =
+    &[Column::Time(SECONDS), Column::Offset(SECTORS), Column::Length(SECTORS), Column::Op];
+
+fn blkreplay() -> Blkreplay {
+    let layout = Layout::new(Separator::Byte(b';'), COLUMNS, Ops::Rwbs).open_ended();
+    Blkreplay { layout, in_comments: true }
+}
+
+#[derive(Clone)]
+struct Blkreplay {
+    layout: Layout,
+    /// Before the header, and before the first request where there is none.
+    in_comments: bool,
+}
+
+impl LineParser for Blkreplay {
+    const TICK_NS: u64 = 1;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+        if !self.in_comments {
+            return self.layout.parse(line, devices);
+        }
+        if is_header(line) {
+            self.in_comments = false;
+            return Ok(Line::Other);
+        }
+        let parsed = self.layout.parse(line, devices);
+        self.in_comments = parsed.is_err();
+        Ok(parsed.unwrap_or(Line::Other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use crate::request::{Flags, Op};
+
+    const TEXT: &[u8] = b"Copyright Thomas Schoebel-Theuer /  1&1 Internet AG\n\n\
+        PLEASE DO NOT EDIT\n\
+        start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n      \
+        0.449518165 ;     37766917 ;   14 ; W ; 0.0 ; 0.0\n      \
+        0.456676896 ;            0 ;    1 ;RA ; 0.0 ; 0.0\n";
+
+    #[test]
+    fn real_lines() {
+        let (requests, skipped) = read_all(blkreplay(), TEXT, false).unwrap();
+        assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 37_766_917 * 512));
+        assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 512));
+        assert_eq!(requests[1].flags, Flags::READAHEAD);
+        assert_eq!(requests[1].time_ns, 7_158_731);
+        assert_eq!(skipped.other_lines, 4);
+        assert_eq!(detect(&Sample::new(TEXT)), Likeness::Header);
+    }
+
+    #[test]
+    fn only_comments_may_be_no_requests() {
+        let text = [TEXT, b"PLEASE\n"].concat();
+        let message = read_all(blkreplay(), &text, false).unwrap_err();
+        assert!(message.starts_with("t:7: column 1, the time"), "{message}");
+        let (requests, _) = read_all(blkreplay(), b"x\n1.0 ; 8 ; 8 ; R\n", false).unwrap();
+        assert_eq!(requests.len(), 1, "a load without header");
+    }
+}

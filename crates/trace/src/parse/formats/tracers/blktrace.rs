@@ -1,0 +1,410 @@
+//! blktrace: Linux' block layer as the kernel writes it (`blktrace_api.h`), a file for each CPU.
+//!
+//! ```text
+//! NAME.blktrace.0   ─┐  record: 48 bytes and the payload they announce
+//! NAME.blktrace.1   ─┼─ merged by time ─▶ one action's events ─▶ requests
+//! NAME.blktrace.2   ─┘
+//! ```
+//!
+//! Any one of the files, or `NAME`, opens all of them. The byte order is that of the machine that
+//! was traced, told by the magic; only version 7 is known. A request passes several actions, of
+//! which one is replayed, chosen as for blkparse's text: D (issued) if there is any, else Q. Notes
+//! (process names, wall clock, messages) are no requests.
+
+use std::sync::Arc;
+
+use spec::{Param, Params};
+
+use crate::error::{Error, Result};
+use crate::input::resolve_path::common_of_cpus;
+use crate::input::sliding_window::Window;
+use crate::input::stored_trace::Input;
+use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of};
+use crate::parse::format::Format;
+use crate::parse::normalize::Intake;
+use crate::parse::parsed::{Fault, Line};
+use crate::parse::records::{CUT_OFF, Record};
+use crate::parse::trace_head::{Likeness, Sample};
+use crate::reader::{Reader, Reading, Skipped, Source};
+use crate::request::{Flags, Op, Request, SECTOR_BYTES};
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "blktrace",
+    summary: "Linux blktrace, binary; NAME.blktrace.0, .1 … are merged by time",
+    source: "Linux, include/uapi/linux/blktrace_api.h",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = ACTION_PARAMS;
+
+const HEADER_BYTES: usize = 48;
+
+/// The upper three bytes of the first word; the lowest is the version.
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+
+fn detect(sample: &Sample) -> Likeness {
+    match sample.bytes().first_chunk().and_then(|word| big_endian(*word)) {
+        Some(_) => Likeness::Header,
+        None => Likeness::None,
+    }
+}
+
+/// Whether the magic is in big-endian order; `None` if there is no magic.
+fn big_endian(word: [u8; 4]) -> Option<bool> {
+    if u32::from_le_bytes(word) & !0xff == MAGIC {
+        return Some(false);
+    }
+    (u32::from_be_bytes(word) & !0xff == MAGIC).then_some(true)
+}
+
+fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
+    of_one_trace(input)?;
+    let action = match params.opt_choice("action") {
+        Some(word) => word.as_bytes()[0],
+        None => action_to_replay(input)?,
+    };
+    Ok(Box::new(Blktrace { action }))
+}
+
+/// Several files are those of the CPUs of one trace.
+fn of_one_trace(input: &Input) -> Result<()> {
+    let names: Vec<&str> = input.parts().map(Input::name).collect();
+    // Files beside each other were found by what their names have in common.
+    let in_archive = names.len() > 1 && input.parts().all(Input::is_member);
+    if !in_archive || common_of_cpus(names.iter().copied()).is_some() {
+        return Ok(());
+    }
+    let what = format!(
+        "its members are files of several traces, from `{}` to `{}`; name those of one, as in \
+         `set.tar/disk.blktrace.*`",
+        names[0],
+        names[names.len() - 1]
+    );
+    Err(Error::Archive { name: input.name().to_owned(), what })
+}
+
+/// D if any file has one, else Q. Reads up to the first D, so all of a trace without.
+fn action_to_replay(input: &Input) -> Result<u8> {
+    let mut seen = [false; 128];
+    for part in input.parts() {
+        let mut stream = Stream::open(part)?;
+        loop {
+            match stream.advance() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(failure) => return Err(failure.into_error(part, stream.record_number)),
+            }
+            if let Some(letter) = stream.event.letter() {
+                seen[usize::from(letter)] = true;
+            }
+            if seen[usize::from(b'D')] {
+                return Ok(b'D');
+            }
+        }
+    }
+    choose_action(input, &seen)
+}
+
+// ---- events ----------------------------------------------------------------------------------
+
+/// The fields of a record that matter here.
+#[derive(Clone, Copy)]
+struct Event {
+    time_ns: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    device: u32,
+}
+
+/// Bits of the upper half of the action.
+const WRITE: u32 = 2;
+const FLUSH: u32 = 4;
+const SYNC: u32 = 8;
+const PASSTHROUGH: u32 = 0x200;
+const NOTIFY: u32 = 0x400;
+const AHEAD: u32 = 0x800;
+const META: u32 = 0x1000;
+const DISCARD: u32 = 0x2000;
+const FUA: u32 = 0x8000;
+
+const SECTORS: Fault = Fault::new("its sector exceeds 64 bits in bytes");
+
+impl Event {
+    /// The action as blkparse prints it; `None` for notes and rarer actions.
+    fn letter(&self) -> Option<u8> {
+        if self.action >> 16 & NOTIFY != 0 {
+            return None;
+        }
+        match self.action & 0xff {
+            1 => Some(b'Q'),
+            4 => Some(b'G'),
+            7 => Some(b'D'),
+            8 => Some(b'C'),
+            12 => Some(b'I'),
+            _ => None,
+        }
+    }
+
+    fn flags(&self) -> Flags {
+        let bits = [
+            (FLUSH, Flags::PREFLUSH),
+            (FUA, Flags::FUA),
+            (SYNC, Flags::SYNC),
+            (META, Flags::META),
+            (AHEAD, Flags::READAHEAD),
+        ];
+        let set = bits.iter().filter(|(bit, _)| self.action >> 16 & bit != 0);
+        set.fold(Flags::NONE, |flags, (_, flag)| flags | *flag)
+    }
+
+    /// The operation as blkparse prints it; a discard is also a write.
+    fn op_letter(&self) -> u8 {
+        let bits = self.action >> 16;
+        if bits & DISCARD != 0 {
+            b'D'
+        } else if bits & WRITE != 0 {
+            b'W'
+        } else if self.bytes > 0 {
+            b'R'
+        } else {
+            b'N'
+        }
+    }
+
+    /// What a replayed event amounts to.
+    #[inline(always)]
+    fn line(&self, intake: &mut Intake) -> std::result::Result<Line, Fault> {
+        if self.action >> 16 & PASSTHROUGH != 0 {
+            return Ok(Line::Skip("passthrough"));
+        }
+        let (flags, bytes) = (self.flags(), u64::from(self.bytes));
+        let Some(op) = op_of(self.op_letter(), flags, bytes) else {
+            return Ok(Line::Skip("no data"));
+        };
+        let (offset, bytes) = match op {
+            Op::Flush => (0, 0),
+            _ => (self.sector.checked_mul(SECTOR_BYTES).ok_or(SECTORS)?, bytes),
+        };
+        let device = intake.devices.named(u64::from(self.device), |device| {
+            format!("{},{}", device >> 20, device & 0xf_ffff)
+        })?;
+        let ticks = self.time_ns;
+        Ok(Line::Record(crate::parse::parsed::Record { ticks, offset, bytes, device, op, flags }))
+    }
+}
+
+// ---- one file --------------------------------------------------------------------------------
+
+/// The events of one file, in the order of the file.
+struct Stream {
+    window: Window,
+    record_number: u64,
+    /// The latest event. It is read where it stands, field by field: a processor waits when it
+    /// copies whole what it has just written in pieces.
+    event: Event,
+    ended: bool,
+}
+
+/// Why a file cannot be read on, at its latest record.
+enum Failure {
+    Fault(Fault),
+    Read(std::io::Error),
+}
+
+impl Failure {
+    fn into_error(self, part: &Input, record_number: u64) -> Error {
+        match self {
+            Failure::Read(source) => part.failure(record_number, source),
+            Failure::Fault(fault) => Error::Record {
+                name: part.name().to_owned(),
+                record: record_number,
+                what: fault.what,
+                remedy: fault.remedy,
+            },
+        }
+    }
+}
+
+const NO_MAGIC: Fault = Fault::fatal(
+    "it does not begin with blktrace's magic 0x65617407",
+    "the file is damaged, or not from blktrace",
+);
+const OTHER_VERSION: Fault = Fault::fatal(
+    "it is of another version of blktrace than 7, the only one known",
+    "let its own blkparse print it, and read the text",
+);
+
+impl Stream {
+    fn open(part: &Input) -> Result<Stream> {
+        let event = Event { time_ns: 0, sector: 0, bytes: 0, action: 0, device: 0 };
+        Ok(Stream { window: part.window()?, record_number: 0, event, ended: false })
+    }
+
+    /// Goes on to the next event; false at the end, and where the file cannot be read on.
+    #[inline(always)]
+    fn advance(&mut self) -> std::result::Result<bool, Failure> {
+        let header = self.take(HEADER_BYTES)?;
+        if header.is_empty() {
+            self.ended = true;
+            return Ok(false);
+        }
+        self.record_number += 1;
+        if header.len() < HEADER_BYTES {
+            return self.fault(CUT_OFF);
+        }
+        let bytes = self.window.slice(header);
+        let magic = [bytes[0], bytes[1], bytes[2], bytes[3]];
+        let Some(big_endian) = big_endian(magic) else { return self.fault(NO_MAGIC) };
+        let record = Record { bytes, big_endian };
+        if record.u32(0) != MAGIC | VERSION {
+            return self.fault(OTHER_VERSION);
+        }
+        self.event = Event {
+            time_ns: record.u64(8),
+            sector: record.u64(16),
+            bytes: record.u32(24),
+            action: record.u32(28),
+            device: record.u32(36),
+        };
+        let payload_bytes = usize::from(record.u16(46));
+        if payload_bytes > 0 && self.take(payload_bytes)?.len() < payload_bytes {
+            return self.fault(CUT_OFF);
+        }
+        Ok(true)
+    }
+
+    /// The next bytes, fewer only at the end.
+    #[inline(always)]
+    fn take(&mut self, count: usize) -> std::result::Result<std::ops::Range<usize>, Failure> {
+        self.window.next_bytes(count).map_err(Failure::Read)
+    }
+
+    /// A fault of the latest record, behind which nothing can be told.
+    #[cold]
+    fn fault(&mut self, fault: Fault) -> std::result::Result<bool, Failure> {
+        self.ended = true;
+        Err(Failure::Fault(fault))
+    }
+}
+
+// ---- all files -------------------------------------------------------------------------------
+
+struct Blktrace {
+    action: u8,
+}
+
+impl Source for Blktrace {
+    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
+        let streams = input.parts().map(Stream::open).collect::<Result<Vec<_>>>()?;
+        let (input, intake) = (Arc::clone(input), Intake::new(reading));
+        let mut merged = Merged { action: self.action, input, intake, streams };
+        for index in 0..merged.streams.len() {
+            merged.advance(index)?;
+        }
+        Ok(Box::new(merged))
+    }
+
+    fn is_unsorted(&self) -> bool {
+        false
+    }
+}
+
+/// One reading of all files.
+struct Merged {
+    action: u8,
+    input: Arc<Input>,
+    intake: Intake,
+    /// Each at its next event.
+    streams: Vec<Stream>,
+}
+
+impl Merged {
+    /// Brings up the next event of a file; a record cut off is its end where that is tolerated.
+    #[inline(always)]
+    fn advance(&mut self, index: usize) -> Result<()> {
+        match self.streams[index].advance() {
+            Ok(_) => Ok(()),
+            Err(Failure::Fault(fault)) => self.bad_record(fault, index),
+            Err(failure) => {
+                let record_number = self.streams[index].record_number;
+                Err(failure.into_error(self.part(index), record_number))
+            }
+        }
+    }
+
+    fn part(&self, index: usize) -> &Input {
+        self.input.part(index).expect("a stream for each part")
+    }
+
+    #[cold]
+    fn bad_record(&mut self, fault: Fault, index: usize) -> Result<()> {
+        let part = self.input.part(index).expect("a stream for each part");
+        self.intake.bad_record(fault, part, self.streams[index].record_number)
+    }
+
+    /// The file with the earliest event, the first of equals.
+    #[inline(always)]
+    fn earliest(&self) -> Option<usize> {
+        let streams = self.streams.iter().enumerate().filter(|(_, stream)| !stream.ended);
+        streams.min_by_key(|(_, stream)| stream.event.time_ns).map(|(index, _)| index)
+    }
+
+    /// Takes in the event that a file is at.
+    #[inline(always)]
+    fn event(&mut self, index: usize, out: &mut Vec<Request>) -> Result<()> {
+        let event = &self.streams[index].event;
+        if event.letter() != Some(self.action) {
+            self.intake.skipped.other_lines += 1;
+            return Ok(());
+        }
+        let taken = match event.line(&mut self.intake) {
+            Ok(Line::Record(record)) => self.intake.request(record, 1, out),
+            Ok(Line::Skip(reason)) => {
+                self.intake.skipped.add(reason);
+                Ok(())
+            }
+            Ok(Line::Other) => Ok(()),
+            Err(fault) => Err(fault),
+        };
+        taken.or_else(|fault| self.bad_record(fault, index))
+    }
+}
+
+impl Reader for Merged {
+    fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
+        let before = out.len();
+        while out.len() - before < max {
+            let Some(index) = self.earliest() else { break };
+            self.event(index, out)?;
+            self.advance(index)?;
+        }
+        Ok(out.len() - before)
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.intake.skipped
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.window.position_bytes()).sum()
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.intake.devices.names()
+    }
+
+    fn note(&self) -> Option<String> {
+        let files = self.streams.len();
+        let merged = if files > 1 { format!("; {files} files merged") } else { String::new() };
+        Some(action_note(self.action) + &merged)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Logs of Sysinternals' DiskMon, a Windows tool.
+//!
+//! ```text
+//! 0       4.656875        0.00003815      0       Write   6194591 32
+//! number  seconds         duration        disk    Read|Write sector sectors    between tabs
+//! ```
+
+use spec::{Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::format::Format;
+use crate::parse::text::column_layout::{Column, Layout, Ops, SECONDS, SECTORS, Separator, Words};
+use crate::parse::trace_head::{Likeness, Sample, is_digits, is_seconds};
+use crate::reader::Source;
+use crate::request::Op;
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "diskmon",
+    summary: "Sysinternals DiskMon: number, s, duration, disk, Read|Write, sector, sectors; tabs",
+    source: "logs of Sysinternals DiskMon",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+/// Seven or more fields between tabs, the fifth Read or Write.
+fn detect(sample: &Sample) -> Likeness {
+    Likeness::of_lines(sample.any(|line| {
+        let fields: Vec<_> = line.split(|&byte| byte == b'\t').take(8).collect();
+        fields.len() >= 7
+            && is_digits(fields[0], 1, 20)
+            && is_seconds(fields[1])
+            && matches!(fields[4], b"Read" | b"Write")
+    }))
+}
+
+fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(layout()))
+}
+
+static COLUMNS: &[Column] = &[
+    Column::Ignored,
+    Column::Time(SECONDS),
+    Column::Ignored,
+    Column::Device,
+    Column::Op,
+    Column::Offset(SECTORS),
+    Column::Length(SECTORS),
+];
+
+fn layout() -> Layout {
+    let ops = Ops::Words(Words::new([(&b"Read"[..], Op::Read), (b"Write", Op::Write)]));
+    Layout::new(Separator::Byte(b'\t'), COLUMNS, ops).open_ended()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+
+    const TEXT: &[u8] = b"0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\r\n\
+        1\t5.000625\t0.00007629\t0\tRead\t6164519\t8\t\r\n";
+
+    #[test]
+    fn real_lines() {
+        let (requests, _) = read_all(layout(), TEXT, false).unwrap();
+        assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 6_194_591 * 512));
+        assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
+        assert_eq!(requests[1].time_ns, 343_750_000);
+        assert_eq!(detect(&Sample::new(TEXT)), Likeness::Lines);
+    }
+
+    #[test]
+    fn an_impossible_sector_is_an_error() {
+        let line = b"0\t0.484119\t0.00530243\t0\tWrite\t8486082789636758048\t2742488\t\r\n";
+        let message = read_all(layout(), line, false).unwrap_err();
+        assert!(message.starts_with("t:1: the offset exceeds 64 bits in bytes"), "{message}");
+    }
+}

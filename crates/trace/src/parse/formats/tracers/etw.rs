@@ -1,0 +1,331 @@
+//! ETW disk events as csv: what `xperf` or `tracerpt` dump, such as Microsoft's production servers
+//! (Kavalanekar et al., IISWC 2008).
+//!
+//! ```text
+//! BeginHeader
+//! DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, …
+//! EndHeader
+//! DiskRead, 2500, System (   4), 64, 0xfffffa8, 0x00001000, 0x00000200, 420, 0, 0x…, "C:\a,b"
+//! ```
+//!
+//! The header names the columns of each event; an event it does not name has the classic ones.
+//! Newer dumpers have a column `CPU` behind `ThreadID` that some headers do not mention: then what
+//! stands in IrpPtr's place is no hexadecimal number, and all columns from there are one further.
+//!
+//! An event is logged when the request completes. It came ElapsedTime earlier, or when its Init
+//! event with the same IrpPtr says; so the trace is sorted after. Times are microseconds, offset
+//! and size hexadecimal bytes. File names are quoted and may hold commas: fields are counted from
+//! the left, and all that matter stand before the name.
+
+use rustc_hash::FxHashMap;
+use spec::{Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::devices::Devices;
+use crate::parse::format::Format;
+use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::text::field::Field;
+use crate::parse::text::lines::LineParser;
+use crate::parse::trace_head::{Likeness, Sample};
+use crate::reader::Source;
+use crate::request::{Flags, Op};
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "etw",
+    summary: "ETW disk events as csv (xperf): DiskRead, DiskWrite, DiskFlush; sorted by arrival",
+    source: "headers of the traces themselves; Kavalanekar et al., IISWC 2008",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+fn detect(sample: &Sample) -> Likeness {
+    match sample.any(|line| line == b"BeginHeader") {
+        true => Likeness::Header,
+        false => Likeness::None,
+    }
+}
+
+fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(Etw::new()))
+}
+
+/// The events that matter, and what they ask for; Init events begin with the same word.
+static EVENTS: [(&str, Op); 3] =
+    [("DiskRead", Op::Read), ("DiskWrite", Op::Write), ("DiskFlush", Op::Flush)];
+
+const THREAD: usize = 3;
+
+/// Where an event has its fields; 0 where it has none.
+#[derive(Clone, Copy)]
+struct Places {
+    time: usize,
+    irp: usize,
+    offset: usize,
+    size: usize,
+    elapsed: usize,
+    disk: usize,
+}
+
+const CLASSIC: Places = Places { time: 1, irp: 4, offset: 5, size: 6, elapsed: 7, disk: 8 };
+const CLASSIC_FLUSH: Places = Places { time: 1, irp: 4, offset: 0, size: 0, elapsed: 5, disk: 6 };
+
+impl Places {
+    /// The places that a line of the header tells.
+    fn of_header(fields: &Fields) -> Places {
+        let place = |name: &str| {
+            let named = |field: &&[u8]| field.eq_ignore_ascii_case(name.as_bytes());
+            fields.0.iter().position(named).unwrap_or(0)
+        };
+        Places {
+            time: place("TimeStamp"),
+            irp: place("IrpPtr"),
+            offset: place("ByteOffset"),
+            size: place("IOSize"),
+            elapsed: place("ElapsedTime"),
+            disk: place("DiskNum"),
+        }
+    }
+
+    /// The same with a column more behind the thread.
+    fn with_cpu(self) -> Places {
+        let further = |place| if place > THREAD { place + 1 } else { place };
+        Places {
+            time: further(self.time),
+            irp: further(self.irp),
+            offset: further(self.offset),
+            size: further(self.size),
+            elapsed: further(self.elapsed),
+            disk: further(self.disk),
+        }
+    }
+}
+
+/// More fields than stand before a file name.
+const MOST_FIELDS: usize = 24;
+
+/// The fields of a line from the left, blanks trimmed; empty where there are none.
+struct Fields<'a>([&'a [u8]; MOST_FIELDS]);
+
+impl<'a> Fields<'a> {
+    fn new(line: &'a [u8]) -> Fields<'a> {
+        let mut fields = [&b""[..]; MOST_FIELDS];
+        for (field, text) in fields.iter_mut().zip(line.split(|&byte| byte == b',')) {
+            *field = text.trim_ascii();
+        }
+        Fields(fields)
+    }
+
+    /// The field at a place; empty if the event has no such field.
+    fn at(&self, place: usize) -> &'a [u8] {
+        if place == 0 { b"" } else { self.0.get(place).copied().unwrap_or_default() }
+    }
+}
+
+#[derive(Clone)]
+struct Etw {
+    in_header: bool,
+    /// For each of [`EVENTS`].
+    places: [Places; 3],
+    /// When requests came that have an Init event and have not completed, by IrpPtr.
+    begun_ns: FxHashMap<Vec<u8>, u64>,
+}
+
+/// No device has this many requests in flight; more Init events are those of another tool.
+const MOST_IN_FLIGHT: usize = 1 << 16;
+
+const TIME: Fault = Fault::new("TimeStamp is not a number of microseconds");
+const ELAPSED: Fault = Fault::new("ElapsedTime is not a number of microseconds");
+const OFFSET: Fault = Fault::new("ByteOffset is not a hexadecimal number such as 0x1000");
+const SIZE: Fault = Fault::new("IOSize is not a hexadecimal number such as 0x1000");
+
+impl LineParser for Etw {
+    const TICK_NS: u64 = 1;
+    const UNSORTED: bool = true;
+    const OWN_CLOCK: bool = true;
+
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+        let line = line.trim_ascii();
+        match line {
+            b"BeginHeader" => self.in_header = true,
+            b"EndHeader" => self.in_header = false,
+            _ => return self.event(line, devices),
+        }
+        Ok(Line::Other)
+    }
+
+    fn note(&self) -> Option<String> {
+        Some(String::from("arrival is completion less ElapsedTime, or the Init event"))
+    }
+}
+
+impl Etw {
+    fn new() -> Etw {
+        let places = [CLASSIC, CLASSIC, CLASSIC_FLUSH];
+        Etw { in_header: false, places, begun_ns: FxHashMap::default() }
+    }
+
+    fn event(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+        let name = line.split(|&byte| byte == b',').next().unwrap_or_default().trim_ascii_end();
+        let known = |suffix: &str| {
+            let matches = |(event, _): &(&str, Op)| {
+                name.strip_prefix(event.as_bytes()).is_some_and(|end| end == suffix.as_bytes())
+            };
+            EVENTS.iter().position(matches)
+        };
+        match (known(""), self.in_header) {
+            (Some(event), true) => self.places[event] = Places::of_header(&Fields::new(line)),
+            (Some(event), false) => return self.completed(event, &Fields::new(line), devices),
+            (None, false) if known("Init").is_some() => self.begun(&Fields::new(line))?,
+            _ => {}
+        }
+        Ok(Line::Other)
+    }
+
+    /// A request begins; its columns are the classic ones up to IrpPtr.
+    fn begun(&mut self, fields: &Fields) -> std::result::Result<(), Fault> {
+        let time_ns = time_ns(fields.at(CLASSIC.time)).ok_or(TIME)?;
+        let irp = fields.at(irp_place(CLASSIC, fields).irp);
+        if self.begun_ns.len() < MOST_IN_FLIGHT {
+            self.begun_ns.insert(irp.to_vec(), time_ns);
+        }
+        Ok(())
+    }
+
+    fn completed(
+        &mut self,
+        event: usize,
+        fields: &Fields,
+        devices: &mut Devices,
+    ) -> std::result::Result<Line, Fault> {
+        let places = irp_place(self.places[event], fields);
+        let completed_ns = time_ns(fields.at(places.time)).ok_or(TIME)?;
+        let ticks = match self.begun_ns.remove(fields.at(places.irp)) {
+            Some(begun_ns) => begun_ns,
+            // One under way when the trace began came at its beginning, as far as it tells.
+            None => completed_ns.saturating_sub(time_ns(fields.at(places.elapsed)).ok_or(ELAPSED)?),
+        };
+        let op = EVENTS[event].1;
+        let (offset, bytes) = match op {
+            Op::Flush => (0, 0),
+            _ => (
+                hexadecimal(fields.at(places.offset)).ok_or(OFFSET)?,
+                hexadecimal(fields.at(places.size)).ok_or(SIZE)?,
+            ),
+        };
+        let device = devices.index(fields.at(places.disk))?;
+        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
+    }
+}
+
+/// The places as they are on this line, which may have a CPU that its header does not mention.
+fn irp_place(places: Places, fields: &Fields) -> Places {
+    let is_hex = |place| fields.at(place).starts_with(b"0x");
+    if places.irp > THREAD && !is_hex(places.irp) && is_hex(places.irp + 1) {
+        return places.with_cpu();
+    }
+    places
+}
+
+fn time_ns(field: &[u8]) -> Option<u64> {
+    Field::new(field).decimal(3, b'.')
+}
+
+fn hexadecimal(field: &[u8]) -> Option<u64> {
+    Field::new(field).hexadecimal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use crate::replay::{ReadOptions, Trace};
+    use proptest::prelude::*;
+
+    const CLASSIC_TEXT: &[u8] = b"BeginHeader\n\
+        \x20 DiskRead, TimeStamp,  Process Name ( PID), ThreadID,   IrpPtr, ByteOffset,   IOSize,\
+        ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap, FileObject, FileName\n\
+        \x20DiskWrite, TimeStamp,  Process Name ( PID), ThreadID,   IrpPtr, ByteOffset,   IOSize,\
+        ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap, FileObject, FileName\n\
+        \x20DiskFlush, TimeStamp,  Process Name ( PID), ThreadID,   IrpPtr, ElapsedTime, DiskNum,\
+        IrpFlags, DiskSvcTime, I/O Pri\nEndHeader\n\
+        OS Version: 5.2.3790, Trace Size: 9216KB\n\
+        \x20DiskWrite,   1500,         System (   4),      64, 0xffa80, 0x000f6e1000, 0x00001000,\
+        420,        1, 0x000a00,         400,       3, 0x0,  0xfffff8, \"C:\\a, b\"\n\
+        \x20 DiskRead,   2500,         sql,server.exe\n\
+        \x20DiskFlush,   2600,         System (   4),      64, 0xffa90,        100,        1,\
+        0x000a00,         90,       3\n\
+        DiskReadInit, 1100,         System (   4),      64, 0xffaa0\n\
+        \x20 DiskRead,   2700,         System (   4),      64, 0xffaa0, 0x0000001000, 0x00000200,\
+        1,        0, 0x000a00,         400,       3, 0x0,  0xfffff8, \"C:\\c\"\n\
+        \x20  CSwitch,   2700\n";
+
+    fn sorted(text: &[u8]) -> Vec<crate::request::Request> {
+        let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
+        Trace::of_bytes("t", text, &options).unwrap().requests().unwrap()
+    }
+
+    #[test]
+    fn requests_come_in_the_order_of_their_arrival() {
+        let requests = sorted(CLASSIC_TEXT);
+        let seen: Vec<_> = requests.iter().map(|r| (r.op, r.time_ns, r.offset, r.bytes)).collect();
+        let expected = [
+            (Op::Write, 0, 0x0f6e_1000, 4096),
+            (Op::Read, 20_000, 4096, 512),
+            (Op::Flush, 1_420_000, 0, 0),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!((requests[0].device, requests[1].device, requests[2].device), (0, 1, 0));
+        assert_eq!(detect(&Sample::new(CLASSIC_TEXT)), Likeness::Header);
+    }
+
+    #[test]
+    fn a_cpu_behind_the_thread_moves_the_rest() {
+        let plain = b"DiskWrite, 1500, System (   4), 64, 3, 0xfa80, 0x1000, 0x200, 420, 1, 0xa00";
+        let told = "BeginHeader\nDiskWrite, TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, \
+            ByteOffset, IOSize, ElapsedTime, DiskNum\nEndHeader\n";
+        let untold = told.replace(" CPU,", "");
+        for header in [told, &untold, "BeginHeader\nEndHeader\n"] {
+            let requests = sorted(&[header.as_bytes(), plain].concat());
+            assert_eq!((requests[0].offset, requests[0].bytes), (4096, 512), "{header}");
+        }
+    }
+
+    #[test]
+    fn each_field_is_named_when_it_is_bad() {
+        let cases = [
+            ("DiskRead, x, p, 1, 0x1, 0x0, 0x200, 1, 0", "TimeStamp"),
+            ("DiskRead, -5, p, 1, 0x1, 0x0, 0x200, 1, 0", "TimeStamp"),
+            ("DiskRead, 5, p, 1, 0x1, zero, 0x200, 1, 0", "ByteOffset"),
+            ("DiskRead, 5, p, 1, 0x1, 0x0, 0x1ffffffffffffffff, 1, 0", "IOSize"),
+            ("DiskRead, 5, p, 1, 0x1, 0x0, 0x200, 1e5, 0", "ElapsedTime"),
+            ("DiskReadInit, 5e5, p, 1, 0x1", "TimeStamp"),
+        ];
+        for (line, what) in cases {
+            let message = read_all(Etw::new(), line.as_bytes(), false).unwrap_err();
+            assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>) {
+            let bytes = [b"\nDiskRead, ", &bytes[..]].concat();
+            let _ = read_all(Etw::new(), &bytes, false);
+            prop_assert!(read_all(Etw::new(), &bytes, true).is_ok());
+        }
+
+        #[test]
+        fn damaged_lines_are_survived(at in 0usize..2000, byte: u8) {
+            let mut bytes = CLASSIC_TEXT.to_vec();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            prop_assert!(read_all(Etw::new(), &bytes, true).is_ok());
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! fio iologs, versions 2 and 3 (fio's `HOWTO.rst`, "Trace file format", and `iolog.c`).
+//!
+//! ```text
+//! fio version 2 iolog            fio version 3 iolog
+//! /dev/sda add                   53 /dev/sda add
+//! /dev/sda open                  159 /dev/sda open
+//! /dev/sda write 4096 8192       165 /dev/sda write 4096 8192
+//! /dev/sda wait 2000 0           336499 /dev/sda datasync 0 0
+//! ```
+//!
+//! Times are microseconds: in version 3 on every line, in version 2 only as `wait`, which adds to
+//! the clock. Offset and length are bytes. A file is a device. Version 1 has neither and is
+//! refused.
+
+use spec::{Param, Params};
+
+use crate::error::Result;
+use crate::input::stored_trace::Input;
+use crate::parse::devices::Devices;
+use crate::parse::format::Format;
+use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::text::field::Field;
+use crate::parse::text::lines::LineParser;
+use crate::parse::text::split::{Blanks, Split};
+use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits};
+use crate::reader::Source;
+use crate::request::{Flags, Op};
+
+/// The format's entry in the registry.
+pub static FORMAT: Format = Format {
+    name: "fio",
+    summary: "fio iolog, version 2 or 3: [µs] file action [offset length]",
+    source: "fio's HOWTO, Trace file format, and iolog.c",
+    params: PARAMS,
+    examples: &[],
+    detect,
+    open,
+};
+
+static PARAMS: &[Param] = &[];
+
+/// The header, or what looks like version 1, which [`Fio`] then refuses with a hint.
+fn detect(sample: &Sample) -> Likeness {
+    if sample.first().starts_with(b"fio version ") {
+        return Likeness::Header;
+    }
+    Likeness::of_lines(is_version_1(sample.first()))
+}
+
+/// `rw, offset, length`: three numbers, the first of them 0 to 2.
+fn is_version_1(line: &[u8]) -> bool {
+    let fields = comma_fields(line, 4);
+    let numbers = fields.iter().all(|field| is_digits(field, 1, 20));
+    fields.len() == 3 && numbers && matches!(fields[0], b"0" | b"1" | b"2")
+}
+
+fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+    Ok(Box::new(Fio { version: None, clock_us: 0 }))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// No times but `wait`.
+    Two,
+    /// A time on every line.
+    Three,
+}
+
+#[derive(Clone)]
+struct Fio {
+    /// From the header; `None` before it.
+    version: Option<Version>,
+    /// Version 2: all waits so far.
+    clock_us: u64,
+}
+
+const CONVERT: &str = "let fio 3 write it again: fio --read_iolog=OLD --write_iolog=NEW";
+const VERSION_1: Fault =
+    Fault::fatal("this is an fio iolog of version 1, without times and file names", CONVERT);
+const VERSION: Fault = Fault::fatal("only versions 2 and 3 of fio iologs are known", CONVERT);
+const HEADER: Fault = Fault::fatal(
+    "an fio iolog begins with `fio version 2 iolog` or `fio version 3 iolog`",
+    "give the format by --format if it is another",
+);
+const TIME: Fault = Fault::new("the time is not a number of microseconds");
+const FILE: Fault = Fault::new("the file name is missing");
+const ACTION: Fault =
+    Fault::new("the action is none of read, write, trim, sync, datasync, wait, add, open, close");
+const OFFSET: Fault = Fault::new("the offset is not a number of bytes");
+const LENGTH: Fault = Fault::new("the length is not a number of bytes");
+const EXTRA: Fault = Fault::new("there is more on the line than offset and length");
+const WAIT: Fault = Fault::new("the waits add up to more than 64 bits");
+
+impl LineParser for Fio {
+    const TICK_NS: u64 = 1_000;
+    const OWN_CLOCK: bool = true;
+
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+        let mut words = Split::new(line, Blanks);
+        let ticks = match self.version {
+            None => return self.header(line),
+            Some(Version::Two) => self.clock_us,
+            Some(Version::Three) => words.next().and_then(Field::number).ok_or(TIME)?,
+        };
+        let file = words.next().ok_or(FILE)?.bytes();
+        let op = match words.next().ok_or(ACTION)?.bytes() {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" => Op::Flush,
+            b"wait" => return self.wait(&mut words),
+            b"add" | b"open" | b"close" => return Ok(Line::Other),
+            _ => return Err(ACTION),
+        };
+        let device = devices.index(file)?;
+        let (offset, bytes) = match op {
+            Op::Flush => (0, 0),
+            _ => range(&mut words)?,
+        };
+        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
+    }
+
+    fn note(&self) -> Option<String> {
+        let version = if self.version? == Version::Two { 2 } else { 3 };
+        Some(format!("iolog version {version}"))
+    }
+}
+
+impl Fio {
+    /// The first line that is not blank.
+    fn header(&mut self, line: &[u8]) -> std::result::Result<Line, Fault> {
+        if line.trim_ascii().is_empty() {
+            return Err(HEADER);
+        }
+        self.version = Some(match line.trim_ascii() {
+            b"fio version 2 iolog" => Version::Two,
+            b"fio version 3 iolog" => Version::Three,
+            b"fio version 1 iolog" => return Err(VERSION_1),
+            other if is_version_1(other) => return Err(VERSION_1),
+            other if other.starts_with(b"fio version ") => return Err(VERSION),
+            _ => return Err(HEADER),
+        });
+        Ok(Line::Other)
+    }
+
+    /// Version 2 moves the clock; in version 3 there should be no waits, as every line has a time.
+    fn wait(&mut self, words: &mut Split<Blanks>) -> std::result::Result<Line, Fault> {
+        if self.version == Some(Version::Three) {
+            return Ok(Line::Skip("wait"));
+        }
+        let (wait_us, _) = range(words)?;
+        self.clock_us = self.clock_us.checked_add(wait_us).ok_or(WAIT)?;
+        Ok(Line::Other)
+    }
+}
+
+/// Offset and length, and nothing behind them.
+fn range(words: &mut Split<Blanks>) -> std::result::Result<(u64, u64), Fault> {
+    let offset = words.next().and_then(Field::number).ok_or(OFFSET)?;
+    let length = words.next().and_then(Field::number).ok_or(LENGTH)?;
+    if words.next().is_some() { Err(EXTRA) } else { Ok((offset, length)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::text::lines::tests::read_all;
+    use crate::reader::Skipped;
+    use crate::request::Request;
+    use proptest::prelude::*;
+
+    fn read(text: &[u8]) -> std::result::Result<(Vec<Request>, Skipped), String> {
+        read_all(Fio { version: None, clock_us: 0 }, text, false)
+    }
+
+    const THREE: &[u8] = b"fio version 3 iolog\n\
+        53 vdev add\n\
+        1409280 vdev open\n\
+        1409292 vdev read 50017792 4096\n\
+        1409300 vdev wait 5 0\n\
+        58352535 vdev write 1918301696 1536\n\
+        58352536 other trim 0 65536\n\
+        58355938 vdev datasync 0 0\n\
+        58356007 vdev close\n";
+
+    #[test]
+    fn version_3_has_times() {
+        let (requests, skipped) = read(THREE).unwrap();
+        let ops: Vec<_> = requests.iter().map(|request| request.op).collect();
+        assert_eq!(ops, [Op::Read, Op::Write, Op::Trim, Op::Flush]);
+        assert_eq!(requests[1].time_ns, (58_352_535 - 1_409_292) * 1000);
+        assert_eq!((requests[1].offset, requests[1].bytes), (1_918_301_696, 1536));
+        assert_eq!((requests[2].device, requests[3].device), (1, 0));
+        assert_eq!(skipped.iter().collect::<Vec<_>>(), [("wait", 1)]);
+        assert_eq!(skipped.other_lines, 4);
+    }
+
+    #[test]
+    fn version_2_waits() {
+        let text = b"\nfio version 2 iolog\r\nf add\nf open\nf read 0 512\nf wait 2000 0\n\
+            f write 512 512\nf sync 0 0\n";
+        let (requests, _) = read(text).unwrap();
+        let times: Vec<_> = requests.iter().map(|request| request.time_ns).collect();
+        assert_eq!(times, [0, 2_000_000, 2_000_000]);
+    }
+
+    #[test]
+    fn version_1_is_refused_with_a_hint() {
+        for text in [&b"0, 4096, 512\n"[..], b"fio version 1 iolog\n"] {
+            assert_ne!(detect(&Sample::new(text)), Likeness::None);
+            let message = read(text).unwrap_err();
+            assert!(message.contains("version 1"), "{message}");
+            assert!(message.contains("--write_iolog"), "{message}");
+        }
+        assert!(read(b"fio version 4 iolog\n").unwrap_err().contains("only versions 2 and 3"));
+        assert!(read(b"53 vdev add\n").unwrap_err().contains("begins with `fio version"));
+    }
+
+    #[test]
+    fn each_field_is_named_when_it_is_bad() {
+        let cases = [
+            ("x vdev read 0 512", "the time"),
+            ("5", "the file name"),
+            ("5 vdev erase 0 512", "the action"),
+            ("5 vdev read -1 512", "the offset"),
+            ("5 vdev read 0", "the length"),
+            ("5 vdev read 0 512 1", "there is more"),
+        ];
+        for (line, what) in cases {
+            let message = read(format!("fio version 3 iolog\n{line}").as_bytes()).unwrap_err();
+            assert!(message.starts_with(&format!("t:2: {what}")), "{line}: {message}");
+        }
+        let waits = b"fio version 2 iolog\nf wait 18446744073709551615 0\nf wait 1 0\n";
+        assert!(read(waits).unwrap_err().starts_with("t:3: the waits add up"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>) {
+            let _ = read(&[b"\n", &bytes[..]].concat());
+            let _ = read(&[b"fio version 3 iolog\n", &bytes[..]].concat());
+            let _ = read(&[b"fio version 2 iolog\nf ", &bytes[..]].concat());
+        }
+
+        #[test]
+        fn damaged_lines_are_survived(at in 20usize..200, byte: u8) {
+            let mut bytes = THREE.to_vec();
+            bytes[at] = byte;
+            let parser = Fio { version: None, clock_us: 0 };
+            prop_assert!(read_all(parser, &bytes, true).is_ok());
+        }
+    }
+}

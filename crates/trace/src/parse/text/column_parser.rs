@@ -1,0 +1,386 @@
+//! One loop over the columns of a line, for every format that is a declaration of columns.
+//!
+//! The loop is compiled once for a separating byte and once for blanks. A line whose quotes are not
+//! simple, with separators or quotes within them, is rare and takes a slow way through the csv
+//! crate.
+
+use crate::parse::block_layer::{op_of, rwbs};
+use crate::parse::devices::Devices;
+use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::text::column_layout::{Column, Layout, Ops, Separator, TimeUnit, Unit};
+use crate::parse::text::field::Field;
+use crate::parse::text::lines::LineParser;
+use crate::parse::text::split::{Between, Blanks, Split};
+use crate::parse::text::swar;
+use crate::request::{Flags, Op};
+
+const TIME: Fault =
+    Fault::new("the time, is not a decimal number such as 0.551706 below 584 years");
+const OFFSET: Fault = Fault::new("the offset, is not a whole number such as 4096");
+const LENGTH: Fault = Fault::new("the length, is not a whole number such as 4096");
+const HEX_OFFSET: Fault = Fault::new("the offset, is not a hexadecimal number such as 0x1000");
+const HEX_LENGTH: Fault = Fault::new("the length, is not a hexadecimal number such as 0x1000");
+const OP: Fault = Fault::new("the operation, is none of the known words");
+const OP_NUMBER: Fault = Fault::new("the operation, is not a number whose value tells it");
+const OP_RWBS: Fault = Fault::new("the operation, is not RWBS, F?(D|W|R|N)F?A?S?M?");
+const MISSING: Fault = Fault::new("and those behind it are missing");
+const FURTHER: Fault = Fault::new("the last one of this format, is followed by more");
+const QUOTES: Fault = Fault::new("the quotes on this line do not pair");
+const NO_DATA: &str = "no data";
+const OFFSET_BEYOND: Fault = Fault::new("the offset exceeds 64 bits in bytes");
+const LENGTH_BEYOND: Fault = Fault::new("the length exceeds 64 bits in bytes");
+
+impl LineParser for Layout {
+    const TICK_NS: u64 = 1;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Line, Fault> {
+        if self.heading && !line.trim_ascii().is_empty() {
+            self.heading = false;
+            return Ok(Line::Other);
+        }
+        let mut fields = Fields::new();
+        match self.fields(line, &mut fields) {
+            Ok(true) => self.line(&fields, devices),
+            Ok(false) => self.quoted_line(line, devices),
+            Err(fault) => self.heading_or(fault, line),
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        self.note.map(str::to_owned)
+    }
+}
+
+impl Layout {
+    /// Reads a line by its columns; false if the quotes of a field are not simple.
+    #[inline]
+    fn fields<'a>(&self, line: &'a [u8], fields: &mut Fields<'a>) -> Result<bool, Fault> {
+        match self.separator {
+            Separator::Byte(byte) => self.fields_between(line, fields, byte),
+            Separator::Blanks => self.fields_between(line, fields, Blanks),
+        }
+    }
+
+    /// The same for a separator that is known when this is compiled to be of one kind.
+    #[inline(always)]
+    fn fields_between<'a, B: Between>(
+        &self,
+        line: &'a [u8],
+        fields: &mut Fields<'a>,
+        between: B,
+    ) -> Result<bool, Fault> {
+        let mut split = Split::new(line, between);
+        let mut quotes = 0;
+        for (index, column) in self.columns.iter().enumerate() {
+            let Some(mut field) = split.next() else { return Err(self.at(&MISSING, index)) };
+            if !B::BLANKS {
+                match plain(field, &mut quotes) {
+                    Some(inner) => field = inner,
+                    None => return Ok(false),
+                }
+            }
+            match fields.read(column, field, self) {
+                Ok(()) => {}
+                Err(_) if quotes > 0 => return Ok(false),
+                Err(fault) => return Err(self.at(fault, index)),
+            }
+        }
+        // Other quotes, within fields or behind them, may mean that fields end elsewhere.
+        if quotes > 0 && quotes != swar::count(line, b'"') {
+            return Ok(false);
+        }
+        if !self.open_ended && !split.rest().trim_ascii().is_empty() {
+            return Err(self.at(&FURTHER, self.columns.len() - 1));
+        }
+        Ok(true)
+    }
+
+    /// The time on a line; for formats that take lines apart themselves.
+    #[inline]
+    pub(crate) fn time_ns(&self, line: &[u8]) -> Result<u64, Fault> {
+        let mut fields = Fields::new();
+        match self.fields(line, &mut fields)? {
+            true => Ok(fields.time_ns),
+            false => Err(QUOTES),
+        }
+    }
+
+    /// A line that is no request may still be a heading.
+    #[cold]
+    fn heading_or(&self, fault: Fault, line: &[u8]) -> Result<Line, Fault> {
+        let heading = self.heading_text.as_bytes();
+        let alike = !heading.is_empty() && line.trim_ascii().eq_ignore_ascii_case(heading);
+        if alike { Ok(Line::Other) } else { Err(fault) }
+    }
+
+    /// The fault with its column's number, the columns of the layout counted from 0.
+    #[cold]
+    fn at(&self, fault: &Fault, index: usize) -> Fault {
+        fault.in_column(self.first_column + index)
+    }
+
+    /// Reads a line with quotes by way of the csv crate.
+    #[cold]
+    fn quoted_line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Line, Fault> {
+        let Separator::Byte(separator) = self.separator else { return Err(QUOTES) };
+        let mut builder = csv::ReaderBuilder::new();
+        builder.has_headers(false).delimiter(separator).trim(csv::Trim::All).flexible(true);
+        let mut record = csv::ByteRecord::new();
+        let read = builder.from_reader(line).read_byte_record(&mut record);
+        if !read.map_err(|_| QUOTES)? {
+            return Err(QUOTES);
+        }
+        let mut fields = Fields::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            let field = record.get(index).ok_or_else(|| self.at(&MISSING, index))?;
+            let read = fields.read(column, Field::new(field), self);
+            read.map_err(|fault| self.at(fault, index))?;
+        }
+        // A separator at the end means nothing, here as elsewhere.
+        let mut further = record.iter().skip(self.columns.len());
+        let more =
+            further.next().is_some_and(|field| !field.is_empty()) || further.next().is_some();
+        if more && !self.open_ended {
+            return Err(self.at(&FURTHER, self.columns.len() - 1));
+        }
+        self.line(&fields, devices)
+    }
+
+    /// What the fields of a line amount to.
+    #[inline(always)]
+    fn line(&mut self, fields: &Fields, devices: &mut Devices) -> Result<Line, Fault> {
+        let asked = match fields.op {
+            Asked::Op(op) => Some(op),
+            Asked::Letter(letter) => op_of(letter, fields.flags, fields.length),
+            Asked::Nothing => return Ok(Line::Skip(fields.reason)),
+        };
+        let Some(op) = asked else { return Ok(Line::Skip(NO_DATA)) };
+        let (offset, bytes) = if op == Op::Flush { (0, 0) } else { fields.range()? };
+        let device = match fields.device_columns {
+            0 => devices.index(b"0")?,
+            1 => devices.index(fields.device[0])?,
+            _ => {
+                self.device_name.clear();
+                self.device_name.extend_from_slice(fields.device[0]);
+                self.device_name.push(b',');
+                self.device_name.extend_from_slice(fields.device[1]);
+                devices.index(&self.device_name)?
+            }
+        };
+        let (ticks, flags) = (fields.time_ns, fields.flags);
+        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags }))
+    }
+}
+
+// ---- one field -------------------------------------------------------------------------------
+
+/// What has been read of a line.
+struct Fields<'a> {
+    time_ns: u64,
+    op: Asked,
+    flags: Flags,
+    /// Why nothing is asked for, if so.
+    reason: &'static str,
+    offset: u64,
+    length: u64,
+    offset_unit: u64,
+    length_unit: u64,
+    /// An address that is missing, which only a flush may lack.
+    absent: Option<&'static Fault>,
+    device: [&'a [u8]; 2],
+    device_columns: usize,
+}
+
+/// What a line asks for. Two bytes, which are copied at once: larger ones were in pieces, and a
+/// processor waits when it reads across what it has just written in pieces.
+#[derive(Clone, Copy)]
+enum Asked {
+    Op(Op),
+    /// A letter of RWBS, which means different things with and without a length.
+    Letter(u8),
+    Nothing,
+}
+
+impl<'a> Fields<'a> {
+    #[inline]
+    fn new() -> Fields<'a> {
+        Fields {
+            time_ns: 0,
+            op: Asked::Nothing,
+            flags: Flags::NONE,
+            reason: NO_DATA,
+            offset: 0,
+            length: 0,
+            offset_unit: 1,
+            length_unit: 1,
+            absent: None,
+            device: [b""; 2],
+            device_columns: 0,
+        }
+    }
+
+    /// Reads one field. Its fault is referred to: one by value takes the registers that the loop
+    /// needs.
+    #[inline(always)]
+    fn read(
+        &mut self,
+        column: &Column,
+        field: Field<'a>,
+        layout: &Layout,
+    ) -> Result<(), &'static Fault> {
+        match *column {
+            Column::Time(unit) => self.time_ns = time(unit, field, layout.point).ok_or(&TIME)?,
+            Column::Offset(unit) => {
+                self.offset_unit = unit.bytes;
+                match address(unit, field, layout.point) {
+                    Some(offset) => self.offset = offset,
+                    None => {
+                        self.lacks(field, if unit.hexadecimal { &HEX_OFFSET } else { &OFFSET })?
+                    }
+                }
+            }
+            Column::Length(unit) => {
+                self.length_unit = unit.bytes;
+                match address(unit, field, layout.point) {
+                    Some(length) => self.length = length,
+                    None => {
+                        self.lacks(field, if unit.hexadecimal { &HEX_LENGTH } else { &LENGTH })?
+                    }
+                }
+            }
+            Column::Op => self.read_op(field, &layout.ops)?,
+            Column::Device => self.name_device(field.bytes()),
+            Column::Ignored => {}
+        }
+        Ok(())
+    }
+
+    /// An empty field is no fault yet, as flushes have no addresses.
+    #[cold]
+    fn lacks(&mut self, field: Field, fault: &'static Fault) -> Result<(), &'static Fault> {
+        self.absent.get_or_insert(fault);
+        if field.is_empty() { Ok(()) } else { Err(fault) }
+    }
+
+    #[inline]
+    fn name_device(&mut self, name: &'a [u8]) {
+        // Layouts have at most two such columns.
+        self.device[self.device_columns.min(1)] = name;
+        self.device_columns += 1;
+    }
+
+    #[inline(always)]
+    fn read_op(&mut self, field: Field, ops: &Ops) -> Result<(), &'static Fault> {
+        self.op = match ops {
+            Ops::Words(words) => match words.find(field.bytes()) {
+                Some(op) => Asked::Op(op),
+                None => {
+                    self.reason = words.blank.filter(|_| field.is_empty()).ok_or(&OP)?;
+                    Asked::Nothing
+                }
+            },
+            Ops::ZeroWrites => match field.number().ok_or(&OP_NUMBER)? {
+                0 => Asked::Op(Op::Write),
+                _ => Asked::Op(Op::Read),
+            },
+            Ops::FlagBit => match field.hexadecimal().ok_or(&OP_NUMBER)? & 1 {
+                0 => Asked::Op(Op::Write),
+                _ => Asked::Op(Op::Read),
+            },
+            Ops::Rwbs => {
+                let (letter, flags) = rwbs(field.bytes()).ok_or(&OP_RWBS)?;
+                self.flags = flags;
+                Asked::Letter(letter)
+            }
+        };
+        Ok(())
+    }
+
+    /// Offset and length in bytes.
+    #[inline]
+    fn range(&self) -> Result<(u64, u64), Fault> {
+        if let Some(fault) = self.absent {
+            return Err(*fault);
+        }
+        let offset = self.offset.checked_mul(self.offset_unit).ok_or(OFFSET_BEYOND)?;
+        let length = self.length.checked_mul(self.length_unit).ok_or(LENGTH_BEYOND)?;
+        Ok((offset, length))
+    }
+}
+
+/// A time in nanoseconds.
+#[inline(always)]
+fn time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
+    match unit {
+        TimeUnit::Nanoseconds { power } => field.decimal(usize::from(power), point),
+        TimeUnit::Picoseconds => field.decimal(0, point).map(|picoseconds| picoseconds / 1000),
+    }
+}
+
+/// A whole number of units.
+#[inline(always)]
+fn address(unit: Unit, field: Field, point: u8) -> Option<u64> {
+    if unit.hexadecimal {
+        return field.hexadecimal();
+    }
+    match point {
+        b'.' => field.number(),
+        _ => field.grouped_number(b'.'),
+    }
+}
+
+/// A field without blanks around it and quotes around that, which are counted; none if it has a
+/// quote at one end only.
+#[inline(always)]
+fn plain<'a>(field: Field<'a>, quotes: &mut usize) -> Option<Field<'a>> {
+    match field.bytes() {
+        [b'"', .., b'"'] => {
+            *quotes += 2;
+            Some(field.unquoted())
+        }
+        bytes @ ([0..=b'"', ..] | [.., 0..=b' ']) => {
+            let (inner, quoted) = trimmed(bytes)?;
+            *quotes += 2 * usize::from(quoted);
+            Some(Field::new(inner))
+        }
+        _ => Some(field),
+    }
+}
+
+/// The same for a field with blanks around it; and whether it has quotes.
+#[cold]
+fn trimmed(field: &[u8]) -> Option<(&[u8], bool)> {
+    match field.trim_ascii() {
+        [b'"', inner @ .., b'"'] => Some((inner.trim_ascii(), true)),
+        [b'"', ..] => None,
+        field => Some((field, false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::parse::text::column_layout::{SECONDS, SECTORS, Words};
+
+    fn layout() -> Layout {
+        let address = [Column::Offset(SECTORS), Column::Length(SECTORS)];
+        let columns = [Column::Time(SECONDS), Column::Op, Column::Device, address[0], address[1]];
+        let words = Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]);
+        Layout::new(Separator::Byte(b','), &columns, Ops::Words(words))
+    }
+
+    proptest! {
+        /// Blanks before a quote apart, which here mean nothing and there end its meaning.
+        #[test]
+        fn quotes_are_read_as_the_csv_crate_reads_them(
+            line in "\"[0-9]{1,2}\",\"?[RW]\"?( ?,([0-9a]{0,3}|\"([0-9a ,]|\"\"){0,3}\")){3} ?,?",
+        ) {
+            let read = layout().parse(line.as_bytes(), &mut Devices::default());
+            let by_csv = layout().quoted_line(line.as_bytes(), &mut Devices::default());
+            prop_assert_eq!(read.ok(), by_csv.ok(), "{}", line);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The loop over all lines of a trace, for every text format.
+//!
+//! For each line the parser says what it is; what becomes of it is for the [`Intake`] to say.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::input::part_cursor::Walk;
+use crate::input::sliding_window::Found;
+use crate::input::stored_trace::Input;
+use crate::parse::devices::Devices;
+use crate::parse::normalize::Intake;
+use crate::parse::parsed::{Fault, Line};
+use crate::reader::{Reader, Reading, Skipped, Source};
+use crate::request::Request;
+
+/// A text format: one line at a time, state only where the format has some.
+pub(crate) trait LineParser: Send {
+    /// Nanoseconds in a tick of this format's clock.
+    const TICK_NS: u64;
+
+    /// Whether the format's records do not come in the order of their times.
+    const UNSORTED: bool = false;
+
+    /// Whether times count from the beginning of each file, so that those of the members of an
+    /// archive are laid one behind another.
+    const OWN_CLOCK: bool = false;
+
+    /// Reads a line that is not blank and has no line end. Any bytes may come.
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault>;
+
+    /// What the reader chose that the user may want to know.
+    fn note(&self) -> Option<String> {
+        None
+    }
+}
+
+const TOO_LONG: Fault = Fault::with_remedy(
+    "the line is longer than 64 KiB",
+    "is this a binary file, or one without line ends?",
+);
+
+/// One reading of a text trace.
+pub(crate) struct LineReader<P> {
+    intake: Intake,
+    walk: Walk,
+    parser: P,
+    /// The parser as it begins each part, which may have a header of its own.
+    fresh: P,
+    line_number: u64,
+}
+
+/// A parser in its first state is a source: each reading starts with a copy of it.
+impl<P: LineParser + Clone + Sync + 'static> Source for P {
+    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
+        let (intake, walk) = (Intake::new(reading), Walk::new(input)?);
+        let (parser, fresh) = (self.clone(), self.clone());
+        Ok(Box::new(LineReader { intake, walk, parser, fresh, line_number: 0 }))
+    }
+
+    fn is_unsorted(&self) -> bool {
+        P::UNSORTED
+    }
+}
+
+impl<P: LineParser + Clone> Reader for LineReader<P> {
+    fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
+        let wanted = out.len().saturating_add(max);
+        let before = out.len();
+        while out.len() < wanted {
+            let found = self.walk.window.next_line();
+            match found.map_err(|source| self.failure(source))? {
+                Found::Line(range) => {
+                    self.line_number += 1;
+                    self.line(range, out)?;
+                }
+                Found::TooLong(range) => {
+                    self.line_number += 1;
+                    self.bad_line(TOO_LONG, range)?;
+                    let stepped = self.walk.window.step_over();
+                    stepped.map_err(|source| self.failure(source))?;
+                }
+                Found::End if self.next_part()? => {}
+                Found::End => break,
+            }
+        }
+        Ok(out.len() - before)
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.intake.skipped
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.walk.position_bytes()
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.intake.devices.names()
+    }
+
+    fn note(&self) -> Option<String> {
+        self.parser.note()
+    }
+}
+
+impl<P: LineParser + Clone> LineReader<P> {
+    /// Goes on to the next part, which is read as a file of its own would be; false if there is
+    /// none.
+    fn next_part(&mut self) -> Result<bool> {
+        let more = self.walk.go_on()?;
+        if more {
+            self.parser = self.fresh.clone();
+            self.line_number = 0;
+            self.intake.next_part(P::OWN_CLOCK);
+        }
+        Ok(more)
+    }
+
+    fn failure(&self, source: std::io::Error) -> Error {
+        self.walk.part().failure(self.line_number, source)
+    }
+
+    #[inline]
+    fn line(&mut self, range: Range<usize>, out: &mut Vec<Request>) -> Result<()> {
+        let line = trim_line_end(self.walk.window.slice(range.clone()));
+        match self.parser.parse(line, &mut self.intake.devices) {
+            Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS, out) {
+                Ok(()) => {}
+                Err(fault) => self.bad_line(fault, range)?,
+            },
+            Ok(Line::Skip(reason)) => self.intake.skipped.add(reason),
+            Ok(Line::Other) => self.intake.skipped.other_lines += 1,
+            Err(fault) => self.bad_line(fault, range)?,
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn bad_line(&mut self, fault: Fault, range: Range<usize>) -> Result<()> {
+        let (part, line) = (self.walk.part(), self.walk.window.slice(range));
+        self.intake.bad_line(fault, part, self.line_number, line)
+    }
+}
+
+/// Removes the carriage return of files from Windows.
+#[inline]
+fn trim_line_end(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Calls `visit` with every line of every part that is not too long, until it breaks.
+pub(crate) fn for_each_line(
+    input: &Input,
+    mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    for part in input.parts() {
+        if for_each_line_of(part, &mut visit)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn for_each_line_of(
+    part: &Input,
+    visit: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>> {
+    let mut window = part.window()?;
+    let mut line_number = 0;
+    loop {
+        let failed = |source| part.failure(line_number, source);
+        match window.next_line().map_err(failed)? {
+            Found::Line(range) => {
+                line_number += 1;
+                if visit(trim_line_end(window.slice(range))).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Found::TooLong(_) => {
+                window.step_over().map_err(failed)?;
+                line_number += 1;
+            }
+            Found::End => return Ok(ControlFlow::Continue(())),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::parse::parsed::Record;
+    use crate::parse::text::field::Field;
+    use crate::parse::text::split::{Blanks, Split};
+    use crate::request::Op;
+
+    /// Reads all of `text` with a parser: the requests, the skips, or the error's message.
+    pub(crate) fn read_all<P: LineParser + Clone + Sync + 'static>(
+        parser: P,
+        text: &[u8],
+        skip_bad: bool,
+    ) -> std::result::Result<(Vec<Request>, Skipped), String> {
+        let input = Arc::new(Input::spool("t", text).map_err(|error| error.to_string())?);
+        let reading = Reading { skip_bad, raw_times: false };
+        let mut reader = parser.reader(&input, reading).map_err(|error| error.to_string())?;
+        let mut requests = Vec::new();
+        while reader.next_batch(&mut requests, 7).map_err(|error| error.to_string())? > 0 {}
+        Ok((requests, reader.skipped().clone()))
+    }
+
+    /// A format for tests: `ticks offset bytes`, a tick is a second.
+    #[derive(Clone)]
+    struct Plain;
+
+    impl LineParser for Plain {
+        const TICK_NS: u64 = 1_000_000_000;
+
+        fn parse(
+            &mut self,
+            line: &[u8],
+            devices: &mut Devices,
+        ) -> std::result::Result<Line, Fault> {
+            let mut words = Split::new(line, Blanks);
+            let mut number = || words.next().and_then(Field::number).ok_or(Fault::new("no number"));
+            let (ticks, offset, bytes) = (number()?, number()?, number()?);
+            let device = devices.index(b"d")?;
+            let flags = crate::request::Flags::NONE;
+            Ok(Line::Record(Record { ticks, offset, bytes, device, op: Op::Write, flags }))
+        }
+    }
+
+    #[test]
+    fn times_start_at_zero_and_never_go_back() {
+        let (requests, skipped) =
+            read_all(Plain, b"5 0 1\n7 0 1\n6 0 1\n3 0 1\n8 0 1", false).unwrap();
+        let seconds: Vec<_> = requests.iter().map(|r| r.time_ns / 1_000_000_000).collect();
+        assert_eq!(seconds, [0, 2, 2, 2, 3]);
+        assert_eq!(skipped.backward_times, 2);
+        assert_eq!(skipped.total(), 0, "clamped is not skipped");
+    }
+
+    #[test]
+    fn blank_lines_and_foreign_line_ends_do_not_matter() {
+        let (requests, skipped) = read_all(Plain, b"\r\n1 2 3\r\n\n  \n1 2 3\r", false).unwrap();
+        assert_eq!(requests.len(), 2);
+        assert_eq!(skipped, Skipped::default());
+    }
+
+    #[test]
+    fn a_bad_line_names_its_place_or_is_counted() {
+        let text = b"1 2 3\n\n1 x 3\n1 2 0\n1 2 3\n";
+        let message = read_all(Plain, text, false).unwrap_err();
+        assert_eq!(message, "t:3: no number: 1 x 3");
+        let (requests, skipped) = read_all(Plain, text, true).unwrap();
+        assert_eq!(requests.len(), 2);
+        let counts: Vec<_> = skipped.iter().collect();
+        assert_eq!(counts, [("malformed", 1), ("zero-length", 1)]);
+    }
+
+    #[test]
+    fn addresses_and_times_beyond_64_bits_are_errors() {
+        let message = read_all(Plain, b"1 18446744073709551615 1", false).unwrap_err();
+        assert!(message.starts_with("t:1: offset + length exceeds 64 bits"), "{message}");
+        let message = read_all(Plain, b"1 0 1\n99999999999 0 1", false).unwrap_err();
+        assert!(message.starts_with("t:2: the time lies more than 584 years"), "{message}");
+    }
+
+    #[test]
+    fn an_overlong_line_is_an_error_or_counted() {
+        let text = [b"1 2 3\n", &[b'x'; 200_000][..], b"\n1 2 3\n"].concat();
+        let message = read_all(Plain, &text, false).unwrap_err();
+        assert!(message.starts_with("t:2: the line is longer than 64 KiB: xxx"), "{message}");
+        assert!(message.len() < 400);
+        let (requests, skipped) = read_all(Plain, &text, true).unwrap();
+        assert_eq!((requests.len(), skipped.get("malformed")), (2, 1));
+    }
+}
