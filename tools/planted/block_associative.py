@@ -3,10 +3,10 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "bast,fmax"
 
-ASSOCIATIVE = "crates/ftl/src/part/block_associative.rs"
-LOG_MAP = "crates/ftl/src/part/log_map.rs"
-LOG_MOUNT = "crates/ftl/src/part/log_mount.rs"
-MERGE = "crates/ftl/src/part/merge.rs"
+ASSOCIATIVE = "crates/ftl/src/part/log/block_associative.rs"
+LOG_MAP = "crates/ftl/src/part/log/log_map.rs"
+LOG_MOUNT = "crates/ftl/src/part/log/log_mount.rs"
+MERGE = "crates/ftl/src/part/log/merge.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

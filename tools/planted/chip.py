@@ -4,11 +4,11 @@
 SCHEMES = "page,block"
 
 CHIP = "crates/nand/src/nand.rs"
-POOL = "crates/ftl/src/part/block_pool.rs"
-RECOVERY = "crates/ftl/src/part/recovery.rs"
-RMW = "crates/ftl/src/part/rmw.rs"
+POOL = "crates/ftl/src/part/map/block_pool.rs"
+RECOVERY = "crates/ftl/src/part/recovery/recovery.rs"
+RMW = "crates/ftl/src/part/map/rmw.rs"
 STORE = "crates/nand/src/store.rs"
-TRIMS = "crates/ftl/src/part/trim_log.rs"
+TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

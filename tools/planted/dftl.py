@@ -3,8 +3,8 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "dftl"
 
-DFTL = "crates/ftl/src/scheme/dftl.rs"
-CACHE = "crates/ftl/src/part/cached_map.rs"
+DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
+CACHE = "crates/ftl/src/scheme/dftl/cached_map.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

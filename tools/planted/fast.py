@@ -3,11 +3,11 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "fast"
 
-FAST = "crates/ftl/src/scheme/fast.rs"
-ASSOCIATIVE = "crates/ftl/src/part/fully_associative.rs"
-RANDOM = "crates/ftl/src/part/random_log.rs"
-SEQUENTIAL = "crates/ftl/src/part/sequential_block.rs"
-MERGE = "crates/ftl/src/part/merge.rs"
+FAST = "crates/ftl/src/scheme/fast/mod.rs"
+ASSOCIATIVE = "crates/ftl/src/part/log/fully_associative.rs"
+RANDOM = "crates/ftl/src/part/log/random_log.rs"
+SEQUENTIAL = "crates/ftl/src/part/log/sequential_block.rs"
+MERGE = "crates/ftl/src/part/log/merge.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
@@ -21,8 +21,8 @@ MUTANTS = [
      "self.lbns.drain(..).for_each(|lbn| self.is_listed.remove(lbn));", "self.lbns.clear();"),
     ("fast-budget-without-sw", "fast, budget: the SW block is not paid for", ASSOCIATIVE,
      "log_blocks.saturating_sub(1 + self.aside).max(1)", "log_blocks.saturating_sub(self.aside).max(1)"),
-    ("fast-shrinks-late", "fast, budget: blocks above it are kept until a write", ASSOCIATIVE,
-     "while self.is_over_its_share() {", "while self.random.len() > self.random_max + 9 {"),
+    ("fast-shrinks-late", "fast, budget: blocks above it are kept until a write", FAST,
+     "while self.log.is_over_its_share() {", "while self.log.random.len() > self.log.log_blocks() + 9 {"),
     ("fast-stream-beside-excess", "fast, mount: a stream opens beside more random log blocks than there may be", ASSOCIATIVE,
      "Side::NewSequential if !is_over =>", "Side::NewSequential if !is_over || may_grow || true =>"),
     ("fast-found-youngest-first", "fast, mount: the log comes back in reverse", FAST,
@@ -34,6 +34,6 @@ MUTANTS = [
     ("fast-stream-counts-as-random", "fast, figures: random victims are not counted apart", ASSOCIATIVE,
      "merge::count(&mut self.random_associated, associated.len());", "merge::count(&mut self.random_associated, 1);"),
     ("fast-tombstones-after", "fast, merge: waiting trims are not written down before it", MERGE,
-     "pub fn bring_home(nand: &mut Nand, map: &mut LogMap, lbn: Lbn) -> Result<()> {\n    map.flat.flush(nand)?;\n",
-     "pub fn bring_home(nand: &mut Nand, map: &mut LogMap, lbn: Lbn) -> Result<()> {\n"),
+     "pub fn bring_home(nand: &mut Nand, map: &mut LogMap<impl BlockObserver>, lbn: Lbn) -> Result<()> {\n    map.flat.flush(nand)?;\n",
+     "pub fn bring_home(nand: &mut Nand, map: &mut LogMap<impl BlockObserver>, lbn: Lbn) -> Result<()> {\n"),
 ]

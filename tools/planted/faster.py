@@ -3,11 +3,11 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "faster"
 
-FASTER = "crates/ftl/src/scheme/faster.rs"
-ISOLATION = "crates/ftl/src/part/isolation_area.rs"
-RANDOM = "crates/ftl/src/part/random_log.rs"
-LOG_MAP = "crates/ftl/src/part/log_map.rs"
-LOG_MOUNT = "crates/ftl/src/part/log_mount.rs"
+FASTER = "crates/ftl/src/scheme/faster/mod.rs"
+ISOLATION = "crates/ftl/src/scheme/faster/isolation_area.rs"
+RANDOM = "crates/ftl/src/part/log/random_log.rs"
+LOG_MAP = "crates/ftl/src/part/log/log_map.rs"
+LOG_MOUNT = "crates/ftl/src/part/log/log_mount.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

@@ -3,13 +3,13 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "last"
 
-LAST = "crates/ftl/src/scheme/last.rs"
-LOG_MAP = "crates/ftl/src/part/log_map.rs"
-COSTS = "crates/ftl/src/part/merge_costs.rs"
-SEQUENTIAL = "crates/ftl/src/part/sequential_log.rs"
-RANDOM = "crates/ftl/src/part/random_partition.rs"
-REGULATOR = "crates/ftl/src/part/partition_regulator.rs"
-EARNINGS = "crates/ftl/src/part/earnings.rs"
+LAST = "crates/ftl/src/scheme/last/mod.rs"
+LOG_MAP = "crates/ftl/src/part/log/log_map.rs"
+COSTS = "crates/ftl/src/scheme/last/merge_costs.rs"
+SEQUENTIAL = "crates/ftl/src/scheme/last/sequential_log.rs"
+RANDOM = "crates/ftl/src/scheme/last/random_partition.rs"
+REGULATOR = "crates/ftl/src/scheme/last/partition_regulator.rs"
+EARNINGS = "crates/ftl/src/scheme/last/earnings.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

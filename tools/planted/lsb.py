@@ -3,12 +3,12 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "lsb"
 
-LSB = "crates/ftl/src/scheme/lsb.rs"
-CHAINS = "crates/ftl/src/part/group_chains.rs"
-SHEET = "crates/ftl/src/part/spare_sheet.rs"
-SUPERBLOCKS = "crates/ftl/src/part/superblocks.rs"
-MAPPED = "crates/ftl/src/part/spare_mapped.rs"
-MOUNT = "crates/ftl/src/part/spare_mount.rs"
+LSB = "crates/ftl/src/scheme/lsb/mod.rs"
+CHAINS = "crates/ftl/src/scheme/lsb/group_chains.rs"
+SHEET = "crates/ftl/src/part/spare/spare_sheet.rs"
+SUPERBLOCKS = "crates/ftl/src/part/spare/superblocks.rs"
+MAPPED = "crates/ftl/src/part/spare/spare_mapped.rs"
+MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

@@ -4,8 +4,8 @@
 SCHEMES = "page,dac"
 
 PAGE = "crates/ftl/src/scheme/page.rs"
-PAGE_MAP = "crates/ftl/src/part/page_map.rs"
-FLAT_MAP = "crates/ftl/src/part/flat_map.rs"
+PAGE_MAP = "crates/ftl/src/part/page/page_map.rs"
+FLAT_MAP = "crates/ftl/src/part/map/flat_map.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

@@ -3,13 +3,13 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "dftl,fast"
 
-PARTITIONER = "crates/ftl/src/layer/partitioner.rs"
+PARTITIONER = "crates/ftl/src/layer/partitioner/mod.rs"
 GHOST_BUFFER = "crates/ftl/src/layer/ghost_buffer.rs"
-GHOST_MAP = "crates/ftl/src/layer/ghost_map.rs"
+GHOST_MAP = "crates/ftl/src/layer/partitioner/ghost_map.rs"
 BUFFER = "crates/ftl/src/layer/write_buffer.rs"
-DFTL = "crates/ftl/src/scheme/dftl.rs"
-ASSOCIATIVE = "crates/ftl/src/part/fully_associative.rs"
-WATCH = "crates/ftl/src/part/log_watch.rs"
+DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
+FAST = "crates/ftl/src/scheme/fast/mod.rs"
+WATCH = "crates/ftl/src/scheme/fast/log_watch.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
@@ -47,11 +47,11 @@ MUTANTS = [
      "(core::mem::take(&mut self.interval), self.timing)", "(self.interval, self.timing)"),
     ("dftl-overheads-swapped", "dftl, costs: a data page pays for translation blocks", DFTL,
      "let data_overhead = self.reclaimed.data_overhead_ns(self.pages_per_block);", "let data_overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);"),
-    ("fast-hits-told", "fast, watch: pages that are in the log miss it, too", ASSOCIATIVE,
-     "let missed = self.watch.is_some() && !self.is_in_log(nand, lpn);", "let missed = self.watch.is_some();"),
-    ("fast-run-watched-once", "fast, watch: of a run the first page alone is looked at", ASSOCIATIVE,
-     "let most = if self.watch.is_some() { 1 } else { most };", "let most = if self.watch.is_some() { most } else { most };"),
-    ("fast-victim-erase-free", "fast, costs: the victim's own erase is left out", ASSOCIATIVE,
+    ("fast-hits-told", "fast, watch: pages that are in the log miss it, too", FAST,
+     "let missed = !self.is_in_log(nand, lpn);", "let missed = true;"),
+    ("fast-run-watched-once", "fast, watch: of a run the first page alone is looked at", FAST,
+     "let missed = !self.is_in_log(nand, lpn);", "let missed = index == 0 && !self.is_in_log(nand, lpn);"),
+    ("fast-victim-erase-free", "fast, costs: the victim's own erase is left out", FAST,
      "copies, 1 + old);", "copies, old);"),
     ("watch-dead-victims", "fast, costs: dead victims count among those that were merged", WATCH,
      "        if associated > 0 {\n            self.victims += 1;\n", "        self.victims += 1;\n        if associated > 0 {\n"),

@@ -4,12 +4,12 @@
 SCHEMES = "page,block"
 PACKAGES = ["ftlab-ftl --lib --test layers", "ftlab-check --test under_sector_log"]
 
-LOG = "crates/ftl/src/layer/sector_log.rs"
+LOG = "crates/ftl/src/layer/sector_log/mod.rs"
 RECOVERY = "crates/ftl/src/layer/sector_log/recovery.rs"
-PAGES = "crates/ftl/src/part/sector_pages.rs"
-MAP = "crates/ftl/src/part/sector_map.rs"
-BUFFER = "crates/ftl/src/part/page_buffer.rs"
-RING = "crates/ftl/src/part/sector_ring.rs"
+PAGES = "crates/ftl/src/layer/sector_log/sector_pages.rs"
+MAP = "crates/ftl/src/layer/sector_log/sector_map.rs"
+BUFFER = "crates/ftl/src/layer/sector_log/page_buffer.rs"
+RING = "crates/ftl/src/layer/sector_log/sector_ring.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

@@ -3,12 +3,12 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "superblock"
 
-SUPERBLOCK = "crates/ftl/src/scheme/superblock.rs"
-CARRIERS = "crates/ftl/src/part/carriers.rs"
-SUPERBLOCKS = "crates/ftl/src/part/superblocks.rs"
-MAPPED = "crates/ftl/src/part/spare_mapped.rs"
-HEAPS = "crates/ftl/src/part/block_heaps.rs"
-MOUNT = "crates/ftl/src/part/spare_mount.rs"
+SUPERBLOCK = "crates/ftl/src/scheme/superblock/mod.rs"
+CARRIERS = "crates/ftl/src/scheme/superblock/carriers.rs"
+SUPERBLOCKS = "crates/ftl/src/part/spare/superblocks.rs"
+MAPPED = "crates/ftl/src/part/spare/spare_mapped.rs"
+HEAPS = "crates/ftl/src/part/spare/block_heaps.rs"
+MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [

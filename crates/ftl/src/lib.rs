@@ -16,5 +16,5 @@ pub use contract::{
     MissCosts, Ram, Report, Result, Run, Scheme, Violation,
 };
 pub use layer::Layers;
-pub use part::trim_log::system_blocks;
+pub use part::recovery::trim_log::system_blocks;
 pub use registry::{Choice, SCHEMES};

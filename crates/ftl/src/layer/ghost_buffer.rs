@@ -13,8 +13,8 @@ use nand::Lpn;
 
 use crate::contract::Violation;
 use crate::ensure;
-use crate::part::bits::Bits;
-use crate::part::recency::Recency;
+use crate::part::index::bits::Bits;
+use crate::part::index::recency::Recency;
 
 /// Numbers of pages, the least recently used first.
 #[derive(Clone, Debug)]

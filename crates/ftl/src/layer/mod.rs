@@ -13,7 +13,6 @@
 
 pub mod below;
 pub mod ghost_buffer;
-pub mod ghost_map;
 pub mod partitioner;
 pub mod sector_log;
 pub mod write_buffer;

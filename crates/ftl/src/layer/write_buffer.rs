@@ -44,8 +44,8 @@ use crate::ensure;
 use crate::layer::Layer;
 use crate::layer::below::Below;
 use crate::layer::ghost_buffer::GhostBuffer;
-use crate::part::prefetch::prefetch;
-use crate::part::recency::Recency;
+use crate::part::index::prefetch::prefetch;
+use crate::part::index::recency::Recency;
 
 const SECTOR_BYTES: u64 = nand::geometry::SECTOR_BYTES as u64;
 const NONE: u32 = u32::MAX;

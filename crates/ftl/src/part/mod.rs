@@ -1,47 +1,15 @@
-//! What schemes share. A part knows the chip and the contract, never a scheme.
+//! What schemes and layers share. A part knows the chip and the contract, never a scheme or a
+//! layer, and at least two of them use it; what only one uses stands in that one's folder.
+//!
+//! ```text
+//! index ◀── recovery ◀── map ◀──┬── page    page-granular schemes
+//!                               ├── log     log-block schemes
+//!                               └── spare   schemes with their map in spare areas
+//! ```
 
-pub mod age_index;
-pub mod bit_fields;
-pub mod bits;
-pub mod block_associative;
-pub mod block_heaps;
-pub mod block_pool;
-pub mod cached_map;
-pub mod carriers;
-pub mod earnings;
-pub mod flat_map;
-pub mod frontier;
-pub mod fully_associative;
-pub mod group_chains;
-pub mod isolation_area;
-pub mod kind;
-pub mod log_map;
-pub mod log_mount;
-pub mod log_watch;
-pub mod map_cache;
-pub mod merge;
-pub mod merge_costs;
-pub mod min_tree;
-pub mod page_buffer;
-pub mod page_map;
-pub mod partition_regulator;
-pub mod prefetch;
-pub mod random_log;
-pub mod random_partition;
-pub mod ranking;
-pub mod recency;
+pub mod index;
+pub mod log;
+pub mod map;
+pub mod page;
 pub mod recovery;
-pub mod rmw;
-pub mod scan;
-pub mod sector_map;
-pub mod sector_pages;
-pub mod sector_ring;
-pub mod sequential_block;
-pub mod sequential_log;
-pub mod spare_mapped;
-pub mod spare_mount;
-pub mod spare_sheet;
-pub mod streams;
-pub mod superblocks;
-pub mod trim_log;
-pub mod victims;
+pub mod spare;

@@ -23,7 +23,7 @@
 use nand::Nand;
 
 use crate::contract::{Device, Ftl, Result, Scheme};
-use crate::part::block_associative::{BlockAssociative, LEAST_EXTRA, Victim};
+use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, Victim};
 
 /// Block-associative sector translation.
 pub static SCHEME: Scheme = Scheme {

@@ -29,13 +29,13 @@ use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder
 
 use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
 use crate::ensure;
-use crate::part::bits::Bits;
-use crate::part::block_pool::BlockPool;
-use crate::part::kind;
-use crate::part::prefetch::prefetch;
-use crate::part::rmw;
-use crate::part::scan::{self, Copy, Scan};
-use crate::part::trim_log::{self, TrimLog};
+use crate::part::index::bits::Bits;
+use crate::part::index::prefetch::prefetch;
+use crate::part::map::block_pool::BlockPool;
+use crate::part::map::rmw;
+use crate::part::recovery::kind;
+use crate::part::recovery::scan::{self, Copy, Scan};
+use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Block mapping.
 pub static SCHEME: Scheme = Scheme {

@@ -16,7 +16,8 @@
 //! is `page` with one open block. A page's region and the time when it last changed cost a
 //! controller an entry a page more; both are in RAM.
 //!
-//! Invariants: as in [`page_map`](crate::part::page_map); besides, at least `RESERVE` blocks are
+//! Invariants: as in [`page_map`](crate::part::page::page_map); besides, at least
+//! `RESERVE` blocks are
 //! erased whenever no victim is being emptied. One suffices: all valid pages of a victim go to one
 //! region, and so fill one new block at most.
 //!
@@ -32,10 +33,10 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
 use crate::ensure;
-use crate::part::frontier::Frontier;
-use crate::part::kind;
-use crate::part::page_map::PageMap;
-use crate::part::victims::Policy;
+use crate::part::map::frontier::Frontier;
+use crate::part::page::page_map::PageMap;
+use crate::part::page::victims::Policy;
+use crate::part::recovery::kind;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;

@@ -18,7 +18,7 @@
 use nand::Nand;
 
 use crate::contract::{Device, Ftl, Result, Scheme};
-use crate::part::block_associative::{BlockAssociative, LEAST_EXTRA, Victim};
+use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, Victim};
 
 /// Replacement blocks.
 pub static SCHEME: Scheme = Scheme {

@@ -5,7 +5,8 @@
 //!      │ └──────────────▶ full      [5 1 x x 9 x]   x: superseded
 //!      └────────────────▶ full      [x 0 x x x 2]   ◀ victim: fewest valid pages (greedy)
 //! ```
-//! The map and its blocks are [`page_map`](crate::part::page_map)'s, as is the way back after a
+//! The map and its blocks are [`page_map`](crate::part::page::page_map)'s, as is the way
+//! back after a
 //! cut. When erased blocks are down to the reserve, a victim's valid pages are copied to the
 //! frontier of garbage collection (the host's own with `frontiers=1`) and the victim is erased.
 //! Uniform random writes have closed forms: greedy and fifo in the mean-field limit (Desnoyers
@@ -17,10 +18,10 @@ use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
-use crate::part::frontier::Frontier;
-use crate::part::kind;
-use crate::part::page_map::PageMap;
-use crate::part::victims::Policy;
+use crate::part::map::frontier::Frontier;
+use crate::part::page::page_map::PageMap;
+use crate::part::page::victims::Policy;
+use crate::part::recovery::kind;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;

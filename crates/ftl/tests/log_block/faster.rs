@@ -1,6 +1,6 @@
 //! faster: second chances, isolation, progressive merges.
 
-use ftl::part::kind;
+use ftl::part::recovery::kind;
 use ftl::{Choice, Figure};
 use nand::{Cause, ChipModel, Lpn, PageState, Ppn};
 use rand_core::SeedableRng;

@@ -25,12 +25,12 @@ use std::collections::BTreeSet;
 
 use nand::{BlockId, Lpn, Nand, Ppn, SectorMask};
 
+use super::sector_map::EntryId;
+use super::sector_pages::{self, Found, FoundPage, Trim};
+use super::sector_ring::SectorRing;
 use super::{Layout, SectorLog, bits};
 use crate::contract::{Device, Error, Ftl, Result};
-use crate::part::sector_map::EntryId;
-use crate::part::sector_pages::{self, Found, FoundPage, Trim};
-use crate::part::sector_ring::SectorRing;
-use crate::part::trim_log;
+use crate::part::recovery::trim_log;
 
 /// Mounts a log, and below it an FTL on the blocks that are not the log's; a factory-new chip is
 /// formatted, the log in the last blocks before the system blocks.

@@ -1,0 +1,556 @@
+//! Adaptive partitioning: one budget of DRAM for a write buffer and the map (AP).
+//!
+//! ```text
+//! DRAM   [ buffer: pages │ map: entries of dftl's cache, or of fast's log ]
+//!                        │◀─ mapping share
+//! ghosts   pages that the buffer let go        entries that the map let go
+//!          would hit, were the buffer larger   would hit, were the map larger
+//! ```
+//! The best place of the boundary depends on the load. Each side has a *ghost*, which remembers
+//! what left it for want of room. A hit of a ghost is a miss that more room would have spared; what
+//! that miss costs in flash operations the scheme says (Table IV). Every `interval` requests the
+//! profits of both ghosts, each over the bytes that its entries would really take, are compared,
+//! and the boundary moves towards the side where a byte earns more (Algorithm 1), by one unit times
+//! the ratio of the two.
+//!
+//! A ghost holds at most the budget less its own side's share: more there could never be. With a
+//! share in place of `adaptive` the boundary stays where it is, and nobody looks on: the baseline.
+//!
+//! **Two ghosts.** [`ghost_buffer`](super::ghost_buffer) is a list of pages. That of the map is a
+//! bitmap ([`ghost_map`]), for it would have a hundred thousands of entries.
+//!
+//! Choices: both limits move before anything is evicted (Algorithm 1, lines 16 to 20), and those of
+//! the ghosts with them. What a move itself sets off counts in no interval. A step is at most
+//! `max_step`, and is that where one side earns nothing: the paper names no limit, and a ratio of
+//! two small numbers throws the boundary from end to end. Reads that hit the ghost of the buffer
+//! make the page recent there, as they would in the buffer. After a mount the boundary is in the
+//! middle again and the ghosts are empty. With no room for any page, a page goes through the buffer
+//! at once.
+
+pub mod ghost_map;
+
+use nand::{ChipModel, Geometry, Lpn, Nand, Sink};
+use spec::{Kind, Param, Params, Share};
+
+use self::ghost_map::GhostMap;
+use crate::contract::{
+    Device, Entered, Figure, Ftl, LayerReport, MapBudget, MapEvent, MissCosts, Ram, Report, Result,
+    Run, Scheme, Violation,
+};
+use crate::layer::ghost_buffer::GhostBuffer;
+use crate::layer::write_buffer::WriteBuffer;
+use crate::layer::{Layer, Setting};
+
+/// The bitmap has one bit for each so many bytes of the budget.
+const BYTES_A_GHOST_BIT: u64 = 8;
+/// RAM of a page in the ghost of the buffer: its number and two links.
+const GHOST_PAGE_BYTES: u64 = 12;
+
+/// One budget for buffer and map.
+pub static LAYER: Layer = Layer {
+    name: "split",
+    summary: "one budget of DRAM (`--dram`) for a write buffer and the map, divided by a share or \
+              adaptively",
+    source: "Shim, Seo, Kim, Maeng: An adaptive partitioning scheme for DRAM-based cache in solid \
+             state drives, MSST 2010 (§III): ghost caches, Table IV, Algorithm 1",
+    params: &[
+        Param {
+            name: "dram",
+            kind: Kind::Size,
+            default: "",
+            unit: "bytes",
+            doc: "the budget, option `--dram`",
+        },
+        Param {
+            name: "share",
+            kind: Kind::Share,
+            default: "",
+            unit: "",
+            doc: "of the map, as it stays; absent: adaptive, written `adaptive[:key=value…]`",
+        },
+        Param {
+            name: "interval",
+            kind: Kind::Count,
+            default: "0",
+            unit: "requests",
+            doc: "from one tuning to the next; 0: the paper's, 1000 for dftl and 10,000 for fast",
+        },
+        Param {
+            name: "max_step",
+            kind: Kind::Share,
+            default: "0.5%",
+            unit: "",
+            doc: "of the budget, the most that a tuning moves",
+        },
+        Param {
+            name: "alpha",
+            kind: Kind::Count,
+            default: "3",
+            unit: "entries",
+            doc: "fewer bits than one in so many entries are not reset (§IV.A)",
+        },
+    ],
+};
+
+impl Setting {
+    /// Reads `SHARE`, or `adaptive[:key=value…]`, for a budget of so many bytes.
+    ///
+    /// # Errors
+    /// Neither, an unknown key, or a value that is no such thing.
+    pub fn split(dram_bytes: u64, text: &str) -> Result<Setting> {
+        let mut pairs = vec![("dram".to_owned(), dram_bytes.to_string())];
+        match text.split_once(':').unwrap_or((text, "")) {
+            ("adaptive", "") => {}
+            ("adaptive", settings) => pairs.extend(spec::parse_pairs(settings)?),
+            _ => pairs.push(("share".to_owned(), text.to_owned())),
+        }
+        let params = spec::resolve(LAYER.name, &pairs, LAYER.params)?;
+        Ok(Setting { text: text.to_owned(), params })
+    }
+}
+
+/// Why such a budget cannot be divided above such a scheme, whose parameters `given` were set.
+pub(super) fn refuses(
+    params: &Params,
+    scheme: &Scheme,
+    given: &[String],
+    chip: &ChipModel,
+) -> Option<String> {
+    let (dram, page) = (params.size("dram"), u64::from(chip.page_bytes));
+    let Some(budget) = &scheme.map_budget else {
+        return Some(format!(
+            "the map of {} has a fixed size; `--dram` is divided between a buffer and a map that \
+             can grow and shrink; without, `--buffer` takes its own DRAM",
+            scheme.name
+        ));
+    };
+    if given.iter().any(|key| key == budget.replaces) {
+        let key = budget.replaces;
+        return Some(format!("`{key}` of {} follows from `--dram` and `--split`", scheme.name));
+    }
+    if dram < page {
+        return Some(format!("{dram} bytes of DRAM hold no page of {page}"));
+    }
+    match params.opt_share("share") {
+        Some(share) if share.exceeds_whole() => Some(format!("a share of {share} is above 100%")),
+        None if max_step(params) == 0 => Some("a step of nothing would never tune".to_owned()),
+        _ if params.count("alpha") == 0 => Some("alpha=0 would keep every bit".to_owned()),
+        _ => None,
+    }
+}
+
+/// The most bytes that a tuning moves.
+fn max_step(params: &Params) -> u64 {
+    params.share("max_step").floor_of(params.size("dram"))
+}
+
+/// Puts a buffer above an FTL that was mounted on this device, and divides DRAM between the two.
+///
+/// # Errors
+/// The power fails.
+pub fn above(
+    below: Box<dyn Ftl>,
+    budget: &MapBudget,
+    nand: &mut Nand,
+    device: &Device,
+    params: &Params,
+) -> Result<Box<dyn Ftl>> {
+    let mut partitioner = Partitioner::new(below, budget, nand, device, params);
+    let share = params.opt_share("share");
+    let half = Share::parse("50%").expect("a share");
+    let mapping = share.unwrap_or(half).floor_of(partitioner.dram);
+    partitioner.place_boundary(nand, mapping)?;
+    partitioner.forget_hits();
+    Ok(Box::new(partitioner))
+}
+
+/// A buffer, the map below it, and the boundary between the two.
+struct Partitioner {
+    buffer: WriteBuffer,
+    /// What tunes the boundary, if anything does.
+    tuner: Option<Tuner>,
+    /// The budget.
+    dram: u64,
+    /// Bytes of it that are the map's.
+    mapping: u64,
+    page_bytes: u64,
+    entry_bytes: u64,
+    /// Requests since birth.
+    requests: u64,
+    /// What happened to the map; empty between two calls, kept for its capacity.
+    events: Vec<MapEvent>,
+    figures: Figures,
+}
+
+/// The ghost of the map, and how far the boundary moves. (That of the buffer is the buffer's.)
+struct Tuner {
+    ghost: GhostMap,
+    interval: u64,
+    unit: u64,
+    max_step: u64,
+}
+
+/// What is counted between two resets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    tunings: u64,
+    map_grew: u64,
+    buffer_grew: u64,
+    /// Σ of the map's bytes in each interval.
+    mapping: u128,
+    ghost_buffer_read_hits: u64,
+    ghost_buffer_write_hits: u64,
+    ghost_map_read_hits: u64,
+    ghost_map_write_hits: u64,
+}
+
+/// What a tuning comes to, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tuning {
+    Stay,
+    MapGrows(u64),
+    BufferGrows(u64),
+}
+
+/// What both sides would earn by the bytes of their ghosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct CostBenefit {
+    buffer: f64,
+    map: f64,
+}
+
+impl CostBenefit {
+    /// Of so many read and write hits in ghosts of so many bytes.
+    fn new(
+        costs: &MissCosts,
+        [buffer_reads, buffer_writes]: [u64; 2],
+        buffer_bytes: u64,
+        [map_reads, map_writes]: [u64; 2],
+        map_bytes: u64,
+    ) -> CostBenefit {
+        let profit = |reads: u64, read_ns, writes: u64, write_ns| {
+            reads as f64 * read_ns + writes as f64 * write_ns
+        };
+        let by = |profit: f64, bytes: u64| if bytes == 0 { 0.0 } else { profit / bytes as f64 };
+        let MissCosts { map_read_ns, map_write_ns, buffer_read_ns, buffer_write_ns } = *costs;
+        let buffer = profit(buffer_reads, buffer_read_ns, buffer_writes, buffer_write_ns);
+        let map = profit(map_reads, map_read_ns, map_writes, map_write_ns);
+        CostBenefit { buffer: by(buffer, buffer_bytes), map: by(map, map_bytes) }
+    }
+}
+
+impl Tuner {
+    /// Algorithm 1: who grows, and by how much, as far as there is room.
+    fn decide(&self, earns: CostBenefit, mapping: u64, dram: u64) -> Tuning {
+        let CostBenefit { buffer, map } = earns;
+        if map > buffer {
+            Tuning::MapGrows(self.step(map / buffer).min(dram - mapping))
+        } else if buffer > map {
+            Tuning::BufferGrows(self.step(buffer / map).min(mapping))
+        } else {
+            Tuning::Stay
+        }
+    }
+
+    /// Whole units for whole multiples; where the other side earns nothing, the most.
+    fn step(&self, ratio: f64) -> u64 {
+        (self.unit as f64 * ratio.floor()).min(self.max_step as f64) as u64
+    }
+}
+
+impl Partitioner {
+    fn new(
+        mut below: Box<dyn Ftl>,
+        budget: &MapBudget,
+        nand: &Nand,
+        device: &Device,
+        params: &Params,
+    ) -> Partitioner {
+        let (geometry, dram) = (nand.geometry(), params.size("dram"));
+        let adapts = params.opt_share("share").is_none();
+        if adapts {
+            below.watch_map();
+        }
+        let mut buffer = WriteBuffer::of_a_share(below, nand, device, dram);
+        if adapts {
+            let pages = device.logical_blocks * geometry.pages_per_block();
+            buffer.ghost = Some(GhostBuffer::new(pages));
+        }
+        Partitioner {
+            buffer,
+            tuner: adapts.then(|| Tuner::new(budget, geometry, device, params)),
+            dram,
+            mapping: 0,
+            page_bytes: geometry.page_bytes().into(),
+            entry_bytes: budget.entry_bytes,
+            requests: 0,
+            events: Vec::new(),
+            figures: Figures::default(),
+        }
+    }
+
+    // ---- The boundary -------------------------------------------------------------------------
+
+    /// Gives the map so many bytes and the buffer the rest; who has too much gives it up at once.
+    fn place_boundary(&mut self, nand: &mut Nand, mapping: u64) -> Result<()> {
+        let grows = mapping > self.mapping;
+        self.mapping = mapping;
+        let rest = self.dram - mapping;
+        if let (Some(ghost), Some(tuner)) = (&mut self.buffer.ghost, &mut self.tuner) {
+            ghost.set_capacity((mapping / self.page_bytes) as u32);
+            tuner.ghost.set_capacity(rest / self.entry_bytes);
+        }
+        if grows {
+            self.buffer.below.ftl.set_map_budget(nand, mapping)?;
+            self.buffer.set_budget(nand, rest)?;
+        } else {
+            self.buffer.set_budget(nand, rest)?;
+            self.buffer.below.ftl.set_map_budget(nand, mapping)?;
+        }
+        self.listen();
+        Ok(())
+    }
+
+    fn tune(&mut self, nand: &mut Nand) -> Result<()> {
+        let (Some(tuner), Some(ghost)) = (&self.tuner, &self.buffer.ghost) else { return Ok(()) };
+        let costs = self.buffer.below.ftl.miss_costs();
+        let earns = CostBenefit::new(
+            &costs,
+            [ghost.read_hits, ghost.write_hits],
+            u64::from(ghost.len()) * self.page_bytes,
+            [tuner.ghost.read_hits, tuner.ghost.write_hits],
+            tuner.ghost.entries() * self.entry_bytes,
+        );
+        let tuning = tuner.decide(earns, self.mapping, self.dram);
+        self.count(tuning);
+        match tuning {
+            Tuning::Stay => {}
+            Tuning::MapGrows(bytes) => self.place_boundary(nand, self.mapping + bytes)?,
+            Tuning::BufferGrows(bytes) => self.place_boundary(nand, self.mapping - bytes)?,
+        }
+        self.forget_hits();
+        Ok(())
+    }
+
+    fn count(&mut self, tuning: Tuning) {
+        let (Some(tuner), Some(ghost)) = (&self.tuner, &self.buffer.ghost) else { return };
+        let figures = &mut self.figures;
+        figures.tunings += 1;
+        figures.mapping += u128::from(self.mapping);
+        figures.map_grew += u64::from(matches!(tuning, Tuning::MapGrows(_)));
+        figures.buffer_grew += u64::from(matches!(tuning, Tuning::BufferGrows(_)));
+        figures.ghost_buffer_read_hits += ghost.read_hits;
+        figures.ghost_buffer_write_hits += ghost.write_hits;
+        figures.ghost_map_read_hits += tuner.ghost.read_hits;
+        figures.ghost_map_write_hits += tuner.ghost.write_hits;
+    }
+
+    /// A new interval begins.
+    fn forget_hits(&mut self) {
+        if let (Some(ghost), Some(tuner)) = (&mut self.buffer.ghost, &mut self.tuner) {
+            (ghost.read_hits, ghost.write_hits) = (0, 0);
+            (tuner.ghost.read_hits, tuner.ghost.write_hits) = (0, 0);
+            self.buffer.below.ftl.miss_costs();
+        }
+    }
+
+    /// The ghost of the map hears of what happened to the map.
+    fn listen(&mut self) {
+        let Some(Tuner { ghost, .. }) = &mut self.tuner else { return };
+        self.buffer.below.ftl.take_map_events(&mut self.events);
+        for event in self.events.drain(..) {
+            match event {
+                MapEvent::ReadMissed(lpn) => ghost.read(lpn),
+                MapEvent::WriteMissed(lpn) => ghost.write(lpn),
+                MapEvent::Left(lpn) => ghost.enter(lpn),
+            }
+        }
+    }
+
+    fn share(&self, mapping: f64) -> f64 {
+        mapping / self.dram as f64
+    }
+
+    fn figures(&self) -> Vec<(&'static str, Figure)> {
+        let f = &self.figures;
+        let mut figures = vec![("map_share", Figure::Real(self.share(self.mapping as f64)))];
+        if let (Some(tuner), Some(ghost)) = (&self.tuner, &self.buffer.ghost) {
+            let mean = self.share(f.mapping as f64 / f.tunings as f64);
+            figures.extend([
+                ("mean_map_share", Figure::Real(mean)),
+                ("tunings", Figure::Count(f.tunings)),
+                ("map_grew", Figure::Count(f.map_grew)),
+                ("buffer_grew", Figure::Count(f.buffer_grew)),
+                ("ghost_buffer_pages", Figure::Count(ghost.len().into())),
+                ("ghost_buffer_read_hits", Figure::Count(f.ghost_buffer_read_hits)),
+                ("ghost_buffer_write_hits", Figure::Count(f.ghost_buffer_write_hits)),
+                ("ghost_map_entries", Figure::Count(tuner.ghost.entries())),
+                ("ghost_map_bits_set", Figure::Count(tuner.ghost.bits_set())),
+                ("ghost_map_read_hits", Figure::Count(f.ghost_map_read_hits)),
+                ("ghost_map_write_hits", Figure::Count(f.ghost_map_write_hits)),
+            ]);
+        }
+        figures
+    }
+
+    /// RAM of the ghosts: the list of the buffer's at its size, the bitmap of the map's.
+    fn ghost_bytes(&self) -> u64 {
+        let Some(tuner) = &self.tuner else { return 0 };
+        self.mapping / self.page_bytes * GHOST_PAGE_BYTES + tuner.ghost.bits() / 8
+    }
+}
+
+impl Tuner {
+    fn new(budget: &MapBudget, geometry: &Geometry, device: &Device, params: &Params) -> Tuner {
+        let bits = params.size("dram") / BYTES_A_GHOST_BIT;
+        Tuner {
+            ghost: GhostMap::new(bits, params.count("alpha"), device.seed),
+            interval: match params.count("interval") {
+                0 => budget.interval,
+                requests => requests,
+            },
+            unit: (budget.unit_bytes)(geometry),
+            max_step: max_step(params),
+        }
+    }
+}
+
+impl Ftl for Partitioner {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        for index in 0..run.pages {
+            self.buffer.read_page(nand, run, index, sink)?;
+            self.listen();
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        for index in 0..run.pages {
+            self.buffer.write_page(nand, run, index)?;
+            self.listen();
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.buffer.trim(nand, first, pages)?;
+        self.listen();
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.buffer.flush(nand)?;
+        self.listen();
+        Ok(())
+    }
+
+    fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.buffer.flush_run(nand, run)?;
+        self.listen();
+        Ok(())
+    }
+
+    fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
+        self.requests += 1;
+        match &self.tuner {
+            Some(tuner) if self.requests.is_multiple_of(tuner.interval) => self.tune(nand),
+            _ => Ok(()),
+        }
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.buffer.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.buffer.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.buffer.free_blocks()
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.tuner.as_ref().map_or(Ok(()), |tuner| tuner.ghost.audit())?;
+        self.buffer.audit(nand)
+    }
+
+    /// What the budget pays for stands under its own names; whatever else the map takes is other.
+    fn ram(&self) -> Ram {
+        let (all, paid) = (self.buffer.ram(), self.buffer.below.ftl.map_budget());
+        let besides = all.map + all.cache - paid;
+        let (map, cache) = if all.cache > 0 { (0, paid) } else { (paid, 0) };
+        Ram { map, cache, other: all.other + besides + self.ghost_bytes(), ..all }
+    }
+
+    fn report(&self) -> Report {
+        self.buffer.report()
+    }
+
+    fn reset_report(&mut self) {
+        self.figures = Figures::default();
+        self.buffer.reset_report();
+    }
+
+    fn layers(&self) -> Vec<LayerReport> {
+        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
+        [own].into_iter().chain(self.buffer.layers()).collect()
+    }
+
+    fn entered(&self) -> Option<Entered> {
+        self.buffer.entered()
+    }
+
+    fn dram_accesses(&self) -> u64 {
+        self.buffer.dram_accesses()
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let own = [("map_share", self.share(self.mapping as f64))];
+        self.buffer.gauges().into_iter().chain(own).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuner(unit: u64, max_step: u64) -> Tuner {
+        Tuner { ghost: GhostMap::new(2, 3, 0), interval: 1, unit, max_step }
+    }
+
+    #[test]
+    fn profits_are_hits_times_costs_over_the_bytes_of_the_ghost() {
+        let costs = MissCosts {
+            map_read_ns: 10.0,
+            map_write_ns: 20.0,
+            buffer_read_ns: 30.0,
+            buffer_write_ns: 40.0,
+        };
+        let earns = CostBenefit::new(&costs, [1, 2], 110, [3, 4], 220);
+        assert_eq!(earns, CostBenefit { buffer: 1.0, map: 0.5 });
+        let empty = CostBenefit::new(&costs, [1, 2], 0, [3, 4], 0);
+        assert_eq!(empty, CostBenefit { buffer: 0.0, map: 0.0 });
+    }
+
+    #[test]
+    fn the_side_where_a_byte_earns_more_grows_by_whole_units() {
+        let decide =
+            |buffer, map, mapping| tuner(8, 100).decide(CostBenefit { buffer, map }, mapping, 1000);
+        assert_eq!(decide(1.0, 1.0, 500), Tuning::Stay);
+        assert_eq!(decide(0.0, 0.0, 500), Tuning::Stay);
+        assert_eq!(decide(1.0, 2.9, 500), Tuning::MapGrows(16));
+        assert_eq!(decide(3.0, 2.9, 500), Tuning::BufferGrows(8));
+        // At most a step, and that where the ratio is infinite; never beyond an end.
+        assert_eq!(decide(1.0, 1e9, 500), Tuning::MapGrows(100));
+        assert_eq!(decide(0.5, 0.0, 500), Tuning::BufferGrows(100));
+        assert_eq!(decide(0.5, 0.0, 30), Tuning::BufferGrows(30));
+        assert_eq!(decide(0.0, 0.5, 990), Tuning::MapGrows(10));
+    }
+
+    #[test]
+    fn a_step_smaller_than_a_unit_is_taken_as_it_is() {
+        let earns = CostBenefit { buffer: 1.0, map: 5.0 };
+        assert_eq!(tuner(256, 81).decide(earns, 0, 1000), Tuning::MapGrows(81));
+    }
+}

@@ -1,0 +1,257 @@
+//! Pages of a sector log on flash: what says whose their sectors are, and how a mount finds them.
+//!
+//! ```text
+//! page    [s0 s1 s2 … sN]  spare [header kind 8 | address of s0 | of s1 | …]     if they fit there
+//! page    [s0 s1 … | addresses ]  spare [header kind 8]                        under full, if not
+//! page    [trim               ]  spare [header kind 9]
+//! ```
+//! An *address* is five bytes: logical page × sectors a page + sector. The paper leaves recovery
+//! open but for this: addresses go to the spare area, and to a small part of the data area where
+//! that is too small (§7). Then the page holds a sector less. Under [`Durability::Paper`] nothing
+//! is given up for them: where they do not fit such a device cannot be mounted.
+//!
+//! A *trim* is eight bytes: first page (4), pages (4). Sectors of these pages in log pages of a
+//! lower version are dead.
+//!
+//! All numbers are little-endian.
+
+use nand::geometry::SECTOR_BYTES;
+use nand::spare::HEADER_BYTES;
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
+
+use crate::contract::{Durability, Error, Result};
+use crate::part::recovery::kind;
+
+/// Bytes of an address.
+const ADDRESS_BYTES: usize = 5;
+
+/// A sector of the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sector {
+    /// Its page.
+    pub lpn: Lpn,
+    /// Its number in the page.
+    pub index: u8,
+}
+
+impl Sector {
+    /// No sector: padding.
+    pub const NONE: Sector = Sector { lpn: Lpn::NONE, index: 0 };
+}
+
+/// Pages that the host trimmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trim {
+    /// The first page.
+    pub first: u32,
+    /// How many.
+    pub pages: u32,
+}
+
+/// Where the addresses of a log page's sectors are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// In its spare area.
+    Spare,
+    /// In its data area, in the place of its last sector.
+    Data,
+    /// Nowhere: such a log cannot be mounted.
+    Nowhere,
+}
+
+impl Addresses {
+    /// Where they go on such a chip.
+    pub fn of(geometry: &Geometry, durability: Durability) -> Addresses {
+        let bytes = geometry.sectors_per_page() as usize * ADDRESS_BYTES;
+        match (bytes <= geometry.spare_bytes() as usize - HEADER_BYTES, durability) {
+            (true, _) => Addresses::Spare,
+            (false, Durability::Full) => Addresses::Data,
+            (false, Durability::Paper) => Addresses::Nowhere,
+        }
+    }
+
+    /// Sectors that a log page has room for; the rest is addresses.
+    pub fn sectors(self, geometry: &Geometry) -> u32 {
+        geometry.sectors_per_page() - u32::from(self == Addresses::Data)
+    }
+}
+
+const _: () = assert!(63 * ADDRESS_BYTES <= SECTOR_BYTES as usize);
+
+/// Appends the address of a sector.
+pub fn put_address(bytes: &mut Vec<u8>, sector: Sector, sectors_per_page: u32) {
+    let number = u64::from(sector.lpn.0) * u64::from(sectors_per_page) + u64::from(sector.index);
+    bytes.extend(&number.to_le_bytes()[..ADDRESS_BYTES]);
+}
+
+/// Appends a trim.
+pub fn put_trim(bytes: &mut Vec<u8>, trim: Trim) {
+    bytes.extend(trim.first.to_le_bytes());
+    bytes.extend(trim.pages.to_le_bytes());
+}
+
+// ---- Finding them again -------------------------------------------------------------------------
+
+/// A log page that a mount found.
+#[derive(Clone, Debug)]
+pub struct FoundPage {
+    /// Where it is.
+    pub ppn: Ppn,
+    /// Its header.
+    pub spare: Spare,
+    /// Its sectors, in their order; none if it holds a trim.
+    pub sectors: Vec<Sector>,
+    /// Its trim.
+    pub trim: Option<Trim>,
+}
+
+/// What a mount found of a log, and what is not the log's.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Readable pages, in the order in which they were programmed.
+    pub pages: Vec<FoundPage>,
+    /// Blocks that hold them, the oldest first.
+    pub used: Vec<BlockId>,
+    /// Blocks that hold nothing that can be read.
+    pub blank: Vec<BlockId>,
+    /// All others.
+    pub foreign: Vec<BlockId>,
+}
+
+/// Looks for the log in these blocks. A block of the log tells by its first page; of blocks in
+/// which that is blank all spare areas are read.
+///
+/// # Errors
+/// The power is lost again, or a page holds what no log wrote.
+pub fn find(nand: &mut Nand, blocks: &[BlockId], logical_pages: u32) -> Result<Found> {
+    let mut found = Found::default();
+    for &block in blocks {
+        match first_readable(nand, block)? {
+            None => found.blank.push(block),
+            Some((_, spare)) if !is_log(spare) => found.foreign.push(block),
+            Some((offset, spare)) => {
+                found.pages.push(read(nand, block, offset, spare, logical_pages)?);
+                let rest = offset + 1..nand.geometry().pages_per_block();
+                for offset in rest {
+                    if let Some(spare) = header(nand, block, offset)? {
+                        found.pages.push(read(nand, block, offset, spare, logical_pages)?);
+                    }
+                }
+            }
+        }
+    }
+    found.pages.sort_by_key(|page| page.spare.sequence);
+    found.used = found.pages.iter().map(|page| nand.geometry().block_of(page.ppn)).collect();
+    found.used.dedup();
+    Ok(found)
+}
+
+fn is_log(spare: Spare) -> bool {
+    matches!(spare.kind, kind::SECTORS | kind::SECTOR_TRIMS)
+}
+
+fn first_readable(nand: &mut Nand, block: BlockId) -> Result<Option<(u32, Spare)>> {
+    for offset in 0..nand.geometry().pages_per_block() {
+        if let Some(spare) = header(nand, block, offset)? {
+            return Ok(Some((offset, spare)));
+        }
+    }
+    Ok(None)
+}
+
+fn header(nand: &mut Nand, block: BlockId, offset: u32) -> Result<Option<Spare>> {
+    let ppn = nand.geometry().page(block, offset);
+    Ok(match nand.read_spare(ppn, Cause::Meta)? {
+        PageState::Programmed(spare) => Some(spare),
+        _ => None,
+    })
+}
+
+/// What a page of the log says, the spare area of which was just read.
+fn read(
+    nand: &mut Nand,
+    block: BlockId,
+    offset: u32,
+    spare: Spare,
+    logical_pages: u32,
+) -> Result<FoundPage> {
+    let (ppn, per_page) = (nand.geometry().page(block, offset), nand.geometry().sectors_per_page());
+    let strange = |what: &str| {
+        let page = ppn.0;
+        Error::Unmountable(format!("page {page} of the sector log {what}"))
+    };
+    if !is_log(spare) {
+        return Err(strange("stands among pages that are none of the log's"));
+    }
+    let in_spare = nand.peek_spare(ppn).map_or_else(Vec::new, |(_, bytes)| bytes.to_vec());
+    let bytes = match in_spare.is_empty() {
+        true => nand.read_meta(ppn, Cause::Meta)?,
+        false => &in_spare,
+    };
+    let (mut sectors, mut trim) = (Vec::new(), None);
+    match spare.kind {
+        kind::SECTORS => sectors = addresses(bytes, per_page),
+        _ => trim = trim_in(bytes),
+    }
+    if sectors.is_empty() && trim.is_none() {
+        return Err(strange("does not say what it holds: it was written under durability paper"));
+    }
+    let beyond = sectors.iter().any(|sector| sector.lpn.0 >= logical_pages)
+        || trim.is_some_and(|trim| trim.first.saturating_add(trim.pages) > logical_pages);
+    match beyond {
+        true => Err(strange("names pages beyond the capacity")),
+        false => Ok(FoundPage { ppn, spare, sectors, trim }),
+    }
+}
+
+fn addresses(bytes: &[u8], per_page: u32) -> Vec<Sector> {
+    let address = |bytes: &[u8]| {
+        let mut wide = [0; 8];
+        wide[..ADDRESS_BYTES].copy_from_slice(bytes);
+        let number = u64::from_le_bytes(wide);
+        let lpn = u32::try_from(number / u64::from(per_page)).unwrap_or(u32::MAX);
+        Sector { lpn: Lpn(lpn), index: (number % u64::from(per_page)) as u8 }
+    };
+    bytes.chunks_exact(ADDRESS_BYTES).map(address).collect()
+}
+
+fn trim_in(bytes: &[u8]) -> Option<Trim> {
+    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    Some(Trim { first: word(0)?, pages: word(4)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nand::ProgramOrder;
+
+    #[test]
+    fn addresses_and_trims_read_as_they_were_written() {
+        let sectors = [(0, 0), (7, 3), (u32::MAX - 2, 63)];
+        let sectors = sectors.map(|(lpn, index)| Sector { lpn: Lpn(lpn), index });
+        let mut bytes = Vec::new();
+        sectors.iter().for_each(|&sector| put_address(&mut bytes, sector, 64));
+        assert_eq!((bytes.len(), addresses(&bytes, 64)), (15, sectors.to_vec()));
+        let mut bytes = Vec::new();
+        let written = Trim { first: 3, pages: 900 };
+        put_trim(&mut bytes, written);
+        assert_eq!((bytes.len(), trim_in(&bytes)), (8, Some(written)));
+        assert_eq!(trim_in(&bytes[1..]), None);
+    }
+
+    #[test]
+    fn addresses_go_where_they_fit() {
+        let of = |page_bytes, spare_bytes, durability| {
+            let order = ProgramOrder::Sequential;
+            let geometry = Geometry::new(page_bytes, spare_bytes, 4, 4, order).unwrap();
+            let addresses = Addresses::of(&geometry, durability);
+            (addresses, addresses.sectors(&geometry))
+        };
+        let (paper, full) = (Durability::Paper, Durability::Full);
+        assert_eq!(of(2048, 40, full), (Addresses::Spare, 4), "20 + 4 × 5 bytes");
+        assert_eq!(of(2048, 39, full), (Addresses::Data, 3));
+        assert_eq!(of(2048, 39, paper), (Addresses::Nowhere, 4));
+        assert_eq!(of(32 << 10, 1024, full), (Addresses::Spare, 64));
+        assert_eq!(of(32 << 10, 64, full), (Addresses::Data, 63));
+    }
+}

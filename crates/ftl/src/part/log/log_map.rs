@@ -1,0 +1,496 @@
+//! The map of a log-block scheme: one data block for each logical block, and for each page where
+//! its newest version stands.
+//!
+//! ```text
+//!            data block        log blocks              newest
+//! LBN 0 ─▶  [0 1 2 3]         [1 5 1 _]               0 data, 1 log slot 2, 2 data, 3 data
+//!     1 ─▶  [4 5 6 7]                                 4 data, 5 log slot 1, 6 data, 7 data
+//! ```
+//! A controller keeps four bytes for each data block and for each page of the log. Here `newest` is
+//! flat, one entry a logical page, so that neither a read nor a write searches anything: a page of
+//! a data block is valid exactly if `newest` points at it.
+//!
+//! **Home.** Page `i` of a data block belongs to offset `i` of its logical block. A write whose
+//! home is still erased goes there, if the chip allows it, before any other rule: on `ascending`
+//! chips if nothing above it is programmed, on `sequential` ones if it is the block's next page.
+//! The first such write takes the data block from the pool. Everything else is for the scheme's
+//! log, also the first write of a page in the middle of a logical block that has no data block yet,
+//! where the chip is sequential. Blocks that a mount found are closed: one of their erased pages
+//! may be torn.
+
+use core::ops::Range;
+
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder};
+
+use super::block_observer::{BlockObserver, Unobserved};
+use crate::contract::{Device, Result, Run, Violation};
+use crate::ensure;
+use crate::part::index::bits::Bits;
+use crate::part::map::block_pool::BlockPool;
+use crate::part::map::flat_map::FlatMap;
+use crate::part::recovery::kind;
+use crate::part::recovery::trim_log::TrimLog;
+
+/// Logical block number: the pages of a block, in the host's address space.
+pub type Lbn = u32;
+
+/// Where the next pages of a run belong, and for how many of them that holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the data block, each at its own offset.
+    Home(u32),
+    /// In the log.
+    Log(u32),
+}
+
+/// The data block of a logical block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Home {
+    block: Option<BlockId>,
+    /// The lowest offset that may still be programmed; without meaning where pages go in any order.
+    filled: u32,
+}
+
+/// Data blocks, newest pages, free blocks and trims of a log-block scheme.
+#[derive(Clone, Debug)]
+pub struct LogMap<O = Unobserved> {
+    /// Where pages stand, and trims.
+    pub flat: FlatMap,
+    homes: Vec<Home>,
+    /// Pages whose home is programmed, or was found so by a mount that trusts no erased page; only
+    /// where pages go in any order.
+    used: Option<Bits>,
+    /// Valid pages of each physical block.
+    valid: Vec<u16>,
+    /// Free blocks.
+    pub pool: BlockPool,
+    /// The scheme's own account of its log blocks.
+    pub observer: O,
+    /// Blocks that are no system blocks.
+    blocks: u32,
+    pages_per_block: u32,
+    /// Host pages that went home.
+    pub in_place_pages: u64,
+    /// Pages programmed only because the next one had to be.
+    pub padded_pages: u64,
+}
+
+impl LogMap {
+    /// The map of an empty device that nobody observes: all blocks are free.
+    pub fn format(nand: &Nand, device: &Device) -> LogMap {
+        LogMap::observed(nand, device, Unobserved)
+    }
+}
+
+impl<O: BlockObserver> LogMap<O> {
+    /// The map of an empty device: all blocks are free.
+    pub fn observed(nand: &Nand, device: &Device, observer: O) -> LogMap<O> {
+        let geometry = nand.geometry();
+        let (blocks, trims) = TrimLog::split(nand, device);
+        let pages = device.logical_blocks * geometry.pages_per_block();
+        LogMap {
+            flat: FlatMap::new(pages, trims),
+            homes: vec![Home::default(); device.logical_blocks as usize],
+            used: (geometry.program_order() == ProgramOrder::Any).then(|| Bits::new(pages)),
+            valid: vec![0; geometry.blocks() as usize],
+            pool: BlockPool::of(blocks),
+            observer,
+            blocks: blocks.len() as u32,
+            pages_per_block: geometry.pages_per_block(),
+            in_place_pages: 0,
+            padded_pages: 0,
+        }
+    }
+
+    // ---- Looking ------------------------------------------------------------------------------
+
+    /// Pages of the exported capacity.
+    pub fn logical_pages(&self) -> u32 {
+        self.flat.pages()
+    }
+
+    /// Pages of a block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+
+    /// Logical blocks.
+    pub fn logical_blocks(&self) -> u32 {
+        self.homes.len() as u32
+    }
+
+    /// Blocks beyond the exported capacity.
+    pub fn extra_blocks(&self) -> u32 {
+        self.blocks - self.logical_blocks()
+    }
+
+    /// The logical block that a page belongs to.
+    #[inline]
+    pub fn lbn_of(&self, lpn: Lpn) -> Lbn {
+        lpn.0 / self.pages_per_block
+    }
+
+    /// Where the newest versions of a logical block's pages stand, [`Ppn::NONE`] where none is.
+    pub fn newest_of(&self, lbn: Lbn) -> &[Ppn] {
+        let first = lbn * self.pages_per_block;
+        self.flat.entries(first..first + self.pages_per_block)
+    }
+
+    /// Whether the newest version of a page stands in its data block.
+    pub fn is_home(&self, geometry: &Geometry, lpn: Lpn) -> bool {
+        let newest = self.flat.newest(lpn).map(|ppn| geometry.block_of(ppn));
+        newest.is_some() && newest == self.data_block(self.lbn_of(lpn))
+    }
+
+    /// Valid pages of a block.
+    #[inline]
+    pub fn valid(&self, block: BlockId) -> u32 {
+        self.valid[block.0 as usize].into()
+    }
+
+    /// The valid pages of a block among `slots`, in the order in which they stand there.
+    pub fn valid_pages<'a>(
+        &'a self,
+        nand: &'a Nand,
+        block: BlockId,
+        slots: Range<u32>,
+    ) -> impl Iterator<Item = (Lpn, Ppn)> + 'a {
+        let first = nand.geometry().first_page(block).plus(slots.start);
+        let owners = &nand.owners(block)[slots.start as usize..slots.end as usize];
+        let pages = owners.iter().map(|&owner| Lpn(owner)).zip((first.0..).map(Ppn));
+        pages.filter(|&(owner, ppn)| self.flat.is_newest(owner.0, ppn))
+    }
+
+    /// The data block of a logical block.
+    pub fn data_block(&self, lbn: Lbn) -> Option<BlockId> {
+        self.homes[lbn as usize].block
+    }
+
+    /// Where page `lpn` belongs if it is written now, and how many of the `most` pages from it on
+    /// share that within its logical block.
+    #[inline]
+    pub fn place(&self, order: ProgramOrder, lpn: Lpn, most: u32) -> Place {
+        let lbn = self.lbn_of(lpn);
+        let offset = lpn.0 - lbn * self.pages_per_block;
+        let most = most.min(self.pages_per_block - offset);
+        if let Some(used) = &self.used {
+            return match used.run(lpn.0..lpn.0 + most) {
+                Some(run) if run.start == lpn.0 => Place::Log(run.end - run.start),
+                Some(run) => Place::Home(run.start - lpn.0),
+                None => Place::Home(most),
+            };
+        }
+        let filled = self.homes[lbn as usize].filled;
+        match order {
+            ProgramOrder::Sequential if offset > filled => Place::Log(most),
+            _ if offset >= filled => Place::Home(most),
+            _ => Place::Log(most.min(filled - offset)),
+        }
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// Programs pages of a run in their data block, where [`place`](Self::place) found that they
+    /// belong; returns how many of the `most` it did.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write_home(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<u32> {
+        let lpn = run.first.plus(index);
+        let (lbn, offset) = (self.lbn_of(lpn), lpn.0 % self.pages_per_block);
+        let block = match self.homes[lbn as usize].block {
+            Some(block) => block,
+            None => self.pool.take(nand)?,
+        };
+        let to = nand.geometry().page(block, offset);
+        let done = self.write(nand, run, index, most, to)?;
+        self.in_place_pages += u64::from(done);
+        self.homes[lbn as usize] = Home { block: Some(block), filled: offset + done };
+        if let Some(used) = &mut self.used {
+            used.insert_all(lpn.0..lpn.0 + done);
+        }
+        Ok(done)
+    }
+
+    /// Programs up to `most` pages of a run from page `index` on at `to` onwards; returns how many
+    /// it did: those that the host gave whole, or one of which it gave some sectors.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        most: u32,
+        to: Ppn,
+    ) -> Result<u32> {
+        self.write_as(nand, run, index, most, to, kind::DATA)
+    }
+
+    /// The same, with a role of the scheme's.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write_as(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        most: u32,
+        to: Ppn,
+        kind: u8,
+    ) -> Result<u32> {
+        let done = self.flat.program(nand, run, index, most, to, kind)?;
+        for lpn in (0..done).map(|page| run.first.plus(index + page)) {
+            self.supersede(nand.geometry(), lpn, to.plus(lpn.0 - run.first.0 - index));
+            self.flat.note_written(lpn);
+        }
+        Ok(done)
+    }
+
+    #[inline]
+    fn supersede(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
+        let block = geometry.block_of(to);
+        if self.observer.observes(block) {
+            let siblings = self.flat.entries(self.siblings(lpn));
+            self.observer.enters(geometry, block, siblings);
+        }
+        self.point(geometry, lpn, to);
+        self.valid[block.0 as usize] += 1;
+    }
+
+    /// Points a page elsewhere; the copy that was its newest is stale from now on.
+    #[inline]
+    fn point(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
+        let old = self.flat.point(lpn, to);
+        if old == Ppn::NONE {
+            return;
+        }
+        let block = geometry.block_of(old);
+        self.valid[block.0 as usize] -= 1;
+        if self.observer.observes(block) {
+            let siblings = self.flat.entries(self.siblings(lpn));
+            self.observer.leaves(geometry, block, siblings);
+        }
+    }
+
+    /// The pages of a page's logical block.
+    fn siblings(&self, lpn: Lpn) -> Range<u32> {
+        let first = self.lbn_of(lpn) * self.pages_per_block;
+        first..first + self.pages_per_block
+    }
+
+    // ---- Moving -------------------------------------------------------------------------------
+
+    /// Copies the newest pages of a logical block among `offsets`, wherever they stand, to their
+    /// own offsets of block `to`; returns where that block stands then. Whatever they were in a
+    /// log, they are plain data now.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn gather(
+        &mut self,
+        nand: &mut Nand,
+        lbn: Lbn,
+        offsets: Range<u32>,
+        to: BlockId,
+        cause: Cause,
+    ) -> Result<u32> {
+        let first = lbn * self.pages_per_block;
+        let mut filled = offsets.start;
+        while let Some(run) = self.flat.mapped_run(first + filled..first + offsets.end) {
+            self.pad(nand, to, filled..run.start - first, cause)?;
+            let target = nand.geometry().page(to, run.start - first);
+            nand.copy_many(self.flat.entries(run.clone()), target, Some(kind::DATA), cause)?;
+            for lpn in run.clone() {
+                self.supersede(nand.geometry(), Lpn(lpn), target.plus(lpn - run.start));
+            }
+            filled = run.end - first;
+        }
+        Ok(filled)
+    }
+
+    /// Copies valid pages, in the order given, to `to` onwards. They keep their kind unless they
+    /// are given one.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn move_pages(
+        &mut self,
+        nand: &mut Nand,
+        from: &[Ppn],
+        to: Ppn,
+        kind: Option<u8>,
+        cause: Cause,
+    ) -> Result<()> {
+        nand.copy_many(from, to, kind, cause)?;
+        for (to, &from) in (to.0..).map(Ppn).zip(from) {
+            self.supersede(nand.geometry(), nand.owner(from), to);
+        }
+        Ok(())
+    }
+
+    /// Programs the pages of a hole where the chip cannot skip them.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn pad(
+        &mut self,
+        nand: &mut Nand,
+        block: BlockId,
+        hole: Range<u32>,
+        cause: Cause,
+    ) -> Result<()> {
+        if nand.geometry().program_order() != ProgramOrder::Sequential {
+            return Ok(());
+        }
+        for offset in hole {
+            let content = Content::Pad;
+            let page = Page { owner: Lpn::SYSTEM, kind: kind::PAD, extra: &[], content };
+            nand.program(nand.geometry().page(block, offset), &page, cause)?;
+            self.padded_pages += 1;
+        }
+        Ok(())
+    }
+
+    /// Makes `block` the data block of a logical block. It is programmed up to offset `filled`, and
+    /// where pages go in any order, it holds what is valid and no more.
+    pub fn set_data_block(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId, filled: u32) {
+        self.homes[lbn as usize] = Home { block: Some(block), filled };
+        let first = lbn * self.pages_per_block;
+        if let Some(used) = &mut self.used {
+            for offset in 0..self.pages_per_block {
+                let lpn = first + offset;
+                match self.flat.is_newest(lpn, geometry.page(block, offset)) {
+                    true => used.insert(lpn),
+                    false => used.remove(lpn),
+                }
+            }
+        }
+    }
+
+    /// Makes `block` the data block of a logical block, and never programs a page of it again.
+    pub fn set_closed_data_block(&mut self, lbn: Lbn, block: BlockId) {
+        let (first, filled) = (lbn * self.pages_per_block, self.pages_per_block);
+        self.homes[lbn as usize] = Home { block: Some(block), filled };
+        if let Some(used) = &mut self.used {
+            used.insert_all(first..first + filled);
+        }
+    }
+
+    /// Erases a block without valid pages and frees it.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn release(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        let valid = self.valid(block);
+        assert!(valid == 0, "{block:?} is to be erased and holds {valid} valid pages");
+        nand.erase(block, cause)?;
+        self.pool.give(block);
+        Ok(())
+    }
+
+    /// Points every page at the copy that a mount found.
+    pub fn adopt(&mut self, geometry: &Geometry, newest: impl Iterator<Item = Option<Ppn>>) {
+        for (lpn, ppn) in newest.enumerate() {
+            if let Some(ppn) = ppn {
+                self.supersede(geometry, Lpn(lpn as u32), ppn);
+            }
+        }
+    }
+
+    // ---- What every log-block scheme answers alike ----------------------------------------------
+
+    /// Forgets pages.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        let (mut at, end) = (first.0, first.0 + pages);
+        while let Some(run) = self.flat.mapped_run(at..end) {
+            at = run.end;
+            run.clone().for_each(|lpn| self.point(nand.geometry(), Lpn(lpn), Ppn::NONE));
+            self.flat.note_trimmed(nand, run)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the home of a page is known to be programmed.
+    fn is_used(&self, lbn: Lbn, offset: u32) -> bool {
+        match &self.used {
+            Some(used) => used.contains(lbn * self.pages_per_block + offset),
+            None => offset < self.homes[lbn as usize].filled,
+        }
+    }
+
+    /// Bytes of whatever a controller keeps beside its maps: trims, and what is programmed.
+    pub fn other_bytes(&self) -> u64 {
+        let used = self.used.as_ref().map_or(0, |used| u64::from(used.bound()).div_ceil(8));
+        used + self.flat.trim_bytes()
+    }
+
+    /// Bytes of the block map.
+    pub fn block_map_bytes(&self) -> u64 {
+        4 * u64::from(self.logical_blocks())
+    }
+
+    /// Compares the map with itself, with the chip and with the scheme's log blocks.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(
+        &self,
+        nand: &Nand,
+        logs: impl Iterator<Item = BlockId>,
+    ) -> core::result::Result<(), Violation> {
+        self.audit_pages(nand)?;
+        self.audit_blocks(logs)?;
+        self.audit_homes(nand)
+    }
+
+    fn audit_pages(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        for (block, recount) in (0..).map(BlockId).zip(self.flat.audit(nand)?) {
+            let count = self.valid(block);
+            ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
+        }
+        Ok(())
+    }
+
+    fn audit_blocks(
+        &self,
+        logs: impl Iterator<Item = BlockId>,
+    ) -> core::result::Result<(), Violation> {
+        let mut seen = vec![false; self.valid.len()];
+        let data = self.homes.iter().filter_map(|home| home.block);
+        for block in self.pool.iter().chain(data).chain(logs) {
+            let twice = core::mem::replace(&mut seen[block.0 as usize], true);
+            ensure!(!twice, "{block:?} stands in two lists");
+        }
+        let listed = seen.iter().filter(|&&seen| seen).count();
+        ensure!(listed == self.blocks as usize, "{listed} of {} blocks are listed", self.blocks);
+        for block in self.pool.iter() {
+            let valid = self.valid(block);
+            ensure!(valid == 0, "{block:?} is free and holds {valid} valid pages");
+        }
+        ensure!(!self.pool.is_empty(), "no block is kept for merging");
+        Ok(())
+    }
+
+    fn audit_homes(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let geometry = nand.geometry();
+        for (lbn, home) in (0..).zip(&self.homes) {
+            let Some(block) = home.block else { continue };
+            let homes = geometry.first_page(block).0..;
+            let at_home = self.newest_of(lbn).iter().zip(homes).filter(|(at, home)| at.0 == *home);
+            let (at_home, valid) = (at_home.count() as u32, self.valid(block));
+            ensure!(at_home == valid, "{at_home} of {valid} valid pages of {block:?} are at home");
+            for (offset, &owner) in (0..).zip(nand.owners(block)) {
+                let programmed = owner != Lpn::NONE.0;
+                let ppn = geometry.page(block, offset);
+                ensure!(!programmed || self.is_used(lbn, offset), "{ppn:?} is not thought used");
+            }
+        }
+        Ok(())
+    }
+}

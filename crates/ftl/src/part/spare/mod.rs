@@ -1,0 +1,9 @@
+//! Schemes that keep their map in the spare areas of pages.
+
+pub mod bit_fields;
+pub mod block_heaps;
+pub mod map_cache;
+pub mod spare_mapped;
+pub mod spare_mount;
+pub mod spare_sheet;
+pub mod superblocks;

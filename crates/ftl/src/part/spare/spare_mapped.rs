@@ -1,0 +1,435 @@
+//! What schemes share whose map lives in spare areas: a PGD in RAM, superblocks, a map cache, and
+//! the ways to reclaim a block (LSB §II.C, §III).
+//!
+//! ```text
+//! RAM     PGD   by logical block: its newest PMD page
+//! spare   PMD   by group: the page that knows it         PT   by page of the group: where it is
+//! ```
+//! What spare areas say and which pages say it is the scheme's ([`SpareMapped::move_out`] and
+//! whatever it writes). The simulation also keeps every entry [flat](crate::part::map::flat_map);
+//! audits walk
+//! the spare areas and compare, and a mount knows nothing else.
+//!
+//! A block is reclaimed in one of three ways. *Dead*: nothing in it is valid. *Partial merge*: its
+//! valid pages go to free pages of its superblock. *Full merge*: where no superblock has enough of
+//! them, the two full blocks with most dead pages of one superblock are emptied one after the other
+//! into its open block, then a free one. If fewer than two have a dead page, an open block is
+//! closed, its free pages lost, and emptied after them.
+
+use core::ops::Range;
+
+use nand::{BlockId, Cause, Lpn, Nand, Ppn};
+
+use crate::contract::{Device, Error, Figure, Result, Run, Violation};
+use crate::ensure;
+use crate::part::map::block_pool::BlockPool;
+use crate::part::map::flat_map::FlatMap;
+use crate::part::map::rmw;
+use crate::part::recovery::trim_log::TrimLog;
+use crate::part::spare::map_cache::MapCache;
+use crate::part::spare::superblocks::{Sbn, Superblocks};
+
+/// The number of a logical block.
+pub type Lbn = u32;
+
+/// The offset of no page.
+pub const NO_PAGE: u16 = u16::MAX;
+
+/// Where a page's contents come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// The host wrote it.
+    Host(&'a Run<'a>),
+    /// It stands elsewhere and moves.
+    Copy(Cause),
+}
+
+/// The map, the blocks, and what is counted of them.
+#[derive(Debug)]
+pub struct SpareMap {
+    /// Every entry, flat; and the trims.
+    pub flat: FlatMap,
+    /// Free blocks.
+    pub pool: BlockPool,
+    /// Blocks by superblock.
+    pub blocks: Superblocks,
+    /// Logical blocks whose entries are in RAM.
+    pub cache: MapCache,
+    /// The PGD: the offset, in its logical block, of the page that is the newest PMD page.
+    pub pgd: Vec<u16>,
+    /// Logical blocks of a superblock.
+    pub blocks_per_superblock: u32,
+    /// What is counted between two resets.
+    pub figures: Figures,
+    logical_blocks: u32,
+    pages_per_block: u32,
+    /// log2 of it, where that is whole: divisions stand on every write.
+    shift: Option<u32>,
+}
+
+/// What schemes of this family count.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// Blocks erased that held nothing valid when they were chosen.
+    pub dead: u64,
+    /// Blocks emptied into free pages of their superblock.
+    pub partial: u64,
+    /// Pairs of blocks emptied with a free one's help.
+    pub full: u64,
+    /// Pages copied only to renew the map in their spare areas.
+    pub mapping_writes: u64,
+    /// Pages copied because those were trimmed that knew where others are.
+    pub trim_copies: u64,
+    /// Victims by pages of theirs that were programmed.
+    pub utilisation: Vec<u64>,
+}
+
+impl SpareMap {
+    /// The map of an empty device.
+    pub fn format(
+        nand: &Nand,
+        device: &Device,
+        blocks_per_superblock: u32,
+        cache_entries: u32,
+        open_victims: bool,
+    ) -> SpareMap {
+        let geometry = nand.geometry();
+        let (data, trims) = TrimLog::split(nand, device);
+        let superblocks = device.logical_blocks.div_ceil(blocks_per_superblock);
+        SpareMap {
+            flat: FlatMap::new(device.logical_blocks * geometry.pages_per_block(), trims),
+            pool: BlockPool::of(data),
+            blocks: Superblocks::new(geometry, superblocks, open_victims),
+            cache: MapCache::new(device.logical_blocks, cache_entries),
+            pgd: vec![NO_PAGE; device.logical_blocks as usize],
+            blocks_per_superblock,
+            figures: Figures::new(geometry.pages_per_block()),
+            logical_blocks: device.logical_blocks,
+            pages_per_block: geometry.pages_per_block(),
+            shift: Some(geometry.pages_per_block())
+                .filter(|pages| pages.is_power_of_two())
+                .map(u32::trailing_zeros),
+        }
+    }
+
+    // ---- Numbers ------------------------------------------------------------------------------
+
+    /// Logical blocks of the device.
+    pub fn logical_blocks(&self) -> u32 {
+        self.logical_blocks
+    }
+
+    /// The logical block of a page.
+    #[inline]
+    pub fn lbn_of(&self, lpn: Lpn) -> Lbn {
+        match self.shift {
+            Some(shift) => lpn.0 >> shift,
+            None => lpn.0 / self.pages_per_block,
+        }
+    }
+
+    /// Page `offset` of a logical block.
+    #[inline]
+    pub fn page(&self, lbn: Lbn, offset: u32) -> Lpn {
+        Lpn(lbn * self.pages_per_block + offset)
+    }
+
+    /// The superblock of a logical block.
+    #[inline]
+    pub fn superblock_of(&self, lbn: Lbn) -> Sbn {
+        lbn / self.blocks_per_superblock
+    }
+
+    /// Logical blocks of one superblock: the last may be smaller.
+    pub fn logical_blocks_of(&self, superblock: Sbn) -> u32 {
+        let first = superblock * self.blocks_per_superblock;
+        self.blocks_per_superblock.min(self.logical_blocks - first)
+    }
+
+    /// Cuts consecutive pages at the borders of logical blocks.
+    pub fn portions(&self, first: Lpn, pages: u32) -> impl Iterator<Item = (Lpn, u32)> + use<> {
+        let (np, end) = (self.pages_per_block, first.0 + pages);
+        let mut at = first.0;
+        core::iter::from_fn(move || {
+            let start = at;
+            at = end.min((start / np + 1) * np);
+            (start < end).then(|| (Lpn(start), at - start))
+        })
+    }
+
+    /// The newest PMD page of a logical block; none if no page of it is mapped.
+    #[inline]
+    pub fn directory(&self, lbn: Lbn) -> Option<Lpn> {
+        let offset = self.pgd[lbn as usize];
+        (offset != NO_PAGE).then(|| self.page(lbn, offset.into()))
+    }
+
+    /// A hint that a run comes soon.
+    pub fn prefetch(&self, run: &Run) {
+        self.flat.prefetch(run);
+        self.blocks.prefetch(self.superblock_of(self.lbn_of(run.first)));
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// The page of a superblock's open block to program next; an erased block is opened if it has
+    /// none with room, and the caller has seen that there is one.
+    ///
+    /// # Errors
+    /// The power fails.
+    #[inline]
+    pub fn next(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<Ppn> {
+        if self.blocks.room(superblock) == 0 {
+            let block = self.pool.take(nand)?;
+            self.blocks.open(nand.geometry(), superblock, block);
+        }
+        Ok(self.blocks.next(superblock))
+    }
+
+    /// A page stands elsewhere from now on, or nowhere; returns where it stood.
+    #[inline]
+    pub fn supersede(&mut self, nand: &Nand, lpn: Lpn, to: Ppn) -> Ppn {
+        let old = self.flat.point(lpn, to);
+        if old != Ppn::NONE {
+            self.blocks.supersede(nand.geometry().block_of(old));
+        }
+        old
+    }
+
+    /// A page is its logical block's newest PMD page.
+    #[inline]
+    pub fn set_directory(&mut self, lpn: Lpn) {
+        let lbn = self.lbn_of(lpn);
+        self.pgd[lbn as usize] = (lpn.0 - self.page(lbn, 0).0) as u16;
+    }
+
+    /// Unmaps pages of a logical block and lists those that were mapped. If none is left it has no
+    /// PMD page.
+    pub fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>, mapped: &mut Vec<Lpn>) {
+        mapped.clear();
+        mapped.extend(pages.clone().map(Lpn).filter(|&lpn| self.flat.newest(lpn).is_some()));
+        for &lpn in &*mapped {
+            self.supersede(nand, lpn, Ppn::NONE);
+        }
+        if self.flat.mapped_run(self.page(lbn, 0).0..self.page(lbn + 1, 0).0).is_none() {
+            self.pgd[lbn as usize] = NO_PAGE;
+        }
+    }
+
+    /// Notes that pages of a logical block were trimmed: all of it, if none is left, lest a PMD
+    /// page of old be taken for its newest.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn note_trimmed(&mut self, nand: &mut Nand, lbn: Lbn, trimmed: &[Lpn]) -> Result<()> {
+        if self.directory(lbn).is_none() {
+            return self.flat.note_trimmed(nand, self.page(lbn, 0).0..self.page(lbn + 1, 0).0);
+        }
+        for run in trimmed.chunk_by(|a, b| a.0 + 1 == b.0) {
+            self.flat.note_trimmed(nand, run[0].0..run[run.len() - 1].0 + 1)?;
+        }
+        Ok(())
+    }
+
+    /// The lowest page of a logical block that is mapped, but for some.
+    pub fn lowest_but(&self, lbn: Lbn, but: &Range<u32>) -> Option<Lpn> {
+        let (first, end) = (self.page(lbn, 0).0, self.page(lbn + 1, 0).0);
+        let mut others = (first..but.start).chain(but.end..end).map(Lpn);
+        others.find(|&lpn| self.flat.newest(lpn).is_some())
+    }
+
+    /// Programs a page with a kind and scheme bytes of its own; `old` is where it stood.
+    ///
+    /// # Errors
+    /// The power fails, or the old page of a partial write cannot be read.
+    pub fn program(
+        &mut self,
+        nand: &mut Nand,
+        source: Source,
+        lpn: Lpn,
+        [old, to]: [Ppn; 2],
+        kind: u8,
+        extra: &[u8],
+    ) -> Result<()> {
+        let run = match source {
+            Source::Copy(cause) => return Ok(nand.copy(old, to, kind, extra, cause)?),
+            Source::Host(run) => run,
+        };
+        let (full, index) = (nand.geometry().full_mask(), lpn.0 - run.first.0);
+        let mask = run.mask(index, full);
+        let base = (mask != full && old != Ppn::NONE).then_some(old);
+        rmw::read_rest(nand, lpn, mask, base)?;
+        let data = run.data.from_page(index, nand.geometry().page_bytes());
+        let content = nand::Content::Host { data, mask, base };
+        nand.program(to, &nand::Page { owner: lpn, kind, extra, content }, Cause::Host)?;
+        self.flat.note_written(lpn);
+        Ok(())
+    }
+
+    // ---- Reclaiming ---------------------------------------------------------------------------
+
+    /// Pages that a superblock could program if it took all free blocks.
+    pub fn room(&self, superblock: Sbn) -> u32 {
+        self.blocks.room(superblock) + self.pool.len() * self.pages_per_block
+    }
+
+    /// Erases a full block in which nothing is valid, once all trims are written down.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        self.flat.flush(nand)?;
+        nand.erase(block, cause)?;
+        self.figures.utilisation[self.blocks.occupied(block) as usize] += 1;
+        self.blocks.release(block);
+        self.pool.give(block);
+        Ok(())
+    }
+
+    // ---- Reporting ----------------------------------------------------------------------------
+
+    /// The figures that all schemes of this family have.
+    pub fn figures(&self) -> Vec<(&'static str, Figure)> {
+        let (figures, cache) = (&self.figures, &self.cache);
+        vec![
+            ("dead_merges", Figure::Count(figures.dead)),
+            ("partial_merges", Figure::Count(figures.partial)),
+            ("full_merges", Figure::Count(figures.full)),
+            ("miw", Figure::Count(figures.mapping_writes)),
+            ("trim_copies", Figure::Count(figures.trim_copies)),
+            ("victim_utilisation", Figure::Counts(figures.utilisation.clone())),
+            ("map_cache_hit_ratio", Figure::Real(cache.hit_ratio())),
+            ("map_cache_hits", Figure::Count(cache.hits)),
+            ("map_cache_misses", Figure::Count(cache.misses)),
+        ]
+    }
+
+    /// Forgets what was counted.
+    pub fn reset_figures(&mut self) {
+        self.figures = Figures::new(self.pages_per_block);
+        self.cache.reset();
+    }
+
+    /// Bytes of the PGD: a physical page number a logical block.
+    pub fn map_bytes(&self) -> u64 {
+        4 * u64::from(self.logical_blocks)
+    }
+
+    /// Bytes a controller spends on valid counts and trims.
+    pub fn other_bytes(&self) -> u64 {
+        self.blocks.ram_bytes() + self.flat.trim_bytes()
+    }
+
+    /// No two pages on one, each block free or in the superblock of its pages, counts equal to a
+    /// recount.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self, nand: &Nand, reserve: u32) -> core::result::Result<(), Violation> {
+        let geometry = nand.geometry();
+        let valid = self.flat.audit(nand)?;
+        self.blocks.audit(geometry, &valid)?;
+        for lpn in (0..self.flat.pages()).map(Lpn) {
+            let Some(ppn) = self.flat.newest(lpn) else { continue };
+            let (own, block) = (self.superblock_of(self.lbn_of(lpn)), geometry.block_of(ppn));
+            let owner = self.blocks.owner(block);
+            ensure!(own == owner, "{lpn:?} of superblock {own} stands in a block of {owner}");
+        }
+        let mut seen = vec![false; geometry.blocks() as usize];
+        for block in self.pool.iter() {
+            let twice = core::mem::replace(&mut seen[block.0 as usize], true);
+            ensure!(!twice, "{block:?} is free twice");
+            ensure!(self.blocks.is_free(block), "{block:?} is free and in use");
+        }
+        ensure!(self.pool.len() >= reserve, "only {} blocks are free", self.pool.len());
+        Ok(())
+    }
+}
+
+impl Figures {
+    fn new(pages_per_block: u32) -> Figures {
+        let utilisation = vec![0; pages_per_block as usize + 1];
+        Figures { utilisation, ..Figures::default() }
+    }
+}
+
+/// Lists the valid pages of a block in physical order.
+pub fn gather(flat: &FlatMap, nand: &Nand, block: BlockId, valid: &mut Vec<Lpn>) {
+    valid.clear();
+    let owners = nand.owners(block);
+    owners.iter().for_each(|&owner| flat.prefetch_entry(owner));
+    let pages = owners.iter().zip((nand.geometry().first_page(block).0..).map(Ppn));
+    let newest = pages.filter(|&(&owner, ppn)| flat.is_newest(owner, ppn));
+    valid.extend(newest.map(|(&owner, _)| Lpn(owner)));
+}
+
+/// A scheme whose map lives in spare areas.
+pub trait SpareMapped {
+    /// Its map.
+    fn map(&mut self) -> &mut SpareMap;
+
+    /// Moves the valid pages of a block into its superblock's open block, then into free ones.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()>;
+
+    /// The most pages that moving a block's valid pages may program.
+    fn needs(&mut self, nand: &Nand, block: BlockId) -> u32;
+
+    /// Empties a full block and erases it: into free pages of its superblock, if it is not dead.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn reclaim(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
+        match self.map().blocks.valid(victim) {
+            0 => self.map().figures.dead += 1,
+            _ => self.map().figures.partial += 1,
+        }
+        self.move_out(nand, victim, Cause::Gc)?;
+        self.map().erase(nand, victim, Cause::Gc)
+    }
+
+    /// Empties the two full blocks of a superblock that have the most dead pages; an open one last
+    /// if fewer have any. The second is left where it is if the free blocks could not take it.
+    ///
+    /// # Errors
+    /// The power fails; or the free blocks could not take the first: then nothing was done.
+    fn merge_fully(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<()> {
+        let [first, mut second] = self.map().blocks.two_emptiest(superblock);
+        self.can_begin(nand, superblock, [first, second])?;
+        if second.is_none() {
+            second = self.map().blocks.close(nand.geometry(), superblock);
+        }
+        self.map().figures.full += 1;
+        for (at, victim) in [first, second].into_iter().flatten().enumerate() {
+            if at == 0 || self.needs(nand, victim) <= self.map().room(superblock) {
+                self.move_out(nand, victim, Cause::Gc)?;
+                self.map().erase(nand, victim, Cause::Gc)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is room for the first victim of a full merge, which closes the open block if
+    /// there is no second one.
+    ///
+    /// # Errors
+    /// There is not.
+    fn can_begin(
+        &mut self,
+        nand: &Nand,
+        superblock: Sbn,
+        [first, second]: [Option<BlockId>; 2],
+    ) -> Result<()> {
+        let map = self.map();
+        let open = map.blocks.open_block(nand.geometry(), superblock);
+        let lost = if second.is_none() { map.blocks.room(superblock) } else { 0 };
+        let room = map.room(superblock) - lost;
+        let needs = first.or(open).map_or(0, |victim| self.needs(nand, victim));
+        if needs > room {
+            return Err(Error::NoRoom { needs, room });
+        }
+        Ok(())
+    }
+}

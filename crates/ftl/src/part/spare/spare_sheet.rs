@@ -1,0 +1,372 @@
+//! Map entries in a spare area: few bits each, because they share the block numbers (LSB §II.C).
+//!
+//! ```text
+//! PBMT      [17][903][ - ][ - ]       block numbers, 24 bits each, taken as they are needed
+//! entries   (1, 5) (this, 2) …        which of these blocks, or this one, and which page of it
+//! ```
+//! A *page table* (PT) says where the pages of a group are; a *page middle directory* (PMD) says
+//! which page knows each group of a logical block. An entry is an index into the *PBMT* and an
+//! offset; the highest index means the block that the spare area itself is in. An entry of
+//! *another* page or group that points at the page carrying it says that there is nothing.
+//!
+//! ```text
+//! bits   flag   PBMT × 24   directory × (index + offset)   table × (index + offset)
+//! ```
+//! A *wide* PMD page (ours) shares no block numbers: see [`WideSheet`].
+
+use nand::{BlockId, Geometry, Ppn};
+
+use crate::part::spare::bit_fields::{BitWriter, number_at};
+
+/// Bits of a block number.
+pub const BLOCK_BITS: u32 = 24;
+/// No sheet has more block numbers.
+pub const PBMT_MAX: usize = 64;
+
+/// A list of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entries {
+    /// How many.
+    pub count: u32,
+    /// Bits of an index.
+    pub index_bits: u32,
+    /// The index that means this block; lower ones stand for the PBMT's.
+    pub this: u32,
+}
+
+impl Entries {
+    /// No entries.
+    pub const NONE: Entries = Entries { count: 0, index_bits: 0, this: 0 };
+}
+
+/// How a spare area is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sheet {
+    /// A bit that tells a PMD page (1) from a PT page (0), where there are both.
+    pub flag: Option<bool>,
+    /// Block numbers.
+    pub pbmt: u32,
+    /// The entry of each group.
+    pub directory: Entries,
+    /// The entry of each page.
+    pub table: Entries,
+    /// Bits of a page's offset in its block.
+    pub offset_bits: u32,
+}
+
+impl Sheet {
+    /// Bits that it takes.
+    pub fn bits(&self) -> u32 {
+        self.table_at() + self.table.count * (self.table.index_bits + self.offset_bits)
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.bits().div_ceil(8) as usize
+    }
+
+    fn pbmt_at(&self) -> u32 {
+        u32::from(self.flag.is_some())
+    }
+
+    fn directory_at(&self) -> u32 {
+        self.pbmt_at() + self.pbmt * BLOCK_BITS
+    }
+
+    fn table_at(&self) -> u32 {
+        self.directory_at() + self.directory.count * (self.directory.index_bits + self.offset_bits)
+    }
+
+    /// Whether the PBMT has room for all blocks that these entries of a page in `block` refer to.
+    pub fn fits(
+        &self,
+        geometry: &Geometry,
+        block: BlockId,
+        entries: impl Iterator<Item = Ppn>,
+    ) -> bool {
+        let mut pbmt = Pbmt::new(self.pbmt, block);
+        entries.into_iter().all(|ppn| pbmt.index_of(geometry.block_of(ppn)).is_some())
+    }
+
+    /// Composes the sheet of the page `own`, whose entries must fit; those that are missing point
+    /// at itself.
+    pub fn compose(
+        &self,
+        geometry: &Geometry,
+        own: Ppn,
+        directory: impl Iterator<Item = Ppn>,
+        table: impl Iterator<Item = Ppn>,
+        bytes: &mut Vec<u8>,
+    ) {
+        bytes.clear();
+        bytes.resize(self.bytes(), 0);
+        let mut pbmt = Pbmt::new(self.pbmt, geometry.block_of(own));
+        if let Some(flag) = self.flag {
+            BitWriter::new(bytes, 0).push(flag.into(), 1);
+        }
+        let mut writer = BitWriter::new(bytes, self.directory_at());
+        self.write_entries(geometry, own, self.directory, directory, &mut pbmt, &mut writer);
+        self.write_entries(geometry, own, self.table, table, &mut pbmt, &mut writer);
+        let mut writer = BitWriter::new(bytes, self.pbmt_at());
+        pbmt.taken().iter().for_each(|block| writer.push(block.0, BLOCK_BITS));
+    }
+
+    fn write_entries(
+        &self,
+        geometry: &Geometry,
+        own: Ppn,
+        format: Entries,
+        entries: impl Iterator<Item = Ppn>,
+        pbmt: &mut Pbmt,
+        writer: &mut BitWriter,
+    ) {
+        let all = entries.chain(core::iter::repeat(own));
+        for ppn in all.take(format.count as usize) {
+            let index = match pbmt.index_of(geometry.block_of(ppn)) {
+                Some(THIS) => format.this,
+                Some(index) => index,
+                None => panic!("the entries of {own:?} refer to more than {} blocks", self.pbmt),
+            };
+            assert!(index <= format.this, "{own:?}: an entry cannot hold index {index}");
+            writer.push(index, format.index_bits);
+            writer.push(geometry.offset_of(ppn), self.offset_bits);
+        }
+    }
+
+    /// Where the directory entry of a group points in the sheet of the page `own`.
+    pub fn group(&self, geometry: &Geometry, own: Ppn, bytes: &[u8], group: u32) -> Ppn {
+        self.entry(geometry, own, bytes, self.directory_at(), self.directory, group)
+    }
+
+    /// Where the table's entry of a page points in the sheet of the page `own`.
+    pub fn page(&self, geometry: &Geometry, own: Ppn, bytes: &[u8], page: u32) -> Ppn {
+        self.entry(geometry, own, bytes, self.table_at(), self.table, page)
+    }
+
+    fn entry(
+        &self,
+        geometry: &Geometry,
+        own: Ppn,
+        bytes: &[u8],
+        start: u32,
+        format: Entries,
+        which: u32,
+    ) -> Ppn {
+        let at = start + which * (format.index_bits + self.offset_bits);
+        let index = number_at(bytes, at, format.index_bits);
+        let offset = number_at(bytes, at + format.index_bits, self.offset_bits);
+        let block = match index == format.this {
+            true => geometry.block_of(own),
+            false => self.block(bytes, index),
+        };
+        geometry.page(block, offset)
+    }
+
+    /// Block number `index` of the PBMT; zero where it has none.
+    pub fn block(&self, bytes: &[u8], index: u32) -> BlockId {
+        BlockId(number_at(bytes, self.pbmt_at() + index * BLOCK_BITS, BLOCK_BITS))
+    }
+}
+
+/// The page that carries a wide sheet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// Where it is.
+    pub ppn: Ppn,
+    /// Its group, counted in its logical block.
+    pub group: u32,
+    /// Its number in the group.
+    pub page: u32,
+}
+
+/// A PMD page whose entries are page numbers, so that they refer to any blocks whatever. Ours: the
+/// paper has no such page.
+///
+/// ```text
+/// bits   other groups × page number   other pages × page number
+/// ```
+/// Both lists leave out the carrying page's own entry, which could say nothing new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WideSheet {
+    /// Groups of a logical block, the own one included.
+    pub groups: u32,
+    /// Pages of a group, the own one included.
+    pub pages: u32,
+    /// Bits of a page number.
+    pub page_bits: u32,
+}
+
+impl WideSheet {
+    /// Bits that it takes.
+    pub fn bits(&self) -> u32 {
+        (self.groups - 1 + self.pages - 1) * self.page_bits
+    }
+
+    /// Composes the sheet of a page; entries that are missing point at itself.
+    pub fn compose(
+        &self,
+        own: Own,
+        groups: impl Iterator<Item = Ppn>,
+        pages: impl Iterator<Item = Ppn>,
+        bytes: &mut Vec<u8>,
+    ) {
+        bytes.clear();
+        bytes.resize(self.bits().div_ceil(8) as usize, 0);
+        let mut writer = BitWriter::new(bytes, 0);
+        self.write_others(own.ppn, groups, [self.groups, own.group], &mut writer);
+        self.write_others(own.ppn, pages, [self.pages, own.page], &mut writer);
+    }
+
+    fn write_others(
+        &self,
+        own: Ppn,
+        entries: impl Iterator<Item = Ppn>,
+        [count, but]: [u32; 2],
+        writer: &mut BitWriter,
+    ) {
+        let all = (0..count).zip(entries.chain(core::iter::repeat(own)));
+        for (_, ppn) in all.filter(|&(at, _)| at != but) {
+            writer.push(ppn.0, self.page_bits);
+        }
+    }
+
+    /// Where the entry of a group points.
+    pub fn group(&self, own: Own, bytes: &[u8], group: u32) -> Ppn {
+        self.entry(own.ppn, bytes, 0, [group, own.group])
+    }
+
+    /// Where the entry of a page of the own group points.
+    pub fn page(&self, own: Own, bytes: &[u8], page: u32) -> Ppn {
+        self.entry(own.ppn, bytes, self.groups - 1, [page, own.page])
+    }
+
+    fn entry(&self, own: Ppn, bytes: &[u8], first: u32, [which, but]: [u32; 2]) -> Ppn {
+        if which == but {
+            return own;
+        }
+        let at = first + which - u32::from(which > but);
+        Ppn(number_at(bytes, at * self.page_bits, self.page_bits))
+    }
+}
+
+/// What stands for the own block in a PBMT of any size.
+const THIS: u32 = u32::MAX;
+
+/// A PBMT while it is filled.
+struct Pbmt {
+    blocks: [BlockId; PBMT_MAX],
+    len: u32,
+    most: u32,
+    own: BlockId,
+}
+
+impl Pbmt {
+    fn new(most: u32, own: BlockId) -> Pbmt {
+        Pbmt { blocks: [BlockId(0); PBMT_MAX], len: 0, most, own }
+    }
+
+    fn taken(&self) -> &[BlockId] {
+        &self.blocks[..self.len as usize]
+    }
+
+    /// The index of a block, which is entered if need be; none if there is no room for it.
+    #[inline]
+    fn index_of(&mut self, block: BlockId) -> Option<u32> {
+        if block == self.own {
+            return Some(THIS);
+        }
+        if let Some(at) = self.taken().iter().position(|&known| known == block) {
+            return Some(at as u32);
+        }
+        if self.len == self.most {
+            return None;
+        }
+        self.blocks[self.len as usize] = block;
+        self.len += 1;
+        Some(self.len - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nand::ProgramOrder;
+
+    /// Blocks of four pages; three block numbers, two groups, four pages.
+    fn sheet() -> (Geometry, Sheet) {
+        let geometry = Geometry::new(512, 64, 4, 100, ProgramOrder::Any).unwrap();
+        let directory = Entries { count: 2, index_bits: 1, this: 1 };
+        let table = Entries { count: 4, index_bits: 2, this: 3 };
+        (geometry, Sheet { flag: Some(true), pbmt: 3, directory, table, offset_bits: 2 })
+    }
+
+    #[test]
+    fn entries_share_block_numbers_which_are_taken_on_demand() {
+        let (geometry, sheet) = sheet();
+        assert_eq!(sheet.bits(), 1 + 3 * 24 + 2 * 3 + 4 * 4);
+        let own = Ppn(4 * 7 + 2);
+        let (directory, table) = ([Ppn(4 * 90 + 1), own], [Ppn(91), Ppn(4 * 90), Ppn(28), Ppn(88)]);
+        let mut bytes = vec![0xFF; 3];
+        let entries = directory.iter().chain(&table).copied();
+        assert!(sheet.fits(&geometry, BlockId(7), entries));
+        sheet.compose(&geometry, own, directory.into_iter(), table.into_iter(), &mut bytes);
+        assert_eq!(bytes.len(), 12);
+        assert_eq!(bytes[0] & 1, 1, "the flag");
+        let blocks = [0, 1, 2].map(|index| sheet.block(&bytes, index).0);
+        assert_eq!(blocks, [90, 22, 0], "7 is this block, the third is not needed");
+        for group in 0..2 {
+            let found = sheet.group(&geometry, own, &bytes, group);
+            assert_eq!(found, directory[group as usize]);
+        }
+        for page in 0..4 {
+            assert_eq!(sheet.page(&geometry, own, &bytes, page), table[page as usize]);
+        }
+    }
+
+    #[test]
+    fn entries_that_are_missing_point_at_the_page_itself() {
+        let (geometry, sheet) = sheet();
+        let (own, mut bytes) = (Ppn(13), Vec::new());
+        let none = core::iter::empty;
+        sheet.compose(&geometry, own, none(), none(), &mut bytes);
+        assert!((0..4).all(|page| sheet.page(&geometry, own, &bytes, page) == own));
+        assert!((0..2).all(|group| sheet.group(&geometry, own, &bytes, group) == own));
+    }
+
+    /// Three groups of four pages, page numbers of nine bits.
+    const WIDE: WideSheet = WideSheet { groups: 3, pages: 4, page_bits: 9 };
+
+    #[test]
+    fn a_wide_sheet_refers_to_a_block_an_entry_and_leaves_its_own_entries_out() {
+        assert_eq!(WIDE.bits(), (2 + 3) * 9);
+        let own = Own { ppn: Ppn(300), group: 1, page: 2 };
+        let (groups, pages) = ([Ppn(0), own.ppn, Ppn(511)], [Ppn(17), Ppn(401), own.ppn, Ppn(258)]);
+        let mut bytes = vec![0xFF; 2];
+        WIDE.compose(own, groups.into_iter(), pages.into_iter(), &mut bytes);
+        assert_eq!(bytes.len(), 6, "45 bits");
+        let numbers = [0, 1, 2, 3, 4].map(|at| number_at(&bytes, 9 * at, 9));
+        assert_eq!(numbers, [0, 511, 17, 401, 258]);
+        assert_eq!([0, 1, 2].map(|group| WIDE.group(own, &bytes, group)), groups);
+        assert_eq!([0, 1, 2, 3].map(|page| WIDE.page(own, &bytes, page)), pages);
+    }
+
+    #[test]
+    fn entries_that_a_wide_sheet_misses_point_at_the_page_itself() {
+        let own = Own { ppn: Ppn(300), group: 0, page: 0 };
+        let mut bytes = Vec::new();
+        let pages = [own.ppn, Ppn(5)];
+        WIDE.compose(own, core::iter::empty(), pages.into_iter(), &mut bytes);
+        let found = [0, 1, 2, 3].map(|page| WIDE.page(own, &bytes, page).0);
+        assert_eq!(found, [300, 5, 300, 300], "a short group");
+        assert!((0..3).all(|group| WIDE.group(own, &bytes, group) == own.ppn));
+    }
+
+    #[test]
+    fn more_blocks_than_numbers_do_not_fit() {
+        let (geometry, sheet) = sheet();
+        let pages = |blocks: &[u32]| -> Vec<Ppn> { blocks.iter().map(|&b| Ppn(4 * b)).collect() };
+        let fits = |blocks| sheet.fits(&geometry, BlockId(9), pages(blocks).into_iter());
+        assert!(fits(&[1, 2, 3, 2, 1, 9]));
+        assert!(!fits(&[1, 2, 3, 4]));
+    }
+}

@@ -1,0 +1,550 @@
+//! Superblocks: which blocks each has, how many pages in them are dead, and what to collect.
+//!
+//! ```text
+//! superblock 0   full [0 x 2 x] [x 5 6 7]   open [1 3 4 _]     logical blocks 0 and 1
+//! superblock 1   full [8 9 a b] [c d e f]                      2 and 3
+//! ```
+//! Consecutive logical blocks share physical ones: their pages stand anywhere in them. A superblock
+//! fills one block at a time, its *open* one; the others are *full*, or were closed before they
+//! were.
+//!
+//! Collection is greedy over the device: the full block with the most dead pages is next whose
+//! superblock has free pages enough in its open block for what would have to move. What that is,
+//! more than its valid pages perhaps, the scheme says when it comes to it. So each superblock keeps
+//! its full blocks in a [heap](super::block_heaps) by valid pages, and a tree over the superblocks
+//! has the first of each that its free pages might take. A block that turns out to need more than
+//! there are is set aside, by the least that it may need, until its superblock opens a block and
+//! has as many, or enough of its pages are superseded: each lowers the need by two at the most, for
+//! itself and for a write that it might have induced. All full blocks are in a heap of their own
+//! too, which tells the emptiest.
+
+use nand::{BlockId, Geometry, Ppn};
+
+use crate::contract::Violation;
+use crate::ensure;
+use crate::part::index::min_tree::MinTree;
+use crate::part::index::prefetch::prefetch;
+use crate::part::map::frontier::Frontier;
+use crate::part::spare::block_heaps::{BlockHeaps, Heap};
+
+/// The number of a superblock.
+pub type Sbn = u32;
+
+const NONE: u32 = u32::MAX;
+/// Programs by which a block's need may fall when one of its pages is superseded.
+const LESS_A_PAGE: u16 = 2;
+/// A tree's leaf where a superblock offers nothing.
+const NOTHING: u64 = u64::MAX;
+
+#[derive(Clone, Debug)]
+struct Superblock {
+    open: Frontier,
+    /// Blocks that it has, the open one included.
+    blocks: u32,
+    /// Pages of them that hold nothing valid and cannot be programmed.
+    dead: u32,
+    /// All full blocks, by valid pages.
+    full: Heap,
+    /// Those not set aside, by valid pages.
+    offered: Heap,
+    /// The others, by the free pages that they need at least.
+    aside: Heap,
+}
+
+/// What is known of a block.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    superblock: Sbn,
+    valid: u16,
+    /// Pages of a full block that were programmed.
+    occupied: u16,
+    /// Free pages that a block set aside needs at least.
+    need: u16,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Open,
+    Full,
+    /// Full, and known to need more free pages than its superblock has.
+    Aside,
+}
+
+/// All superblocks and their blocks.
+#[derive(Clone, Debug)]
+pub struct Superblocks {
+    superblocks: Vec<Superblock>,
+    blocks: Vec<Block>,
+    /// Links of the heaps of all full blocks.
+    full: BlockHeaps,
+    /// Links of the heaps of those that are offered or aside.
+    either: BlockHeaps,
+    /// The best full block of each superblock that its free pages may take: valid pages, block.
+    offers: MinTree<u64>,
+    /// Dead pages of each superblock, subtracted from the most there can be.
+    live: MinTree<u64>,
+    pages_per_block: u32,
+    /// Whether an open block without valid pages is offered too.
+    offers_open: bool,
+}
+
+impl Superblocks {
+    /// Superblocks without blocks.
+    pub fn new(geometry: &Geometry, superblocks: u32, offers_open: bool) -> Superblocks {
+        let none = Heap::EMPTY;
+        let (full, offered, aside) = (none, none, none);
+        let empty = Superblock { open: Frontier::NONE, blocks: 0, dead: 0, full, offered, aside };
+        let state = State::Free;
+        let free = Block { superblock: NONE, valid: 0, occupied: 0, need: 0, state };
+        Superblocks {
+            superblocks: vec![empty; superblocks as usize],
+            blocks: vec![free; geometry.blocks() as usize],
+            full: BlockHeaps::new(geometry.blocks()),
+            either: BlockHeaps::new(geometry.blocks()),
+            offers: MinTree::new(superblocks as usize),
+            live: MinTree::new(superblocks as usize),
+            pages_per_block: geometry.pages_per_block(),
+            offers_open,
+        }
+    }
+
+    // ---- Looking ------------------------------------------------------------------------------
+
+    /// Free pages in the open block.
+    #[inline]
+    pub fn room(&self, superblock: Sbn) -> u32 {
+        self.superblocks[superblock as usize].open.room()
+    }
+
+    /// The page of the open block to program next; it has room.
+    #[inline]
+    pub fn next(&self, superblock: Sbn) -> Ppn {
+        self.superblocks[superblock as usize].open.next()
+    }
+
+    /// Blocks that a superblock has.
+    #[inline]
+    pub fn blocks_of(&self, superblock: Sbn) -> u32 {
+        self.superblocks[superblock as usize].blocks
+    }
+
+    /// The superblock that has a block.
+    pub fn owner(&self, block: BlockId) -> Sbn {
+        self.blocks[block.0 as usize].superblock
+    }
+
+    /// Valid pages of a block.
+    #[inline]
+    pub fn valid(&self, block: BlockId) -> u32 {
+        self.blocks[block.0 as usize].valid.into()
+    }
+
+    /// Pages of a full block that were programmed.
+    pub fn occupied(&self, block: BlockId) -> u32 {
+        self.blocks[block.0 as usize].occupied.into()
+    }
+
+    /// The open block, while it has room.
+    pub fn open_block(&self, geometry: &Geometry, superblock: Sbn) -> Option<BlockId> {
+        self.superblocks[superblock as usize].open.block(geometry)
+    }
+
+    /// Whether a block is being filled.
+    pub fn is_open(&self, block: BlockId) -> bool {
+        self.blocks[block.0 as usize].state == State::Open
+    }
+
+    /// Whether no superblock has a block.
+    pub fn is_free(&self, block: BlockId) -> bool {
+        self.blocks[block.0 as usize].state == State::Free
+    }
+
+    /// A hint that a superblock is needed soon.
+    pub fn prefetch(&self, superblock: Sbn) {
+        prefetch(&self.superblocks, superblock as usize);
+    }
+
+    /// A hint that a block is needed soon.
+    pub fn prefetch_block(&self, block: BlockId) {
+        prefetch(&self.blocks, block.0 as usize);
+    }
+
+    // ---- Filling ------------------------------------------------------------------------------
+
+    /// Gives a superblock without an open block an erased one to fill.
+    pub fn open(&mut self, geometry: &Geometry, superblock: Sbn, block: BlockId) {
+        let owner = &mut self.superblocks[superblock as usize];
+        assert!(owner.open.room() == 0, "superblock {superblock} has a block to fill");
+        owner.open = Frontier::open(block, geometry);
+        owner.blocks += 1;
+        let state = State::Open;
+        self.blocks[block.0 as usize] = Block { superblock, valid: 0, occupied: 0, need: 0, state };
+        self.take_up(superblock, self.room(superblock));
+    }
+
+    /// The next pages of the open block hold newest versions now.
+    #[inline]
+    pub fn fill(&mut self, geometry: &Geometry, superblock: Sbn, pages: u32) {
+        let owner = &mut self.superblocks[superblock as usize];
+        let block = geometry.block_of(owner.open.next());
+        self.blocks[block.0 as usize].valid += pages as u16;
+        if owner.open.advance(pages, geometry).is_some() {
+            self.shelve(block, self.pages_per_block);
+        }
+        self.offer(superblock);
+    }
+
+    /// Closes the open block, if there is one: its free pages are lost.
+    pub fn close(&mut self, geometry: &Geometry, superblock: Sbn) -> Option<BlockId> {
+        let block = self.open_block(geometry, superblock)?;
+        let owner = &mut self.superblocks[superblock as usize];
+        let free = core::mem::replace(&mut owner.open, Frontier::NONE).room();
+        owner.dead += free;
+        self.shelve(block, self.pages_per_block - free);
+        self.recount(superblock);
+        Some(block)
+    }
+
+    /// A page of a block holds its newest version no longer.
+    #[inline]
+    pub fn supersede(&mut self, block: BlockId) {
+        let known = &mut self.blocks[block.0 as usize];
+        known.valid -= 1;
+        let (superblock, state, valid) = (known.superblock, known.state, u32::from(known.valid));
+        let owner = &mut self.superblocks[superblock as usize];
+        owner.dead += 1;
+        match state {
+            State::Full => self.either.lower(&mut owner.offered, block, valid),
+            State::Aside => {
+                known.need = known.need.saturating_sub(LESS_A_PAGE);
+                self.either.lower(&mut owner.aside, block, known.need.into());
+            }
+            State::Open => {}
+            State::Free => panic!("{block:?} is free and holds a valid page"),
+        }
+        if state != State::Open {
+            self.full.lower(&mut owner.full, block, valid);
+        }
+        if state == State::Aside {
+            self.take_up(superblock, self.room(superblock));
+        }
+        self.recount(superblock);
+    }
+
+    /// Takes an empty full block away from its superblock: it is erased.
+    pub fn release(&mut self, block: BlockId) {
+        let Block { superblock, valid, state, .. } = self.blocks[block.0 as usize];
+        assert!(valid == 0, "{block:?} is erased and holds {valid} valid pages");
+        let owner = &mut self.superblocks[superblock as usize];
+        match state {
+            State::Aside => self.either.remove(&mut owner.aside, block),
+            State::Full => self.either.remove(&mut owner.offered, block),
+            _ => panic!("{block:?} is erased and is not full"),
+        }
+        self.full.remove(&mut owner.full, block);
+        owner.blocks -= 1;
+        owner.dead -= self.pages_per_block;
+        self.blocks[block.0 as usize].state = State::Free;
+        self.recount(superblock);
+    }
+
+    /// A mount found a block with valid pages: it is full, whatever it was.
+    pub fn adopt(&mut self, superblock: Sbn, block: BlockId, valid: u32, occupied: u32) {
+        let owner = &mut self.superblocks[superblock as usize];
+        owner.blocks += 1;
+        owner.dead += self.pages_per_block - valid;
+        let state = State::Open;
+        self.blocks[block.0 as usize] =
+            Block { superblock, valid: valid as u16, occupied: 0, need: 0, state };
+        self.shelve(block, occupied);
+        self.recount(superblock);
+    }
+
+    fn shelve(&mut self, block: BlockId, occupied: u32) {
+        let known = &mut self.blocks[block.0 as usize];
+        (known.state, known.occupied) = (State::Full, occupied as u16);
+        let owner = &mut self.superblocks[known.superblock as usize];
+        self.full.push(&mut owner.full, block, known.valid.into());
+        self.either.push(&mut owner.offered, block, known.valid.into());
+    }
+
+    // ---- Choosing -----------------------------------------------------------------------------
+
+    /// The full block with the most dead pages that needs no more free pages than its superblock
+    /// has, the lowest among equals. `needs` is told its valid pages and these.
+    pub fn choose(&mut self, mut needs: impl FnMut(BlockId, u32, u32) -> u32) -> Option<BlockId> {
+        loop {
+            let (superblock, offer) = self.offers.first_minimum();
+            if offer == NOTHING {
+                return None;
+            }
+            let (block, superblock) = (BlockId(offer as u32), superblock as Sbn);
+            let (valid, room) = (self.valid(block), self.room(superblock));
+            let need = if valid == 0 { 0 } else { needs(block, valid, room) };
+            if need <= room {
+                return Some(block);
+            }
+            self.set_aside(superblock, block, need);
+        }
+    }
+
+    /// The full block of a superblock with the most dead pages, the lowest among equals.
+    pub fn emptiest(&self, superblock: Sbn) -> Option<BlockId> {
+        self.full.first(self.superblocks[superblock as usize].full).map(|(block, _)| block)
+    }
+
+    /// The two of them with the most dead pages that have any.
+    pub fn two_emptiest(&mut self, superblock: Sbn) -> [Option<BlockId>; 2] {
+        let (np, heap) = (self.pages_per_block, &mut self.superblocks[superblock as usize].full);
+        let first = self.full.first(*heap).filter(|&(_, valid)| valid < np);
+        let Some((block, valid)) = first else { return [None; 2] };
+        self.full.remove(heap, block);
+        let second = self.full.first(*heap).filter(|&(_, valid)| valid < np);
+        self.full.push(heap, block, valid);
+        [Some(block), second.map(|(block, _)| block)]
+    }
+
+    /// The superblock with the most dead pages, those of its open block included; the lowest among
+    /// equals.
+    pub fn deadest(&self) -> Option<Sbn> {
+        let (superblock, live) = self.live.first_minimum();
+        (live < NOTHING).then_some(superblock as Sbn)
+    }
+
+    fn set_aside(&mut self, superblock: Sbn, block: BlockId, need: u32) {
+        let owner = &mut self.superblocks[superblock as usize];
+        self.either.remove(&mut owner.offered, block);
+        self.either.push(&mut owner.aside, block, need);
+        let known = &mut self.blocks[block.0 as usize];
+        (known.state, known.need) = (State::Aside, need as u16);
+        self.offer(superblock);
+    }
+
+    /// All that was set aside is offered again: needs are less from now on.
+    pub fn take_all_up(&mut self) {
+        let all = 0..self.superblocks.len() as Sbn;
+        all.for_each(|superblock| self.take_up(superblock, u32::MAX));
+    }
+
+    /// What was set aside and may need so many pages or fewer is offered again.
+    fn take_up(&mut self, superblock: Sbn, most: u32) {
+        let owner = &mut self.superblocks[superblock as usize];
+        while let Some((block, need)) = self.either.first(owner.aside)
+            && need <= most
+        {
+            let known = &mut self.blocks[block.0 as usize];
+            self.either.remove(&mut owner.aside, block);
+            self.either.push(&mut owner.offered, block, known.valid.into());
+            known.state = State::Full;
+        }
+        self.offer(superblock);
+    }
+
+    #[inline]
+    fn recount(&mut self, superblock: Sbn) {
+        let dead = self.superblocks[superblock as usize].dead;
+        let live = if dead == 0 { NOTHING } else { NOTHING - u64::from(dead) };
+        self.live.set(superblock as usize, live);
+        self.offer(superblock);
+    }
+
+    #[inline]
+    fn offer(&mut self, superblock: Sbn) {
+        let owner = &self.superblocks[superblock as usize];
+        let room = owner.open.room();
+        let mut offer = match self.either.first(owner.offered) {
+            Some((block, valid)) if valid <= room => u64::from(valid) << 32 | u64::from(block.0),
+            _ => NOTHING,
+        };
+        if self.offers_open && 0 < room && room < self.pages_per_block {
+            offer = offer.min(self.offer_of_open(owner));
+        }
+        self.offers.set(superblock as usize, offer);
+    }
+
+    /// An open block is worth erasing if nothing in it is valid.
+    fn offer_of_open(&self, owner: &Superblock) -> u64 {
+        let block = owner.open.next().0 / self.pages_per_block;
+        if self.blocks[block as usize].valid == 0 { block.into() } else { NOTHING }
+    }
+
+    // ---- Auditing -----------------------------------------------------------------------------
+
+    /// Bytes a controller spends on this: a valid count a block.
+    pub fn ram_bytes(&self) -> u64 {
+        2 * self.blocks.len() as u64
+    }
+
+    /// No superblock has more blocks than it may.
+    ///
+    /// # Errors
+    /// The first that has.
+    pub fn audit_limit(&self, most: u32) -> Result<(), Violation> {
+        for (superblock, owner) in self.superblocks.iter().enumerate() {
+            let blocks = owner.blocks;
+            ensure!(blocks <= most, "superblock {superblock} has {blocks} blocks of {most}");
+        }
+        Ok(())
+    }
+
+    /// Compares all counts with the valid pages of each block, counted anew.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self, geometry: &Geometry, valid: &[u32]) -> Result<(), Violation> {
+        let mut counted = vec![(0, 0, None); self.superblocks.len()];
+        for (block, known) in (0..).map(BlockId).zip(&self.blocks) {
+            let recount = valid[block.0 as usize];
+            if known.state == State::Free {
+                ensure!(recount == 0, "{block:?} is free and holds {recount} valid pages");
+                continue;
+            }
+            let count = u32::from(known.valid);
+            ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
+            let open = self.open_block(geometry, known.superblock) == Some(block);
+            let opened = known.state == State::Open;
+            ensure!(open == opened, "{block:?}: open {opened}, being filled {open}");
+            let room = if open { self.room(known.superblock) } else { 0 };
+            let (blocks, dead, least) = &mut counted[known.superblock as usize];
+            *blocks += 1;
+            *dead += self.pages_per_block - room - recount;
+            if !open && least.is_none_or(|least| (recount, block) < least) {
+                *least = Some((recount, block));
+            }
+        }
+        for (superblock, (owner, (blocks, dead, least))) in
+            (0..).zip(self.superblocks.iter().zip(counted))
+        {
+            let known = (owner.blocks, owner.dead, self.emptiest(superblock));
+            let found = (blocks, dead, least.map(|(_, block)| block));
+            ensure!(known == found, "superblock {superblock}: {known:?}, counted {found:?}");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nand::ProgramOrder;
+
+    const PAGES: u32 = 4;
+
+    /// Two superblocks over eight blocks of four pages.
+    fn superblocks() -> (Geometry, Superblocks) {
+        let geometry = Geometry::new(512, 64, PAGES, 8, ProgramOrder::Any).unwrap();
+        let superblocks = Superblocks::new(&geometry, 2, false);
+        (geometry, superblocks)
+    }
+
+    fn add(all: &mut Superblocks, geometry: &Geometry, superblock: Sbn, block: u32, dead: u32) {
+        all.open(geometry, superblock, BlockId(block));
+        all.fill(geometry, superblock, PAGES);
+        (0..dead).for_each(|_| all.supersede(BlockId(block)));
+    }
+
+    fn valid(all: &Superblocks) -> Vec<u32> {
+        (0..8).map(|block| all.valid(BlockId(block))).collect()
+    }
+
+    #[test]
+    fn the_best_block_is_the_one_whose_superblock_can_take_it() {
+        let (geometry, mut all) = superblocks();
+        add(&mut all, &geometry, 0, 0, 3);
+        add(&mut all, &geometry, 0, 1, 2);
+        add(&mut all, &geometry, 1, 2, 1);
+        let choose = |all: &mut Superblocks| all.choose(|_, valid, _| valid);
+        assert_eq!(choose(&mut all), None, "nobody has a free page");
+        assert_eq!(all.deadest(), Some(0));
+        all.open(&geometry, 1, BlockId(5));
+        assert_eq!(choose(&mut all), Some(BlockId(2)), "0 has none");
+        all.fill(&geometry, 1, 2);
+        assert_eq!(choose(&mut all), None, "three pages do not fit two");
+        all.open(&geometry, 0, BlockId(6));
+        assert_eq!(choose(&mut all), Some(BlockId(0)));
+        all.audit(&geometry, &valid(&all)).unwrap();
+    }
+
+    #[test]
+    fn a_block_that_needs_more_is_set_aside_until_something_changes() {
+        let (geometry, mut all) = superblocks();
+        add(&mut all, &geometry, 0, 3, 2);
+        add(&mut all, &geometry, 0, 1, 1);
+        all.open(&geometry, 0, BlockId(0));
+        let mut asked = Vec::new();
+        let mut choose = |all: &mut Superblocks, need_of_3| {
+            let chosen = all.choose(|block, _, _| {
+                asked.push(block.0);
+                if block.0 == 3 { need_of_3 } else { 3 }
+            });
+            (chosen.map(|block| block.0), core::mem::take(&mut asked))
+        };
+        assert_eq!(choose(&mut all, 5), (Some(1), vec![3, 1]));
+        assert_eq!(choose(&mut all, 5), (Some(1), vec![1]), "3 is not asked again");
+        assert_eq!(all.emptiest(0), Some(BlockId(3)), "but not forgotten");
+        all.supersede(BlockId(3));
+        assert_eq!(choose(&mut all, 4), (Some(3), vec![3]));
+        assert_eq!(choose(&mut all, 5), (Some(1), vec![3, 1]));
+        all.fill(&geometry, 0, 4);
+        all.open(&geometry, 0, BlockId(7));
+        assert_eq!(choose(&mut all, 4), (Some(1), vec![1]), "3 needs five, and four are free");
+        all.audit(&geometry, &valid(&all)).unwrap();
+    }
+
+    #[test]
+    fn what_was_set_aside_is_offered_again_once_there_is_room_for_it() {
+        let (geometry, mut all) = superblocks();
+        add(&mut all, &geometry, 0, 3, 2);
+        all.open(&geometry, 0, BlockId(0));
+        all.fill(&geometry, 0, 1);
+        assert_eq!(all.choose(|_, _, _| 4), None, "three are free");
+        all.fill(&geometry, 0, 3);
+        all.open(&geometry, 0, BlockId(1));
+        assert_eq!(all.choose(|_, _, _| 4), Some(BlockId(3)));
+    }
+
+    #[test]
+    fn all_that_was_set_aside_is_offered_again_where_less_is_needed() {
+        let (geometry, mut all) = superblocks();
+        for (superblock, block) in [(0, 3), (1, 2)] {
+            add(&mut all, &geometry, superblock, block, 2);
+            all.open(&geometry, superblock, BlockId(block + 3));
+            all.fill(&geometry, superblock, 2);
+        }
+        assert_eq!(all.choose(|_, _, _| 3), None, "two pages are free in each");
+        assert_eq!(all.choose(|_, valid, _| valid), None, "both are aside");
+        all.take_all_up();
+        assert_eq!(all.choose(|_, valid, _| valid), Some(BlockId(2)));
+        all.audit(&geometry, &valid(&all)).unwrap();
+    }
+
+    #[test]
+    fn the_two_emptiest_have_dead_pages_and_ties_go_to_the_lowest() {
+        let (geometry, mut all) = superblocks();
+        add(&mut all, &geometry, 1, 6, 1);
+        assert_eq!(all.two_emptiest(1), [Some(BlockId(6)), None]);
+        add(&mut all, &geometry, 1, 4, 1);
+        add(&mut all, &geometry, 1, 5, 1);
+        add(&mut all, &geometry, 1, 2, 0);
+        assert_eq!(all.two_emptiest(1), [Some(BlockId(4)), Some(BlockId(5))]);
+        assert_eq!(all.two_emptiest(0), [None, None]);
+        assert_eq!(all.deadest(), Some(1));
+    }
+
+    #[test]
+    fn free_pages_of_a_closed_block_are_lost_and_count_as_dead() {
+        let (geometry, mut all) = superblocks();
+        all.open(&geometry, 0, BlockId(2));
+        all.fill(&geometry, 0, 3);
+        assert_eq!(all.deadest(), None);
+        assert_eq!(all.close(&geometry, 0), Some(BlockId(2)));
+        assert_eq!((all.deadest(), all.occupied(BlockId(2))), (Some(0), 3));
+        assert_eq!(all.close(&geometry, 0), None);
+        (0..3).for_each(|_| all.supersede(BlockId(2)));
+        all.release(BlockId(2));
+        assert_eq!((all.deadest(), all.blocks_of(0)), (None, 0));
+        all.audit(&geometry, &[0; 8]).unwrap();
+    }
+}

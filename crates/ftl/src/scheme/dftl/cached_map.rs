@@ -1,0 +1,228 @@
+//! Cached map entries in the order of their last use, and which of them the flash does not know
+//! yet.
+//!
+//! ```text
+//! least recently used ◀── 7 ── 12* ── 3 ── 14* ── 13* ──▶ most      *: dirty
+//! dirty in translation page 1 (12 to 15):   12, 14, 13                cleaned by one program
+//! ```
+//! Every step costs the same however many entries there are: slots are found through an array by
+//! logical page, used through linked lists.
+
+use nand::{Lpn, Ppn};
+
+use crate::contract::Violation;
+use crate::ensure;
+use crate::part::index::recency::Recency;
+
+const NONE: u32 = u32::MAX;
+
+/// A cached entry.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    lpn: Lpn,
+    dirty: bool,
+    /// Of a dirty entry: where the flash says that the page is.
+    flash: Ppn,
+    /// Neighbours among the dirty entries of its translation page.
+    before: u32,
+    after: u32,
+}
+
+/// A cache of map entries, which the caller keeps to its size.
+#[derive(Clone, Debug)]
+pub struct CachedMap {
+    slot_of: Vec<u32>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    recency: Recency,
+    /// The first dirty entry of each translation page.
+    dirty: Vec<u32>,
+    entries_per_page: u32,
+}
+
+impl CachedMap {
+    /// An empty cache over so many logical pages, of whose entries a translation page holds some.
+    pub fn new(logical_pages: u32, entries_per_page: u32) -> CachedMap {
+        CachedMap {
+            slot_of: vec![NONE; logical_pages as usize],
+            slots: Vec::new(),
+            free: Vec::new(),
+            recency: Recency::new(0),
+            dirty: vec![NONE; logical_pages.div_ceil(entries_per_page) as usize],
+            entries_per_page,
+        }
+    }
+
+    /// Cached entries.
+    pub fn entries(&self) -> u32 {
+        self.recency.len()
+    }
+
+    /// Whether the entry of a page is cached.
+    #[inline]
+    pub fn contains(&self, lpn: Lpn) -> bool {
+        self.slot_of[lpn.0 as usize] != NONE
+    }
+
+    /// Uses the entry of a page, if it is cached; says whether it is.
+    #[inline]
+    pub fn touch(&mut self, lpn: Lpn) -> bool {
+        let slot = self.slot_of[lpn.0 as usize];
+        if slot != NONE {
+            self.recency.touch(slot);
+        }
+        slot != NONE
+    }
+
+    /// Caches the entry of a page that is not cached, clean, as the one used last.
+    pub fn insert(&mut self, lpn: Lpn) {
+        let entry = Slot { lpn, dirty: false, flash: Ppn::NONE, before: NONE, after: NONE };
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                self.slots.push(entry);
+                self.recency.grow();
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.slots[slot as usize] = entry;
+        self.slot_of[lpn.0 as usize] = slot;
+        self.recency.push(slot);
+    }
+
+    /// The entry used longest ago, and whether it is dirty.
+    pub fn least_recent(&self) -> Option<(Lpn, bool)> {
+        let slot = self.recency.first()?;
+        let Slot { lpn, dirty, .. } = self.slots[slot as usize];
+        Some((lpn, dirty))
+    }
+
+    /// Drops the clean entry of a page.
+    pub fn remove(&mut self, lpn: Lpn) {
+        let slot = core::mem::replace(&mut self.slot_of[lpn.0 as usize], NONE);
+        assert!(!self.slots[slot as usize].dirty, "the entry of {lpn:?} is dropped and is dirty");
+        self.recency.remove(slot);
+        self.free.push(slot);
+    }
+
+    /// The cached entry of a page changes from `flash`, which the flash still says unless the entry
+    /// was dirty before.
+    pub fn soil(&mut self, lpn: Lpn, flash: Ppn) {
+        let slot = self.slot_of[lpn.0 as usize];
+        if self.slots[slot as usize].dirty {
+            return;
+        }
+        let head = &mut self.dirty[(lpn.0 / self.entries_per_page) as usize];
+        let after = core::mem::replace(head, slot);
+        let entry = &mut self.slots[slot as usize];
+        (entry.dirty, entry.flash) = (true, flash);
+        (entry.before, entry.after) = (NONE, after);
+        if after != NONE {
+            self.slots[after as usize].before = slot;
+        }
+    }
+
+    /// The dirty entries of a translation page, and where the flash says that each page is.
+    pub fn dirty_in(&self, translation_page: u32) -> impl Iterator<Item = (Lpn, Ppn)> + '_ {
+        let slot = |at: u32| self.slots.get(at as usize);
+        let first = slot(self.dirty[translation_page as usize]);
+        let all = core::iter::successors(first, move |entry| slot(entry.after));
+        all.map(|entry| (entry.lpn, entry.flash))
+    }
+
+    /// The flash knows all entries of a translation page now; returns how many it did not.
+    pub fn clean(&mut self, translation_page: u32) -> u32 {
+        let mut cleaned = 0;
+        let mut at = core::mem::replace(&mut self.dirty[translation_page as usize], NONE);
+        while let Some(entry) = self.slots.get_mut(at as usize) {
+            entry.dirty = false;
+            at = entry.after;
+            cleaned += 1;
+        }
+        cleaned
+    }
+
+    /// All cached entries, and whether they are dirty, the one used longest ago first.
+    pub fn iter(&self) -> impl Iterator<Item = (Lpn, bool)> + '_ {
+        let entry = |slot: u32| self.slots[slot as usize];
+        self.recency.iter().map(move |slot| (entry(slot).lpn, entry(slot).dirty))
+    }
+
+    /// A hint that the entry of a page is used soon.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        crate::part::index::prefetch::prefetch(&self.slot_of, lpn.0 as usize);
+    }
+
+    /// Slots, uses and dirty lists speak of the same entries.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self) -> Result<(), Violation> {
+        let found = self.slot_of.iter().filter(|&&slot| slot != NONE).count() as u32;
+        let (used, spare) = (self.recency.len(), self.free.len() as u32);
+        ensure!(found == used, "{found} entries can be found, {used} are in order of use");
+        let slots = self.slots.len() as u32;
+        ensure!(used + spare == slots, "{used} slots are used, {spare} free, of {slots}");
+        let astray = self.iter().find(|&(lpn, _)| !self.contains(lpn));
+        ensure!(astray.is_none(), "{astray:?} is in order of use and not found");
+        let mut listed = 0;
+        for page in 0..self.dirty.len() as u32 {
+            for (lpn, _) in self.dirty_in(page) {
+                let own = lpn.0 / self.entries_per_page;
+                ensure!(own == page, "{lpn:?} of translation page {own} is dirty in page {page}");
+                listed += 1;
+            }
+        }
+        let dirty = self.iter().filter(|(_, dirty)| *dirty).count();
+        ensure!(listed == dirty, "{dirty} entries are dirty, {listed} are listed");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_leave_in_the_order_of_their_last_use() {
+        let mut cache = CachedMap::new(8, 4);
+        [3, 5, 7].into_iter().for_each(|lpn| cache.insert(Lpn(lpn)));
+        assert!(cache.touch(Lpn(3)) && !cache.touch(Lpn(4)));
+        assert_eq!(cache.least_recent(), Some((Lpn(5), false)));
+        cache.remove(Lpn(5));
+        cache.insert(Lpn(0));
+        let order: Vec<u32> = cache.iter().map(|(lpn, _)| lpn.0).collect();
+        assert_eq!(order, [7, 3, 0]);
+        assert!(!cache.contains(Lpn(5)));
+        cache.audit().unwrap();
+    }
+
+    #[test]
+    fn dirty_entries_are_cleaned_by_translation_page_and_stay_in_their_order() {
+        let mut cache = CachedMap::new(8, 4);
+        [1, 6, 2, 3].into_iter().for_each(|lpn| cache.insert(Lpn(lpn)));
+        cache.soil(Lpn(1), Ppn(10));
+        cache.soil(Lpn(3), Ppn::NONE);
+        cache.soil(Lpn(6), Ppn(11));
+        cache.soil(Lpn(1), Ppn(99));
+        let dirty: Vec<_> = cache.dirty_in(0).collect();
+        assert_eq!(dirty, [(Lpn(3), Ppn::NONE), (Lpn(1), Ppn(10))], "what the flash said first");
+        cache.audit().unwrap();
+        assert_eq!((cache.clean(0), cache.clean(0)), (2, 0));
+        assert_eq!(cache.least_recent(), Some((Lpn(1), false)));
+        assert_eq!(cache.dirty_in(1).count(), 1);
+        cache.soil(Lpn(3), Ppn(12));
+        assert_eq!(cache.dirty_in(0).collect::<Vec<_>>(), [(Lpn(3), Ppn(12))]);
+        cache.audit().unwrap();
+    }
+
+    #[test]
+    #[should_panic(expected = "is dropped and is dirty")]
+    fn a_dirty_entry_is_not_dropped() {
+        let mut cache = CachedMap::new(8, 4);
+        cache.insert(Lpn(1));
+        cache.soil(Lpn(1), Ppn(4));
+        cache.remove(Lpn(1));
+    }
+}

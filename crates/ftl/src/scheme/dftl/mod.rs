@@ -1,0 +1,710 @@
+//! dftl: page mapping whose map lives in flash (Gupta, Kim and Urgaonkar 2009).
+//!
+//! ```text
+//! RAM    CMT  7─▶p  12─▶q* …        cached entries, least recently used out first   *: dirty
+//!        GTD  [T0 T1 T2 …]          where each translation page stands
+//! flash  data blocks [a b c …]      translation blocks [T0 T1 x T2 …]
+//! ```
+//! A *translation page* holds the entries of as many consecutive logical pages as fit (page bytes /
+//! 4). The cached mapping table (CMT) has room for `cmt` bytes, eight an entry. A read that misses
+//! it reads a translation page. A write only makes an entry dirty. To make room the entry used
+//! longest ago goes; if it is dirty, its translation page is read and programmed anew, and all its
+//! dirty entries are cleaned with it (*batch update*; F_b is their mean number).
+//!
+//! Data and translation blocks compete in one greedy choice. When a data block is emptied, the
+//! entries of its pages become dirty if they are cached; the translation pages of the others are
+//! rewritten at once, in ascending order, before the erase (*lazy* as far as the cache goes).
+//! Translation pages are pages of the scheme's own in [`page_map`](crate::part::page::page_map),
+//! which
+//! plays the parts of GTD and of what all entries say; what the flash says of a dirty entry is kept
+//! with it.
+//!
+//! Invariants: an entry that is not cached, or clean, is in the flash as it is; a mapped page that
+//! is not cached has a translation page; a block at least is erased whenever no victim is being
+//! emptied. (Collections begin while `RESERVE` are; a data victim may take one for its pages and
+//! one for translation pages before its own erase gives one back.)
+//!
+//! **Coming back.** The newest copies of pages and of translation pages are found as by `page`.
+//! Then every translation page is read, and entries that it does not know become dirty entries of
+//! the cache, which may be larger than its size meanwhile: no translation page is written before
+//! the reserve stands again, and a victim's entries wait in the cache too.
+//!
+//! A victim's entries also wait in the cache, beyond its size, whenever the block that their
+//! translation pages need would be the last erased one, or none is left: while no block is erased
+//! nothing but copies may be programmed, lest a mount find no block to begin with. Only devices of
+//! a few blocks come to that.
+//!
+//! Choices: a page that nothing maps is not looked up by reads and trims. A partial write looks its
+//! entry up as a write does, once, and its old version is found for nothing. A look-up, with the
+//! eviction that it causes, precedes making room for the page.
+
+pub mod cached_map;
+
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn, Sink, Timing};
+use spec::{Kind, Param, Params};
+
+use self::cached_map::CachedMap;
+use crate::contract::{
+    Device, Figure, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Result, Run, Scheme,
+    Violation,
+};
+use crate::ensure;
+use crate::part::map::frontier::Frontier;
+use crate::part::page::page_map::PageMap;
+use crate::part::page::victims::Policy;
+use crate::part::recovery::kind;
+
+/// Erased blocks that only garbage collection may open.
+const RESERVE: u32 = 3;
+/// Bytes of a cached entry: logical and physical page number.
+const CACHED_BYTES: u64 = 8;
+/// Bytes of an entry in a translation page, and of one of the GTD.
+const ENTRY_BYTES: u32 = 4;
+
+static PARAMS: &[Param] = &[
+    Param {
+        name: "cmt",
+        kind: Kind::Size,
+        default: "256KiB",
+        unit: "bytes",
+        doc: "RAM of the cached mapping table, 8 bytes an entry; one entry at least",
+    },
+    Param {
+        name: "entries",
+        kind: Kind::Count,
+        default: "0",
+        unit: "entries",
+        doc: "entries of a translation page; 0: as many as fit, page bytes / 4",
+    },
+];
+
+/// Demand-based mapping.
+pub static SCHEME: Scheme = Scheme {
+    name: "dftl",
+    summary: "page mapping with the map in flash and a cache of its entries in RAM",
+    source: "Gupta, Kim, Urgaonkar: DFTL: a flash translation layer employing demand-based \
+             selective caching of page-level address mappings, ASPLOS 2009; counts as in adaptive \
+             partitioning, II.C.1 and III.D",
+    params: PARAMS,
+    corners: &["cmt=8,entries=4", "cmt=24,entries=3", "cmt=64,entries=8"],
+    refuses,
+    map_budget: Some(MapBudget {
+        replaces: "cmt",
+        unit_bytes: |_| CACHED_BYTES,
+        entry_bytes: CACHED_BYTES,
+        interval: 1000,
+    }),
+    least_extra,
+    mount,
+};
+
+/// Entries that a translation page holds.
+fn entries_per_page(params: &Params, page_bytes: u32) -> u32 {
+    match params.count("entries") as u32 {
+        0 => page_bytes / ENTRY_BYTES,
+        entries => entries,
+    }
+}
+
+fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
+    let (entries, most) = (params.count("entries"), chip.page_bytes / ENTRY_BYTES);
+    if entries > u64::from(most) {
+        return Some(format!("entries={entries}; a page of this chip holds {most}"));
+    }
+    match params.size("cmt") {
+        ..CACHED_BYTES => Some(format!("cmt={}; an entry takes 8 bytes", params.size("cmt"))),
+        _ => None,
+    }
+}
+
+fn least_extra(params: &Params, chip: &ChipModel, logical_blocks: u32) -> u32 {
+    let pages = u64::from(logical_blocks) * u64::from(chip.pages_per_block);
+    let translation_pages = pages.div_ceil(entries_per_page(params, chip.page_bytes).into());
+    translation_pages.div_ceil(chip.pages_per_block.into()) as u32 + RESERVE + 1
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let geometry = nand.geometry();
+    let entries = entries_per_page(device.params, geometry.page_bytes());
+    let pages = device.logical_blocks * geometry.pages_per_block();
+    let mut ftl = Dftl {
+        map: PageMap::format(nand, device, Policy::Greedy, pages.div_ceil(entries)),
+        cmt: CachedMap::new(pages, entries),
+        capacity: device.params.size("cmt") / CACHED_BYTES,
+        entries,
+        pages_per_block: geometry.pages_per_block(),
+        data: Frontier::NONE,
+        translation: Frontier::NONE,
+        is_mounting: false,
+        composed: vec![0xFF; geometry.page_bytes() as usize],
+        uncached: Vec::new(),
+        timing: device.timing,
+        figures: Figures::default(),
+        reclaimed: Reclaimed::default(),
+        events: None,
+        interval: Figures::default(),
+    };
+    if !nand.is_factory_new() {
+        ftl.recover(nand, device)?;
+    }
+    Ok(Box::new(ftl))
+}
+
+struct Dftl {
+    map: PageMap,
+    cmt: CachedMap,
+    /// Entries that the CMT may hold, at least one.
+    capacity: u64,
+    /// Entries of a translation page.
+    entries: u32,
+    pages_per_block: u32,
+    /// The open data block, of host and garbage collection.
+    data: Frontier,
+    /// The open translation block.
+    translation: Frontier,
+    is_mounting: bool,
+    /// The translation page being composed.
+    composed: Vec<u8>,
+    /// Pages of a victim whose entries are not cached, and where they were; kept for its capacity.
+    uncached: Vec<(Lpn, Ppn)>,
+    timing: Timing,
+    figures: Figures,
+    reclaimed: Reclaimed,
+    /// What happened to the cache since somebody asked, if anybody does.
+    events: Option<Vec<MapEvent>>,
+    /// Hits, misses and batches since costs were asked for.
+    interval: Figures,
+}
+
+/// What is counted between two resets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    read_hits: u64,
+    read_misses: u64,
+    write_hits: u64,
+    write_misses: u64,
+    /// Evictions of dirty entries, and the entries that they cleaned.
+    batches: u64,
+    flushed: u64,
+    data_victims: u64,
+    translation_victims: u64,
+    translation_copies: u64,
+    /// Translation pages rewritten for pages that garbage collection moved.
+    updates: u64,
+}
+
+/// What reclaiming blocks took since birth.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reclaimed {
+    data_blocks: u64,
+    data_ns: u64,
+    translation_blocks: u64,
+    translation_ns: u64,
+}
+
+/// What an entry is looked up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Read,
+    Write,
+}
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Data,
+    Entries,
+}
+
+impl Dftl {
+    // ---- The cached mapping table -------------------------------------------------------------
+
+    fn translation_page_of(&self, lpn: Lpn) -> u32 {
+        lpn.0 / self.entries
+    }
+
+    /// The owner of a translation page in the page map: they follow the host's pages.
+    fn owner_of(&self, page: u32) -> Lpn {
+        Lpn(self.map.logical_pages() + page)
+    }
+
+    /// Looks up the entry of a page, which is cached afterwards, and dirty if it was for a write.
+    fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, what: Use) -> Result<()> {
+        let hit = self.cmt.touch(lpn);
+        self.figures.count(what, hit);
+        self.interval.count(what, hit);
+        if !hit {
+            self.note(match what {
+                Use::Read => MapEvent::ReadMissed(lpn),
+                Use::Write => MapEvent::WriteMissed(lpn),
+            });
+            self.cache(nand, lpn, what)?;
+        }
+        if what == Use::Write {
+            self.cmt.soil(lpn, self.entry(lpn));
+        }
+        Ok(())
+    }
+
+    fn cache(&mut self, nand: &mut Nand, lpn: Lpn, what: Use) -> Result<()> {
+        while u64::from(self.cmt.entries()) >= self.capacity {
+            self.evict(nand)?;
+        }
+        // It may have come into the cache meanwhile, with a victim's entries that had to wait.
+        if self.cmt.touch(lpn) {
+            return Ok(());
+        }
+        if what == Use::Read {
+            let page = self.owner_of(self.translation_page_of(lpn));
+            let ppn = self.map.flat.newest(page).expect("an entry not cached is in the flash");
+            nand.read(ppn, page, nand.geometry().full_mask(), &mut Sink::None, Cause::Map)?;
+        }
+        self.cmt.insert(lpn);
+        Ok(())
+    }
+
+    /// Where a page stands, [`Ppn::NONE`] if nowhere.
+    fn entry(&self, lpn: Lpn) -> Ppn {
+        self.map.flat.newest(lpn).unwrap_or(Ppn::NONE)
+    }
+
+    /// Drops the entry used longest ago; if it is dirty, the flash learns of it first.
+    fn evict(&mut self, nand: &mut Nand) -> Result<()> {
+        let (lpn, dirty) = self.cmt.least_recent().expect("a full cache has an entry");
+        if dirty {
+            self.make_room(nand, Holds::Entries)?;
+            let page = self.translation_page_of(lpn);
+            self.compose(page, true);
+            self.rewrite(nand, page)?;
+            let flushed = u64::from(self.cmt.clean(page));
+            self.figures.count_batch(flushed);
+            self.interval.count_batch(flushed);
+        }
+        self.cmt.remove(lpn);
+        self.note(MapEvent::Left(lpn));
+        Ok(())
+    }
+
+    #[inline]
+    fn note(&mut self, event: MapEvent) {
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
+    }
+
+    /// Composes a translation page of all entries as they are; without its `batch` of dirty ones
+    /// these stay as the flash has them.
+    fn compose(&mut self, page: u32, batch: bool) {
+        const BYTES: usize = ENTRY_BYTES as usize;
+        let first = page * self.entries;
+        let end = self.map.logical_pages().min(first + self.entries);
+        let entries =
+            self.map.flat.entries(first..end).iter().chain(core::iter::repeat(&Ppn::NONE));
+        for (place, ppn) in self.composed.chunks_exact_mut(BYTES).zip(entries) {
+            place.copy_from_slice(&ppn.0.to_le_bytes());
+        }
+        for (lpn, flash) in self.cmt.dirty_in(page).filter(|_| !batch) {
+            let at = (lpn.0 - first) as usize * BYTES;
+            self.composed[at..at + BYTES].copy_from_slice(&flash.0.to_le_bytes());
+        }
+    }
+
+    /// Reads a translation page, if there is one, and programs the composed one where there is
+    /// room.
+    fn rewrite(&mut self, nand: &mut Nand, page: u32) -> Result<()> {
+        let (owner, full) = (self.owner_of(page), nand.geometry().full_mask());
+        if let Some(ppn) = self.map.flat.newest(owner) {
+            nand.read(ppn, owner, full, &mut Sink::None, Cause::Map)?;
+        }
+        let (bytes, frontier) = (&self.composed, &mut self.translation);
+        self.map.write_own(nand, owner, bytes, frontier, kind::TRANSLATION, Cause::Map)
+    }
+
+    // ---- Room ---------------------------------------------------------------------------------
+
+    fn frontier(&mut self, holds: Holds) -> &mut Frontier {
+        match holds {
+            Holds::Data => &mut self.data,
+            Holds::Entries => &mut self.translation,
+        }
+    }
+
+    /// Sees to it that a frontier has room.
+    fn make_room(&mut self, nand: &mut Nand, holds: Holds) -> Result<()> {
+        while self.frontier(holds).room() == 0 {
+            if self.map.pool.len() > RESERVE {
+                *self.frontier(holds) = self.map.open(nand)?;
+            } else {
+                self.collect(nand)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reclaims the full block with the fewest valid pages, whatever it holds.
+    fn collect(&mut self, nand: &mut Nand) -> Result<()> {
+        let victim = self.map.choose_victim();
+        match self.what(nand, victim) {
+            Holds::Data => self.reclaim_data(nand, victim),
+            Holds::Entries => self.reclaim_translation(nand, victim),
+        }
+    }
+
+    /// What a block of which a page is programmed holds.
+    fn what(&self, nand: &Nand, block: BlockId) -> Holds {
+        match nand.owners(block)[0] >= self.map.logical_pages() {
+            true => Holds::Entries,
+            false => Holds::Data,
+        }
+    }
+
+    fn reclaim_translation(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
+        let mut copies = 0;
+        let frontier = &mut self.translation;
+        self.map.empty(nand, victim, frontier, None, Cause::Map, |_, _| copies += 1)?;
+        self.figures.translation_victims += 1;
+        self.figures.translation_copies += copies;
+        self.reclaimed.translation_blocks += 1;
+        self.reclaimed.translation_ns += self.rewrites_ns(copies) + self.timing.erase_ns;
+        Ok(())
+    }
+
+    fn reclaim_data(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
+        let (cmt, uncached, mut copies) = (&mut self.cmt, &mut self.uncached, 0);
+        uncached.clear();
+        self.map.move_out(nand, victim, &mut self.data, None, Cause::Gc, |lpn, from| {
+            copies += 1;
+            match cmt.contains(lpn) {
+                true => cmt.soil(lpn, from),
+                false => uncached.push((lpn, from)),
+            }
+        })?;
+        self.uncached.sort_unstable();
+        let updates = if self.must_wait() {
+            self.cache_uncached();
+            0
+        } else {
+            self.update_uncached(nand)?
+        };
+        self.map.erase(nand, victim, Cause::Gc)?;
+        self.figures.data_victims += 1;
+        self.figures.updates += updates;
+        self.reclaimed.data_blocks += 1;
+        self.reclaimed.data_ns += self.rewrites_ns(copies + updates) + self.timing.erase_ns;
+        Ok(())
+    }
+
+    /// Whether the translation pages of a victim's pages cannot be rewritten now: a block opened
+    /// for them must not be the last, and while none is erased nothing but copies may be
+    /// programmed.
+    fn must_wait(&self) -> bool {
+        let entries = self.entries;
+        let pages = self.uncached.chunk_by(|a, b| a.0.0 / entries == b.0.0 / entries).count();
+        let opens = pages > self.translation.room() as usize;
+        self.is_mounting || self.map.pool.len() < 1 + u32::from(opens)
+    }
+
+    /// Puts the entries of a victim's pages into the cache, beyond its size if need be.
+    fn cache_uncached(&mut self) {
+        for &(lpn, from) in &self.uncached {
+            self.cmt.insert(lpn);
+            self.cmt.soil(lpn, from);
+        }
+    }
+
+    /// Rewrites the translation pages of a victim's pages; returns how many.
+    fn update_uncached(&mut self, nand: &mut Nand) -> Result<u64> {
+        let pages = core::mem::take(&mut self.uncached);
+        let (mut updates, entries) = (0, self.entries);
+        for alike in pages.chunk_by(|a, b| a.0.0 / entries == b.0.0 / entries) {
+            if self.translation.room() == 0 {
+                self.translation = self.map.open(nand)?;
+            }
+            let page = self.translation_page_of(alike[0].0);
+            self.compose(page, false);
+            self.rewrite(nand, page)?;
+            updates += 1;
+        }
+        self.uncached = pages;
+        Ok(updates)
+    }
+
+    /// Time of so many reads, each with a program.
+    fn rewrites_ns(&self, pages: u64) -> u64 {
+        pages * (self.timing.read_ns + self.timing.program_ns)
+    }
+
+    // ---- Coming back --------------------------------------------------------------------------
+
+    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+        let recovered = self.map.recover(nand, device, |_| {})?;
+        if let Some(block) = recovered.endangered {
+            let frontier = match self.what(nand, block) {
+                Holds::Data => &mut self.data,
+                Holds::Entries => &mut self.translation,
+            };
+            self.map.empty(nand, block, frontier, None, Cause::Meta, |_, _| {})?;
+        }
+        self.map.resume_trims(nand, &recovered)?;
+        self.load(nand)?;
+        self.is_mounting = true;
+        while self.map.pool.len() < RESERVE {
+            self.collect(nand)?;
+        }
+        self.is_mounting = false;
+        self.shrink(nand)
+    }
+
+    /// Reads all translation pages; what they do not know becomes dirty in the cache.
+    fn load(&mut self, nand: &mut Nand) -> Result<()> {
+        let pages = self.map.logical_pages();
+        for page in 0..pages.div_ceil(self.entries) {
+            let bytes = match self.map.flat.newest(self.owner_of(page)) {
+                Some(ppn) => nand.read_meta(ppn, Cause::Meta)?,
+                None => &[],
+            };
+            let mut known = bytes.chunks_exact(ENTRY_BYTES as usize);
+            for lpn in page * self.entries..pages.min((page + 1) * self.entries) {
+                let flash = known.next().and_then(|entry| entry.try_into().ok());
+                let flash = Ppn(flash.map_or(Ppn::NONE.0, u32::from_le_bytes));
+                if flash != self.entry(Lpn(lpn)) {
+                    self.cmt.insert(Lpn(lpn));
+                    self.cmt.soil(Lpn(lpn), flash);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Evicts entries until the cache has its size.
+    fn shrink(&mut self, nand: &mut Nand) -> Result<()> {
+        while u64::from(self.cmt.entries()) > self.capacity {
+            self.evict(nand)?;
+        }
+        Ok(())
+    }
+
+    // ---- Looking ------------------------------------------------------------------------------
+
+    /// Blocks hold either data or entries, and what is not cached is in the flash.
+    fn audit_entries(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.cmt.audit()?;
+        let pages = self.map.logical_pages();
+        let own = pages.div_ceil(self.entries);
+        for lpn in (0..pages + own).map(Lpn) {
+            let Some(ppn) = self.map.flat.newest(lpn) else { continue };
+            let block = nand.geometry().block_of(ppn);
+            let holds = if lpn.0 < pages { Holds::Data } else { Holds::Entries };
+            ensure!(self.what(nand, block) == holds, "{block:?} holds {lpn:?}, which is {holds:?}");
+            let page = self.owner_of(self.translation_page_of(Lpn(lpn.0.min(pages - 1))));
+            let known = self.map.flat.newest(page).is_some();
+            let found = holds == Holds::Entries || self.cmt.contains(lpn) || known;
+            ensure!(found, "{lpn:?} is mapped, and neither cached nor in the flash");
+        }
+        (0..own).try_for_each(|page| self.audit_translation_page(nand, page))
+    }
+
+    /// The flash says of each entry what it is, or, of a dirty one, what the cache knows that the
+    /// flash says.
+    fn audit_translation_page(
+        &self,
+        nand: &Nand,
+        page: u32,
+    ) -> core::result::Result<(), Violation> {
+        let first = page * self.entries;
+        let end = self.map.logical_pages().min(first + self.entries);
+        let mut expected = self.map.flat.entries(first..end).to_vec();
+        for (lpn, flash) in self.cmt.dirty_in(page) {
+            expected[(lpn.0 - first) as usize] = flash;
+        }
+        let at = self.map.flat.newest(self.owner_of(page));
+        let Some(bytes) = at.and_then(|ppn| nand.peek_meta(ppn)) else { return Ok(()) };
+        for (lpn, (entry, ppn)) in (first..).zip(bytes.chunks_exact(4).zip(expected)) {
+            let flash = Ppn(u32::from_le_bytes(entry.try_into().expect("chunks of four")));
+            ensure!(flash == ppn, "the flash maps LPN {lpn} to {flash:?}; it should say {ppn:?}");
+        }
+        Ok(())
+    }
+}
+
+impl Figures {
+    fn count(&mut self, what: Use, hit: bool) {
+        let count = match (what, hit) {
+            (Use::Read, true) => &mut self.read_hits,
+            (Use::Read, false) => &mut self.read_misses,
+            (Use::Write, true) => &mut self.write_hits,
+            (Use::Write, false) => &mut self.write_misses,
+        };
+        *count += 1;
+    }
+
+    /// Counts an eviction of a dirty entry that cleaned so many.
+    fn count_batch(&mut self, flushed: u64) {
+        self.batches += 1;
+        self.flushed += flushed;
+    }
+
+    /// The mean size of a batch; of none, one.
+    fn batch_factor(&self) -> f64 {
+        ratio(self.flushed, self.batches, 1.0)
+    }
+}
+
+impl Reclaimed {
+    /// What reclaiming a block adds to each program of a translation page, in nanoseconds.
+    fn translation_overhead_ns(&self, pages_per_block: u32) -> f64 {
+        ratio(self.translation_ns, self.translation_blocks, 0.0) / f64::from(pages_per_block)
+    }
+
+    /// The same for a data page.
+    fn data_overhead_ns(&self, pages_per_block: u32) -> f64 {
+        ratio(self.data_ns, self.data_blocks, 0.0) / f64::from(pages_per_block)
+    }
+}
+
+/// `a / b`, or `otherwise` where there is no b.
+fn ratio(a: u64, b: u64, otherwise: f64) -> f64 {
+    if b == 0 { otherwise } else { a as f64 / b as f64 }
+}
+
+impl Ftl for Dftl {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let full = nand.geometry().full_mask();
+        for index in 0..run.pages {
+            let lpn = run.first.plus(index);
+            if self.map.flat.newest(lpn).is_some() {
+                self.look_up(nand, lpn, Use::Read)?;
+                let ppn = self.entry(lpn);
+                nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        for index in 0..run.pages {
+            self.look_up(nand, run.first.plus(index), Use::Write)?;
+            self.make_room(nand, Holds::Data)?;
+            self.map.write(nand, run, index, 1, &mut self.data, kind::DATA)?;
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        for lpn in (0..pages).map(|page| first.plus(page)) {
+            if self.map.flat.newest(lpn).is_some() {
+                self.look_up(nand, lpn, Use::Write)?;
+                self.map.trim(nand, lpn, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.map.flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.map.flat.prefetch(run);
+        (0..run.pages.min(16)).for_each(|page| self.cmt.prefetch(run.first.plus(page)));
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.map.flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.map.pool.len()
+    }
+
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.map.pool.give(block);
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.map.audit(nand, &[self.data, self.translation], 1)?;
+        self.audit_entries(nand)
+    }
+
+    /// The GTD is the map that is kept whole, the CMT a cache of the rest.
+    fn ram(&self) -> Ram {
+        let translation_pages = self.map.logical_pages().div_ceil(self.entries);
+        Ram {
+            map: u64::from(translation_pages * ENTRY_BYTES),
+            cache: self.capacity * CACHED_BYTES,
+            other: self.map.other_bytes(),
+            ..Ram::default()
+        }
+    }
+
+    fn report(&self) -> Report {
+        let (f, r) = (&self.figures, &self.reclaimed);
+        let us = |ns: f64| Figure::Real(ns / 1000.0);
+        let hits = |hits, misses| Figure::Real(ratio(hits, hits + misses, f64::NAN));
+        let figures = vec![
+            ("cmt_entries", Figure::Count(self.cmt.entries().into())),
+            ("cmt_read_hit_ratio", hits(f.read_hits, f.read_misses)),
+            ("cmt_write_hit_ratio", hits(f.write_hits, f.write_misses)),
+            ("cmt_read_misses", Figure::Count(f.read_misses)),
+            ("cmt_write_misses", Figure::Count(f.write_misses)),
+            ("batches", Figure::Count(f.batches)),
+            ("F_b", Figure::Real(f.batch_factor())),
+            ("T_two", us(r.translation_overhead_ns(self.pages_per_block))),
+            ("T_dwo", us(r.data_overhead_ns(self.pages_per_block))),
+            ("data_victims", Figure::Count(f.data_victims)),
+            ("translation_victims", Figure::Count(f.translation_victims)),
+            ("translation_copies", Figure::Count(f.translation_copies)),
+            ("translation_updates", Figure::Count(f.updates)),
+        ];
+        Report { merges: None, figures }
+    }
+
+    fn reset_report(&mut self) {
+        self.figures = Figures::default();
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("cmt_entries", self.cmt.entries().into())]
+    }
+
+    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
+        self.capacity = (bytes / CACHED_BYTES).max(1);
+        self.shrink(nand)
+    }
+
+    fn map_budget(&self) -> u64 {
+        self.capacity * CACHED_BYTES
+    }
+
+    fn watch_map(&mut self) {
+        self.events = Some(Vec::new());
+    }
+
+    fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
+        if let Some(own) = &mut self.events {
+            events.append(own);
+        }
+    }
+
+    /// Adaptive partitioning, Table IV: hit ratios and F_b of the interval, overheads since birth.
+    fn miss_costs(&mut self) -> MissCosts {
+        let (seen, timing) = (core::mem::take(&mut self.interval), self.timing);
+        let (read, program) = (timing.read_ns as f64, timing.program_ns as f64);
+        let overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);
+        let entry_write = (read + program + overhead) / seen.batch_factor();
+        let misses = |hits, misses| ratio(misses, hits + misses, 0.0);
+        let read_misses = misses(seen.read_hits, seen.read_misses);
+        let write_misses = misses(seen.write_hits, seen.write_misses);
+        let data_overhead = self.reclaimed.data_overhead_ns(self.pages_per_block);
+        MissCosts {
+            map_read_ns: read,
+            map_write_ns: entry_write,
+            buffer_read_ns: read + read * read_misses,
+            buffer_write_ns: program + data_overhead + entry_write * write_misses,
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! fast: log blocks that any page may use, and one for a sequential stream (Lee et al. 2007).
+//!
+//! ```text
+//!   data [0 1 2 3] [4 5 6 7] [8 9 a b] [c d e f]
+//!   SW   [4 5 6 _]                      a stream: appended while it goes on, switched when whole
+//!   RW   [1 9 d 1] [2 9 e _]            everything else, in the order in which it comes
+//! ```
+//! bast merges a log block whenever one more data block wants to be updated, full or not. Here the
+//! random log is *fully associative*: its blocks fill to the last slot whatever is written, and are
+//! then reclaimed in turn, the one allocated longest ago first. Pages that the host wrote again
+//! since are stale in the victim and cost nothing. Each of the others costs the full merge of its
+//! data block, Na of them for a victim: above, the first RW block is associated with LBN 0 (its
+//! last slot) and LBN 3, for its 9 is stale. Such a merge gathers a data block's newest pages from
+//! wherever they are, so that it empties later RW blocks too, and even the SW block.
+//!
+//! A write at offset 0 takes every stream to be sequential: it opens a new SW block, and the old
+//! one is merged as it stands, by switch or partial merge if its stream went well. A stream that
+//! jumps back or skips a page goes on in the random log, and its SW block waits.
+//!
+//! Of E extra blocks one is SW, E − 2 are RW, one is kept clean. Nothing is merged before the room
+//! is needed: a full SW block waits for the next write at offset 0, a dead RW block for its turn.
+//! The map of the log can shrink and grow at run time (adaptive partitioning, §III.E there): it
+//! pays for `min(E − 1, bytes / 4 B a page)` log blocks, SW included, never fewer than two.
+//!
+//! **Uniform random writes.** A data block is not in the log for B writes on average, B data blocks
+//! being there, and is merged L writes later, when its oldest page there has gone through a log of
+//! L pages. So a victim of Np pages is associated with Np / (1 + L/B) data blocks. (SW blocks are
+//! merged too; those merges are few as long as L is small against B·Np.)
+//!
+//! **Coming back**: see [`fully_associative`](crate::part::log::fully_associative); all log
+//! blocks found
+//! are closed and belong to RW, in the order of their last programs.
+//!
+//! Choices: the RW victim is taken in turn, as its successors describe it. A page that is next in
+//! the SW block goes there even if earlier ones are stale; the paper merges the SW block when its
+//! owner is written out of order, here it waits. The paper keeps its maps in flash; here they are
+//! in RAM, and a mount scans the spare areas.
+
+pub mod log_watch;
+
+use nand::{BlockId, Lpn, Nand, Ppn, Sink, Timing};
+
+use self::log_watch::LogWatch;
+
+use crate::contract::{
+    Device, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Result, Run, Scheme, Violation,
+};
+use crate::part::log::fully_associative::{
+    FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, Step, entry_bytes,
+};
+use crate::part::log::log_map::Lbn;
+use crate::part::log::random_log::RandomBlock;
+
+/// Fully associative sector translation.
+pub static SCHEME: Scheme = Scheme {
+    name: "fast",
+    summary: "log blocks that any page may use, reclaimed in turn; one for a sequential stream",
+    source: "Lee, Park, Chung, Lee, Park, Song: A log buffer-based flash translation layer using \
+             fully-associative sector translation, ACM TECS 6(3), 2007; as FASTer §II.B, LAST \
+             §2.3 and adaptive partitioning §II.C describe it",
+    params: &[],
+    corners: &[],
+    refuses: |_, _| None,
+    map_budget: Some(MapBudget {
+        replaces: "",
+        unit_bytes: |geometry| entry_bytes(geometry.pages_per_block()),
+        entry_bytes: PAGE_ENTRY_BYTES,
+        interval: 10_000,
+    }),
+    least_extra: |_, _, _| LEAST_EXTRA,
+    mount,
+};
+
+/// The FTL: its log, and an account of it for whoever may resize it.
+#[derive(Debug)]
+struct Fast {
+    log: FullyAssociative,
+    watch: Option<LogWatch>,
+    timing: Timing,
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let (mut log, found) = FullyAssociative::mount(nand, device, 0)?;
+    for found in found {
+        log.random.take_over(RandomBlock { block: found.block, carried: 0 });
+    }
+    Ok(Box::new(Fast { log, watch: None, timing: device.timing }))
+}
+
+impl Fast {
+    /// Writes a page and notes whether the log held an older copy of it.
+    fn write_watched(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
+        let lpn = run.first.plus(index);
+        loop {
+            let missed = !self.is_in_log(nand, lpn);
+            match self.log.step(nand, run, index, 1)? {
+                Step::Wrote(_) => {
+                    self.watch.iter_mut().filter(|_| missed).for_each(|watch| watch.missed(lpn));
+                    return Ok(());
+                }
+                Step::MadeRoom => {}
+                Step::MustReclaim => self.reclaim(nand)?,
+            }
+        }
+    }
+
+    /// Whether the newest version of a page stands in a log block.
+    fn is_in_log(&self, nand: &Nand, lpn: Lpn) -> bool {
+        let map = &self.log.map;
+        map.flat.newest(lpn).is_some() && !map.is_home(nand.geometry(), lpn)
+    }
+
+    /// Merges the oldest block of the random log, and notes what that takes.
+    fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
+        let victim = self.log.random.take_oldest(nand).block;
+        self.note_victim(nand, victim);
+        let padded_before = self.log.map.padded_pages;
+        self.log.merge_victim(nand, victim)?;
+        if let Some(watch) = &mut self.watch {
+            watch.padded(self.log.map.padded_pages - padded_before);
+        }
+        Ok(())
+    }
+
+    /// Notes the valid pages of a victim, which are about to leave the log, and the operations of
+    /// its merge.
+    fn note_victim(&mut self, nand: &Nand, victim: BlockId) {
+        let Some(watch) = &mut self.watch else { return };
+        let FullyAssociative { map, associated, .. } = &mut self.log;
+        let slots = 0..nand.geometry().pages_per_block();
+        let valid = || map.valid_pages(nand, victim, slots.clone());
+        valid().for_each(|(lpn, _)| watch.left(lpn));
+        let associated = associated.list(map, valid());
+        let mapped =
+            |lbn: &Lbn| map.newest_of(*lbn).iter().filter(|&&ppn| ppn != Ppn::NONE).count();
+        let copies = associated.iter().map(mapped).sum::<usize>() as u64;
+        let old = associated.iter().filter(|&&lbn| map.data_block(lbn).is_some()).count() as u64;
+        watch.victim(map.valid(victim), associated.len() as u32, copies, 1 + old);
+    }
+}
+
+impl Ftl for Fast {
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        if self.watch.is_some() {
+            return (0..run.pages).try_for_each(|index| self.write_watched(nand, run, index));
+        }
+        let mut index = 0;
+        while index < run.pages {
+            match self.log.write_some(nand, run, index, run.pages - index)? {
+                Some(done) => index += done,
+                None => self.log.merge_oldest(nand)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.log.map.flat.read(nand, run, sink)
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.log.map.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.log.map.flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.log.map.flat.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.log.map.flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.log.map.pool.len()
+    }
+
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.log.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.log.map.pool.give(block);
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.log.audit(nand, core::iter::empty())
+    }
+
+    fn ram(&self) -> Ram {
+        Ram { map: self.log.map_bytes(), other: self.log.map.other_bytes(), ..Ram::default() }
+    }
+
+    fn report(&self) -> Report {
+        self.log.report(Vec::new())
+    }
+
+    fn reset_report(&mut self) {
+        self.log.reset_report();
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        self.log.gauges()
+    }
+
+    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
+        self.log.set_budget(bytes);
+        while self.log.is_over_its_share() {
+            self.reclaim(nand)?;
+        }
+        Ok(())
+    }
+
+    fn map_budget(&self) -> u64 {
+        self.log.log_map_bytes()
+    }
+
+    fn watch_map(&mut self) {
+        self.watch = Some(LogWatch::new(self.timing, self.log.map.pages_per_block()));
+    }
+
+    fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
+        if let Some(watch) = &mut self.watch {
+            watch.take_events(events);
+        }
+    }
+
+    fn miss_costs(&mut self) -> MissCosts {
+        self.watch.as_mut().map_or(MissCosts::default(), LogWatch::miss_costs)
+    }
+}

@@ -1,0 +1,354 @@
+//! faster: fast with a second chance, and an isolation area for what is cold (Lim et al. 2010).
+//!
+//! ```text
+//!   RW          [1 5 9 d] [2 6 1 3] … [7 1 _ _]          the victim is the oldest: 5, 9, d valid
+//!                5 ─ carried before ─▶ isolation  [8 5 _ _]
+//!                9, d ─ first visit ──▶ new head  [9 d _ _]   host writes go on behind them
+//!                victim erased; nothing was merged
+//!   next write   merges the data block of 8, then goes where it belongs
+//! ```
+//! fast merges a page's data block if the host does not write the page again within the log's
+//! window. In skewed loads many pages miss that by little. So a valid page of a victim is not
+//! merged but *carried over* to the head of the log, once: it has twice the window to be written
+//! again (§IV.A). Only pages that are still valid on their second visit are cold. They are gathered
+//! in the *isolation area*, part of the log (§IV.B), and merged *progressively*: before each page
+//! that the host writes, the data blocks of the oldest isolated pages are merged, a few a write. No
+//! write waits for a victim's data blocks all at once, so that response times hardly vary.
+//!
+//! Of E extra blocks one is SW, one is kept clean, `isolation_blocks` are the isolation area, the
+//! others RW. A reclaim takes the oldest RW block V, dead or not. A dead one is erased, as in fast.
+//! Else, in this order:
+//!
+//! 1. *Last visits.* Valid pages of V that were carried before are isolated, in the order of their
+//!    slots. If the area is full, its oldest block is reclaimed first: what is still valid there is
+//!    merged, by force. With `isolation=false` the last visits' data blocks are merged at once.
+//! 2. *First visits.* The other valid pages are copied to a clean block, the new head, in the order
+//!    of their slots. With `second_chance=false` there are none: all visits are last ones.
+//! 3. V is erased. If nothing was merged on its account, that is no merge of any kind.
+//!
+//! With both switches off it is fast, count for count.
+//!
+//! **The mark** of having been carried belongs to the version: a write of the host's clears it. It
+//! takes no bit a page: carried pages stand at the start of a head, before all that the host
+//! writes there, so a count a block tells them. On flash it is the page's `kind`.
+//!
+//! **Order.** Last visits go first, to blocks of the area's own, which are part of the log; forced
+//! merges use the clean block and give one back; only then does the new head take the clean block,
+//! and V is erased right after its last copy. So as long as V stands, a new block that a reclaim
+//! was filling holds nothing but copies whose twins are in V: a mount gives it up like an
+//! unfinished merge ([`merge`]). An isolation block with older pages stays; its copies beat V's.
+//!
+//! **Coming back**: see [`fully_associative`]. A log block with a valid isolated page is an
+//! isolation block, as far as there may be such; the others are RW, with as many carried slots as
+//! their last marked page says. If RW then has more blocks than it should, the oldest are merged in
+//! fast's way before the log grows. Accounts start anew.
+//!
+//! Choices where the paper is silent: progressive merges come before every page of the host's, also
+//! one that goes home or to SW. An emptied isolation block is erased when the area needs its room.
+//! The area's blocks are reclaimed in the order of their allocation, even if a younger one is
+//! empty. A data block that is merged for an isolated page takes along whatever it has in other log
+//! blocks, as every full merge does; what the mark's owner loses by that counts as saved.
+
+pub mod isolation_area;
+
+use core::ops::Range;
+
+use nand::{BlockId, ChipModel, Lpn, Nand, Sink};
+use spec::{Kind, Param, Params};
+
+use self::isolation_area::IsolationArea;
+use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::part::log::fully_associative::{self, FullyAssociative};
+use crate::part::log::log_mount::FoundLog;
+use crate::part::log::merge;
+use crate::part::log::random_log::RandomBlock;
+use crate::part::recovery::kind;
+
+/// FASTer.
+pub static SCHEME: Scheme = Scheme {
+    name: "faster",
+    summary: "fast with a second chance for valid pages, and a few merges a write for cold ones",
+    source: "Lim, Lee, Moon: FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
+    params: PARAMS,
+    corners: &[],
+    refuses,
+    map_budget: None,
+    least_extra,
+    mount,
+};
+
+static PARAMS: &[Param] = &[
+    Param {
+        name: "second_chance",
+        kind: Kind::Switch,
+        default: "true",
+        unit: "",
+        doc: "carry a victim's valid pages over to the head of the log once (§IV.A)",
+    },
+    Param {
+        name: "isolation",
+        kind: Kind::Switch,
+        default: "true",
+        unit: "",
+        doc: "gather pages on their last visit and merge them progressively (§IV.B)",
+    },
+    Param {
+        name: "isolation_blocks",
+        kind: Kind::Count,
+        default: "1",
+        unit: "blocks",
+        doc: "log blocks that are the isolation area; none with isolation=false",
+    },
+    Param {
+        name: "merges_per_write",
+        kind: Kind::Count,
+        default: "1",
+        unit: "data blocks",
+        doc: "data blocks with isolated pages that are merged before each page the host writes",
+    },
+];
+
+fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
+    let none = params.switch("isolation") && params.count("isolation_blocks") == 0;
+    none.then(|| "isolation_blocks is 0; without an area say isolation=false".into())
+}
+
+fn least_extra(params: &Params, _: &ChipModel, _: u32) -> u32 {
+    fully_associative::LEAST_EXTRA.saturating_add(isolation_blocks(params))
+}
+
+fn isolation_blocks(params: &Params) -> u32 {
+    match params.switch("isolation") {
+        true => params.count("isolation_blocks").try_into().unwrap_or(u32::MAX),
+        false => 0,
+    }
+}
+
+/// The FTL: fast's log, and what becomes of its victims' pages.
+#[derive(Debug)]
+struct Faster {
+    log: FullyAssociative,
+    second_chance: bool,
+    isolation: Option<IsolationArea>,
+    merges_per_write: u64,
+    /// Pages of a victim that move together: scratch.
+    moving: Vec<nand::Ppn>,
+    figures: Figures,
+}
+
+/// Pages of the host's since the last reset.
+#[derive(Debug, Default)]
+struct Figures {
+    /// Copied to the head on their first visit.
+    carried: u64,
+    /// Carried and no longer valid on their second visit.
+    saved: u64,
+    /// Copied to the isolation area.
+    isolated: u64,
+    /// Brought home from there before a write.
+    merged_progressively: u64,
+    /// Brought home from there because the area was full.
+    merged_by_force: u64,
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let aside = isolation_blocks(device.params);
+    let (log, found) = FullyAssociative::mount(nand, device, aside)?;
+    let mut ftl = Faster {
+        log,
+        second_chance: device.params.switch("second_chance"),
+        isolation: (aside > 0).then(|| IsolationArea::new(nand, aside)),
+        merges_per_write: device.params.count("merges_per_write"),
+        moving: Vec::with_capacity(nand.geometry().pages_per_block() as usize),
+        figures: Figures::default(),
+    };
+    found.iter().for_each(|found| ftl.take_over(found));
+    Ok(Box::new(ftl))
+}
+
+impl Faster {
+    /// Gives a log block that a mount found the place that its pages' marks say.
+    fn take_over(&mut self, found: &FoundLog) {
+        let marked = |kind: &u8| matches!(*kind, kind::CARRIED | kind::ISOLATED);
+        let carried = found.kinds.iter().rposition(marked).map_or(0, |last| last as u32 + 1);
+        let block = RandomBlock { block: found.block, carried };
+        match &mut self.isolation {
+            Some(area) if found.kinds.contains(&kind::ISOLATED) && !area.has_all_blocks() => {
+                area.take_over(block);
+            }
+            _ => self.log.random.take_over(block),
+        }
+    }
+
+    /// Merges the data blocks of the oldest isolated pages, as many as one write must; whether
+    /// isolated pages are left.
+    fn merge_progressively(&mut self, nand: &mut Nand) -> Result<bool> {
+        let Some(area) = &mut self.isolation else { return Ok(false) };
+        let map = &mut self.log.map;
+        for _ in 0..self.merges_per_write {
+            match area.merge_oldest(nand, map)? {
+                0 => return Ok(false),
+                pages => self.figures.merged_progressively += pages,
+            }
+        }
+        Ok(area.oldest(nand, map).is_some())
+    }
+
+    // ---- Reclaiming ---------------------------------------------------------------------------
+
+    /// Makes room in the random log.
+    fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
+        let is_over = self.log.is_over_its_share();
+        let RandomBlock { block: victim, carried } = self.log.random.take_oldest(nand);
+        let still_valid = self.log.map.valid_pages(nand, victim, 0..carried).count();
+        self.figures.saved += u64::from(carried) - still_valid as u64;
+        if is_over || self.log.map.valid(victim) == 0 {
+            return self.log.merge_victim(nand, victim);
+        }
+        self.log.map.flat.flush(nand)?;
+        let pages_per_block = nand.geometry().pages_per_block();
+        let last_visits = if self.second_chance { 0..carried } else { 0..pages_per_block };
+        match self.isolation {
+            Some(_) => self.isolate(nand, victim, last_visits)?,
+            None => self.log.merge_associated(nand, victim, last_visits)?,
+        }
+        self.carry(nand, victim)?;
+        merge::discard(nand, &mut self.log.map, victim)
+    }
+
+    /// Moves valid pages among these slots of the victim to the isolation area. Each round begins
+    /// with what is left there: forced merges may take pages home from the victim, too.
+    fn isolate(&mut self, nand: &mut Nand, victim: BlockId, slots: Range<u32>) -> Result<()> {
+        let area = self.isolation.as_mut().expect("asked only where there is an area");
+        let FullyAssociative { map, merges, .. } = &mut self.log;
+        loop {
+            self.moving.clear();
+            self.moving.extend(map.valid_pages(nand, victim, slots.clone()).map(|(_, ppn)| ppn));
+            if self.moving.is_empty() {
+                return Ok(());
+            }
+            match area.room() {
+                0 if area.has_all_blocks() => {
+                    self.figures.merged_by_force += area.reclaim_oldest(nand, map, merges)?;
+                }
+                0 => area.open(nand, map)?,
+                room => {
+                    self.moving.truncate(room as usize);
+                    area.take_in(nand, map, &self.moving)?;
+                    self.figures.isolated += self.moving.len() as u64;
+                }
+            }
+        }
+    }
+
+    /// Copies the valid pages that are left in the victim to a new head.
+    fn carry(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
+        let FullyAssociative { map, random, .. } = &mut self.log;
+        let slots = 0..nand.geometry().pages_per_block();
+        self.moving.clear();
+        self.moving.extend(map.valid_pages(nand, victim, slots).map(|(_, ppn)| ppn));
+        if self.moving.is_empty() {
+            return Ok(());
+        }
+        random.open(nand, map)?;
+        self.figures.carried += self.moving.len() as u64;
+        random.take_in(nand, map, &self.moving, kind::CARRIED)
+    }
+}
+
+impl Ftl for Faster {
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let mut index = 0;
+        while index < run.pages {
+            // Pages between which nothing must be merged are written together.
+            let isolated = self.merge_progressively(nand)?;
+            let mut most = if isolated { 1 } else { run.pages - index };
+            index += loop {
+                match self.log.write_some(nand, run, index, most)? {
+                    Some(done) => break done,
+                    None => self.reclaim(nand)?,
+                }
+                most = 1;
+            };
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.log.map.flat.read(nand, run, sink)
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.log.map.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.log.map.flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.log.map.flat.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.log.map.flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.log.map.pool.len()
+    }
+
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.log.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.log.map.pool.give(block);
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.log.audit(nand, self.isolation.iter().flat_map(IsolationArea::blocks))?;
+        self.isolation.as_ref().map_or(Ok(()), |area| area.audit(nand, &self.log.map))
+    }
+
+    fn ram(&self) -> Ram {
+        // Beside the maps a count a log block: carried slots, or merges on its account.
+        let counts = 4 * u64::from(self.log.log_blocks());
+        Ram {
+            map: self.log.map_bytes(),
+            other: self.log.map.other_bytes() + counts,
+            ..Ram::default()
+        }
+    }
+
+    fn report(&self) -> Report {
+        let Figures { carried, saved, isolated, .. } = self.figures;
+        self.log.report(vec![
+            ("second_chances", Figure::Count(carried)),
+            ("second_chances_saved", Figure::Count(saved)),
+            ("isolated_pages", Figure::Count(isolated)),
+            ("merged_progressively_pages", Figure::Count(self.figures.merged_progressively)),
+            ("merged_by_force_pages", Figure::Count(self.figures.merged_by_force)),
+        ])
+    }
+
+    fn reset_report(&mut self) {
+        self.log.reset_report();
+        self.figures = Figures::default();
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let fill = self.isolation.as_ref().map_or(0.0, |area| area.fill(&self.log.map));
+        let mut gauges = self.log.gauges();
+        gauges.push(("isolation_fill", fill));
+        gauges
+    }
+
+    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
+        self.log.set_budget(bytes);
+        while self.log.is_over_its_share() {
+            self.log.merge_oldest(nand)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,676 @@
+//! last: locality-aware sector translation (Lee, Shin, Kim and Kim 2008).
+//!
+//! ```text
+//!                    ┌ large ─▶ sequential log   [0 1 2 3]  [8 9 _ _]   own offsets, one LBN each
+//! write ─▶ detector ─┤                  ┌ hot    [1 6 1 6]  [6 1 _ _]   pages come back soon:
+//!                    └ small ─▶ random ─┤                               blocks die by themselves
+//!                                       └ cold   [3 9 5 7]  [2 _ _ _]   victim: lowest Na
+//! ```
+//! **Detector** (§3.2). A request larger than `threshold` is sequential, any other random: large
+//! writes are parts of long ones, small writes come back. A run of a single page is never
+//! sequential, whatever its request was.
+//!
+//! **Sequential log** (§3.3). A few blocks, each tied to one data block, so that several streams
+//! end in switch and partial merges: see [`sequential_log`].
+//!
+//! **Partitions of the random log** (§3.4.2). The distance between two writes of a page is counted
+//! in pages of the random log, 1 for two in a row; below `k` the page is hot, and stays so until it
+//! is evicted. Both are judged before room is made. Hot pages die together, so their blocks cost an
+//! erase and no copy. Cold ones are given time, for a page that is written again leaves one data
+//! block less to merge. Every R·Np pages of a random log of R blocks, `k` and the hot side's size
+//! are thought over ([`partition_regulator`]): more dead blocks
+//! than before make it smaller; fewer make it larger if more of it is valid, else fewer pages are
+//! hot from now on; and if less of the cold side is valid, more are.
+//!
+//! **Replacement** (§3.4.3). A side opens a block while it and the random log are below their size;
+//! else a full block is merged. A side at its size gives one of its own; a side below it takes what
+//! both can spare best: a dead hot block; or the oldest hot one, if its last program is more than
+//! 4·R·Np pages of the random log ago; or the cold one with the lowest Na, the number of data
+//! blocks that its merge must rewrite ([`merge_costs`]). So the victim
+//! decides which side gives a block, and the side that waits gets it. Random log blocks are merged
+//! fully, or erased if dead, even if they happen to be in order.
+//!
+//! **Beyond the paper**, which leaves both open in its conclusion; neither is on by default.
+//! `sequential=adaptive` sizes the sequential log by what a block more would earn on either side
+//! ([`earnings`]): every log·Np pages of the log, a block (a 256th of a
+//! large log) goes to the part that earns more. `detector=streams` also takes small writes that
+//! continue one another: a run that continues a stream is sequential if the stream, with it, is
+//! larger than the threshold ([`streams`]), even a run of one page.
+//!
+//! Invariants: at most `log` log blocks, hence one clean block at least while nothing is merged; a
+//! side has one open block at most, and only full ones are victims; 1 ≤ k ≤ R·Np, and the hot
+//! side's size is between 1 and R−1.
+//!
+//! **Coming back.** Log blocks are found closed, in the order of their last programs. As long as
+//! the sequential log has seats, a block whose pages all stand at home takes the one of its
+//! logical block: position says so, for a merge may have changed its role without a program. (Such
+//! a block may have been random, or the data block of which a sequential one took the place. But
+//! for each logical block at most one block at home was in the sequential log and at most one was
+//! data; so if seats are left, no more blocks remain for the random log than were in it, and if
+//! none are, the sequential log is as large as it may be. Either way the rest is at most R.) The
+//! rest is hot or cold as the `kind` of its last page says, unless its side has R−1 blocks already.
+//! `k`, sizes, the order of writes within a side and the detector's memory start anew, and a page
+//! found has no distance until it is written again. With an adaptive size the sides may be found
+//! larger than they start with: the part that is over its size gives a block when another needs it.
+//!
+//! Departure: the paper swaps hot and cold blocks to level wear; the chip's wear is somebody else's
+//! business here.
+
+pub mod earnings;
+pub mod merge_costs;
+pub mod partition_regulator;
+pub mod random_partition;
+pub mod ranking;
+pub mod sequential_log;
+pub mod streams;
+
+use nand::{BlockId, ChipModel, Geometry, Lpn, Nand, Sink};
+use spec::{Kind, Param, Params};
+
+use self::earnings::{Advice, Earnings};
+use self::merge_costs::{MergeCosts, Side};
+use self::partition_regulator::{Regulator, Sample};
+use self::random_partition::RandomPartitions;
+use self::sequential_log::SequentialLog;
+use self::streams::Streams;
+use crate::contract::{
+    Device, Error, Figure, Ftl, Merges, Ram, Report, Result, Run, Scheme, Violation,
+};
+use crate::ensure;
+use crate::part::log::log_map::{Lbn, LogMap, Place};
+use crate::part::log::log_mount::{self, FoundLog};
+use crate::part::log::merge::{self, Plan};
+use crate::part::recovery::kind;
+
+static PARAMS: &[Param] = &[
+    Param {
+        name: "log",
+        kind: Kind::Count,
+        default: "0",
+        unit: "blocks",
+        doc: "log blocks; 0: all extra blocks but one",
+    },
+    Param {
+        name: "sequential_log",
+        kind: Kind::Count,
+        default: "0",
+        unit: "blocks",
+        doc: "blocks of the sequential log; 0: a sixteenth of the log, at least one (LAST §4)",
+    },
+    Param {
+        name: "threshold",
+        kind: Kind::Size,
+        default: "4KiB",
+        unit: "",
+        doc: "larger requests are sequential (LAST §3.2)",
+    },
+    Param {
+        name: "adapt",
+        kind: Kind::Switch,
+        default: "true",
+        unit: "",
+        doc: "whether k and the size of the hot partition adapt (LAST §3.4.2)",
+    },
+    Param {
+        name: "sequential",
+        kind: Kind::Choice(&["fixed", "adaptive"]),
+        default: "fixed",
+        unit: "",
+        doc: "adaptive: the sequential log is sized by what it earns (LAST §5 leaves it open)",
+    },
+    Param {
+        name: "detector",
+        kind: Kind::Choice(&["size", "streams"]),
+        default: "size",
+        unit: "",
+        doc: "streams: small writes that continue one another are sequential too (LAST §5)",
+    },
+];
+
+/// Locality-aware sector translation.
+pub static SCHEME: Scheme = Scheme {
+    name: "last",
+    summary: "a log for sequential writes, and one for others that keeps hot pages from cold ones",
+    source: "Lee, Shin, Kim, Kim: LAST: locality-aware sector translation for NAND flash \
+             memory-based storage systems, SIGOPS OSR 42(6), 2008",
+    params: PARAMS,
+    corners: &["threshold=512", "threshold=512,detector=streams"],
+    refuses,
+    map_budget: None,
+    least_extra,
+    mount,
+};
+
+/// A random log has two sides.
+const LEAST_RANDOM: u64 = 2;
+/// Default of the sequential log: so many log blocks for one of its own.
+const LOG_PER_SEQUENTIAL: u64 = 16;
+/// A hot block is old if it was not written during so many times the random log's pages.
+const OLD: u64 = 4;
+/// Where the sequential log's size adapts, it does so by this part of the log.
+const STEP: u32 = 256;
+
+fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
+    let (log, sequential) = (params.count("log"), sequential_log(params, params.count("log")));
+    let needs = sequential.saturating_add(LEAST_RANDOM);
+    (log > 0 && log < needs).then(|| {
+        format!("log={log} is less than {sequential} sequential and {LEAST_RANDOM} random blocks")
+    })
+}
+
+fn sequential_log(params: &Params, log: u64) -> u64 {
+    match params.count("sequential_log") {
+        0 => (log / LOG_PER_SEQUENTIAL).max(1),
+        given => given,
+    }
+}
+
+fn least_extra(params: &Params, _: &ChipModel, _: u32) -> u32 {
+    let least_log = sequential_log(params, 0).saturating_add(LEAST_RANDOM);
+    let log = params.count("log").max(least_log);
+    u32::try_from(log.saturating_add(1)).unwrap_or(u32::MAX)
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let mut ftl = Last::format(nand, device);
+    if !nand.is_factory_new() {
+        for found in log_mount::recover(nand, device, &mut ftl.map)? {
+            ftl.take_over(&found)?;
+        }
+        ftl.regulator.start(ftl.sample());
+    }
+    Ok(Box::new(ftl))
+}
+
+struct Last {
+    map: LogMap<MergeCosts>,
+    detector: Detector,
+    sequential: SequentialLog,
+    random: RandomPartitions,
+    /// Log blocks that there may be, and how many of them are sequential.
+    log_blocks: u32,
+    sequential_blocks: u32,
+    regulator: Regulator,
+    /// What a block more would earn, where sizes follow that.
+    earnings: Option<Earnings>,
+    /// Pages of the log to write until sizes are thought over.
+    until_resize: u32,
+    /// The valid pages of the random victim, and their logical blocks; kept for their capacity.
+    moving: Vec<Lpn>,
+    associated: Vec<Lbn>,
+    random_merges: Merges,
+    counts: Counts,
+}
+
+/// The scheme's own figures.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    /// Host pages, by side.
+    pages: [u64; 2],
+    dead_hot_victims: u64,
+    old_hot_victims: u64,
+    cold_victims: u64,
+}
+
+/// Which log a page goes to.
+#[derive(Clone, Copy)]
+enum Locality {
+    Sequential,
+    Random(Side),
+}
+
+impl Last {
+    fn format(nand: &Nand, device: &Device) -> Last {
+        let mut map = LogMap::observed(nand, device, MergeCosts::new(0, 0));
+        let (geometry, params) = (nand.geometry(), device.params);
+        let log_blocks = match params.count("log") {
+            0 => map.extra_blocks() - 1,
+            given => given as u32,
+        };
+        map.observer = MergeCosts::new(geometry.blocks(), log_blocks);
+        let sequential_blocks = sequential_log(params, u64::from(log_blocks)) as u32;
+        let pages = geometry.pages_per_block();
+        let (is_on, is_adaptive) =
+            (params.switch("adapt"), params.choice("sequential") == "adaptive");
+        Last {
+            detector: Detector::new(params),
+            sequential: SequentialLog::new(geometry.blocks(), map.logical_blocks(), log_blocks),
+            random: RandomPartitions::new(geometry, log_blocks),
+            log_blocks,
+            sequential_blocks,
+            regulator: Regulator::new(is_on, log_blocks - sequential_blocks, pages),
+            earnings: is_adaptive.then(|| Earnings::new(pages)),
+            until_resize: log_blocks * pages,
+            moving: Vec::with_capacity(pages as usize),
+            associated: Vec::with_capacity(pages as usize),
+            random_merges: Merges::default(),
+            counts: Counts::default(),
+            map,
+        }
+    }
+
+    // ---- Sizes ----------------------------------------------------------------------------------
+
+    /// Bytes of the merge-cost table: log2 Np bits a random log block (LAST §3.4.3).
+    fn cost_table_bytes(&self) -> u64 {
+        let bits = u64::from(u32::BITS - (self.map.pages_per_block() - 1).leading_zeros());
+        (bits * u64::from(self.random_blocks())).div_ceil(8)
+    }
+
+    /// R: random log blocks that there may be.
+    fn random_blocks(&self) -> u32 {
+        self.log_blocks - self.sequential_blocks
+    }
+
+    /// Blocks that a side may have.
+    fn size_of(&self, side: Side) -> u32 {
+        match side {
+            Side::Hot => self.regulator.hot_blocks(),
+            Side::Cold => self.random_blocks() - 1,
+        }
+    }
+
+    /// Whether every block of the log is in use, be it by a part that is over its size.
+    fn is_log_full(&self) -> bool {
+        self.sequential.len() + self.random.len() == self.log_blocks
+    }
+
+    // ---- Writing --------------------------------------------------------------------------------
+
+    /// Writes as many pages of the run, from page `index` on, as go to one place; returns how many.
+    fn write_some(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        is_sequential: bool,
+    ) -> Result<u32> {
+        let lpn = run.first.plus(index);
+        let locality = match is_sequential {
+            true => Locality::Sequential,
+            false => Locality::Random(self.side_of(nand.geometry(), lpn)),
+        };
+        let order = nand.geometry().program_order();
+        loop {
+            let pages = match self.map.place(order, lpn, run.pages - index) {
+                Place::Home(pages) => return self.map.write_home(nand, run, index, pages),
+                Place::Log(pages) => pages,
+            };
+            match locality {
+                Locality::Sequential if self.sequential.takes(&self.map, lpn) => {
+                    return self.write_sequential(nand, run, index, pages);
+                }
+                Locality::Sequential => self.make_sequential_room(nand, lpn)?,
+                Locality::Random(side) if self.random.has_room(side) => {
+                    return self.write_random(nand, run, index, side);
+                }
+                Locality::Random(side) => self.make_random_room(nand, side)?,
+            }
+        }
+    }
+
+    // ---- The sequential log: LAST §3.3 ----------------------------------------------------------
+
+    fn write_sequential(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        pages: u32,
+    ) -> Result<u32> {
+        let pages = pages.min(self.until_resize);
+        let done = self.sequential.write(nand, &mut self.map, run, index, pages)?;
+        self.resize(done);
+        Ok(done)
+    }
+
+    /// Merges the block that a run starts before the end of; or gives the logical block one, once
+    /// there is one to give.
+    fn make_sequential_room(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
+        let lbn = self.map.lbn_of(lpn);
+        if self.sequential.serves(lbn) {
+            return self.sequential.merge(nand, &mut self.map, lbn).map(drop);
+        }
+        if self.sequential.len() >= self.sequential_blocks {
+            return self.merge_sequential_victim(nand);
+        }
+        if self.is_log_full() {
+            let victim = self.victim_of_both(nand.geometry());
+            return self.merge_random(nand, victim.expect("the random log is over its size"));
+        }
+        let block = self.map.pool.take(nand)?;
+        self.sequential.open(lbn, block);
+        if let Some(earnings) = &mut self.earnings {
+            earnings.comes(lbn, lpn.0 % nand.geometry().pages_per_block());
+        }
+        Ok(())
+    }
+
+    fn merge_sequential_victim(&mut self, nand: &mut Nand) -> Result<()> {
+        let victim = self.sequential.victim(&self.map).expect("the sequential log has a block");
+        let plan = self.sequential.merge(nand, &mut self.map, victim)?;
+        if let (Some(earnings), Plan::Partial { from }) = (&mut self.earnings, plan) {
+            earnings.let_go(victim, from);
+        }
+        Ok(())
+    }
+
+    // ---- Hot and cold: LAST §3.4.2 --------------------------------------------------------------
+
+    /// The side that a page belongs to, as it stands now.
+    fn side_of(&self, geometry: &Geometry, lpn: Lpn) -> Side {
+        let Some(ppn) = self.map.flat.newest(lpn) else { return Side::Cold };
+        match self.map.observer.side_of(geometry.block_of(ppn)) {
+            Some(Side::Cold) => match self.random.distance(geometry, ppn) {
+                Some(distance) if distance < self.regulator.k() => Side::Hot,
+                _ => Side::Cold,
+            },
+            Some(Side::Hot) => Side::Hot,
+            None => Side::Cold,
+        }
+    }
+
+    fn write_random(&mut self, nand: &mut Nand, run: &Run, index: u32, side: Side) -> Result<u32> {
+        let kind = match side {
+            Side::Hot => kind::HOT,
+            Side::Cold => kind::DATA,
+        };
+        let to = self.random.next_page(nand.geometry(), side);
+        self.map.write_as(nand, run, index, 1, to, kind)?;
+        self.random.wrote(nand.geometry(), &mut self.map, side);
+        self.counts.pages[side as usize] += 1;
+        if self.regulator.is_due(self.random.clock()) {
+            self.regulator.regulate(self.sample(), self.random_blocks());
+        }
+        self.resize(1);
+        Ok(1)
+    }
+
+    fn sample(&self) -> Sample {
+        Sample {
+            dead: self.map.observer.dead_blocks(Side::Hot),
+            hot: self.random.utilization(&self.map, Side::Hot),
+            cold: self.random.utilization(&self.map, Side::Cold),
+        }
+    }
+
+    // ---- Replacement: LAST §3.4.3 ---------------------------------------------------------------
+
+    /// Gives a side a block, or frees one that it, or another side, may take.
+    fn make_random_room(&mut self, nand: &mut Nand, side: Side) -> Result<()> {
+        let is_at_its_size = self.random.blocks_of(side) >= self.size_of(side);
+        if is_at_its_size {
+            let victim = self.map.observer.cheapest(side);
+            return self.merge_random(nand, victim.expect("a side at its size has full blocks"));
+        }
+        if self.random.len() >= self.random_blocks() {
+            let victim = self.victim_of_both(nand.geometry());
+            return self.merge_random(nand, victim.expect("the other side has full blocks"));
+        }
+        if self.is_log_full() {
+            return self.merge_sequential_victim(nand);
+        }
+        let block = self.map.pool.take(nand)?;
+        self.random.open(&mut self.map, block, side);
+        Ok(())
+    }
+
+    /// The block that both sides together can spare best. (There may be no cold one after the
+    /// random log was made smaller.)
+    fn victim_of_both(&self, geometry: &Geometry) -> Option<BlockId> {
+        let costs = &self.map.observer;
+        let old = OLD * u64::from(self.random_blocks()) * u64::from(geometry.pages_per_block());
+        let goes =
+            |hot: &BlockId| costs.associated(*hot) == 0 || self.random.age(geometry, *hot) > old;
+        let hot = costs.cheapest(Side::Hot);
+        hot.filter(goes).or(costs.cheapest(Side::Cold)).or(hot)
+    }
+
+    fn merge_random(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
+        self.list_pages(nand, victim);
+        match self.map.observer.side_of(victim) {
+            Some(Side::Hot) if self.moving.is_empty() => self.counts.dead_hot_victims += 1,
+            Some(Side::Hot) => self.counts.old_hot_victims += 1,
+            _ => self.counts.cold_victims += 1,
+        }
+        if let Some(earnings) = &mut self.earnings {
+            earnings.takes(nand.geometry(), &self.map, &self.moving);
+        }
+        self.random.remove(&mut self.map, victim);
+        let merges = &mut self.random_merges;
+        match self.associated.is_empty() {
+            true => merge::dead(nand, &mut self.map, merges, victim),
+            false => merge::full(nand, &mut self.map, merges, &self.associated, victim),
+        }
+    }
+
+    /// Lists the valid pages of a victim, ascending, and their logical blocks.
+    fn list_pages(&mut self, nand: &Nand, victim: BlockId) {
+        let slots = nand.geometry().first_page(victim).0..;
+        let owners = nand.owners(victim).iter().map(|&owner| Lpn(owner)).zip(slots);
+        let is_valid = |&(lpn, slot): &(Lpn, u32)| {
+            lpn.is_host() && self.map.flat.newest(lpn).is_some_and(|newest| newest.0 == slot)
+        };
+        self.moving.clear();
+        self.moving.extend(owners.filter(is_valid).map(|(lpn, _)| lpn));
+        self.moving.sort_unstable();
+        self.associated.clear();
+        self.associated.extend(self.moving.iter().map(|&lpn| self.map.lbn_of(lpn)));
+        self.associated.dedup();
+    }
+
+    // ---- Sizes by earnings: beyond the paper ----------------------------------------------------
+
+    /// After so many more pages of the log: now and then moves a block between its parts.
+    fn resize(&mut self, pages: u32) {
+        let Some(earnings) = &mut self.earnings else { return };
+        self.until_resize -= pages;
+        if self.until_resize > 0 {
+            return;
+        }
+        self.until_resize = self.log_blocks * self.map.pages_per_block();
+        let step = (self.log_blocks / STEP).max(1);
+        let most = self.log_blocks - LEAST_RANDOM as u32;
+        self.sequential_blocks = match earnings.advise() {
+            Advice::Sequential => (self.sequential_blocks + step).min(most),
+            Advice::Random => self.sequential_blocks.saturating_sub(step).max(1),
+            Advice::Stay => self.sequential_blocks,
+        };
+        self.regulator.fit(self.random_blocks());
+    }
+
+    // ---- Coming back ----------------------------------------------------------------------------
+
+    /// Gives a log block that a mount found its role.
+    fn take_over(&mut self, found: &FoundLog) -> Result<()> {
+        if self.is_log_full() {
+            let why = format!("there are more than {} log blocks", self.log_blocks);
+            return Err(Error::Unmountable(why));
+        }
+        let has_seat = self.sequential.len() < self.sequential_blocks;
+        if found.is_home && has_seat && !self.sequential.serves(found.lbns[0]) {
+            self.sequential.adopt(&self.map, found.lbns[0], found.block);
+            return Ok(());
+        }
+        let (wanted, other) = match found.kind {
+            kind::HOT => (Side::Hot, Side::Cold),
+            _ => (Side::Cold, Side::Hot),
+        };
+        let has_room = self.random.blocks_of(wanted) < self.random_blocks() - 1;
+        let side = if has_room { wanted } else { other };
+        self.random.adopt(&mut self.map, found, side);
+        Ok(())
+    }
+
+    // ---- Looking --------------------------------------------------------------------------------
+
+    fn log(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let random = Side::BOTH.into_iter().flat_map(|side| self.random.iter(&self.map, side));
+        self.sequential.blocks().chain(random)
+    }
+
+    fn audit_sizes(&self) -> core::result::Result<(), Violation> {
+        let (sequential, random) = (self.sequential.len(), self.random.len());
+        let (most, of) = (self.sequential_blocks, self.log_blocks);
+        ensure!(sequential + random <= of, "{sequential} and {random} log blocks, at most {of}");
+        let is_fixed = self.earnings.is_none();
+        ensure!(!is_fixed || sequential <= most, "{sequential} sequential blocks, at most {most}");
+        let most = self.random_blocks();
+        ensure!(!is_fixed || random <= most, "{random} random blocks, at most {most}");
+        for side in Side::BOTH {
+            let blocks = self.random.blocks_of(side);
+            ensure!(!is_fixed || blocks < most, "{blocks} of {most} random blocks are {side:?}");
+        }
+        self.regulator.audit(most)
+    }
+
+    fn merges(&self) -> Merges {
+        let (one, other) = (&self.sequential.merges, &self.random_merges);
+        let longer = one.associated_blocks.len().max(other.associated_blocks.len());
+        let of = |counts: &Merges, i: usize| counts.associated_blocks.get(i).copied().unwrap_or(0);
+        Merges {
+            switch: one.switch + other.switch,
+            partial: one.partial + other.partial,
+            full: one.full + other.full,
+            dead: one.dead + other.dead,
+            associated_blocks: (0..longer).map(|i| of(one, i) + of(other, i)).collect(),
+        }
+    }
+}
+
+/// What tells sequential writes from random ones (LAST §3.2).
+struct Detector {
+    threshold_bytes: u64,
+    streams: Option<Streams>,
+}
+
+impl Detector {
+    fn new(params: &Params) -> Detector {
+        let notices_streams = params.choice("detector") == "streams";
+        let streams = notices_streams.then(Streams::default);
+        Detector { threshold_bytes: params.size("threshold"), streams }
+    }
+
+    fn is_sequential(&mut self, run: &Run, page_bytes: u32) -> bool {
+        let is_large = run.request_bytes > self.threshold_bytes && run.pages > 1;
+        let Some(streams) = &mut self.streams else { return is_large };
+        let stream = streams.extend(run.first, run.pages);
+        is_large || stream.is_some_and(|pages| pages * u64::from(page_bytes) > self.threshold_bytes)
+    }
+}
+
+impl Ftl for Last {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.map.flat.read(nand, run, sink)
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let is_sequential = self.detector.is_sequential(run, nand.geometry().page_bytes());
+        let mut index = 0;
+        while index < run.pages {
+            index += self.write_some(nand, run, index, is_sequential)?;
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.map.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.map.flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.map.flat.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.map.flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.map.pool.len()
+    }
+
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.map.pool.give(block);
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.map.audit(nand, self.log())?;
+        self.sequential.audit(nand, &self.map)?;
+        self.random.audit(nand, &self.map)?;
+        self.audit_sizes()
+    }
+
+    /// As LAST §4 counts: the random log is mapped by page, the sequential one by block. Beside the
+    /// maps stands the merge-cost table, log2 Np bits a random log block. The dates of random log
+    /// pages, four bytes each, are not in the paper's count.
+    fn ram(&self) -> Ram {
+        let pages = self.map.pages_per_block();
+        let (random, sequential) = (self.random_blocks(), self.sequential_blocks);
+        let random_pages = u64::from(random) * u64::from(pages);
+        let map = self.map.block_map_bytes() + 4 * random_pages + 4 * u64::from(sequential);
+        let costs = self.cost_table_bytes();
+        let streams = self.detector.streams.as_ref().map_or(0, |_| 8 * streams::ENDS as u64);
+        Ram {
+            map,
+            other: costs + 4 * random_pages + streams + self.map.other_bytes(),
+            ..Ram::default()
+        }
+    }
+
+    fn report(&self) -> Report {
+        let counts = &self.counts;
+        let (sequential, random) = (&self.sequential.merges, &self.random_merges);
+        let by_degree = Figure::Counts(random.associated_blocks.clone());
+        let figures = [
+            ("in_place_pages", self.map.in_place_pages),
+            ("padded_pages", self.map.padded_pages),
+            ("sequential_pages", self.sequential.pages),
+            ("hot_pages", counts.pages[Side::Hot as usize]),
+            ("cold_pages", counts.pages[Side::Cold as usize]),
+            ("filled_in_pages", self.sequential.filled_in_pages),
+            ("dead_hot_victims", counts.dead_hot_victims),
+            ("old_hot_victims", counts.old_hot_victims),
+            ("cold_victims", counts.cold_victims),
+            ("sequential_switch_merges", sequential.switch),
+            ("sequential_partial_merges", sequential.partial),
+            ("sequential_full_merges", sequential.full),
+            ("sequential_dead_merges", sequential.dead),
+            ("random_full_merges", random.full),
+            ("random_dead_merges", random.dead),
+            ("merge_cost_table_bytes", self.cost_table_bytes()),
+        ];
+        let figures = figures.map(|(name, count)| (name, Figure::Count(count))).into_iter();
+        let figures = figures.chain([("rw_associated_blocks", by_degree)]).collect();
+        Report { merges: Some(self.merges()), figures }
+    }
+
+    fn reset_report(&mut self) {
+        (self.map.in_place_pages, self.map.padded_pages) = (0, 0);
+        self.sequential.reset_counts();
+        self.random_merges = Merges::default();
+        self.counts = Counts::default();
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let now = self.sample();
+        vec![
+            ("U_hot", now.hot.ratio()),
+            ("U_cold", now.cold.ratio()),
+            ("N_d", f64::from(now.dead)),
+            ("k", self.regulator.k() as f64),
+            ("hot_blocks", f64::from(self.random.blocks_of(Side::Hot))),
+            ("cold_blocks", f64::from(self.random.blocks_of(Side::Cold))),
+            ("hot_cap", f64::from(self.regulator.hot_blocks())),
+            ("sequential_blocks", f64::from(self.sequential.len())),
+            ("sequential_cap", f64::from(self.sequential_blocks)),
+        ]
+    }
+}

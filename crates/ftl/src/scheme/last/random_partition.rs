@@ -1,0 +1,258 @@
+//! LAST's random log: blocks shared by all logical blocks, in a hot and a cold partition.
+//!
+//! ```text
+//! hot   [1 2 1 2] [9 1 2 9] [2 1 _ _]      each side fills one block after the other;
+//! cold  [5 8 3 7] [6 4 _ _]                a block without valid pages is dead
+//!                      ▲ the next page of the random log is its 17th: page 6 was its 14th,
+//!                        so writing 6 again now would be a distance of 3
+//! ```
+//! The random log has a clock of its own: the host pages written to it. It dates every page, which
+//! gives the *distance* between two writes of a page (LAST §3.4.2), and every block's last program.
+//! A page that a mount found has no date, for the clock starts anew; so it has no distance.
+//!
+//! What a block would cost to merge, and which is the cheapest, stands in
+//! [`MergeCosts`], which the map keeps.
+
+use nand::{BlockId, Geometry, Lpn, Nand, Ppn};
+
+use super::merge_costs::{self, MergeCosts, Side};
+use crate::contract::Violation;
+use crate::ensure;
+use crate::part::log::log_map::LogMap;
+use crate::part::log::log_mount::FoundLog;
+use crate::part::log::merge::LogBlock;
+
+const NONE: u32 = u32::MAX;
+/// The date of what a mount found.
+const UNDATED: u64 = 0;
+
+/// Valid pages of a side, and how many pages its blocks have: LAST's space utilization.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Utilization {
+    /// Valid pages.
+    pub valid: u64,
+    /// Pages of the side's blocks, valid or not, written or not.
+    pub pages: u64,
+}
+
+impl Utilization {
+    /// The ratio; zero for a side without blocks.
+    pub fn ratio(self) -> f64 {
+        self.valid as f64 / self.pages.max(1) as f64
+    }
+
+    /// Whether the ratio is above another one. Compared as fractions, so nothing is rounded.
+    pub fn is_above(self, other: Utilization) -> bool {
+        self.valid * other.pages.max(1) > other.valid * self.pages.max(1)
+    }
+}
+
+/// The random log blocks.
+#[derive(Clone, Debug)]
+pub struct RandomPartitions {
+    /// The open block of each side.
+    heads: [Option<LogBlock>; 2],
+    /// Blocks in use on each side.
+    blocks: [u32; 2],
+    /// The seat of each block in use: where its dates stand.
+    seats: Vec<u32>,
+    vacant: Vec<u32>,
+    /// When each page was written, seat by seat.
+    dates: Vec<u64>,
+    clock: u64,
+}
+
+impl RandomPartitions {
+    /// The empty log of a chip, of at most `log_blocks` blocks.
+    pub fn new(geometry: &Geometry, log_blocks: u32) -> RandomPartitions {
+        RandomPartitions {
+            heads: [None; 2],
+            blocks: [0; 2],
+            seats: vec![NONE; geometry.blocks() as usize],
+            vacant: (0..log_blocks).rev().collect(),
+            dates: vec![UNDATED; (log_blocks * geometry.pages_per_block()) as usize],
+            clock: 0,
+        }
+    }
+
+    /// Host pages written since the mount.
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// Blocks of a side in use.
+    pub fn blocks_of(&self, side: Side) -> u32 {
+        self.blocks[side as usize]
+    }
+
+    /// Blocks in use.
+    pub fn len(&self) -> u32 {
+        self.blocks.iter().sum()
+    }
+
+    /// Whether a side has an open block, which has room.
+    #[inline]
+    pub fn has_room(&self, side: Side) -> bool {
+        self.heads[side as usize].is_some()
+    }
+
+    /// The page that is programmed next on a side that has room.
+    #[inline]
+    pub fn next_page(&self, geometry: &Geometry, side: Side) -> Ppn {
+        let head = self.heads[side as usize].expect("an open block was seen");
+        geometry.page(head.block, head.filled)
+    }
+
+    // ---- Blocks that come and go ----------------------------------------------------------------
+
+    /// Makes a clean block the open block of a side that has none.
+    pub fn open(&mut self, map: &mut LogMap<MergeCosts>, block: BlockId, side: Side) {
+        map.observer.watch(block, side, 0);
+        self.seat(block, side);
+        self.heads[side as usize] = Some(LogBlock { block, filled: 0 });
+    }
+
+    /// Takes over a block that a mount found: it is closed, and its pages are undated.
+    pub fn adopt(&mut self, map: &mut LogMap<MergeCosts>, found: &FoundLog, side: Side) {
+        map.observer.watch(found.block, side, found.lbns.len() as u16);
+        map.observer.close(found.block);
+        self.seat(found.block, side);
+    }
+
+    fn seat(&mut self, block: BlockId, side: Side) {
+        let seat = self.vacant.pop().expect("the log never has more blocks than it may have");
+        self.seats[block.0 as usize] = seat;
+        self.blocks[side as usize] += 1;
+    }
+
+    /// Takes out a full block, which is about to be merged.
+    pub fn remove(&mut self, map: &mut LogMap<MergeCosts>, block: BlockId) {
+        let side = map.observer.side_of(block).expect("a victim is in the random log");
+        map.observer.forget(block);
+        let seat = core::mem::replace(&mut self.seats[block.0 as usize], NONE);
+        self.vacant.push(seat);
+        self.blocks[side as usize] -= 1;
+    }
+
+    // ---- Pages and their dates ------------------------------------------------------------------
+
+    /// Dates the page just programmed at a side's [next page](Self::next_page).
+    #[inline]
+    pub fn wrote(&mut self, geometry: &Geometry, map: &mut LogMap<MergeCosts>, side: Side) {
+        let head = self.heads[side as usize].as_mut().expect("a page was programmed in it");
+        let LogBlock { block, filled: offset } = *head;
+        head.filled += 1;
+        if head.filled == geometry.pages_per_block() {
+            self.heads[side as usize] = None;
+            map.observer.close(block);
+        }
+        self.clock += 1;
+        let first = self.dates_of(geometry, block).start;
+        self.dates[first + offset as usize] = self.clock;
+    }
+
+    /// Host pages of the random log from the one that stands at `ppn`, there, to the next one: 1
+    /// if it was the last.
+    #[inline]
+    pub fn distance(&self, geometry: &Geometry, ppn: Ppn) -> Option<u64> {
+        let first = self.dates_of(geometry, geometry.block_of(ppn)).start;
+        match self.dates[first + geometry.offset_of(ppn) as usize] {
+            UNDATED => None,
+            date => Some(self.clock + 1 - date),
+        }
+    }
+
+    /// Host pages of the random log since the last program of a full block, there; since the mount
+    /// for a block that the mount found.
+    pub fn age(&self, geometry: &Geometry, block: BlockId) -> u64 {
+        self.clock - self.dates[self.dates_of(geometry, block).end - 1]
+    }
+
+    fn dates_of(&self, geometry: &Geometry, block: BlockId) -> core::ops::Range<usize> {
+        let pages = geometry.pages_per_block() as usize;
+        let first = self.seats[block.0 as usize] as usize * pages;
+        first..first + pages
+    }
+
+    // ---- Looking --------------------------------------------------------------------------------
+
+    /// The blocks of a side in use.
+    pub fn iter<'a>(
+        &'a self,
+        map: &'a LogMap<MergeCosts>,
+        side: Side,
+    ) -> impl Iterator<Item = BlockId> + 'a {
+        let head = self.heads[side as usize].map(|head| head.block);
+        map.observer.full_blocks(side).chain(head)
+    }
+
+    /// How much of a side is valid. Walks its blocks.
+    pub fn utilization(&self, map: &LogMap<MergeCosts>, side: Side) -> Utilization {
+        let valid = self.iter(map, side).map(|block| u64::from(map.valid(block))).sum();
+        let pages = u64::from(self.blocks_of(side)) * u64::from(map.pages_per_block());
+        Utilization { valid, pages }
+    }
+
+    /// Each side's blocks are counted, seated and dated, and its open block is erased above its
+    /// fill.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(
+        &self,
+        nand: &Nand,
+        map: &LogMap<MergeCosts>,
+    ) -> core::result::Result<(), Violation> {
+        let mut taken = vec![false; self.dates.len() / nand.geometry().pages_per_block() as usize];
+        self.vacant.iter().for_each(|&seat| taken[seat as usize] = true);
+        for side in Side::BOTH {
+            let (listed, counted) = (self.iter(map, side).count() as u32, self.blocks_of(side));
+            ensure!(listed == counted, "{listed} {side:?} blocks, counted {counted}");
+            for block in self.iter(map, side) {
+                let watched = map.observer.side_of(block);
+                ensure!(watched == Some(side), "{block:?} is {side:?}, watched as {watched:?}");
+                let seat = self.seats[block.0 as usize];
+                let twice = core::mem::replace(&mut taken[seat as usize], true);
+                ensure!(!twice, "seat {seat} of {block:?} is taken twice");
+                self.audit_dates(nand.geometry(), block)?;
+            }
+            if let Some(LogBlock { block, filled }) = self.heads[side as usize] {
+                let mut above = nand.owners(block)[filled as usize..].iter();
+                let erased = above.all(|&owner| owner == Lpn::NONE.0);
+                ensure!(erased && filled < nand.geometry().pages_per_block(), "{block:?} is open");
+            }
+        }
+        let lost = taken.iter().position(|&taken| !taken);
+        ensure!(lost.is_none(), "seat {lost:?} belongs to no block");
+        merge_costs::audit(map, nand.geometry())
+    }
+
+    /// The pages of a block were written one after the other.
+    fn audit_dates(
+        &self,
+        geometry: &Geometry,
+        block: BlockId,
+    ) -> core::result::Result<(), Violation> {
+        let head = self.heads.iter().flatten().find(|head| head.block == block);
+        let filled = head.map_or(geometry.pages_per_block(), |head| head.filled) as usize;
+        let dates = &self.dates[self.dates_of(geometry, block)][..filled];
+        let ascend = dates.windows(2).all(|pair| pair[0] < pair[1] || pair[1] == UNDATED);
+        ensure!(ascend, "the dates of {block:?} do not ascend: {dates:?}");
+        let last = dates.last().copied().unwrap_or(UNDATED);
+        ensure!(last <= self.clock, "{block:?} was written at {last}, after {}", self.clock);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utilizations_are_compared_without_rounding() {
+        let of = |valid, pages| Utilization { valid, pages };
+        assert!(of(1, 3).is_above(of(3, 10)) && !of(3, 10).is_above(of(1, 3)));
+        assert!(!of(2, 4).is_above(of(1, 2)) && !of(1, 2).is_above(of(2, 4)));
+        assert!(of(1, 1 << 30).is_above(of(0, 0)) && !of(0, 0).is_above(of(0, 8)));
+    }
+}

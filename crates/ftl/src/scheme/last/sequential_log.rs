@@ -1,0 +1,285 @@
+//! LAST's sequential log: blocks that serve one logical block each, every page at its own offset.
+//!
+//! ```text
+//! data  LBN 0 ─▶ [0 1 2 3]      log of 0 ─▶ [0 1 2 3]     whole: switched before any other
+//!           1 ─▶ [4 5 6 7]      log of 1 ─▶ [4 5 _ _]     a run from 6 on is appended
+//!           2 ─▶ [8 9 a b]      log of 2 ─▶ [8 9 a _]     filled in: a run began at a
+//! ```
+//! A run that starts where the block ends is appended. If it starts beyond, the missing pages are
+//! copied in first; if before, the block is merged first. So a block is in order as long as none of
+//! its pages was written elsewhere or trimmed, and its merge is a switch or a partial one; it is
+//! full if one was, and dead if all were. What the block skipped because the page held nothing
+//! breaks no order, unless the page was written in the data block since: that would be lost.
+//!
+//! The victim is a block of which all pages are valid, the one allocated first, or else the one to
+//! which nothing was written for longest (LAST §3.3). Both are known without a search. A page that
+//! goes stale tells nobody; a block that was whole is looked at again when it is about to be taken,
+//! and it does not become whole again.
+//!
+//! Invariants: a logical block has at most one block here; a block is programmed below its end
+//! only, page `i` at offset `i`.
+
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
+
+use super::merge_costs::MergeCosts;
+use super::ranking::Ranking;
+use crate::contract::{Merges, Result, Run, Violation};
+use crate::ensure;
+use crate::part::index::recency::Recency;
+use crate::part::log::log_map::{Lbn, LogMap};
+use crate::part::log::merge::{self, LogBlock, Plan};
+
+/// A block of the sequential log.
+#[derive(Clone, Copy, Debug)]
+struct Owned {
+    block: BlockId,
+    /// Its end: the first offset that was neither programmed nor skipped.
+    end: u32,
+    /// Pages that it was given; those that it skipped are not among them.
+    held: u32,
+}
+
+/// What sets blocks apart that are whole, in the ranking of victims.
+const WHOLE: u16 = 0;
+const NOT_WHOLE: u16 = 1;
+
+/// The sequential log.
+#[derive(Clone, Debug)]
+pub struct SequentialLog {
+    /// The block of each logical block.
+    logs: Vec<Option<Owned>>,
+    /// The logical block that each block serves; without meaning for others.
+    lbn_of: Vec<Lbn>,
+    /// The logical blocks that have one, the least recently written first.
+    queue: Recency,
+    /// The blocks, in the order in which they were allocated.
+    whole: Ranking,
+    /// Their merges.
+    pub merges: Merges,
+    /// Host pages written to them.
+    pub pages: u64,
+    /// Pages copied in because a run started beyond the end.
+    pub filled_in_pages: u64,
+}
+
+impl SequentialLog {
+    /// The empty log of a device of `blocks` blocks, of which at most `log_blocks` are in it.
+    pub fn new(blocks: u32, logical_blocks: u32, log_blocks: u32) -> SequentialLog {
+        SequentialLog {
+            logs: vec![None; logical_blocks as usize],
+            lbn_of: vec![0; blocks as usize],
+            queue: Recency::new(logical_blocks),
+            whole: Ranking::new(blocks, log_blocks),
+            merges: Merges::default(),
+            pages: 0,
+            filled_in_pages: 0,
+        }
+    }
+
+    /// How many blocks are in use.
+    pub fn len(&self) -> u32 {
+        self.queue.len()
+    }
+
+    /// Whether a logical block has a block here.
+    pub fn serves(&self, lbn: Lbn) -> bool {
+        self.logs[lbn as usize].is_some()
+    }
+
+    /// Whether a page can be written: its logical block has a block that ends there or before.
+    pub fn takes(&self, map: &LogMap<MergeCosts>, lpn: Lpn) -> bool {
+        let lbn = map.lbn_of(lpn);
+        let offset = lpn.0 - lbn * map.pages_per_block();
+        self.logs[lbn as usize].is_some_and(|owned| owned.end <= offset)
+    }
+
+    /// The blocks in use.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.whole.iter().map(|(block, _)| block)
+    }
+
+    // ---- Blocks that come -----------------------------------------------------------------------
+
+    /// Gives a logical block that has none a clean block.
+    pub fn open(&mut self, lbn: Lbn, block: BlockId) {
+        self.give(lbn, Owned { block, end: 0, held: 0 });
+    }
+
+    /// Takes over a block that a mount found: it is closed. That it is in order can only be relied
+    /// upon if all its pages are valid.
+    pub fn adopt(&mut self, map: &LogMap<MergeCosts>, lbn: Lbn, block: BlockId) {
+        let pages = map.pages_per_block();
+        self.give(lbn, Owned { block, end: pages, held: pages });
+        self.note_whole(map, lbn);
+    }
+
+    fn give(&mut self, lbn: Lbn, owned: Owned) {
+        self.logs[lbn as usize] = Some(owned);
+        self.lbn_of[owned.block.0 as usize] = lbn;
+        self.queue.push(lbn);
+        self.whole.push(owned.block, NOT_WHOLE);
+    }
+
+    // ---- Writing --------------------------------------------------------------------------------
+
+    /// Writes up to `most` pages of a run, which lie in one logical block and which its block
+    /// [takes](Self::takes), each at its own offset; returns how many it did.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write(
+        &mut self,
+        nand: &mut Nand,
+        map: &mut LogMap<MergeCosts>,
+        run: &Run,
+        index: u32,
+        most: u32,
+    ) -> Result<u32> {
+        let lpn = run.first.plus(index);
+        let lbn = map.lbn_of(lpn);
+        let offset = lpn.0 - lbn * map.pages_per_block();
+        self.fill_in(nand, map, lbn, offset)?;
+        let owned = self.logs[lbn as usize].as_mut().expect("a block was given to it");
+        let done = map.write(nand, run, index, most, nand.geometry().page(owned.block, offset))?;
+        (owned.end, owned.held) = (offset + done, owned.held + done);
+        self.pages += u64::from(done);
+        self.queue.touch(lbn);
+        self.note_whole(map, lbn);
+        Ok(done)
+    }
+
+    /// Copies in the pages between a block's end and `offset`.
+    fn fill_in(
+        &mut self,
+        nand: &mut Nand,
+        map: &mut LogMap<MergeCosts>,
+        lbn: Lbn,
+        offset: u32,
+    ) -> Result<()> {
+        let Some(owned) = self.logs[lbn as usize].as_mut() else { return Ok(()) };
+        let missing = map.newest_of(lbn)[owned.end as usize..offset as usize].iter();
+        let missing = missing.filter(|&&ppn| ppn != Ppn::NONE).count() as u32;
+        let filled = map.gather(nand, lbn, owned.end..offset, owned.block, Cause::Merge)?;
+        map.pad(nand, owned.block, filled..offset, Cause::Merge)?;
+        (owned.end, owned.held) = (offset, owned.held + missing);
+        self.filled_in_pages += u64::from(missing);
+        Ok(())
+    }
+
+    fn note_whole(&mut self, map: &LogMap<MergeCosts>, lbn: Lbn) {
+        let Some(owned) = self.logs[lbn as usize] else { return };
+        if map.valid(owned.block) == map.pages_per_block() {
+            self.whole.set(owned.block, WHOLE);
+        }
+    }
+
+    // ---- Merging --------------------------------------------------------------------------------
+
+    /// The logical block whose block is merged next, if there is one.
+    pub fn victim(&mut self, map: &LogMap<MergeCosts>) -> Option<Lbn> {
+        while let Some((block, WHOLE)) = self.whole.lowest() {
+            let lbn = self.lbn_of[block.0 as usize];
+            if map.valid(block) == map.pages_per_block() {
+                return Some(lbn);
+            }
+            self.whole.set(block, NOT_WHOLE);
+        }
+        self.queue.first()
+    }
+
+    /// Merges the block of a logical block as it stands; returns how.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn merge(
+        &mut self,
+        nand: &mut Nand,
+        map: &mut LogMap<MergeCosts>,
+        lbn: Lbn,
+    ) -> Result<Plan> {
+        let owned = self.logs[lbn as usize].take().expect("a victim has a block");
+        self.queue.remove(lbn);
+        self.whole.remove(owned.block);
+        let plan = plan(map, nand.geometry(), lbn, owned);
+        let log = LogBlock { block: owned.block, filled: owned.end };
+        merge::carry_out(nand, map, &mut self.merges, lbn, log, plan)?;
+        Ok(plan)
+    }
+
+    /// Sets the counts to zero.
+    pub fn reset_counts(&mut self) {
+        self.merges = Merges::default();
+        (self.pages, self.filled_in_pages) = (0, 0);
+    }
+
+    // ---- Looking --------------------------------------------------------------------------------
+
+    /// Each block serves its own logical block only, page by page at home, and nothing stands
+    /// beyond its end.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(
+        &self,
+        nand: &Nand,
+        map: &LogMap<MergeCosts>,
+    ) -> core::result::Result<(), Violation> {
+        let mut blocks = 0;
+        for (lbn, owned) in (0..).zip(&self.logs) {
+            let Some(owned) = owned else { continue };
+            audit_block(nand, map, lbn, *owned)?;
+            let block = owned.block;
+            ensure!(self.whole.contains(block), "{block:?} of LBN {lbn} is not ranked");
+            ensure!(self.lbn_of[block.0 as usize] == lbn, "{block:?} does not know LBN {lbn}");
+            blocks += 1;
+        }
+        let (queued, ranked) = (self.queue.len(), self.whole.len());
+        ensure!(blocks == queued, "{blocks} sequential log blocks, {queued} are queued");
+        ensure!(blocks == ranked, "{blocks} sequential log blocks, {ranked} are ranked");
+        for (block, number) in self.whole.iter() {
+            let is_whole = map.valid(block) == nand.geometry().pages_per_block();
+            ensure!(number == WHOLE || !is_whole, "{block:?} is whole and not known to be");
+        }
+        Ok(())
+    }
+}
+
+/// Decides how a block is merged as it stands.
+fn plan(map: &LogMap<MergeCosts>, geometry: &Geometry, lbn: Lbn, owned: Owned) -> Plan {
+    let valid = map.valid(owned.block);
+    match owned.end {
+        _ if valid == 0 => Plan::Dead,
+        _ if valid < owned.held || would_lose(map, geometry, lbn, owned) => Plan::Full,
+        end if end == geometry.pages_per_block() => Plan::Switch,
+        end => Plan::Partial { from: end },
+    }
+}
+
+/// Whether a page that the block skipped has its newest version in the data block.
+fn would_lose(map: &LogMap<MergeCosts>, geometry: &Geometry, lbn: Lbn, owned: Owned) -> bool {
+    let data = map.data_block(lbn);
+    let below = &map.newest_of(lbn)[..owned.end as usize];
+    let is_data = |ppn: &Ppn| *ppn != Ppn::NONE && Some(geometry.block_of(*ppn)) == data;
+    owned.held < owned.end && below.iter().any(is_data)
+}
+
+fn audit_block(
+    nand: &Nand,
+    map: &LogMap<MergeCosts>,
+    lbn: Lbn,
+    Owned { block, end, held }: Owned,
+) -> core::result::Result<(), Violation> {
+    let first = nand.geometry().first_page(block).0;
+    let at_home = map.newest_of(lbn).iter().zip(first..).filter(|(at, home)| at.0 == *home);
+    let (at_home, valid) = (at_home.count() as u32, map.valid(block));
+    ensure!(at_home == valid, "{at_home} of {valid} valid pages of {block:?} are at home");
+    ensure!(valid <= held, "{block:?} was given {held} pages and has {valid} valid ones");
+    ensure!(held <= end, "{block:?} was given {held} pages and ends at {end}");
+    let (below, above) = nand.owners(block).split_at(end as usize);
+    let pages = below.iter().filter(|&&owner| Lpn(owner).is_host()).count() as u32;
+    let is_closed = end as usize == nand.owners(block).len();
+    ensure!(pages == held || is_closed, "{block:?} was given {held} pages and holds {pages}");
+    let erased = above.iter().all(|&owner| owner == Lpn::NONE.0);
+    ensure!(erased, "{block:?} is programmed beyond its end, offset {end}");
+    Ok(())
+}

@@ -1,0 +1,606 @@
+//! lsb: large superblocks, whose map lives in spare areas (Lin, Chiao and Chang 2010).
+//!
+//! ```text
+//! RAM    PGD   LBN 0 ─▶ page 9 of it, the newest PMD page
+//! spare  PMD   of 9:  group 0 ─▶ 3   group 1: 8 direct, the others through 14
+//!        PT    of 14: 10, 11, 12, 13, 15            of 3: 0, 1, 2
+//! ```
+//! The pages of `blocks` consecutive logical blocks, a *superblock*, stand anywhere in the blocks
+//! that they share; the map is page by page and takes four bytes of RAM a logical block. A write
+//! is cut at logical blocks. In each group that such a *portion* touches the last page written is
+//! the group's PT page; in the last group it is the logical block's PMD page, and the next to last
+//! the PT page. A page that is alone in the last group becomes a PMD page and refers to the others
+//! through the group's PT page where that is up to date, else directly; if that takes more block
+//! numbers than its spare area holds, the PT page is copied before it (*mapping-induced write*).
+//! The chains are [`group_chains`]', the bits
+//! [`spare_sheet`](crate::part::spare::spare_sheet)'s.
+//!
+//! Garbage collection is greedy over the device, as
+//! [`spare_mapped`] describes it. A block's valid pages are written as
+//! one portion for each logical block.
+//!
+//! **Tight** (ours, not the paper's). Where each page of a logical block stands in a block of its
+//! own, every second page that moves alone induces a write: a victim of 50 valid pages takes 75
+//! programs and gives back 64, until there is no room for the next one. From there on *wide* PMD
+//! pages take the place of those whose copies would induce a write: each entry is a page number,
+//! (N − 1) + (G − 1) of them, which fit 352 bits at 8 × 8 on chips of up to 2²⁵ pages. Then v valid
+//! pages take v programs, whatever they are, and each victim with a dead page gains. Collection is
+//! tight until room is wanted and both blocks that a full merge would empty would gain by the
+//! paper's rule too, but at least until the portion has its room that found none. The host's own
+//! pages follow the paper always. Larger chips have no such form: there a write may be answered
+//! with an error.
+//!
+//! Invariants: room for a portion is there before its first page; `RESERVE` blocks are erased
+//! after it, and one whenever no victim is being emptied; no chain passes through a dead page.
+//!
+//! **Coming back**: [`spare_mount`]. A portion without its PMD page was
+//! never written. What a mount collects it collects tightly, so that it ends soon.
+//!
+//! Choices: a look-up precedes making room; reads and trims of a logical block without pages look
+//! nothing up. If a trim takes a page that says where others are, the lowest page left of that
+//! group (of the logical block, if only the newest PMD page is gone) is copied at once, cause map.
+//! Groups of which Np is no multiple have a shorter last one; in a group of one page nothing can
+//! be induced. A full merge leaves its second block where it is if the erased blocks might not
+//! take it.
+
+pub mod group_chains;
+
+use core::ops::Range;
+
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn, Sink};
+use spec::{Kind, Param, Params};
+
+use self::group_chains::{GroupChains, Layout, Role};
+use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::part::map::flat_map::FlatMap;
+use crate::part::recovery::kind;
+use crate::part::spare::spare_mapped::{self, Lbn, Source, SpareMap, SpareMapped};
+use crate::part::spare::spare_mount;
+use crate::part::spare::spare_sheet::BLOCK_BITS;
+use crate::part::spare::superblocks::Sbn;
+
+/// Erased blocks that only garbage collection may open.
+const RESERVE: u32 = 2;
+
+/// Collections for one portion, times the blocks of the device, after which none will make room:
+/// each induces as many writes as it frees pages. Where collection is tight no block is emptied
+/// twice, so it ends long before.
+const ATTEMPTS_PER_BLOCK: u32 = 64;
+
+static PARAMS: &[Param] = &[
+    Param {
+        name: "blocks",
+        kind: Kind::Count,
+        default: "512",
+        unit: "blocks",
+        doc: "logical blocks of a superblock, up to the whole device",
+    },
+    Param {
+        name: "map_cache",
+        kind: Kind::Count,
+        default: "16",
+        unit: "entries",
+        doc: "logical blocks whose map entries are in RAM",
+    },
+    Param {
+        name: "groups",
+        kind: Kind::Count,
+        default: "0",
+        unit: "groups",
+        doc: "groups of a logical block; 0: 8 at 64 pages, else the power of two next to the root",
+    },
+];
+
+/// Large superblocks.
+pub static SCHEME: Scheme = Scheme {
+    name: "lsb",
+    summary: "large superblocks: page mapping in spare areas, blocks shared by hundreds of others",
+    source: "Lin, Chiao, Chang: Improving flash translation layer performance by supporting large \
+             superblocks, IEEE Trans. Consumer Electronics 2010; counts as there, III",
+    params: PARAMS,
+    corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1", "groups=1"],
+    refuses,
+    map_budget: None,
+    least_extra: |_, _, _| RESERVE + 1,
+    mount,
+};
+
+fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
+    for (name, least) in [("blocks", 1), ("map_cache", 1), ("groups", 0)] {
+        let count = params.count(name);
+        if !(least..1 << BLOCK_BITS).contains(&count) {
+            return Some(format!("{name}={count}; {least} to 2^{BLOCK_BITS} are possible"));
+        }
+    }
+    Layout::new(chip.pages_per_block, params.count("groups") as u32).refuses(chip)
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let np = nand.geometry().pages_per_block();
+    let count = |name| device.params.count(name) as u32;
+    if nand.geometry().blocks() > 1 << BLOCK_BITS {
+        let blocks = nand.geometry().blocks();
+        let why = format!("{blocks} blocks; a spare area's block numbers have {BLOCK_BITS} bits");
+        return Err(Error::Refused { scheme: "lsb", why });
+    }
+    let layout = Layout::on(nand.geometry(), count("groups"));
+    let mut ftl = Lsb {
+        map: SpareMap::format(nand, device, count("blocks"), count("map_cache"), false),
+        chains: GroupChains::new(layout, device.logical_blocks, np),
+        portion: Vec::with_capacity(np as usize),
+        moving: Vec::with_capacity(np as usize),
+        from: Vec::with_capacity(np as usize),
+        bytes: Vec::with_capacity(layout.directory.bytes()),
+        pages_per_block: np,
+        attempts: 0,
+        is_tight: false,
+        tight: Tight::default(),
+    };
+    if !nand.is_factory_new() {
+        ftl.recover(nand, device)?;
+    }
+    Ok(Box::new(ftl))
+}
+
+struct Lsb {
+    map: SpareMap,
+    chains: GroupChains,
+    /// The pages of the portion being written; this and what follows is kept for its capacity.
+    portion: Vec<Lpn>,
+    /// The valid pages of the block being emptied, or looked at.
+    moving: Vec<Lpn>,
+    /// Where pages stand that are about to be copied.
+    from: Vec<Ppn>,
+    /// The scheme bytes being composed.
+    bytes: Vec<u8>,
+    pages_per_block: u32,
+    /// Collections since room was wanted.
+    attempts: u32,
+    /// Whether no write is induced by collection: wide PMD pages are written.
+    is_tight: bool,
+    tight: Tight,
+}
+
+/// What is counted while collection is tight: with no collections all counts are the paper's.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tight {
+    collections: u64,
+    /// Wide PMD pages: writes that were not induced.
+    pages: u64,
+}
+
+impl Lsb {
+    // ---- Portions -----------------------------------------------------------------------------
+
+    /// Writes pages of one logical block, ascending, for which there is room.
+    fn write_portion(&mut self, nand: &mut Nand, source: Source, pages: &[Lpn]) -> Result<()> {
+        let (&last, before) = pages.split_last().expect("a portion has a page");
+        match nand.keeps_spares() {
+            true => self.write_one_by_one(nand, source, before, last)?,
+            false => self.write_at_once(nand, source, before, last)?,
+        }
+        let role = match self.chains.is_alone(pages) {
+            true => self.make_fit(nand, source, last)?,
+            false => Role::Directory,
+        };
+        self.write_page(nand, source, last, role)
+    }
+
+    /// What page `at` of a portion is to say; the last one is the PMD page.
+    fn role(&self, before: &[Lpn], last: Lpn, at: usize) -> Role {
+        let group = |lpn| self.chains.group_of(lpn);
+        let next = before.get(at + 1).copied();
+        match (next, group(before[at])) {
+            (None, own) if own == group(last) => Role::Table { but: Some(last) },
+            (None, _) => Role::Table { but: None },
+            (Some(next), own) if own != group(next) => Role::Table { but: None },
+            _ => Role::Plain,
+        }
+    }
+
+    fn write_one_by_one(
+        &mut self,
+        nand: &mut Nand,
+        source: Source,
+        before: &[Lpn],
+        last: Lpn,
+    ) -> Result<()> {
+        for (at, &lpn) in before.iter().enumerate() {
+            self.write_page(nand, source, lpn, self.role(before, last, at))?;
+        }
+        Ok(())
+    }
+
+    /// The same where nobody keeps what spare areas say: in as few steps as blocks allow.
+    fn write_at_once(
+        &mut self,
+        nand: &mut Nand,
+        source: Source,
+        before: &[Lpn],
+        last: Lpn,
+    ) -> Result<()> {
+        let mut rest = before;
+        while let Some(&first) = rest.first() {
+            let superblock = self.superblock_of(first);
+            let to = self.map.next(nand, superblock)?;
+            let most = rest.len().min(self.map.blocks.room(superblock) as usize);
+            let done = self.program_some(nand, source, &rest[..most], to)?;
+            let (written, later) = rest.split_at(done);
+            for (ppn, &lpn) in (to.0..).map(Ppn).zip(written) {
+                self.map.supersede(nand, lpn, ppn);
+                if matches!(source, Source::Host(_)) {
+                    self.map.flat.note_written(lpn);
+                }
+            }
+            self.map.blocks.fill(nand.geometry(), superblock, done as u32);
+            rest = later;
+        }
+        for (at, &lpn) in before.iter().enumerate() {
+            self.chains.note(lpn, self.role(before, last, at));
+        }
+        Ok(())
+    }
+
+    /// Programs pages of a portion at `to` onwards; returns how many.
+    fn program_some(
+        &mut self,
+        nand: &mut Nand,
+        source: Source,
+        pages: &[Lpn],
+        to: Ppn,
+    ) -> Result<usize> {
+        match source {
+            Source::Host(run) => {
+                let (index, most) = (pages[0].0 - run.first.0, pages.len() as u32);
+                Ok(self.map.flat.program(nand, run, index, most, to, kind::DATA)? as usize)
+            }
+            Source::Copy(cause) => {
+                let place = |&lpn: &Lpn| self.map.flat.newest(lpn).expect("a valid page");
+                self.from.clear();
+                self.from.extend(pages.iter().map(place));
+                nand.copy_many(&self.from, to, None, cause)?;
+                Ok(pages.len())
+            }
+        }
+    }
+
+    /// Writes one page with what its spare area is to say.
+    fn write_page(&mut self, nand: &mut Nand, source: Source, lpn: Lpn, role: Role) -> Result<()> {
+        let superblock = self.superblock_of(lpn);
+        let to = self.map.next(nand, superblock)?;
+        let old = self.map.supersede(nand, lpn, to);
+        self.map.blocks.fill(nand.geometry(), superblock, 1);
+        self.chains.note(lpn, role);
+        if role.is_directory() {
+            self.map.set_directory(lpn);
+        }
+        if nand.keeps_spares() {
+            let (geometry, flat) = (nand.geometry(), &self.map.flat);
+            self.chains.compose(geometry, flat, lpn, role, &mut self.bytes);
+        }
+        self.map.program(nand, source, lpn, [old, to], role.kind(), &self.bytes)
+    }
+
+    /// Copies the PT page of a group before a PMD page that would refer to too many blocks, unless
+    /// that is to be a wide one; returns what it is to be.
+    fn make_fit(&mut self, nand: &mut Nand, source: Source, lpn: Lpn) -> Result<Role> {
+        let to = self.map.next(nand, self.superblock_of(lpn))?;
+        let (geometry, flat) = (nand.geometry(), &self.map.flat);
+        let block = geometry.block_of(to);
+        let Some(table) = self.chains.mapping_write(geometry, flat, lpn, block) else {
+            return Ok(Role::Directory);
+        };
+        if self.is_tight && matches!(source, Source::Copy(Cause::Gc)) {
+            self.tight.pages += 1;
+            return Ok(Role::WideDirectory);
+        }
+        self.map.figures.mapping_writes += 1;
+        self.write_page(nand, Source::Copy(Cause::Map), table, Role::Table { but: Some(lpn) })?;
+        Ok(Role::Directory)
+    }
+
+    fn superblock_of(&self, lpn: Lpn) -> Sbn {
+        self.map.superblock_of(self.map.lbn_of(lpn))
+    }
+
+    /// Reads the map of a logical block from its spare areas, unless it is cached.
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        if !self.map.cache.touch(lbn) {
+            for ppn in self.chains.spares(&self.map.flat, lbn) {
+                nand.book_spare_read(ppn, Cause::Map)?;
+            }
+        }
+        Ok(())
+    }
+
+    // ---- Room ---------------------------------------------------------------------------------
+
+    /// Sees to it that a superblock can take so many pages.
+    fn make_room(&mut self, nand: &mut Nand, superblock: Sbn, pages: u32) -> Result<()> {
+        self.want_room(nand, |lsb| lsb.has_room(superblock, pages))
+    }
+
+    /// Collects until there is room enough, by the paper's rule if that gains.
+    fn want_room(
+        &mut self,
+        nand: &mut Nand,
+        mut is_enough: impl FnMut(&Lsb) -> bool,
+    ) -> Result<()> {
+        if self.is_tight && !is_enough(self) && self.would_gain(nand) {
+            self.is_tight = false;
+        }
+        self.collect_until(nand, is_enough)
+    }
+
+    fn collect_until(
+        &mut self,
+        nand: &mut Nand,
+        mut is_enough: impl FnMut(&Lsb) -> bool,
+    ) -> Result<()> {
+        self.attempts = 0;
+        while !is_enough(self) {
+            match self.collect(nand) {
+                Err(Error::NoRoom { .. }) if self.can_tighten() => self.tighten(),
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each block that a full merge would empty gives back more than it may take by the
+    /// paper's rule.
+    fn would_gain(&mut self, nand: &Nand) -> bool {
+        let superblock = self.deadest();
+        let Lsb { map, chains, moving, pages_per_block, .. } = self;
+        let mut victims = map.blocks.two_emptiest(superblock).into_iter().flatten();
+        victims.all(|block| needs(&map.flat, chains, nand, block, moving) < *pages_per_block)
+    }
+
+    fn can_tighten(&self) -> bool {
+        !self.is_tight && self.chains.layout().wide.is_some()
+    }
+
+    /// From now on nothing is induced, so blocks that were set aside may be taken after all.
+    fn tighten(&mut self) {
+        self.is_tight = true;
+        self.attempts = 0;
+        self.map.blocks.take_all_up();
+    }
+
+    /// The superblock with the most dead pages.
+    fn deadest(&self) -> Sbn {
+        self.map.blocks.deadest().expect("with its least extra blocks a page is dead")
+    }
+
+    /// Whether a superblock can take so many pages, without the reserve.
+    fn has_room(&self, superblock: Sbn, pages: u32) -> bool {
+        let missing = pages.saturating_sub(self.map.blocks.room(superblock));
+        missing == 0 || self.map.pool.len() >= RESERVE + missing.div_ceil(self.pages_per_block)
+    }
+
+    /// Reclaims the block with the most dead pages that its superblock can take; else two of the
+    /// superblock with the most dead pages.
+    fn collect(&mut self, nand: &mut Nand) -> Result<()> {
+        self.attempts += 1;
+        if self.attempts > ATTEMPTS_PER_BLOCK * nand.geometry().blocks() {
+            return Err(Error::NoRoom { needs: 2 * self.pages_per_block, room: 0 });
+        }
+        self.tight.collections += u64::from(self.is_tight);
+        let Lsb { map, chains, moving, is_tight, .. } = self;
+        let (blocks, flat) = (&mut map.blocks, &map.flat);
+        let victim = blocks.choose(|block, valid, room| match 2 * valid {
+            _ if *is_tight => valid,
+            most if most <= room => most,
+            _ => needs(flat, chains, nand, block, moving),
+        });
+        match victim {
+            Some(victim) => self.reclaim(nand, victim),
+            None => self.merge_fully(nand, self.deadest()),
+        }
+    }
+
+    // ---- Trims --------------------------------------------------------------------------------
+
+    /// Forgets pages of one logical block.
+    fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
+        self.look_up(nand, lbn)?;
+        let mut anchors = core::mem::take(&mut self.portion);
+        self.want_room(nand, |lsb| {
+            lsb.find_anchors(lbn, &pages, &mut anchors);
+            let programs = lsb.chains.programs_max(&anchors);
+            lsb.has_room(lsb.map.superblock_of(lbn), programs)
+        })?;
+        let trimmed = self.unmap(nand, lbn, &pages);
+        if !anchors.is_empty() {
+            self.map.figures.trim_copies += anchors.len() as u64;
+            self.write_portion(nand, Source::Copy(Cause::Map), &anchors)?;
+        }
+        self.portion = anchors;
+        // Recorded last: a mount that finds the record finds the pages written anew.
+        self.map.note_trimmed(nand, lbn, &trimmed)?;
+        self.moving = trimmed;
+        Ok(())
+    }
+
+    /// The pages to write anew if these are trimmed.
+    fn find_anchors(&self, lbn: Lbn, pages: &Range<u32>, anchors: &mut Vec<Lpn>) {
+        anchors.clear();
+        let flat = &self.map.flat;
+        let groups = self.chains.groups_between(pages);
+        anchors.extend(groups.filter_map(|group| self.chains.anchor(flat, group, pages)));
+        let loses_directory = self.map.directory(lbn).is_some_and(|lpn| pages.contains(&lpn.0));
+        if anchors.is_empty() && loses_directory {
+            anchors.extend(self.map.lowest_but(lbn, pages));
+        }
+    }
+
+    /// Unmaps pages; returns those that were mapped.
+    fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
+        let mut trimmed = core::mem::take(&mut self.moving);
+        self.map.unmap(nand, lbn, pages, &mut trimmed);
+        for group in self.chains.groups_between(pages) {
+            self.chains.forget(&self.map.flat, group);
+        }
+        trimmed
+    }
+
+    // ---- Coming back --------------------------------------------------------------------------
+
+    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+        let recovered = spare_mount::recover(nand, device, &mut self.map, &self.chains)?;
+        self.chains.recall(nand.geometry(), &recovered.found, &self.map);
+        if let Some(suspect) = recovered.suspect {
+            let lpn = nand.owner(suspect);
+            self.write_portion(nand, Source::Copy(Cause::Meta), &[lpn])?;
+        }
+        spare_mount::resume_trims(nand, &mut self.map, &recovered)?;
+        // A mount is no place to find out how long the paper's rule may take.
+        if self.can_tighten() {
+            self.tighten();
+        }
+        self.collect_until(nand, |lsb| lsb.map.pool.len() >= RESERVE)?;
+        self.is_tight = false;
+        Ok(())
+    }
+}
+
+/// The most programs that moving a block's valid pages may take, with writes that are induced.
+fn needs(
+    flat: &FlatMap,
+    chains: &GroupChains,
+    nand: &Nand,
+    block: BlockId,
+    moving: &mut Vec<Lpn>,
+) -> u32 {
+    spare_mapped::gather(flat, nand, block, moving);
+    moving.sort_unstable();
+    chains.programs_max(moving)
+}
+
+impl SpareMapped for Lsb {
+    fn map(&mut self) -> &mut SpareMap {
+        &mut self.map
+    }
+
+    fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        let mut pages = core::mem::take(&mut self.moving);
+        spare_mapped::gather(&self.map.flat, nand, block, &mut pages);
+        pages.iter().for_each(|&lpn| self.chains.prefetch(lpn));
+        pages.sort_unstable();
+        let np = self.pages_per_block;
+        for portion in pages.chunk_by(|a, b| a.0 / np == b.0 / np) {
+            self.write_portion(nand, Source::Copy(cause), portion)?;
+        }
+        self.moving = pages;
+        Ok(())
+    }
+
+    fn needs(&mut self, nand: &Nand, block: BlockId) -> u32 {
+        match self.is_tight {
+            true => self.map.blocks.valid(block),
+            false => needs(&self.map.flat, &self.chains, nand, block, &mut self.moving),
+        }
+    }
+}
+
+impl Ftl for Lsb {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        for (first, _) in self.map.portions(run.first, run.pages) {
+            let lbn = self.map.lbn_of(first);
+            if self.map.directory(lbn).is_some() {
+                self.look_up(nand, lbn)?;
+            }
+        }
+        self.map.flat.read(nand, run, sink)
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        for (first, pages) in self.map.portions(run.first, run.pages) {
+            let lbn = self.map.lbn_of(first);
+            self.look_up(nand, lbn)?;
+            let mut portion = core::mem::take(&mut self.portion);
+            portion.clear();
+            portion.extend((first.0..first.0 + pages).map(Lpn));
+            let programs = self.chains.programs_max(&portion);
+            self.make_room(nand, self.map.superblock_of(lbn), programs)?;
+            self.write_portion(nand, Source::Host(run), &portion)?;
+            self.portion = portion;
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        for (first, pages) in self.map.portions(first, pages) {
+            let lbn = self.map.lbn_of(first);
+            if self.map.directory(lbn).is_some() {
+                self.trim_portion(nand, lbn, first.0..first.0 + pages)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.map.flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.map.prefetch(run);
+        self.chains.prefetch(run.first);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.map.flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.map.pool.len()
+    }
+
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.map.pool.give(block);
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.map.audit(nand, 1)?;
+        let spares = |lbn| self.chains.spares(&self.map.flat, lbn).collect();
+        spare_mount::audit(nand, &self.map, &self.chains, spares)
+    }
+
+    /// The PGD is the map that is kept whole; a cached entry has a PMD page's bits, an offset a
+    /// page and a block number a page: 300 bytes at 64 pages in 8 groups (III.D).
+    fn ram(&self) -> Ram {
+        let np = u64::from(self.pages_per_block);
+        let entry = self.chains.layout().directory.bytes() as u64 + np + 3 * np;
+        Ram {
+            map: self.map.map_bytes(),
+            cache: entry * u64::from(self.map.cache.entries_max()),
+            other: self.map.other_bytes(),
+            ..Ram::default()
+        }
+    }
+
+    fn report(&self) -> Report {
+        let layout = self.chains.layout();
+        let count = |n: u32| Figure::Count(n.into());
+        let mut figures = self.map.figures();
+        figures.extend([
+            ("groups", count(layout.groups)),
+            ("group_pages", count(layout.group_pages)),
+            ("pmd_bits", count(layout.directory.bits())),
+            ("pt_bits", count(layout.table.bits())),
+            ("wide_pmd_bits", count(layout.wide.map_or(0, |wide| wide.bits()))),
+            ("tight_collections", Figure::Count(self.tight.collections)),
+            ("wide_pages", Figure::Count(self.tight.pages)),
+        ]);
+        Report { merges: None, figures }
+    }
+
+    fn reset_report(&mut self) {
+        self.map.reset_figures();
+        self.tight = Tight::default();
+    }
+}

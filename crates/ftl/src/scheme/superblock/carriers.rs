@@ -1,0 +1,256 @@
+//! Which pages of a logical block say where the others are: superblock's PMD and PT.
+//!
+//! ```text
+//! group     0 [0 1 2 3]      1 [4 5 6 7]          written: 2, 5, then 6
+//!                  P              T D             D newest PMD page; P and D know their groups
+//! spare of 6   PMD: group 0 ─▶ 2, group 1 ─▶ this     PT: 4, 5, 6, 7
+//! ```
+//! Every page carries the PMD of its logical block and the PT of its group, as both are once it is
+//! written. So the newest page of the logical block has the PMD, the newest of a group its PT.
+//!
+//! A superblock of eight blocks has a ninth while a full merge empties one (only a mount can bring
+//! that about), and then entries may refer to more blocks than the PBMT takes. Such a page carries
+//! the PT alone, or nothing: those that a later page of the same merge carries again.
+
+use nand::{ChipModel, Geometry, Lpn, Ppn};
+
+use crate::part::map::flat_map::FlatMap;
+use crate::part::recovery::kind;
+use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
+use crate::part::spare::spare_mount::{Chains, Path, Spares};
+use crate::part::spare::spare_sheet::{BLOCK_BITS, Entries, Sheet};
+
+/// Bits of a block index; the highest number means the own block.
+const INDEX_BITS: u32 = 3;
+const THIS: u32 = 7;
+/// Groups of a logical block: entries of a PMD.
+const GROUPS: u32 = 4;
+/// Most blocks that a superblock can have.
+pub const BLOCKS_MAX: u32 = 8;
+
+/// The page written last of each group, and how spare areas are laid out.
+#[derive(Clone, Debug)]
+pub struct Carriers {
+    sheet: Sheet,
+    /// By group over the device: the offset of the page in its logical block.
+    newest: Vec<u16>,
+    group_pages: u32,
+    pages_per_block: u32,
+}
+
+/// The layout of superblocks of at most so many blocks, and the pages of a group.
+fn layout(pages_per_block: u32, blocks_max: u32) -> (Sheet, u32) {
+    let group_pages = pages_per_block.div_ceil(GROUPS);
+    let entries = |count| Entries { count, index_bits: INDEX_BITS, this: THIS };
+    let sheet = Sheet {
+        flag: None,
+        pbmt: blocks_max - 1,
+        directory: entries(GROUPS),
+        table: entries(group_pages),
+        offset_bits: pages_per_block.next_power_of_two().trailing_zeros(),
+    };
+    (sheet, group_pages)
+}
+
+/// The sentence that says why entries do not fit a chip's spare areas, if they do not.
+pub fn refuses(chip: &ChipModel, blocks_max: u32) -> Option<String> {
+    let (sheet, group_pages) = layout(chip.pages_per_block, blocks_max);
+    let most = (chip.spare_bytes - nand::spare::HEADER_BYTES as u32) * 8;
+    (sheet.bits() > most).then(|| {
+        format!(
+            "a page needs {}·{BLOCK_BITS} + {GROUPS}·({INDEX_BITS}+{o}) + \
+             {group_pages}·({INDEX_BITS}+{o}) = {} bits; a spare area has room for {most}",
+            blocks_max - 1,
+            sheet.bits(),
+            o = sheet.offset_bits
+        )
+    })
+}
+
+impl Carriers {
+    /// Groups without pages.
+    pub fn new(logical_blocks: u32, pages_per_block: u32, blocks_max: u32) -> Carriers {
+        let (sheet, group_pages) = layout(pages_per_block, blocks_max);
+        let newest = vec![NO_PAGE; (logical_blocks * GROUPS) as usize];
+        Carriers { sheet, newest, group_pages, pages_per_block }
+    }
+
+    /// Bits of the entries in a spare area.
+    pub fn bits(&self) -> u32 {
+        self.sheet.bits()
+    }
+
+    /// Bytes of a map-cache entry: the PBMT, a PMD and all PTs of a logical block.
+    pub fn entry_bytes(&self) -> u64 {
+        let entry_bits = INDEX_BITS + self.sheet.offset_bits;
+        let bits = self.sheet.pbmt * BLOCK_BITS + (GROUPS + self.pages_per_block) * entry_bits;
+        u64::from(bits.div_ceil(8))
+    }
+
+    // ---- Numbers ------------------------------------------------------------------------------
+
+    /// The group of a page, counted over the device.
+    #[inline]
+    fn group_of(&self, lpn: Lpn) -> u32 {
+        let (lbn, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
+        lbn * GROUPS + offset / self.group_pages
+    }
+
+    fn first_of(&self, group: u32) -> Lpn {
+        let (lbn, number) = (group / GROUPS, group % GROUPS);
+        Lpn(lbn * self.pages_per_block + (number * self.group_pages).min(self.pages_per_block))
+    }
+
+    /// Pages of a group, mapped or not; of few pages the last groups have none.
+    fn entries<'a>(&self, flat: &'a FlatMap, group: u32) -> &'a [Ppn] {
+        let end = (group / GROUPS + 1) * self.pages_per_block;
+        let first = self.first_of(group).0;
+        flat.entries(first..end.min(first + self.group_pages))
+    }
+
+    /// A hint that a page's group is needed soon.
+    pub fn prefetch(&self, lpn: Lpn) {
+        crate::part::index::prefetch::prefetch(&self.newest, self.group_of(lpn) as usize);
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// A page was placed.
+    #[inline]
+    pub fn note(&mut self, lpn: Lpn) {
+        let group = self.group_of(lpn);
+        self.newest[group as usize] = (lpn.0 % self.pages_per_block) as u16;
+    }
+
+    /// Composes the scheme bytes of a page that was noted; returns its kind.
+    pub fn compose(
+        &self,
+        geometry: &Geometry,
+        flat: &FlatMap,
+        lpn: Lpn,
+        bytes: &mut Vec<u8>,
+    ) -> u8 {
+        let own = flat.newest(lpn).expect("a page is placed before it is described");
+        let block = geometry.block_of(own);
+        let (groups, pages) = (|| self.to_groups(flat, lpn, own), || self.to_pages(flat, lpn, own));
+        if self.sheet.fits(geometry, block, groups().chain(pages())) {
+            self.sheet.compose(geometry, own, groups(), pages(), bytes);
+            kind::DIRECTORY
+        } else if self.sheet.fits(geometry, block, pages()) {
+            self.sheet.compose(geometry, own, core::iter::empty(), pages(), bytes);
+            kind::TABLE
+        } else {
+            bytes.clear();
+            kind::DATA
+        }
+    }
+
+    fn to_groups(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
+        let first = lpn.0 / self.pages_per_block * self.pages_per_block;
+        let at = (lpn.0 / self.pages_per_block * GROUPS) as usize;
+        self.newest[at..at + GROUPS as usize].iter().map(move |&offset| match offset {
+            NO_PAGE => own,
+            offset => flat.newest(Lpn(first + u32::from(offset))).unwrap_or(own),
+        })
+    }
+
+    fn to_pages(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
+        let entries = self.entries(flat, self.group_of(lpn)).iter();
+        entries.map(move |&ppn| if ppn == Ppn::NONE { own } else { ppn })
+    }
+
+    // ---- Trimming -----------------------------------------------------------------------------
+
+    /// The lowest page that is left of each group whose newest page goes, if these are trimmed.
+    pub fn anchors<'a>(
+        &'a self,
+        flat: &'a FlatMap,
+        gone: &'a core::ops::Range<u32>,
+    ) -> impl Iterator<Item = Lpn> + 'a {
+        let groups = self.group_of(Lpn(gone.start))..=self.group_of(Lpn(gone.end - 1));
+        groups.filter_map(move |group| {
+            let newest = self.newest[group as usize];
+            let lbn = group / GROUPS;
+            let is_lost = newest != NO_PAGE
+                && gone.contains(&(lbn * self.pages_per_block + u32::from(newest)));
+            let first = self.first_of(group).0;
+            let mut pages = (first..).map(Lpn).zip(self.entries(flat, group));
+            let left = pages.find(|(lpn, ppn)| **ppn != Ppn::NONE && !gone.contains(&lpn.0));
+            left.filter(|_| is_lost).map(|(lpn, _)| lpn)
+        })
+    }
+
+    /// Pages of a logical block were trimmed: groups of which none is left have no newest page.
+    pub fn forget(&mut self, flat: &FlatMap, lbn: Lbn) {
+        for group in lbn * GROUPS..(lbn + 1) * GROUPS {
+            if self.entries(flat, group).iter().all(|&ppn| ppn == Ppn::NONE) {
+                self.newest[group as usize] = NO_PAGE;
+            }
+        }
+    }
+
+    // ---- Looking ------------------------------------------------------------------------------
+
+    /// The pages whose spare areas hold the map of a logical block.
+    pub fn spares<'a>(&'a self, flat: &'a FlatMap, lbn: Lbn) -> impl Iterator<Item = Ppn> + 'a {
+        let at = (lbn * GROUPS) as usize;
+        let newest = self.newest[at..at + GROUPS as usize].iter();
+        let newest = newest.filter(|&&offset| offset != NO_PAGE);
+        newest.filter_map(move |&offset| {
+            flat.newest(Lpn(lbn * self.pages_per_block + u32::from(offset)))
+        })
+    }
+
+    /// Remembers what the spare areas say that a mount found.
+    pub fn recall(&mut self, geometry: &Geometry, spares: &dyn Spares, map: &SpareMap) {
+        for lbn in 0..map.logical_blocks() {
+            let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
+            let Some(top) = top else { continue };
+            for group in lbn * GROUPS..(lbn + 1) * GROUPS {
+                let carrier = self.carrier(geometry, spares, top, group);
+                let is_empty = self.entries(&map.flat, group).iter().all(|&ppn| ppn == Ppn::NONE);
+                if let Some((_, owner, _)) = carrier.filter(|_| !is_empty) {
+                    self.newest[group as usize] = (owner.0 % self.pages_per_block) as u16;
+                }
+            }
+        }
+    }
+
+    /// The page that knows a group, by the PMD page at `top`, with its owner and entries.
+    fn carrier<'s>(
+        &self,
+        geometry: &Geometry,
+        spares: &'s dyn Spares,
+        top: Ppn,
+        group: u32,
+    ) -> Option<(Ppn, Lpn, &'s [u8])> {
+        let (spare, bytes) = spares.at(top)?;
+        let ppn = match self.group_of(spare.owner) == group {
+            true => top,
+            false => self.sheet.group(geometry, top, bytes, group % GROUPS),
+        };
+        let (spare, bytes) = spares.at(ppn)?;
+        let is_own = spare.owner.is_host() && self.group_of(spare.owner) == group;
+        (is_own && spare.kind != kind::DATA).then_some((ppn, spare.owner, bytes))
+    }
+}
+
+impl Chains for Carriers {
+    fn is_directory(&self, kind: u8) -> bool {
+        kind == kind::DIRECTORY
+    }
+
+    fn path(&self, geometry: &Geometry, spares: &dyn Spares, directory: Ppn, lpn: Lpn) -> Path {
+        let mut path = Path::new(directory);
+        let group = self.group_of(lpn);
+        let Some((ppn, owner, bytes)) = self.carrier(geometry, spares, directory, group) else {
+            return path;
+        };
+        if ppn != directory {
+            path.push(ppn);
+        }
+        let number = lpn.0 - self.first_of(group).0;
+        let to = self.sheet.page(geometry, ppn, bytes, number);
+        path.to((to != ppn || owner == lpn).then_some(to))
+    }
+}

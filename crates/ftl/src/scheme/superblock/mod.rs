@@ -1,0 +1,473 @@
+//! superblock: a few logical blocks share a few physical ones (Kang, Jo, Kim and Lee 2006).
+//!
+//! ```text
+//! superblock 3   logical blocks 12 13 14 15      N = 4
+//!                data   [ … ] [ … ] [ … ] [ … ]
+//!                update [ … ] [ … ] [5 7 _ _]    at most M = 4 more
+//! RAM    PGD     LBN 13 ─▶ its newest page       spare  PMD, PT: four entries and sixteen
+//! ```
+//! The pages of a superblock stand anywhere in its blocks, at most eight in all, because an entry's
+//! block index has three bits: seven of a PBMT, and this block. What spare areas say is
+//! [`carriers`]'. Updates are appended to the open block. When it is full
+//! and no other may be opened, the superblock reclaims inside: all its dead blocks are erased; else
+//! the full block with fewest valid pages is moved into free pages (*partial merge*); else the two
+//! with most dead pages are emptied with a free block's help (*full merge*). That strikes a
+//! superblock at its limit of blocks even while free blocks abound, which is what lsb does away
+//! with (LSB §II.C). A superblock that has no more than its logical blocks, when the device is out
+//! of free blocks, takes them from all: see [`spare_mapped`].
+//!
+//! Invariants: a superblock has at most `physical` blocks whenever none is being emptied; `RESERVE`
+//! blocks are erased then; no chain passes through a dead page.
+//!
+//! **Coming back**: [`spare_mount`]. The block of a page that may decay
+//! is moved as a whole, so that its superblock has no block more.
+//!
+//! Choices: a look-up precedes making room, one for each logical block of a request; reads and
+//! trims of a logical block without pages look nothing up. A block without dead pages is no reason
+//! to collect at the limit (with seven logical blocks there may be nothing else). If a trim takes
+//! the newest page of a group or a logical block, the lowest page left of it is copied at once,
+//! cause map. With `open_victims` a dead open block of another superblock is a victim like a dead
+//! full one, and a full merge counts an open block among those with dead pages.
+
+pub mod carriers;
+
+use core::ops::Range;
+
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Sink};
+use spec::{Kind, Param, Params};
+
+use self::carriers::{BLOCKS_MAX, Carriers};
+use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::part::recovery::kind;
+use crate::part::spare::spare_mapped::{self, Lbn, Source, SpareMap, SpareMapped};
+use crate::part::spare::spare_mount;
+use crate::part::spare::spare_sheet::BLOCK_BITS;
+use crate::part::spare::superblocks::Sbn;
+
+/// Erased blocks that only garbage collection may open.
+const RESERVE: u32 = 1;
+
+static PARAMS: &[Param] = &[
+    Param {
+        name: "blocks",
+        kind: Kind::Count,
+        default: "4",
+        unit: "blocks",
+        doc: "logical blocks of a superblock, at most 7",
+    },
+    Param {
+        name: "physical",
+        kind: Kind::Count,
+        default: "8",
+        unit: "blocks",
+        doc: "physical blocks that a superblock may have, at most 8",
+    },
+    Param {
+        name: "map_cache",
+        kind: Kind::Count,
+        default: "48",
+        unit: "entries",
+        doc: "logical blocks whose map entries are in RAM",
+    },
+    Param {
+        name: "open_victims",
+        kind: Kind::Switch,
+        default: "false",
+        unit: "",
+        doc: "whether open blocks of other superblocks may be victims, their free pages lost",
+    },
+];
+
+/// Superblocks of a few blocks.
+pub static SCHEME: Scheme = Scheme {
+    name: "superblock",
+    summary: "superblocks of a few blocks: page mapping in spare areas, shared update blocks",
+    source: "Kang, Jo, Kim, Lee: A superblock-based flash translation layer for NAND flash memory, \
+             EMSOFT 2006; counts as in Lin, Chiao, Chang 2010, II.C",
+    params: PARAMS,
+    corners: &["blocks=1,map_cache=1", "blocks=2,physical=3", "blocks=7", "blocks=1,physical=2"],
+    refuses,
+    map_budget: None,
+    least_extra: |_, _, _| RESERVE + 1,
+    mount,
+};
+
+fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
+    let [blocks, physical, cache] = ["blocks", "physical", "map_cache"].map(|n| params.count(n));
+    let most = u64::from(BLOCKS_MAX);
+    if !(1..most).contains(&blocks) {
+        return Some(format!("blocks={blocks}; 1 to {} are possible", most - 1));
+    }
+    if !(blocks + 1..=most).contains(&physical) {
+        let least = blocks + 1;
+        return Some(format!("physical={physical} of {blocks}; {least} to {most} are possible"));
+    }
+    if !(1..1 << BLOCK_BITS).contains(&cache) {
+        return Some(format!("map_cache={cache}; 1 to 2^{BLOCK_BITS} are possible"));
+    }
+    carriers::refuses(chip, physical as u32)
+}
+
+fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    let np = nand.geometry().pages_per_block();
+    let count = |name| device.params.count(name) as u32;
+    if nand.geometry().blocks() > 1 << BLOCK_BITS {
+        let blocks = nand.geometry().blocks();
+        let why = format!("{blocks} blocks; a spare area's block numbers have {BLOCK_BITS} bits");
+        return Err(Error::Refused { scheme: "superblock", why });
+    }
+    let open_victims = device.params.switch("open_victims");
+    let mut ftl = Superblock {
+        map: SpareMap::format(nand, device, count("blocks"), count("map_cache"), open_victims),
+        carriers: Carriers::new(device.logical_blocks, np, count("physical")),
+        blocks_max: count("physical"),
+        open_victims,
+        pages_per_block: np,
+        moving: Vec::with_capacity(np as usize),
+        bytes: Vec::new(),
+    };
+    if !nand.is_factory_new() {
+        ftl.recover(nand, device)?;
+    }
+    Ok(Box::new(ftl))
+}
+
+struct Superblock {
+    map: SpareMap,
+    carriers: Carriers,
+    /// Blocks that a superblock may have.
+    blocks_max: u32,
+    open_victims: bool,
+    pages_per_block: u32,
+    /// Pages that are about to move or were trimmed; kept for its capacity, as what follows.
+    moving: Vec<Lpn>,
+    /// The scheme bytes being composed.
+    bytes: Vec<u8>,
+}
+
+impl Superblock {
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// Writes one page, for which there is room, with what its spare area is to say.
+    fn write_page(&mut self, nand: &mut Nand, source: Source, lpn: Lpn) -> Result<()> {
+        let superblock = self.superblock_of(lpn);
+        let to = self.map.next(nand, superblock)?;
+        let old = self.map.supersede(nand, lpn, to);
+        self.map.blocks.fill(nand.geometry(), superblock, 1);
+        self.note(lpn);
+        let kind = match nand.keeps_spares() {
+            true => {
+                let flat = &self.map.flat;
+                self.carriers.compose(nand.geometry(), flat, lpn, &mut self.bytes)
+            }
+            false => kind::DIRECTORY,
+        };
+        self.map.program(nand, source, lpn, [old, to], kind, &self.bytes)
+    }
+
+    /// Writes pages of a run, all of one logical block, that fit the open block: in one step, where
+    /// nobody keeps what spare areas say. Returns how many.
+    fn write_pages(&mut self, nand: &mut Nand, run: &Run, first: Lpn, most: u32) -> Result<u32> {
+        if most == 1 || nand.keeps_spares() {
+            self.write_page(nand, Source::Host(run), first)?;
+            return Ok(1);
+        }
+        let superblock = self.superblock_of(first);
+        let to = self.map.next(nand, superblock)?;
+        let most = most.min(self.map.blocks.room(superblock));
+        let index = first.0 - run.first.0;
+        let done = self.map.flat.program(nand, run, index, most, to, kind::DIRECTORY)?;
+        for page in 0..done {
+            self.map.supersede(nand, first.plus(page), to.plus(page));
+            self.map.flat.note_written(first.plus(page));
+            self.note(first.plus(page));
+        }
+        self.map.blocks.fill(nand.geometry(), superblock, done);
+        Ok(done)
+    }
+
+    #[inline]
+    fn note(&mut self, lpn: Lpn) {
+        self.carriers.note(lpn);
+        self.map.set_directory(lpn);
+    }
+
+    fn superblock_of(&self, lpn: Lpn) -> Sbn {
+        self.map.superblock_of(self.map.lbn_of(lpn))
+    }
+
+    /// Reads the map of a logical block from its spare areas, unless it is cached.
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        if !self.map.cache.touch(lbn) {
+            for ppn in self.carriers.spares(&self.map.flat, lbn) {
+                nand.book_spare_read(ppn, Cause::Map)?;
+            }
+        }
+        Ok(())
+    }
+
+    // ---- Room ---------------------------------------------------------------------------------
+
+    /// Sees to it that a superblock can take so many pages.
+    fn make_room(&mut self, nand: &mut Nand, superblock: Sbn, pages: u32) -> Result<()> {
+        loop {
+            let blocks = &self.map.blocks;
+            let (has, room) = (blocks.blocks_of(superblock), blocks.room(superblock));
+            let may_open = has < self.blocks_max && self.map.pool.len() > RESERVE;
+            let there = room + if may_open { self.pages_per_block } else { 0 };
+            if self.must_collect(superblock) {
+                self.collect_inside(nand, superblock)?;
+            } else if there >= pages {
+                return Ok(());
+            } else if has > self.map.logical_blocks_of(superblock) {
+                self.collect_inside(nand, superblock)?;
+            } else {
+                self.collect(nand)?;
+            }
+        }
+    }
+
+    /// Whether a superblock at its limit of blocks is about to lose the free pages that its
+    /// emptiest block needs.
+    fn must_collect(&self, superblock: Sbn) -> bool {
+        let blocks = &self.map.blocks;
+        if blocks.blocks_of(superblock) < self.blocks_max {
+            return false;
+        }
+        let emptiest = blocks.emptiest(superblock).map(|block| blocks.valid(block));
+        let worth = emptiest.filter(|&valid| valid < self.pages_per_block);
+        worth.is_some_and(|valid| blocks.room(superblock) <= valid)
+    }
+
+    /// Reclaims inside a superblock.
+    fn collect_inside(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<()> {
+        let emptiest = self.map.blocks.emptiest(superblock);
+        let emptiest = emptiest.map(|block| (block, self.map.blocks.valid(block)));
+        match emptiest {
+            Some((_, 0)) => self.erase_dead(nand, superblock),
+            Some((block, valid)) if valid <= self.map.blocks.room(superblock) => {
+                self.reclaim(nand, block)
+            }
+            _ => self.merge_fully(nand, superblock),
+        }
+    }
+
+    fn erase_dead(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<()> {
+        while let Some(block) = self.map.blocks.emptiest(superblock) {
+            if self.map.blocks.valid(block) > 0 {
+                break;
+            }
+            self.reclaim(nand, block)?;
+        }
+        Ok(())
+    }
+
+    /// Reclaims the block with the most dead pages of all that their superblocks can take; else two
+    /// of the superblock with the most dead pages.
+    fn collect(&mut self, nand: &mut Nand) -> Result<()> {
+        let victim = self.map.blocks.choose(|_, valid, _| valid);
+        if let Some(victim) = victim {
+            if self.map.blocks.is_open(victim) {
+                self.map.blocks.close(nand.geometry(), self.map.blocks.owner(victim));
+            }
+            return self.reclaim(nand, victim);
+        }
+        let superblock = self.map.blocks.deadest();
+        let superblock = superblock.expect("with its least extra blocks a page is dead");
+        if self.open_victims && self.is_open_worse(nand, superblock) {
+            self.map.blocks.close(nand.geometry(), superblock);
+        }
+        self.merge_fully(nand, superblock)
+    }
+
+    /// Whether an open block has more dead pages than the second of the full ones.
+    fn is_open_worse(&mut self, nand: &Nand, superblock: Sbn) -> bool {
+        let blocks = &mut self.map.blocks;
+        let Some(open) = blocks.open_block(nand.geometry(), superblock) else { return false };
+        let programmed = self.pages_per_block - blocks.room(superblock);
+        let dead = programmed - blocks.valid(open);
+        let [_, second] = blocks.two_emptiest(superblock);
+        let second = second.map_or(0, |block| self.pages_per_block - blocks.valid(block));
+        dead > second
+    }
+
+    // ---- Trims --------------------------------------------------------------------------------
+
+    /// Forgets pages of one logical block.
+    fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
+        self.look_up(nand, lbn)?;
+        let mut anchors = [None; ANCHORS_MAX];
+        if self.find_anchors(lbn, &pages, &mut anchors) > 0 {
+            self.make_room(nand, self.map.superblock_of(lbn), ANCHORS_MAX as u32)?;
+            self.find_anchors(lbn, &pages, &mut anchors);
+        }
+        // First, while all that the others refer to is still there.
+        for lpn in anchors.into_iter().flatten() {
+            self.map.figures.trim_copies += 1;
+            self.write_page(nand, Source::Copy(Cause::Map), lpn)?;
+        }
+        let trimmed = self.unmap(nand, lbn, &pages);
+        // Recorded last: a mount that finds the record finds the pages written anew.
+        self.map.note_trimmed(nand, lbn, &trimmed)?;
+        self.moving = trimmed;
+        Ok(())
+    }
+
+    /// Lists the pages to write anew if these are trimmed; returns how many.
+    fn find_anchors(
+        &self,
+        lbn: Lbn,
+        pages: &Range<u32>,
+        anchors: &mut [Option<Lpn>; ANCHORS_MAX],
+    ) -> usize {
+        let flat = &self.map.flat;
+        let mut found = self.carriers.anchors(flat, pages);
+        *anchors = core::array::from_fn(|_| found.next());
+        assert!(found.next().is_none(), "pages in a row have two ends");
+        let loses_directory = self.map.directory(lbn).is_some_and(|lpn| pages.contains(&lpn.0));
+        if anchors[0].is_none() && loses_directory {
+            anchors[0] = self.map.lowest_but(lbn, pages);
+        }
+        anchors.iter().flatten().count()
+    }
+
+    /// Unmaps pages; returns those that were mapped.
+    fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
+        let mut trimmed = core::mem::take(&mut self.moving);
+        self.map.unmap(nand, lbn, pages, &mut trimmed);
+        self.carriers.forget(&self.map.flat, lbn);
+        trimmed
+    }
+
+    // ---- Coming back --------------------------------------------------------------------------
+
+    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+        let recovered = spare_mount::recover(nand, device, &mut self.map, &self.carriers)?;
+        self.carriers.recall(nand.geometry(), &recovered.found, &self.map);
+        if let Some(suspect) = recovered.suspect {
+            // First of its block: the others refer to it.
+            self.write_page(nand, Source::Copy(Cause::Meta), nand.owner(suspect))?;
+            let block = nand.geometry().block_of(suspect);
+            self.move_out(nand, block, Cause::Meta)?;
+            self.map.erase(nand, block, Cause::Meta)?;
+        }
+        spare_mount::resume_trims(nand, &mut self.map, &recovered)?;
+        while self.map.pool.len() < RESERVE {
+            self.collect(nand)?;
+        }
+        Ok(())
+    }
+}
+
+/// Pages in a row begin in one group and end in another: no more can lose their newest page.
+const ANCHORS_MAX: usize = 2;
+
+impl SpareMapped for Superblock {
+    fn map(&mut self) -> &mut SpareMap {
+        &mut self.map
+    }
+
+    fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        let mut pages = core::mem::take(&mut self.moving);
+        spare_mapped::gather(&self.map.flat, nand, block, &mut pages);
+        for &lpn in &pages {
+            self.write_page(nand, Source::Copy(cause), lpn)?;
+        }
+        self.moving = pages;
+        Ok(())
+    }
+
+    fn needs(&mut self, _nand: &Nand, block: BlockId) -> u32 {
+        self.map.blocks.valid(block)
+    }
+}
+
+impl Ftl for Superblock {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        for (first, _) in self.map.portions(run.first, run.pages) {
+            let lbn = self.map.lbn_of(first);
+            if self.map.directory(lbn).is_some() {
+                self.look_up(nand, lbn)?;
+            }
+        }
+        self.map.flat.read(nand, run, sink)
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        for (first, pages) in self.map.portions(run.first, run.pages) {
+            let lbn = self.map.lbn_of(first);
+            self.look_up(nand, lbn)?;
+            let (superblock, mut at) = (self.map.superblock_of(lbn), 0);
+            while at < pages {
+                self.make_room(nand, superblock, 1)?;
+                let is_near = self.map.blocks.blocks_of(superblock) + 1 >= self.blocks_max;
+                let most = if is_near { 1 } else { pages - at };
+                at += self.write_pages(nand, run, first.plus(at), most)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        for (first, pages) in self.map.portions(first, pages) {
+            let lbn = self.map.lbn_of(first);
+            if self.map.directory(lbn).is_some() {
+                self.trim_portion(nand, lbn, first.0..first.0 + pages)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.map.flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.map.prefetch(run);
+        self.carriers.prefetch(run.first);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.map.flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.map.pool.len()
+    }
+
+    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        self.map.pool.lend(nand)
+    }
+
+    fn give_block(&mut self, block: BlockId) {
+        self.map.pool.give(block);
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.map.audit(nand, RESERVE)?;
+        self.map.blocks.audit_limit(self.blocks_max)?;
+        let spares = |lbn| self.carriers.spares(&self.map.flat, lbn).collect();
+        spare_mount::audit(nand, &self.map, &self.carriers, spares)
+    }
+
+    /// The PGD is the map that is kept whole, the cache the entries of some logical blocks.
+    fn ram(&self) -> Ram {
+        let entries = u64::from(self.map.cache.entries_max());
+        Ram {
+            map: self.map.map_bytes(),
+            cache: self.carriers.entry_bytes() * entries,
+            other: self.map.other_bytes(),
+            ..Ram::default()
+        }
+    }
+
+    fn report(&self) -> Report {
+        let mut figures = self.map.figures();
+        figures.push(("spare_bits", Figure::Count(self.carriers.bits().into())));
+        Report { merges: None, figures }
+    }
+
+    fn reset_report(&mut self) {
+        self.map.reset_figures();
+    }
+}
