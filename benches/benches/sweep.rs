@@ -15,8 +15,8 @@ use sim::plan::{Plan, Scale};
 use sim::sweep::{Journal, MEMORY_BYTES, Sweep, SweepWatch, hash};
 use sim::{Result, Stage};
 use spec::Spec;
-use trace::write::{Form, Writer};
-use trace::{Space, Trace};
+use trace::writer::{OutputFormat, TraceWriter};
+use trace::{AddressSpace, Trace};
 
 /// Rows that differ in the FTL, and so in how long they take.
 const GRID: &str = "\
@@ -73,10 +73,10 @@ fn scaling(title: &str, base: &str, folder: &Path) {
 /// A workload as a trace file.
 fn write_trace(path: &Path) {
     let workload = Spec::parse("skew:writes=200K").expect("a spec");
-    let space = Space { capacity_bytes: CAPACITY_BYTES, page_bytes: 2048 };
+    let space = AddressSpace { capacity_bytes: CAPACITY_BYTES, page_bytes: 2048 };
     let trace = Trace::generate(&workload, &space, 1).expect("a workload that fits");
     let file = std::io::BufWriter::new(std::fs::File::create(path).expect("a trace file"));
-    let mut writer = Writer::new(file, Form::Fio).expect("a head");
+    let mut writer = TraceWriter::new(file, OutputFormat::Fio).expect("a head");
     for request in trace.requests().expect("requests") {
         writer.write(&request).expect("room for a trace");
     }

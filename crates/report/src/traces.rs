@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sim::input::trace_stats::Surveyed;
 use sim::plan::drawing::TracePortrait;
 use trace::analysis::locality::{Distribution, Frequency, PAGE_SIZES, TOP_PERCENTS};
-use trace::analysis::survey::Sizes;
+use trace::analysis::survey::RequestSizes;
 
 use crate::figure::{Figure, Table, legend, spec};
 use crate::words::number;
@@ -112,7 +112,7 @@ fn access_pattern(traces: &[Traced]) -> Option<Figure> {
     let (unit, unit_bytes) = if end < 4 << 30 { ("MiB", 1 << 20) } else { ("GiB", 1 << 30) };
     let (mut values, mut rows) = (Vec::new(), Vec::new());
     for traced in traces {
-        let places = &traced.found.locality.places;
+        let places = &traced.found.locality.write_starts;
         values.extend(places.kept().iter().map(|(number, place)| {
             let address = place.offset as f64 / f64::from(unit_bytes);
             json!({
@@ -267,8 +267,8 @@ fn hot_warm_cold(traces: &[Traced]) -> Option<Figure> {
     let (mut values, mut rows, mut longest) = (Vec::new(), Vec::new(), 1);
     let mut order = Vec::new();
     for traced in traces {
-        for course in &traced.found.courses {
-            let (heat, of) = (course.of.heat.word(), &course.of);
+        for course in &traced.found.page_intervals {
+            let (heat, of) = (course.example.heat.word(), &course.example);
             let panel = match traces.len() {
                 1 => heat.to_owned(),
                 _ => format!("{heat}\n{}", traced.label),
@@ -459,7 +459,7 @@ fn request_sizes(traces: &[Traced]) -> Option<Figure> {
 /// The room of so many bars is taken at least.
 const BARS_MIN: usize = 12;
 
-fn size_figures(sizes: &Sizes) -> [String; 5] {
+fn size_figures(sizes: &RequestSizes) -> [String; 5] {
     [
         number(sizes.requests() as f64),
         number(sizes.mean_sectors()),

@@ -13,7 +13,7 @@
 //! * [`analysis::survey`]: everything there is to say about a trace, in one pass
 //! * [`analysis::locality`]: where writes go and come back to, in a second pass
 //! * [`volumes`]: several devices laid end to end
-//! * [`mod@write`]: requests back to text
+//! * [``writer`]: requests back to text
 //!
 //! A new format is one file in `parse/formats/` and its line in the list there; so is a workload in
 //! `generate/workloads/`.
@@ -32,10 +32,10 @@ pub mod replay;
 pub mod request;
 pub mod sort;
 pub mod volumes;
-pub mod write;
+pub mod writer;
 
 pub use error::{Error, Result};
-pub use generate::workload::Space;
+pub use generate::workload::AddressSpace;
 pub use input::resolve_path::stored_files;
 pub use registry::default_capacity;
 pub use replay::{ReadOptions, Replay, Skipped, Trace};

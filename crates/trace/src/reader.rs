@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::request::Request;
 
 /// A good number of requests to ask for at a time: a few of them in the first cache.
@@ -54,8 +54,8 @@ pub(crate) trait Reader: Send {
 }
 
 /// A format with all that it had to learn about a trace: starts readings of it.
-pub(crate) trait Source: Send + Sync {
-    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>>;
+pub(crate) trait ReaderFactory: Send + Sync {
+    fn reader(&self, input: &Arc<StoredTrace>, reading: ReadMode) -> Result<Box<dyn Reader>>;
 
     /// Whether its records do not come in the order of their times and have to be sorted.
     fn is_unsorted(&self) -> bool;
@@ -63,7 +63,7 @@ pub(crate) trait Source: Send + Sync {
 
 /// How a source is to be read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading {
+pub(crate) struct ReadMode {
     /// Count bad lines instead of failing at the first.
     pub(crate) skip_bad: bool,
     /// Deliver times as they stand, for sorting; else from the first record and never going back.

@@ -8,10 +8,10 @@ use spec::Spec;
 use crate::error::{Error, Result, quote};
 use crate::generate::workload::Workload;
 pub use crate::generate::workloads::WORKLOADS;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 pub use crate::parse::formats::FORMATS;
-use crate::parse::trace_head::{Likeness, SAMPLE_BYTES, Sample};
+use crate::parse::trace_head::{HEAD_BYTES, Likeness, TraceHead};
 
 /// The format of this name.
 ///
@@ -45,8 +45,8 @@ fn format_names() -> Vec<&'static str> {
 }
 
 /// Tells the format of a trace by the first lines of each part.
-pub(crate) fn detect(input: &Input) -> Result<&'static Format> {
-    let mut told: Option<(&Input, &'static Format)> = None;
+pub(crate) fn detect(input: &StoredTrace) -> Result<&'static Format> {
+    let mut told: Option<(&StoredTrace, &'static Format)> = None;
     for part in input.parts() {
         let format = detect_part(part)?;
         match told {
@@ -66,14 +66,14 @@ pub(crate) fn detect(input: &Input) -> Result<&'static Format> {
 }
 
 /// Tells the format of one part; a header counts more than alike lines.
-fn detect_part(part: &Input) -> Result<&'static Format> {
-    let bytes = part.sample(SAMPLE_BYTES)?;
-    let sample = Sample::new(&bytes);
-    let likeness = |format: &&Format| (format.detect)(&sample);
+fn detect_part(part: &StoredTrace) -> Result<&'static Format> {
+    let bytes = part.head(HEAD_BYTES)?;
+    let head = TraceHead::new(&bytes);
+    let likeness = |format: &&Format| (format.detect)(&head);
     let best = FORMATS.iter().map(likeness).max().unwrap_or(Likeness::None);
     let (name, is_member) = (part.name().to_owned(), part.is_member());
     if best == Likeness::None {
-        let (text, known) = (quote(sample.first()), format_names().join(", "));
+        let (text, known) = (quote(head.first()), format_names().join(", "));
         return Err(Error::UnknownFormat { name, is_member, text, known });
     }
     let matching: Vec<_> = FORMATS.iter().filter(|format| likeness(format) == best).collect();
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn detected(text: &[u8]) -> Result<&'static str> {
-        Ok(detect(&Input::spool("t", text)?)?.name)
+        Ok(detect(&StoredTrace::spool("t", text)?)?.name)
     }
 
     #[test]

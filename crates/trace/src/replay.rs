@@ -10,14 +10,14 @@ use spec::{Params, Spec};
 
 use crate::error::{Error, Result};
 use crate::generate::generator::Generator;
-use crate::generate::workload::{Space, Workload};
-use crate::input::stored_trace::Input;
+use crate::generate::workload::{AddressSpace, Workload};
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 pub use crate::reader::{BATCH, Skipped};
-use crate::reader::{Reader, Reading, Source};
+use crate::reader::{ReadMode, Reader, ReaderFactory};
 use crate::registry;
 use crate::request::Request;
-use crate::sort::Sorted;
+use crate::sort::SortedReader;
 
 /// How to read a trace file.
 #[derive(Debug, Clone, Default)]
@@ -33,23 +33,23 @@ pub struct ReadOptions {
 /// A source of requests that can be read again and again: a file, or a generated workload.
 pub struct Trace {
     name: String,
-    origin: Origin,
+    origin: TraceOrigin,
     limit: Option<u64>,
 }
 
-enum Origin {
+enum TraceOrigin {
     File(FileOrigin),
-    Workload(&'static Workload, Params, Space, u64),
+    Workload(&'static Workload, Params, AddressSpace, u64),
 }
 
 struct FileOrigin {
-    input: Arc<Input>,
+    input: Arc<StoredTrace>,
     format: &'static Format,
     params: Params,
     skip_bad: bool,
     sort: bool,
     /// What the format had to learn from the whole file; learnt at the first replay.
-    source: OnceLock<Box<dyn Source>>,
+    source: OnceLock<Box<dyn ReaderFactory>>,
 }
 
 impl Trace {
@@ -58,7 +58,7 @@ impl Trace {
     /// # Errors
     /// The file cannot be read, or its format is unknown, ambiguous or wrongly specified.
     pub fn open(path: &str, options: &ReadOptions) -> Result<Trace> {
-        Trace::of_input(Input::open(path)?, options)
+        Trace::of_input(StoredTrace::open(path)?, options)
     }
 
     /// Bytes in memory as if they were a file of that name.
@@ -66,10 +66,10 @@ impl Trace {
     /// # Errors
     /// As [`Trace::open`].
     pub fn of_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace> {
-        Trace::of_input(Input::of_bytes(name, bytes)?, options)
+        Trace::of_input(StoredTrace::of_bytes(name, bytes)?, options)
     }
 
-    fn of_input(input: Input, options: &ReadOptions) -> Result<Trace> {
+    fn of_input(input: StoredTrace, options: &ReadOptions) -> Result<Trace> {
         let (format, pairs) = match &options.format {
             Some(spec) => (registry::format(&spec.name)?, spec.pairs.as_slice()),
             None => (registry::detect(&input)?, [].as_slice()),
@@ -79,25 +79,25 @@ impl Trace {
         let file =
             FileOrigin { input, format, params, skip_bad: options.skip_bad, sort: false, source };
         let name = file.input.name().to_owned();
-        Ok(Trace { name, origin: Origin::File(file), limit: options.limit })
+        Ok(Trace { name, origin: TraceOrigin::File(file), limit: options.limit })
     }
 
     /// A workload over a space; `seed` is the run's, which a `seed=` in the spec overrides.
     ///
     /// # Errors
     /// An unknown workload or key, or parameters that are impossible in this space.
-    pub fn generate(spec: &Spec, space: &Space, seed: u64) -> Result<Trace> {
+    pub fn generate(spec: &Spec, space: &AddressSpace, seed: u64) -> Result<Trace> {
         let workload = registry::workload(&spec.name)?;
         let params = workload.resolve(&spec.pairs)?;
         Generator::new(workload, &params, space, seed)?;
-        let origin = Origin::Workload(workload, params, *space, seed);
+        let origin = TraceOrigin::Workload(workload, params, *space, seed);
         Ok(Trace { name: spec.to_string(), origin, limit: None })
     }
 
     /// The same trace, its requests put in the order of their times, those of the same time in the
     /// order of the file. Costs time and memory as `sort` says; a workload is in order already.
     pub fn sorted(mut self, sort: bool) -> Trace {
-        if let Origin::File(file) = &mut self.origin {
+        if let TraceOrigin::File(file) = &mut self.origin {
             file.sort = sort;
         }
         self
@@ -117,16 +117,16 @@ impl Trace {
     /// The format's name, or `workload`.
     pub fn format(&self) -> &str {
         match &self.origin {
-            Origin::File(file) => file.format.name,
-            Origin::Workload(..) => "workload",
+            TraceOrigin::File(file) => file.format.name,
+            TraceOrigin::Workload(..) => "workload",
         }
     }
 
     /// The parameters of the format or of the workload, defaults included.
     pub fn params(&self) -> &Params {
         match &self.origin {
-            Origin::File(file) => &file.params,
-            Origin::Workload(_, params, ..) => params,
+            TraceOrigin::File(file) => &file.params,
+            TraceOrigin::Workload(_, params, ..) => params,
         }
     }
 
@@ -136,8 +136,8 @@ impl Trace {
     /// The file cannot be read any more.
     pub fn sha256(&self) -> Result<Option<String>> {
         match &self.origin {
-            Origin::File(file) => file.input.sha256().map(Some),
-            Origin::Workload(..) => Ok(None),
+            TraceOrigin::File(file) => file.input.sha256().map(Some),
+            TraceOrigin::Workload(..) => Ok(None),
         }
     }
 
@@ -146,8 +146,8 @@ impl Trace {
     pub fn size_hint_bytes(&self) -> Option<u64> {
         match (&self.origin, self.limit) {
             (_, Some(_)) => None,
-            (Origin::File(file), None) => Some(file.input.size_bytes()),
-            (Origin::Workload(workload, params, space, seed), None) => {
+            (TraceOrigin::File(file), None) => Some(file.input.size_bytes()),
+            (TraceOrigin::Workload(workload, params, space, seed), None) => {
                 Generator::new(workload, params, space, *seed).ok().map(|all| all.requests())
             }
         }
@@ -159,8 +159,8 @@ impl Trace {
     /// The file cannot be opened again, or lacks what its format needs.
     pub fn replay(&self) -> Result<Replay> {
         let reader: Box<dyn Reader> = match &self.origin {
-            Origin::File(file) => file.reader()?,
-            Origin::Workload(workload, params, space, seed) => {
+            TraceOrigin::File(file) => file.reader()?,
+            TraceOrigin::Workload(workload, params, space, seed) => {
                 Box::new(Generator::new(workload, params, space, *seed)?)
             }
         };
@@ -188,8 +188,8 @@ impl FileOrigin {
             }
         };
         let raw_times = self.sort || source.is_unsorted();
-        let reader = source.reader(&self.input, Reading { skip_bad: self.skip_bad, raw_times })?;
-        Ok(if raw_times { Box::new(Sorted::new(reader)) } else { reader })
+        let reader = source.reader(&self.input, ReadMode { skip_bad: self.skip_bad, raw_times })?;
+        Ok(if raw_times { Box::new(SortedReader::new(reader)) } else { reader })
     }
 }
 

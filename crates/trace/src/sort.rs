@@ -24,16 +24,16 @@ use crate::request::{Flags, Op, Request};
 pub const RUN_REQUESTS: usize = 4 << 20;
 
 /// A reader whose requests come in the order of their times.
-pub(crate) struct Sorted {
+pub(crate) struct SortedReader {
     reader: Box<dyn Reader>,
     run_requests: usize,
     merge: Option<Merge>,
 }
 
-impl Sorted {
+impl SortedReader {
     /// Sorts what `reader` delivers with times as they stand.
-    pub(crate) fn new(reader: Box<dyn Reader>) -> Sorted {
-        Sorted { reader, run_requests: RUN_REQUESTS, merge: None }
+    pub(crate) fn new(reader: Box<dyn Reader>) -> SortedReader {
+        SortedReader { reader, run_requests: RUN_REQUESTS, merge: None }
     }
 
     /// Reads everything, a run at a time.
@@ -43,7 +43,7 @@ impl Sorted {
             let mut requests = self.run()?;
             requests.sort_by_key(|request| request.time_ns);
             if requests.len() < self.run_requests {
-                runs.push(Run::Memory(requests.into_iter()));
+                runs.push(SortedRun::Memory(requests.into_iter()));
                 return Merge::new(runs).map_err(Error::Sort);
             }
             runs.push(spill(&requests).map_err(Error::Sort)?);
@@ -63,7 +63,7 @@ impl Sorted {
     }
 }
 
-impl Reader for Sorted {
+impl Reader for SortedReader {
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
         let mut merge = match self.merge.take() {
             Some(merge) => merge,
@@ -100,7 +100,7 @@ impl Reader for Sorted {
 
 /// Sorted runs with the first request of each; of equal times the earlier run's is first.
 struct Merge {
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     heads: Vec<Option<Request>>,
     order: BinaryHeap<Reverse<(u64, usize)>>,
     /// The earliest time, which becomes 0.
@@ -108,7 +108,7 @@ struct Merge {
 }
 
 impl Merge {
-    fn new(runs: Vec<Run>) -> io::Result<Merge> {
+    fn new(runs: Vec<SortedRun>) -> io::Result<Merge> {
         let count = runs.len();
         let (heads, order) = (vec![None; count], BinaryHeap::with_capacity(count));
         let mut merge = Merge { runs, heads, order, first_ns: 0 };
@@ -136,18 +136,18 @@ impl Merge {
 }
 
 /// Requests in the order of their times.
-enum Run {
+enum SortedRun {
     Memory(std::vec::IntoIter<Request>),
     /// A temporary file and how many requests are left in it.
     Spilt(BufReader<File>, usize),
 }
 
-impl Run {
+impl SortedRun {
     fn next(&mut self) -> io::Result<Option<Request>> {
         match self {
-            Run::Memory(requests) => Ok(requests.next()),
-            Run::Spilt(_, 0) => Ok(None),
-            Run::Spilt(file, left) => {
+            SortedRun::Memory(requests) => Ok(requests.next()),
+            SortedRun::Spilt(_, 0) => Ok(None),
+            SortedRun::Spilt(file, left) => {
                 let mut bytes = [0; SPILT_BYTES];
                 file.read_exact(&mut bytes)?;
                 *left -= 1;
@@ -158,14 +158,14 @@ impl Run {
 }
 
 /// Writes a run to a temporary file that has no name.
-fn spill(requests: &[Request]) -> io::Result<Run> {
+fn spill(requests: &[Request]) -> io::Result<SortedRun> {
     let mut out = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
     for request in requests {
         out.write_all(&pack(request))?;
     }
     let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.rewind()?;
-    Ok(Run::Spilt(BufReader::with_capacity(256 << 10, file), requests.len()))
+    Ok(SortedRun::Spilt(BufReader::with_capacity(256 << 10, file), requests.len()))
 }
 
 /// Time, offset, bytes, device, operation, flags.
@@ -247,7 +247,7 @@ mod tests {
 
     fn sorted(requests: Vec<Request>, run_requests: usize) -> Vec<Request> {
         let reader = Box::new(Given(requests.into_iter(), Skipped::default()));
-        let mut sorted = Sorted { reader, run_requests, merge: None };
+        let mut sorted = SortedReader { reader, run_requests, merge: None };
         let mut out = Vec::new();
         while sorted.next_batch(&mut out, 5).unwrap() > 0 {}
         out

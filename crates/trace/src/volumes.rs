@@ -10,7 +10,7 @@ use crate::request::Request;
 
 /// Which devices of a trace take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Volumes {
+pub enum VolumeChoice {
     /// All, laid end to end.
     All,
     /// This one alone, by its number in the trace.
@@ -19,21 +19,25 @@ pub enum Volumes {
 
 /// Where each device of a trace lies in one space.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct VolumeLayout {
     /// By device: where it starts, in bytes; `None` for those that do not take part.
     bases: Vec<Option<u64>>,
     total_bytes: u64,
 }
 
-impl Layout {
+impl VolumeLayout {
     /// Lays out volumes of these sizes, each rounded up to a multiple of `align_bytes`; `None` if
     /// they exceed 64 bits or the one chosen does not exist.
     ///
     /// # Panics
     /// If `align_bytes` is 0.
-    pub fn new(sizes_bytes: &[u64], choice: Volumes, align_bytes: u64) -> Option<Layout> {
+    pub fn new(
+        sizes_bytes: &[u64],
+        choice: VolumeChoice,
+        align_bytes: u64,
+    ) -> Option<VolumeLayout> {
         assert!(align_bytes > 0, "volumes cannot be aligned to 0 bytes");
-        if let Volumes::One(device) = choice
+        if let VolumeChoice::One(device) = choice
             && device as usize >= sizes_bytes.len()
         {
             return None;
@@ -41,8 +45,8 @@ impl Layout {
         let (mut bases, mut total_bytes) = (Vec::with_capacity(sizes_bytes.len()), 0u64);
         for (device, size) in sizes_bytes.iter().enumerate() {
             let chosen = match choice {
-                Volumes::All => true,
-                Volumes::One(one) => one as usize == device,
+                VolumeChoice::All => true,
+                VolumeChoice::One(one) => one as usize == device,
             };
             bases.push(chosen.then_some(total_bytes));
             if chosen {
@@ -50,13 +54,13 @@ impl Layout {
                 total_bytes = total_bytes.checked_add(rounded)?;
             }
         }
-        Some(Layout { bases, total_bytes })
+        Some(VolumeLayout { bases, total_bytes })
     }
 
-    /// The layout of a trace that has been surveyed; see [`Layout::new`].
-    pub fn of(survey: &Survey, choice: Volumes, align_bytes: u64) -> Option<Layout> {
+    /// The layout of a trace that has been surveyed; see [`VolumeLayout::new`].
+    pub fn of(survey: &Survey, choice: VolumeChoice, align_bytes: u64) -> Option<VolumeLayout> {
         let sizes: Vec<_> = survey.devices.iter().map(|device| device.end_bytes).collect();
-        Layout::new(&sizes, choice, align_bytes)
+        VolumeLayout::new(&sizes, choice, align_bytes)
     }
 
     /// Where a device starts, in bytes; `None` if it does not take part.
@@ -83,7 +87,7 @@ mod tests {
 
     #[test]
     fn volumes_lie_end_to_end_on_whole_blocks() {
-        let layout = Layout::new(&[100, 4096, 0, 5000], Volumes::All, 4096).unwrap();
+        let layout = VolumeLayout::new(&[100, 4096, 0, 5000], VolumeChoice::All, 4096).unwrap();
         let bases: Vec<_> = (0..5).map(|device| layout.base(device)).collect();
         assert_eq!(bases, [Some(0), Some(4096), Some(8192), Some(8192), None]);
         assert_eq!(layout.total_bytes(), 8192 + 8192);
@@ -91,7 +95,7 @@ mod tests {
 
     #[test]
     fn one_volume_starts_at_zero() {
-        let layout = Layout::new(&[100, 5000], Volumes::One(1), 4096).unwrap();
+        let layout = VolumeLayout::new(&[100, 5000], VolumeChoice::One(1), 4096).unwrap();
         assert_eq!((layout.base(0), layout.base(1)), (None, Some(0)));
         assert_eq!(layout.total_bytes(), 8192);
         let (op, flags) = (Op::Write, Flags::NONE);
@@ -102,8 +106,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_laid_out_is_none() {
-        assert_eq!(Layout::new(&[1], Volumes::One(1), 1), None);
-        assert_eq!(Layout::new(&[u64::MAX], Volumes::All, 4096), None);
-        assert_eq!(Layout::new(&[u64::MAX / 2 + 1; 2], Volumes::All, 1), None);
+        assert_eq!(VolumeLayout::new(&[1], VolumeChoice::One(1), 1), None);
+        assert_eq!(VolumeLayout::new(&[u64::MAX], VolumeChoice::All, 4096), None);
+        assert_eq!(VolumeLayout::new(&[u64::MAX / 2 + 1; 2], VolumeChoice::All, 1), None);
     }
 }

@@ -5,17 +5,17 @@
 use std::collections::{BTreeMap, HashMap};
 
 use spec::Spec;
-use trace::analysis::locality::{Locality, PAGE_SIZES, TOP_PERCENTS, locality};
+use trace::analysis::locality::{PAGE_SIZES, TOP_PERCENTS, TraceLocality, locality};
 use trace::analysis::survey::{Survey, survey};
 use trace::replay::BATCH;
-use trace::{Op, Request, Space, Trace};
+use trace::{AddressSpace, Op, Request, Trace};
 
 const GIB: f64 = (1u64 << 30) as f64;
 
 fn load(spec: &str, page_bytes: u32) -> Trace {
     let spec = Spec::parse(spec).unwrap();
     let capacity_bytes = trace::default_capacity(&spec, page_bytes).unwrap();
-    Trace::generate(&spec, &Space { capacity_bytes, page_bytes }, 1).unwrap()
+    Trace::generate(&spec, &AddressSpace { capacity_bytes, page_bytes }, 1).unwrap()
 }
 
 fn for_each(trace: &Trace, mut look: impl FnMut(&Request)) {
@@ -28,7 +28,7 @@ fn for_each(trace: &Trace, mut look: impl FnMut(&Request)) {
 /// A load with what the survey says of it, at a page size.
 struct Measured {
     survey: Survey,
-    locality: Locality,
+    locality: TraceLocality,
 }
 
 impl Measured {

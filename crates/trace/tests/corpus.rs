@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::{open, traces};
-use trace::analysis::survey::{PageCounts, Sizes, Survey};
+use trace::analysis::survey::{PageCounts, RequestSizes, Survey};
 
 fn surveyed(directory: &Path, file: &str) -> Survey {
     surveyed_as(directory, file, "")
@@ -210,7 +210,7 @@ static DESKTOP_60S: Captured = Captured {
 };
 
 /// The buckets of a histogram in the form of the published tables.
-fn printed(sizes: &Sizes) -> String {
+fn printed(sizes: &RequestSizes) -> String {
     let buckets = sizes.buckets();
     let words: Vec<_> = buckets.iter().map(|b| format!("{} ({})", b.label(), b.requests)).collect();
     words.join(", ")
@@ -222,13 +222,13 @@ impl Captured {
         let [requests, reads, writes, trims, flushes] = self.requests;
         assert_eq!(survey.requests, requests, "{file}");
         let by_op = [&survey.reads, &survey.writes, &survey.trims];
-        assert_eq!(by_op.map(Sizes::requests), [reads, writes, trims], "{file}");
+        assert_eq!(by_op.map(RequestSizes::requests), [reads, writes, trims], "{file}");
         assert_eq!(survey.flushes, flushes, "{file}");
         assert_eq!(survey.data_requests(), reads + writes, "{file}");
         let f = survey.flags;
         assert_eq!([f.preflush, f.fua, f.sync, f.meta, f.readahead], self.flags, "{file}");
         let by_table = [&survey.writes, &survey.reads, &survey.trims];
-        assert_eq!(by_table.map(Sizes::bytes), self.bytes, "{file}");
+        assert_eq!(by_table.map(RequestSizes::bytes), self.bytes, "{file}");
         assert_eq!(survey.end_bytes(), self.end_sectors * 512, "{file}");
         let [written, read, touched, trimmed] = self.pages;
         assert_eq!(survey.pages, PageCounts { written, read, touched, trimmed }, "{file}");

@@ -18,7 +18,7 @@ use std::path::Path;
 use common::{open, surveyed, traces};
 use shelf::Shelved;
 use trace::analysis::survey::{PageCounts, Survey};
-use trace::write::{CSV_SPEC, Form, Writer};
+use trace::writer::{CSV_SPEC, OutputFormat, TraceWriter};
 use trace::{Flags, Op, ReadOptions, Request, Trace};
 
 /// A line for each file, without `.zst`, and one for its figures.
@@ -292,8 +292,8 @@ fn five_integers_are_asked_for() {
 // ---- there and back ---------------------------------------------------------------------------
 
 /// Writes a trace and reads it back.
-fn round_trip(trace: &Trace, form: Form, format: &str) -> (Vec<Request>, Vec<String>) {
-    let mut writer = Writer::new(Vec::new(), form).unwrap();
+fn round_trip(trace: &Trace, form: OutputFormat, format: &str) -> (Vec<Request>, Vec<String>) {
+    let mut writer = TraceWriter::new(Vec::new(), form).unwrap();
     for request in trace.requests().unwrap() {
         writer.write(&request).unwrap();
     }
@@ -329,14 +329,14 @@ fn conversions_keep(directory: &Path, shelved: &Shelved) {
     // The first record may have been left out; what is written begins with the first request.
     let first_ns = requests.first().map_or(0, |request| request.time_ns);
     let micros = |time_ns: u64| (time_ns / 1000 - first_ns / 1000) * 1000;
-    let (fio, names) = round_trip(&trace, Form::Fio, "fio");
+    let (fio, names) = round_trip(&trace, OutputFormat::Fio, "fio");
     assert_eq!(fio.len(), requests.len(), "{file}");
     for (back, request) in fio.iter().zip(&requests) {
         let back = Request { device: names[back.device as usize][3..].parse().unwrap(), ..*back };
         let time_ns = micros(request.time_ns);
         assert_eq!(back, Request { time_ns, flags: Flags::NONE, ..*request }, "{file}");
     }
-    let (csv, names) = round_trip(&trace, Form::Csv, CSV_SPEC);
+    let (csv, names) = round_trip(&trace, OutputFormat::Csv, CSV_SPEC);
     assert_eq!(csv.len(), requests.len(), "{file}");
     for (back, request) in csv.iter().zip(&requests) {
         let device = names[back.device as usize].parse().unwrap();

@@ -170,7 +170,7 @@ fn workloads() -> Vec<Entry> {
 }
 
 fn formats() -> Vec<Entry> {
-    let example = |example: &trace::parse::format::Example| Example {
+    let example = |example: &trace::parse::format::FormatExample| Example {
         traces: example.traces,
         spec: example.spec,
     };

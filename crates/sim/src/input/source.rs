@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use spec::Spec;
 use trace::replay::Skipped;
-use trace::{Flags, Op, ReadOptions, Replay, Request, Space, Trace};
+use trace::{AddressSpace, Flags, Op, ReadOptions, Replay, Request, Trace};
 
 use crate::config::experiment::Experiment;
 use crate::device::{block_bytes, logical_blocks};
@@ -87,7 +87,7 @@ impl Source {
         };
         let blocks = logical_blocks(&chip, capacity_bytes)?;
         let capacity_bytes = blocks.saturating_mul(block_bytes(&chip));
-        let space = Space { capacity_bytes, page_bytes: chip.page_bytes };
+        let space = AddressSpace { capacity_bytes, page_bytes: chip.page_bytes };
         let trace = Trace::generate(spec, &space, experiment.seed)?.with_limit(experiment.limit);
         Ok(Source { trace, capacity_bytes: Some(capacity_bytes), kept: None })
     }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use trace::Trace;
-use trace::analysis::example_pages::{Course, courses};
-use trace::analysis::locality::{Locality, locality};
+use trace::analysis::example_pages::{PageIntervals, page_intervals};
+use trace::analysis::locality::{TraceLocality, locality};
 use trace::analysis::survey::{Survey, survey};
 
 use crate::config::experiment::Experiment;
@@ -18,9 +18,9 @@ pub struct Surveyed {
     /// What it is made of.
     pub survey: Survey,
     /// Where its writes go.
-    pub locality: Locality,
+    pub locality: TraceLocality,
     /// How a hot, a warm and a cold page are written.
-    pub courses: Vec<Course>,
+    pub page_intervals: Vec<PageIntervals>,
 }
 
 impl Surveyed {
@@ -43,8 +43,8 @@ impl Surveyed {
     /// If `page_bytes` is less than a sector of 512 bytes.
     pub fn through(trace: &Trace, page_bytes: u64) -> trace::Result<Surveyed> {
         let (survey, locality) = (survey(trace, page_bytes)?, locality(trace, page_bytes)?);
-        let courses = courses(trace, page_bytes, &locality.examples)?;
-        Ok(Surveyed { survey, locality, courses })
+        let page_intervals = page_intervals(trace, page_bytes, &locality.examples)?;
+        Ok(Surveyed { survey, locality, page_intervals })
     }
 }
 

@@ -7,8 +7,8 @@
 //! written equally often, the hot one has the shortest mean interval, the warm one the median, the
 //! cold one the longest; then the lower address decides.
 
-use crate::analysis::page_history::{Histories, pages_of};
-use crate::analysis::stratified_sample::Sample;
+use crate::analysis::page_history::{PageHistories, pages_of};
+use crate::analysis::stratified_sample::StratifiedSample;
 use crate::error::Result;
 use crate::replay::{BATCH, Trace};
 use crate::request::{Op, Request};
@@ -42,7 +42,7 @@ impl Heat {
 
 /// A page that stands for many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Example {
+pub struct ExamplePage {
     /// For which.
     pub heat: Heat,
     /// Its device, by order of first appearance.
@@ -55,7 +55,7 @@ pub struct Example {
     pub others: u64,
 }
 
-impl Example {
+impl ExamplePage {
     /// Its mean write interval, in page writes to other pages.
     pub fn mean_interval(&self) -> f64 {
         self.others as f64 / (self.writes - 1) as f64
@@ -63,7 +63,7 @@ impl Example {
 }
 
 /// Up to three pages; `writes` are those of all pages, from the most to the least written.
-pub(crate) fn chosen(histories: &Histories, writes: &[u64]) -> Vec<Example> {
+pub(crate) fn chosen(histories: &PageHistories, writes: &[u64]) -> Vec<ExamplePage> {
     let often = &writes[..writes.partition_point(|&writes| writes >= WRITES_MIN)];
     let [most, others @ ..] = often else { return Vec::new() };
     let mut examples = vec![example(histories, Heat::Hot, *most)];
@@ -87,7 +87,7 @@ fn of_middle_write(writes: &[u64]) -> Option<u64> {
 }
 
 /// One of the pages written so often; there is one.
-fn example(histories: &Histories, heat: Heat, writes: u64) -> Example {
+fn example(histories: &PageHistories, heat: Heat, writes: u64) -> ExamplePage {
     let pages = histories.written().filter(|(_, _, history)| history.writes == writes);
     let mut pages: Vec<(u64, u32, u64)> =
         pages.map(|(device, page, history)| (history.others(), device, page)).collect();
@@ -97,47 +97,54 @@ fn example(histories: &Histories, heat: Heat, writes: u64) -> Example {
         Heat::Warm => pages[(pages.len() - 1) / 2],
         Heat::Cold => pages[pages.len() - 1],
     };
-    Example { heat, device, page, writes, others }
+    ExamplePage { heat, device, page, writes, others }
 }
 
 /// The course of a page's writes.
 #[derive(Debug, Clone)]
-pub struct Course {
+pub struct PageIntervals {
     /// The page.
-    pub of: Example,
+    pub example: ExamplePage,
     /// The intervals between its writes, in page writes to other pages; number n lies before its
     /// write n + 2.
-    pub intervals: Sample<u64>,
+    pub intervals: StratifiedSample<u64>,
 }
 
 /// Reads a trace through for the intervals of pages of so many bytes that were chosen of it.
 ///
 /// # Errors
 /// Whatever reading the trace meets.
-pub fn courses(trace: &Trace, page_bytes: u64, examples: &[Example]) -> Result<Vec<Course>> {
-    let mut observer = Observer::new(page_bytes, examples);
+pub fn page_intervals(
+    trace: &Trace,
+    page_bytes: u64,
+    examples: &[ExamplePage],
+) -> Result<Vec<PageIntervals>> {
+    let mut observer = IntervalCounter::new(page_bytes, examples);
     let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
     while replay.next_batch(&mut batch, BATCH)? > 0 {
         batch.drain(..).for_each(|request| observer.add(&request));
     }
-    Ok(observer.courses)
+    Ok(observer.page_intervals)
 }
 
-struct Observer {
+struct IntervalCounter {
     page_bytes: u64,
     page_writes: u64,
-    courses: Vec<Course>,
+    page_intervals: Vec<PageIntervals>,
     /// When each of the pages was written last.
     last: Vec<Option<u64>>,
 }
 
-impl Observer {
-    fn new(page_bytes: u64, examples: &[Example]) -> Observer {
-        let course = |&of: &Example| Course { of, intervals: Sample::new(INTERVALS_MAX) };
-        Observer {
+impl IntervalCounter {
+    fn new(page_bytes: u64, examples: &[ExamplePage]) -> IntervalCounter {
+        let course = |&example: &ExamplePage| PageIntervals {
+            example,
+            intervals: StratifiedSample::new(INTERVALS_MAX),
+        };
+        IntervalCounter {
             page_bytes,
             page_writes: 0,
-            courses: examples.iter().map(course).collect(),
+            page_intervals: examples.iter().map(course).collect(),
             last: vec![None; examples.len()],
         }
     }
@@ -147,9 +154,9 @@ impl Observer {
         else {
             return;
         };
-        for (course, last) in self.courses.iter_mut().zip(&mut self.last) {
-            if course.of.device == request.device && pages.contains(&course.of.page) {
-                let now = self.page_writes + (course.of.page - pages.start);
+        for (course, last) in self.page_intervals.iter_mut().zip(&mut self.last) {
+            if course.example.device == request.device && pages.contains(&course.example.page) {
+                let now = self.page_writes + (course.example.page - pages.start);
                 if let Some(before) = last.replace(now) {
                     course.intervals.add(now - before - 1);
                 }
@@ -168,29 +175,29 @@ mod tests {
         Request { time_ns: 0, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
     }
 
-    /// The examples of writes, and their courses.
-    fn observed(requests: &[Request]) -> Vec<Course> {
-        let (mut histories, mut now) = (Histories::default(), 0);
+    /// The examples of writes, and their page_intervals.
+    fn observed(requests: &[Request]) -> Vec<PageIntervals> {
+        let (mut histories, mut now) = (PageHistories::default(), 0);
         for page in requests.iter().flat_map(|request| pages_of(request, 4096).unwrap()) {
             histories.page(0, page).write(now);
             now += 1;
         }
         let mut writes: Vec<u64> = histories.written().map(|(.., page)| page.writes).collect();
         writes.sort_unstable_by(|a, b| b.cmp(a));
-        let mut observer = Observer::new(4096, &chosen(&histories, &writes));
+        let mut observer = IntervalCounter::new(4096, &chosen(&histories, &writes));
         requests.iter().for_each(|request| observer.add(request));
-        observer.courses
+        observer.page_intervals
     }
 
     /// The examples of writes to these pages, and the intervals of each.
     fn found(pages: &[u64]) -> Vec<(Heat, u64, Vec<u64>)> {
         let requests: Vec<_> = pages.iter().map(|page| write(page * 4096, 4096)).collect();
-        let course = |course: Course| {
+        let course = |course: PageIntervals| {
             let intervals: Vec<u64> = course.intervals.kept().iter().map(|kept| kept.1).collect();
             let mean = intervals.iter().sum::<u64>() as f64 / intervals.len() as f64;
-            assert_eq!(course.of.mean_interval(), mean);
-            assert_eq!(course.of.writes, intervals.len() as u64 + 1);
-            (course.of.heat, course.of.page, intervals)
+            assert_eq!(course.example.mean_interval(), mean);
+            assert_eq!(course.example.writes, intervals.len() as u64 + 1);
+            (course.example.heat, course.example.page, intervals)
         };
         observed(&requests).into_iter().map(course).collect()
     }
@@ -223,7 +230,7 @@ mod tests {
     fn pages_inside_long_requests_are_found_where_they_lie() {
         let requests = [write(0, 8 * 4096), write(4096, 2 * 4096), write(4096, 4096)];
         let course = &observed(&requests)[0];
-        assert_eq!((course.of.page, course.of.others), (1, 7));
+        assert_eq!((course.example.page, course.example.others), (1, 7));
         assert_eq!(course.intervals.kept(), [(0, 6), (1, 1)]);
     }
 }

@@ -15,9 +15,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::example_pages::{self, Example};
-use crate::analysis::page_history::{Histories, pages_of};
-use crate::analysis::stratified_sample::Sample;
+use crate::analysis::example_pages::{self, ExamplePage};
+use crate::analysis::page_history::{PageHistories, pages_of};
+use crate::analysis::stratified_sample::StratifiedSample;
 use crate::error::Result;
 use crate::replay::{BATCH, Trace};
 use crate::request::{Op, Request, SECTOR_BYTES};
@@ -26,12 +26,12 @@ use crate::request::{Op, Request, SECTOR_BYTES};
 pub const PAGE_SIZES: [u64; 5] = [2048, 4096, 8192, 16384, 32768];
 /// Parts of the written pages for which the share of writes is said, in percent.
 pub const TOP_PERCENTS: [u32; 9] = [1, 2, 5, 10, 20, 30, 40, 50, 70];
-/// Writes whose places are kept at most.
-const PLACES_MAX: usize = 4000;
+/// Writes whose offsets are kept at most.
+const WRITE_STARTS_MAX: usize = 4000;
 
 /// Where writes go, and how requests follow each other.
 #[derive(Debug, Clone)]
-pub struct Locality {
+pub struct TraceLocality {
     /// The page size that pages are counted in, in bytes.
     pub page_bytes: u64,
     /// Pages of writes: a request of ten pages counts ten.
@@ -56,16 +56,16 @@ pub struct Locality {
     /// Writes that start where the write before, on the same device, ended.
     pub sequential_writes: u64,
     /// Where writes go: a sample of all but those left out.
-    pub places: Sample<Place>,
+    pub write_starts: StratifiedSample<DeviceOffset>,
     /// A hot, a warm and a cold page; fewer if there are not as many.
-    pub examples: Vec<Example>,
+    pub examples: Vec<ExamplePage>,
     /// Writes left out because no device has so many pages.
     pub absurd: u64,
 }
 
-impl Locality {
-    fn new(page_bytes: u64) -> Locality {
-        Locality {
+impl TraceLocality {
+    fn new(page_bytes: u64) -> TraceLocality {
+        TraceLocality {
             page_bytes,
             page_writes: 0,
             pages_written: 0,
@@ -77,7 +77,7 @@ impl Locality {
             sub_page_shares: Vec::new(),
             sequential_reads: 0,
             sequential_writes: 0,
-            places: Sample::new(PLACES_MAX),
+            write_starts: StratifiedSample::new(WRITE_STARTS_MAX),
             examples: Vec::new(),
             absurd: 0,
         }
@@ -95,7 +95,7 @@ pub struct Frequency {
 
 /// Where a request begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct DeviceOffset {
     /// The device, by order of first appearance.
     pub device: u32,
     /// The first byte there.
@@ -153,8 +153,8 @@ impl Distribution {
 ///
 /// # Errors
 /// Whatever reading the trace meets.
-pub fn locality(trace: &Trace, page_bytes: u64) -> Result<Locality> {
-    let mut observer = Observer::new(page_bytes);
+pub fn locality(trace: &Trace, page_bytes: u64) -> Result<TraceLocality> {
+    let mut observer = LocalityCounter::new(page_bytes);
     let mut replay = trace.replay()?;
     let mut batch = Vec::with_capacity(BATCH);
     while replay.next_batch(&mut batch, BATCH)? > 0 {
@@ -163,9 +163,9 @@ pub fn locality(trace: &Trace, page_bytes: u64) -> Result<Locality> {
     Ok(observer.finished())
 }
 
-struct Observer {
-    found: Locality,
-    histories: Histories,
+struct LocalityCounter {
+    found: TraceLocality,
+    histories: PageHistories,
     updates: Vec<SizeUpdates>,
     /// Page writes, and those that cover part of their page, for each of [`PAGE_SIZES`].
     covered: [(u64, u64); PAGE_SIZES.len()],
@@ -173,11 +173,11 @@ struct Observer {
     ends: FxHashMap<(u32, bool), u64>,
 }
 
-impl Observer {
-    fn new(page_bytes: u64) -> Observer {
-        Observer {
-            found: Locality::new(page_bytes),
-            histories: Histories::default(),
+impl LocalityCounter {
+    fn new(page_bytes: u64) -> LocalityCounter {
+        LocalityCounter {
+            found: TraceLocality::new(page_bytes),
+            histories: PageHistories::default(),
             updates: Vec::new(),
             covered: Default::default(),
             ends: FxHashMap::default(),
@@ -206,7 +206,9 @@ impl Observer {
             self.found.absurd += 1;
             return;
         };
-        self.found.places.add(Place { device: request.device, offset: request.offset });
+        self.found
+            .write_starts
+            .add(DeviceOffset { device: request.device, offset: request.offset });
         self.cover(request);
         let class = class_of(request.bytes);
         if self.updates.len() <= class {
@@ -245,7 +247,7 @@ impl Observer {
         }
     }
 
-    fn finished(mut self) -> Locality {
+    fn finished(mut self) -> TraceLocality {
         let mut writes: Vec<u64> = Vec::new();
         for (_, _, page) in self.histories.written() {
             writes.push(page.writes);
@@ -291,8 +293,8 @@ pub(crate) mod tests {
         Request { time_ns: 0, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
     }
 
-    pub(crate) fn observed(requests: &[Request]) -> Locality {
-        let mut observer = Observer::new(4096);
+    pub(crate) fn observed(requests: &[Request]) -> TraceLocality {
+        let mut observer = LocalityCounter::new(4096);
         requests.iter().for_each(|request| observer.add(request));
         observer.finished()
     }
@@ -354,6 +356,6 @@ pub(crate) mod tests {
     fn an_absurd_write_is_left_out() {
         let found = observed(&[write(0, u64::MAX), write(0, 4096)]);
         assert_eq!((found.absurd, found.page_writes), (1, 1));
-        assert_eq!(found.places.kept(), [(0, Place { device: 0, offset: 0 })]);
+        assert_eq!(found.write_starts.kept(), [(0, DeviceOffset { device: 0, offset: 0 })]);
     }
 }

@@ -47,9 +47,9 @@ const GROUP: u64 = 16;
 
 /// The histories of all pages.
 #[derive(Default)]
-pub(crate) struct Histories(FxHashMap<(u32, u64), Box<[PageHistory; GROUP as usize]>>);
+pub(crate) struct PageHistories(FxHashMap<(u32, u64), Box<[PageHistory; GROUP as usize]>>);
 
-impl Histories {
+impl PageHistories {
     /// The history of a page, which may not have been written yet.
     pub(crate) fn page(&mut self, device: u32, page: u64) -> &mut PageHistory {
         let group = self.0.entry((device, page / GROUP)).or_default();

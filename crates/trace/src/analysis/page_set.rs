@@ -154,9 +154,11 @@ impl PageSet {
     /// Bitmaps and intervals in address order.
     fn pieces(&self) -> Vec<Piece> {
         let bitmaps = self.bitmaps.iter();
-        let mut pieces: Vec<Piece> =
-            bitmaps.map(|(&chunk, &bitmap)| Piece { chunk, kind: Kind::Bitmap(bitmap) }).collect();
-        let chunks = |(&chunk, &end): (&u64, &u64)| Piece { chunk, kind: Kind::Full(end - chunk) };
+        let mut pieces: Vec<Piece> = bitmaps
+            .map(|(&chunk, &bitmap)| Piece { chunk, kind: PieceKind::Bitmap(bitmap) })
+            .collect();
+        let chunks =
+            |(&chunk, &end): (&u64, &u64)| Piece { chunk, kind: PieceKind::Full(end - chunk) };
         pieces.extend(self.full.iter().map(chunks));
         pieces.sort_unstable_by_key(|piece| piece.chunk);
         pieces
@@ -189,11 +191,11 @@ fn members(bitmap: &Bitmap) -> u64 {
 #[derive(Debug, Clone)]
 struct Piece {
     chunk: u64,
-    kind: Kind,
+    kind: PieceKind,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum PieceKind {
     Bitmap(Bitmap),
     /// How many chunks are full.
     Full(u64),
@@ -202,16 +204,16 @@ enum Kind {
 impl Piece {
     fn pages(&self) -> u64 {
         match &self.kind {
-            Kind::Bitmap(bitmap) => members(bitmap),
-            Kind::Full(chunks) => chunks * CHUNK_PAGES,
+            PieceKind::Bitmap(bitmap) => members(bitmap),
+            PieceKind::Full(chunks) => chunks * CHUNK_PAGES,
         }
     }
 
     fn runs(&self) -> Vec<(u64, u64)> {
         let start = self.chunk * CHUNK_PAGES;
         let bitmap = match &self.kind {
-            Kind::Full(chunks) => return vec![(start, chunks * CHUNK_PAGES)],
-            Kind::Bitmap(bitmap) => bitmap,
+            PieceKind::Full(chunks) => return vec![(start, chunks * CHUNK_PAGES)],
+            PieceKind::Bitmap(bitmap) => bitmap,
         };
         let mut runs = Vec::new();
         for (index, &word) in bitmap.iter().enumerate() {
@@ -231,8 +233,8 @@ impl Piece {
     fn members_below(&self, page: u64) -> u64 {
         let offset = page - self.chunk * CHUNK_PAGES;
         match &self.kind {
-            Kind::Full(chunks) => offset.min(chunks * CHUNK_PAGES),
-            Kind::Bitmap(bitmap) => {
+            PieceKind::Full(chunks) => offset.min(chunks * CHUNK_PAGES),
+            PieceKind::Bitmap(bitmap) => {
                 let kept = bits(0, offset.min(CHUNK_PAGES));
                 bitmap.iter().zip(kept).map(|(w, kept)| u64::from((w & kept).count_ones())).sum()
             }

@@ -6,13 +6,13 @@ use crate::request::SECTOR_BYTES;
 
 /// How often each size occurs.
 #[derive(Debug, Clone, Default)]
-pub struct Sizes {
+pub struct RequestSizes {
     counts: FxHashMap<u64, u64>,
     requests: u64,
     bytes: u128,
 }
 
-impl Sizes {
+impl RequestSizes {
     pub(crate) fn add(&mut self, bytes: u64) {
         *self.counts.entry(bytes).or_default() += 1;
         self.requests += 1;
@@ -20,7 +20,7 @@ impl Sizes {
     }
 
     /// The sizes of both.
-    pub fn merged(&self, other: &Sizes) -> Sizes {
+    pub fn merged(&self, other: &RequestSizes) -> RequestSizes {
         let mut merged = self.clone();
         for (&bytes, &count) in &other.counts {
             *merged.counts.entry(bytes).or_default() += count;
@@ -75,13 +75,13 @@ impl Sizes {
 
     /// The buckets that are not empty, smallest first, by size in sectors: each size up to 8, then
     /// the powers of two up to 2048, and the ranges between and beyond them.
-    pub fn buckets(&self) -> Vec<Bucket> {
+    pub fn buckets(&self) -> Vec<SizeBucket> {
         let mut counts: FxHashMap<(u64, u64), u64> = FxHashMap::default();
         for (&bytes, &count) in &self.counts {
             *counts.entry(bucket_of(sectors_of(bytes))).or_default() += count;
         }
-        let bucket = |((first, last), requests)| Bucket { first, last, requests };
-        let mut buckets: Vec<Bucket> = counts.into_iter().map(bucket).collect();
+        let bucket = |((first, last), requests)| SizeBucket { first, last, requests };
+        let mut buckets: Vec<SizeBucket> = counts.into_iter().map(bucket).collect();
         buckets.sort_unstable_by_key(|bucket| bucket.first);
         buckets
     }
@@ -89,7 +89,7 @@ impl Sizes {
 
 /// Requests of `first` to `last` sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bucket {
+pub struct SizeBucket {
     /// The smallest size, in sectors of 512 bytes; a started sector counts.
     pub first: u64,
     /// The largest size; `u64::MAX` in the last bucket.
@@ -98,7 +98,7 @@ pub struct Bucket {
     pub requests: u64,
 }
 
-impl Bucket {
+impl SizeBucket {
     /// `8`, `9-15` or `2049+`.
     pub fn label(&self) -> String {
         match (self.first, self.last) {
@@ -131,8 +131,8 @@ pub(crate) fn sectors_of(bytes: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn sizes(sectors: &[u64]) -> Sizes {
-        let mut sizes = Sizes::default();
+    fn sizes(sectors: &[u64]) -> RequestSizes {
+        let mut sizes = RequestSizes::default();
         for count in sectors {
             sizes.add(count * 512);
         }

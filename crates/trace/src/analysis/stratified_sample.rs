@@ -10,7 +10,7 @@
 
 /// So many things at most, each with its number in the row, from 0.
 #[derive(Debug, Clone)]
-pub struct Sample<T> {
+pub struct StratifiedSample<T> {
     kept: Vec<(u64, T)>,
     /// Even, so that stretches can be joined two by two.
     max: usize,
@@ -19,14 +19,14 @@ pub struct Sample<T> {
     seen: u64,
 }
 
-impl<T: Copy> Sample<T> {
+impl<T: Copy> StratifiedSample<T> {
     /// Keeps up to `max` things; between half of them and all once there are as many.
     ///
     /// # Panics
     /// If `max` is odd, or 0.
-    pub fn new(max: usize) -> Sample<T> {
+    pub fn new(max: usize) -> StratifiedSample<T> {
         assert!(max > 0 && max.is_multiple_of(2), "{max} stretches cannot be joined two by two");
-        Sample { kept: Vec::new(), max, step: 1, seen: 0 }
+        StratifiedSample { kept: Vec::new(), max, step: 1, seen: 0 }
     }
 
     /// The next thing of the row.
@@ -83,8 +83,8 @@ fn lot(number: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn sampled(things: u64, max: usize) -> Sample<u64> {
-        let mut sample = Sample::new(max);
+    fn sampled(things: u64, max: usize) -> StratifiedSample<u64> {
+        let mut sample = StratifiedSample::new(max);
         (0..things).for_each(|thing| sample.add(10 * thing));
         sample
     }

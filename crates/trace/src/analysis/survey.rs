@@ -4,7 +4,7 @@
 //! them, [`Survey::data_requests`] only reads and writes, without trims and flushes.
 
 use crate::analysis::page_set::PageSet;
-pub use crate::analysis::request_sizes::{Bucket, Sizes};
+pub use crate::analysis::request_sizes::{RequestSizes, SizeBucket};
 use crate::error::Result;
 use crate::replay::{BATCH, Skipped, Trace};
 use crate::request::{Flags, Op, Request};
@@ -17,11 +17,11 @@ pub struct Survey {
     /// All requests delivered: reads, writes, trims and flushes.
     pub requests: u64,
     /// Reads, by size.
-    pub reads: Sizes,
+    pub reads: RequestSizes,
     /// Writes, by size; those with a preflush included.
-    pub writes: Sizes,
+    pub writes: RequestSizes,
     /// Trims (discards), by size.
-    pub trims: Sizes,
+    pub trims: RequestSizes,
     /// Flushes that carry nothing else.
     pub flushes: u64,
     /// How many requests have each flag.
@@ -119,9 +119,9 @@ impl Survey {
         Survey {
             page_bytes,
             requests: 0,
-            reads: Sizes::default(),
-            writes: Sizes::default(),
-            trims: Sizes::default(),
+            reads: RequestSizes::default(),
+            writes: RequestSizes::default(),
+            trims: RequestSizes::default(),
             flushes: 0,
             flags: FlagCounts::default(),
             aligned: 0,
@@ -141,7 +141,7 @@ impl Survey {
     }
 
     /// The sizes of reads and writes together.
-    pub fn data_sizes(&self) -> Sizes {
+    pub fn data_sizes(&self) -> RequestSizes {
         self.reads.merged(&self.writes)
     }
 

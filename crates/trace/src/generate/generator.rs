@@ -5,7 +5,7 @@ use spec::{Params, Share, Value};
 use crate::error::Result;
 use crate::generate::params::{FLUSHES, INTERARRIVAL, READS, SEED, WRITES};
 use crate::generate::random::Random;
-use crate::generate::workload::{Placement, Space, Workload};
+use crate::generate::workload::{AddressSpace, Placement, Workload};
 use crate::reader::{BATCH, Reader, Skipped};
 use crate::request::{Flags, Op, Request};
 
@@ -27,7 +27,7 @@ impl Generator {
     pub(crate) fn new(
         workload: &'static Workload,
         params: &Params,
-        space: &Space,
+        space: &AddressSpace,
         seed: u64,
     ) -> Result<Generator> {
         let impossible = |what| workload.error(what);

@@ -4,7 +4,7 @@ use spec::Params;
 
 use crate::generate::params::{PAGES, REQUEST};
 use crate::generate::random::Random;
-use crate::generate::workload::Space;
+use crate::generate::workload::AddressSpace;
 use crate::request::SECTOR_BYTES;
 
 /// How requests lie in a space.
@@ -20,7 +20,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn new(params: &Params, space: &Space) -> std::result::Result<Grid, String> {
+    pub(crate) fn new(params: &Params, space: &AddressSpace) -> std::result::Result<Grid, String> {
         let page_bytes = u64::from(space.page_bytes);
         if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(format!("a page of {page_bytes} bytes is not whole sectors of 512 bytes"));

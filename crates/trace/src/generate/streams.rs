@@ -32,7 +32,7 @@ use spec::Params;
 use crate::generate::params::{SPACE, START};
 use crate::generate::random::Random;
 use crate::generate::tiers::Tiers;
-use crate::generate::workload::{Placed, Placement, Space};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult};
 use crate::request::{Op, SECTOR_BYTES};
 
 /// A load as a table.
@@ -73,7 +73,7 @@ const SPACE_PARTS: u64 = 10_000;
 const RUN_GRAIN: u64 = 8;
 
 /// Lays a profile over the space that `space=` and `start=` say.
-pub(crate) fn place(profile: &Profile, params: &Params, device: &Space) -> Placed {
+pub(crate) fn place(profile: &Profile, params: &Params, device: &AddressSpace) -> PlacementResult {
     let (space, start) = (params.size(SPACE.name), params.size(START.name));
     let capacity = device.capacity_bytes;
     if space > capacity {
@@ -89,21 +89,21 @@ pub(crate) fn place(profile: &Profile, params: &Params, device: &Space) -> Place
     }
     let first = start / SECTOR_BYTES;
     let areas = areas(profile.regions, first, space / SECTOR_BYTES - first);
-    let side = |streams| Side::new(streams, &areas);
+    let side = |streams| StreamSet::new(streams, &areas);
     match (side(profile.reads), side(profile.writes)) {
-        (Some(reads), Some(writes)) => Ok(Box::new(Streams { reads, writes })),
+        (Some(reads), Some(writes)) => Ok(Box::new(StreamPlacement { reads, writes })),
         _ => Err(format!("space={space} is too small for this load")),
     }
 }
 
 /// Where a region lies, in sectors.
-struct Area {
+struct RegionExtent {
     region: &'static str,
     first: u64,
     sectors: u64,
 }
 
-fn areas(regions: &[(&'static str, u64)], first: u64, sectors: u64) -> Vec<Area> {
+fn areas(regions: &[(&'static str, u64)], first: u64, sectors: u64) -> Vec<RegionExtent> {
     let all: u64 = regions.iter().map(|(_, parts)| *parts).sum();
     assert!(all <= SPACE_PARTS, "regions of {all} parts in a space of {SPACE_PARTS}");
     let border = |parts| part_of(sectors, parts, SPACE_PARTS) / RUN_GRAIN * RUN_GRAIN;
@@ -111,7 +111,7 @@ fn areas(regions: &[(&'static str, u64)], first: u64, sectors: u64) -> Vec<Area>
     let mut area = |&(region, parts): &(&'static str, u64)| {
         let begin = border(before);
         before += parts;
-        Area { region, first: first + begin, sectors: border(before) - begin }
+        RegionExtent { region, first: first + begin, sectors: border(before) - begin }
     };
     regions.iter().map(&mut area).collect()
 }
@@ -122,12 +122,12 @@ fn part_of(whole: u64, parts: u64, of: u64) -> u64 {
 }
 
 /// The placement of a calibrated workload.
-struct Streams {
-    reads: Side,
-    writes: Side,
+struct StreamPlacement {
+    reads: StreamSet,
+    writes: StreamSet,
 }
 
-impl Placement for Streams {
+impl Placement for StreamPlacement {
     #[inline]
     fn place(&mut self, op: Op, random: &mut Random) -> (u64, u64) {
         let side = match op {
@@ -140,25 +140,26 @@ impl Placement for Streams {
 }
 
 /// The streams of one operation, one of which has the turn.
-struct Side {
-    flows: Vec<Flow>,
+struct StreamSet {
+    flows: Vec<RunningStream>,
     /// Who gets the next turn: by the share of the requests over the length of a turn.
-    turns: Weighted<usize>,
+    turns: WeightedChoice<usize>,
     turn: usize,
 }
 
 /// Makes whole numbers of weights over turns, exact to a millionth.
 const TURN_SCALE: u64 = 1 << 20;
 
-impl Side {
+impl StreamSet {
     /// None if a region is too small for its streams.
-    fn new(streams: &[Stream], areas: &[Area]) -> Option<Side> {
-        let flow = |stream| Flow::new(stream, areas);
-        let flows: Vec<Flow> = streams.iter().map(flow).collect::<Option<_>>()?;
-        let chance = |(stream, flow): (&Stream, &Flow)| stream.weight * TURN_SCALE / flow.turn;
+    fn new(streams: &[Stream], areas: &[RegionExtent]) -> Option<StreamSet> {
+        let flow = |stream| RunningStream::new(stream, areas);
+        let flows: Vec<RunningStream> = streams.iter().map(flow).collect::<Option<_>>()?;
+        let chance =
+            |(stream, flow): (&Stream, &RunningStream)| stream.weight * TURN_SCALE / flow.turn;
         let chances = streams.iter().zip(&flows).map(chance);
-        let turns = Weighted::new(chances.zip(0..));
-        Some(Side { flows, turns, turn: 0 })
+        let turns = WeightedChoice::new(chances.zip(0..));
+        Some(StreamSet { flows, turns, turn: 0 })
     }
 
     #[inline]
@@ -177,25 +178,25 @@ fn once_in(mean: u64, random: &mut Random) -> bool {
 }
 
 /// A stream that is under way.
-struct Flow {
+struct RunningStream {
     first: u64,
     sectors: u64,
     turn: u64,
-    sizes: Weighted<u64>,
-    course: Course,
+    sizes: WeightedChoice<u64>,
+    course: StreamPosition,
 }
 
 /// A pattern in its region; `next` is where the last request ended, from the start of the region.
-enum Course {
+enum StreamPosition {
     Spots { grain: u64, tiers: Tiers },
     Runs { requests: u64, next: u64 },
     Log { next: u64 },
 }
 
-impl Flow {
-    fn new(stream: &Stream, areas: &[Area]) -> Option<Flow> {
+impl RunningStream {
+    fn new(stream: &Stream, areas: &[RegionExtent]) -> Option<RunningStream> {
         let area = areas.iter().find(|area| area.region == stream.region);
-        let &Area { first, sectors, region } = area.expect("streams are in known regions");
+        let &RegionExtent { first, sectors, region } = area.expect("streams are in known regions");
         let largest = stream.sizes.iter().map(|(_, size)| *size).max();
         if largest.unwrap_or_else(|| panic!("a stream in {region} has no sizes")) > sectors {
             return None;
@@ -203,14 +204,22 @@ impl Flow {
         let (course, turn) = match stream.pattern {
             Pattern::Spots { grain, tiers } => {
                 let grains = sectors / grain;
-                (Course::Spots { grain, tiers: Tiers::new(grains, &ranks(tiers, grains)?) }, 1)
+                (
+                    StreamPosition::Spots {
+                        grain,
+                        tiers: Tiers::new(grains, &ranks(tiers, grains)?),
+                    },
+                    1,
+                )
             }
             // No request follows the end of the region: the first run starts anywhere.
-            Pattern::Runs { requests, turn } => (Course::Runs { requests, next: sectors }, turn),
-            Pattern::Log { turn } => (Course::Log { next: 0 }, turn),
+            Pattern::Runs { requests, turn } => {
+                (StreamPosition::Runs { requests, next: sectors }, turn)
+            }
+            Pattern::Log { turn } => (StreamPosition::Log { next: 0 }, turn),
         };
-        let sizes = Weighted::new(stream.sizes.iter().copied());
-        Some(Flow { first, sectors, turn, sizes, course })
+        let sizes = WeightedChoice::new(stream.sizes.iter().copied());
+        Some(RunningStream { first, sectors, turn, sizes, course })
     }
 
     /// The first sector and the number of sectors of the next request.
@@ -219,15 +228,15 @@ impl Flow {
         let size = self.sizes.draw(random);
         let last_start = self.sectors - size;
         let start = match &mut self.course {
-            Course::Spots { grain, tiers } => (tiers.draw(random) * *grain).min(last_start),
-            Course::Runs { requests, next } => {
+            StreamPosition::Spots { grain, tiers } => (tiers.draw(random) * *grain).min(last_start),
+            StreamPosition::Runs { requests, next } => {
                 let over = once_in(*requests, random) || *next > last_start;
                 let anywhere = last_start / RUN_GRAIN + 1;
                 let start = if over { random.below(anywhere) * RUN_GRAIN } else { *next };
                 *next = start + size;
                 start
             }
-            Course::Log { next } => {
+            StreamPosition::Log { next } => {
                 let start = if *next > last_start { 0 } else { *next };
                 *next = start + size;
                 start
@@ -251,15 +260,15 @@ fn ranks(tiers: &[(u64, u64)], grains: u64) -> Option<Vec<(u64, u64)>> {
 }
 
 /// Things drawn by weight.
-struct Weighted<T> {
+struct WeightedChoice<T> {
     /// Each with its weight and that of those before it.
     things: Vec<(u64, T)>,
     total: u64,
 }
 
-impl<T: Copy> Weighted<T> {
+impl<T: Copy> WeightedChoice<T> {
     /// The caller guarantees that there is something with a weight.
-    fn new(weights: impl Iterator<Item = (u64, T)>) -> Weighted<T> {
+    fn new(weights: impl Iterator<Item = (u64, T)>) -> WeightedChoice<T> {
         let mut total = 0;
         let add = |(weight, thing)| {
             total += weight;
@@ -267,7 +276,7 @@ impl<T: Copy> Weighted<T> {
         };
         let things: Vec<_> = weights.map(add).collect();
         assert!(total > 0, "nothing to draw from");
-        Weighted { things, total }
+        WeightedChoice { things, total }
     }
 
     #[inline]
@@ -288,7 +297,8 @@ mod tests {
     use spec::Param;
 
     const KIB: u64 = 1024;
-    const DEVICE: Space = Space { capacity_bytes: 10_000 * 4 * KIB, page_bytes: 4096 };
+    const DEVICE: AddressSpace =
+        AddressSpace { capacity_bytes: 10_000 * 4 * KIB, page_bytes: 4096 };
     const LOG: Pattern = Pattern::Log { turn: 1 };
 
     static PARAMS: &[Param] = &[SPACE, START];

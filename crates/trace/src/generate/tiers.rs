@@ -82,21 +82,21 @@ impl Placement for Tiered {
 }
 
 /// The ratio of skew: `requests` % of the requests go to `pages` % of the pages.
-pub(crate) struct Hot {
+pub(crate) struct HotRatio {
     pub(crate) requests: u64,
     pub(crate) pages: u64,
 }
 
-impl Hot {
+impl HotRatio {
     /// Checks a ratio such as 70/30.
-    pub(crate) fn new((requests, pages): (u64, u64)) -> Result<Hot, String> {
+    pub(crate) fn new((requests, pages): (u64, u64)) -> Result<HotRatio, String> {
         if requests > 100 || pages > 100 {
             return Err(format!("hot={requests}/{pages} has a part above 100 %"));
         }
         if pages == 0 || pages == 100 && requests < 100 {
             return Err(format!("hot={requests}/{pages} leaves no pages for part of the requests"));
         }
-        Ok(Hot { requests, pages })
+        Ok(HotRatio { requests, pages })
     }
 
     /// The hot and the cold tier among `touched` units; rounded to the nearest, neither empty if
@@ -106,7 +106,7 @@ impl Hot {
         let hot = ((exact + 50) / 100) as u64;
         let cold = touched - hot;
         if hot == 0 || cold == 0 && self.requests < 100 {
-            let Hot { requests, pages } = self;
+            let HotRatio { requests, pages } = self;
             return Err(format!("hot={requests}/{pages} of {touched} places leaves a side empty"));
         }
         Ok([(self.requests, hot), (100 - self.requests, cold)])

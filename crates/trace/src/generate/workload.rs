@@ -9,7 +9,7 @@ use crate::request::Op;
 
 /// The space that a workload fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub struct AddressSpace {
     /// No request reaches beyond this.
     pub capacity_bytes: u64,
     /// The page of the device, for `pages=` and the default size of requests.
@@ -29,7 +29,7 @@ pub struct Workload {
     /// The share of a space that its `pages` should be, when the space is still to be chosen.
     pub(crate) touched_share: fn(&Params) -> Share,
     /// Decides where requests go; an error says what is impossible.
-    pub(crate) place: fn(&Params, &Space) -> Placed,
+    pub(crate) place: fn(&Params, &AddressSpace) -> PlacementResult,
 }
 
 /// Says where the next request goes: its offset and its length in bytes.
@@ -38,7 +38,7 @@ pub(crate) trait Placement: Send {
 }
 
 /// A placement, or the sentence that says what is impossible about it.
-pub(crate) type Placed = std::result::Result<Box<dyn Placement>, String>;
+pub(crate) type PlacementResult = std::result::Result<Box<dyn Placement>, String>;
 
 impl Workload {
     /// Checks the keys of a spec and fills in the defaults.

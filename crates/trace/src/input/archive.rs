@@ -20,7 +20,7 @@ use tar::{Archive, Entries, Entry, EntryType};
 use crate::error::{Error, Result};
 
 /// As many of the first bytes as tell a tar archive.
-pub(crate) const HEAD_BYTES: usize = 512;
+pub(crate) const TAR_HEADER_BYTES: usize = 512;
 
 /// A file in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]

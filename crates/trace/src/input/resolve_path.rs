@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// What a word names.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum ResolvedPath {
     /// A file, there or missing.
     File(PathBuf),
     /// One file a CPU, in the order of CPUs.
@@ -23,25 +23,25 @@ pub(crate) enum Named {
     Members(PathBuf, String),
 }
 
-impl Named {
+impl ResolvedPath {
     /// What this word names.
-    pub(crate) fn by(word: &str) -> Named {
+    pub(crate) fn by(word: &str) -> ResolvedPath {
         let files = cpu_files(word);
         if !files.is_empty() {
-            return Named::Cpus(files);
+            return ResolvedPath::Cpus(files);
         }
         match members(word) {
-            Some((archive, pattern)) => Named::Members(archive, pattern),
-            None => Named::File(PathBuf::from(word)),
+            Some((archive, pattern)) => ResolvedPath::Members(archive, pattern),
+            None => ResolvedPath::File(PathBuf::from(word)),
         }
     }
 }
 
 /// The stored files that a word for a trace names; none if there are none.
 pub fn stored_files(word: &str) -> Vec<PathBuf> {
-    let files = match Named::by(word) {
-        Named::File(path) | Named::Members(path, _) => vec![path],
-        Named::Cpus(files) => files,
+    let files = match ResolvedPath::by(word) {
+        ResolvedPath::File(path) | ResolvedPath::Members(path, _) => vec![path],
+        ResolvedPath::Cpus(files) => files,
     };
     files.into_iter().filter(|path| fs::symlink_metadata(path).is_ok()).collect()
 }
@@ -119,15 +119,19 @@ mod tests {
         let expected: Vec<PathBuf> =
             ["x.blktrace.0", "x.blktrace.2.gz", "x.blktrace.10"].map(|n| at(n).into()).into();
         for word in ["x", "x.blktrace", "x.blktrace.10", "x.blktrace.0", "x.blktrace.77"] {
-            assert_eq!(Named::by(&at(word)), Named::Cpus(expected.clone()), "{word}");
+            assert_eq!(ResolvedPath::by(&at(word)), ResolvedPath::Cpus(expected.clone()), "{word}");
             assert_eq!(stored_files(&at(word)), expected);
         }
         for word in ["x.blktrace.more", "y", "y.blktrace"] {
-            assert_eq!(Named::by(&at(word)), Named::File(at(word).into()));
+            assert_eq!(ResolvedPath::by(&at(word)), ResolvedPath::File(at(word).into()));
         }
         assert!(stored_files(&at("y")).is_empty());
         fs::write(at("x"), b"a").unwrap();
-        assert_eq!(Named::by(&at("x")), Named::File(at("x").into()), "what exists comes first");
+        assert_eq!(
+            ResolvedPath::by(&at("x")),
+            ResolvedPath::File(at("x").into()),
+            "what exists comes first"
+        );
     }
 
     #[test]
@@ -144,11 +148,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
         fs::write(at("set.tgz"), b"a").unwrap();
-        let named = Named::by(&at("set.tgz/2016/*.csv"));
-        assert_eq!(named, Named::Members(at("set.tgz").into(), "2016/*.csv".into()));
+        let named = ResolvedPath::by(&at("set.tgz/2016/*.csv"));
+        assert_eq!(named, ResolvedPath::Members(at("set.tgz").into(), "2016/*.csv".into()));
         assert_eq!(stored_files(&at("set.tgz/x")), [PathBuf::from(at("set.tgz"))]);
         for word in ["set.tgz", "set.tgz/", "no.tgz/x"] {
-            assert_eq!(Named::by(&at(word)), Named::File(at(word).into()), "{word}");
+            assert_eq!(ResolvedPath::by(&at(word)), ResolvedPath::File(at(word).into()), "{word}");
         }
     }
 }

@@ -24,18 +24,18 @@ pub(crate) const LONGEST_LINE: usize = 64 << 10;
 
 const _: () = assert!(WINDOW_BYTES > 2 * LONGEST_LINE);
 
-/// What comes next in the window; ranges are for [`Window::slice`].
-pub(crate) enum Found {
+/// What comes next in the window; ranges are for [`SlidingWindow::slice`].
+pub(crate) enum NextLine {
     /// A line without its newline.
     Line(Range<usize>),
-    /// The beginning of a line that is too long; [`Window::step_over`] leaves it behind.
+    /// The beginning of a line that is too long; [`SlidingWindow::step_over`] leaves it behind.
     TooLong(Range<usize>),
     /// There is nothing more.
     End,
 }
 
-/// The bytes in view, the place of the next line in them, and where more come from.
-pub(crate) struct Window {
+/// The bytes in view, the start of the next line in them, and where more come from.
+pub(crate) struct SlidingWindow {
     view: View,
     start: usize,
     ended: bool,
@@ -46,17 +46,17 @@ enum View {
     Stream { reader: Box<dyn Read + Send>, buffer: Vec<u8>, consumed: Arc<AtomicU64> },
 }
 
-impl Window {
+impl SlidingWindow {
     /// A window over `length` bytes of a plain file from `start` on.
-    pub(crate) fn mapped(file: File, start: u64, length: u64) -> Window {
+    pub(crate) fn mapped(file: File, start: u64, length: u64) -> SlidingWindow {
         let view = View::Mapped { file, start, length, map_offset: 0, map: None };
-        Window { view, start: 0, ended: false }
+        SlidingWindow { view, start: 0, ended: false }
     }
 
     /// A window over a decompressor; `consumed` counts the stored bytes it has taken.
-    pub(crate) fn stream(reader: Box<dyn Read + Send>, consumed: Arc<AtomicU64>) -> Window {
+    pub(crate) fn stream(reader: Box<dyn Read + Send>, consumed: Arc<AtomicU64>) -> SlidingWindow {
         let view = View::Stream { reader, buffer: Vec::new(), consumed };
-        Window { view, start: 0, ended: false }
+        SlidingWindow { view, start: 0, ended: false }
     }
 
     /// The stored bytes behind us, for progress.
@@ -69,7 +69,7 @@ impl Window {
 
     /// Finds the next line. A last line without newline counts.
     #[inline]
-    pub(crate) fn next_line(&mut self) -> io::Result<Found> {
+    pub(crate) fn next_line(&mut self) -> io::Result<NextLine> {
         loop {
             let rest = &self.bytes()[self.start..];
             let (length, newline) = match memchr::memchr(b'\n', rest) {
@@ -77,15 +77,15 @@ impl Window {
                 None => (rest.len(), 0),
             };
             if length > LONGEST_LINE {
-                return Ok(Found::TooLong(self.start..self.start + LONGEST_LINE));
+                return Ok(NextLine::TooLong(self.start..self.start + LONGEST_LINE));
             }
             if newline == 1 || self.ended && length > 0 {
                 let line = self.start..self.start + length;
                 self.start = line.end + newline;
-                return Ok(Found::Line(line));
+                return Ok(NextLine::Line(line));
             }
             if self.ended {
-                return Ok(Found::End);
+                return Ok(NextLine::End);
             }
             self.refill()?;
         }
@@ -186,32 +186,32 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn stream(bytes: Vec<u8>) -> Window {
-        Window::stream(Box::new(io::Cursor::new(bytes)), Arc::default())
+    fn stream(bytes: Vec<u8>) -> SlidingWindow {
+        SlidingWindow::stream(Box::new(io::Cursor::new(bytes)), Arc::default())
     }
 
     /// A file in which the bytes stand between others.
-    fn mapped(bytes: &[u8]) -> Window {
+    fn mapped(bytes: &[u8]) -> SlidingWindow {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"before\n").unwrap();
         file.write_all(bytes).unwrap();
         file.write_all(b"\nbehind").unwrap();
-        Window::mapped(file, 7, bytes.len() as u64)
+        SlidingWindow::mapped(file, 7, bytes.len() as u64)
     }
 
     /// All lines; a line too long is shown as its first byte and `…`.
-    fn lines(mut window: Window) -> Vec<String> {
+    fn lines(mut window: SlidingWindow) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
             match window.next_line().unwrap() {
-                Found::Line(line) => {
+                NextLine::Line(line) => {
                     lines.push(String::from_utf8_lossy(window.slice(line)).into_owned());
                 }
-                Found::TooLong(line) => {
+                NextLine::TooLong(line) => {
                     lines.push(format!("{}…", window.slice(line)[0] as char));
                     window.step_over().unwrap();
                 }
-                Found::End => return lines,
+                NextLine::End => return lines,
             }
         }
     }

@@ -9,9 +9,9 @@ use tempfile::NamedTempFile;
 
 use crate::input::packing::Packing;
 
-/// A place of stored bytes.
+/// The storage of a trace's bytes.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum Storage {
     /// A file of the user's.
     Path(PathBuf),
     /// A temporary file, gone with the last who reads it.
@@ -19,36 +19,36 @@ pub(crate) enum Place {
     Memory(Arc<[u8]>),
     /// A stretch of an archive, counted in the bytes that the archive was packed from.
     Member {
-        archive: Box<Place>,
+        archive: Box<Storage>,
         packing: Packing,
         start: u64,
         bytes: u64,
     },
 }
 
-impl Place {
+impl Storage {
     /// Copies what can be read only once to a temporary file.
-    pub(crate) fn spool(reader: &mut dyn Read) -> io::Result<(Place, u64)> {
+    pub(crate) fn spool(reader: &mut dyn Read) -> io::Result<(Storage, u64)> {
         let mut spool = NamedTempFile::new()?;
         let bytes = io::copy(reader, &mut spool)?;
-        Ok((Place::Spool(Arc::new(spool)), bytes))
+        Ok((Storage::Spool(Arc::new(spool)), bytes))
     }
 
     /// Whether it is a stretch of an archive.
     pub(crate) fn is_member(&self) -> bool {
-        matches!(self, Place::Member { .. })
+        matches!(self, Storage::Member { .. })
     }
 
     /// The file in which the bytes stand as they are, and where in it they begin; `None` for
     /// memory and for what would have to be unpacked.
     pub(crate) fn file(&self) -> io::Result<Option<(File, u64)>> {
         Ok(match self {
-            Place::Path(path) => Some((File::open(path)?, 0)),
-            Place::Spool(spool) => Some((spool.reopen()?, 0)),
-            Place::Member { archive, packing: Packing::None, start, .. } => {
+            Storage::Path(path) => Some((File::open(path)?, 0)),
+            Storage::Spool(spool) => Some((spool.reopen()?, 0)),
+            Storage::Member { archive, packing: Packing::None, start, .. } => {
                 archive.file()?.map(|(file, before)| (file, before + start))
             }
-            Place::Memory(_) | Place::Member { .. } => None,
+            Storage::Memory(_) | Storage::Member { .. } => None,
         })
     }
 
@@ -56,18 +56,18 @@ impl Place {
     pub(crate) fn reader(&self) -> io::Result<Box<dyn Read + Send>> {
         let file = self.file()?;
         Ok(match (self, file) {
-            (Place::Member { bytes, .. }, Some((mut file, start))) => {
+            (Storage::Member { bytes, .. }, Some((mut file, start))) => {
                 file.seek(SeekFrom::Start(start))?;
                 Box::new(file.take(*bytes))
             }
-            (Place::Member { archive, packing, start, bytes }, None) => {
+            (Storage::Member { archive, packing, start, bytes }, None) => {
                 let mut unpacked = packing.unpack(archive.reader()?)?;
                 io::copy(&mut unpacked.by_ref().take(*start), &mut io::sink())?;
                 Box::new(unpacked.take(*bytes))
             }
-            (Place::Memory(bytes), _) => Box::new(io::Cursor::new(Arc::clone(bytes))),
+            (Storage::Memory(bytes), _) => Box::new(io::Cursor::new(Arc::clone(bytes))),
             (_, Some((file, _))) => Box::new(file),
-            (Place::Path(_) | Place::Spool(_), None) => unreachable!("files are files"),
+            (Storage::Path(_) | Storage::Spool(_), None) => unreachable!("files are files"),
         })
     }
 }
@@ -77,23 +77,23 @@ mod tests {
     use super::*;
     use crate::input::packing::tests::gzip;
 
-    fn all(place: &Place) -> Vec<u8> {
+    fn all(storage: &Storage) -> Vec<u8> {
         let mut bytes = Vec::new();
-        place.reader().unwrap().read_to_end(&mut bytes).unwrap();
+        storage.reader().unwrap().read_to_end(&mut bytes).unwrap();
         bytes
     }
 
-    fn member(archive: &Place, packing: Packing) -> Place {
-        Place::Member { archive: Box::new(archive.clone()), packing, start: 3, bytes: 4 }
+    fn member(archive: &Storage, packing: Packing) -> Storage {
+        Storage::Member { archive: Box::new(archive.clone()), packing, start: 3, bytes: 4 }
     }
 
     #[test]
     fn a_stretch_is_the_same_wherever_it_lies() {
         let text = b"0123456789";
-        let (spool, bytes) = Place::spool(&mut &text[..]).unwrap();
+        let (spool, bytes) = Storage::spool(&mut &text[..]).unwrap();
         assert_eq!(bytes, 10);
-        let memory = Place::Memory(text[..].into());
-        let packed = Place::Memory(gzip(text).into());
+        let memory = Storage::Memory(text[..].into());
+        let packed = Storage::Memory(gzip(text).into());
         let places = [(&spool, Packing::None), (&memory, Packing::None), (&packed, Packing::Gzip)];
         for (archive, packing) in places {
             let member = member(archive, packing);

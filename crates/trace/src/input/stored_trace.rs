@@ -17,15 +17,15 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result};
 use crate::input::archive::{self, Member};
 use crate::input::packing::{MAGIC_BYTES, Packing};
-use crate::input::resolve_path::Named;
-use crate::input::sliding_window::Window;
-use crate::input::storage::Place;
+use crate::input::resolve_path::ResolvedPath;
+use crate::input::sliding_window::SlidingWindow;
+use crate::input::storage::Storage;
 
 /// A trace's stored bytes, which can be opened again and again.
 #[derive(Debug)]
-pub(crate) struct Input {
+pub(crate) struct StoredTrace {
     name: String,
-    place: Place,
+    storage: Storage,
     size_bytes: u64,
     packing: Packing,
     parts: Parts,
@@ -37,93 +37,96 @@ enum Parts {
     /// This input.
     Itself,
     /// This input and the files of the other CPUs.
-    Cpus(Vec<Input>),
+    Cpus(Vec<StoredTrace>),
     /// The members of this archive.
-    Members(Vec<Input>),
+    Members(Vec<StoredTrace>),
 }
 
-impl Input {
+impl StoredTrace {
     /// Opens what a word names; `-` is standard input.
     ///
     /// # Errors
     /// What the system says, a directory, an empty file, a packing that is not read, an archive
     /// without a trace.
-    pub(crate) fn open(word: &str) -> Result<Input> {
+    pub(crate) fn open(word: &str) -> Result<StoredTrace> {
         if word == "-" {
-            return Input::spool("standard input", io::stdin().lock());
+            return StoredTrace::spool("standard input", io::stdin().lock());
         }
-        match Named::by(word) {
-            Named::File(path) => Input::file(word, &path)?.looked_into(None),
-            Named::Members(path, pattern) => {
-                let archive = Input::file(&path.to_string_lossy(), &path)?;
-                Ok(Input { name: word.to_owned(), ..archive.looked_into(Some(&pattern))? })
+        match ResolvedPath::by(word) {
+            ResolvedPath::File(path) => StoredTrace::file(word, &path)?.looked_into(None),
+            ResolvedPath::Members(path, pattern) => {
+                let archive = StoredTrace::file(&path.to_string_lossy(), &path)?;
+                Ok(StoredTrace { name: word.to_owned(), ..archive.looked_into(Some(&pattern))? })
             }
-            Named::Cpus(paths) => {
+            ResolvedPath::Cpus(paths) => {
                 let path_name = |path: &Path| path.to_string_lossy().into_owned();
-                let files = paths.iter().map(|path| Input::file(&path_name(path), path));
-                Input::of_cpus(word, files)
+                let files = paths.iter().map(|path| StoredTrace::file(&path_name(path), path));
+                StoredTrace::of_cpus(word, files)
             }
         }
     }
 
     /// Files that blktrace wrote together; it leaves an empty one for a CPU without events.
-    fn of_cpus(word: &str, files: impl Iterator<Item = Result<Input>>) -> Result<Input> {
+    fn of_cpus(
+        word: &str,
+        files: impl Iterator<Item = Result<StoredTrace>>,
+    ) -> Result<StoredTrace> {
         let written = files.filter(|file| !matches!(file, Err(Error::Empty { .. })));
         let mut files = written.collect::<Result<Vec<_>>>()?.into_iter();
         let first = files.next().ok_or_else(|| Error::Empty { name: word.to_owned() })?;
-        Ok(Input { name: word.to_owned(), parts: Parts::Cpus(files.collect()), ..first })
+        Ok(StoredTrace { name: word.to_owned(), parts: Parts::Cpus(files.collect()), ..first })
     }
 
-    fn file(name: &str, path: &Path) -> Result<Input> {
+    fn file(name: &str, path: &Path) -> Result<StoredTrace> {
         let failed = |source| Error::Open { name: name.to_owned(), source };
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
             return Err(Error::Directory { name: name.to_owned() });
         }
         if !metadata.is_file() {
-            return Input::spooled(name, File::open(path).map_err(failed)?);
+            return StoredTrace::spooled(name, File::open(path).map_err(failed)?);
         }
-        Input::at(name.to_owned(), Place::Path(path.to_owned()), metadata.len())
+        StoredTrace::at(name.to_owned(), Storage::Path(path.to_owned()), metadata.len())
     }
 
     /// Bytes in memory as if they were a file.
-    pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Result<Input> {
-        let place = Place::Memory(bytes.into());
-        Input::at(name.to_owned(), place, bytes.len() as u64)?.looked_into(None)
+    pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Result<StoredTrace> {
+        let storage = Storage::Memory(bytes.into());
+        StoredTrace::at(name.to_owned(), storage, bytes.len() as u64)?.looked_into(None)
     }
 
     /// Copies what can be read only once to a temporary file, gone with the input.
-    pub(crate) fn spool(name: &str, reader: impl Read) -> Result<Input> {
-        Input::spooled(name, reader)?.looked_into(None)
+    pub(crate) fn spool(name: &str, reader: impl Read) -> Result<StoredTrace> {
+        StoredTrace::spooled(name, reader)?.looked_into(None)
     }
 
-    fn spooled(name: &str, mut reader: impl Read) -> Result<Input> {
-        let spooled = Place::spool(&mut reader);
+    fn spooled(name: &str, mut reader: impl Read) -> Result<StoredTrace> {
+        let spooled = Storage::spool(&mut reader);
         let failed = |source| Error::Spool { name: name.to_owned(), source };
-        let (place, size_bytes) = spooled.map_err(failed)?;
-        Input::at(name.to_owned(), place, size_bytes)
+        let (storage, size_bytes) = spooled.map_err(failed)?;
+        StoredTrace::at(name.to_owned(), storage, size_bytes)
     }
 
-    /// The bytes at a place, whatever they are.
-    fn at(name: String, place: Place, size_bytes: u64) -> Result<Input> {
+    /// The bytes in a storage, whatever they are.
+    fn at(name: String, storage: Storage, size_bytes: u64) -> Result<StoredTrace> {
         if size_bytes == 0 {
             return Err(Error::Empty { name });
         }
         let mut magic = Vec::with_capacity(MAGIC_BYTES);
-        let read = place
+        let read = storage
             .reader()
             .and_then(|reader| reader.take(MAGIC_BYTES as u64).read_to_end(&mut magic));
         if let Err(source) = read {
             return Err(Error::Open { name, source });
         }
         let packing = Packing::of(&name, &magic)?;
-        Ok(Input { name, place, size_bytes, packing, parts: Parts::Itself })
+        Ok(StoredTrace { name, storage, size_bytes, packing, parts: Parts::Itself })
     }
 
     // ---- archives ----------------------------------------------------------------------------
 
     /// The same, with its members if it is an archive: those that a pattern chooses, or all.
-    fn looked_into(self, pattern: Option<&str>) -> Result<Input> {
+    fn looked_into(self, pattern: Option<&str>) -> Result<StoredTrace> {
         match (self.is_archive(), pattern) {
             (true, _) => self.with_members(pattern),
             (false, None) => Ok(self),
@@ -135,22 +138,24 @@ impl Input {
 
     /// Whether it is an archive; what cannot be read will say so when it is.
     fn is_archive(&self) -> bool {
-        let mut head = Vec::with_capacity(archive::HEAD_BYTES);
+        let mut head = Vec::with_capacity(archive::TAR_HEADER_BYTES);
         let unpacked = self.unpacked();
-        let read = unpacked
-            .and_then(|reader| reader.take(archive::HEAD_BYTES as u64).read_to_end(&mut head));
+        let read = unpacked.and_then(|reader| {
+            reader.take(archive::TAR_HEADER_BYTES as u64).read_to_end(&mut head)
+        });
         read.is_ok() && archive::is_archive(&head)
     }
 
-    fn with_members(mut self, pattern: Option<&str>) -> Result<Input> {
+    fn with_members(mut self, pattern: Option<&str>) -> Result<StoredTrace> {
         let members = self.listed(pattern)?;
         let (archive, packing) = match members.len() {
             2.. if self.packing != Packing::None => (self.unpacked_to_a_file()?, Packing::None),
-            _ => (self.place.clone(), self.packing),
+            _ => (self.storage.clone(), self.packing),
         };
         let part = |Member { name, start, bytes }| {
-            let place = Place::Member { archive: Box::new(archive.clone()), packing, start, bytes };
-            let part = Input::at(format!("{}/{name}", self.name), place, bytes)?;
+            let storage =
+                Storage::Member { archive: Box::new(archive.clone()), packing, start, bytes };
+            let part = StoredTrace::at(format!("{}/{name}", self.name), storage, bytes)?;
             match part.is_archive() {
                 true => {
                     Err(self.refused(format!("member `{name}` is an archive; unpack it first")))
@@ -166,7 +171,7 @@ impl Input {
     fn listed(&self, pattern: Option<&str>) -> Result<Vec<Member>> {
         let failed = |source| Error::Open { name: self.name.clone(), source };
         if self.packing == Packing::None
-            && let Some((file, _)) = self.place.file().map_err(failed)?
+            && let Some((file, _)) = self.storage.file().map_err(failed)?
         {
             let members = archive::seek_members(&self.name, file, pattern)?;
             let whole = |member: &&Member| member.start + member.bytes <= self.size_bytes;
@@ -179,10 +184,10 @@ impl Input {
         archive::read_members(&self.name, unpacked, pattern)
     }
 
-    fn unpacked_to_a_file(&self) -> Result<Place> {
+    fn unpacked_to_a_file(&self) -> Result<Storage> {
         let failed = |source| Error::Spool { name: self.name.clone(), source };
-        let spooled = self.unpacked().and_then(|mut reader| Place::spool(&mut reader));
-        spooled.map(|(place, _)| place).map_err(failed)
+        let spooled = self.unpacked().and_then(|mut reader| Storage::spool(&mut reader));
+        spooled.map(|(storage, _)| storage).map_err(failed)
     }
 
     fn refused(&self, what: String) -> Error {
@@ -198,7 +203,7 @@ impl Input {
 
     /// Whether it is a member of an archive.
     pub(crate) fn is_member(&self) -> bool {
-        self.place.is_member()
+        self.storage.is_member()
     }
 
     /// The stored size, of all parts.
@@ -207,7 +212,7 @@ impl Input {
     }
 
     /// What the trace consists of, in order: one input, and more for several CPUs or an archive.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = &Input> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &StoredTrace> {
         let (first, more) = match &self.parts {
             Parts::Itself => (Some(self), &[][..]),
             Parts::Cpus(others) => (Some(self), others.as_slice()),
@@ -217,31 +222,31 @@ impl Input {
     }
 
     /// The part with this number, from 0.
-    pub(crate) fn part(&self, index: usize) -> Option<&Input> {
+    pub(crate) fn part(&self, index: usize) -> Option<&StoredTrace> {
         self.parts().nth(index)
     }
 
     /// A fresh window at the first byte of this part.
-    pub(crate) fn window(&self) -> Result<Window> {
+    pub(crate) fn window(&self) -> Result<SlidingWindow> {
         let failed = |source| self.failure(0, source);
         if self.packing == Packing::None
-            && let Some((file, start)) = self.place.file().map_err(failed)?
+            && let Some((file, start)) = self.storage.file().map_err(failed)?
         {
-            return Ok(Window::mapped(file, start, self.size_bytes));
+            return Ok(SlidingWindow::mapped(file, start, self.size_bytes));
         }
         let consumed = Arc::new(AtomicU64::new(0));
-        let stored = self.place.reader().map_err(failed)?;
+        let stored = self.storage.reader().map_err(failed)?;
         let stored = Counted { stored, consumed: Arc::clone(&consumed) };
         let unpacked = self.packing.unpack(Box::new(stored)).map_err(failed)?;
-        Ok(Window::stream(unpacked, consumed))
+        Ok(SlidingWindow::stream(unpacked, consumed))
     }
 
     fn unpacked(&self) -> io::Result<Box<dyn Read + Send>> {
-        self.packing.unpack(self.place.reader()?)
+        self.packing.unpack(self.storage.reader()?)
     }
 
     /// The first bytes of the first part after unpacking, up to `most`.
-    pub(crate) fn sample(&self, most: usize) -> Result<Vec<u8>> {
+    pub(crate) fn head(&self, most: usize) -> Result<Vec<u8>> {
         let part = self.part(0).expect("an archive without members is refused");
         let mut window = part.window()?;
         let head = window.head(most).map_err(|source| part.failure(0, source))?;
@@ -274,7 +279,7 @@ impl Input {
 
     fn digest(&self, hasher: &mut Sha256) -> Result<()> {
         let failed = |source| self.failure(0, source);
-        let mut stored = self.place.reader().map_err(failed)?;
+        let mut stored = self.storage.reader().map_err(failed)?;
         let mut chunk = vec![0; 256 << 10];
         loop {
             let count = stored.read(&mut chunk).map_err(failed)?;

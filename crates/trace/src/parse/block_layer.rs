@@ -3,7 +3,7 @@
 use spec::{Kind, Param};
 
 use crate::error::{Error, Result};
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::request::{Flags, Op};
 
 pub(crate) static ACTION_PARAMS: &[Param] = &[Param {
@@ -15,7 +15,7 @@ pub(crate) static ACTION_PARAMS: &[Param] = &[Param {
 }];
 
 /// D if it was seen, else Q.
-pub(crate) fn choose_action(input: &Input, seen: &[bool; 128]) -> Result<u8> {
+pub(crate) fn choose_action(input: &StoredTrace, seen: &[bool; 128]) -> Result<u8> {
     let found: Vec<_> = (0..128).filter(|&action| seen[usize::from(action)]).collect();
     match [b'D', b'Q'].into_iter().find(|action| found.contains(action)) {
         Some(action) => Ok(action),
@@ -23,7 +23,7 @@ pub(crate) fn choose_action(input: &Input, seen: &[bool; 128]) -> Result<u8> {
     }
 }
 
-fn no_events(input: &Input, found: &[u8]) -> Error {
+fn no_events(input: &StoredTrace, found: &[u8]) -> Error {
     let mut names: Vec<_> = found.iter().map(|&action| char::from(action).to_string()).collect();
     if names.is_empty() {
         names.push(String::from("no event at all"));

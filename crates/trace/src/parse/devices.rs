@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::parse::parsed::Fault;
+use crate::parse::parsed::ParseError;
 
 /// The devices seen so far.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(crate) struct Devices {
 /// The largest public trace has some 5600 volumes; a trace with more than these is misread.
 const MOST_DEVICES: usize = 1 << 16;
 
-const TOO_MANY: Fault = Fault::fatal(
+const TOO_MANY: ParseError = ParseError::fatal(
     "this would be device number 65537",
     "no trace has that many; the device column is probably something else",
 );
@@ -29,7 +29,7 @@ const TOO_MANY: Fault = Fault::fatal(
 impl Devices {
     /// The number of the device named `name`.
     #[inline]
-    pub(crate) fn index(&mut self, name: &[u8]) -> Result<u32, Fault> {
+    pub(crate) fn index(&mut self, name: &[u8]) -> Result<u32, ParseError> {
         if self.is_latest(name) {
             return Ok(self.latest_index);
         }
@@ -44,7 +44,7 @@ impl Devices {
 
     /// The number of the device that binary records know by `number`.
     #[inline]
-    pub(crate) fn number(&mut self, number: u64) -> Result<u32, Fault> {
+    pub(crate) fn number(&mut self, number: u64) -> Result<u32, ParseError> {
         self.named(number, |number| number.to_string())
     }
 
@@ -54,7 +54,7 @@ impl Devices {
         &mut self,
         number: u64,
         name: impl FnOnce(u64) -> String,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, ParseError> {
         match self.latest_number {
             Some((latest, index)) if latest == number => return Ok(index),
             _ => {}
@@ -74,7 +74,7 @@ impl Devices {
     }
 
     #[cold]
-    fn look_up(&mut self, name: &[u8]) -> Result<u32, Fault> {
+    fn look_up(&mut self, name: &[u8]) -> Result<u32, ParseError> {
         let index = match self.indices.get(name) {
             Some(&index) => index,
             None if self.names.len() == MOST_DEVICES => return Err(TOO_MANY),

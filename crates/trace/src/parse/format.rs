@@ -3,9 +3,9 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::input::stored_trace::StoredTrace;
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 
 /// A trace format.
 pub struct Format {
@@ -18,16 +18,16 @@ pub struct Format {
     /// Its keys in `--format`.
     pub params: &'static [Param],
     /// Settings that read well-known traces.
-    pub examples: &'static [Example],
+    pub examples: &'static [FormatExample],
     /// Whether the first lines of a trace look like it.
-    pub(crate) detect: fn(&Sample) -> Likeness,
+    pub(crate) detect: fn(&TraceHead) -> Likeness,
     /// Learns what it needs to know of a trace before reading it.
-    pub(crate) open: fn(&Params, &Input) -> Result<Box<dyn Source>>,
+    pub(crate) open: fn(&Params, &StoredTrace) -> Result<Box<dyn ReaderFactory>>,
 }
 
 /// Settings of a format for traces that many people have.
 #[derive(Debug, Clone, Copy)]
-pub struct Example {
+pub struct FormatExample {
     /// Which traces.
     pub traces: &'static str,
     /// What to give as `--format`.

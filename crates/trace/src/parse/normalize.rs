@@ -4,26 +4,26 @@
 //! nothing (there is nothing to serve), or a fault, which is an error or, on request, counted.
 
 use crate::error::{Error, Result, quote};
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::parsed::{Fault, Record};
-use crate::reader::{Reading, Skipped};
+use crate::parse::parsed::{ParseError, RawRequest};
+use crate::reader::{ReadMode, Skipped};
 use crate::request::{Op, Request};
 
-const TOO_LATE: Fault = Fault::new("the time lies more than 584 years after the first");
-const BEYOND: Fault = Fault::new("offset + length exceeds 64 bits");
+const TOO_LATE: ParseError = ParseError::new("the time lies more than 584 years after the first");
+const BEYOND: ParseError = ParseError::new("offset + length exceeds 64 bits");
 
 /// What one reading of a trace keeps between records.
-pub(crate) struct Intake {
+pub(crate) struct Normalizer {
     pub(crate) devices: Devices,
     pub(crate) skipped: Skipped,
     clock: Clock,
     skip_bad: bool,
 }
 
-impl Intake {
-    pub(crate) fn new(reading: Reading) -> Intake {
-        Intake {
+impl Normalizer {
+    pub(crate) fn new(reading: ReadMode) -> Normalizer {
+        Normalizer {
             devices: Devices::default(),
             skipped: Skipped::default(),
             clock: Clock { raw: reading.raw_times, ..Clock::default() },
@@ -42,11 +42,11 @@ impl Intake {
     #[inline(always)]
     pub(crate) fn request(
         &mut self,
-        record: Record,
+        record: RawRequest,
         tick_ns: u64,
         out: &mut Vec<Request>,
-    ) -> std::result::Result<(), Fault> {
-        let Record { ticks, offset, bytes, device, op, flags } = record;
+    ) -> std::result::Result<(), ParseError> {
+        let RawRequest { ticks, offset, bytes, device, op, flags } = record;
         offset.checked_add(bytes).ok_or(BEYOND)?;
         let ticks = self.clock.advance(ticks, &mut self.skipped);
         let time_ns = ticks.checked_mul(tick_ns).ok_or(TOO_LATE)?;
@@ -62,8 +62,8 @@ impl Intake {
     #[cold]
     pub(crate) fn bad_line(
         &mut self,
-        fault: Fault,
-        part: &Input,
+        fault: ParseError,
+        part: &StoredTrace,
         number: u64,
         line: &[u8],
     ) -> Result<()> {
@@ -89,7 +89,12 @@ impl Intake {
 
     /// The same for a record of a binary trace.
     #[cold]
-    pub(crate) fn bad_record(&mut self, fault: Fault, part: &Input, number: u64) -> Result<()> {
+    pub(crate) fn bad_record(
+        &mut self,
+        fault: ParseError,
+        part: &StoredTrace,
+        number: u64,
+    ) -> Result<()> {
         if self.is_tolerated(fault) {
             return Ok(());
         }
@@ -97,7 +102,7 @@ impl Intake {
         Err(Error::Record { name, record: number, what: fault.what, remedy: fault.remedy })
     }
 
-    fn is_tolerated(&mut self, fault: Fault) -> bool {
+    fn is_tolerated(&mut self, fault: ParseError) -> bool {
         let tolerated = self.skip_bad && !fault.fatal;
         if tolerated {
             self.skipped.add("malformed");

@@ -4,21 +4,21 @@ use crate::request::{Flags, Op};
 
 /// What a line turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum Parsed {
     /// A request.
-    Record(Record),
+    Request(RawRequest),
     /// A request that cannot be replayed, and why; counted by reason.
     Skip(&'static str),
     /// No request by design: a header, a summary, another action.
     Other,
 }
 
-impl Line {
+impl Parsed {
     /// The same with another time.
     #[inline]
-    pub(crate) fn at(self, ticks: u64) -> Line {
+    pub(crate) fn at(self, ticks: u64) -> Parsed {
         match self {
-            Line::Record(record) => Line::Record(Record { ticks, ..record }),
+            Parsed::Request(record) => Parsed::Request(RawRequest { ticks, ..record }),
             other => other,
         }
     }
@@ -26,7 +26,7 @@ impl Line {
 
 /// A request as its line tells it, before clock and checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct RawRequest {
     /// Time in units of [`LineParser::TICK_NS`] from any origin.
     pub(crate) ticks: u64,
     pub(crate) offset: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Record {
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ParseError {
     pub(crate) what: &'static str,
     pub(crate) remedy: &'static str,
     /// The whole trace is not what it should be: `--skip-bad` does not help.
@@ -47,22 +47,22 @@ pub(crate) struct Fault {
     pub(crate) column: u8,
 }
 
-impl Fault {
-    pub(crate) const fn new(what: &'static str) -> Fault {
-        Fault { what, remedy: "", fatal: false, column: 0 }
+impl ParseError {
+    pub(crate) const fn new(what: &'static str) -> ParseError {
+        ParseError { what, remedy: "", fatal: false, column: 0 }
     }
 
-    pub(crate) const fn with_remedy(what: &'static str, remedy: &'static str) -> Fault {
-        Fault { what, remedy, fatal: false, column: 0 }
+    pub(crate) const fn with_remedy(what: &'static str, remedy: &'static str) -> ParseError {
+        ParseError { what, remedy, fatal: false, column: 0 }
     }
 
-    pub(crate) const fn fatal(what: &'static str, remedy: &'static str) -> Fault {
-        Fault { what, remedy, fatal: true, column: 0 }
+    pub(crate) const fn fatal(what: &'static str, remedy: &'static str) -> ParseError {
+        ParseError { what, remedy, fatal: true, column: 0 }
     }
 
     /// The same fault in a column, counted from 1.
-    pub(crate) fn in_column(self, column: usize) -> Fault {
-        Fault { column: column.min(255) as u8, ..self }
+    pub(crate) fn in_column(self, column: usize) -> ParseError {
+        ParseError { column: column.min(255) as u8, ..self }
     }
 
     /// What is wrong, with the column if there is one.

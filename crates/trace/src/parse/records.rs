@@ -1,17 +1,17 @@
 //! The loop over all records of a binary trace whose records have one size.
 //!
-//! As for lines: the parser says what a record is, the [`Intake`] what becomes of it. A file that
-//! ends within a record was cut off.
+//! The parser says what each record is; the [`Normalizer`] checks it and delivers the request. A
+//! file that ends within a record was cut off.
 
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::input::part_cursor::Walk;
-use crate::input::stored_trace::Input;
+use crate::input::part_cursor::PartCursor;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::normalize::Intake;
-use crate::parse::parsed::{Fault, Line};
-use crate::reader::{Reader, Reading, Skipped, Source};
+use crate::parse::normalize::Normalizer;
+use crate::parse::parsed::{ParseError, Parsed};
+use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::Request;
 
 /// A format of records of one size.
@@ -23,7 +23,11 @@ pub(crate) trait RecordParser: Clone + Send + Sync + 'static {
     fn bytes(&self) -> usize;
 
     /// Reads a record of [`RecordParser::bytes`] bytes. Any bytes may come.
-    fn parse(&mut self, record: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault>;
+    fn parse(
+        &mut self,
+        record: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError>;
 
     /// What the reader chose that the user may want to know.
     fn note(&self) -> Option<String>;
@@ -34,8 +38,8 @@ pub(crate) struct Records<P>(pub(crate) P);
 
 /// One reading of a binary trace.
 struct RecordReader<P> {
-    intake: Intake,
-    walk: Walk,
+    normalizer: Normalizer,
+    cursor: PartCursor,
     parser: P,
     /// The parser as it begins each part.
     fresh: P,
@@ -43,16 +47,16 @@ struct RecordReader<P> {
 }
 
 /// A record is cut off.
-pub(crate) const CUT_OFF: Fault = Fault::with_remedy(
+pub(crate) const CUT_OFF: ParseError = ParseError::with_remedy(
     "the file ends within this record",
     "it was cut off, or is in another format; --skip-bad reads what is whole",
 );
 
-impl<P: RecordParser> Source for Records<P> {
-    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
-        let (intake, walk) = (Intake::new(reading), Walk::new(input)?);
+impl<P: RecordParser> ReaderFactory for Records<P> {
+    fn reader(&self, input: &Arc<StoredTrace>, reading: ReadMode) -> Result<Box<dyn Reader>> {
+        let (normalizer, cursor) = (Normalizer::new(reading), PartCursor::new(input)?);
         let (parser, fresh) = (self.0.clone(), self.0.clone());
-        Ok(Box::new(RecordReader { intake, walk, parser, fresh, record_number: 0 }))
+        Ok(Box::new(RecordReader { normalizer, cursor, parser, fresh, record_number: 0 }))
     }
 
     fn is_unsorted(&self) -> bool {
@@ -63,11 +67,11 @@ impl<P: RecordParser> Source for Records<P> {
 impl<P: RecordParser> RecordReader<P> {
     /// Goes on to the next part; false if there is none.
     fn next_part(&mut self) -> Result<bool> {
-        let more = self.walk.go_on()?;
+        let more = self.cursor.next_part()?;
         if more {
             self.parser = self.fresh.clone();
             self.record_number = 0;
-            self.intake.next_part(false);
+            self.normalizer.next_part(false);
         }
         Ok(more)
     }
@@ -77,21 +81,21 @@ impl<P: RecordParser> RecordReader<P> {
         if range.len() < self.parser.bytes() {
             return self.bad_record(CUT_OFF);
         }
-        match self.parser.parse(self.walk.window.slice(range), &mut self.intake.devices) {
-            Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS, out) {
+        match self.parser.parse(self.cursor.window.slice(range), &mut self.normalizer.devices) {
+            Ok(Parsed::Request(record)) => match self.normalizer.request(record, P::TICK_NS, out) {
                 Ok(()) => {}
                 Err(fault) => self.bad_record(fault)?,
             },
-            Ok(Line::Skip(reason)) => self.intake.skipped.add(reason),
-            Ok(Line::Other) => self.intake.skipped.other_lines += 1,
+            Ok(Parsed::Skip(reason)) => self.normalizer.skipped.add(reason),
+            Ok(Parsed::Other) => self.normalizer.skipped.other_lines += 1,
             Err(fault) => self.bad_record(fault)?,
         }
         Ok(())
     }
 
     #[cold]
-    fn bad_record(&mut self, fault: Fault) -> Result<()> {
-        self.intake.bad_record(fault, self.walk.part(), self.record_number)
+    fn bad_record(&mut self, fault: ParseError) -> Result<()> {
+        self.normalizer.bad_record(fault, self.cursor.part(), self.record_number)
     }
 }
 
@@ -100,8 +104,8 @@ impl<P: RecordParser> Reader for RecordReader<P> {
         let wanted = out.len().saturating_add(max);
         let before = out.len();
         while out.len() < wanted {
-            let found = self.walk.window.next_bytes(self.parser.bytes());
-            let failed = |source| self.walk.part().failure(self.record_number, source);
+            let found = self.cursor.window.next_bytes(self.parser.bytes());
+            let failed = |source| self.cursor.part().failure(self.record_number, source);
             let found = found.map_err(failed)?;
             if found.is_empty() {
                 match self.next_part()? {
@@ -116,15 +120,15 @@ impl<P: RecordParser> Reader for RecordReader<P> {
     }
 
     fn skipped(&self) -> &Skipped {
-        &self.intake.skipped
+        &self.normalizer.skipped
     }
 
     fn position_bytes(&self) -> u64 {
-        self.walk.position_bytes()
+        self.cursor.position_bytes()
     }
 
     fn devices(&self) -> Vec<String> {
-        self.intake.devices.names()
+        self.normalizer.devices.names()
     }
 
     fn note(&self) -> Option<String> {
@@ -134,12 +138,12 @@ impl<P: RecordParser> Reader for RecordReader<P> {
 
 /// Numbers at fixed places of a record, in little-endian order unless swapped.
 #[derive(Clone, Copy)]
-pub(crate) struct Record<'a> {
+pub(crate) struct RecordBytes<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) big_endian: bool,
 }
 
-impl Record<'_> {
+impl RecordBytes<'_> {
     #[inline(always)]
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {
         let mut array = [0; N];
@@ -176,8 +180,8 @@ pub(crate) mod tests {
         bytes: &[u8],
         skip_bad: bool,
     ) -> std::result::Result<(Vec<Request>, Skipped), String> {
-        let input = Arc::new(Input::of_bytes("t", bytes).map_err(|error| error.to_string())?);
-        let reading = Reading { skip_bad, raw_times: false };
+        let input = Arc::new(StoredTrace::of_bytes("t", bytes).map_err(|error| error.to_string())?);
+        let reading = ReadMode { skip_bad, raw_times: false };
         let mut reader =
             Records(parser).reader(&input, reading).map_err(|error| error.to_string())?;
         let mut requests = Vec::new();

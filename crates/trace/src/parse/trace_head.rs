@@ -3,10 +3,10 @@
 use crate::parse::text::field::Field;
 
 /// How many bytes are looked at, after decompression.
-pub(crate) const SAMPLE_BYTES: usize = 64 << 10;
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 /// How many lines are looked at: enough to get past a stray line or two.
-const SAMPLE_LINES: usize = 16;
+const HEAD_LINES: usize = 16;
 
 /// How sure a format is that a trace is its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,17 +26,17 @@ impl Likeness {
 }
 
 /// The first lines that are not blank.
-pub(crate) struct Sample<'a> {
+pub(crate) struct TraceHead<'a> {
     bytes: &'a [u8],
     lines: Vec<&'a [u8]>,
 }
 
-impl<'a> Sample<'a> {
+impl<'a> TraceHead<'a> {
     /// Takes the lines from the trace's first bytes.
-    pub(crate) fn new(bytes: &'a [u8]) -> Sample<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> TraceHead<'a> {
         let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-        let lines = lines.filter(|line| !line.is_empty()).take(SAMPLE_LINES).collect();
-        Sample { bytes, lines }
+        let lines = lines.filter(|line| !line.is_empty()).take(HEAD_LINES).collect();
+        TraceHead { bytes, lines }
     }
 
     /// The first bytes themselves.

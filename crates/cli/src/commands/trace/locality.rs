@@ -1,12 +1,14 @@
 //! The part of `ftlab trace info` that says where writes go.
 
 use serde_json::{Value, json};
-use trace::analysis::locality::{Distribution, Locality, PAGE_SIZES, SizeUpdates, TOP_PERCENTS};
+use trace::analysis::locality::{
+    Distribution, PAGE_SIZES, SizeUpdates, TOP_PERCENTS, TraceLocality,
+};
 
 use crate::table::{bytes, count};
 
 /// The figures as JSON; shares are between 0 and 1.
-pub fn as_json(found: &Locality) -> Value {
+pub fn as_json(found: &TraceLocality) -> Value {
     let shares = |keys: &[String], shares: &[f64]| -> Value {
         keys.iter().cloned().zip(shares.iter().map(|&share| json!(share))).collect()
     };
@@ -42,7 +44,7 @@ fn update(class: &SizeUpdates) -> Value {
 }
 
 /// Lines of name and value.
-pub fn lines(found: &Locality) -> Vec<(&'static str, String)> {
+pub fn lines(found: &TraceLocality) -> Vec<(&'static str, String)> {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let tops = TOP_PERCENTS.iter().zip(&found.top_shares);
     let tops: Vec<String> =
@@ -73,7 +75,7 @@ pub fn lines(found: &Locality) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn sequential(found: &Locality) -> String {
+fn sequential(found: &TraceLocality) -> String {
     format!(
         "{} reads and {} writes start where the one before ended",
         count(found.sequential_reads),

@@ -12,11 +12,11 @@ use sim::input::source::{DEFAULT_TRACE, Origin, origin};
 use sim::input::trace_stats::Surveyed;
 use sim::{Stage, Watch};
 use spec::Spec;
-use trace::analysis::locality::Locality;
-use trace::analysis::survey::Sizes;
+use trace::analysis::locality::TraceLocality;
+use trace::analysis::survey::RequestSizes;
 use trace::analysis::survey::Survey;
-use trace::write::{CSV_SPEC, Form, Writer};
-use trace::{ReadOptions, Space, Trace};
+use trace::writer::{CSV_SPEC, OutputFormat, TraceWriter};
+use trace::{AddressSpace, ReadOptions, Trace};
 
 use crate::failure::Result;
 use crate::output::{self, Destination, write_text};
@@ -126,12 +126,12 @@ enum FormName {
     Csv,
 }
 
-impl From<FormName> for Form {
-    fn from(name: FormName) -> Form {
+impl From<FormName> for OutputFormat {
+    fn from(name: FormName) -> OutputFormat {
         match name {
-            FormName::Fio => Form::Fio,
-            FormName::Blkparse => Form::Blkparse,
-            FormName::Csv => Form::Csv,
+            FormName::Fio => OutputFormat::Fio,
+            FormName::Blkparse => OutputFormat::Blkparse,
+            FormName::Csv => OutputFormat::Csv,
         }
     }
 }
@@ -158,7 +158,7 @@ fn workload(spec: &Spec, args: &SpaceArgs) -> Result<Trace> {
         Some(bytes) => bytes,
         None => trace::default_capacity(spec, args.page)?,
     };
-    let space = Space { capacity_bytes, page_bytes: args.page };
+    let space = AddressSpace { capacity_bytes, page_bytes: args.page };
     Ok(Trace::generate(spec, &space, args.seed)?)
 }
 
@@ -184,16 +184,16 @@ fn convert(args: &ConvertArgs) -> Result<()> {
 }
 
 /// For csv the columns as `--format` has them, for other programs and for changed headings.
-fn say_how_to_read(form: Form) {
-    if form == Form::Csv {
+fn say_how_to_read(form: OutputFormat) {
+    if form == OutputFormat::Csv {
         let mut stderr = std::io::stderr().lock();
         // Where standard error is closed there is nobody to tell.
         let _ = writeln!(stderr, "Its heading tells how to read it, or this: --format {CSV_SPEC}");
     }
 }
 
-fn write(trace: &Trace, form: Form, out: &mut dyn Write, watcher: &Watcher) -> Result<()> {
-    let mut writer = Writer::new(BufWriter::new(out), form)?;
+fn write(trace: &Trace, form: OutputFormat, out: &mut dyn Write, watcher: &Watcher) -> Result<()> {
+    let mut writer = TraceWriter::new(BufWriter::new(out), form)?;
     let (mut replay, mut batch) = (trace.replay()?, Vec::new());
     while replay.next_batch(&mut batch, trace::replay::BATCH)? > 0 {
         for request in batch.drain(..) {
@@ -228,7 +228,12 @@ fn info(args: &InfoArgs) -> Result<()> {
     say(args, &trace, &found.survey, Some(&found.locality))
 }
 
-fn say(args: &InfoArgs, trace: &Trace, survey: &Survey, locality: Option<&Locality>) -> Result<()> {
+fn say(
+    args: &InfoArgs,
+    trace: &Trace,
+    survey: &Survey,
+    locality: Option<&TraceLocality>,
+) -> Result<()> {
     match args.json {
         true => {
             let mut json = as_json(trace, survey, trace.sha256()?);
@@ -318,7 +323,7 @@ fn as_json(trace: &Trace, survey: &Survey, sha256: Option<String>) -> Value {
     })
 }
 
-fn sizes_json(sizes: &Sizes) -> Value {
+fn sizes_json(sizes: &RequestSizes) -> Value {
     let buckets =
         sizes.buckets().into_iter().map(|bucket| (bucket.label(), bucket.requests.into()));
     json!({
@@ -348,7 +353,7 @@ fn devices(survey: &Survey) -> Vec<Value> {
 fn lines(
     trace: &Trace,
     survey: &Survey,
-    locality: Option<&Locality>,
+    locality: Option<&TraceLocality>,
 ) -> Result<Vec<(String, String)>> {
     let mut lines = Vec::new();
     let mut line = |name: &str, value: String| lines.push((name.to_owned(), value));
@@ -423,7 +428,7 @@ fn flags_text(survey: &Survey) -> String {
 }
 
 fn bytes_text(survey: &Survey) -> String {
-    let total = |sizes: &Sizes| u64::try_from(sizes.bytes()).unwrap_or(u64::MAX);
+    let total = |sizes: &RequestSizes| u64::try_from(sizes.bytes()).unwrap_or(u64::MAX);
     let [read, written, trimmed] = [&survey.reads, &survey.writes, &survey.trims].map(total);
     format!(
         "read {} ({}), written {} ({}), trimmed {} ({})",
@@ -461,7 +466,7 @@ fn alignment_text(survey: &Survey) -> String {
     )
 }
 
-fn buckets_text(sizes: &Sizes) -> String {
+fn buckets_text(sizes: &RequestSizes) -> String {
     let buckets = sizes.buckets();
     let texts: Vec<String> =
         buckets.iter().map(|bucket| format!("{} ({})", bucket.label(), bucket.requests)).collect();

@@ -4,15 +4,15 @@ use rustc_hash::FxHashMap;
 use spec::Spec;
 
 use crate::error::Result;
-use crate::generate::workload::{Space, Workload};
+use crate::generate::workload::{AddressSpace, Workload};
 use crate::registry::{WORKLOADS, default_capacity};
 use crate::replay::Trace;
 use crate::request::{Op, Request};
 
-const SPACE: Space = Space { capacity_bytes: 64 << 20, page_bytes: 2048 };
+const SPACE: AddressSpace = AddressSpace { capacity_bytes: 64 << 20, page_bytes: 2048 };
 const SPACE_PAGES: u64 = SPACE.capacity_bytes / SPACE.page_bytes as u64;
 
-fn trace(spec: &str, space: &Space, seed: u64) -> Result<Trace> {
+fn trace(spec: &str, space: &AddressSpace, seed: u64) -> Result<Trace> {
     Trace::generate(&Spec::parse(spec).unwrap(), space, seed)
 }
 
@@ -242,20 +242,20 @@ fn what_is_impossible_says_why() {
     for (spec, start) in cases {
         assert!(message(spec).starts_with(start), "{spec}: {}", message(spec));
     }
-    let nothing = Space { capacity_bytes: 0, page_bytes: 4096 };
+    let nothing = AddressSpace { capacity_bytes: 0, page_bytes: 4096 };
     assert!(trace("uniform", &nothing, 1).is_err());
-    let odd = Space { capacity_bytes: 1 << 20, page_bytes: 1000 };
+    let odd = AddressSpace { capacity_bytes: 1 << 20, page_bytes: 1000 };
     assert!(trace("uniform", &odd, 1).is_err());
 }
 
 #[test]
 fn the_smallest_and_largest_spaces_work() {
-    let one = Space { capacity_bytes: 4096, page_bytes: 4096 };
+    let one = AddressSpace { capacity_bytes: 4096, page_bytes: 4096 };
     for spec in ["uniform:writes=10", "zipf:writes=10", "sequential:writes=10"] {
         let made = trace(spec, &one, 1).unwrap().requests().unwrap();
         assert!(made.iter().all(|request| request.offset == 0), "{spec}");
     }
-    let vast = Space { capacity_bytes: u64::MAX, page_bytes: 512 };
+    let vast = AddressSpace { capacity_bytes: u64::MAX, page_bytes: 512 };
     for workload in WORKLOADS {
         let spec = within(workload, u64::MAX, ",reads=10%");
         let made = trace(&spec, &vast, 1).unwrap().requests().unwrap();

@@ -5,13 +5,13 @@ use crate::input::packing::tests::{PACKERS, Pack, gzip, xz, zstd};
 
 const TEXT: &[u8] = b"one\ntwo\n";
 
-fn spooled(bytes: &[u8]) -> Result<Input> {
-    Input::spool("test", bytes)
+fn spooled(bytes: &[u8]) -> Result<StoredTrace> {
+    StoredTrace::spool("test", bytes)
 }
 
 /// Names and samples of all parts.
-fn parts(input: &Input) -> Vec<(String, String)> {
-    let text = |part: &Input| String::from_utf8(part.sample(100).unwrap()).unwrap();
+fn parts(input: &StoredTrace) -> Vec<(String, String)> {
+    let text = |part: &StoredTrace| String::from_utf8(part.head(100).unwrap()).unwrap();
     input.parts().map(|part| (part.name().to_owned(), text(part))).collect()
 }
 
@@ -21,9 +21,9 @@ fn packings_are_told_by_content_as_often_as_read() {
     for (name, pack) in PACKERS.into_iter().chain([("plain", plain)]) {
         let input = spooled(&pack(TEXT)).unwrap();
         for _ in 0..2 {
-            assert_eq!(input.sample(100).unwrap(), TEXT, "{name}");
+            assert_eq!(input.head(100).unwrap(), TEXT, "{name}");
         }
-        assert_eq!(input.sample(5).unwrap(), b"one\nt");
+        assert_eq!(input.head(5).unwrap(), b"one\nt");
     }
 }
 
@@ -31,7 +31,7 @@ fn packings_are_told_by_content_as_often_as_read() {
 fn cut_off_data_are_called_so() {
     for (name, pack) in PACKERS {
         let bytes = pack(TEXT);
-        let message = spooled(&bytes[..bytes.len() - 3]).unwrap().sample(100).unwrap_err();
+        let message = spooled(&bytes[..bytes.len() - 3]).unwrap().head(100).unwrap_err();
         let expected = format!("the {name} data end too early");
         assert!(message.to_string().contains(&expected), "{message}");
     }
@@ -41,17 +41,17 @@ fn cut_off_data_are_called_so() {
 fn garbage_behind_a_magic_is_an_error() {
     for magic in [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"] {
         let bytes = [magic, &[0xee; 100]].concat();
-        assert!(spooled(&bytes).unwrap().sample(100).is_err());
+        assert!(spooled(&bytes).unwrap().head(100).is_err());
     }
 }
 
 #[test]
 fn what_cannot_be_opened_is_said_plainly() {
-    let message = |path: &str| Input::open(path).unwrap_err().to_string();
+    let message = |path: &str| StoredTrace::open(path).unwrap_err().to_string();
     assert!(message("/nowhere/at/all").starts_with("cannot open trace `/nowhere/at/all`: No"));
     assert_eq!(message("/"), "trace `/` is a directory; name one of the files in it");
     assert_eq!(spooled(b"").unwrap_err().to_string(), "trace `test` is empty");
-    let nothing = spooled(&gzip(b"")).unwrap().sample(10).unwrap_err();
+    let nothing = spooled(&gzip(b"")).unwrap().head(10).unwrap_err();
     assert_eq!(nothing.to_string(), "trace `test` is empty");
     let packed = spooled(b"BZh9abc").unwrap_err().to_string();
     assert!(packed.contains("packed with bzip2"), "{packed}");
@@ -68,13 +68,13 @@ fn files_of_all_cpus_are_one_trace_and_empty_ones_do_not_matter() {
         std::fs::write(at(&format!("x.blktrace.{cpu}")), b"").unwrap();
     }
     for name in ["x", "x.blktrace", "x.blktrace.10", "x.blktrace.1"] {
-        let input = Input::open(&at(name)).unwrap();
-        let samples: Vec<_> = input.parts().map(|part| part.sample(9).unwrap()).collect();
+        let input = StoredTrace::open(&at(name)).unwrap();
+        let samples: Vec<_> = input.parts().map(|part| part.head(9).unwrap()).collect();
         assert_eq!(samples, [b"aaa", b"bbb", b"kkk"]);
         assert_eq!((input.size_bytes(), input.name()), (9, at(name).as_str()));
     }
     std::fs::write(at("y.blktrace.0"), b"").unwrap();
-    let message = Input::open(&at("y")).unwrap_err().to_string();
+    let message = StoredTrace::open(&at("y")).unwrap_err().to_string();
     assert_eq!(message, format!("trace `{}` is empty", at("y")));
 }
 
@@ -86,7 +86,7 @@ fn the_checksum_is_that_of_the_stored_bytes() {
     for (cpu, text) in ["a", "bc"].into_iter().enumerate() {
         std::fs::write(directory.path().join(format!("x.blktrace.{cpu}")), text).unwrap();
     }
-    let together = Input::open(directory.path().join("x").to_str().unwrap()).unwrap();
+    let together = StoredTrace::open(directory.path().join("x").to_str().unwrap()).unwrap();
     assert_eq!(together.sha256().unwrap(), expected);
 }
 
@@ -123,10 +123,12 @@ fn refused(bytes: &[u8]) -> String {
 }
 
 /// The same bytes plain and in every packing, from a file and from memory.
-fn everywhere(bytes: &[u8]) -> Vec<Input> {
+fn everywhere(bytes: &[u8]) -> Vec<StoredTrace> {
     let packed = PACKERS.iter().map(|(_, pack)| pack(bytes)).chain([bytes.to_vec()]);
     packed
-        .flat_map(|bytes| [spooled(&bytes).unwrap(), Input::of_bytes("test", &bytes).unwrap()])
+        .flat_map(|bytes| {
+            [spooled(&bytes).unwrap(), StoredTrace::of_bytes("test", &bytes).unwrap()]
+        })
         .collect()
 }
 
@@ -148,7 +150,7 @@ fn members_are_parts_in_the_order_of_their_names() {
         assert_eq!(names, ["test/a/10", "test/a/2", "test/b", "test/c", last.as_str()]);
         let texts: Vec<_> = found.iter().map(|(_, text)| &text[..text.len().min(4)]).collect();
         assert_eq!(texts, ["ten", "two", "3", "cccc", "long"]);
-        assert!(input.parts().all(Input::is_member));
+        assert!(input.parts().all(StoredTrace::is_member));
     }
 }
 
@@ -168,7 +170,7 @@ fn a_path_into_an_archive_chooses() {
     for bytes in [tar(&members), zstd(&tar(&members))] {
         std::fs::write(&path, bytes).unwrap();
         let chosen = |pattern: &str| {
-            let input = Input::open(&format!("{}/{pattern}", path.display()))?;
+            let input = StoredTrace::open(&format!("{}/{pattern}", path.display()))?;
             Ok(parts(&input).into_iter().map(|(_, text)| text).collect::<String>())
         };
         let cases = [
@@ -193,7 +195,7 @@ fn a_path_into_an_archive_chooses() {
         assert!(message("se").contains("no member is named `se`"));
     }
     std::fs::write(&path, b"text").unwrap();
-    let message = Input::open(&format!("{}/x", path.display())).unwrap_err().to_string();
+    let message = StoredTrace::open(&format!("{}/x", path.display())).unwrap_err().to_string();
     assert!(message.contains("it is no archive, so there is no `x` in it"), "{message}");
 }
 
@@ -265,12 +267,12 @@ fn an_archive_cut_off_or_damaged_is_found_out() {
         let message = refused(&whole[..cut]);
         assert!(message.starts_with("archive `test`: it is "), "{cut}: {message}");
         assert!(message.contains("cut off"), "{cut}: {message}");
-        assert!(Input::of_bytes("test", &whole[..cut]).is_err());
+        assert!(StoredTrace::of_bytes("test", &whole[..cut]).is_err());
     }
     for (name, pack) in PACKERS {
         let packed = pack(&whole);
         for cut in [packed.len() / 2, packed.len() - 1] {
-            let read = spooled(&packed[..cut]).and_then(|input| input.sample(100));
+            let read = spooled(&packed[..cut]).and_then(|input| input.head(100));
             let message = read.unwrap_err().to_string();
             assert!(message.contains("cut off"), "{name} {cut}: {message}");
         }

@@ -3,7 +3,7 @@
 //! ```text
 //! 5265.313 0 6357144 8 0                                                      a line of DiskSim's
 //! [Time(MILLISECONDS), Device, Offset(SECTORS), Length(SECTORS), Op] between Separator::Blanks,
-//! with Ops::FlagBit                                                           what it declares
+//! with OpNames::FlagBit                                                           what it declares
 //! ```
 //!
 //! A layout says what separates fields, what each one means and in which unit, and how operations
@@ -17,12 +17,12 @@ use crate::request::{Op, SECTOR_BYTES};
 pub(crate) enum Column {
     /// When the request came.
     Time(TimeUnit),
-    /// What it asks for, named as [`Ops`] says.
+    /// What it asks for, named as [`OpNames`] says.
     Op,
     /// Where it starts.
-    Offset(Unit),
+    Offset(AddressUnit),
     /// How long it is.
-    Length(Unit),
+    Length(AddressUnit),
     /// To which device it goes; two such columns name it together.
     Device,
     /// Nothing of interest.
@@ -47,14 +47,14 @@ pub(crate) const NANOSECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 0 };
 
 /// A unit of addresses and lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unit {
+pub(crate) struct AddressUnit {
     pub(crate) bytes: u64,
     pub(crate) hexadecimal: bool,
 }
 
-pub(crate) const BYTES: Unit = Unit { bytes: 1, hexadecimal: false };
-pub(crate) const SECTORS: Unit = Unit { bytes: SECTOR_BYTES, hexadecimal: false };
-pub(crate) const PAGES: Unit = Unit { bytes: 4096, hexadecimal: false };
+pub(crate) const BYTES: AddressUnit = AddressUnit { bytes: 1, hexadecimal: false };
+pub(crate) const SECTORS: AddressUnit = AddressUnit { bytes: SECTOR_BYTES, hexadecimal: false };
+pub(crate) const PAGES: AddressUnit = AddressUnit { bytes: 4096, hexadecimal: false };
 
 /// What stands between fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +67,9 @@ pub(crate) enum Separator {
 
 /// How operations are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ops {
+pub(crate) enum OpNames {
     /// By these words, whatever their case.
-    Words(Words),
+    Words(OpWords),
     /// 0 is a write, any other number a read.
     ZeroWrites,
     /// A hexadecimal number whose lowest bit is set for reads.
@@ -80,16 +80,16 @@ pub(crate) enum Ops {
 
 /// Words for operations; those of a single byte are looked up in a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct OpWords {
     letters: Box<[Option<Op>; 256]>,
     words: Vec<(Vec<u8>, Op)>,
     /// Why requests without a word are left out; `None`: they are errors.
     pub(crate) blank: Option<&'static str>,
 }
 
-impl Words {
-    pub(crate) fn new<'a>(words: impl IntoIterator<Item = (&'a [u8], Op)>) -> Words {
-        let mut all = Words { letters: Box::new([None; 256]), words: Vec::new(), blank: None };
+impl OpWords {
+    pub(crate) fn new<'a>(words: impl IntoIterator<Item = (&'a [u8], Op)>) -> OpWords {
+        let mut all = OpWords { letters: Box::new([None; 256]), words: Vec::new(), blank: None };
         for (word, op) in words {
             match word {
                 [letter] => {
@@ -119,10 +119,10 @@ impl Words {
 
 /// What a format's lines look like.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
+pub(crate) struct ColumnLayout {
     pub(crate) separator: Separator,
     pub(crate) columns: Vec<Column>,
-    pub(crate) ops: Ops,
+    pub(crate) ops: OpNames,
     /// Whether fields may follow those declared.
     pub(crate) open_ended: bool,
     /// Whether the next line is a heading.
@@ -137,9 +137,9 @@ pub(crate) struct Layout {
     pub(crate) device_name: Vec<u8>,
 }
 
-impl Layout {
-    pub(crate) fn new(separator: Separator, columns: &[Column], ops: Ops) -> Layout {
-        Layout {
+impl ColumnLayout {
+    pub(crate) fn new(separator: Separator, columns: &[Column], ops: OpNames) -> ColumnLayout {
+        ColumnLayout {
             separator,
             columns: columns.to_vec(),
             ops,
@@ -154,40 +154,40 @@ impl Layout {
     }
 
     /// Further fields may follow.
-    pub(crate) fn open_ended(self) -> Layout {
-        Layout { open_ended: true, ..self }
+    pub(crate) fn open_ended(self) -> ColumnLayout {
+        ColumnLayout { open_ended: true, ..self }
     }
 
     /// The first line is a heading.
-    pub(crate) fn with_heading(self) -> Layout {
-        Layout { heading: true, ..self }
+    pub(crate) fn with_heading(self) -> ColumnLayout {
+        ColumnLayout { heading: true, ..self }
     }
 
     /// Lines of this text, whatever its case, are headings.
-    pub(crate) fn with_headings_like(self, heading_text: &'static str) -> Layout {
-        Layout { heading_text, ..self }
+    pub(crate) fn with_headings_like(self, heading_text: &'static str) -> ColumnLayout {
+        ColumnLayout { heading_text, ..self }
     }
 
     /// The first column is not the first of the line.
-    pub(crate) fn numbered_from(self, first_column: usize) -> Layout {
-        Layout { first_column, ..self }
+    pub(crate) fn numbered_from(self, first_column: usize) -> ColumnLayout {
+        ColumnLayout { first_column, ..self }
     }
 
     /// Requests whose operation is blank are left out for this reason.
-    pub(crate) fn skipping_blank_ops(mut self, reason: &'static str) -> Layout {
-        if let Ops::Words(words) = &mut self.ops {
+    pub(crate) fn skipping_blank_ops(mut self, reason: &'static str) -> ColumnLayout {
+        if let OpNames::Words(words) = &mut self.ops {
             words.blank = Some(reason);
         }
         self
     }
 
     /// `1.024,5` instead of `1024.5`.
-    pub(crate) fn with_decimal_comma(self) -> Layout {
-        Layout { point: b',', ..self }
+    pub(crate) fn with_decimal_comma(self) -> ColumnLayout {
+        ColumnLayout { point: b',', ..self }
     }
 
     /// What users of the trace may want to know.
-    pub(crate) fn with_note(self, note: &'static str) -> Layout {
-        Layout { note: Some(note), ..self }
+    pub(crate) fn with_note(self, note: &'static str) -> ColumnLayout {
+        ColumnLayout { note: Some(note), ..self }
     }
 }

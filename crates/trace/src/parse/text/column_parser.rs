@@ -6,40 +6,45 @@
 
 use crate::parse::block_layer::{op_of, rwbs};
 use crate::parse::devices::Devices;
-use crate::parse::parsed::{Fault, Line, Record};
-use crate::parse::text::column_layout::{Column, Layout, Ops, Separator, TimeUnit, Unit};
+use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::text::column_layout::{
+    AddressUnit, Column, ColumnLayout, OpNames, Separator, TimeUnit,
+};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
-use crate::parse::text::split::{Between, Blanks, Split};
+use crate::parse::text::split::{Blanks, Delimiter, Split};
 use crate::parse::text::swar;
 use crate::request::{Flags, Op};
 
-const TIME: Fault =
-    Fault::new("the time, is not a decimal number such as 0.551706 below 584 years");
-const OFFSET: Fault = Fault::new("the offset, is not a whole number such as 4096");
-const LENGTH: Fault = Fault::new("the length, is not a whole number such as 4096");
-const HEX_OFFSET: Fault = Fault::new("the offset, is not a hexadecimal number such as 0x1000");
-const HEX_LENGTH: Fault = Fault::new("the length, is not a hexadecimal number such as 0x1000");
-const OP: Fault = Fault::new("the operation, is none of the known words");
-const OP_NUMBER: Fault = Fault::new("the operation, is not a number whose value tells it");
-const OP_RWBS: Fault = Fault::new("the operation, is not RWBS, F?(D|W|R|N)F?A?S?M?");
-const MISSING: Fault = Fault::new("and those behind it are missing");
-const FURTHER: Fault = Fault::new("the last one of this format, is followed by more");
-const QUOTES: Fault = Fault::new("the quotes on this line do not pair");
+const TIME: ParseError =
+    ParseError::new("the time, is not a decimal number such as 0.551706 below 584 years");
+const OFFSET: ParseError = ParseError::new("the offset, is not a whole number such as 4096");
+const LENGTH: ParseError = ParseError::new("the length, is not a whole number such as 4096");
+const HEX_OFFSET: ParseError =
+    ParseError::new("the offset, is not a hexadecimal number such as 0x1000");
+const HEX_LENGTH: ParseError =
+    ParseError::new("the length, is not a hexadecimal number such as 0x1000");
+const OP: ParseError = ParseError::new("the operation, is none of the known words");
+const OP_NUMBER: ParseError =
+    ParseError::new("the operation, is not a number whose value tells it");
+const OP_RWBS: ParseError = ParseError::new("the operation, is not RWBS, F?(D|W|R|N)F?A?S?M?");
+const MISSING: ParseError = ParseError::new("and those behind it are missing");
+const FURTHER: ParseError = ParseError::new("the last one of this format, is followed by more");
+const QUOTES: ParseError = ParseError::new("the quotes on this line do not pair");
 const NO_DATA: &str = "no data";
-const OFFSET_BEYOND: Fault = Fault::new("the offset exceeds 64 bits in bytes");
-const LENGTH_BEYOND: Fault = Fault::new("the length exceeds 64 bits in bytes");
+const OFFSET_BEYOND: ParseError = ParseError::new("the offset exceeds 64 bits in bytes");
+const LENGTH_BEYOND: ParseError = ParseError::new("the length exceeds 64 bits in bytes");
 
-impl LineParser for Layout {
+impl LineParser for ColumnLayout {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Line, Fault> {
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, ParseError> {
         if self.heading && !line.trim_ascii().is_empty() {
             self.heading = false;
-            return Ok(Line::Other);
+            return Ok(Parsed::Other);
         }
-        let mut fields = Fields::new();
+        let mut fields = ParsedFields::new();
         match self.fields(line, &mut fields) {
             Ok(true) => self.line(&fields, devices),
             Ok(false) => self.quoted_line(line, devices),
@@ -52,10 +57,14 @@ impl LineParser for Layout {
     }
 }
 
-impl Layout {
+impl ColumnLayout {
     /// Reads a line by its columns; false if the quotes of a field are not simple.
     #[inline]
-    fn fields<'a>(&self, line: &'a [u8], fields: &mut Fields<'a>) -> Result<bool, Fault> {
+    fn fields<'a>(
+        &self,
+        line: &'a [u8],
+        fields: &mut ParsedFields<'a>,
+    ) -> Result<bool, ParseError> {
         match self.separator {
             Separator::Byte(byte) => self.fields_between(line, fields, byte),
             Separator::Blanks => self.fields_between(line, fields, Blanks),
@@ -64,12 +73,12 @@ impl Layout {
 
     /// The same for a separator that is known when this is compiled to be of one kind.
     #[inline(always)]
-    fn fields_between<'a, B: Between>(
+    fn fields_between<'a, B: Delimiter>(
         &self,
         line: &'a [u8],
-        fields: &mut Fields<'a>,
+        fields: &mut ParsedFields<'a>,
         between: B,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, ParseError> {
         let mut split = Split::new(line, between);
         let mut quotes = 0;
         for (index, column) in self.columns.iter().enumerate() {
@@ -98,8 +107,8 @@ impl Layout {
 
     /// The time on a line; for formats that take lines apart themselves.
     #[inline]
-    pub(crate) fn time_ns(&self, line: &[u8]) -> Result<u64, Fault> {
-        let mut fields = Fields::new();
+    pub(crate) fn time_ns(&self, line: &[u8]) -> Result<u64, ParseError> {
+        let mut fields = ParsedFields::new();
         match self.fields(line, &mut fields)? {
             true => Ok(fields.time_ns),
             false => Err(QUOTES),
@@ -108,21 +117,21 @@ impl Layout {
 
     /// A line that is no request may still be a heading.
     #[cold]
-    fn heading_or(&self, fault: Fault, line: &[u8]) -> Result<Line, Fault> {
+    fn heading_or(&self, fault: ParseError, line: &[u8]) -> Result<Parsed, ParseError> {
         let heading = self.heading_text.as_bytes();
         let alike = !heading.is_empty() && line.trim_ascii().eq_ignore_ascii_case(heading);
-        if alike { Ok(Line::Other) } else { Err(fault) }
+        if alike { Ok(Parsed::Other) } else { Err(fault) }
     }
 
     /// The fault with its column's number, the columns of the layout counted from 0.
     #[cold]
-    fn at(&self, fault: &Fault, index: usize) -> Fault {
+    fn at(&self, fault: &ParseError, index: usize) -> ParseError {
         fault.in_column(self.first_column + index)
     }
 
     /// Reads a line with quotes by way of the csv crate.
     #[cold]
-    fn quoted_line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Line, Fault> {
+    fn quoted_line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, ParseError> {
         let Separator::Byte(separator) = self.separator else { return Err(QUOTES) };
         let mut builder = csv::ReaderBuilder::new();
         builder.has_headers(false).delimiter(separator).trim(csv::Trim::All).flexible(true);
@@ -131,7 +140,7 @@ impl Layout {
         if !read.map_err(|_| QUOTES)? {
             return Err(QUOTES);
         }
-        let mut fields = Fields::new();
+        let mut fields = ParsedFields::new();
         for (index, column) in self.columns.iter().enumerate() {
             let field = record.get(index).ok_or_else(|| self.at(&MISSING, index))?;
             let read = fields.read(column, Field::new(field), self);
@@ -149,13 +158,13 @@ impl Layout {
 
     /// What the fields of a line amount to.
     #[inline(always)]
-    fn line(&mut self, fields: &Fields, devices: &mut Devices) -> Result<Line, Fault> {
+    fn line(&mut self, fields: &ParsedFields, devices: &mut Devices) -> Result<Parsed, ParseError> {
         let asked = match fields.op {
-            Asked::Op(op) => Some(op),
-            Asked::Letter(letter) => op_of(letter, fields.flags, fields.length),
-            Asked::Nothing => return Ok(Line::Skip(fields.reason)),
+            RequestedOp::Op(op) => Some(op),
+            RequestedOp::Letter(letter) => op_of(letter, fields.flags, fields.length),
+            RequestedOp::Nothing => return Ok(Parsed::Skip(fields.reason)),
         };
-        let Some(op) = asked else { return Ok(Line::Skip(NO_DATA)) };
+        let Some(op) = asked else { return Ok(Parsed::Skip(NO_DATA)) };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { fields.range()? };
         let device = match fields.device_columns {
             0 => devices.index(b"0")?,
@@ -169,16 +178,16 @@ impl Layout {
             }
         };
         let (ticks, flags) = (fields.time_ns, fields.flags);
-        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags }))
     }
 }
 
 // ---- one field -------------------------------------------------------------------------------
 
 /// What has been read of a line.
-struct Fields<'a> {
+struct ParsedFields<'a> {
     time_ns: u64,
-    op: Asked,
+    op: RequestedOp,
     flags: Flags,
     /// Why nothing is asked for, if so.
     reason: &'static str,
@@ -187,7 +196,7 @@ struct Fields<'a> {
     offset_unit: u64,
     length_unit: u64,
     /// An address that is missing, which only a flush may lack.
-    absent: Option<&'static Fault>,
+    absent: Option<&'static ParseError>,
     device: [&'a [u8]; 2],
     device_columns: usize,
 }
@@ -195,19 +204,19 @@ struct Fields<'a> {
 /// What a line asks for. Two bytes, which are copied at once: larger ones were in pieces, and a
 /// processor waits when it reads across what it has just written in pieces.
 #[derive(Clone, Copy)]
-enum Asked {
+enum RequestedOp {
     Op(Op),
     /// A letter of RWBS, which means different things with and without a length.
     Letter(u8),
     Nothing,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> ParsedFields<'a> {
     #[inline]
-    fn new() -> Fields<'a> {
-        Fields {
+    fn new() -> ParsedFields<'a> {
+        ParsedFields {
             time_ns: 0,
-            op: Asked::Nothing,
+            op: RequestedOp::Nothing,
             flags: Flags::NONE,
             reason: NO_DATA,
             offset: 0,
@@ -227,8 +236,8 @@ impl<'a> Fields<'a> {
         &mut self,
         column: &Column,
         field: Field<'a>,
-        layout: &Layout,
-    ) -> Result<(), &'static Fault> {
+        layout: &ColumnLayout,
+    ) -> Result<(), &'static ParseError> {
         match *column {
             Column::Time(unit) => self.time_ns = time(unit, field, layout.point).ok_or(&TIME)?,
             Column::Offset(unit) => {
@@ -258,7 +267,11 @@ impl<'a> Fields<'a> {
 
     /// An empty field is no fault yet, as flushes have no addresses.
     #[cold]
-    fn lacks(&mut self, field: Field, fault: &'static Fault) -> Result<(), &'static Fault> {
+    fn lacks(
+        &mut self,
+        field: Field,
+        fault: &'static ParseError,
+    ) -> Result<(), &'static ParseError> {
         self.absent.get_or_insert(fault);
         if field.is_empty() { Ok(()) } else { Err(fault) }
     }
@@ -271,27 +284,27 @@ impl<'a> Fields<'a> {
     }
 
     #[inline(always)]
-    fn read_op(&mut self, field: Field, ops: &Ops) -> Result<(), &'static Fault> {
+    fn read_op(&mut self, field: Field, ops: &OpNames) -> Result<(), &'static ParseError> {
         self.op = match ops {
-            Ops::Words(words) => match words.find(field.bytes()) {
-                Some(op) => Asked::Op(op),
+            OpNames::Words(words) => match words.find(field.bytes()) {
+                Some(op) => RequestedOp::Op(op),
                 None => {
                     self.reason = words.blank.filter(|_| field.is_empty()).ok_or(&OP)?;
-                    Asked::Nothing
+                    RequestedOp::Nothing
                 }
             },
-            Ops::ZeroWrites => match field.number().ok_or(&OP_NUMBER)? {
-                0 => Asked::Op(Op::Write),
-                _ => Asked::Op(Op::Read),
+            OpNames::ZeroWrites => match field.number().ok_or(&OP_NUMBER)? {
+                0 => RequestedOp::Op(Op::Write),
+                _ => RequestedOp::Op(Op::Read),
             },
-            Ops::FlagBit => match field.hexadecimal().ok_or(&OP_NUMBER)? & 1 {
-                0 => Asked::Op(Op::Write),
-                _ => Asked::Op(Op::Read),
+            OpNames::FlagBit => match field.hexadecimal().ok_or(&OP_NUMBER)? & 1 {
+                0 => RequestedOp::Op(Op::Write),
+                _ => RequestedOp::Op(Op::Read),
             },
-            Ops::Rwbs => {
+            OpNames::Rwbs => {
                 let (letter, flags) = rwbs(field.bytes()).ok_or(&OP_RWBS)?;
                 self.flags = flags;
-                Asked::Letter(letter)
+                RequestedOp::Letter(letter)
             }
         };
         Ok(())
@@ -299,7 +312,7 @@ impl<'a> Fields<'a> {
 
     /// Offset and length in bytes.
     #[inline]
-    fn range(&self) -> Result<(u64, u64), Fault> {
+    fn range(&self) -> Result<(u64, u64), ParseError> {
         if let Some(fault) = self.absent {
             return Err(*fault);
         }
@@ -320,7 +333,7 @@ fn time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
 
 /// A whole number of units.
 #[inline(always)]
-fn address(unit: Unit, field: Field, point: u8) -> Option<u64> {
+fn address(unit: AddressUnit, field: Field, point: u8) -> Option<u64> {
     if unit.hexadecimal {
         return field.hexadecimal();
     }
@@ -363,13 +376,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::parse::text::column_layout::{SECONDS, SECTORS, Words};
+    use crate::parse::text::column_layout::{OpWords, SECONDS, SECTORS};
 
-    fn layout() -> Layout {
+    fn layout() -> ColumnLayout {
         let address = [Column::Offset(SECTORS), Column::Length(SECTORS)];
         let columns = [Column::Time(SECONDS), Column::Op, Column::Device, address[0], address[1]];
-        let words = Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]);
-        Layout::new(Separator::Byte(b','), &columns, Ops::Words(words))
+        let words = OpWords::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]);
+        ColumnLayout::new(Separator::Byte(b','), &columns, OpNames::Words(words))
     }
 
     proptest! {

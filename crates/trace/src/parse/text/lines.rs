@@ -1,18 +1,18 @@
 //! The loop over all lines of a trace, for every text format.
 //!
-//! For each line the parser says what it is; what becomes of it is for the [`Intake`] to say.
+//! For each line the parser says what it is; what becomes of it is for the [`Normalizer`] to say.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::part_cursor::Walk;
-use crate::input::sliding_window::Found;
-use crate::input::stored_trace::Input;
+use crate::input::part_cursor::PartCursor;
+use crate::input::sliding_window::NextLine;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::normalize::Intake;
-use crate::parse::parsed::{Fault, Line};
-use crate::reader::{Reader, Reading, Skipped, Source};
+use crate::parse::normalize::Normalizer;
+use crate::parse::parsed::{ParseError, Parsed};
+use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::Request;
 
 /// A text format: one line at a time, state only where the format has some.
@@ -28,7 +28,11 @@ pub(crate) trait LineParser: Send {
     const OWN_CLOCK: bool = false;
 
     /// Reads a line that is not blank and has no line end. Any bytes may come.
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault>;
+    fn parse(
+        &mut self,
+        line: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError>;
 
     /// What the reader chose that the user may want to know.
     fn note(&self) -> Option<String> {
@@ -36,15 +40,15 @@ pub(crate) trait LineParser: Send {
     }
 }
 
-const TOO_LONG: Fault = Fault::with_remedy(
+const TOO_LONG: ParseError = ParseError::with_remedy(
     "the line is longer than 64 KiB",
     "is this a binary file, or one without line ends?",
 );
 
 /// One reading of a text trace.
 pub(crate) struct LineReader<P> {
-    intake: Intake,
-    walk: Walk,
+    normalizer: Normalizer,
+    cursor: PartCursor,
     parser: P,
     /// The parser as it begins each part, which may have a header of its own.
     fresh: P,
@@ -52,11 +56,11 @@ pub(crate) struct LineReader<P> {
 }
 
 /// A parser in its first state is a source: each reading starts with a copy of it.
-impl<P: LineParser + Clone + Sync + 'static> Source for P {
-    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
-        let (intake, walk) = (Intake::new(reading), Walk::new(input)?);
+impl<P: LineParser + Clone + Sync + 'static> ReaderFactory for P {
+    fn reader(&self, input: &Arc<StoredTrace>, reading: ReadMode) -> Result<Box<dyn Reader>> {
+        let (normalizer, cursor) = (Normalizer::new(reading), PartCursor::new(input)?);
         let (parser, fresh) = (self.clone(), self.clone());
-        Ok(Box::new(LineReader { intake, walk, parser, fresh, line_number: 0 }))
+        Ok(Box::new(LineReader { normalizer, cursor, parser, fresh, line_number: 0 }))
     }
 
     fn is_unsorted(&self) -> bool {
@@ -69,35 +73,35 @@ impl<P: LineParser + Clone> Reader for LineReader<P> {
         let wanted = out.len().saturating_add(max);
         let before = out.len();
         while out.len() < wanted {
-            let found = self.walk.window.next_line();
+            let found = self.cursor.window.next_line();
             match found.map_err(|source| self.failure(source))? {
-                Found::Line(range) => {
+                NextLine::Line(range) => {
                     self.line_number += 1;
                     self.line(range, out)?;
                 }
-                Found::TooLong(range) => {
+                NextLine::TooLong(range) => {
                     self.line_number += 1;
                     self.bad_line(TOO_LONG, range)?;
-                    let stepped = self.walk.window.step_over();
+                    let stepped = self.cursor.window.step_over();
                     stepped.map_err(|source| self.failure(source))?;
                 }
-                Found::End if self.next_part()? => {}
-                Found::End => break,
+                NextLine::End if self.next_part()? => {}
+                NextLine::End => break,
             }
         }
         Ok(out.len() - before)
     }
 
     fn skipped(&self) -> &Skipped {
-        &self.intake.skipped
+        &self.normalizer.skipped
     }
 
     fn position_bytes(&self) -> u64 {
-        self.walk.position_bytes()
+        self.cursor.position_bytes()
     }
 
     fn devices(&self) -> Vec<String> {
-        self.intake.devices.names()
+        self.normalizer.devices.names()
     }
 
     fn note(&self) -> Option<String> {
@@ -109,38 +113,38 @@ impl<P: LineParser + Clone> LineReader<P> {
     /// Goes on to the next part, which is read as a file of its own would be; false if there is
     /// none.
     fn next_part(&mut self) -> Result<bool> {
-        let more = self.walk.go_on()?;
+        let more = self.cursor.next_part()?;
         if more {
             self.parser = self.fresh.clone();
             self.line_number = 0;
-            self.intake.next_part(P::OWN_CLOCK);
+            self.normalizer.next_part(P::OWN_CLOCK);
         }
         Ok(more)
     }
 
     fn failure(&self, source: std::io::Error) -> Error {
-        self.walk.part().failure(self.line_number, source)
+        self.cursor.part().failure(self.line_number, source)
     }
 
     #[inline]
     fn line(&mut self, range: Range<usize>, out: &mut Vec<Request>) -> Result<()> {
-        let line = trim_line_end(self.walk.window.slice(range.clone()));
-        match self.parser.parse(line, &mut self.intake.devices) {
-            Ok(Line::Record(record)) => match self.intake.request(record, P::TICK_NS, out) {
+        let line = trim_line_end(self.cursor.window.slice(range.clone()));
+        match self.parser.parse(line, &mut self.normalizer.devices) {
+            Ok(Parsed::Request(record)) => match self.normalizer.request(record, P::TICK_NS, out) {
                 Ok(()) => {}
                 Err(fault) => self.bad_line(fault, range)?,
             },
-            Ok(Line::Skip(reason)) => self.intake.skipped.add(reason),
-            Ok(Line::Other) => self.intake.skipped.other_lines += 1,
+            Ok(Parsed::Skip(reason)) => self.normalizer.skipped.add(reason),
+            Ok(Parsed::Other) => self.normalizer.skipped.other_lines += 1,
             Err(fault) => self.bad_line(fault, range)?,
         }
         Ok(())
     }
 
     #[cold]
-    fn bad_line(&mut self, fault: Fault, range: Range<usize>) -> Result<()> {
-        let (part, line) = (self.walk.part(), self.walk.window.slice(range));
-        self.intake.bad_line(fault, part, self.line_number, line)
+    fn bad_line(&mut self, fault: ParseError, range: Range<usize>) -> Result<()> {
+        let (part, line) = (self.cursor.part(), self.cursor.window.slice(range));
+        self.normalizer.bad_line(fault, part, self.line_number, line)
     }
 }
 
@@ -152,7 +156,7 @@ fn trim_line_end(line: &[u8]) -> &[u8] {
 
 /// Calls `visit` with every line of every part that is not too long, until it breaks.
 pub(crate) fn for_each_line(
-    input: &Input,
+    input: &StoredTrace,
     mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<()> {
     for part in input.parts() {
@@ -164,7 +168,7 @@ pub(crate) fn for_each_line(
 }
 
 fn for_each_line_of(
-    part: &Input,
+    part: &StoredTrace,
     visit: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
     let mut window = part.window()?;
@@ -172,17 +176,17 @@ fn for_each_line_of(
     loop {
         let failed = |source| part.failure(line_number, source);
         match window.next_line().map_err(failed)? {
-            Found::Line(range) => {
+            NextLine::Line(range) => {
                 line_number += 1;
                 if visit(trim_line_end(window.slice(range))).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            Found::TooLong(_) => {
+            NextLine::TooLong(_) => {
                 window.step_over().map_err(failed)?;
                 line_number += 1;
             }
-            Found::End => return Ok(ControlFlow::Continue(())),
+            NextLine::End => return Ok(ControlFlow::Continue(())),
         }
     }
 }
@@ -190,7 +194,7 @@ fn for_each_line_of(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::parse::parsed::Record;
+    use crate::parse::parsed::RawRequest;
     use crate::parse::text::field::Field;
     use crate::parse::text::split::{Blanks, Split};
     use crate::request::Op;
@@ -201,8 +205,8 @@ pub(crate) mod tests {
         text: &[u8],
         skip_bad: bool,
     ) -> std::result::Result<(Vec<Request>, Skipped), String> {
-        let input = Arc::new(Input::spool("t", text).map_err(|error| error.to_string())?);
-        let reading = Reading { skip_bad, raw_times: false };
+        let input = Arc::new(StoredTrace::spool("t", text).map_err(|error| error.to_string())?);
+        let reading = ReadMode { skip_bad, raw_times: false };
         let mut reader = parser.reader(&input, reading).map_err(|error| error.to_string())?;
         let mut requests = Vec::new();
         while reader.next_batch(&mut requests, 7).map_err(|error| error.to_string())? > 0 {}
@@ -220,13 +224,14 @@ pub(crate) mod tests {
             &mut self,
             line: &[u8],
             devices: &mut Devices,
-        ) -> std::result::Result<Line, Fault> {
+        ) -> std::result::Result<Parsed, ParseError> {
             let mut words = Split::new(line, Blanks);
-            let mut number = || words.next().and_then(Field::number).ok_or(Fault::new("no number"));
+            let mut number =
+                || words.next().and_then(Field::number).ok_or(ParseError::new("no number"));
             let (ticks, offset, bytes) = (number()?, number()?, number()?);
             let device = devices.index(b"d")?;
             let flags = crate::request::Flags::NONE;
-            Ok(Line::Record(Record { ticks, offset, bytes, device, op: Op::Write, flags }))
+            Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op: Op::Write, flags }))
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct Split<'a, B> {
 }
 
 /// What stands between fields, as a type, so that a loop over them is compiled for each.
-pub(crate) trait Between: Copy {
+pub(crate) trait Delimiter: Copy {
     /// Whether it is blanks, as many as there are: then no field is empty.
     const BLANKS: bool;
 
@@ -27,7 +27,7 @@ pub(crate) trait Between: Copy {
 }
 
 /// This byte, once.
-impl Between for u8 {
+impl Delimiter for u8 {
     const BLANKS: bool = false;
 
     #[inline(always)]
@@ -40,7 +40,7 @@ impl Between for u8 {
 #[derive(Clone, Copy)]
 pub(crate) struct Blanks;
 
-impl Between for Blanks {
+impl Delimiter for Blanks {
     const BLANKS: bool = true;
 
     #[inline(always)]
@@ -49,7 +49,7 @@ impl Between for Blanks {
     }
 }
 
-impl<'a, B: Between> Split<'a, B> {
+impl<'a, B: Delimiter> Split<'a, B> {
     #[inline(always)]
     pub(crate) fn new(line: &'a [u8], between: B) -> Split<'a, B> {
         Split { line, between, start: 0, places: between.places(line), from: 0 }
@@ -81,7 +81,7 @@ impl<'a, B: Between> Split<'a, B> {
 /// The next bytes, at most 64, among which there are separators, behind those from `from` on; those
 /// at the end of the line may have none. Few lines are that long.
 #[inline(never)]
-fn separators_behind<B: Between>(line: &[u8], mut from: usize, between: B) -> (usize, u64) {
+fn separators_behind<B: Delimiter>(line: &[u8], mut from: usize, between: B) -> (usize, u64) {
     loop {
         from += 64;
         let places = between.places(&line[from..]);
@@ -91,7 +91,7 @@ fn separators_behind<B: Between>(line: &[u8], mut from: usize, between: B) -> (u
     }
 }
 
-impl<'a, B: Between> Iterator for Split<'a, B> {
+impl<'a, B: Delimiter> Iterator for Split<'a, B> {
     type Item = Field<'a>;
 
     #[inline(always)]

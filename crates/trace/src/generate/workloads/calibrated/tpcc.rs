@@ -28,7 +28,7 @@ use spec::{Param, Params};
 use crate::generate::params::{CALIBRATED_READS, SPACE, START};
 use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
 use crate::generate::streams::{self, Pattern, Profile, Stream};
-use crate::generate::workload::{Placed, Space, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -63,6 +63,6 @@ static PROFILE: Profile = Profile {
     }],
 };
 
-fn place(params: &Params, device: &Space) -> Placed {
+fn place(params: &Params, device: &AddressSpace) -> PlacementResult {
     streams::place(&PROFILE, params, device)
 }

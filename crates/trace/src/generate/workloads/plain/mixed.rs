@@ -10,8 +10,8 @@ use spec::{Kind, Param, Params};
 use crate::generate::grid::Grid;
 use crate::generate::params::{INTERARRIVAL, READS, REQUEST, SEED, WRITES};
 use crate::generate::random::Random;
-use crate::generate::tiers::{Hot, Tiered, Tiers};
-use crate::generate::workload::{Placed, Placement, Space, Workload, whole_space};
+use crate::generate::tiers::{HotRatio, Tiered, Tiers};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
 use crate::request::Op;
 
 /// The workload's entry in the registry.
@@ -72,7 +72,7 @@ const HOT: Param = Param {
     doc: "the skew of the small requests",
 };
 
-fn place(params: &Params, space: &Space) -> Placed {
+fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let (large_bytes, run_bytes) = (params.size(LARGE.name), params.size(RUN.name));
     let (streams, sequential) = (params.count(STREAMS.name), params.share(SEQUENTIAL.name));
@@ -92,7 +92,7 @@ fn place(params: &Params, space: &Space) -> Placed {
     if sequential.exceeds_whole() {
         return Err(format!("sequential={sequential} is more than all requests"));
     }
-    let tiers = Hot::new(params.ratio(HOT.name))?.tiers(grid.units)?;
+    let tiers = HotRatio::new(params.ratio(HOT.name))?.tiers(grid.units)?;
     Ok(Box::new(Mixed {
         small: Tiered { grid: *grid, tiers: Tiers::new(grid.units, &tiers) },
         sequential: (sequential.numerator(), sequential.denominator()),
@@ -100,8 +100,8 @@ fn place(params: &Params, space: &Space) -> Placed {
         requests_in_run: run_bytes / large_bytes,
         starts: (space_bytes - large_bytes) / grid.page_bytes + 1,
         last_start_bytes: space_bytes - large_bytes,
-        writing: vec![Stream::default(); streams as usize],
-        reading: vec![Stream::default(); streams as usize],
+        writing: vec![SequentialStream::default(); streams as usize],
+        reading: vec![SequentialStream::default(); streams as usize],
     }))
 }
 
@@ -115,13 +115,13 @@ struct Mixed {
     /// How many pages a large request can start at, and the last of them.
     starts: u64,
     last_start_bytes: u64,
-    writing: Vec<Stream>,
-    reading: Vec<Stream>,
+    writing: Vec<SequentialStream>,
+    reading: Vec<SequentialStream>,
 }
 
 /// Where a stream goes on, and for how many requests; none: it starts elsewhere.
 #[derive(Clone, Default)]
-struct Stream {
+struct SequentialStream {
     offset: u64,
     requests_left: u64,
 }

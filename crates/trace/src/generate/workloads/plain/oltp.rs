@@ -16,7 +16,7 @@ use spec::{Kind, Param, Params, Share};
 use crate::generate::grid::Grid;
 use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
 use crate::generate::tiers::{Tiered, Tiers};
-use crate::generate::workload::{Placed, Space, Workload};
+use crate::generate::workload::{AddressSpace, PlacementResult, Workload};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -40,7 +40,7 @@ fn touched_share(params: &Params) -> Share {
     params.share(SHARE.name)
 }
 
-fn place(params: &Params, space: &Space) -> Placed {
+fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let share = touched_share(params);
     if share.exceeds_whole() {

@@ -7,7 +7,7 @@ use spec::Params;
 use crate::generate::grid::Grid;
 use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
 use crate::generate::random::Random;
-use crate::generate::workload::{Placed, Placement, Space, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
 use crate::request::Op;
 
 /// The workload's entry in the registry.
@@ -20,7 +20,7 @@ pub static WORKLOAD: Workload = Workload {
     place,
 };
 
-fn place(params: &Params, space: &Space) -> Placed {
+fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let touched_bytes = grid.touched(params)? * grid.unit_bytes;
     // Smaller requests than a page fill it one after the other.

@@ -8,8 +8,8 @@ use spec::{Kind, Param, Params};
 
 use crate::generate::grid::Grid;
 use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
-use crate::generate::tiers::{Hot, Tiered, Tiers};
-use crate::generate::workload::{Placed, Space, Workload, whole_space};
+use crate::generate::tiers::{HotRatio, Tiered, Tiers};
+use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -29,9 +29,9 @@ const HOT: Param = Param {
     doc: "how much of the requests goes to how much of the touched pages",
 };
 
-fn place(params: &Params, space: &Space) -> Placed {
+fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let touched = grid.touched(params)?;
-    let tiers = Hot::new(params.ratio(HOT.name))?.tiers(touched)?;
+    let tiers = HotRatio::new(params.ratio(HOT.name))?.tiers(touched)?;
     Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid.units, &tiers) }))
 }

@@ -5,7 +5,7 @@ use spec::Params;
 use crate::generate::grid::Grid;
 use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
 use crate::generate::tiers::{Tiered, Tiers};
-use crate::generate::workload::{Placed, Space, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -17,7 +17,7 @@ pub static WORKLOAD: Workload = Workload {
     place,
 };
 
-fn place(params: &Params, space: &Space) -> Placed {
+fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let touched = grid.touched(params)?;
     Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid.units, &[(1, touched)]) }))

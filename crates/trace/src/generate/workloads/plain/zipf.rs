@@ -13,7 +13,7 @@ use crate::generate::math::{exp, exp_m1_over, ln, ln_1p_over};
 use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
 use crate::generate::random::Random;
 use crate::generate::scatter::Scatter;
-use crate::generate::workload::{Placed, Placement, Space, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
 use crate::request::Op;
 
 /// The workload's entry in the registry.
@@ -37,7 +37,7 @@ const THETA: Param = Param {
 /// Steeper than this, all but one request in 2^50 go to a single page.
 const STEEPEST: f64 = 50.0;
 
-fn place(params: &Params, space: &Space) -> Placed {
+fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let theta = params.real(THETA.name);
     if !(0.0..=STEEPEST).contains(&theta) {

@@ -11,21 +11,21 @@
 //! `dev` (twice at most, then both together name the device), `_` for what is of no interest, and
 //! at the end `_...` for any number of further fields.
 //!
-//! Without `columns=` it is the form that this program writes ([`crate::write::Form::Csv`]), which
-//! is also the only one that is recognised by its content. Quoted fields are understood, line ends
-//! in them are not.
+//! Without `columns=` the columns are those of the text that this program writes
+//! ([`crate::writer::OutputFormat::Csv`]), the only csv that is recognised by its content. Quoted
+//! fields are understood, line ends in them are not.
 
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
-use crate::parse::format::{Example, Format};
+use crate::input::stored_trace::StoredTrace;
+use crate::parse::format::{Format, FormatExample};
 use crate::parse::text::column_layout::{
-    BYTES, Column, Layout, MICROSECONDS, MILLISECONDS, NANOSECONDS, Ops, PAGES, SECONDS, SECTORS,
-    Separator, TICKS, TimeUnit, Unit, Words,
+    AddressUnit, BYTES, Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames,
+    OpWords, PAGES, SECONDS, SECTORS, Separator, TICKS, TimeUnit,
 };
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -45,26 +45,26 @@ pub(crate) const WRITTEN_HEADING: &str = "time_ns,device,rwbs,offset,bytes";
 /// The columns of the form that is written.
 pub(crate) const WRITTEN_COLUMNS: &str = "time.ns+dev+rwbs+off.bytes+len.bytes";
 
-static EXAMPLES: &[Example] = &[
-    Example {
+static EXAMPLES: &[FormatExample] = &[
+    FormatExample {
         traces: "Google Pixel 6a (MobileBlockIOTraces)",
         spec: "csv:columns=_+dev+op+off.sectors+len.sectors+time.s,header=true",
     },
-    Example {
+    FormatExample {
         traces: "Nexus 5, BIOtracer (SmartphoneIOTraces)",
         spec: "csv:sep=blank,columns=off.sectors+_+len.bytes+op+time.s+_...,\
                reads=0+2+4+6,writes=1+3+5+7",
     },
-    Example {
+    FormatExample {
         traces: "Windows Performance Analyzer export, decimal comma",
         spec: "csv:sep=semicolon,columns=op+_+_+time.s+_+_+_+len.bytes+off.bytes+_...,\
                decimal=comma,hex=off,header=true",
     },
-    Example {
+    FormatExample {
         traces: "CloudPhysics vscsi as csv",
         spec: "csv:columns=_+time.us+op+len.bytes+off.sectors,reads=28,writes=2a,header=true",
     },
-    Example {
+    FormatExample {
         traces: "MSR Cambridge excerpts (Heimdall)",
         spec: "csv:sep=blank,columns=time.ms+dev+off.bytes+len.bytes+op,reads=1,writes=0",
     },
@@ -118,19 +118,19 @@ const fn words(name: &'static str, default: &'static str, doc: &'static str) -> 
     Param { name, kind: Kind::Text, default, unit: "", doc }
 }
 
-fn detect(sample: &Sample) -> Likeness {
-    match sample.first() == WRITTEN_HEADING.as_bytes() {
+fn detect(head: &TraceHead) -> Likeness {
+    match head.first() == WRITTEN_HEADING.as_bytes() {
         true => Likeness::Header,
         false => Likeness::None,
     }
 }
 
-fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout(params)?))
 }
 
 /// The layout that the keys describe.
-fn layout(params: &Params) -> spec::Result<Layout> {
+fn layout(params: &Params) -> spec::Result<ColumnLayout> {
     let separator = match params.choice("sep") {
         "tab" => Separator::Byte(b'\t'),
         "semicolon" => Separator::Byte(b';'),
@@ -140,10 +140,10 @@ fn layout(params: &Params) -> spec::Result<Layout> {
     let text = params.text("columns");
     let listed = columns(text, params.choice("hex"))?;
     let ops = match text.split('+').any(|word| word == "rwbs") {
-        true => Ops::Rwbs,
-        false => Ops::Words(op_words(params)?),
+        true => OpNames::Rwbs,
+        false => OpNames::Words(op_words(params)?),
     };
-    let mut layout = Layout::new(separator, &listed.columns, ops);
+    let mut layout = ColumnLayout::new(separator, &listed.columns, ops);
     if listed.open_ended {
         layout = layout.open_ended();
     }
@@ -168,7 +168,7 @@ fn refused(key: &str, text: &str, form: &str) -> spec::Error {
 // ---- columns= --------------------------------------------------------------------------------
 
 /// What `columns=` lists.
-struct Listed {
+struct ColumnList {
     columns: Vec<Column>,
     open_ended: bool,
 }
@@ -176,7 +176,7 @@ struct Listed {
 /// More columns than any trace has.
 const MOST_COLUMNS: usize = 100;
 
-fn columns(text: &str, hex: &str) -> spec::Result<Listed> {
+fn columns(text: &str, hex: &str) -> spec::Result<ColumnList> {
     let refuse = |form: &str| refused("columns", text, form);
     let mut words: Vec<&str> = text.split('+').collect();
     let open_ended = matches!(words.last(), Some(&("_..." | "_…")));
@@ -203,7 +203,7 @@ fn columns(text: &str, hex: &str) -> spec::Result<Listed> {
     if count(|column| *column == Column::Device) > 2 {
         return Err(refuse("a list with at most two `dev`"));
     }
-    Ok(Listed { columns, open_ended })
+    Ok(ColumnList { columns, open_ended })
 }
 
 fn column(word: &str, hex: &str) -> spec::Result<Column> {
@@ -211,8 +211,12 @@ fn column(word: &str, hex: &str) -> spec::Result<Column> {
     let is_hex = hex.split('+').any(|column| column == name);
     match (name, unit) {
         ("time", _) => Ok(Column::Time(time_unit(word, unit)?)),
-        ("off", _) => Ok(Column::Offset(Unit { hexadecimal: is_hex, ..address_unit(word, unit)? })),
-        ("len", _) => Ok(Column::Length(Unit { hexadecimal: is_hex, ..address_unit(word, unit)? })),
+        ("off", _) => {
+            Ok(Column::Offset(AddressUnit { hexadecimal: is_hex, ..address_unit(word, unit)? }))
+        }
+        ("len", _) => {
+            Ok(Column::Length(AddressUnit { hexadecimal: is_hex, ..address_unit(word, unit)? }))
+        }
         ("op" | "rwbs", "") => Ok(Column::Op),
         ("dev", "") => Ok(Column::Device),
         ("_", "") => Ok(Column::Ignored),
@@ -235,7 +239,7 @@ fn time_unit(word: &str, unit: &str) -> spec::Result<TimeUnit> {
     }
 }
 
-fn address_unit(word: &str, unit: &str) -> spec::Result<Unit> {
+fn address_unit(word: &str, unit: &str) -> spec::Result<AddressUnit> {
     let refuse =
         || refused("columns", word, "followed by .bytes, .sectors, .pages or .blocks:SIZE");
     match unit {
@@ -246,7 +250,7 @@ fn address_unit(word: &str, unit: &str) -> spec::Result<Unit> {
             let size = unit.strip_prefix("blocks:").ok_or_else(refuse)?;
             match spec::parse_size(size)? {
                 0 => Err(refuse()),
-                bytes => Ok(Unit { bytes, hexadecimal: false }),
+                bytes => Ok(AddressUnit { bytes, hexadecimal: false }),
             }
         }
     }
@@ -254,7 +258,7 @@ fn address_unit(word: &str, unit: &str) -> spec::Result<Unit> {
 
 // ---- words for operations --------------------------------------------------------------------
 
-fn op_words(params: &Params) -> spec::Result<Words> {
+fn op_words(params: &Params) -> spec::Result<OpWords> {
     let keys =
         [("reads", Op::Read), ("writes", Op::Write), ("trims", Op::Trim), ("flushes", Op::Flush)];
     let mut words: Vec<(&[u8], Op)> = Vec::new();
@@ -267,7 +271,7 @@ fn op_words(params: &Params) -> spec::Result<Words> {
             words.push((word.as_bytes(), op));
         }
     }
-    Ok(Words::new(words))
+    Ok(OpWords::new(words))
 }
 
 #[cfg(test)]
@@ -279,7 +283,7 @@ mod tests {
     use proptest::prelude::*;
     use spec::Spec;
 
-    fn reader(text: &str) -> spec::Result<Layout> {
+    fn reader(text: &str) -> spec::Result<ColumnLayout> {
         layout(&spec::resolve("format csv", &Spec::parse(text)?.pairs, PARAMS)?)
     }
 

@@ -10,13 +10,13 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 use crate::parse::text::column_layout::{
-    BYTES, Column, Layout, MICROSECONDS, Ops, Separator, Words,
+    BYTES, Column, ColumnLayout, MICROSECONDS, OpNames, OpWords, Separator,
 };
-use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -35,8 +35,8 @@ static PARAMS: &[Param] = &[];
 const HEADING: &str = "device_id,opcode,offset,length,timestamp";
 
 /// Five fields, the second R or W, all others numbers.
-fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(sample.any(|line| {
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 6);
         fields.len() == 5
             && matches!(fields[1], b"R" | b"W")
@@ -44,7 +44,7 @@ fn detect(sample: &Sample) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout()))
 }
 
@@ -56,9 +56,9 @@ static COLUMNS: &[Column] = &[
     Column::Time(MICROSECONDS),
 ];
 
-fn layout() -> Layout {
-    let ops = Ops::Words(Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
-    Layout::new(Separator::Byte(b','), COLUMNS, ops).with_headings_like(HEADING)
+fn layout() -> ColumnLayout {
+    let ops = OpNames::Words(OpWords::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
+    ColumnLayout::new(Separator::Byte(b','), COLUMNS, ops).with_headings_like(HEADING)
 }
 
 #[cfg(test)]
@@ -73,9 +73,9 @@ mod tests {
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 8_792_731_648));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 32_000));
-        assert_eq!(detect(&Sample::new(text)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(text)), Likeness::Lines);
         let headed = [HEADING.as_bytes(), b"\n", text].concat();
-        assert_eq!(detect(&Sample::new(&headed)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(&headed)), Likeness::Lines);
         assert_eq!(read_all(layout(), &headed, false).unwrap().0, requests);
         let message = read_all(layout(), b"419,W,-1,16384,1577808144360767", false).unwrap_err();
         assert!(message.contains("column 3, the offset"), "{message}");

@@ -11,16 +11,16 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::Format;
-use crate::parse::parsed::{Fault, Line};
+use crate::parse::parsed::{ParseError, Parsed};
 use crate::parse::text::column_layout::{
-    Column, Layout, NANOSECONDS, Ops, SECTORS, Separator, Words,
+    Column, ColumnLayout, NANOSECONDS, OpNames, OpWords, SECTORS, Separator,
 };
 use crate::parse::text::lines::LineParser;
-use crate::parse::trace_head::{Likeness, Sample, blank_fields, is_digits};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead, blank_fields, is_digits};
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -37,15 +37,15 @@ pub static FORMAT: Format = Format {
 static PARAMS: &[Param] = &[];
 
 /// Nine or more fields, W or R the fourth from the last.
-fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(sample.any(|line| {
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| {
         let fields = blank_fields(line, 64);
         let count = fields.len();
         count >= 9 && is_digits(fields[0], 1, 20) && matches!(fields[count - 4], b"W" | b"R")
     }))
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(fiu()))
 }
 
@@ -63,24 +63,28 @@ static TAIL: &[Column] = &[
 static HEAD: &[Column] = &[Column::Time(NANOSECONDS), Column::Ignored, Column::Ignored];
 
 fn fiu() -> Fiu {
-    let ops = Ops::Words(Words::new([(&b"W"[..], Op::Write), (b"R", Op::Read)]));
-    let layout = |columns| Layout::new(Separator::Blanks, columns, ops.clone());
+    let ops = OpNames::Words(OpWords::new([(&b"W"[..], Op::Write), (b"R", Op::Read)]));
+    let layout = |columns| ColumnLayout::new(Separator::Blanks, columns, ops.clone());
     Fiu { head: layout(HEAD).open_ended(), tail: layout(TAIL).numbered_from(4) }
 }
 
 #[derive(Clone)]
 struct Fiu {
-    head: Layout,
-    tail: Layout,
+    head: ColumnLayout,
+    tail: ColumnLayout,
 }
 
-const FIELDS: Fault = Fault::new("there are less than the nine fields of this format");
+const FIELDS: ParseError = ParseError::new("there are less than the nine fields of this format");
 
 impl LineParser for Fiu {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+    fn parse(
+        &mut self,
+        line: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
         let (head, tail) = split(line).ok_or(FIELDS)?;
         let time_ns = self.head.time_ns(head)?;
         let line = self.tail.parse(tail, devices)?;
@@ -116,7 +120,7 @@ mod tests {
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 508_516_672 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 16 * 512));
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 46_128));
-        assert_eq!(detect(&Sample::new(TEXT)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(TEXT)), Likeness::Lines);
     }
 
     #[test]

@@ -12,15 +12,15 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::Format;
-use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::Split;
-use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
+use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op};
 
 /// The format's entry in the registry.
@@ -37,14 +37,14 @@ pub static FORMAT: Format = Format {
 static PARAMS: &[Param] = &[];
 
 /// Seven fields, the first of 17 to 19 digits, the fourth Read or Write.
-fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(sample.any(|line| {
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 8);
         fields.len() == 7 && is_digits(fields[0], 17, 19) && op_named(fields[3]).is_some()
     }))
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(Msr))
 }
 
@@ -53,18 +53,25 @@ struct Msr;
 
 const HEADING: &[u8] = b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
 
-const TIME: Fault = Fault::new("field 1, the time, is not a number of 100 ns ticks and a comma");
-const DEVICE: Fault = Fault::new("fields 2 and 3, host and disk, are missing");
-const TYPE: Fault = Fault::new("field 4 is neither Read nor Write");
-const OFFSET: Fault = Fault::new("field 5, the offset, is not a number of bytes and a comma");
-const SIZE: Fault = Fault::new("field 6, the size, is not a number of bytes and a comma");
-const RESPONSE: Fault = Fault::new("field 7, the response time, is not a number at the line's end");
+const TIME: ParseError =
+    ParseError::new("field 1, the time, is not a number of 100 ns ticks and a comma");
+const DEVICE: ParseError = ParseError::new("fields 2 and 3, host and disk, are missing");
+const TYPE: ParseError = ParseError::new("field 4 is neither Read nor Write");
+const OFFSET: ParseError =
+    ParseError::new("field 5, the offset, is not a number of bytes and a comma");
+const SIZE: ParseError = ParseError::new("field 6, the size, is not a number of bytes and a comma");
+const RESPONSE: ParseError =
+    ParseError::new("field 7, the response time, is not a number at the line's end");
 
 impl LineParser for Msr {
     const TICK_NS: u64 = 100;
 
     #[inline]
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+    fn parse(
+        &mut self,
+        line: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
         let mut fields = Split::new(line, b',');
         let Some(ticks) = number(&mut fields) else { return heading(line).ok_or(TIME) };
         let (host, disk) = (fields.next().ok_or(DEVICE)?, fields.next().ok_or(DEVICE)?);
@@ -76,7 +83,7 @@ impl LineParser for Msr {
         if Field::new(response).number().is_none() || fields.next().is_some() {
             return Err(RESPONSE);
         }
-        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE }))
     }
 }
 
@@ -87,8 +94,8 @@ fn number(fields: &mut Split<u8>) -> Option<u64> {
 
 /// What has no time may be the columns' names.
 #[cold]
-fn heading(line: &[u8]) -> Option<Line> {
-    line.trim_ascii().eq_ignore_ascii_case(HEADING).then_some(Line::Other)
+fn heading(line: &[u8]) -> Option<Parsed> {
+    line.trim_ascii().eq_ignore_ascii_case(HEADING).then_some(Parsed::Other)
 }
 
 #[inline]
@@ -121,9 +128,9 @@ mod tests {
         assert_eq!((second.offset, second.bytes), (281_292_800, 65_536));
         assert_eq!((second.op, second.device), (Op::Read, 0));
         assert_eq!(requests[2].device, 1);
-        assert_eq!(detect(&Sample::new(REAL)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(REAL)), Likeness::Lines);
         let headed = [HEADING, b"\r\n", REAL].concat();
-        assert_eq!(detect(&Sample::new(&headed)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(&headed)), Likeness::Lines);
         let (again, skipped) = read_all(Msr, &headed, false).unwrap();
         assert_eq!((again, skipped.other_lines), (requests, 1));
     }

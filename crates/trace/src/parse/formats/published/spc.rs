@@ -11,13 +11,13 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 use crate::parse::text::column_layout::{
-    BYTES, Column, Layout, Ops, SECONDS, SECTORS, Separator, Words,
+    BYTES, Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
 };
-use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits, is_seconds};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_seconds};
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -34,8 +34,8 @@ pub static FORMAT: Format = Format {
 static PARAMS: &[Param] = &[];
 
 /// At least five fields: three numbers, R or W, seconds.
-fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(sample.any(|line| {
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 6);
         fields.len() >= 5
             && fields[..3].iter().all(|field| is_digits(field, 1, 20))
@@ -44,7 +44,7 @@ fn detect(sample: &Sample) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout()))
 }
 
@@ -56,9 +56,9 @@ static COLUMNS: &[Column] = &[
     Column::Time(SECONDS),
 ];
 
-fn layout() -> Layout {
-    let ops = Ops::Words(Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
-    Layout::new(Separator::Byte(b','), COLUMNS, ops).open_ended()
+fn layout() -> ColumnLayout {
+    let ops = OpNames::Words(OpWords::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
+    ColumnLayout::new(Separator::Byte(b','), COLUMNS, ops).open_ended()
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!((requests[2].op, requests[2].device), (Op::Read, 1));
         assert_eq!(requests[2].time_ns, 698_294_000);
         assert_eq!(skipped.get("zero-length"), 1);
-        assert_eq!(detect(&Sample::new(REAL)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(REAL)), Likeness::Lines);
     }
 
     #[test]

@@ -13,11 +13,13 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
-use crate::parse::text::column_layout::{BYTES, Column, Layout, Ops, SECONDS, Separator, Words};
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::parse::text::column_layout::{
+    BYTES, Column, ColumnLayout, OpNames, OpWords, SECONDS, Separator,
+};
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -35,14 +37,14 @@ static PARAMS: &[Param] = &[];
 
 const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
-fn detect(sample: &Sample) -> Likeness {
-    match sample.first().eq_ignore_ascii_case(HEADER.as_bytes()) {
+fn detect(head: &TraceHead) -> Likeness {
+    match head.first().eq_ignore_ascii_case(HEADER.as_bytes()) {
         true => Likeness::Header,
         false => Likeness::None,
     }
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout()))
 }
 
@@ -55,9 +57,9 @@ static COLUMNS: &[Column] = &[
     Column::Length(BYTES),
 ];
 
-fn layout() -> Layout {
-    let ops = Ops::Words(Words::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
-    Layout::new(Separator::Byte(b','), COLUMNS, ops)
+fn layout() -> ColumnLayout {
+    let ops = OpNames::Words(OpWords::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
+    ColumnLayout::new(Separator::Byte(b','), COLUMNS, ops)
         .with_headings_like(HEADER)
         .skipping_blank_ops("no response")
 }
@@ -81,7 +83,7 @@ mod tests {
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 1_001));
         assert_eq!(skipped.iter().collect::<Vec<_>>(), [("no response", 1)]);
         assert_eq!(skipped.other_lines, 2);
-        assert_eq!(detect(&Sample::new(TEXT)), Likeness::Header);
+        assert_eq!(detect(&TraceHead::new(TEXT)), Likeness::Header);
     }
 
     #[test]

@@ -10,11 +10,13 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
-use crate::parse::text::column_layout::{Column, Layout, Ops, SECONDS, SECTORS, Separator, Words};
-use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits};
-use crate::reader::Source;
+use crate::parse::text::column_layout::{
+    Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
+};
+use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -31,8 +33,8 @@ pub static FORMAT: Format = Format {
 static PARAMS: &[Param] = &[];
 
 /// Five integers, the fourth 0 or 1.
-fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(sample.any(|line| {
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 6);
         fields.len() == 5
             && fields.iter().all(|field| is_digits(field, 1, 20))
@@ -40,7 +42,7 @@ fn detect(sample: &Sample) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout()))
 }
 
@@ -52,9 +54,9 @@ static COLUMNS: &[Column] = &[
     Column::Device,
 ];
 
-fn layout() -> Layout {
-    let ops = Ops::Words(Words::new([(&b"0"[..], Op::Read), (b"1", Op::Write)]));
-    Layout::new(Separator::Byte(b','), COLUMNS, ops)
+fn layout() -> ColumnLayout {
+    let ops = OpNames::Words(OpWords::new([(&b"0"[..], Op::Read), (b"1", Op::Write)]));
+    ColumnLayout::new(Separator::Byte(b','), COLUMNS, ops)
 }
 
 #[cfg(test)]
@@ -69,7 +71,7 @@ mod tests {
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 4_247_200 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 1_000_000_000));
-        assert_eq!(detect(&Sample::new(text)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(text)), Likeness::Lines);
         let message = read_all(layout(), b"1538323199,4247200,128,2,1058", false).unwrap_err();
         assert!(message.contains("column 4, the operation"), "{message}");
     }

@@ -15,13 +15,13 @@
 use spec::{Param, Params};
 
 use crate::error::{Error, Result};
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::Format;
-use crate::parse::parsed::{Fault, Line};
-use crate::parse::records::{Record, RecordParser, Records};
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::records::{RecordBytes, RecordParser, Records};
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op, SECTOR_BYTES};
 
 /// The format's entry in the registry.
@@ -38,12 +38,12 @@ pub static FORMAT: Format = Format {
 static PARAMS: &[Param] = &[];
 
 /// Nothing in it is unmistakable.
-fn detect(_: &Sample) -> Likeness {
+fn detect(_: &TraceHead) -> Likeness {
     Likeness::None
 }
 
-fn open(_: &Params, input: &Input) -> Result<Box<dyn Source>> {
-    let head = input.sample(2 * ONE.bytes.max(TWO.bytes))?;
+fn open(_: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
+    let head = input.head(2 * ONE.bytes.max(TWO.bytes))?;
     match [ONE, TWO].into_iter().find(|vscsi| vscsi.fits(&head)) {
         Some(vscsi) => Ok(Box::new(Records(vscsi))),
         None => Err(Error::Record {
@@ -76,15 +76,15 @@ impl Vscsi {
     fn fits(&self, head: &[u8]) -> bool {
         let records = head.chunks_exact(self.bytes).take(2);
         let has_version = |bytes| {
-            let record = Record { bytes, big_endian: false };
+            let record = RecordBytes { bytes, big_endian: false };
             record.u16(self.version_at) >> 8 == self.version
         };
         head.len() >= self.bytes && records.into_iter().all(has_version)
     }
 }
 
-const VERSION: Fault = Fault::new("its version is another than that of the first record");
-const BLOCK: Fault = Fault::new("its block address exceeds 64 bits in bytes");
+const VERSION: ParseError = ParseError::new("its version is another than that of the first record");
+const BLOCK: ParseError = ParseError::new("its block address exceeds 64 bits in bytes");
 
 impl RecordParser for Vscsi {
     const TICK_NS: u64 = 1000;
@@ -94,8 +94,12 @@ impl RecordParser for Vscsi {
     }
 
     #[inline]
-    fn parse(&mut self, bytes: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
-        let record = Record { bytes, big_endian: false };
+    fn parse(
+        &mut self,
+        bytes: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
+        let record = RecordBytes { bytes, big_endian: false };
         if record.u16(self.version_at) >> 8 != self.version {
             return Err(VERSION);
         }
@@ -103,8 +107,8 @@ impl RecordParser for Vscsi {
             0x08 | 0x28 | 0xa8 | 0x88 => Op::Read,
             0x0a | 0x2a | 0xaa | 0x8a | 0x41 | 0x93 => Op::Write,
             0x35 | 0x91 => Op::Flush,
-            0x42 => return Ok(Line::Skip("unmap without range")),
-            _ => return Ok(Line::Skip("other command")),
+            0x42 => return Ok(Parsed::Skip("unmap without range")),
+            _ => return Ok(Parsed::Skip("other command")),
         };
         let (offset, bytes) = match op {
             Op::Flush => (0, 0),
@@ -115,7 +119,7 @@ impl RecordParser for Vscsi {
         };
         let (ticks, device) = (record.u64(self.block_at + 8), devices.index(b"0")?);
         let flags = Flags::NONE;
-        Ok(Line::Record(crate::parse::parsed::Record { ticks, offset, bytes, device, op, flags }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags }))
     }
 
     fn note(&self) -> Option<String> {

@@ -12,13 +12,13 @@
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 use crate::parse::text::column_layout::{
-    Column, Layout, MILLISECONDS, Ops, SECONDS, SECTORS, Separator,
+    Column, ColumnLayout, MILLISECONDS, OpNames, SECONDS, SECTORS, Separator,
 };
-use crate::parse::trace_head::{Likeness, Sample, is_five_numbers};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead, is_five_numbers};
+use crate::reader::ReaderFactory;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {
@@ -40,16 +40,16 @@ static PARAMS: &[Param] = &[Param {
 }];
 
 /// Five numbers, the first with decimals; five integers could be its, too.
-fn detect(sample: &Sample) -> Likeness {
+fn detect(head: &TraceHead) -> Likeness {
     let alike = |line: &[u8]| is_five_numbers(line, true) || is_five_numbers(line, false);
-    Likeness::of_lines(sample.any(alike))
+    Likeness::of_lines(head.any(alike))
 }
 
-fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout(params.choice("unit"))))
 }
 
-fn layout(unit: &str) -> Layout {
+fn layout(unit: &str) -> ColumnLayout {
     let (unit, note) = match unit {
         "s" => (SECONDS, "times in seconds, lengths in sectors, odd flags read"),
         _ => (
@@ -65,7 +65,7 @@ fn layout(unit: &str) -> Layout {
         Column::Length(SECTORS),
         Column::Op,
     ];
-    Layout::new(Separator::Blanks, &columns, Ops::FlagBit).with_note(note)
+    ColumnLayout::new(Separator::Blanks, &columns, OpNames::FlagBit).with_note(note)
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!((second.op, second.time_ns), (Op::Read, 32_137_000));
         assert_eq!((third.op, third.device), (Op::Write, 1));
         assert_eq!(read_all(layout("s"), text, false).unwrap().0[1].time_ns, 32_137_000_000);
-        assert_eq!(detect(&Sample::new(text)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(text)), Likeness::Lines);
     }
 
     #[test]

@@ -11,13 +11,13 @@
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 use crate::parse::text::column_layout::{
-    Column, Layout, MILLISECONDS, Ops, SECTORS, Separator, Unit, Words,
+    AddressUnit, Column, ColumnLayout, MILLISECONDS, OpNames, OpWords, SECTORS, Separator,
 };
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -39,24 +39,24 @@ static PARAMS: &[Param] = &[Param {
     doc: "the size of the pages that lengths count",
 }];
 
-fn detect(_: &Sample) -> Likeness {
+fn detect(_: &TraceHead) -> Likeness {
     Likeness::None
 }
 
-fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout(params.size("pages"))))
 }
 
-fn layout(page_bytes: u64) -> Layout {
+fn layout(page_bytes: u64) -> ColumnLayout {
     let columns = [
         Column::Time(MILLISECONDS),
         Column::Device,
         Column::Offset(SECTORS),
-        Column::Length(Unit { bytes: page_bytes, hexadecimal: false }),
+        Column::Length(AddressUnit { bytes: page_bytes, hexadecimal: false }),
         Column::Op,
     ];
-    let ops = Ops::Words(Words::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
-    Layout::new(Separator::Blanks, &columns, ops)
+    let ops = OpNames::Words(OpWords::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
+    ColumnLayout::new(Separator::Blanks, &columns, ops)
 }
 
 #[cfg(test)]

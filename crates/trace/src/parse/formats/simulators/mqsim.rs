@@ -12,13 +12,14 @@
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 use crate::parse::text::column_layout::{
-    Column, Layout, MICROSECONDS, MILLISECONDS, NANOSECONDS, Ops, SECTORS, Separator, TimeUnit,
+    Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames, SECTORS, Separator,
+    TimeUnit,
 };
-use crate::parse::trace_head::{Likeness, Sample, is_five_numbers};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead, is_five_numbers};
+use crate::reader::ReaderFactory;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {
@@ -40,15 +41,15 @@ static PARAMS: &[Param] = &[Param {
 }];
 
 /// Five integers.
-pub(crate) fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(sample.any(|line| is_five_numbers(line, false)))
+pub(crate) fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| is_five_numbers(line, false)))
 }
 
-fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout(params.choice("unit"))))
 }
 
-fn layout(unit: &str) -> Layout {
+fn layout(unit: &str) -> ColumnLayout {
     let unit = match unit {
         "ps" => TimeUnit::Picoseconds,
         "us" => MICROSECONDS,
@@ -62,7 +63,7 @@ fn layout(unit: &str) -> Layout {
         Column::Length(SECTORS),
         Column::Op,
     ];
-    Layout::new(Separator::Blanks, &columns, Ops::ZeroWrites)
+    ColumnLayout::new(Separator::Blanks, &columns, OpNames::ZeroWrites)
 }
 
 #[cfg(test)]
@@ -83,7 +84,7 @@ mod tests {
             assert_eq!((requests[1].device, requests[1].bytes), (1, 32 * 512));
             assert_eq!(requests[1].time_ns, time_ns, "{unit}");
         }
-        assert_eq!(detect(&Sample::new(text)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(text)), Likeness::Lines);
     }
 
     #[test]

@@ -14,13 +14,13 @@
 use spec::{Kind, Param, Params, Share};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::Format;
-use crate::parse::parsed::{Fault, Line};
-use crate::parse::records::{Record, RecordParser, Records};
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::records::{RecordBytes, RecordParser, Records};
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op};
 
 /// The entry of `oracleGeneral` in the registry.
@@ -74,11 +74,11 @@ const OBJECT_UNIT: Param = Param {
 };
 
 /// Nothing in them is unmistakable.
-fn detect(_: &Sample) -> Likeness {
+fn detect(_: &TraceHead) -> Likeness {
     Likeness::None
 }
 
-fn open_plain(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open_plain(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     let reads = match (params.opt_choice("as"), params.opt_share("reads")) {
         (Some("read"), None) => Some((1, 1)),
         (Some(_), None) => Some((0, 1)),
@@ -99,7 +99,7 @@ fn open_plain(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
     Ok(Box::new(Records(Objects { ops, unit: params.size("object_unit") })))
 }
 
-fn open_with_ops(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open_with_ops(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(Records(Objects { ops: OpSource::Field, unit: params.size("object_unit") })))
 }
 
@@ -128,7 +128,7 @@ enum OpSource {
 impl OpSource {
     /// The operation of a record; `None` for one that touches no data here.
     #[inline]
-    fn next(&mut self, record: &Record) -> Option<Op> {
+    fn next(&mut self, record: &RecordBytes) -> Option<Op> {
         match self {
             // get, gets, read; set, add, cas, replace, append, prepend, incr, decr, write, update;
             // delete.
@@ -150,7 +150,7 @@ impl OpSource {
     }
 }
 
-const OBJECT: Fault = Fault::with_remedy(
+const OBJECT: ParseError = ParseError::with_remedy(
     "its object lies beyond 64 bits in bytes",
     "objects that are hashes need object_unit=1",
 );
@@ -166,9 +166,13 @@ impl RecordParser for Objects {
     }
 
     #[inline]
-    fn parse(&mut self, bytes: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
-        let record = Record { bytes, big_endian: false };
-        let Some(op) = self.ops.next(&record) else { return Ok(Line::Skip("other operation")) };
+    fn parse(
+        &mut self,
+        bytes: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
+        let record = RecordBytes { bytes, big_endian: false };
+        let Some(op) = self.ops.next(&record) else { return Ok(Parsed::Skip("other operation")) };
         let offset = record.u64(4).checked_mul(self.unit).ok_or(OBJECT)?;
         let bytes = u64::from(record.u32(12));
         let device = match self.ops {
@@ -176,7 +180,7 @@ impl RecordParser for Objects {
             OpSource::Share { .. } => devices.number(0)?,
         };
         let (ticks, flags) = (u64::from(record.u32(0)), Flags::NONE);
-        Ok(Line::Record(crate::parse::parsed::Record { ticks, offset, bytes, device, op, flags }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags }))
     }
 
     fn note(&self) -> Option<String> {
@@ -241,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_user_must_say_what_records_are() {
-        let input = Input::of_bytes("t", &plain(1, 2, 3)).unwrap();
+        let input = StoredTrace::of_bytes("t", &plain(1, 2, 3)).unwrap();
         let open = |text: &str| {
             let pairs = Spec::parse(text).unwrap().pairs;
             open_plain(&spec::resolve("format", &pairs, PLAIN_PARAMS).unwrap(), &input)

@@ -10,13 +10,14 @@
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 use crate::parse::formats::simulators::mqsim::detect;
 use crate::parse::text::column_layout::{
-    Column, Layout, MICROSECONDS, MILLISECONDS, NANOSECONDS, Ops, SECTORS, Separator, Words,
+    Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames, OpWords, SECTORS,
+    Separator,
 };
-use crate::reader::Source;
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -38,11 +39,11 @@ static PARAMS: &[Param] = &[Param {
     doc: "what times count",
 }];
 
-fn open(params: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout(params.choice("unit"))))
 }
 
-fn layout(unit: &str) -> Layout {
+fn layout(unit: &str) -> ColumnLayout {
     let unit = match unit {
         "us" => MICROSECONDS,
         "ms" => MILLISECONDS,
@@ -55,8 +56,8 @@ fn layout(unit: &str) -> Layout {
         Column::Length(SECTORS),
         Column::Op,
     ];
-    let ops = Ops::Words(Words::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
-    Layout::new(Separator::Blanks, &columns, ops)
+    let ops = OpNames::Words(OpWords::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
+    ColumnLayout::new(Separator::Blanks, &columns, ops)
 }
 
 #[cfg(test)]

@@ -20,17 +20,17 @@ use std::ops::ControlFlow;
 use spec::Params;
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of, rwbs};
 use crate::parse::devices::Devices;
 use crate::parse::format::Format;
-use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::lines::for_each_line;
 use crate::parse::text::split::{Blanks, Split};
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 use crate::request::{Op, SECTOR_BYTES};
 
 /// The format's entry in the registry.
@@ -45,13 +45,11 @@ pub static FORMAT: Format = Format {
 };
 
 /// A line that begins with `digits,digits` and a blank.
-fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(
-        sample.any(|line| Split::new(line, Blanks).next().is_some_and(is_device_name)),
-    )
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| Split::new(line, Blanks).next().is_some_and(is_device_name)))
 }
 
-fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
+fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     let action = match params.opt_choice("action") {
         Some(word) => word.as_bytes()[0],
         None => action_to_replay(input)?,
@@ -60,10 +58,10 @@ fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
 }
 
 /// D if the file has any, else Q. Reads up to the first D, so all of a file without.
-fn action_to_replay(input: &Input) -> Result<u8> {
+fn action_to_replay(input: &StoredTrace) -> Result<u8> {
     let mut seen = [false; 128];
     for_each_line(input, |line| {
-        if let Ok(Some(head)) = Head::read(&mut Split::new(line, Blanks), is_device_name)
+        if let Ok(Some(head)) = EventHead::read(&mut Split::new(line, Blanks), is_device_name)
             && let &[action @ 0..128] = head.action
         {
             seen[usize::from(action)] = true;
@@ -78,35 +76,40 @@ struct Blkparse {
     action: u8,
 }
 
-const CPU: Fault = Fault::new("column 2, the CPU, is not a number");
-const NUMBER: Fault = Fault::new("column 3, the sequence number, is not a number");
-const TIME: Fault = Fault::new("column 4, the time, is not seconds such as 1.313174332");
-const PID: Fault = Fault::new("column 5, the process number, is not a number");
-const ACTION: Fault = Fault::new("column 6, the action, is missing");
-const RWBS: Fault = Fault::new("column 7 is not RWBS, F?(D|W|R|N)F?A?S?M?");
-const RANGE: Fault = Fault::new("columns 8 and on are not `sector + sectors` or `sector sectors`");
-const BEYOND: Fault = Fault::new("the sectors exceed 64 bits in bytes");
+const CPU: ParseError = ParseError::new("column 2, the CPU, is not a number");
+const NUMBER: ParseError = ParseError::new("column 3, the sequence number, is not a number");
+const TIME: ParseError = ParseError::new("column 4, the time, is not seconds such as 1.313174332");
+const PID: ParseError = ParseError::new("column 5, the process number, is not a number");
+const ACTION: ParseError = ParseError::new("column 6, the action, is missing");
+const RWBS: ParseError = ParseError::new("column 7 is not RWBS, F?(D|W|R|N)F?A?S?M?");
+const RANGE: ParseError =
+    ParseError::new("columns 8 and on are not `sector + sectors` or `sector sectors`");
+const BEYOND: ParseError = ParseError::new("the sectors exceed 64 bits in bytes");
 
 impl LineParser for Blkparse {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+    fn parse(
+        &mut self,
+        line: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
         let mut words = Split::new(line, Blanks);
         // Mostly it is the device of the line before.
         let is_device = |name: Field| devices.is_latest(name.bytes()) || is_device_name(name);
-        let Some(head) = Head::read(&mut words, is_device)? else { return Ok(Line::Other) };
+        let Some(head) = EventHead::read(&mut words, is_device)? else { return Ok(Parsed::Other) };
         if head.action != [self.action] {
-            return Ok(Line::Other);
+            return Ok(Parsed::Other);
         }
         let (letter, flags) = words.next().and_then(|word| rwbs(word.bytes())).ok_or(RWBS)?;
         let Some((offset, bytes)) = range(&mut words)? else {
-            return Ok(Line::Skip("passthrough"));
+            return Ok(Parsed::Skip("passthrough"));
         };
         let device = devices.index(head.device)?;
-        let Some(op) = op_of(letter, flags, bytes) else { return Ok(Line::Skip("no data")) };
+        let Some(op) = op_of(letter, flags, bytes) else { return Ok(Parsed::Skip("no data")) };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset, bytes) };
-        Ok(Line::Record(Record { ticks: head.time_ns, offset, bytes, device, op, flags }))
+        Ok(Parsed::Request(RawRequest { ticks: head.time_ns, offset, bytes, device, op, flags }))
     }
 
     fn note(&self) -> Option<String> {
@@ -115,26 +118,26 @@ impl LineParser for Blkparse {
 }
 
 /// The columns that every event has.
-struct Head<'a> {
+struct EventHead<'a> {
     device: &'a [u8],
     time_ns: u64,
     action: &'a [u8],
 }
 
-impl<'a> Head<'a> {
+impl<'a> EventHead<'a> {
     /// Reads up to the action; `None` for a line that does not begin with a device.
     #[inline(always)]
     fn read(
         words: &mut Split<'a, Blanks>,
         is_device: impl FnOnce(Field) -> bool,
-    ) -> std::result::Result<Option<Head<'a>>, Fault> {
+    ) -> std::result::Result<Option<EventHead<'a>>, ParseError> {
         let Some(device) = words.next().filter(|&name| is_device(name)) else { return Ok(None) };
         words.next().filter(|word| word.is_digits()).ok_or(CPU)?;
         words.next().filter(|word| word.is_digits()).ok_or(NUMBER)?;
         let time_ns = words.next().and_then(|word| word.decimal(9, b'.')).ok_or(TIME)?;
         words.next().filter(|word| word.is_digits()).ok_or(PID)?;
         let action = words.next().ok_or(ACTION)?.bytes();
-        Ok(Some(Head { device: device.bytes(), time_ns, action }))
+        Ok(Some(EventHead { device: device.bytes(), time_ns, action }))
     }
 }
 
@@ -149,7 +152,7 @@ fn is_device_name(word: Field) -> bool {
 /// Offset and length in bytes, both 0 where the line has none; `None` for a SCSI command, which
 /// has `(12 00 …)` instead or before it a length alone.
 #[inline(always)]
-fn range(words: &mut Split<Blanks>) -> std::result::Result<Option<(u64, u64)>, Fault> {
+fn range(words: &mut Split<Blanks>) -> std::result::Result<Option<(u64, u64)>, ParseError> {
     let Some(sector) = words.next() else { return Ok(Some((0, 0))) };
     match sector.bytes() {
         [b'[', ..] => return Ok(Some((0, 0))),
@@ -212,7 +215,7 @@ CPU0 (8,16):
         assert_eq!(skipped.other_lines, 5);
         assert_eq!(read(b'Q', REAL).unwrap().0[0].op, Op::Trim);
         assert_eq!(read(b'C', REAL).unwrap().0[0].bytes, 936 * 512);
-        assert_eq!(detect(&Sample::new(REAL)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(REAL)), Likeness::Lines);
     }
 
     #[test]
@@ -229,7 +232,7 @@ CPU0 (8,16):
     #[test]
     fn the_action_is_d_if_there_is_one_anywhere() {
         let action = |text: &str| {
-            let input = Input::spool("t", text.as_bytes()).unwrap();
+            let input = StoredTrace::spool("t", text.as_bytes()).unwrap();
             action_to_replay(&input).map_err(|error| error.to_string())
         };
         let q = "8,0 1 1 0.1 99 Q R 8 + 8 [x]\n";

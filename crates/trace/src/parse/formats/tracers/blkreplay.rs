@@ -12,14 +12,16 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::Format;
-use crate::parse::parsed::{Fault, Line};
-use crate::parse::text::column_layout::{Column, Layout, Ops, SECONDS, SECTORS, Separator};
+use crate::parse::parsed::{ParseError, Parsed};
+use crate::parse::text::column_layout::{
+    Column, ColumnLayout, OpNames, SECONDS, SECTORS, Separator,
+};
 use crate::parse::text::lines::LineParser;
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 
 /// The format's entry in the registry.
 pub static FORMAT: Format = Format {
@@ -35,8 +37,8 @@ pub static FORMAT: Format = Format {
 static PARAMS: &[Param] = &[];
 
 /// Its header, behind whatever comments.
-fn detect(sample: &Sample) -> Likeness {
-    let mut lines = sample.bytes().split(|&byte| byte == b'\n');
+fn detect(head: &TraceHead) -> Likeness {
+    let mut lines = head.bytes().split(|&byte| byte == b'\n');
     match lines.any(is_header) {
         true => Likeness::Header,
         false => Likeness::None,
@@ -50,7 +52,7 @@ fn is_header(line: &[u8]) -> bool {
         .all(|name| fields.next().is_some_and(|field| field.eq_ignore_ascii_case(name.as_bytes())))
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(blkreplay()))
 }
 
@@ -58,13 +60,13 @@ static COLUMNS: &[Column] =
     &[Column::Time(SECONDS), Column::Offset(SECTORS), Column::Length(SECTORS), Column::Op];
 
 fn blkreplay() -> Blkreplay {
-    let layout = Layout::new(Separator::Byte(b';'), COLUMNS, Ops::Rwbs).open_ended();
+    let layout = ColumnLayout::new(Separator::Byte(b';'), COLUMNS, OpNames::Rwbs).open_ended();
     Blkreplay { layout, in_comments: true }
 }
 
 #[derive(Clone)]
 struct Blkreplay {
-    layout: Layout,
+    layout: ColumnLayout,
     /// Before the header, and before the first request where there is none.
     in_comments: bool,
 }
@@ -73,17 +75,21 @@ impl LineParser for Blkreplay {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+    fn parse(
+        &mut self,
+        line: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
         if !self.in_comments {
             return self.layout.parse(line, devices);
         }
         if is_header(line) {
             self.in_comments = false;
-            return Ok(Line::Other);
+            return Ok(Parsed::Other);
         }
         let parsed = self.layout.parse(line, devices);
         self.in_comments = parsed.is_err();
-        Ok(parsed.unwrap_or(Line::Other))
+        Ok(parsed.unwrap_or(Parsed::Other))
     }
 }
 
@@ -107,7 +113,7 @@ mod tests {
         assert_eq!(requests[1].flags, Flags::READAHEAD);
         assert_eq!(requests[1].time_ns, 7_158_731);
         assert_eq!(skipped.other_lines, 4);
-        assert_eq!(detect(&Sample::new(TEXT)), Likeness::Header);
+        assert_eq!(detect(&TraceHead::new(TEXT)), Likeness::Header);
     }
 
     #[test]

@@ -17,15 +17,15 @@ use spec::{Param, Params};
 
 use crate::error::{Error, Result};
 use crate::input::resolve_path::common_of_cpus;
-use crate::input::sliding_window::Window;
-use crate::input::stored_trace::Input;
+use crate::input::sliding_window::SlidingWindow;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of};
 use crate::parse::format::Format;
-use crate::parse::normalize::Intake;
-use crate::parse::parsed::{Fault, Line};
-use crate::parse::records::{CUT_OFF, Record};
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::{Reader, Reading, Skipped, Source};
+use crate::parse::normalize::Normalizer;
+use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::records::{CUT_OFF, RecordBytes};
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
 /// The format's entry in the registry.
@@ -47,8 +47,8 @@ const HEADER_BYTES: usize = 48;
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 
-fn detect(sample: &Sample) -> Likeness {
-    match sample.bytes().first_chunk().and_then(|word| big_endian(*word)) {
+fn detect(head: &TraceHead) -> Likeness {
+    match head.bytes().first_chunk().and_then(|word| big_endian(*word)) {
         Some(_) => Likeness::Header,
         None => Likeness::None,
     }
@@ -62,7 +62,7 @@ fn big_endian(word: [u8; 4]) -> Option<bool> {
     (u32::from_be_bytes(word) & !0xff == MAGIC).then_some(true)
 }
 
-fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
+fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     of_one_trace(input)?;
     let action = match params.opt_choice("action") {
         Some(word) => word.as_bytes()[0],
@@ -72,10 +72,10 @@ fn open(params: &Params, input: &Input) -> Result<Box<dyn Source>> {
 }
 
 /// Several files are those of the CPUs of one trace.
-fn of_one_trace(input: &Input) -> Result<()> {
-    let names: Vec<&str> = input.parts().map(Input::name).collect();
+fn of_one_trace(input: &StoredTrace) -> Result<()> {
+    let names: Vec<&str> = input.parts().map(StoredTrace::name).collect();
     // Files beside each other were found by what their names have in common.
-    let in_archive = names.len() > 1 && input.parts().all(Input::is_member);
+    let in_archive = names.len() > 1 && input.parts().all(StoredTrace::is_member);
     if !in_archive || common_of_cpus(names.iter().copied()).is_some() {
         return Ok(());
     }
@@ -89,10 +89,10 @@ fn of_one_trace(input: &Input) -> Result<()> {
 }
 
 /// D if any file has one, else Q. Reads up to the first D, so all of a trace without.
-fn action_to_replay(input: &Input) -> Result<u8> {
+fn action_to_replay(input: &StoredTrace) -> Result<u8> {
     let mut seen = [false; 128];
     for part in input.parts() {
-        let mut stream = Stream::open(part)?;
+        let mut stream = EventFile::open(part)?;
         loop {
             match stream.advance() {
                 Ok(true) => {}
@@ -133,7 +133,7 @@ const META: u32 = 0x1000;
 const DISCARD: u32 = 0x2000;
 const FUA: u32 = 0x8000;
 
-const SECTORS: Fault = Fault::new("its sector exceeds 64 bits in bytes");
+const SECTORS: ParseError = ParseError::new("its sector exceeds 64 bits in bytes");
 
 impl Event {
     /// The action as blkparse prints it; `None` for notes and rarer actions.
@@ -179,31 +179,31 @@ impl Event {
 
     /// What a replayed event amounts to.
     #[inline(always)]
-    fn line(&self, intake: &mut Intake) -> std::result::Result<Line, Fault> {
+    fn line(&self, normalizer: &mut Normalizer) -> std::result::Result<Parsed, ParseError> {
         if self.action >> 16 & PASSTHROUGH != 0 {
-            return Ok(Line::Skip("passthrough"));
+            return Ok(Parsed::Skip("passthrough"));
         }
         let (flags, bytes) = (self.flags(), u64::from(self.bytes));
         let Some(op) = op_of(self.op_letter(), flags, bytes) else {
-            return Ok(Line::Skip("no data"));
+            return Ok(Parsed::Skip("no data"));
         };
         let (offset, bytes) = match op {
             Op::Flush => (0, 0),
             _ => (self.sector.checked_mul(SECTOR_BYTES).ok_or(SECTORS)?, bytes),
         };
-        let device = intake.devices.named(u64::from(self.device), |device| {
+        let device = normalizer.devices.named(u64::from(self.device), |device| {
             format!("{},{}", device >> 20, device & 0xf_ffff)
         })?;
         let ticks = self.time_ns;
-        Ok(Line::Record(crate::parse::parsed::Record { ticks, offset, bytes, device, op, flags }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags }))
     }
 }
 
 // ---- one file --------------------------------------------------------------------------------
 
 /// The events of one file, in the order of the file.
-struct Stream {
-    window: Window,
+struct EventFile {
+    window: SlidingWindow,
     record_number: u64,
     /// The latest event. It is read where it stands, field by field: a processor waits when it
     /// copies whole what it has just written in pieces.
@@ -212,16 +212,16 @@ struct Stream {
 }
 
 /// Why a file cannot be read on, at its latest record.
-enum Failure {
-    Fault(Fault),
+enum EventError {
+    Parse(ParseError),
     Read(std::io::Error),
 }
 
-impl Failure {
-    fn into_error(self, part: &Input, record_number: u64) -> Error {
+impl EventError {
+    fn into_error(self, part: &StoredTrace, record_number: u64) -> Error {
         match self {
-            Failure::Read(source) => part.failure(record_number, source),
-            Failure::Fault(fault) => Error::Record {
+            EventError::Read(source) => part.failure(record_number, source),
+            EventError::Parse(fault) => Error::Record {
                 name: part.name().to_owned(),
                 record: record_number,
                 what: fault.what,
@@ -231,24 +231,24 @@ impl Failure {
     }
 }
 
-const NO_MAGIC: Fault = Fault::fatal(
+const NO_MAGIC: ParseError = ParseError::fatal(
     "it does not begin with blktrace's magic 0x65617407",
     "the file is damaged, or not from blktrace",
 );
-const OTHER_VERSION: Fault = Fault::fatal(
+const OTHER_VERSION: ParseError = ParseError::fatal(
     "it is of another version of blktrace than 7, the only one known",
     "let its own blkparse print it, and read the text",
 );
 
-impl Stream {
-    fn open(part: &Input) -> Result<Stream> {
+impl EventFile {
+    fn open(part: &StoredTrace) -> Result<EventFile> {
         let event = Event { time_ns: 0, sector: 0, bytes: 0, action: 0, device: 0 };
-        Ok(Stream { window: part.window()?, record_number: 0, event, ended: false })
+        Ok(EventFile { window: part.window()?, record_number: 0, event, ended: false })
     }
 
     /// Goes on to the next event; false at the end, and where the file cannot be read on.
     #[inline(always)]
-    fn advance(&mut self) -> std::result::Result<bool, Failure> {
+    fn advance(&mut self) -> std::result::Result<bool, EventError> {
         let header = self.take(HEADER_BYTES)?;
         if header.is_empty() {
             self.ended = true;
@@ -261,7 +261,7 @@ impl Stream {
         let bytes = self.window.slice(header);
         let magic = [bytes[0], bytes[1], bytes[2], bytes[3]];
         let Some(big_endian) = big_endian(magic) else { return self.fault(NO_MAGIC) };
-        let record = Record { bytes, big_endian };
+        let record = RecordBytes { bytes, big_endian };
         if record.u32(0) != MAGIC | VERSION {
             return self.fault(OTHER_VERSION);
         }
@@ -281,15 +281,15 @@ impl Stream {
 
     /// The next bytes, fewer only at the end.
     #[inline(always)]
-    fn take(&mut self, count: usize) -> std::result::Result<std::ops::Range<usize>, Failure> {
-        self.window.next_bytes(count).map_err(Failure::Read)
+    fn take(&mut self, count: usize) -> std::result::Result<std::ops::Range<usize>, EventError> {
+        self.window.next_bytes(count).map_err(EventError::Read)
     }
 
     /// A fault of the latest record, behind which nothing can be told.
     #[cold]
-    fn fault(&mut self, fault: Fault) -> std::result::Result<bool, Failure> {
+    fn fault(&mut self, fault: ParseError) -> std::result::Result<bool, EventError> {
         self.ended = true;
-        Err(Failure::Fault(fault))
+        Err(EventError::Parse(fault))
     }
 }
 
@@ -299,11 +299,11 @@ struct Blktrace {
     action: u8,
 }
 
-impl Source for Blktrace {
-    fn reader(&self, input: &Arc<Input>, reading: Reading) -> Result<Box<dyn Reader>> {
-        let streams = input.parts().map(Stream::open).collect::<Result<Vec<_>>>()?;
-        let (input, intake) = (Arc::clone(input), Intake::new(reading));
-        let mut merged = Merged { action: self.action, input, intake, streams };
+impl ReaderFactory for Blktrace {
+    fn reader(&self, input: &Arc<StoredTrace>, reading: ReadMode) -> Result<Box<dyn Reader>> {
+        let streams = input.parts().map(EventFile::open).collect::<Result<Vec<_>>>()?;
+        let (input, normalizer) = (Arc::clone(input), Normalizer::new(reading));
+        let mut merged = MergedReader { action: self.action, input, normalizer, streams };
         for index in 0..merged.streams.len() {
             merged.advance(index)?;
         }
@@ -316,21 +316,21 @@ impl Source for Blktrace {
 }
 
 /// One reading of all files.
-struct Merged {
+struct MergedReader {
     action: u8,
-    input: Arc<Input>,
-    intake: Intake,
+    input: Arc<StoredTrace>,
+    normalizer: Normalizer,
     /// Each at its next event.
-    streams: Vec<Stream>,
+    streams: Vec<EventFile>,
 }
 
-impl Merged {
+impl MergedReader {
     /// Brings up the next event of a file; a record cut off is its end where that is tolerated.
     #[inline(always)]
     fn advance(&mut self, index: usize) -> Result<()> {
         match self.streams[index].advance() {
             Ok(_) => Ok(()),
-            Err(Failure::Fault(fault)) => self.bad_record(fault, index),
+            Err(EventError::Parse(fault)) => self.bad_record(fault, index),
             Err(failure) => {
                 let record_number = self.streams[index].record_number;
                 Err(failure.into_error(self.part(index), record_number))
@@ -338,14 +338,14 @@ impl Merged {
         }
     }
 
-    fn part(&self, index: usize) -> &Input {
+    fn part(&self, index: usize) -> &StoredTrace {
         self.input.part(index).expect("a stream for each part")
     }
 
     #[cold]
-    fn bad_record(&mut self, fault: Fault, index: usize) -> Result<()> {
+    fn bad_record(&mut self, fault: ParseError, index: usize) -> Result<()> {
         let part = self.input.part(index).expect("a stream for each part");
-        self.intake.bad_record(fault, part, self.streams[index].record_number)
+        self.normalizer.bad_record(fault, part, self.streams[index].record_number)
     }
 
     /// The file with the earliest event, the first of equals.
@@ -360,23 +360,23 @@ impl Merged {
     fn event(&mut self, index: usize, out: &mut Vec<Request>) -> Result<()> {
         let event = &self.streams[index].event;
         if event.letter() != Some(self.action) {
-            self.intake.skipped.other_lines += 1;
+            self.normalizer.skipped.other_lines += 1;
             return Ok(());
         }
-        let taken = match event.line(&mut self.intake) {
-            Ok(Line::Record(record)) => self.intake.request(record, 1, out),
-            Ok(Line::Skip(reason)) => {
-                self.intake.skipped.add(reason);
+        let taken = match event.line(&mut self.normalizer) {
+            Ok(Parsed::Request(record)) => self.normalizer.request(record, 1, out),
+            Ok(Parsed::Skip(reason)) => {
+                self.normalizer.skipped.add(reason);
                 Ok(())
             }
-            Ok(Line::Other) => Ok(()),
+            Ok(Parsed::Other) => Ok(()),
             Err(fault) => Err(fault),
         };
         taken.or_else(|fault| self.bad_record(fault, index))
     }
 }
 
-impl Reader for Merged {
+impl Reader for MergedReader {
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
         let before = out.len();
         while out.len() - before < max {
@@ -388,7 +388,7 @@ impl Reader for Merged {
     }
 
     fn skipped(&self) -> &Skipped {
-        &self.intake.skipped
+        &self.normalizer.skipped
     }
 
     fn position_bytes(&self) -> u64 {
@@ -396,7 +396,7 @@ impl Reader for Merged {
     }
 
     fn devices(&self) -> Vec<String> {
-        self.intake.devices.names()
+        self.normalizer.devices.names()
     }
 
     fn note(&self) -> Option<String> {

@@ -8,11 +8,13 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
-use crate::parse::text::column_layout::{Column, Layout, Ops, SECONDS, SECTORS, Separator, Words};
-use crate::parse::trace_head::{Likeness, Sample, is_digits, is_seconds};
-use crate::reader::Source;
+use crate::parse::text::column_layout::{
+    Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
+};
+use crate::parse::trace_head::{Likeness, TraceHead, is_digits, is_seconds};
+use crate::reader::ReaderFactory;
 use crate::request::Op;
 
 /// The format's entry in the registry.
@@ -29,8 +31,8 @@ pub static FORMAT: Format = Format {
 static PARAMS: &[Param] = &[];
 
 /// Seven or more fields between tabs, the fifth Read or Write.
-fn detect(sample: &Sample) -> Likeness {
-    Likeness::of_lines(sample.any(|line| {
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| {
         let fields: Vec<_> = line.split(|&byte| byte == b'\t').take(8).collect();
         fields.len() >= 7
             && is_digits(fields[0], 1, 20)
@@ -39,7 +41,7 @@ fn detect(sample: &Sample) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout()))
 }
 
@@ -53,9 +55,9 @@ static COLUMNS: &[Column] = &[
     Column::Length(SECTORS),
 ];
 
-fn layout() -> Layout {
-    let ops = Ops::Words(Words::new([(&b"Read"[..], Op::Read), (b"Write", Op::Write)]));
-    Layout::new(Separator::Byte(b'\t'), COLUMNS, ops).open_ended()
+fn layout() -> ColumnLayout {
+    let ops = OpNames::Words(OpWords::new([(&b"Read"[..], Op::Read), (b"Write", Op::Write)]));
+    ColumnLayout::new(Separator::Byte(b'\t'), COLUMNS, ops).open_ended()
 }
 
 #[cfg(test)]
@@ -72,7 +74,7 @@ mod tests {
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 6_194_591 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
         assert_eq!(requests[1].time_ns, 343_750_000);
-        assert_eq!(detect(&Sample::new(TEXT)), Likeness::Lines);
+        assert_eq!(detect(&TraceHead::new(TEXT)), Likeness::Lines);
     }
 
     #[test]

@@ -21,14 +21,14 @@ use rustc_hash::FxHashMap;
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::Format;
-use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
-use crate::parse::trace_head::{Likeness, Sample};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op};
 
 /// The format's entry in the registry.
@@ -44,14 +44,14 @@ pub static FORMAT: Format = Format {
 
 static PARAMS: &[Param] = &[];
 
-fn detect(sample: &Sample) -> Likeness {
-    match sample.any(|line| line == b"BeginHeader") {
+fn detect(head: &TraceHead) -> Likeness {
+    match head.any(|line| line == b"BeginHeader") {
         true => Likeness::Header,
         false => Likeness::None,
     }
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(Etw::new()))
 }
 
@@ -63,7 +63,7 @@ const THREAD: usize = 3;
 
 /// Where an event has its fields; 0 where it has none.
 #[derive(Clone, Copy)]
-struct Places {
+struct EventColumns {
     time: usize,
     irp: usize,
     offset: usize,
@@ -72,17 +72,19 @@ struct Places {
     disk: usize,
 }
 
-const CLASSIC: Places = Places { time: 1, irp: 4, offset: 5, size: 6, elapsed: 7, disk: 8 };
-const CLASSIC_FLUSH: Places = Places { time: 1, irp: 4, offset: 0, size: 0, elapsed: 5, disk: 6 };
+const CLASSIC: EventColumns =
+    EventColumns { time: 1, irp: 4, offset: 5, size: 6, elapsed: 7, disk: 8 };
+const CLASSIC_FLUSH: EventColumns =
+    EventColumns { time: 1, irp: 4, offset: 0, size: 0, elapsed: 5, disk: 6 };
 
-impl Places {
+impl EventColumns {
     /// The places that a line of the header tells.
-    fn of_header(fields: &Fields) -> Places {
+    fn of_header(fields: &EventFields) -> EventColumns {
         let place = |name: &str| {
             let named = |field: &&[u8]| field.eq_ignore_ascii_case(name.as_bytes());
             fields.0.iter().position(named).unwrap_or(0)
         };
-        Places {
+        EventColumns {
             time: place("TimeStamp"),
             irp: place("IrpPtr"),
             offset: place("ByteOffset"),
@@ -93,9 +95,9 @@ impl Places {
     }
 
     /// The same with a column more behind the thread.
-    fn with_cpu(self) -> Places {
+    fn with_cpu(self) -> EventColumns {
         let further = |place| if place > THREAD { place + 1 } else { place };
-        Places {
+        EventColumns {
             time: further(self.time),
             irp: further(self.irp),
             offset: further(self.offset),
@@ -110,15 +112,15 @@ impl Places {
 const MOST_FIELDS: usize = 24;
 
 /// The fields of a line from the left, blanks trimmed; empty where there are none.
-struct Fields<'a>([&'a [u8]; MOST_FIELDS]);
+struct EventFields<'a>([&'a [u8]; MOST_FIELDS]);
 
-impl<'a> Fields<'a> {
-    fn new(line: &'a [u8]) -> Fields<'a> {
+impl<'a> EventFields<'a> {
+    fn new(line: &'a [u8]) -> EventFields<'a> {
         let mut fields = [&b""[..]; MOST_FIELDS];
         for (field, text) in fields.iter_mut().zip(line.split(|&byte| byte == b',')) {
             *field = text.trim_ascii();
         }
-        Fields(fields)
+        EventFields(fields)
     }
 
     /// The field at a place; empty if the event has no such field.
@@ -131,7 +133,7 @@ impl<'a> Fields<'a> {
 struct Etw {
     in_header: bool,
     /// For each of [`EVENTS`].
-    places: [Places; 3],
+    places: [EventColumns; 3],
     /// When requests came that have an Init event and have not completed, by IrpPtr.
     begun_ns: FxHashMap<Vec<u8>, u64>,
 }
@@ -139,24 +141,28 @@ struct Etw {
 /// No device has this many requests in flight; more Init events are those of another tool.
 const MOST_IN_FLIGHT: usize = 1 << 16;
 
-const TIME: Fault = Fault::new("TimeStamp is not a number of microseconds");
-const ELAPSED: Fault = Fault::new("ElapsedTime is not a number of microseconds");
-const OFFSET: Fault = Fault::new("ByteOffset is not a hexadecimal number such as 0x1000");
-const SIZE: Fault = Fault::new("IOSize is not a hexadecimal number such as 0x1000");
+const TIME: ParseError = ParseError::new("TimeStamp is not a number of microseconds");
+const ELAPSED: ParseError = ParseError::new("ElapsedTime is not a number of microseconds");
+const OFFSET: ParseError = ParseError::new("ByteOffset is not a hexadecimal number such as 0x1000");
+const SIZE: ParseError = ParseError::new("IOSize is not a hexadecimal number such as 0x1000");
 
 impl LineParser for Etw {
     const TICK_NS: u64 = 1;
     const UNSORTED: bool = true;
     const OWN_CLOCK: bool = true;
 
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+    fn parse(
+        &mut self,
+        line: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
         let line = line.trim_ascii();
         match line {
             b"BeginHeader" => self.in_header = true,
             b"EndHeader" => self.in_header = false,
             _ => return self.event(line, devices),
         }
-        Ok(Line::Other)
+        Ok(Parsed::Other)
     }
 
     fn note(&self) -> Option<String> {
@@ -170,7 +176,11 @@ impl Etw {
         Etw { in_header: false, places, begun_ns: FxHashMap::default() }
     }
 
-    fn event(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+    fn event(
+        &mut self,
+        line: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
         let name = line.split(|&byte| byte == b',').next().unwrap_or_default().trim_ascii_end();
         let known = |suffix: &str| {
             let matches = |(event, _): &(&str, Op)| {
@@ -179,16 +189,18 @@ impl Etw {
             EVENTS.iter().position(matches)
         };
         match (known(""), self.in_header) {
-            (Some(event), true) => self.places[event] = Places::of_header(&Fields::new(line)),
-            (Some(event), false) => return self.completed(event, &Fields::new(line), devices),
-            (None, false) if known("Init").is_some() => self.begun(&Fields::new(line))?,
+            (Some(event), true) => {
+                self.places[event] = EventColumns::of_header(&EventFields::new(line))
+            }
+            (Some(event), false) => return self.completed(event, &EventFields::new(line), devices),
+            (None, false) if known("Init").is_some() => self.begun(&EventFields::new(line))?,
             _ => {}
         }
-        Ok(Line::Other)
+        Ok(Parsed::Other)
     }
 
     /// A request begins; its columns are the classic ones up to IrpPtr.
-    fn begun(&mut self, fields: &Fields) -> std::result::Result<(), Fault> {
+    fn begun(&mut self, fields: &EventFields) -> std::result::Result<(), ParseError> {
         let time_ns = time_ns(fields.at(CLASSIC.time)).ok_or(TIME)?;
         let irp = fields.at(irp_place(CLASSIC, fields).irp);
         if self.begun_ns.len() < MOST_IN_FLIGHT {
@@ -200,9 +212,9 @@ impl Etw {
     fn completed(
         &mut self,
         event: usize,
-        fields: &Fields,
+        fields: &EventFields,
         devices: &mut Devices,
-    ) -> std::result::Result<Line, Fault> {
+    ) -> std::result::Result<Parsed, ParseError> {
         let places = irp_place(self.places[event], fields);
         let completed_ns = time_ns(fields.at(places.time)).ok_or(TIME)?;
         let ticks = match self.begun_ns.remove(fields.at(places.irp)) {
@@ -219,12 +231,12 @@ impl Etw {
             ),
         };
         let device = devices.index(fields.at(places.disk))?;
-        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE }))
     }
 }
 
 /// The places as they are on this line, which may have a CPU that its header does not mention.
-fn irp_place(places: Places, fields: &Fields) -> Places {
+fn irp_place(places: EventColumns, fields: &EventFields) -> EventColumns {
     let is_hex = |place| fields.at(place).starts_with(b"0x");
     if places.irp > THREAD && !is_hex(places.irp) && is_hex(places.irp + 1) {
         return places.with_cpu();
@@ -281,7 +293,7 @@ mod tests {
         ];
         assert_eq!(seen, expected);
         assert_eq!((requests[0].device, requests[1].device, requests[2].device), (0, 1, 0));
-        assert_eq!(detect(&Sample::new(CLASSIC_TEXT)), Likeness::Header);
+        assert_eq!(detect(&TraceHead::new(CLASSIC_TEXT)), Likeness::Header);
     }
 
     #[test]

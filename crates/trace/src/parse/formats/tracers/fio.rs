@@ -15,15 +15,15 @@
 use spec::{Param, Params};
 
 use crate::error::Result;
-use crate::input::stored_trace::Input;
+use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::Format;
-use crate::parse::parsed::{Fault, Line, Record};
+use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::{Blanks, Split};
-use crate::parse::trace_head::{Likeness, Sample, comma_fields, is_digits};
-use crate::reader::Source;
+use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
+use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op};
 
 /// The format's entry in the registry.
@@ -40,11 +40,11 @@ pub static FORMAT: Format = Format {
 static PARAMS: &[Param] = &[];
 
 /// The header, or what looks like version 1, which [`Fio`] then refuses with a hint.
-fn detect(sample: &Sample) -> Likeness {
-    if sample.first().starts_with(b"fio version ") {
+fn detect(head: &TraceHead) -> Likeness {
+    if head.first().starts_with(b"fio version ") {
         return Likeness::Header;
     }
-    Likeness::of_lines(is_version_1(sample.first()))
+    Likeness::of_lines(is_version_1(head.first()))
 }
 
 /// `rw, offset, length`: three numbers, the first of them 0 to 2.
@@ -54,12 +54,12 @@ fn is_version_1(line: &[u8]) -> bool {
     fields.len() == 3 && numbers && matches!(fields[0], b"0" | b"1" | b"2")
 }
 
-fn open(_: &Params, _: &Input) -> Result<Box<dyn Source>> {
+fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(Fio { version: None, clock_us: 0 }))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum IologVersion {
     /// No times but `wait`.
     Two,
     /// A time on every line.
@@ -69,38 +69,44 @@ enum Version {
 #[derive(Clone)]
 struct Fio {
     /// From the header; `None` before it.
-    version: Option<Version>,
+    version: Option<IologVersion>,
     /// Version 2: all waits so far.
     clock_us: u64,
 }
 
 const CONVERT: &str = "let fio 3 write it again: fio --read_iolog=OLD --write_iolog=NEW";
-const VERSION_1: Fault =
-    Fault::fatal("this is an fio iolog of version 1, without times and file names", CONVERT);
-const VERSION: Fault = Fault::fatal("only versions 2 and 3 of fio iologs are known", CONVERT);
-const HEADER: Fault = Fault::fatal(
+const VERSION_1: ParseError =
+    ParseError::fatal("this is an fio iolog of version 1, without times and file names", CONVERT);
+const VERSION: ParseError =
+    ParseError::fatal("only versions 2 and 3 of fio iologs are known", CONVERT);
+const HEADER: ParseError = ParseError::fatal(
     "an fio iolog begins with `fio version 2 iolog` or `fio version 3 iolog`",
     "give the format by --format if it is another",
 );
-const TIME: Fault = Fault::new("the time is not a number of microseconds");
-const FILE: Fault = Fault::new("the file name is missing");
-const ACTION: Fault =
-    Fault::new("the action is none of read, write, trim, sync, datasync, wait, add, open, close");
-const OFFSET: Fault = Fault::new("the offset is not a number of bytes");
-const LENGTH: Fault = Fault::new("the length is not a number of bytes");
-const EXTRA: Fault = Fault::new("there is more on the line than offset and length");
-const WAIT: Fault = Fault::new("the waits add up to more than 64 bits");
+const TIME: ParseError = ParseError::new("the time is not a number of microseconds");
+const FILE: ParseError = ParseError::new("the file name is missing");
+const ACTION: ParseError = ParseError::new(
+    "the action is none of read, write, trim, sync, datasync, wait, add, open, close",
+);
+const OFFSET: ParseError = ParseError::new("the offset is not a number of bytes");
+const LENGTH: ParseError = ParseError::new("the length is not a number of bytes");
+const EXTRA: ParseError = ParseError::new("there is more on the line than offset and length");
+const WAIT: ParseError = ParseError::new("the waits add up to more than 64 bits");
 
 impl LineParser for Fio {
     const TICK_NS: u64 = 1_000;
     const OWN_CLOCK: bool = true;
 
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> std::result::Result<Line, Fault> {
+    fn parse(
+        &mut self,
+        line: &[u8],
+        devices: &mut Devices,
+    ) -> std::result::Result<Parsed, ParseError> {
         let mut words = Split::new(line, Blanks);
         let ticks = match self.version {
             None => return self.header(line),
-            Some(Version::Two) => self.clock_us,
-            Some(Version::Three) => words.next().and_then(Field::number).ok_or(TIME)?,
+            Some(IologVersion::Two) => self.clock_us,
+            Some(IologVersion::Three) => words.next().and_then(Field::number).ok_or(TIME)?,
         };
         let file = words.next().ok_or(FILE)?.bytes();
         let op = match words.next().ok_or(ACTION)?.bytes() {
@@ -109,7 +115,7 @@ impl LineParser for Fio {
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
             b"wait" => return self.wait(&mut words),
-            b"add" | b"open" | b"close" => return Ok(Line::Other),
+            b"add" | b"open" | b"close" => return Ok(Parsed::Other),
             _ => return Err(ACTION),
         };
         let device = devices.index(file)?;
@@ -117,45 +123,45 @@ impl LineParser for Fio {
             Op::Flush => (0, 0),
             _ => range(&mut words)?,
         };
-        Ok(Line::Record(Record { ticks, offset, bytes, device, op, flags: Flags::NONE }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE }))
     }
 
     fn note(&self) -> Option<String> {
-        let version = if self.version? == Version::Two { 2 } else { 3 };
+        let version = if self.version? == IologVersion::Two { 2 } else { 3 };
         Some(format!("iolog version {version}"))
     }
 }
 
 impl Fio {
     /// The first line that is not blank.
-    fn header(&mut self, line: &[u8]) -> std::result::Result<Line, Fault> {
+    fn header(&mut self, line: &[u8]) -> std::result::Result<Parsed, ParseError> {
         if line.trim_ascii().is_empty() {
             return Err(HEADER);
         }
         self.version = Some(match line.trim_ascii() {
-            b"fio version 2 iolog" => Version::Two,
-            b"fio version 3 iolog" => Version::Three,
+            b"fio version 2 iolog" => IologVersion::Two,
+            b"fio version 3 iolog" => IologVersion::Three,
             b"fio version 1 iolog" => return Err(VERSION_1),
             other if is_version_1(other) => return Err(VERSION_1),
             other if other.starts_with(b"fio version ") => return Err(VERSION),
             _ => return Err(HEADER),
         });
-        Ok(Line::Other)
+        Ok(Parsed::Other)
     }
 
     /// Version 2 moves the clock; in version 3 there should be no waits, as every line has a time.
-    fn wait(&mut self, words: &mut Split<Blanks>) -> std::result::Result<Line, Fault> {
-        if self.version == Some(Version::Three) {
-            return Ok(Line::Skip("wait"));
+    fn wait(&mut self, words: &mut Split<Blanks>) -> std::result::Result<Parsed, ParseError> {
+        if self.version == Some(IologVersion::Three) {
+            return Ok(Parsed::Skip("wait"));
         }
         let (wait_us, _) = range(words)?;
         self.clock_us = self.clock_us.checked_add(wait_us).ok_or(WAIT)?;
-        Ok(Line::Other)
+        Ok(Parsed::Other)
     }
 }
 
 /// Offset and length, and nothing behind them.
-fn range(words: &mut Split<Blanks>) -> std::result::Result<(u64, u64), Fault> {
+fn range(words: &mut Split<Blanks>) -> std::result::Result<(u64, u64), ParseError> {
     let offset = words.next().and_then(Field::number).ok_or(OFFSET)?;
     let length = words.next().and_then(Field::number).ok_or(LENGTH)?;
     if words.next().is_some() { Err(EXTRA) } else { Ok((offset, length)) }
@@ -207,7 +213,7 @@ mod tests {
     #[test]
     fn version_1_is_refused_with_a_hint() {
         for text in [&b"0, 4096, 512\n"[..], b"fio version 1 iolog\n"] {
-            assert_ne!(detect(&Sample::new(text)), Likeness::None);
+            assert_ne!(detect(&TraceHead::new(text)), Likeness::None);
             let message = read(text).unwrap_err();
             assert!(message.contains("version 1"), "{message}");
             assert!(message.contains("--write_iolog"), "{message}");

@@ -81,9 +81,9 @@ fn read(
     skip_bad: bool,
 ) -> std::result::Result<(Vec<Request>, Skipped), String> {
     let say = |error: Error| error.to_string();
-    let input = Arc::new(Input::of_bytes("t", bytes).map_err(say)?);
+    let input = Arc::new(StoredTrace::of_bytes("t", bytes).map_err(say)?);
     let action = action.map_or_else(|| action_to_replay(&input).map_err(say), Ok)?;
-    let reading = Reading { skip_bad, raw_times: false };
+    let reading = ReadMode { skip_bad, raw_times: false };
     let mut reader = Blktrace { action }.reader(&input, reading).map_err(say)?;
     let mut requests = Vec::new();
     while reader.next_batch(&mut requests, 3).map_err(say)? > 0 {}
@@ -94,7 +94,7 @@ fn read(
 fn events_of_either_byte_order() {
     for big in [false, true] {
         let bytes = sample(big);
-        assert_eq!(detect(&Sample::new(&bytes)), Likeness::Header);
+        assert_eq!(detect(&TraceHead::new(&bytes)), Likeness::Header);
         let (requests, _) = read(&bytes, None, false).unwrap();
         assert_eq!((requests.len(), requests[0].bytes), (1, 4096), "D is there");
         let (requests, skipped) = read(&bytes, Some(b'Q'), false).unwrap();

@@ -11,7 +11,7 @@ use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
 /// The form in which requests are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputFormat {
     /// `fio version 3 iolog`.
     Fio,
     /// `major,minor cpu number seconds pid Q rwbs sector sectors`.
@@ -20,32 +20,32 @@ pub enum Form {
     Csv,
 }
 
-/// The `--format` that reads what is written as [`Form::Csv`]; the content tells it, too.
+/// The `--format` that reads what is written as [`OutputFormat::Csv`]; the content tells it, too.
 pub const CSV_SPEC: &str = "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes,header=true";
 
 /// Writes requests one by one; nothing is kept but the devices' numbers.
-pub struct Writer<W> {
+pub struct TraceWriter<W> {
     out: W,
-    form: Form,
+    form: OutputFormat,
     index: u64,
     devices_opened: u32,
     /// The time of the latest request.
     time_us: u64,
 }
 
-impl<W: Write> Writer<W> {
-    /// Starts a trace. The caller buffers `out` and calls [`Writer::finish`].
+impl<W: Write> TraceWriter<W> {
+    /// Starts a trace. The caller buffers `out` and calls [`TraceWriter::finish`].
     ///
     /// # Errors
     /// The output cannot be written.
-    pub fn new(mut out: W, form: Form) -> Result<Writer<W>> {
+    pub fn new(mut out: W, form: OutputFormat) -> Result<TraceWriter<W>> {
         match form {
-            Form::Fio => writeln!(out, "fio version 3 iolog"),
-            Form::Csv => writeln!(out, "{WRITTEN_HEADING}"),
-            Form::Blkparse => Ok(()),
+            OutputFormat::Fio => writeln!(out, "fio version 3 iolog"),
+            OutputFormat::Csv => writeln!(out, "{WRITTEN_HEADING}"),
+            OutputFormat::Blkparse => Ok(()),
         }
         .map_err(Error::Write)?;
-        Ok(Writer { out, form, index: 0, devices_opened: 0, time_us: 0 })
+        Ok(TraceWriter { out, form, index: 0, devices_opened: 0, time_us: 0 })
     }
 
     /// Writes one request.
@@ -54,9 +54,9 @@ impl<W: Write> Writer<W> {
     /// The output cannot be written, or the form cannot express the request.
     pub fn write(&mut self, request: &Request) -> Result<()> {
         match self.form {
-            Form::Fio => self.write_fio(request)?,
-            Form::Blkparse => self.write_blkparse(request)?,
-            Form::Csv => self.write_csv(request)?,
+            OutputFormat::Fio => self.write_fio(request)?,
+            OutputFormat::Blkparse => self.write_blkparse(request)?,
+            OutputFormat::Csv => self.write_csv(request)?,
         }
         self.index += 1;
         Ok(())
@@ -67,7 +67,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// The output cannot be written.
     pub fn finish(mut self) -> Result<W> {
-        if self.form == Form::Fio {
+        if self.form == OutputFormat::Fio {
             for device in 0..self.devices_opened {
                 writeln!(self.out, "{} dev{device} close", self.time_us).map_err(Error::Write)?;
             }
@@ -147,9 +147,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Writes requests to a file and reads them back, the format told by the content.
-    fn round_trip(requests: &[Request], form: Form) -> Vec<Request> {
+    fn round_trip(requests: &[Request], form: OutputFormat) -> Vec<Request> {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let mut writer = Writer::new(&file, form).unwrap();
+        let mut writer = TraceWriter::new(&file, form).unwrap();
         for request in requests {
             writer.write(request).unwrap();
         }
@@ -201,19 +201,19 @@ mod tests {
 
         #[test]
         fn every_request_survives_blkparse(requests in requests()) {
-            prop_assert_eq!(round_trip(&requests, Form::Blkparse), requests);
+            prop_assert_eq!(round_trip(&requests, OutputFormat::Blkparse), requests);
         }
 
         #[test]
         fn every_request_survives_csv(requests in requests()) {
-            prop_assert_eq!(round_trip(&requests, Form::Csv), requests);
+            prop_assert_eq!(round_trip(&requests, OutputFormat::Csv), requests);
         }
 
         #[test]
         fn every_request_but_its_flags_survives_fio(requests in requests()) {
             let plain: Vec<_> =
                 requests.iter().map(|r| Request { flags: Flags::NONE, ..*r }).collect();
-            prop_assert_eq!(round_trip(&requests, Form::Fio), plain);
+            prop_assert_eq!(round_trip(&requests, OutputFormat::Fio), plain);
         }
     }
 
@@ -233,8 +233,8 @@ mod tests {
     fn fio_holds_any_bytes_and_blkparse_refuses_them() {
         let (op, flags) = (Op::Write, Flags::NONE);
         let odd = Request { time_ns: 0, offset: 7, bytes: 9, device: 0, op, flags };
-        assert_eq!(round_trip(&[odd], Form::Fio), [odd]);
-        let mut writer = Writer::new(Vec::new(), Form::Blkparse).unwrap();
+        assert_eq!(round_trip(&[odd], OutputFormat::Fio), [odd]);
+        let mut writer = TraceWriter::new(Vec::new(), OutputFormat::Blkparse).unwrap();
         let message = writer.write(&odd).unwrap_err().to_string();
         assert!(message.starts_with("request 0 cannot be written as blkparse"), "{message}");
     }
