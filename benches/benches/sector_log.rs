@@ -13,7 +13,7 @@ use ftl::layer::Options;
 use ftlab_benches::bare::PAGES_PER_BLOCK;
 use ftlab_benches::simulated::{Ask, Simulated};
 use ftlab_benches::{Contender, Dice, compare};
-use sim::{Experiment, Input, Unwatched, run_on};
+use sim::{Experiment, Input, NoProgress, RunOptions, Setup, run};
 
 const LOGICAL_BLOCKS: u32 = 16_384;
 const PAGES: u32 = LOGICAL_BLOCKS * PAGES_PER_BLOCK;
@@ -55,9 +55,12 @@ fn runs() {
     };
     let mut contenders: Vec<Contender> = Vec::new();
     for (name, size) in [("no log", "none"), ("32 MiB", "32MiB"), ("128 MiB", "128MiB")] {
-        let experiment = experiment(size);
-        let input = Input::open(&experiment, &Unwatched).expect("a workload");
-        let round = move || run_on(&experiment, &input, &Unwatched).expect("a run").trace.requests;
+        let setup = Setup::new(&experiment(size)).expect("a setup");
+        let input = Input::open(&setup, &NoProgress).expect("a workload");
+        let round = move || {
+            let options = RunOptions { input: Some(&input), ..RunOptions::default() };
+            run(&setup, options).expect("a run").trace.requests
+        };
         contenders.push((name, Box::new(round)));
     }
     compare("runs: financial, 500K writes", "requests", &mut contenders);

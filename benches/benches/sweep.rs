@@ -11,9 +11,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use ftlab_benches::{Contender, compare};
+use sim::NoProgress;
 use sim::plan::{Plan, Scale};
-use sim::sweep::{Journal, MEMORY_BYTES, Sweep, SweepWatch, hash};
-use sim::{Result, Stage};
+use sim::sweep::{Journal, MEMORY_BYTES, Sweep, hash};
 use spec::Spec;
 use trace::writer::{OutputFormat, TraceWriter};
 use trace::{AddressSpace, Trace};
@@ -27,22 +27,12 @@ extra = [\"7%\", \"10%\", \"15%\", \"28%\"]
 
 const CAPACITY_BYTES: u64 = 64 << 20;
 
-/// Nobody watches.
-struct Unwatched;
-
-impl SweepWatch for Unwatched {
-    fn at(&self, _: usize, _: Stage, _: u64, _: Option<u64>) -> Result<()> {
-        Ok(())
-    }
-    fn kept(&self, _: usize) {}
-}
-
 /// Sweeps a plan with so many jobs; returns the rows.
 fn swept(plan: &Plan, jobs: NonZeroUsize, folder: &Path) -> u64 {
     let path = folder.join("journal");
     let mut journal = Journal::open(&path, &hash(plan), plan.rows.len()).expect("a journal");
     let sweep = Sweep { plan, jobs, memory_bytes: MEMORY_BYTES };
-    sweep.run(&mut journal, &Unwatched).expect("a sweep that nobody stops");
+    sweep.run(&mut journal, &NoProgress).expect("a sweep that nobody stops");
     assert_eq!(journal.count(), plan.rows.len(), "every row is kept");
     drop(journal);
     std::fs::remove_file(&path).expect("a journal that is done");

@@ -7,10 +7,9 @@
 //! --log-ops ops.log --ftl page --ftl page:victim=fifo      ops.1-page.log   ops.2-page.log
 //! ```
 
-use std::io::Write;
 use std::path::Path;
 
-use sim::{Experiment, RunResult};
+use sim::{Experiment, RunOptions, RunResult, Setup};
 
 use crate::failure::{Failure, Result};
 use crate::output::Destination;
@@ -62,20 +61,18 @@ fn numbered(name: &str, number: usize, ftl: &str) -> String {
     format!("{stem}.{number}-{scheme}{extension}")
 }
 
-/// Runs, and writes what `run` logs.
+/// Runs a setup, with an operation log if there is a place for one.
 ///
 /// # Errors
-/// Those of the run, and of writing.
-pub fn logged(
-    log: &Destination,
-    run: impl FnOnce(&mut dyn Write) -> sim::Result<RunResult>,
-) -> Result<RunResult> {
+/// The run fails, or the log cannot be written.
+pub fn run(setup: &Setup, options: RunOptions, log: Option<&Destination>) -> Result<RunResult> {
+    let Some(log) = log else { return Ok(sim::run(setup, options)?) };
     let mut result = None;
     log.write(|out| {
-        result = Some(run(out)?);
+        result = Some(sim::run(setup, RunOptions { operation_log: Some(out), ..options })?);
         Ok(())
     })?;
-    Ok(result.expect("what is written has been run"))
+    Ok(result.expect("the log is written by the run"))
 }
 
 #[cfg(test)]

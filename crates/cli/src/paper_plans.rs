@@ -178,7 +178,6 @@ pub fn of(paper: &Paper) -> impl Iterator<Item = &'static Experiment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::input::source::{DEFAULT_TRACE, Origin, origin};
 
     /// The names of the plans in a folder, in order.
     fn plans_in(folder: &str) -> Vec<String> {
@@ -230,9 +229,7 @@ mod tests {
             let rows = plan.rows.iter().map(|row| &row.experiment);
             let traces = plan.drawings.iter().flat_map(|drawing| &drawing.traces);
             for needed in rows.chain(traces.map(|drawn| &drawn.experiment)) {
-                let trace = needed.trace.as_deref().unwrap_or(DEFAULT_TRACE);
-                let is_file = matches!(origin(trace), Ok(Origin::File(_)));
-                assert!(!is_file, "{}: {trace}", experiment.0);
+                assert!(!needed.reads_file(), "{}: {}", experiment.0, needed.trace_name());
             }
         }
     }

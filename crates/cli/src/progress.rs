@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use sim::sweep::SweepWatch;
-use sim::{Stage, Watch};
+use sim::sweep::SweepProgress;
+use sim::{Progress, Stage};
 
 use crate::failure::{Failure, Result};
 
@@ -16,24 +16,24 @@ use crate::failure::{Failure, Result};
 const INTERRUPTED: i32 = 130;
 
 /// Shows progress and hears interrupts.
-pub struct Watcher {
+pub struct RunMonitor {
     interrupted: Arc<AtomicBool>,
     bar: ProgressBar,
     stage: Cell<Option<Stage>>,
 }
 
-impl Watcher {
+impl RunMonitor {
     /// Starts to listen. The first interrupt ends the run tidily, a second one at once.
     ///
     /// # Errors
     /// The system lets nobody listen.
-    pub fn new(quiet: bool) -> Result<Watcher> {
+    pub fn new(quiet: bool) -> Result<RunMonitor> {
         let interrupted = listen()?;
         let bar = match is_shown(quiet) {
             true => ProgressBar::no_length().with_style(style(false)),
             false => ProgressBar::hidden(),
         };
-        Ok(Watcher { interrupted, bar, stage: Cell::new(None) })
+        Ok(RunMonitor { interrupted, bar, stage: Cell::new(None) })
     }
 
     fn enter(&self, stage: Stage, total: Option<u64>) {
@@ -47,8 +47,8 @@ impl Watcher {
     }
 }
 
-impl Watch for Watcher {
-    fn at(&self, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
+impl Progress for RunMonitor {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
         if self.interrupted.load(Ordering::Relaxed) {
             self.bar.finish_and_clear();
             return Err(sim::Error::Interrupted);
@@ -64,14 +64,14 @@ impl Watch for Watcher {
     }
 }
 
-impl Drop for Watcher {
+impl Drop for RunMonitor {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
 
 /// Shows how far a sweep is, and hears interrupts.
-pub struct SweepWatcher {
+pub struct SweepMonitor {
     interrupted: Arc<AtomicBool>,
     bar: ProgressBar,
     /// For each row the steps of it that are counted already.
@@ -85,12 +85,12 @@ pub struct SweepWatcher {
 /// Steps that a row is shown in.
 const STEPS: u64 = 1000;
 
-impl SweepWatcher {
+impl SweepMonitor {
     /// Starts to listen, for a sweep of so many rows, some of which are done.
     ///
     /// # Errors
     /// The system lets nobody listen.
-    pub fn new(quiet: bool, rows: usize, done: usize) -> Result<SweepWatcher> {
+    pub fn new(quiet: bool, rows: usize, done: usize) -> Result<SweepMonitor> {
         let interrupted = listen()?;
         let bar = match is_shown(quiet) {
             true => ProgressBar::new(rows as u64 * STEPS).with_style(sweep_style()),
@@ -101,7 +101,7 @@ impl SweepWatcher {
         // The time left is told by what this sweep did, not by what it found done.
         bar.reset_eta();
         let steps = (0..rows).map(|_| AtomicU64::new(0)).collect();
-        Ok(SweepWatcher {
+        Ok(SweepMonitor {
             interrupted,
             bar,
             steps,
@@ -129,8 +129,8 @@ impl SweepWatcher {
     }
 }
 
-impl SweepWatch for SweepWatcher {
-    fn at(&self, row: usize, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
+impl SweepProgress for SweepMonitor {
+    fn report(&self, row: usize, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(sim::Error::Interrupted);
         }
@@ -148,7 +148,7 @@ impl SweepWatch for SweepWatcher {
     }
 }
 
-impl Drop for SweepWatcher {
+impl Drop for SweepMonitor {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

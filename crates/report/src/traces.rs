@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use sim::input::trace_stats::Surveyed;
+use sim::input::trace_stats::TraceStats;
 use sim::plan::drawing::TracePortrait;
 use trace::analysis::locality::{Distribution, Frequency, PAGE_SIZES, TOP_PERCENTS};
 use trace::analysis::survey::RequestSizes;
@@ -22,7 +22,7 @@ pub struct Traced<'a> {
     /// Its name.
     pub label: &'a str,
     /// What was counted of it.
-    pub found: &'a Surveyed,
+    pub found: &'a TraceStats,
 }
 
 /// The points of a curve that a page needs: more cannot be told apart.
@@ -476,13 +476,13 @@ mod tests {
     use super::*;
     use sim::Experiment;
 
-    fn surveyed(trace: &str) -> Surveyed {
+    fn surveyed(trace: &str) -> TraceStats {
         let experiment = Experiment {
             trace: Some(trace.to_owned()),
             capacity_bytes: Some(16 << 20),
             ..Experiment::default()
         };
-        Surveyed::of(&experiment).unwrap()
+        TraceStats::of(&experiment).unwrap()
     }
 
     fn values(figure: &Figure) -> &Vec<Value> {

@@ -1,21 +1,22 @@
-//! How many blocks there are, and whose.
+//! The layout of the physical blocks.
 //!
 //! ```text
 //! block 0 …            logical + extra …        … last
 //! [ capacity, rounded up │ extra blocks ][ sector log ][ system blocks ]
 //! ```
-//! Every scheme gets exactly the same physical space. The blocks of a sector log come on top,
-//! unless it is told to take them out of the extra ones. System blocks exist for what only
-//! durability needs; they are added, never taken from the extra blocks, and there are none in
-//! `paper`.
+//! Every scheme gets exactly the same physical space. The blocks of a sector log are added to it,
+//! unless the log is told to take them from the extra blocks. System blocks hold what only
+//! `--durability full` needs; they are added and never taken from the extra blocks. With
+//! `--durability paper` there are none.
 
-use ftl::{Choice, Durability, Ftl, Layers};
+use ftl::{Choice, Ftl, Layers};
 use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
-use crate::config::experiment::{Experiment, Extra};
+use crate::config::experiment::Extra;
+use crate::config::setup::Setup;
 use crate::error::{Error, Result};
 
-/// A device that its scheme has accepted, not yet built.
+/// The plan of a device that its scheme has accepted; [`Device::build`] builds it.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// The chip.
@@ -30,26 +31,23 @@ pub struct Device {
     pub extra_blocks: u32,
     /// Blocks of the sector log.
     pub sector_log_blocks: u32,
-    /// Blocks for what survives a power cut.
+    /// System blocks, which only `--durability full` needs.
     pub system_blocks: u32,
     /// What must survive a power cut.
-    pub durability: Durability,
-    /// Seed of whatever the scheme draws.
+    pub durability: ftl::Durability,
+    /// Seed of everything that the scheme draws at random.
     pub seed: u64,
     geometry: Geometry,
 }
 
 impl Device {
-    /// The experiment's device for a host that needs `needed_bytes`.
+    /// The device of a setup; unless the setup has a capacity, it has room for `needed_bytes`.
     ///
     /// # Errors
     /// A device that cannot exist, or that the scheme refuses.
-    pub fn new(experiment: &Experiment, needed_bytes: u64) -> Result<Device> {
-        let chip = experiment.chip()?;
-        let choice = experiment.ftl_choice()?;
-        let layers = experiment.layers()?;
-        layers.check(choice.scheme, &choice.given, &chip)?;
-        let durability = Durability::from(experiment.durability);
+    pub fn new(setup: &Setup, needed_bytes: u64) -> Result<Device> {
+        let Setup { experiment, chip, ftl: choice, layers, .. } = setup.clone();
+        let durability = ftl::Durability::from(experiment.durability);
         let capacity_bytes = experiment.capacity_bytes.unwrap_or(needed_bytes);
         let logical = logical_blocks(&chip, capacity_bytes)?;
         let extra = Extra::of(experiment.extra, logical);
@@ -77,7 +75,7 @@ impl Device {
         })
     }
 
-    /// Pages and blocks, physical ones.
+    /// The physical pages and blocks.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
@@ -112,7 +110,7 @@ impl Device {
     }
 }
 
-/// The extra blocks that a log leaves.
+/// The extra blocks that remain when a sector log has taken its own.
 fn without(extra: u64, taken: u32) -> Result<u64> {
     extra.checked_sub(taken.into()).ok_or_else(|| {
         let why = format!("a sector log of {taken} blocks out of {extra} extra ones leaves none");
@@ -120,10 +118,10 @@ fn without(extra: u64, taken: u32) -> Result<u64> {
     })
 }
 
-/// A capacity in blocks, rounded up.
+/// The number of blocks that a capacity needs.
 ///
 /// # Errors
-/// A capacity of nothing.
+/// The capacity is 0.
 pub fn logical_blocks(chip: &ChipModel, capacity_bytes: u64) -> Result<u64> {
     match capacity_bytes.div_ceil(block_bytes(chip)) {
         0 => Err(Error::Impossible(
@@ -134,12 +132,13 @@ pub fn logical_blocks(chip: &ChipModel, capacity_bytes: u64) -> Result<u64> {
     }
 }
 
-/// Bytes of a chip's block.
+/// The bytes of a block.
 pub fn block_bytes(chip: &ChipModel) -> u64 {
     u64::from(chip.page_bytes) * u64::from(chip.pages_per_block)
 }
 
-/// A number of blocks in the width that chips count in; `all` is what the message names.
+/// A number of blocks as 32 bits. `all` is the number of all blocks, whose pages must be numbered
+/// by 32 bits, too.
 fn number(chip: &ChipModel, blocks: u64, all: u64) -> Result<u32> {
     let pages = all.checked_mul(chip.pages_per_block.into());
     match pages.filter(|&pages| pages < u64::from(u32::MAX)) {
@@ -155,11 +154,12 @@ fn number(chip: &ChipModel, blocks: u64, all: u64) -> Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::experiment::{Durability, Experiment};
 
     fn device(change: impl Fn(&mut Experiment), needed_bytes: u64) -> Result<Device> {
         let mut experiment = Experiment::default();
         change(&mut experiment);
-        Device::new(&experiment, needed_bytes)
+        Device::new(&Setup::new(&experiment)?, needed_bytes)
     }
 
     #[test]
@@ -172,8 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn what_survives_a_cut_lies_in_blocks_of_its_own() {
-        let full = |e: &mut Experiment| e.durability = crate::config::experiment::Durability::Full;
+    fn full_durability_adds_system_blocks() {
+        let full = |e: &mut Experiment| e.durability = Durability::Full;
         let device = device(full, 1 << 30).unwrap();
         assert!(device.system_blocks > 0);
         assert_eq!(device.extra_blocks, 574, "7 % of 8192, as without system blocks");

@@ -39,8 +39,9 @@ pub mod run;
 pub mod sweep;
 
 pub use config::experiment::Experiment;
+pub use config::setup::Setup;
 pub use error::{Error, Result};
 pub use input::Input;
-pub use progress::{Stage, Unwatched, Watch};
+pub use progress::{NoProgress, Progress, Stage};
 pub use result::run_result::RunResult;
-pub use run::{run, run_logged, run_on, run_on_logged};
+pub use run::{RunOptions, run};

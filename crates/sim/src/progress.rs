@@ -1,11 +1,11 @@
-//! Who watches a run, and may stop it.
+//! Reports of a run's progress, and the way to stop a run.
 
 use crate::error::Result;
 
-/// What a run is doing.
+/// The part of a run that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Looking through the trace.
+    /// Reading the trace to learn its size and volumes.
     Survey,
     /// Filling the device.
     Fill,
@@ -17,21 +17,21 @@ pub enum Stage {
     ReadBack,
 }
 
-/// Somebody who watches a run, and may stop it.
-pub trait Watch {
-    /// Called every few requests: `done` of `total`, in whatever unit the trace counts.
+/// Receives the progress of a run, and may stop it.
+pub trait Progress {
+    /// Called every few requests: `done` of `total`, in the unit in which the trace is measured.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](crate::Error::Interrupted) ends the run.
-    fn at(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()>;
+    /// [`Error::Interrupted`](crate::Error::Interrupted) stops the run.
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()>;
 }
 
-/// Nobody watches.
+/// Ignores all reports.
 #[derive(Clone, Copy, Debug)]
-pub struct Unwatched;
+pub struct NoProgress;
 
-impl Watch for Unwatched {
-    fn at(&self, _: Stage, _: u64, _: Option<u64>) -> Result<()> {
+impl Progress for NoProgress {
+    fn report(&self, _: Stage, _: u64, _: Option<u64>) -> Result<()> {
         Ok(())
     }
 }

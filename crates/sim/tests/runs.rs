@@ -6,8 +6,7 @@ use serde_json::Value;
 use sim::config::experiment::{
     Durability, Experiment, Extra, Fit, FlushMode, Interval, ReplayMode, Volume,
 };
-use sim::{Error, RunResult};
-use sim::{Stage, Unwatched, Watch, run};
+use sim::{Error, Progress, RunOptions, RunResult, Setup, Stage, run};
 
 const SCHEMES: [&str; 4] =
     ["page", "page:victim=cost_benefit,frontiers=2", "page:victim=dchoices,d=3", "block"];
@@ -29,8 +28,13 @@ fn lasting(result: &RunResult) -> Value {
     value
 }
 
+/// Runs an experiment without any options.
+fn plain_run(experiment: &Experiment) -> sim::Result<RunResult> {
+    run(&Setup::new(experiment)?, RunOptions::default())
+}
+
 fn ran(experiment: &Experiment) -> RunResult {
-    run(experiment, &Unwatched).unwrap_or_else(|error| panic!("{}: {error}", experiment.ftl))
+    plain_run(experiment).unwrap_or_else(|error| panic!("{}: {error}", experiment.ftl))
 }
 
 /// A trace file in SPC form: unit, sector, bytes, operation, seconds.
@@ -188,7 +192,7 @@ fn other_volumes_and_empty_requests_are_counted_and_left_out() {
 fn addresses_beyond_the_capacity_end_the_run_or_are_made_to_fit() {
     let (_file, experiment) = spc("0,0,2048,W,0.0\n0,1020,4096,W,0.1\n0,5000000,2048,W,0.2\n");
     let small = Experiment { capacity_bytes: Some(512 << 10), ..experiment };
-    let error = run(&small, &Unwatched).unwrap_err();
+    let error = plain_run(&small).unwrap_err();
     assert!(matches!(error, Error::BeyondCapacity { number: 2, end: 526_336, .. }), "{error}");
     assert_eq!(error.exit_code(), 1);
     let wrapped = ran(&Experiment { fit: Fit::Wrap, verify: true, ..small.clone() });
@@ -208,7 +212,7 @@ fn samples_add_up_to_the_whole() {
 #[test]
 fn too_few_extra_blocks_are_refused_with_both_numbers() {
     let experiment = Experiment { extra: Some(Extra::Blocks(1)), ..small("page") };
-    let error = run(&experiment, &Unwatched).unwrap_err();
+    let error = plain_run(&experiment).unwrap_err();
     assert_eq!(error.to_string(), "page needs at least 2 extra blocks, this device has 1");
     assert_eq!(error.exit_code(), 2);
 }
@@ -218,15 +222,16 @@ fn a_watcher_sees_all_stages_and_can_end_any() {
     struct Stopper {
         at: Stage,
     }
-    impl Watch for Stopper {
-        fn at(&self, stage: Stage, _: u64, _: Option<u64>) -> sim::Result<()> {
+    impl Progress for Stopper {
+        fn report(&self, stage: Stage, _: u64, _: Option<u64>) -> sim::Result<()> {
             if stage == self.at { Err(Error::Interrupted) } else { Ok(()) }
         }
     }
     let (_file, experiment) = spc("0,0,2048,W,0.0\n");
     let experiment = Experiment { warmup: 2, verify: true, ..experiment };
     for at in [Stage::Survey, Stage::Fill, Stage::WarmUp(2), Stage::Measure, Stage::ReadBack] {
-        let error = run(&experiment, &Stopper { at }).unwrap_err();
+        let options = RunOptions { progress: &Stopper { at }, ..RunOptions::default() };
+        let error = run(&Setup::new(&experiment).unwrap(), options).unwrap_err();
         assert_eq!(error.exit_code(), 130, "{at:?}");
     }
 }
@@ -255,7 +260,8 @@ fn the_log_has_every_operation_that_is_counted() {
     for ftl in SCHEMES {
         let experiment = Experiment { measure_after: 100, ..small(ftl) };
         let mut log = Vec::new();
-        let result = sim::run_logged(&experiment, &Unwatched, &mut log).unwrap();
+        let options = RunOptions { operation_log: Some(&mut log), ..RunOptions::default() };
+        let result = run(&Setup::new(&experiment).unwrap(), options).unwrap();
         assert_eq!(lasting(&result), lasting(&ran(&experiment)), "logging changes a figure");
         let log = String::from_utf8(log).unwrap();
         let mut lines = log.lines();
@@ -330,7 +336,7 @@ fn a_buffer_is_drained_by_flushes_unless_they_are_ignored() {
 #[test]
 fn buffers_that_cannot_be_are_refused() {
     let why = |buffer: &str| {
-        let error = run(&Experiment { buffer: buffer.into(), ..small("page") }, &Unwatched);
+        let error = plain_run(&Experiment { buffer: buffer.into(), ..small("page") });
         let error = error.unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
         error.to_string()
@@ -386,7 +392,7 @@ fn adapting_follows_the_seed_and_nothing_else() {
 #[test]
 fn budgets_that_cannot_be_divided_are_refused() {
     let why = |experiment: Experiment| {
-        let error = run(&experiment, &Unwatched).unwrap_err();
+        let error = plain_run(&experiment).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
         error.to_string()
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use sim::config::experiment::{Durability, Experiment};
-use sim::{Error, RunResult, Unwatched, run};
+use sim::{Error, RunOptions, RunResult, Setup, run};
 
 /// Pages of 4 KiB under writes of half of them or less, most to a small part of the device.
 fn small(ftl: &str, sector_log: &str) -> Experiment {
@@ -16,12 +16,17 @@ fn small(ftl: &str, sector_log: &str) -> Experiment {
     }
 }
 
+/// Runs an experiment without any options.
+fn plain_run(experiment: &Experiment) -> sim::Result<RunResult> {
+    run(&Setup::new(experiment)?, RunOptions::default())
+}
+
 fn ran(experiment: &Experiment) -> RunResult {
-    run(experiment, &Unwatched).unwrap_or_else(|error| panic!("{}: {error}", experiment.ftl))
+    plain_run(experiment).unwrap_or_else(|error| panic!("{}: {error}", experiment.ftl))
 }
 
 fn refused(experiment: &Experiment) -> Error {
-    run(experiment, &Unwatched).unwrap_err()
+    plain_run(experiment).unwrap_err()
 }
 
 fn log(result: &RunResult) -> &Map<String, Value> {

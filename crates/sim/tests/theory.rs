@@ -7,7 +7,7 @@
 //! * random: WA = 1/(1−ρ); d-choices lie between it and greedy
 
 use sim::config::experiment::{Experiment, Extra};
-use sim::{Unwatched, run};
+use sim::{RunOptions, Setup, run};
 
 const SHARES: [(&str, f64); 4] = [("7%", 0.07), ("15%", 0.15), ("28%", 0.28), ("50%", 0.50)];
 
@@ -30,7 +30,8 @@ fn measured(ftl: &str, pages_per_block: u32, share: f64, warm: u64) -> f64 {
         measure_after: warm * pages,
         ..Experiment::default()
     };
-    run(&experiment, &Unwatched).unwrap().write_amplification.unwrap()
+    let setup = Setup::new(&experiment).unwrap();
+    run(&setup, RunOptions::default()).unwrap().write_amplification.unwrap()
 }
 
 /// The root of a falling function between `low` and `high`.

@@ -16,8 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use shelf::Shelved;
 use sim::config::experiment::{Experiment, Extra, Fit};
 use sim::device::{block_bytes, logical_blocks};
-use sim::{Input, RunResult};
-use sim::{Unwatched, run_on};
+use sim::{Input, NoProgress, RunOptions, RunResult, Setup, run};
 
 /// Extra blocks, as far as they are more than [`EXTRA_BLOCKS_MIN`].
 const EXTRA: [&str; 2] = ["3%", "7%"];
@@ -46,16 +45,17 @@ impl Case {
     }
 
     fn input(&self) -> Input {
-        let input = Input::open(&self.experiment("page"), &Unwatched);
-        input.unwrap_or_else(|error| panic!("{error}"))
+        let setup = Setup::new(&self.experiment("page")).unwrap();
+        Input::open(&setup, &NoProgress).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Runs under one scheme with one share of extra blocks.
     fn run(&self, input: &Input, scheme: &ftl::Scheme, share: &str) {
         let mut experiment = self.experiment(scheme.name);
-        let extra = extra_blocks(&experiment, input, share);
+        let extra = extra_blocks(&Setup::new(&experiment).unwrap(), input, share);
         experiment.extra = Some(Extra::Blocks(extra));
-        let result = run_on(&experiment, input, &Unwatched);
+        let setup = Setup::new(&experiment).unwrap();
+        let result = run(&setup, RunOptions { input: Some(input), ..RunOptions::default() });
         let result = result.unwrap_or_else(|error| panic!("{}: {error}", self.shelved.file));
         self.assert_sane(&result);
         println!(
@@ -79,12 +79,11 @@ impl Case {
 }
 
 /// The share of the blocks that the trace needs, but no fewer than any scheme can do with.
-fn extra_blocks(experiment: &Experiment, input: &Input, share: &str) -> u64 {
-    let chip = experiment.chip().unwrap();
-    let logical = logical_blocks(&chip, input.needed_bytes()).unwrap();
-    assert!(logical * block_bytes(&chip) >= input.needed_bytes());
-    let choice = experiment.ftl_choice().unwrap();
-    let least = (choice.scheme.least_extra)(&choice.params, &chip, logical as u32);
+fn extra_blocks(setup: &Setup, input: &Input, share: &str) -> u64 {
+    let Setup { chip, ftl: choice, .. } = setup;
+    let logical = logical_blocks(chip, input.needed_bytes()).unwrap();
+    assert!(logical * block_bytes(chip) >= input.needed_bytes());
+    let least = (choice.scheme.least_extra)(&choice.params, chip, logical as u32);
     let extra = Extra::of(Some(share.parse().unwrap()), logical);
     extra.max(EXTRA_BLOCKS_MIN).max(least.into())
 }

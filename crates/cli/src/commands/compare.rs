@@ -5,13 +5,13 @@ use report::{Page, Section};
 use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::config::experiment::{Durability, Experiment, Interval};
-use sim::{Input, RunResult};
+use sim::{Input, RunOptions, RunResult, Setup};
 
 use crate::experiment_args::Options;
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::{self, Destination, write_text};
-use crate::progress::Watcher;
+use crate::progress::RunMonitor;
 use crate::table::{Table, bytes, count, real, seconds};
 
 /// Options of `ftlab compare`.
@@ -42,25 +42,23 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let experiments = experiments(args);
-    experiments.iter().try_for_each(Experiment::check)?;
+    let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
     let report = args.report.as_deref().map(Destination::open).transpose()?;
     let json = args.options.json.as_deref().map(Destination::open).transpose()?;
     let logs = args.log_ops.as_deref();
     let logs =
         logs.map(|name| operation_logs::of_each(name, &experiments, json.as_ref())).transpose()?;
-    let watcher = Watcher::new(args.options.quiet)?;
-    // The trace is opened, and looked through, once.
-    let input = Input::open(&args.options.experiment(), &watcher)?;
-    let mut results = Vec::with_capacity(experiments.len());
-    for (index, experiment) in experiments.iter().enumerate() {
-        results.push(match logs.as_ref().map(|logs| &logs[index]) {
-            None => sim::run_on(experiment, &input, &watcher)?,
-            Some(log) => operation_logs::logged(log, |out| {
-                sim::run_on_logged(experiment, &input, &watcher, out)
-            })?,
-        });
+    let monitor = RunMonitor::new(args.options.quiet)?;
+    // The trace is opened and surveyed once.
+    let input = Input::open(&setups[0], &monitor)?;
+    let mut results = Vec::with_capacity(setups.len());
+    for (index, setup) in setups.iter().enumerate() {
+        let options =
+            RunOptions { input: Some(&input), progress: &monitor, ..RunOptions::default() };
+        let log = logs.as_ref().map(|logs| &logs[index]);
+        results.push(operation_logs::run(setup, options, log)?);
     }
-    drop(watcher);
+    drop(monitor);
     if let Some(report) = report {
         report.write(|out| write_text(out, &page(args, &results).html()))?;
     }

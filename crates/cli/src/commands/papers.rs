@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use report::Page;
 use report::papers::{self, Examined, Line, Paper};
-use sim::input::trace_stats::Surveys;
+use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
 use sim::sweep::{self, Findings, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
 
@@ -14,7 +14,7 @@ use crate::commands::sweep::{ScaleName, heard, parsed};
 use crate::failure::{Failure, Result};
 use crate::output::{self, Destination, write_text};
 use crate::paper_plans::{self, Experiment, PAPERS};
-use crate::progress::SweepWatcher;
+use crate::progress::SweepMonitor;
 use crate::table::Table;
 
 /// Options of `ftlab papers`.
@@ -85,17 +85,17 @@ pub fn run(args: &Args) -> Result<()> {
     let wanted = PAPERS.iter().filter(|paper| args.papers.iter().any(|name| name.means(paper)));
     let studies = wanted.map(|paper| Study::read(paper, args)).collect::<Result<Vec<_>>>()?;
     let all = studies.iter().map(|study| study.all.rows.len()).sum();
-    let mut watcher = SweepWatcher::new(args.quiet, all, 0)?;
+    let mut monitor = SweepMonitor::new(args.quiet, all, 0)?;
     let (mut summary, mut failed) = (Vec::new(), Vec::new());
     for study in &studies {
-        let examined = study.examine(args, &mut watcher)?;
+        let examined = study.examine(args, &mut monitor)?;
         let made_by = output::made_by("papers");
         let page = papers::page(study.paper, &examined, args.scale.into(), made_by);
         write(&page, &args.out.join(format!("{}.html", study.paper.id)))?;
         summary.push((study.paper, papers::lines(study.paper, &examined)));
         failed.extend(examined.into_iter().flat_map(|examined| examined.found.failed));
     }
-    drop(watcher);
+    drop(monitor);
     let index = papers::index(&summary, args.scale.into(), output::made_by("papers"));
     write(&index, &args.out.join("index.html"))?;
     if !args.quiet {
@@ -128,17 +128,17 @@ impl Study {
     }
 
     /// Runs what is missing, and looks at the rows as each experiment does.
-    fn examine(&self, args: &Args, watcher: &mut SweepWatcher) -> Result<Vec<Examined<'_>>> {
+    fn examine(&self, args: &Args, monitor: &mut SweepMonitor) -> Result<Vec<Examined<'_>>> {
         let file = |ending: &str| {
             let (paper, scale) = (self.paper.id, args.scale.word());
             args.out.join("rows").join(format!("{paper}.{scale}.{ending}"))
         };
         let mut journal = open(&file("journal"), &self.all)?;
-        watcher.begin(self.all.rows.len(), journal.count());
+        monitor.begin(self.all.rows.len(), journal.count());
         let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
         let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
         Sweep { plan: &self.all, jobs, memory_bytes: args.memory }
-            .run(&mut journal, &*watcher)
+            .run(&mut journal, &*monitor)
             .map_err(|error| Failure::from(error).with("; the same command goes on from here"))?;
         destination(&file("jsonl"))?.write(|out| {
             let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
@@ -148,7 +148,7 @@ impl Study {
             }
             writer.finish().map_err(failed)
         })?;
-        let mut surveys = Surveys::default();
+        let mut surveys = TraceStatsCache::default();
         let examined = self.plans.iter().zip(&self.places).map(|((name, plan), places)| {
             let mut found = Findings::of(plan);
             for (row, &place) in places.iter().enumerate() {

@@ -1,15 +1,15 @@
 //! `ftlab run`: one device, one trace; a table, or JSON.
 
-use sim::RunResult;
 use sim::clock::SERIAL_CAVEAT;
 use sim::config::experiment::{Durability, Experiment};
 use sim::result::latencies::Summary;
+use sim::{RunOptions, RunResult, Setup};
 
 use crate::experiment_args::Options;
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::{self, Destination, write_text};
-use crate::progress::Watcher;
+use crate::progress::RunMonitor;
 use crate::table::{Table, bytes, count, real, seconds};
 
 /// Options of `ftlab run`.
@@ -40,18 +40,14 @@ pub fn run(args: &Args) -> Result<()> {
         durability: args.durability,
         ..args.options.experiment()
     };
-    experiment.check()?;
+    let setup = Setup::new(&experiment)?;
     let json = args.options.json.as_deref().map(Destination::open).transpose()?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, json.as_ref()));
     let log = log.transpose()?;
-    let watcher = Watcher::new(args.options.quiet)?;
-    let result = match log {
-        None => sim::run(&experiment, &watcher)?,
-        Some(log) => {
-            operation_logs::logged(&log, |out| sim::run_logged(&experiment, &watcher, out))?
-        }
-    };
-    drop(watcher);
+    let monitor = RunMonitor::new(args.options.quiet)?;
+    let options = RunOptions { progress: &monitor, ..RunOptions::default() };
+    let result = operation_logs::run(&setup, options, log.as_ref())?;
+    drop(monitor);
     let to_stdout = matches!(json, Some(Destination::Stdout));
     if let Some(json) = json {
         json.write(|out| write_text(out, &output::json(&result)))?;

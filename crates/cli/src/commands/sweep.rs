@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use report::sweeps;
 use serde_json::Value;
-use sim::input::trace_stats::Surveys;
+use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::claim::{Claim, Outcome, Verdict};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{FailedRow, Findings};
@@ -14,7 +14,7 @@ use sim::sweep::{self, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
 
 use crate::failure::{Failure, Result};
 use crate::output::{self, Destination, write_text};
-use crate::progress::SweepWatcher;
+use crate::progress::SweepMonitor;
 use crate::table::{Table, count, real};
 
 /// Options of `ftlab sweep`.
@@ -98,13 +98,13 @@ pub fn run(args: &Args) -> Result<()> {
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
     let journal_path = Journal::path_of(&path);
     let mut journal = Journal::open(&journal_path, &sweep::hash(&plan), plan.rows.len())?;
-    let watcher = SweepWatcher::new(args.quiet, plan.rows.len(), journal.count())?;
-    let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory }.run(&mut journal, &watcher);
-    drop(watcher);
+    let monitor = SweepMonitor::new(args.quiet, plan.rows.len(), journal.count())?;
+    let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory }.run(&mut journal, &monitor);
+    drop(monitor);
     ran.map_err(|error| stopped(error, &journal))?;
     let mut found = write(&plan, &journal, form, &destination)?;
     if let Some(report) = report {
-        found.survey(&mut Surveys::default());
+        found.survey(&mut TraceStatsCache::default());
         let page = sweeps::page(&found, args.scale.into(), output::made_by("sweep"));
         report.write(|out| write_text(out, &page.html()))?;
     }

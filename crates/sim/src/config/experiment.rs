@@ -1,19 +1,16 @@
 //! The configuration as a value: command line, experiment file and Python set the same struct.
 //!
-//! Values are kept as users write them (`page:victim=fifo`, `7%`) and checked once, by
-//! [`Experiment::check`], before anything is opened or built.
+//! Values are kept as users write them (`page:victim=fifo`, `7%`); a
+//! [`Setup`](crate::config::setup::Setup) has read and checked them.
 
 use core::fmt;
 use core::str::FromStr;
 
-use ftl::layer::{Options, Setting};
-use ftl::{Choice, Layers};
-use nand::{ChipModel, Op};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use spec::{Share, Spec};
+use spec::Share;
 
-use crate::clock::serial::LATENCY_NS_MAX;
 use crate::config::keywords::words;
+use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::error::{Error, Result};
 
 /// One run: a trace, a device, an FTL, and how to measure.
@@ -88,6 +85,18 @@ pub struct Experiment {
     pub seed: u64,
 }
 
+impl Experiment {
+    /// The name of the trace, or that of the default workload.
+    pub fn trace_name(&self) -> &str {
+        self.trace.as_deref().unwrap_or(DEFAULT_TRACE)
+    }
+
+    /// Whether the trace is a file, be it there or not.
+    pub fn reads_file(&self) -> bool {
+        NamedTrace::parse(self.trace_name()).is_ok_and(|trace| trace.is_file())
+    }
+}
+
 impl Default for Experiment {
     fn default() -> Experiment {
         Experiment {
@@ -119,96 +128,6 @@ impl Default for Experiment {
             seed: 1,
         }
     }
-}
-
-impl Experiment {
-    /// Checks whatever can be checked without opening the trace.
-    ///
-    /// # Errors
-    /// The first option that is wrong, or the options that contradict each other.
-    pub fn check(&self) -> Result<()> {
-        self.check_each()?;
-        self.check_together()
-    }
-
-    /// Checks each option by itself.
-    ///
-    /// # Errors
-    /// The first option that is wrong.
-    pub fn check_each(&self) -> Result<()> {
-        self.ftl_choice()?;
-        self.chip()?;
-        self.format_spec()?;
-        Layers::new(&Options { buffer: &self.buffer, ..Options::default() })?;
-        if let Some(split) = &self.split {
-            Setting::split(self.dram_bytes.unwrap_or(0), split)?;
-        }
-        if self.dram_access_ns > LATENCY_NS_MAX {
-            let access_ns = self.dram_access_ns;
-            refuse(format!("an access to DRAM of {access_ns} ns is beyond {LATENCY_NS_MAX} ns"))?;
-        }
-        match (self.capacity_bytes, self.interval, self.limit) {
-            (Some(0), _, _) => refuse("a device of capacity 0 holds nothing"),
-            (_, Some(Interval::Every(0)), _) => refuse("an interval of 0 requests would never end"),
-            (_, _, Some(0)) => refuse("a limit of 0 requests leaves nothing to run"),
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks whether the options agree: layers, scheme and chip.
-    ///
-    /// # Errors
-    /// The contradiction.
-    pub fn check_together(&self) -> Result<()> {
-        let choice = self.ftl_choice()?;
-        Ok(self.layers()?.check(choice.scheme, &choice.given, &self.chip()?)?)
-    }
-
-    /// The scheme and its parameters.
-    ///
-    /// # Errors
-    /// Unknown scheme or key, or a wrong value.
-    pub fn ftl_choice(&self) -> Result<Choice> {
-        Ok(Choice::from_spec(&Spec::parse(&self.ftl)?)?)
-    }
-
-    /// The chip.
-    ///
-    /// # Errors
-    /// Unknown chip or key, a wrong value, or a latency beyond what a clock can add up.
-    pub fn chip(&self) -> Result<ChipModel> {
-        let chip = ChipModel::from_spec(&Spec::parse(&self.chip)?)?;
-        match Op::ALL.into_iter().find(|&op| chip.timing.of(op) > LATENCY_NS_MAX) {
-            Some(op) => refuse(format!(
-                "chip {}: a latency of {} ns ({op:?}) is beyond {LATENCY_NS_MAX} ns",
-                self.chip,
-                chip.timing.of(op)
-            )),
-            None => Ok(chip),
-        }
-    }
-
-    /// The layers above the scheme.
-    ///
-    /// # Errors
-    /// An unknown key, a wrong value, or options that contradict each other.
-    pub fn layers(&self) -> Result<Layers> {
-        let (buffer, sector_log) = (self.buffer.as_str(), self.sector_log.as_str());
-        let (dram, split) = (self.dram_bytes, self.split.as_deref());
-        Ok(Layers::new(&Options { buffer, sector_log, dram, split })?)
-    }
-
-    /// The trace's format, if one is given.
-    ///
-    /// # Errors
-    /// A spec that does not parse.
-    pub fn format_spec(&self) -> Result<Option<Spec>> {
-        Ok(self.format.as_deref().map(Spec::parse).transpose()?)
-    }
-}
-
-fn refuse<T>(why: impl Into<String>) -> Result<T> {
-    Err(Error::Impossible(why.into()))
 }
 
 words! {
@@ -535,23 +454,5 @@ mod tests {
         for text in ["7%", "10.5%", "20blocks"] {
             assert_eq!(text.parse::<Extra>().unwrap().to_string(), text);
         }
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused_before_anything_is_opened() {
-        let why = |change: fn(&mut Experiment)| {
-            let mut experiment = Experiment::default();
-            change(&mut experiment);
-            let error = experiment.check().unwrap_err();
-            assert_eq!(error.exit_code(), 2, "{error}");
-            error.to_string()
-        };
-        assert!(why(|e| e.capacity_bytes = Some(0)).contains("capacity 0"));
-        assert!(why(|e| e.interval = Some(Interval::Every(0))).contains("interval"));
-        assert!(why(|e| e.limit = Some(0)).contains("limit"));
-        assert!(why(|e| e.ftl = "pge".into()).contains("did you mean `page`"));
-        assert!(why(|e| e.chip = "slc-lsb:page=1000".into()).contains("512"));
-        assert!(why(|e| e.chip = "slc-lsb:erase=11s".into()).contains("beyond"));
-        assert!(Timing::named("parallel").unwrap_err().to_string().contains("does not predict"));
     }
 }

@@ -1,34 +1,44 @@
-//! The trace of an experiment, and what must be known of it before a device can be built.
+//! The trace of a run, opened and surveyed, so that a device can be built for it.
 //!
-//! A file is read once beforehand: its volumes must be laid end to end, and by default the capacity
-//! is what it needs. `--fit compact` reads it twice: the touched pages can be numbered only when
-//! all volumes have their place. Comparing several FTLs needs all of this once.
+//! A file is read once beforehand, because its volumes are laid end to end and because, by default,
+//! the capacity is what the trace needs. `--fit compact` reads it twice: touched pages can be
+//! numbered only once all volumes have their place. Comparing several FTLs needs this only once.
+//!
+//! * [`source`]        an opened trace, readable as often as needed
+//! * [`request_cache`] the requests of a file in memory
+//! * [`host`]          from the bytes of a request to runs of pages
+//! * [`batch`]         requests that are read together
+//! * [`trace_stats`]   statistics of a whole trace, for drawings
 
 pub mod batch;
 pub mod host;
+pub mod request_cache;
 pub mod source;
 pub mod trace_stats;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nand::ChipModel;
 use trace::analysis::page_set::{PageRanks, PageSet};
 use trace::{Op, Request};
 
-use crate::config::experiment::{Experiment, Fit, Volume};
+use crate::config::experiment::{Fit, Volume};
+use crate::config::setup::Setup;
 use crate::device::block_bytes;
 use crate::error::{Error, Result};
 use crate::input::host::{Host, Placing};
-use crate::input::source::Source;
-use crate::progress::{Stage, Watch};
+use crate::input::source::RequestSource;
+use crate::progress::{Progress, Stage};
 
-/// Requests read at a time when a trace is only looked at.
+/// Requests read at a time during a survey.
 const BATCH: usize = 1024;
 
-/// An opened trace with the places of its volumes.
+/// An opened trace, its volumes laid end to end.
 pub struct Input {
-    source: Arc<Source>,
+    source: Arc<RequestSource>,
     sha256: Option<String>,
+    /// The first byte of each volume; `None` for a volume that is not replayed.
     bases: Vec<Option<u64>>,
     touched: Option<PageRanks>,
     needed_bytes: u64,
@@ -36,48 +46,53 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens the experiment's trace and looks through it.
+    /// Opens and surveys the trace of a setup.
     ///
     /// # Errors
-    /// The trace cannot be read, or cannot be meant.
-    pub fn open(experiment: &Experiment, watch: &dyn Watch) -> Result<Input> {
-        experiment.check()?;
+    /// The trace cannot be read, or does not fit the options.
+    pub fn open(setup: &Setup, progress: &dyn Progress) -> Result<Input> {
         let started = Instant::now();
-        let input = Input::over(Arc::new(Source::open(experiment)?), experiment, watch)?;
+        let input = Input::over(Arc::new(RequestSource::open(setup)?), setup, progress)?;
         Ok(Input { opened_in: started.elapsed(), ..input })
     }
 
-    /// Looks through the experiment's trace, which is opened already.
+    /// Surveys a trace that is open already.
     ///
     /// # Errors
-    /// The trace cannot be read, or cannot be meant.
-    pub fn over(source: Arc<Source>, experiment: &Experiment, watch: &dyn Watch) -> Result<Input> {
+    /// The trace cannot be read, or does not fit the options.
+    pub fn over(
+        source: Arc<RequestSource>,
+        setup: &Setup,
+        progress: &dyn Progress,
+    ) -> Result<Input> {
         let (bases, needed_bytes) = match source.capacity_bytes() {
             Some(capacity_bytes) => (vec![Some(0)], capacity_bytes),
-            None => lay_out(&ends(&source, watch)?, experiment)?,
+            None => {
+                let ends = ends(&source, progress)?;
+                lay_out(&ends, setup.experiment.volume, &setup.chip)?
+            }
         };
         let sha256 = source.trace().sha256()?;
         let (touched, opened_in) = (None, Duration::ZERO);
         let mut input = Input { source, sha256, bases, touched, needed_bytes, opened_in };
-        input.compact(experiment, watch)?;
+        if setup.experiment.fit == Fit::Compact {
+            input.compact(setup.chip.page_bytes.into(), progress)?;
+        }
         Ok(input)
     }
 
-    /// Numbers the touched pages, if that is how the trace is made to fit.
-    fn compact(&mut self, experiment: &Experiment, watch: &dyn Watch) -> Result<()> {
-        if experiment.fit == Fit::Compact {
-            let page_bytes = experiment.chip()?.page_bytes.into();
-            let touched = self.touched_pages(page_bytes, watch)?;
-            self.needed_bytes = touched.len().saturating_mul(page_bytes);
-            self.touched = Some(touched.freeze());
-        }
+    /// Numbers the touched pages.
+    fn compact(&mut self, page_bytes: u64, progress: &dyn Progress) -> Result<()> {
+        let touched = self.touched_pages(page_bytes, progress)?;
+        self.needed_bytes = touched.len().saturating_mul(page_bytes);
+        self.touched = Some(touched.freeze());
         Ok(())
     }
 
-    /// The pages that reads and writes touch, wherever they lie.
-    fn touched_pages(&self, page_bytes: u64, watch: &dyn Watch) -> Result<PageSet> {
+    /// The pages that reads and writes touch, in the addresses of the volumes laid end to end.
+    fn touched_pages(&self, page_bytes: u64, progress: &dyn Progress) -> Result<PageSet> {
         let mut pages = PageSet::default();
-        for_each(&self.source, watch, |request| {
+        for_each(&self.source, progress, |request| {
             let base = self.bases[request.device as usize];
             if let (Op::Read | Op::Write, Some(base)) = (request.op, base) {
                 let first = (base + request.offset) / page_bytes;
@@ -88,8 +103,8 @@ impl Input {
         Ok(pages)
     }
 
-    /// Where the requests come from.
-    pub fn source(&self) -> &Source {
+    /// The source of the requests.
+    pub fn source(&self) -> &RequestSource {
         &self.source
     }
 
@@ -98,7 +113,7 @@ impl Input {
         self.sha256.as_deref()
     }
 
-    /// How long opening it and looking through it took.
+    /// The time that opening and surveying took.
     pub fn opened_in(&self) -> Duration {
         self.opened_in
     }
@@ -108,17 +123,17 @@ impl Input {
         self.needed_bytes
     }
 
-    /// What cuts the requests for a device of this geometry and capacity.
+    /// The host that cuts the requests for a device of this geometry and capacity.
     ///
     /// # Errors
     /// The touched pages do not fit.
     pub fn host(
         &self,
-        experiment: &Experiment,
+        fit: Fit,
         geometry: &nand::Geometry,
         capacity_bytes: u64,
     ) -> Result<Host<'_>> {
-        let placing = match (experiment.fit, &self.touched) {
+        let placing = match (fit, &self.touched) {
             (Fit::Error, _) => Placing::Error,
             (Fit::Wrap, _) => Placing::Wrap,
             (Fit::Compact, Some(_)) if self.needed_bytes > capacity_bytes => {
@@ -135,10 +150,10 @@ impl Input {
     }
 }
 
-/// The byte behind the last one that each volume is asked for.
-fn ends(source: &Source, watch: &dyn Watch) -> Result<Vec<u64>> {
+/// For each volume, the end of the last byte that is requested.
+fn ends(source: &RequestSource, progress: &dyn Progress) -> Result<Vec<u64>> {
     let mut ends = Vec::new();
-    for_each(source, watch, |request| {
+    for_each(source, progress, |request| {
         let device = request.device as usize;
         if device >= ends.len() {
             ends.resize(device + 1, 0);
@@ -148,23 +163,30 @@ fn ends(source: &Source, watch: &dyn Watch) -> Result<Vec<u64>> {
     Ok(ends)
 }
 
-/// Where each volume begins, and the bytes behind the last one.
-fn lay_out(ends: &[u64], experiment: &Experiment) -> Result<(Vec<Option<u64>>, u64)> {
-    if let Volume::One(one) = experiment.volume {
-        let Some(&end) = ends.get(one as usize) else {
-            return Err(Error::Impossible(format!(
-                "there is no volume {one}: the trace has {}, numbered from 0",
-                ends.len()
-            )));
-        };
-        let bases = (0..ends.len()).map(|device| (device == one as usize).then_some(0));
-        return Ok((bases.collect(), end));
+/// The first byte of each volume that is replayed, and the end of the last one.
+fn lay_out(ends: &[u64], volume: Volume, chip: &ChipModel) -> Result<(Vec<Option<u64>>, u64)> {
+    match volume {
+        Volume::One(one) => alone(ends, one),
+        Volume::All => end_to_end(ends, block_bytes(chip)),
     }
-    let block = block_bytes(&experiment.chip()?);
+}
+
+fn alone(ends: &[u64], one: u32) -> Result<(Vec<Option<u64>>, u64)> {
+    let Some(&end) = ends.get(one as usize) else {
+        return Err(Error::Impossible(format!(
+            "there is no volume {one}: the trace has {}, numbered from 0",
+            ends.len()
+        )));
+    };
+    let bases = (0..ends.len()).map(|device| (device == one as usize).then_some(0));
+    Ok((bases.collect(), end))
+}
+
+fn end_to_end(ends: &[u64], block_bytes: u64) -> Result<(Vec<Option<u64>>, u64)> {
     let mut bases = Vec::with_capacity(ends.len());
     let mut total = 0u64;
     for &end in ends {
-        let base = total.checked_next_multiple_of(block).ok_or_else(too_far)?;
+        let base = total.checked_next_multiple_of(block_bytes).ok_or_else(too_far)?;
         total = base.checked_add(end).ok_or_else(too_far)?;
         bases.push(Some(base));
     }
@@ -176,12 +198,16 @@ fn too_far() -> Error {
     Error::Impossible(sentence.into())
 }
 
-/// Looks at every request of a trace.
-fn for_each(source: &Source, watch: &dyn Watch, mut see: impl FnMut(&Request)) -> Result<()> {
-    let (mut reading, mut batch) = (source.replay()?, Vec::with_capacity(BATCH));
-    while reading.next_batch(&mut batch, BATCH)? > 0 {
+/// Calls `see` with every request of a trace.
+fn for_each(
+    source: &RequestSource,
+    progress: &dyn Progress,
+    mut see: impl FnMut(&Request),
+) -> Result<()> {
+    let (mut stream, mut batch) = (source.replay()?, Vec::with_capacity(BATCH));
+    while stream.next_batch(&mut batch, BATCH)? > 0 {
         batch.drain(..).for_each(|request| see(&request));
-        watch.at(Stage::Survey, reading.position(), source.length())?;
+        progress.report(Stage::Survey, stream.position(), source.length())?;
     }
     Ok(())
 }
@@ -189,7 +215,8 @@ fn for_each(source: &Source, watch: &dyn Watch, mut see: impl FnMut(&Request)) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Unwatched;
+    use crate::config::experiment::Experiment;
+    use crate::progress::NoProgress;
     use std::io::Write;
 
     const TWO_VOLUMES: &str = "0,0,1024,W,0.0\n1,255,4096,R,0.1\n0,4,512,W,0.2\n";
@@ -200,7 +227,7 @@ mod tests {
         let trace = Some(file.path().to_str().unwrap().to_owned());
         let mut experiment = Experiment { trace, ..Experiment::default() };
         change(&mut experiment);
-        Input::open(&experiment, &Unwatched)
+        Input::open(&Setup::new(&experiment)?, &NoProgress)
     }
 
     #[test]
@@ -219,9 +246,8 @@ mod tests {
         let input = opened(TWO_VOLUMES, |e| e.fit = Fit::Compact).unwrap();
         assert_eq!(input.needed_bytes(), (2 + 3) * 2048);
         let geometry = nand::Geometry::new(2048, 64, 64, 9, nand::ProgramOrder::Any).unwrap();
-        let compact = Experiment { fit: Fit::Compact, ..Experiment::default() };
-        assert!(input.host(&compact, &geometry, 5 * 2048).is_ok());
-        let error = input.host(&compact, &geometry, 4 * 2048).err().unwrap();
+        assert!(input.host(Fit::Compact, &geometry, 5 * 2048).is_ok());
+        let error = input.host(Fit::Compact, &geometry, 4 * 2048).err().unwrap();
         assert!(error.to_string().contains("take 10240 bytes, the capacity is 8192"), "{error}");
     }
 }

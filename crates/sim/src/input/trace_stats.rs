@@ -1,4 +1,4 @@
-//! Traces looked through whole: what drawings of traces show.
+//! Statistics of a whole trace, for drawings of it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,62 +9,64 @@ use trace::analysis::locality::{TraceLocality, locality};
 use trace::analysis::survey::{Survey, survey};
 
 use crate::config::experiment::Experiment;
+use crate::config::setup::Setup;
 use crate::error::Result;
-use crate::input::source::Source;
+use crate::input::source::RequestSource;
 
-/// All that was counted of a trace.
+/// Everything that is counted of a trace.
 #[derive(Clone, Debug)]
-pub struct Surveyed {
-    /// What it is made of.
+pub struct TraceStats {
+    /// Its requests, sizes and pages.
     pub survey: Survey,
-    /// Where its writes go.
+    /// The places of its writes.
     pub locality: TraceLocality,
-    /// How a hot, a warm and a cold page are written.
+    /// The writes to a hot, a warm and a cold page.
     pub page_intervals: Vec<PageIntervals>,
 }
 
-impl Surveyed {
-    /// Reads an experiment's trace through, three times, in pages of its chip.
+impl TraceStats {
+    /// The statistics of an experiment's trace, in pages of its chip. The trace is read three
+    /// times.
     ///
     /// # Errors
-    /// Whatever opening and reading it meet.
-    pub fn of(experiment: &Experiment) -> Result<Surveyed> {
-        let source = Source::open(experiment)?;
-        let page_bytes = experiment.chip()?.page_bytes.into();
-        Ok(Surveyed::through(source.trace(), page_bytes)?)
+    /// The trace cannot be opened or read.
+    pub fn of(experiment: &Experiment) -> Result<TraceStats> {
+        let setup = Setup::new(experiment)?;
+        let source = RequestSource::open(&setup)?;
+        Ok(TraceStats::of_trace(source.trace(), setup.chip.page_bytes.into())?)
     }
 
-    /// Reads a trace through, three times, in pages of so many bytes.
+    /// The statistics of an opened trace, in pages of `page_bytes`. The trace is read three times.
     ///
     /// # Errors
-    /// Whatever reading it meets.
+    /// The trace cannot be read.
     ///
     /// # Panics
     /// If `page_bytes` is less than a sector of 512 bytes.
-    pub fn through(trace: &Trace, page_bytes: u64) -> trace::Result<Surveyed> {
+    pub fn of_trace(trace: &Trace, page_bytes: u64) -> trace::Result<TraceStats> {
         let (survey, locality) = (survey(trace, page_bytes)?, locality(trace, page_bytes)?);
         let page_intervals = page_intervals(trace, page_bytes, &locality.examples)?;
-        Ok(Surveyed { survey, locality, page_intervals })
+        Ok(TraceStats { survey, locality, page_intervals })
     }
 }
 
-/// Traces that several drawings show, each looked through once.
+/// Statistics of traces that several drawings show; each trace is read only once.
 #[derive(Debug, Default)]
-pub struct Surveys {
-    found: HashMap<String, core::result::Result<Arc<Surveyed>, String>>,
+pub struct TraceStatsCache {
+    found: HashMap<String, core::result::Result<Arc<TraceStats>, String>>,
 }
 
-impl Surveys {
-    /// The trace of an experiment.
+impl TraceStatsCache {
+    /// The statistics of an experiment's trace.
     ///
     /// # Errors
-    /// Why it cannot be read, in words.
-    pub fn of(&mut self, experiment: &Experiment) -> core::result::Result<Arc<Surveyed>, String> {
+    /// A sentence that says why the trace cannot be read.
+    pub fn of(&mut self, experiment: &Experiment) -> core::result::Result<Arc<TraceStats>, String> {
         let key = serde_json::to_string(experiment).expect("options are text");
-        let surveyed = || match Surveyed::of(experiment) {
-            Ok(surveyed) => Ok(Arc::new(surveyed)),
+        let stats = || match TraceStats::of(experiment) {
+            Ok(stats) => Ok(Arc::new(stats)),
             Err(error) => Err(error.to_string()),
         };
-        self.found.entry(key).or_insert_with(surveyed).clone()
+        self.found.entry(key).or_insert_with(stats).clone()
     }
 }

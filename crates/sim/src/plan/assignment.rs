@@ -11,8 +11,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Fault, Parsed, in_order, scalar, unknown_key};
 use crate::config::experiment::Experiment;
+use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
+use crate::config::setup::check_each;
 use crate::error::Error;
-use crate::input::source::{DEFAULT_TRACE, Origin, origin};
 
 /// Options that are specs, whose keys can be set one by one.
 const SPECS: &[&str] = &["trace", "format", "ftl", "chip", "split"];
@@ -182,7 +183,7 @@ impl Base {
             ("trace", _) => DEFAULT_TRACE,
             _ => return Err(setting.fault(format!("there is no {option} whose `{key}` to set"))),
         };
-        if option == "trace" && matches!(origin(text), Ok(Origin::File(_))) {
+        if option == "trace" && NamedTrace::parse(text).is_ok_and(|trace| trace.is_file()) {
             return Err(setting.fault(format!("`{text}` is a file; only workloads have keys")));
         }
         let mut spec = Spec::parse(text).map_err(|why| setting.fault(why))?;
@@ -200,18 +201,14 @@ impl Base {
         let options = Value::Object(self.options.clone());
         let experiment: Experiment =
             serde_json::from_value(options).map_err(|why| Error::Impossible(why.to_string()))?;
-        experiment.check_each()?;
-        match origin(experiment.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
-            Origin::File("-") => {
-                let sentence = "a sweep reads its traces again and again, and standard input is \
-                                there once; name a file";
-                Err(Error::Impossible(sentence.into()))
-            }
-            Origin::File(_) => Ok(experiment),
-            Origin::Workload(spec) => {
-                trace::registry::workload(&spec.name)?.resolve(&spec.pairs)?;
-                Ok(experiment)
-            }
+        check_each(&experiment)?;
+        match experiment.trace_name() {
+            "-" => Err(Error::Impossible(
+                "a sweep reads its traces several times, but standard input can be read only \
+                 once; name a file"
+                    .into(),
+            )),
+            _ => Ok(experiment),
         }
     }
 

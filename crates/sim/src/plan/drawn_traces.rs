@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Row, assignment};
 use crate::config::experiment::Experiment;
-use crate::input::source::{DEFAULT_TRACE, Origin, origin};
+use crate::config::setup::Setup;
 
 /// A trace that is drawn.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(super) fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<DrawnTrace> {
         let namesakes: Vec<_> = namesakes.map(|(other, _)| other).collect();
         let apart =
             key.iter().filter(|(name, value)| namesakes.iter().any(|o| o[*name] != **value));
-        format!("{}{}", word_of(experiment), apart.map(written).collect::<String>())
+        format!("{}{}", experiment.trace_name(), apart.map(written).collect::<String>())
     };
     let labels: Vec<String> = traces.iter().map(label).collect();
     let named = labels.into_iter().zip(traces);
@@ -48,13 +48,9 @@ fn written((name, value): (&String, &Value)) -> String {
     format!(" {name}={text}")
 }
 
-fn word_of(experiment: &Experiment) -> &str {
-    experiment.trace.as_deref().unwrap_or(DEFAULT_TRACE)
-}
-
 /// The options that a trace depends on; of a file neither capacity nor seed.
 fn what_makes_it(experiment: &Experiment) -> Experiment {
-    let is_file = matches!(origin(word_of(experiment)), Ok(Origin::File(_)));
+    let is_file = experiment.reads_file();
     let Experiment { trace, format, skip_bad, sort, limit, chip, capacity_bytes, seed, .. } =
         experiment.clone();
     let of_all = Experiment { trace, format, skip_bad, sort, limit, chip, ..Experiment::default() };
@@ -66,9 +62,9 @@ fn what_makes_it(experiment: &Experiment) -> Experiment {
 
 /// The same options, but of the chip only the size of its pages.
 fn key(experiment: &Experiment) -> Map<String, Value> {
-    let chip = experiment.chip().expect("a chip that was checked when the plan was read");
+    let setup = Setup::new(experiment).expect("checked when the plan was read");
     let mut key = assignment::of(experiment);
     key.remove("chip");
-    key.insert("page".to_owned(), chip.page_bytes.into());
+    key.insert("page".to_owned(), setup.chip.page_bytes.into());
     key
 }

@@ -49,7 +49,6 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::experiment::Experiment;
 use crate::error::{Error, Result};
-use crate::input::source::{Origin, origin};
 use crate::plan::claim::Claim;
 use crate::plan::drawing::Drawing;
 use crate::plan::row_selection::Known;
@@ -145,8 +144,8 @@ impl Plan {
         let rows = self.rows.iter_mut().map(|row| &mut row.experiment);
         let traces = self.drawings.iter_mut().flat_map(|drawing| &mut drawing.traces);
         for experiment in rows.chain(traces.map(|drawn| &mut drawn.experiment)) {
-            if let Some(trace) = &mut experiment.trace
-                && matches!(origin(trace), Ok(Origin::File(_)))
+            if experiment.reads_file()
+                && let Some(trace) = &mut experiment.trace
             {
                 *trace = directory.join(&*trace).to_string_lossy().into_owned();
             }

@@ -9,7 +9,7 @@ use super::quick_scale::{self, Instead};
 use super::{
     Fault, Parsed, Part, ROWS_MAX, ReadOther, Row, Scale, as_table, axis, position, tables,
 };
-use crate::input::source::{Origin, origin};
+use crate::config::setup::Setup;
 
 /// Rows as they are written, and as they are run.
 #[derive(Debug, Default)]
@@ -152,8 +152,7 @@ fn instead(table: &DeTable) -> Parsed<Instead> {
 
 /// A workload that stands in for a file has no format.
 fn without_idle_format(mut row: Row) -> Row {
-    let trace = row.experiment.trace.as_deref();
-    if trace.is_some_and(|trace| matches!(origin(trace), Ok(Origin::Workload(_)))) {
+    if !row.experiment.reads_file() {
         row.experiment.format = None;
     }
     row
@@ -192,7 +191,7 @@ fn row(base: &Base, own: &[Setting]) -> Parsed<Row> {
     let varied = varied.collect();
     let experiment = base.with(own)?.experiment()?;
     let at = own.last().map_or(0..0, |setting| setting.at.clone());
-    experiment.check_together().map_err(|why| Fault::new(at, why.to_string()))?;
+    Setup::new(&experiment).map_err(|why| Fault::new(at, why.to_string()))?;
     Ok(Row { experiment, varied })
 }
 

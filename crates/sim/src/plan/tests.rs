@@ -189,7 +189,7 @@ fn what_is_wrong_is_named_with_its_line_and_column() {
         ),
         ("[base]\nextra = 7", "p.toml:2:9: "),
         ("[base]\nlimit = 0", "p.toml:2:9: a limit of 0"),
-        ("[base]\ntrace = \"-\"", "p.toml:2:9: a sweep reads its traces again and again"),
+        ("[base]\ntrace = \"-\"", "p.toml:2:9: a sweep reads its traces several times"),
         ("[base]\ntrace = \"unifrom:writes=1\"", "p.toml:2:9: unknown workload `unifrom`"),
         ("[base]\nftl = \"pgae\"", "p.toml:2:7: unknown scheme `pgae`; did you mean `page`?"),
         ("[base]\nftl.victm = 1", "p.toml:2:13: scheme page has no key `victm`; did you mean"),

@@ -36,20 +36,20 @@ pub struct Sampler {
     every: u64,
     is_automatic: bool,
     served: u64,
-    samples: Vec<Sample>,
+    samples: Vec<Sampled>,
 }
 
 #[derive(Debug)]
-struct Sample {
+struct Sampled {
     requests: u64,
-    reading: Reading,
+    counters: CounterSnapshot,
     free_blocks: u32,
     gauges: Vec<(&'static str, f64)>,
 }
 
 /// What the counters show.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
+pub struct CounterSnapshot {
     /// Pages that the host wrote.
     pub host_pages: u64,
     /// Pages programmed.
@@ -60,12 +60,12 @@ pub struct Reading {
     pub time_ns: u64,
 }
 
-impl Reading {
+impl CounterSnapshot {
     /// The counters of a chip.
-    pub fn of(nand: &Nand, host_pages: u64, time_ns: u64) -> Reading {
+    pub fn of(nand: &Nand, host_pages: u64, time_ns: u64) -> CounterSnapshot {
         let tally = nand.tally();
         let (programs, erases) = (tally.total(Op::Program), tally.total(Op::Erase));
-        Reading { host_pages, programs, erases, time_ns }
+        CounterSnapshot { host_pages, programs, erases, time_ns }
     }
 }
 
@@ -87,9 +87,14 @@ impl Sampler {
     }
 
     /// Takes a sample.
-    pub fn sample(&mut self, reading: Reading, free_blocks: u32, gauges: Vec<(&'static str, f64)>) {
+    pub fn sample(
+        &mut self,
+        counters: CounterSnapshot,
+        free_blocks: u32,
+        gauges: Vec<(&'static str, f64)>,
+    ) {
         let requests = self.served;
-        self.samples.push(Sample { requests, reading, free_blocks, gauges });
+        self.samples.push(Sampled { requests, counters, free_blocks, gauges });
         if self.is_automatic && self.samples.len() == AUTOMATIC_MAX {
             self.every *= 2;
             self.samples.retain(|sample| sample.requests.is_multiple_of(self.every));
@@ -107,18 +112,18 @@ impl Sampler {
             mean_service_us: Vec::new(),
             scheme: BTreeMap::new(),
         };
-        let mut last = Reading::default();
+        let mut last = CounterSnapshot::default();
         for sample in &self.samples {
             series.push(sample, last);
-            last = sample.reading;
+            last = sample.counters;
         }
         series
     }
 }
 
 impl Series {
-    fn push(&mut self, sample: &Sample, last: Reading) {
-        let now = sample.reading;
+    fn push(&mut self, sample: &Sampled, last: CounterSnapshot) {
+        let now = sample.counters;
         let pages = now.host_pages - last.host_pages;
         let programs = now.programs - last.programs;
         self.requests.push(sample.requests);
@@ -141,13 +146,13 @@ mod tests {
         let mut sampler = Sampler::new(Interval::Every(2));
         let due: Vec<bool> = (0..4).map(|_| sampler.is_due()).collect();
         assert_eq!(due, [false, true, false, true]);
-        let reading = |n: u64| Reading {
+        let counters = |n: u64| CounterSnapshot {
             host_pages: 10 * n.min(2),
             programs: 15 * n.min(2),
             erases: n,
             time_ns: 4000 * n,
         };
-        (1..=3).for_each(|n| sampler.sample(reading(n), 7, vec![("k", 0.5)]));
+        (1..=3).for_each(|n| sampler.sample(counters(n), 7, vec![("k", 0.5)]));
         let series = sampler.series();
         assert_eq!(series.write_amplification, [Some(1.5), Some(1.5), None]);
         assert_eq!(series.erases, [1, 1, 1]);
@@ -161,8 +166,12 @@ mod tests {
             let mut sampler = Sampler::new(Interval::Auto);
             for n in 1..=requests {
                 if sampler.is_due() {
-                    let reading = Reading { host_pages: n, programs: 3 * n, ..Reading::default() };
-                    sampler.sample(reading, 0, Vec::new());
+                    let counters = CounterSnapshot {
+                        host_pages: n,
+                        programs: 3 * n,
+                        ..CounterSnapshot::default()
+                    };
+                    sampler.sample(counters, 0, Vec::new());
                 }
             }
             let series = sampler.series();

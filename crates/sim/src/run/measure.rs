@@ -9,8 +9,8 @@ use crate::config::experiment::Interval;
 use crate::input::host::Span;
 use crate::result::latencies::{ByOp, Latencies};
 use crate::result::run_result::TracePart;
-use crate::result::series::{Reading, Sampler};
-use crate::run::simulator::{Machine, Served};
+use crate::result::series::{CounterSnapshot, Sampler};
+use crate::run::simulator::{Served, Simulator};
 
 /// The reason under which requests of volumes not replayed are skipped.
 pub const OTHER_VOLUME: &str = "other volume";
@@ -20,9 +20,9 @@ pub const NOT_MEASURED: &str = "not measured";
 /// Somebody who looks on while a pass is served.
 pub trait Observer {
     /// A request will be served, or skipped, soon.
-    fn comes(&mut self, request: &Request, spans: &[Span]);
+    fn announced(&mut self, request: &Request, spans: &[Span]);
     /// It was served, and took so long.
-    fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Machine);
+    fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Simulator);
     /// It is of a volume that is not replayed.
     fn skipped(&mut self);
 }
@@ -36,10 +36,10 @@ pub struct Unmeasured {
 }
 
 impl Observer for Unmeasured {
-    fn comes(&mut self, _: &Request, _: &[Span]) {}
+    fn announced(&mut self, _: &Request, _: &[Span]) {}
 
     #[inline]
-    fn served(&mut self, request: &Request, _: &[Span], took: Served, _: &Machine) {
+    fn served(&mut self, request: &Request, _: &[Span], took: Served, _: &Simulator) {
         if let Some(server) = &mut self.server {
             server.serve(request.time_ns, took.service_ns);
         }
@@ -134,14 +134,14 @@ impl Observer for Measure {
     /// Marks the pages here and not when they are served: the marks of a batch do not wait for each
     /// other, so their cache misses overlap.
     #[inline]
-    fn comes(&mut self, request: &Request, spans: &[Span]) {
+    fn announced(&mut self, request: &Request, spans: &[Span]) {
         if matches!(request.op, Op::Read | Op::Write) {
             spans.iter().for_each(|span| self.touched.add(span));
         }
     }
 
     #[inline]
-    fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Machine) {
+    fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Simulator) {
         self.count(request, spans);
         self.service.of(request.op).record(took.service_ns);
         self.increment.of(request.op).record(took.increment_ns);
@@ -152,8 +152,8 @@ impl Observer for Measure {
         if let Some(sampler) = &mut self.sampler
             && sampler.is_due()
         {
-            let reading = Reading::of(on.nand(), on.host_pages().written, on.time_ns());
-            sampler.sample(reading, on.ftl().free_blocks(), on.ftl().gauges());
+            let counters = CounterSnapshot::of(on.nand(), on.host_pages().written, on.time_ns());
+            sampler.sample(counters, on.ftl().free_blocks(), on.ftl().gauges());
         }
     }
 

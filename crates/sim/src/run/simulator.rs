@@ -1,9 +1,8 @@
 //! A device at work: it serves requests one after the other and says what each one cost.
 
-use ftl::{Entered, Ftl};
+use ftl::Ftl;
 use nand::op::Logged;
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
-use serde::Serialize;
 use trace::{Flags, Request};
 
 use crate::clock::serial::SerialClock;
@@ -12,25 +11,8 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::input::host::Span;
 use crate::mismatch::Mismatch;
+use crate::result::counts::HostPages;
 use crate::run::shadow::Shadow;
-
-/// Pages that entered the scheme.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct HostPages {
-    /// Pages of reads, mapped or not.
-    pub read: u64,
-    /// Pages of writes, in part or whole.
-    pub written: u64,
-    /// Pages of trims.
-    pub trimmed: u64,
-}
-
-impl From<Entered> for HostPages {
-    fn from(entered: Entered) -> HostPages {
-        let Entered { read, written, trimmed } = entered;
-        HostPages { read, written, trimmed }
-    }
-}
 
 /// What a request took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +24,7 @@ pub struct Served {
 }
 
 /// A chip with an FTL on it and, if asked for, the shadow of its contents.
-pub struct Machine<'a> {
+pub struct Simulator<'a> {
     device: &'a Device,
     nand: Nand,
     ftl: Box<dyn Ftl>,
@@ -60,17 +42,17 @@ pub struct Machine<'a> {
     served: u64,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Simulator<'a> {
     /// A factory-fresh device.
     ///
     /// # Errors
     /// The scheme cannot be mounted.
-    pub fn new(device: &'a Device, experiment: &Experiment) -> Result<Machine<'a>> {
+    pub fn new(device: &'a Device, experiment: &Experiment) -> Result<Simulator<'a>> {
         let mode = if experiment.verify { Mode::Stamps } else { Mode::Count };
         let (nand, ftl) = device.build(mode)?;
         let sectors_per_page = device.geometry().sectors_per_page();
         let shadow = || Shadow::new(device.logical_pages(), sectors_per_page);
-        Ok(Machine {
+        Ok(Simulator {
             device,
             nand,
             ftl,
@@ -292,6 +274,7 @@ impl<'a> Machine<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::setup::Setup;
     use ftl::{Ram, Report, Run, Violation};
     use nand::Lpn;
 
@@ -359,26 +342,26 @@ mod tests {
     fn fault(lie: Option<Lie>, verify: bool) -> Option<Error> {
         let experiment =
             Experiment { capacity_bytes: Some(1 << 20), verify, ..Experiment::default() };
-        let device = Device::new(&experiment, 0).unwrap();
-        let mut machine = Machine::new(&device, &experiment).unwrap();
-        machine.fill().unwrap();
+        let device = Device::new(&Setup::new(&experiment).unwrap(), 0).unwrap();
+        let mut simulator = Simulator::new(&device, &experiment).unwrap();
+        simulator.fill().unwrap();
         if let Some(lie) = lie {
-            let idle = machine.device.build(Mode::Count).unwrap().1;
-            let honest = std::mem::replace(&mut machine.ftl, idle);
-            machine.ftl = Box::new(Liar { honest, lie });
+            let idle = simulator.device.build(Mode::Count).unwrap().1;
+            let honest = std::mem::replace(&mut simulator.ftl, idle);
+            simulator.ftl = Box::new(Liar { honest, lie });
         }
         let request = |op| {
             let bytes = 2048;
             Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags: Flags::NONE }
         };
-        let full = machine.nand.geometry().full_mask();
+        let full = simulator.nand.geometry().full_mask();
         let page = |first| Span { first, pages: 1, head: full, tail: full };
         let mut look = || {
-            machine.serve(&request(trace::Op::Write), &[page(3)])?;
-            machine.serve(&request(trace::Op::Write), &[page(3)])?;
-            machine.serve(&request(trace::Op::Trim), &[page(5)])?;
-            machine.audit("at the end")?;
-            machine.read_back(|_| Ok(()))
+            simulator.serve(&request(trace::Op::Write), &[page(3)])?;
+            simulator.serve(&request(trace::Op::Write), &[page(3)])?;
+            simulator.serve(&request(trace::Op::Trim), &[page(5)])?;
+            simulator.audit("at the end")?;
+            simulator.read_back(|_| Ok(()))
         };
         look().err()
     }

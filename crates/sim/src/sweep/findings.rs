@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::input::trace_stats::{Surveyed, Surveys};
+use crate::input::trace_stats::{TraceStats, TraceStatsCache};
 use crate::plan::Plan;
 use crate::plan::claim::Verdict;
 use crate::plan::drawing::{Cell, Drawn};
@@ -26,7 +26,7 @@ pub struct Findings<'a> {
     /// Rows that are drawn whole.
     whole: HashMap<usize, Value>,
     /// Of each drawing the traces that it is of and that could be read.
-    traces: Vec<Vec<(&'a str, Arc<Surveyed>)>>,
+    traces: Vec<Vec<(&'a str, Arc<TraceStats>)>>,
     /// Traces that could not be read, and why.
     pub unread: Vec<String>,
     /// Of each row the columns of the overview.
@@ -72,7 +72,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Looks through the traces that are drawn. One that cannot be read stays out of its drawings.
-    pub fn survey(&mut self, surveys: &mut Surveys) {
+    pub fn survey(&mut self, surveys: &mut TraceStatsCache) {
         for (drawing, traces) in self.plan.drawings.iter().zip(&mut self.traces) {
             for drawn in &drawing.traces {
                 match surveys.of(&drawn.experiment) {
@@ -131,7 +131,7 @@ impl<'a> Findings<'a> {
     }
 
     /// The traces that a drawing of the plan, by its number, is of, and what each is called.
-    pub fn traces(&self, drawing: usize) -> impl Iterator<Item = (&'a str, &Surveyed)> {
+    pub fn traces(&self, drawing: usize) -> impl Iterator<Item = (&'a str, &TraceStats)> {
         self.traces[drawing].iter().map(|(label, surveyed)| (*label, &**surveyed))
     }
 

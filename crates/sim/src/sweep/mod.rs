@@ -19,11 +19,12 @@ use std::time::UNIX_EPOCH;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
+use crate::config::setup::Setup;
 use crate::error::{Error, Result};
-use crate::input::source::{DEFAULT_TRACE, Origin, origin};
 use crate::plan::{Plan, Row};
-use crate::progress::{Stage, Watch};
-use crate::run::run_on;
+use crate::progress::{NoProgress, Progress, Stage};
+use crate::run::{RunOptions, run};
 use crate::sweep::shared_inputs::Inputs;
 
 pub mod findings;
@@ -59,14 +60,22 @@ impl From<Error> for Failed {
 }
 
 /// Somebody who watches a sweep, from several threads, and may stop it.
-pub trait SweepWatch: Sync {
+pub trait SweepProgress: Sync {
     /// Called every few requests of every run.
     ///
     /// # Errors
     /// [`Error::Interrupted`] ends the sweep.
-    fn at(&self, row: usize, stage: Stage, done: u64, total: Option<u64>) -> Result<()>;
+    fn report(&self, row: usize, stage: Stage, done: u64, total: Option<u64>) -> Result<()>;
     /// A row is done and kept.
     fn kept(&self, row: usize);
+}
+
+impl SweepProgress for NoProgress {
+    fn report(&self, _: usize, _: Stage, _: u64, _: Option<u64>) -> Result<()> {
+        Ok(())
+    }
+
+    fn kept(&self, _: usize) {}
 }
 
 /// How rows are run.
@@ -85,7 +94,7 @@ impl Sweep<'_> {
     ///
     /// # Errors
     /// Somebody stopped it, or the journal cannot be written.
-    pub fn run(&self, journal: &mut Journal, watch: &dyn SweepWatch) -> Result<()> {
+    pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
         let left: Vec<usize> = (0..self.plan.rows.len()).filter(|&row| !journal.has(row)).collect();
         let rows = left.iter().map(|&row| &self.plan.rows[row]);
         let work = Work {
@@ -94,7 +103,7 @@ impl Sweep<'_> {
             left: &left,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
-            watch,
+            progress,
         };
         let threads = rayon::ThreadPoolBuilder::new().num_threads(self.jobs.get()).build();
         let threads = threads.map_err(|error| Error::Threads(error.to_string()))?;
@@ -107,7 +116,7 @@ impl Sweep<'_> {
             drop(sender);
             for (row, json) in done {
                 journal.keep(row, &json).inspect_err(|_| work.stop())?;
-                watch.kept(row);
+                progress.kept(row);
             }
             Ok(())
         })?;
@@ -125,7 +134,7 @@ struct Work<'a> {
     left: &'a [usize],
     next: AtomicUsize,
     stopped: AtomicBool,
-    watch: &'a dyn SweepWatch,
+    progress: &'a dyn SweepProgress,
 }
 
 impl Work<'_> {
@@ -152,10 +161,13 @@ impl Work<'_> {
 
     /// One run. A panic in it is our mistake; it is said as such, and the others go on.
     fn row(&self, index: usize, row: &Row) -> core::result::Result<crate::RunResult, Failed> {
-        let watch = RowWatch { work: self, row: index };
+        let progress = RowProgress { work: self, row: index };
         let ran = catch_unwind(AssertUnwindSafe(|| {
-            let input = self.inputs.of(&row.experiment, &watch)?;
-            Ok(run_on(&row.experiment, &input, &watch)?)
+            let setup = Setup::new(&row.experiment)?;
+            let input = self.inputs.of(&setup, &progress)?;
+            let options =
+                RunOptions { input: Some(&input), progress: &progress, ..RunOptions::default() };
+            Ok(run(&setup, options)?)
         }));
         ran.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -167,17 +179,17 @@ impl Work<'_> {
 }
 
 /// Hands what a run says on to who watches the sweep.
-struct RowWatch<'a> {
+struct RowProgress<'a> {
     work: &'a Work<'a>,
     row: usize,
 }
 
-impl Watch for RowWatch<'_> {
-    fn at(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
+impl Progress for RowProgress<'_> {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
         if self.work.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        self.work.watch.at(self.row, stage, done, total)
+        self.work.progress.report(self.row, stage, done, total)
     }
 }
 
@@ -190,7 +202,7 @@ pub fn hash(plan: &Plan) -> String {
         .rows
         .iter()
         .filter_map(|row| row.experiment.trace.as_deref())
-        .filter(|word| matches!(origin(word), Ok(Origin::File(_))))
+        .filter(|word| NamedTrace::parse(word).is_ok_and(|trace| trace.is_file()))
         .collect();
     words.sort_unstable();
     words.dedup();
@@ -222,21 +234,21 @@ mod tests {
     /// Does something at one row.
     struct At(usize, fn() -> Result<()>);
 
-    impl SweepWatch for At {
-        fn at(&self, row: usize, _: Stage, _: u64, _: Option<u64>) -> Result<()> {
+    impl SweepProgress for At {
+        fn report(&self, row: usize, _: Stage, _: u64, _: Option<u64>) -> Result<()> {
             if row == self.0 { self.1() } else { Ok(()) }
         }
         fn kept(&self, _: usize) {}
     }
 
     /// The journal of a sweep by one worker, and how the sweep ended.
-    fn swept(watch: &At) -> (Journal, Result<()>) {
+    fn swept(progress: &At) -> (Journal, Result<()>) {
         let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal");
         let mut journal = Journal::open(&path, &hash(&plan), plan.rows.len()).unwrap();
         let sweep = Sweep { plan: &plan, jobs: NonZeroUsize::MIN, memory_bytes: 0 };
-        let ended = sweep.run(&mut journal, watch);
+        let ended = sweep.run(&mut journal, progress);
         (journal, ended)
     }
 

@@ -119,8 +119,8 @@ fn cell(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::config::experiment::{Experiment, Interval, ReplayMode};
-    use crate::progress::Unwatched;
-    use crate::run::run;
+    use crate::config::setup::Setup;
+    use crate::run::{RunOptions, run};
 
     fn row() -> Row {
         let varied = Map::from_iter([("extra".to_owned(), "7%".into())]);
@@ -136,7 +136,11 @@ mod tests {
 
     fn good() -> String {
         let row = row();
-        json(3, &row, &Ok(run(&row.experiment, &Unwatched).unwrap()))
+        json(
+            3,
+            &row,
+            &Ok(run(&Setup::new(&row.experiment).unwrap(), RunOptions::default()).unwrap()),
+        )
     }
 
     fn bad() -> String {

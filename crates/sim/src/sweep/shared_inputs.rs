@@ -6,15 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Failed;
 use crate::config::experiment::Experiment;
+use crate::config::setup::Setup;
 use crate::input::Input;
-use crate::input::source::{DEFAULT_TRACE, Memory, Origin, Source, origin};
+use crate::input::request_cache::CacheBudget;
+use crate::input::source::RequestSource;
 use crate::plan::Row;
-use crate::progress::Watch;
+use crate::progress::Progress;
 
 /// The traces that rows still to be run need.
 pub(super) struct Inputs {
-    memory: Arc<Memory>,
-    sources: Shared<Source>,
+    budget: Arc<CacheBudget>,
+    sources: Shared<RequestSource>,
     inputs: Shared<Input>,
 }
 
@@ -26,19 +28,19 @@ impl Inputs {
     ) -> Inputs {
         let keys = rows.map(|row| Keys::of(&row.experiment));
         Inputs {
-            memory: Memory::new(memory_bytes),
+            budget: CacheBudget::new(memory_bytes),
             sources: Shared::new(keys.clone().map(|keys| keys.source)),
             inputs: Shared::new(keys.map(|keys| keys.input)),
         }
     }
 
     /// The input of one row. Who comes while another row makes it waits for that.
-    pub(super) fn of(&self, experiment: &Experiment, watch: &dyn Watch) -> Made<Input> {
-        let keys = Keys::of(experiment);
+    pub(super) fn of(&self, setup: &Setup, progress: &dyn Progress) -> Made<Input> {
+        let keys = Keys::of(&setup.experiment);
         self.inputs.get(&keys.input, || {
-            let open = || Source::open(experiment)?.kept(&self.memory, watch);
+            let open = || RequestSource::open(setup)?.cached(&self.budget, progress);
             let source = self.sources.get(&keys.source, open)?;
-            Ok::<_, Failed>(Input::over(source, experiment, watch)?)
+            Ok::<_, Failed>(Input::over(source, setup, progress)?)
         })
     }
 
@@ -60,8 +62,7 @@ struct Keys {
 
 impl Keys {
     fn of(experiment: &Experiment) -> Keys {
-        let word = experiment.trace.as_deref().unwrap_or(DEFAULT_TRACE);
-        let is_file = matches!(origin(word), Ok(Origin::File(_)));
+        let is_file = experiment.reads_file();
         let Experiment { trace, format, skip_bad, sort, limit, chip, capacity_bytes, seed, .. } =
             experiment.clone();
         let mut source =

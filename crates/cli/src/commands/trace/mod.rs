@@ -8,9 +8,9 @@ use clap::{Subcommand, ValueEnum};
 use report::traces::{self, Traced};
 use report::{Page, Section, Table};
 use serde_json::{Map, Value, json};
-use sim::input::source::{DEFAULT_TRACE, Origin, origin};
-use sim::input::trace_stats::Surveyed;
-use sim::{Stage, Watch};
+use sim::config::named_trace::{DEFAULT_TRACE, NamedTrace};
+use sim::input::trace_stats::TraceStats;
+use sim::{Progress, Stage};
 use spec::Spec;
 use trace::analysis::locality::TraceLocality;
 use trace::analysis::survey::RequestSizes;
@@ -20,7 +20,7 @@ use trace::{AddressSpace, ReadOptions, Trace};
 
 use crate::failure::Result;
 use crate::output::{self, Destination, write_text};
-use crate::progress::Watcher;
+use crate::progress::RunMonitor;
 use crate::table::{bytes, count};
 
 /// Options of `ftlab trace`.
@@ -167,8 +167,8 @@ fn workload(spec: &Spec, args: &SpaceArgs) -> Result<Trace> {
 fn generate(args: &GenerateArgs) -> Result<()> {
     let trace = workload(&Spec::parse(&args.spec)?, &args.space)?;
     let destination = Destination::open(&args.out)?;
-    let watcher = Watcher::new(matches!(destination, Destination::Stdout))?;
-    destination.write(|out| write(&trace, args.format.into(), out, &watcher))
+    let monitor = RunMonitor::new(matches!(destination, Destination::Stdout))?;
+    destination.write(|out| write(&trace, args.format.into(), out, &monitor))
 }
 
 // ---- convert ---------------------------------------------------------------------------------
@@ -176,9 +176,9 @@ fn generate(args: &GenerateArgs) -> Result<()> {
 fn convert(args: &ConvertArgs) -> Result<()> {
     let trace = open(&args.trace, &args.read)?;
     let destination = Destination::open(&args.out)?;
-    let watcher = Watcher::new(matches!(destination, Destination::Stdout))?;
-    destination.write(|out| write(&trace, args.to.into(), out, &watcher))?;
-    drop(watcher);
+    let monitor = RunMonitor::new(matches!(destination, Destination::Stdout))?;
+    destination.write(|out| write(&trace, args.to.into(), out, &monitor))?;
+    drop(monitor);
     say_how_to_read(args.to.into());
     Ok(())
 }
@@ -192,14 +192,19 @@ fn say_how_to_read(form: OutputFormat) {
     }
 }
 
-fn write(trace: &Trace, form: OutputFormat, out: &mut dyn Write, watcher: &Watcher) -> Result<()> {
+fn write(
+    trace: &Trace,
+    form: OutputFormat,
+    out: &mut dyn Write,
+    monitor: &RunMonitor,
+) -> Result<()> {
     let mut writer = TraceWriter::new(BufWriter::new(out), form)?;
     let (mut replay, mut batch) = (trace.replay()?, Vec::new());
     while replay.next_batch(&mut batch, trace::replay::BATCH)? > 0 {
         for request in batch.drain(..) {
             writer.write(&request)?;
         }
-        watcher.at(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
+        monitor.report(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
     }
     writer.finish()?;
     Ok(())
@@ -208,9 +213,9 @@ fn write(trace: &Trace, form: OutputFormat, out: &mut dyn Write, watcher: &Watch
 // ---- info ------------------------------------------------------------------------------------
 
 fn info(args: &InfoArgs) -> Result<()> {
-    let trace = match origin(args.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
-        Origin::File(path) => open(path, &args.read)?,
-        Origin::Workload(spec) => workload(&spec, &args.space)?.with_limit(args.read.limit),
+    let trace = match NamedTrace::parse(args.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
+        NamedTrace::File(path) => open(&path, &args.read)?,
+        NamedTrace::Workload(spec) => workload(&spec, &args.space)?.with_limit(args.read.limit),
     };
     let page_bytes = args.space.page.into();
     let Some(report) = &args.report else {
@@ -222,7 +227,7 @@ fn info(args: &InfoArgs) -> Result<()> {
         return say(args, &trace, &survey, locality.as_ref());
     };
     let destination = Destination::open(report)?;
-    let found = Surveyed::through(&trace, page_bytes)?;
+    let found = TraceStats::of_trace(&trace, page_bytes)?;
     let page = page(&trace, &found)?;
     destination.write(|out| write_text(out, &page.html()))?;
     say(args, &trace, &found.survey, Some(&found.locality))
@@ -251,7 +256,7 @@ fn say(
 }
 
 /// The lines as a table, and all figures.
-fn page(trace: &Trace, found: &Surveyed) -> Result<Page> {
+fn page(trace: &Trace, found: &TraceStats) -> Result<Page> {
     let lines = lines(trace, &found.survey, Some(&found.locality))?;
     let rows = lines.into_iter().map(|(name, value)| vec![name.trim().to_owned(), value]);
     let head = ["what", "counted"].map(str::to_owned).to_vec();

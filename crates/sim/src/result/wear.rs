@@ -1,0 +1,110 @@
+//! The wear of the blocks, and how long the flash would last.
+
+use serde::Serialize;
+
+/// Erases of the blocks since birth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
+pub struct WearPart {
+    pub min: u32,
+    pub max: u32,
+    pub mean: f64,
+    pub stddev: f64,
+    pub map: WearMap,
+}
+
+/// Erases of the blocks in the order of their numbers, neighbours taken together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
+pub struct WearMap {
+    pub blocks: u64,
+    /// Blocks that a cell stands for; the last may stand for fewer.
+    pub blocks_per_cell: u64,
+    /// The sum of each cell.
+    pub erases: Vec<u64>,
+}
+
+impl WearMap {
+    /// The most cells of a map: results stay small however large the device.
+    const CELLS_MAX: usize = 512;
+
+    fn of(wear: &[u32]) -> WearMap {
+        let blocks_per_cell = wear.len().div_ceil(Self::CELLS_MAX);
+        let sum = |cell: &[u32]| cell.iter().map(|&erases| u64::from(erases)).sum();
+        WearMap {
+            blocks: wear.len() as u64,
+            blocks_per_cell: blocks_per_cell as u64,
+            erases: wear.chunks(blocks_per_cell).map(sum).collect(),
+        }
+    }
+}
+
+impl WearPart {
+    /// Over the blocks of a chip, of which there is at least one.
+    pub fn of(wear: &[u32]) -> WearPart {
+        let count = wear.len() as f64;
+        let sum: u64 = wear.iter().map(|&erases| u64::from(erases)).sum();
+        let mean = sum as f64 / count;
+        let squares: f64 = wear.iter().map(|&erases| (f64::from(erases) - mean).powi(2)).sum();
+        let (min, max) = wear.iter().fold((u32::MAX, 0), |(min, max), &n| (min.min(n), max.max(n)));
+        let (stddev, map) = ((squares / count).sqrt(), WearMap::of(wear));
+        WearPart { min, max, mean, stddev, map }
+    }
+}
+
+/// How long the flash would last under this load, were the wear even.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EndurancePart {
+    /// Erases that a block is rated for.
+    pub cycles: u32,
+    /// cycles × bytes of all physical blocks ÷ `write_amplification_bytes`; null without writes.
+    pub host_bytes_until_worn: Option<u64>,
+    /// That many times the capacity.
+    pub drive_writes: Option<f64>,
+}
+
+impl EndurancePart {
+    /// From the rated cycles, what is physically there, and what a host byte costs.
+    pub fn new(
+        cycles: u32,
+        physical_bytes: u64,
+        capacity_bytes: u64,
+        write_amplification_bytes: Option<f64>,
+    ) -> EndurancePart {
+        let flash_bytes = f64::from(cycles) * physical_bytes as f64;
+        let host_bytes = write_amplification_bytes.filter(|&cost| cost > 0.0);
+        let host_bytes = host_bytes.map(|cost| (flash_bytes / cost) as u64);
+        let drive_writes = host_bytes.map(|bytes| bytes as f64 / capacity_bytes as f64);
+        EndurancePart { cycles, host_bytes_until_worn: host_bytes, drive_writes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endurance_is_cycles_times_flash_over_the_cost_of_a_byte() {
+        let part = EndurancePart::new(1000, 2_000_000, 1_000_000, Some(4.0));
+        assert_eq!(part.host_bytes_until_worn, Some(500_000_000));
+        assert_eq!(part.drive_writes, Some(500.0));
+        assert_eq!(EndurancePart::new(1, 1, 1, Some(0.0)).host_bytes_until_worn, None);
+        assert_eq!(EndurancePart::new(1, 1, 1, None).drive_writes, None);
+    }
+
+    #[test]
+    fn wear_is_described_by_its_spread() {
+        let wear = WearPart::of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((wear.min, wear.max, wear.mean, wear.stddev), (2, 9, 5.0, 2.0));
+        assert_eq!((wear.map.blocks_per_cell, wear.map.erases.len()), (1, 8));
+    }
+
+    #[test]
+    fn a_large_device_has_as_many_cells_as_fit_and_no_erase_is_lost() {
+        let erases: Vec<u32> = (0..1300).collect();
+        let map = WearMap::of(&erases);
+        assert_eq!((map.blocks, map.blocks_per_cell, map.erases.len()), (1300, 3, 434));
+        assert_eq!((map.erases[1], map.erases[433]), (3 + 4 + 5, 1299));
+        assert_eq!(map.erases.iter().sum::<u64>(), 1300 * 1299 / 2);
+    }
+}

@@ -1,0 +1,178 @@
+//! The result of a measured pass: counters of the chip, figures of the FTL and observed times,
+//! brought into the form of a [`RunResult`].
+
+use std::time::Duration;
+
+use nand::Op;
+use trace::replay::Skipped;
+
+use crate::config::setup::Setup;
+use crate::device::Device;
+use crate::input::Input;
+use crate::result::counts::{Causes, TimePart};
+use crate::result::evidence::Evidence;
+use crate::result::latencies::Latencies;
+use crate::result::run_result::{
+    DevicePart, FtlPart, Histograms, LayersPart, RunPart, RunResult, SCHEMA, WallPart, figures,
+    param_value, ratio,
+};
+use crate::result::series::Sampler;
+use crate::result::wear::{EndurancePart, WearPart};
+use crate::run::measure::Measure;
+use crate::run::simulator::Simulator;
+
+/// What was run, and on what.
+pub struct FinishedRun<'a> {
+    /// The setup.
+    pub setup: &'a Setup,
+    /// The trace.
+    pub input: &'a Input,
+    /// The device.
+    pub device: &'a Device,
+}
+
+/// What was observed in the measured pass.
+pub struct Measured {
+    /// Times and counts of the requests.
+    pub measure: Measure,
+    /// What was skipped in the trace.
+    pub skipped: Skipped,
+    /// Requests that the trace delivered, those before the measured part included.
+    pub delivered: u64,
+    /// Pages that could be programmed when the measured pass began.
+    pub free_pages_before: u64,
+    /// The duration of the pass.
+    pub seconds: f64,
+}
+
+impl FinishedRun<'_> {
+    /// The result, taken from a simulator that has served the measured pass; `wall` is the time
+    /// that the whole run took.
+    pub fn result(&self, simulator: &Simulator, measured: &Measured, wall: Duration) -> RunResult {
+        let (nand, measure) = (simulator.nand(), &measured.measure);
+        let (tally, report) = (nand.tally(), simulator.ftl().report());
+        let trace = measure.trace_part(self.input.source().trace(), &measured.skipped);
+        let programs = Causes::of(tally, Op::Program);
+        let programmed_bytes = programs.total * u64::from(nand.geometry().page_bytes());
+        let write_amplification_bytes = ratio(programmed_bytes, trace.written_bytes);
+        let host_pages = simulator.host_pages();
+        let response = measure.response.as_ref().map(|(_, by_op)| by_op);
+        RunResult {
+            schema: SCHEMA,
+            run: self.run_part(),
+            ftl: self.ftl_part(),
+            device: self.device_part(),
+            layers: LayersPart::of(&self.device.layers, &simulator.ftl().layers()),
+            trace,
+            host_pages,
+            reads: Causes::of(tally, Op::Read),
+            programs,
+            erases: Causes::of(tally, Op::Erase),
+            copies: Causes::copies(tally),
+            spare_reads: Causes::of(tally, Op::SpareRead),
+            merges: report.merges.clone().map(Into::into),
+            write_amplification: ratio(programs.total, host_pages.written),
+            write_amplification_bytes,
+            time_us: TimePart::of(tally, &self.device.chip.timing, simulator.dram_ns()),
+            service_us: measure.service.map(Latencies::summary),
+            increment_us: measure.increment.map(Latencies::summary),
+            histograms: Histograms {
+                service_us: measure.service.map(Latencies::buckets),
+                increment_us: measure.increment.map(Latencies::buckets),
+                response_us: response.map(|by_op| by_op.map(Latencies::buckets)),
+            },
+            response_us: response.map(|by_op| by_op.map(Latencies::summary)),
+            series: measure.sampler.as_ref().map(Sampler::series),
+            wear: WearPart::of(nand.wear()),
+            endurance: self.endurance_part(write_amplification_bytes),
+            ram_bytes: simulator.ftl().ram().into(),
+            scheme: figures(&report.figures, &simulator.ftl().gauges()),
+            wall: wall_part(measured, wall),
+            evidence: evidence(simulator, measured),
+        }
+    }
+
+    fn run_part(&self) -> RunPart {
+        let experiment = &self.setup.experiment;
+        RunPart {
+            seed: experiment.seed,
+            precondition: experiment.precondition.name(),
+            warmup: experiment.warmup,
+            replay: experiment.replay.name(),
+            timing: experiment.timing.name(),
+            fit: experiment.fit.name(),
+            limit: experiment.limit,
+            durability: experiment.durability.name(),
+            trace_sha256: self.input.sha256().map(str::to_owned),
+            flush: experiment.flush.name(),
+            volume: experiment.volume.to_string(),
+            measure_after: experiment.measure_after,
+            sort: experiment.sort,
+        }
+    }
+
+    fn ftl_part(&self) -> FtlPart {
+        let choice = &self.setup.ftl;
+        let value = |name| choice.params.get(name).map_or(serde_json::Value::Null, param_value);
+        let params = choice.scheme.params.iter();
+        let params = params.map(|param| (param.name.to_owned(), value(param.name))).collect();
+        FtlPart { name: choice.scheme.name, params }
+    }
+
+    fn device_part(&self) -> DevicePart {
+        let device = self.device;
+        DevicePart {
+            page_bytes: device.chip.page_bytes,
+            pages_per_block: device.chip.pages_per_block,
+            logical_blocks: device.logical_blocks,
+            extra_blocks: device.extra_blocks,
+            sector_log_blocks: device.sector_log_blocks,
+            system_blocks: device.system_blocks,
+            chip: self.setup.experiment.chip.clone(),
+            timing: device.chip.timing.into(),
+        }
+    }
+
+    fn endurance_part(&self, write_amplification_bytes: Option<f64>) -> EndurancePart {
+        let geometry = self.device.geometry();
+        let physical_bytes = u64::from(geometry.blocks()) * geometry.block_bytes();
+        let capacity_bytes = self.device.capacity_bytes();
+        let cycles = self.device.chip.rated_cycles;
+        EndurancePart::new(cycles, physical_bytes, capacity_bytes, write_amplification_bytes)
+    }
+}
+
+fn evidence(simulator: &Simulator, measured: &Measured) -> Evidence {
+    let nand = simulator.nand();
+    Evidence {
+        requests_read: measured.delivered + measured.skipped.total(),
+        free_pages_before: measured.free_pages_before,
+        free_pages_after: nand.free_pages(),
+        lost_pages: nand.lost_pages(),
+        wear_sum: nand.wear().iter().map(|&erases| u64::from(erases)).sum(),
+        erases_since_birth: simulator.erases_since_birth(),
+        asked: simulator.asked(),
+        dram_ns: simulator.dram_ns(),
+        service_sum_ns: measured.measure.service.sum_ns(),
+        increment_sum_ns: measured.measure.increment.sum_ns(),
+    }
+}
+
+fn wall_part(measured: &Measured, wall: Duration) -> WallPart {
+    let seconds = measured.seconds.max(f64::MIN_POSITIVE);
+    WallPart {
+        seconds: wall.as_secs_f64(),
+        replay_seconds: measured.seconds,
+        requests_per_second: measured.measure.requests_served() as f64 / seconds,
+        peak_rss_bytes: peak_rss_bytes(),
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+/// The most memory that this process ever held, if the system tells it.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
