@@ -5,7 +5,7 @@ SCHEMES = "page,block"
 
 CHIP = "crates/nand/src/nand.rs"
 POOL = "crates/ftl/src/part/map/block_pool.rs"
-RECOVERY = "crates/ftl/src/part/recovery/recovery.rs"
+RECOVERY = "crates/ftl/src/part/recovery/recovery_plan.rs"
 RMW = "crates/ftl/src/part/map/rmw.rs"
 STORE = "crates/nand/src/store.rs"
 TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"

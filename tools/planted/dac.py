@@ -8,8 +8,8 @@ DAC = "crates/ftl/src/scheme/dac.rs"
 # name, what it breaks, file, original, replacement
 MUTANTS = [
     ("dac-young-inclusive", "dac, write: a page exactly as old as `young` still climbs", DAC,
-     "self.places.since[lpn.0 as usize] < self.young;",
-     "self.places.since[lpn.0 as usize] <= self.young;"),
+     "self.pages.since[lpn.0 as usize] < self.young;",
+     "self.pages.since[lpn.0 as usize] <= self.young;"),
     ("dac-region-after-gc", "dac, write: the region is decided after the collection that makes room", DAC,
      "        self.make_room(nand, region)?;\n        let written = self.map.written();",
      "        self.make_room(nand, region)?;\n        let region = self.target(first, self.map.written());\n"

@@ -12,7 +12,7 @@ MERGE = "crates/ftl/src/part/log/merge.rs"
 # name, what it breaks, file, original, replacement
 MUTANTS = [
     ("fast-run-passes-stream", "fast, write: a run passes over the page that is next in the stream", ASSOCIATIVE,
-     "Side::Random(pages.min(next.0 - lpn.0))", "Side::Random(pages)"),
+     "TargetBlock::Random(pages.min(next.0 - lpn.0))", "TargetBlock::Random(pages)"),
     ("fast-youngest-victim", "fast, victim: the youngest random log block is reclaimed", RANDOM,
      "self.blocks.pop_front()", "self.blocks.pop_back()"),
     ("fast-associated-twice", "fast, merge: a data block is merged once for each of its pages", RANDOM,
@@ -24,7 +24,7 @@ MUTANTS = [
     ("fast-shrinks-late", "fast, budget: blocks above it are kept until a write", FAST,
      "while self.log.is_over_its_share() {", "while self.log.random.len() > self.log.log_blocks() + 9 {"),
     ("fast-stream-beside-excess", "fast, mount: a stream opens beside more random log blocks than there may be", ASSOCIATIVE,
-     "Side::NewSequential if !is_over =>", "Side::NewSequential if !is_over || may_grow || true =>"),
+     "TargetBlock::NewSequential if !is_over =>", "TargetBlock::NewSequential if !is_over || may_grow || true =>"),
     ("fast-found-youngest-first", "fast, mount: the log comes back in reverse", FAST,
      "for found in found {", "for found in found.into_iter().rev() {"),
     ("fast-full-stream-goes-on", "fast, stream: a full block takes the first page of the next logical block", SEQUENTIAL,

@@ -9,7 +9,7 @@ GHOST_MAP = "crates/ftl/src/layer/partitioner/ghost_map.rs"
 BUFFER = "crates/ftl/src/layer/write_buffer.rs"
 DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
 FAST = "crates/ftl/src/scheme/fast/mod.rs"
-WATCH = "crates/ftl/src/scheme/fast/log_watch.rs"
+WATCH = "crates/ftl/src/scheme/fast/log_account.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
@@ -41,15 +41,15 @@ MUTANTS = [
      "let grows = mapping > self.mapping;", "let grows = mapping < self.mapping;"),
     ("tune-late", "tuning: one request late", PARTITIONER,
      "Some(tuner) if self.requests.is_multiple_of(tuner.interval) => self.tune(nand),", "Some(tuner) if (self.requests - 1).is_multiple_of(tuner.interval) => self.tune(nand),"),
-    ("dftl-left-unsaid", "dftl, watch: entries that go are not told of", DFTL,
+    ("dftl-left-unsaid", "dftl, account: entries that go are not told of", DFTL,
      "self.note(MapEvent::Left(lpn));", "self.note(MapEvent::ReadMissed(lpn));"),
     ("dftl-interval-since-birth", "dftl, costs: hits and batches since birth", DFTL,
      "(core::mem::take(&mut self.interval), self.timing)", "(self.interval, self.timing)"),
     ("dftl-overheads-swapped", "dftl, costs: a data page pays for translation blocks", DFTL,
      "let data_overhead = self.reclaimed.data_overhead_ns(self.pages_per_block);", "let data_overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);"),
-    ("fast-hits-told", "fast, watch: pages that are in the log miss it, too", FAST,
+    ("fast-hits-told", "fast, account: pages that are in the log miss it, too", FAST,
      "let missed = !self.is_in_log(nand, lpn);", "let missed = true;"),
-    ("fast-run-watched-once", "fast, watch: of a run the first page alone is looked at", FAST,
+    ("fast-run-watched-once", "fast, account: of a run the first page alone is looked at", FAST,
      "let missed = !self.is_in_log(nand, lpn);", "let missed = index == 0 && !self.is_in_log(nand, lpn);"),
     ("fast-victim-erase-free", "fast, costs: the victim's own erase is left out", FAST,
      "copies, 1 + old);", "copies, old);"),

@@ -13,14 +13,14 @@ use nand::Lpn;
 
 use crate::contract::Violation;
 use crate::ensure;
-use crate::part::index::bits::Bits;
+use crate::part::index::bit_set::BitSet;
 use crate::part::index::recency::Recency;
 
 /// Numbers of pages, the least recently used first.
 #[derive(Clone, Debug)]
 pub struct GhostBuffer {
     order: Recency,
-    members: Bits,
+    members: BitSet,
     capacity: u32,
     /// Reads that would have hit.
     pub read_hits: u64,
@@ -33,7 +33,7 @@ impl GhostBuffer {
     pub fn new(logical_pages: u32) -> GhostBuffer {
         GhostBuffer {
             order: Recency::new(logical_pages),
-            members: Bits::new(logical_pages),
+            members: BitSet::new(logical_pages),
             capacity: 0,
             read_hits: 0,
             write_hits: 0,

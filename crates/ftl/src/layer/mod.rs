@@ -23,7 +23,7 @@ use nand::{ChipModel, Nand};
 use spec::{Param, Params};
 
 use crate::contract::{Device, Error, Ftl, Result, Scheme};
-use sector_log::Layout;
+use sector_log::SectorLogSize;
 
 /// A layer as lists and help show it.
 #[derive(Debug)]
@@ -147,10 +147,10 @@ impl Layers {
     }
 
     /// The sector log on a chip of such pages.
-    fn log_layout(&self, page_bytes: u32, pages_per_block: u32) -> Option<Layout> {
+    fn log_layout(&self, page_bytes: u32, pages_per_block: u32) -> Option<SectorLogSize> {
         let buffer_bytes = self.buffer.as_ref().map(|buffer| buffer.params.size("size"));
         let log = self.sector_log.as_ref()?;
-        Some(Layout::of(&log.params, page_bytes, pages_per_block, buffer_bytes))
+        Some(SectorLogSize::of(&log.params, page_bytes, pages_per_block, buffer_bytes))
     }
 
     /// Blocks of the sector log, and how many of them are added to the device; the others are taken

@@ -23,7 +23,7 @@
 use nand::Nand;
 
 use crate::contract::{Device, Ftl, Result, Scheme};
-use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, Victim};
+use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, VictimOrder};
 
 /// Block-associative sector translation.
 pub static SCHEME: Scheme = Scheme {
@@ -40,5 +40,5 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
-    Ok(Box::new(BlockAssociative::mount(nand, device, Victim::LeastRecentlyWritten)?))
+    Ok(Box::new(BlockAssociative::mount(nand, device, VictimOrder::LeastRecentlyWritten)?))
 }

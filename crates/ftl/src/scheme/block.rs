@@ -29,12 +29,12 @@ use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder
 
 use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
 use crate::ensure;
-use crate::part::index::bits::Bits;
+use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::rmw;
-use crate::part::recovery::kind;
-use crate::part::recovery::scan::{self, Copy, Scan};
+use crate::part::recovery::page_kind;
+use crate::part::recovery::spare_scan::{self, PageCopy, SpareScan};
 use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Block mapping.
@@ -65,10 +65,10 @@ struct BlockMapped {
     /// The data block of each logical block.
     map: Vec<Option<BlockId>>,
     /// Pages that hold something: written and not trimmed since.
-    live: Bits,
+    live: BitSet,
     /// Pages whose place in the data block is programmed, or was found so by a mount that trusts no
     /// erased page: all pages of its blocks.
-    used: Bits,
+    used: BitSet,
     pool: BlockPool,
     trims: Option<TrimLog>,
     /// Pages about to be copied; kept for its capacity.
@@ -109,8 +109,8 @@ impl BlockMapped {
         let pages = device.logical_blocks * nand.geometry().pages_per_block();
         BlockMapped {
             map: vec![None; device.logical_blocks as usize],
-            live: Bits::new(pages),
-            used: Bits::new(pages),
+            live: BitSet::new(pages),
+            used: BitSet::new(pages),
             pool: BlockPool::of(data),
             trims,
             moving: Vec::with_capacity(nand.geometry().pages_per_block() as usize),
@@ -234,11 +234,11 @@ impl BlockMapped {
             let data = run.data.from_page(index, nand.geometry().page_bytes());
             let whole = run.whole_pages_from(index, full).min(portion.end - offset);
             if whole > 0 {
-                nand.program_run(to, lpn, whole, kind::DATA, data, Cause::Host)?;
+                nand.program_run(to, lpn, whole, page_kind::DATA, data, Cause::Host)?;
             } else {
                 let base = old.filter(|_| self.live.contains(lpn.0));
                 let base = base.map(|old| nand.geometry().page(old, offset));
-                rmw::program(nand, to, lpn, kind::DATA, run.mask(index, full), data, base)?;
+                rmw::program(nand, to, lpn, page_kind::DATA, run.mask(index, full), data, base)?;
             }
             offset += whole.max(1);
         }
@@ -256,7 +256,7 @@ impl BlockMapped {
         self.used.insert_all(base + hole.start..base + hole.end.max(hole.start));
         for offset in hole {
             let content = Content::Pad;
-            let page = Page { owner: Lpn::SYSTEM, kind: kind::PAD, extra: &[], content };
+            let page = Page { owner: Lpn::SYSTEM, kind: page_kind::PAD, extra: &[], content };
             nand.program(nand.geometry().page(block, offset), &page, Cause::Merge)?;
             self.padded_pages += 1;
         }
@@ -266,7 +266,7 @@ impl BlockMapped {
     // ---- Coming back --------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
-        let scan = Scan::read(nand, device.blocks)?;
+        let scan = SpareScan::read(nand, device.blocks)?;
         let last = scan.last();
         nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
         let pages = self.live.bound();
@@ -294,7 +294,11 @@ impl BlockMapped {
 
     /// Finds each logical block's data block, of which no erased page is used again; the others are
     /// free. Returns the blocks of rewrites that were never answered.
-    fn find_data_blocks(&mut self, geometry: &Geometry, copies: &[Copy]) -> Result<Vec<BlockId>> {
+    fn find_data_blocks(
+        &mut self,
+        geometry: &Geometry,
+        copies: &[PageCopy],
+    ) -> Result<Vec<BlockId>> {
         let per_block = geometry.pages_per_block();
         let mut born = vec![u64::MAX; geometry.blocks() as usize];
         let mut lbn_of: Vec<Option<Lbn>> = vec![None; geometry.blocks() as usize];
@@ -327,7 +331,7 @@ impl BlockMapped {
     }
 
     /// Rewrites the block of the last page programmed, which may decay, if that page is in use.
-    fn secure(&mut self, nand: &mut Nand, last: Option<Copy>) -> Result<()> {
+    fn secure(&mut self, nand: &mut Nand, last: Option<PageCopy>) -> Result<()> {
         let Some(last) = last.filter(|copy| copy.spare.owner.is_host()) else { return Ok(()) };
         match self.ppn(last.spare.owner, nand.geometry()) == Some(last.ppn) {
             true => {
@@ -377,7 +381,7 @@ impl Ftl for BlockMapped {
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         let Some(ppn) = self.ppn(lpn, nand.geometry()) else { return Ok(None) };
-        scan::version(nand, ppn)
+        spare_scan::version(nand, ppn)
     }
 
     fn free_blocks(&self) -> u32 {

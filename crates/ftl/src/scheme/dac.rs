@@ -36,7 +36,7 @@ use crate::ensure;
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::Policy;
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;
@@ -104,7 +104,7 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
     let regions = device.params.count("regions") as usize;
     let mut ftl = Clustered {
         frontiers: vec![Frontier::NONE; regions],
-        places: Places::new(pages, regions),
+        pages: PageRegions::new(pages, regions),
         young: match device.params.count("young") {
             0 => pages as u64,
             young => young,
@@ -128,13 +128,13 @@ struct Clustered {
     map: PageMap,
     /// The open block of each region.
     frontiers: Vec<Frontier>,
-    places: Places,
+    pages: PageRegions,
     young: u64,
     victims_taken: u64,
 }
 
 /// Which page is in which region, and since when.
-struct Places {
+struct PageRegions {
     /// Of each logical page; [`NOWHERE`] if it is unmapped.
     region: Vec<Region>,
     /// Host pages written when each page was last written or changed region.
@@ -147,9 +147,9 @@ struct Places {
     demotions: u64,
 }
 
-impl Places {
-    fn new(pages: usize, regions: usize) -> Places {
-        Places {
+impl PageRegions {
+    fn new(pages: usize, regions: usize) -> PageRegions {
+        PageRegions {
             region: vec![NOWHERE; pages],
             since: vec![0; pages],
             sizes: vec![0; regions],
@@ -190,7 +190,7 @@ impl Places {
 
 /// The kind of a page in a region, and the region of a kind.
 fn kind_in(region: Region) -> u8 {
-    kind::DATA | region << 4
+    page_kind::DATA | region << 4
 }
 
 fn region_of(kind: u8) -> Region {
@@ -202,8 +202,8 @@ impl Clustered {
 
     /// Where a page goes after `written` host pages: one region up if it is young.
     fn target(&self, lpn: Lpn, written: u64) -> Region {
-        let region = self.places.region[lpn.0 as usize];
-        let is_young = written - self.places.since[lpn.0 as usize] < self.young;
+        let region = self.pages.region[lpn.0 as usize];
+        let is_young = written - self.pages.since[lpn.0 as usize] < self.young;
         match region {
             NOWHERE => 0,
             _ => (region + u8::from(is_young)).min(self.frontiers.len() as Region - 1),
@@ -225,7 +225,7 @@ impl Clustered {
         let frontier = &mut self.frontiers[region as usize];
         let done = self.map.write(nand, run, index, most, frontier, kind_in(region))?;
         for page in 0..done {
-            self.places.wrote(first.plus(page), region, written + u64::from(page) + 1);
+            self.pages.wrote(first.plus(page), region, written + u64::from(page) + 1);
         }
         Ok(done)
     }
@@ -253,7 +253,7 @@ impl Clustered {
     /// The region whose pages a block holds; the coldest if it holds none.
     fn region_of_block(&self, nand: &Nand, block: BlockId) -> Region {
         let valid = self.map.first_valid(nand, block);
-        valid.map_or(0, |lpn| self.places.region[lpn.0 as usize])
+        valid.map_or(0, |lpn| self.pages.region[lpn.0 as usize])
     }
 
     fn empty(
@@ -263,7 +263,7 @@ impl Clustered {
         target: Region,
         cause: Cause,
     ) -> Result<()> {
-        let (frontier, places) = (&mut self.frontiers[target as usize], &mut self.places);
+        let (frontier, places) = (&mut self.frontiers[target as usize], &mut self.pages);
         let written = self.map.written();
         self.map.empty(nand, victim, frontier, Some(kind_in(target)), cause, |lpn, _| {
             places.copied(lpn, target, written);
@@ -273,7 +273,7 @@ impl Clustered {
     // ---- Coming back --------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
-        let (places, hottest) = (&mut self.places, self.frontiers.len() as Region - 1);
+        let (places, hottest) = (&mut self.pages, self.frontiers.len() as Region - 1);
         let recovered = self.map.recover(nand, device, |copy| {
             places.put(copy.spare.owner, region_of(copy.spare.kind).min(hottest));
         })?;
@@ -288,8 +288,8 @@ impl Clustered {
     /// All valid pages of a block are in one region, and the regions' sizes are right.
     fn audit_regions(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let mut of_block = vec![NOWHERE; nand.geometry().blocks() as usize];
-        let mut sizes = vec![0; self.places.sizes.len()];
-        for (lpn, &region) in (0..).map(Lpn).zip(&self.places.region) {
+        let mut sizes = vec![0; self.pages.sizes.len()];
+        for (lpn, &region) in (0..).map(Lpn).zip(&self.pages.region) {
             let Some(ppn) = self.map.flat.newest(lpn) else {
                 ensure!(region == NOWHERE, "{lpn:?} is unmapped and in region {region}");
                 continue;
@@ -301,7 +301,7 @@ impl Clustered {
             let alone = other == NOWHERE || other == region;
             ensure!(alone, "{block:?} holds pages of regions {other} and {region}");
         }
-        let believed = &self.places.sizes;
+        let believed = &self.pages.sizes;
         ensure!(*believed == sizes, "regions hold {sizes:?} pages, counted as {believed:?}");
         Ok(())
     }
@@ -322,7 +322,7 @@ impl Ftl for Clustered {
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         for page in 0..pages {
-            self.places.put(first.plus(page), NOWHERE);
+            self.pages.put(first.plus(page), NOWHERE);
         }
         self.map.trim(nand, first, pages)
     }
@@ -365,23 +365,23 @@ impl Ftl for Clustered {
     fn report(&self) -> Report {
         let figures = vec![
             ("gc_victims", Figure::Count(self.victims_taken)),
-            ("promotions", Figure::Count(self.places.promotions)),
-            ("demotions", Figure::Count(self.places.demotions)),
-            ("region_pages", Figure::Counts(self.places.sizes.clone())),
-            ("region_writes", Figure::Counts(self.places.written.clone())),
+            ("promotions", Figure::Count(self.pages.promotions)),
+            ("demotions", Figure::Count(self.pages.demotions)),
+            ("region_pages", Figure::Counts(self.pages.sizes.clone())),
+            ("region_writes", Figure::Counts(self.pages.written.clone())),
         ];
         Report { merges: None, figures }
     }
 
     fn reset_report(&mut self) {
         self.victims_taken = 0;
-        (self.places.promotions, self.places.demotions) = (0, 0);
-        self.places.written.fill(0);
+        (self.pages.promotions, self.pages.demotions) = (0, 0);
+        self.pages.written.fill(0);
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let hottest = self.places.sizes.last().map_or(0, |&size| size);
-        let coldest = self.places.sizes[0];
+        let hottest = self.pages.sizes.last().map_or(0, |&size| size);
+        let coldest = self.pages.sizes[0];
         vec![("coldest_pages", coldest as f64), ("hottest_pages", hottest as f64)]
     }
 }

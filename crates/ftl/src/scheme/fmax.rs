@@ -18,7 +18,7 @@
 use nand::Nand;
 
 use crate::contract::{Device, Ftl, Result, Scheme};
-use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, Victim};
+use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, VictimOrder};
 
 /// Replacement blocks.
 pub static SCHEME: Scheme = Scheme {
@@ -35,5 +35,5 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
-    Ok(Box::new(BlockAssociative::mount(nand, device, Victim::LeastRecentlyAllocated)?))
+    Ok(Box::new(BlockAssociative::mount(nand, device, VictimOrder::LeastRecentlyAllocated)?))
 }

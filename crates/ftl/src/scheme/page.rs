@@ -21,7 +21,7 @@ use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Vio
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::Policy;
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;
@@ -138,7 +138,7 @@ impl Ftl for PageMapped {
         while index < run.pages {
             self.make_room(nand)?;
             let most = run.pages - index;
-            index += self.map.write(nand, run, index, most, &mut self.host, kind::DATA)?;
+            index += self.map.write(nand, run, index, most, &mut self.host, page_kind::DATA)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ftl::Durability;
-use ftl::layer::sector_log::Layout;
+use ftl::layer::sector_log::SectorLogSize;
 use nand::SectorMask;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -256,7 +256,7 @@ const COUNTED: [&str; 13] = [
 ];
 
 fn agrees(blocks: u32, map_bytes_max: Option<u64>, seed: u64) {
-    let layout = Layout { blocks, map_bytes_max };
+    let layout = SectorLogSize { blocks, map_bytes_max };
     let (mut real, calls) = on_chip("", layout, Durability::Paper);
     let map_bytes_max = map_bytes_max.unwrap_or(u64::MAX);
     let mut naive = NaiveLog { blocks: blocks as usize, map_bytes_max, ..NaiveLog::default() };

@@ -3,7 +3,7 @@
 //! Pages have four sectors, blocks two pages. What is programmed to the log is written `[0.0 1.2
 //! …]`: page 0 sector 0, page 1 sector 2.
 
-use ftl::layer::sector_log::{self, Layout};
+use ftl::layer::sector_log::{self, SectorLogSize};
 use ftl::layer::{Layers, Options};
 use ftl::{Choice, Device, Durability, Run, system_blocks};
 use nand::{BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink};
@@ -13,8 +13,8 @@ use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, went_down, writes};
 use crate::recorder::{Call, Calls, Recorder, WHOLE};
 
 /// A log of so many blocks.
-pub fn layout(blocks: u32) -> Layout {
-    Layout { blocks, map_bytes_max: None }
+pub fn layout(blocks: u32) -> SectorLogSize {
+    SectorLogSize { blocks, map_bytes_max: None }
 }
 
 fn chip(settings: &str) -> ChipModel {
@@ -23,7 +23,7 @@ fn chip(settings: &str) -> ChipModel {
 }
 
 /// A log above a recorder, on a chip with these settings.
-pub fn on_chip(settings: &str, layout: Layout, durability: Durability) -> (Real, Calls) {
+pub fn on_chip(settings: &str, layout: SectorLogSize, durability: Durability) -> (Real, Calls) {
     let chip = chip(settings);
     let system = system_blocks(&chip, LOGICAL_BLOCKS, durability);
     let count = LOGICAL_BLOCKS + layout.blocks + system;
@@ -469,7 +469,7 @@ fn the_map_is_counted_and_pays_from_the_buffer() {
 
 #[test]
 fn a_map_that_must_not_grow_has_the_tail_cleaned_early() {
-    let layout = Layout { blocks: 4, map_bytes_max: Some(32 + 5 * 24) };
+    let layout = SectorLogSize { blocks: 4, map_bytes_max: Some(32 + 5 * 24) };
     let (mut real, calls) = on_chip("", layout, Durability::Paper);
     real.touch(&[0, 1, 2, 3]);
     real.touch(&[4, 5, 6, 7]);

@@ -1,6 +1,6 @@
 //! faster: second chances, isolation, progressive merges.
 
-use ftl::part::recovery::kind;
+use ftl::part::recovery::page_kind;
 use ftl::{Choice, Figure};
 use nand::{Cause, ChipModel, Lpn, PageState, Ppn};
 use rand_core::SeedableRng;
@@ -464,5 +464,5 @@ fn pages_that_come_home_lose_their_marks() {
         let newest = copies.iter().rfind(|spare| spare.owner == Lpn(lpn));
         newest.expect("it was written").kind
     });
-    assert_eq!(kinds, [kind::DATA, kind::ISOLATED, kind::CARRIED]);
+    assert_eq!(kinds, [page_kind::DATA, page_kind::ISOLATED, page_kind::CARRIED]);
 }

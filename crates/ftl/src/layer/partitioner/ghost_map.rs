@@ -20,12 +20,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::contract::Violation;
 use crate::ensure;
-use crate::part::index::bits::Bits;
+use crate::part::index::bit_set::BitSet;
 
 /// Pages that left a map's cache, with collisions.
 #[derive(Clone, Debug)]
 pub struct GhostMap {
-    bitmap: Bits,
+    bitmap: BitSet,
     bits_set: u64,
     entries: u64,
     capacity: u64,
@@ -43,7 +43,7 @@ impl GhostMap {
     pub fn new(bits: u64, alpha: u64, seed: u64) -> GhostMap {
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
         GhostMap {
-            bitmap: Bits::new(bits.next_power_of_two().max(2) as u32),
+            bitmap: BitSet::new(bits.next_power_of_two().max(2) as u32),
             bits_set: 0,
             entries: 0,
             capacity: 0,

@@ -8,7 +8,7 @@ use crate::contract::Figure;
 
 /// What is counted between two resets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct SectorLogCounts {
     /// Pages that were given whole, and in part.
     pub(super) whole: u64,
     pub(super) parts: u64,
@@ -46,10 +46,10 @@ pub(super) struct Counts {
     distinct_before: u64,
 }
 
-impl Counts {
+impl SectorLogCounts {
     /// Nothing but what is there already.
-    pub(super) fn from_here(waiting_before: u64, distinct_before: u64) -> Counts {
-        Counts { waiting_before, distinct_before, ..Counts::default() }
+    pub(super) fn from_here(waiting_before: u64, distinct_before: u64) -> SectorLogCounts {
+        SectorLogCounts { waiting_before, distinct_before, ..SectorLogCounts::default() }
     }
 
     /// A page of the log was programmed.
@@ -100,7 +100,7 @@ struct WriteRatios {
 }
 
 impl WriteRatios {
-    fn of(c: &Counts, sectors_per_page: u64) -> WriteRatios {
+    fn of(c: &SectorLogCounts, sectors_per_page: u64) -> WriteRatios {
         let [all, parts] = [c.whole + c.parts, c.part_sectors].map(|count| count as f64);
         let pages = |sectors: f64| sectors / sectors_per_page as f64;
         let evictions = |sectors: f64| match c.evicts {

@@ -63,7 +63,7 @@ use spec::{Kind, Param, Params};
 
 use self::page_buffer::PageBuffer;
 use self::sector_map::{EntryId, SectorMap};
-use self::sector_pages::{Addresses, Sector, Trim};
+use self::sector_pages::{Addresses, Sector, TrimmedRange};
 use self::sector_ring::SectorRing;
 use crate::contract::{
     Device, Durability, Entered, Ftl, LayerReport, Ram, Report, Result, Run, Violation,
@@ -71,8 +71,8 @@ use crate::contract::{
 use crate::ensure;
 use crate::layer::Layer;
 use crate::layer::below::Below;
-use crate::part::recovery::kind;
-use counts::Counts;
+use crate::part::recovery::page_kind;
+use counts::SectorLogCounts;
 use payload::Payload;
 pub use recovery::mount;
 
@@ -104,26 +104,26 @@ pub static LAYER: Layer = Layer {
 
 /// How a log is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct SectorLogSize {
     /// Blocks of the log.
     pub blocks: u32,
     /// Bytes that the map may grow to, if a buffer pays for it.
     pub map_bytes_max: Option<u64>,
 }
 
-impl Layout {
+impl SectorLogSize {
     /// The log of this size on a chip of such pages, below a buffer of so many bytes.
     pub fn of(
         params: &Params,
         page_bytes: u32,
         pages_per_block: u32,
         buffer_bytes: Option<u64>,
-    ) -> Layout {
+    ) -> SectorLogSize {
         let page_bytes = u64::from(page_bytes);
         let blocks = params.size("size").div_ceil(page_bytes * u64::from(pages_per_block));
         // A page stays in the buffer, and one is the page buffer.
         let map_bytes_max = buffer_bytes.map(|bytes| bytes.saturating_sub(2 * page_bytes));
-        Layout { blocks: blocks.min(u64::from(u32::MAX)) as u32, map_bytes_max }
+        SectorLogSize { blocks: blocks.min(u64::from(u32::MAX)) as u32, map_bytes_max }
     }
 
     /// Why no log can be laid out like this.
@@ -169,7 +169,7 @@ struct SectorLog {
     /// The last cleaning that read each page of the log.
     read_in: Vec<u64>,
     cleanings: u64,
-    counts: Counts,
+    counts: SectorLogCounts,
 }
 
 /// The bits of a mask, from the lowest on.
@@ -192,7 +192,7 @@ impl SectorLog {
         nand: &Nand,
         device: &Device,
         ring: SectorRing,
-        layout: Layout,
+        layout: SectorLogSize,
     ) -> SectorLog {
         let geometry = nand.geometry();
         let sectors_per_page = geometry.sectors_per_page();
@@ -221,7 +221,7 @@ impl SectorLog {
             composed: Vec::with_capacity(geometry.page_bytes() as usize),
             read_in: vec![0; ring.pages() as usize],
             cleanings: 0,
-            counts: Counts::default(),
+            counts: SectorLogCounts::default(),
             ring,
         }
     }
@@ -337,7 +337,7 @@ impl SectorLog {
         let data = self.payload.as_mut().map_or(nand::Data::None, |it| it.gather(&self.buffer));
         let mask = self.full >> (self.sectors_per_page - self.buffer.len());
         let content = Content::Sectors { data, mask, meta };
-        let page_to_program = Page { owner: Lpn::SYSTEM, kind: kind::SECTORS, extra, content };
+        let page_to_program = Page { owner: Lpn::SYSTEM, kind: page_kind::SECTORS, extra, content };
         nand.program(ppn, &page_to_program, Cause::Log)?;
         self.counts.programs(self.buffer.len(), self.room, self.sectors_per_page);
         self.follow(page);
@@ -549,7 +549,7 @@ impl SectorLog {
     fn note_trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         while self.has_copies(first, pages) {
             if self.ring.free_pages() > 0 {
-                return self.write_trim(nand, Trim { first: first.0, pages });
+                return self.write_trim(nand, TrimmedRange { first: first.0, pages });
             }
             self.clean(nand)?;
         }
@@ -561,13 +561,13 @@ impl SectorLog {
         self.copies.as_ref().is_some_and(|copies| copies[span].iter().any(|&count| count > 0))
     }
 
-    fn write_trim(&mut self, nand: &mut Nand, trim: Trim) -> Result<()> {
+    fn write_trim(&mut self, nand: &mut Nand, trim: TrimmedRange) -> Result<()> {
         let page = self.ring.append(nand)?;
         let ppn = self.ring.ppn(nand.geometry(), page);
         self.composed.clear();
         sector_pages::put_trim(&mut self.composed, trim);
         let content = Content::Meta(&self.composed);
-        let page = Page { owner: Lpn::SYSTEM, kind: kind::SECTOR_TRIMS, extra: &[], content };
+        let page = Page { owner: Lpn::SYSTEM, kind: page_kind::SECTOR_TRIMS, extra: &[], content };
         self.counts.trim_pages += 1;
         Ok(nand.program(ppn, &page, Cause::Meta)?)
     }
@@ -714,7 +714,7 @@ impl Ftl for SectorLog {
         for index in bits(self.map.live(entry)) {
             let page = self.map.place(entry, index) / self.sectors_per_page;
             let ppn = self.ring.ppn(nand.geometry(), page);
-            newest = newest.max(crate::part::recovery::scan::version(nand, ppn)?);
+            newest = newest.max(crate::part::recovery::spare_scan::version(nand, ppn)?);
         }
         Ok(newest)
     }
@@ -753,7 +753,7 @@ impl Ftl for SectorLog {
     }
 
     fn reset_report(&mut self) {
-        self.counts = Counts::from_here(self.buffer.len().into(), self.distinct_sectors());
+        self.counts = SectorLogCounts::from_here(self.buffer.len().into(), self.distinct_sectors());
         (self.map.look_ups, self.map.probes) = (0, 0);
         self.below.reset_report();
     }

@@ -26,9 +26,9 @@ use std::collections::BTreeSet;
 use nand::{BlockId, Lpn, Nand, Ppn, SectorMask};
 
 use super::sector_map::EntryId;
-use super::sector_pages::{self, Found, FoundPage, Trim};
+use super::sector_pages::{self, FoundBlocks, FoundPage, TrimmedRange};
 use super::sector_ring::SectorRing;
-use super::{Layout, SectorLog, bits};
+use super::{SectorLog, SectorLogSize, bits};
 use crate::contract::{Device, Error, Ftl, Result};
 use crate::part::recovery::trim_log;
 
@@ -40,7 +40,7 @@ use crate::part::recovery::trim_log;
 pub fn mount(
     nand: &mut Nand,
     device: &Device,
-    layout: Layout,
+    layout: SectorLogSize,
     mount_below: impl FnOnce(&mut Nand, &Device) -> Result<Box<dyn Ftl>>,
 ) -> Result<Box<dyn Ftl>> {
     let system = trim_log::system_blocks_of(nand, device);
@@ -77,8 +77,8 @@ fn mount_on(
 }
 
 /// The FTL's blocks, ascending, and those of the log without pages.
-fn share_out(found: &Found, below_count: usize) -> Result<(Vec<BlockId>, Vec<BlockId>)> {
-    let Found { used, blank, foreign, .. } = found;
+fn share_out(found: &FoundBlocks, below_count: usize) -> Result<(Vec<BlockId>, Vec<BlockId>)> {
+    let FoundBlocks { used, blank, foreign, .. } = found;
     let log_count = used.len() + blank.len() + foreign.len() - below_count;
     let strange = |whose: &str, has: usize, may: usize| {
         let why = format!("{has} blocks hold pages of the {whose}, which has {may}");
@@ -97,7 +97,7 @@ fn share_out(found: &Found, below_count: usize) -> Result<(Vec<BlockId>, Vec<Blo
 }
 
 impl SectorLog {
-    fn recover(&mut self, nand: &mut Nand, found: &Found) -> Result<()> {
+    fn recover(&mut self, nand: &mut Nand, found: &FoundBlocks) -> Result<()> {
         let trimmed = trimmed(found);
         let versions = self.take_over(nand, found, &trimmed);
         self.drop_superseded(nand, &versions)?;
@@ -112,7 +112,7 @@ impl SectorLog {
 
     /// Places the newest copy in the log of each sector that was not trimmed since; returns the
     /// version of each page of the log.
-    fn take_over(&mut self, nand: &Nand, found: &Found, trimmed: &[(u32, u64)]) -> Vec<u64> {
+    fn take_over(&mut self, nand: &Nand, found: &FoundBlocks, trimmed: &[(u32, u64)]) -> Vec<u64> {
         let geometry = *nand.geometry();
         let mut frames = vec![0; geometry.blocks() as usize];
         for (frame, block) in (0..).zip(&found.used) {
@@ -174,10 +174,15 @@ impl SectorLog {
 
     /// Writes the pages that the last page of the log says are trimmed to the FTL, as far as the
     /// log has any copy of them.
-    fn bury_trimmed(&mut self, nand: &mut Nand, last: &FoundPage, found: &Found) -> Result<()> {
+    fn bury_trimmed(
+        &mut self,
+        nand: &mut Nand,
+        last: &FoundPage,
+        found: &FoundBlocks,
+    ) -> Result<()> {
         let sectors = found.pages.iter().flat_map(|page| &page.sectors);
         let copied: BTreeSet<u32> = sectors.map(|sector| sector.lpn.0).collect();
-        let Some(Trim { first, pages }) = last.trim else { return Ok(()) };
+        let Some(TrimmedRange { first, pages }) = last.trim else { return Ok(()) };
         for &lpn in copied.range(first..first + pages) {
             let below = self.below.ftl.version(nand, Lpn(lpn))?;
             if below.is_none_or(|below| below < last.spare.version) {
@@ -218,10 +223,10 @@ impl SectorLog {
 }
 
 /// Every page that a trim in the log names, ascending, with the version of the last.
-fn trimmed(found: &Found) -> Vec<(u32, u64)> {
+fn trimmed(found: &FoundBlocks) -> Vec<(u32, u64)> {
     let mut pages = Vec::new();
     for page in &found.pages {
-        if let Some(Trim { first, pages: count }) = page.trim {
+        if let Some(TrimmedRange { first, pages: count }) = page.trim {
             pages.extend((first..first + count).map(|lpn| (lpn, page.spare.version)));
         }
     }

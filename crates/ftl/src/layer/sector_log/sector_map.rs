@@ -28,7 +28,7 @@ use nand::{Lpn, SectorMask};
 
 use crate::contract::Violation;
 use crate::ensure;
-use crate::part::index::bits::Bits;
+use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
 
 /// Pages of a chain that stand in its bucket.
@@ -44,22 +44,23 @@ pub struct EntryId(u32);
 /// A chain: the pages that came last, from the latest on, in one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Bucket {
+struct HashBucket {
     lpns: [Lpn; NEAR],
     entries: [u32; NEAR],
     /// Pages of the whole chain.
     length: u32,
 }
 
-impl Bucket {
-    const EMPTY: Bucket = Bucket { lpns: [Lpn::NONE; NEAR], entries: [NONE; NEAR], length: 0 };
+impl HashBucket {
+    const EMPTY: HashBucket =
+        HashBucket { lpns: [Lpn::NONE; NEAR], entries: [NONE; NEAR], length: 0 };
 
     fn position(&self, lpn: Lpn) -> Option<usize> {
         self.lpns.iter().position(|&other| other == lpn)
     }
 
     /// Puts a page before the others; returns the one that has no room any more.
-    fn push_front(&mut self, link: Link) -> Link {
+    fn push_front(&mut self, link: ChainEntry) -> ChainEntry {
         let pushed_out = (self.lpns[NEAR - 1], self.entries[NEAR - 1]);
         self.lpns.copy_within(..NEAR - 1, 1);
         self.entries.copy_within(..NEAR - 1, 1);
@@ -69,7 +70,7 @@ impl Bucket {
     }
 
     /// Takes a page out; the others close up, and this one comes behind them.
-    fn remove(&mut self, at: usize, behind: Link) {
+    fn remove(&mut self, at: usize, behind: ChainEntry) {
         self.lpns.copy_within(at + 1.., at);
         self.entries.copy_within(at + 1.., at);
         (self.lpns[NEAR - 1], self.entries[NEAR - 1]) = behind;
@@ -78,18 +79,18 @@ impl Bucket {
 }
 
 /// A page of a chain, and its entry.
-type Link = (Lpn, u32);
+type ChainEntry = (Lpn, u32);
 
 /// The map.
 #[derive(Clone, Debug)]
 pub struct SectorMap {
     /// Pages that are in the map.
-    is_in: Bits,
+    is_in: BitSet,
     /// The length of each bucket's chain, as far as a byte tells.
     lengths: Vec<u8>,
-    buckets: Vec<Bucket>,
+    buckets: Vec<HashBucket>,
     /// What is behind the near pages of long chains, by bucket.
-    far: BTreeMap<usize, VecDeque<Link>>,
+    far: BTreeMap<usize, VecDeque<ChainEntry>>,
     /// Of each entry which sectors have a place, and the places of all: `stride` words.
     words: Vec<u32>,
     stride: usize,
@@ -116,9 +117,9 @@ impl SectorMap {
         assert!(buckets.is_power_of_two(), "{buckets} buckets are no power of two");
         let stride = LIVE_WORDS + sectors_per_page as usize;
         SectorMap {
-            is_in: Bits::new(logical_pages),
+            is_in: BitSet::new(logical_pages),
             lengths: vec![0; buckets as usize],
-            buckets: vec![Bucket::EMPTY; buckets as usize],
+            buckets: vec![HashBucket::EMPTY; buckets as usize],
             far: BTreeMap::new(),
             words: Vec::with_capacity(entries_max * stride),
             stride,

@@ -20,7 +20,7 @@ use nand::spare::HEADER_BYTES;
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
 
 use crate::contract::{Durability, Error, Result};
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 5;
@@ -41,7 +41,7 @@ impl Sector {
 
 /// Pages that the host trimmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trim {
+pub struct TrimmedRange {
     /// The first page.
     pub first: u32,
     /// How many.
@@ -85,7 +85,7 @@ pub fn put_address(bytes: &mut Vec<u8>, sector: Sector, sectors_per_page: u32) {
 }
 
 /// Appends a trim.
-pub fn put_trim(bytes: &mut Vec<u8>, trim: Trim) {
+pub fn put_trim(bytes: &mut Vec<u8>, trim: TrimmedRange) {
     bytes.extend(trim.first.to_le_bytes());
     bytes.extend(trim.pages.to_le_bytes());
 }
@@ -102,12 +102,12 @@ pub struct FoundPage {
     /// Its sectors, in their order; none if it holds a trim.
     pub sectors: Vec<Sector>,
     /// Its trim.
-    pub trim: Option<Trim>,
+    pub trim: Option<TrimmedRange>,
 }
 
 /// What a mount found of a log, and what is not the log's.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct FoundBlocks {
     /// Readable pages, in the order in which they were programmed.
     pub pages: Vec<FoundPage>,
     /// Blocks that hold them, the oldest first.
@@ -123,8 +123,8 @@ pub struct Found {
 ///
 /// # Errors
 /// The power is lost again, or a page holds what no log wrote.
-pub fn find(nand: &mut Nand, blocks: &[BlockId], logical_pages: u32) -> Result<Found> {
-    let mut found = Found::default();
+pub fn find(nand: &mut Nand, blocks: &[BlockId], logical_pages: u32) -> Result<FoundBlocks> {
+    let mut found = FoundBlocks::default();
     for &block in blocks {
         match first_readable(nand, block)? {
             None => found.blank.push(block),
@@ -147,7 +147,7 @@ pub fn find(nand: &mut Nand, blocks: &[BlockId], logical_pages: u32) -> Result<F
 }
 
 fn is_log(spare: Spare) -> bool {
-    matches!(spare.kind, kind::SECTORS | kind::SECTOR_TRIMS)
+    matches!(spare.kind, page_kind::SECTORS | page_kind::SECTOR_TRIMS)
 }
 
 fn first_readable(nand: &mut Nand, block: BlockId) -> Result<Option<(u32, Spare)>> {
@@ -190,7 +190,7 @@ fn read(
     };
     let (mut sectors, mut trim) = (Vec::new(), None);
     match spare.kind {
-        kind::SECTORS => sectors = addresses(bytes, per_page),
+        page_kind::SECTORS => sectors = addresses(bytes, per_page),
         _ => trim = trim_in(bytes),
     }
     if sectors.is_empty() && trim.is_none() {
@@ -215,9 +215,9 @@ fn addresses(bytes: &[u8], per_page: u32) -> Vec<Sector> {
     bytes.chunks_exact(ADDRESS_BYTES).map(address).collect()
 }
 
-fn trim_in(bytes: &[u8]) -> Option<Trim> {
+fn trim_in(bytes: &[u8]) -> Option<TrimmedRange> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    Some(Trim { first: word(0)?, pages: word(4)? })
+    Some(TrimmedRange { first: word(0)?, pages: word(4)? })
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
         sectors.iter().for_each(|&sector| put_address(&mut bytes, sector, 64));
         assert_eq!((bytes.len(), addresses(&bytes, 64)), (15, sectors.to_vec()));
         let mut bytes = Vec::new();
-        let written = Trim { first: 3, pages: 900 };
+        let written = TrimmedRange { first: 3, pages: 900 };
         put_trim(&mut bytes, written);
         assert_eq!((bytes.len(), trim_in(&bytes)), (8, Some(written)));
         assert_eq!(trim_in(&bytes[1..]), None);

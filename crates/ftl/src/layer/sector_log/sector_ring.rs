@@ -24,7 +24,7 @@ pub type Frame = u32;
 
 /// A block in a frame, and whether a mount is unsure of it: a half-finished erase looks clean.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct FrameBlock {
     block: BlockId,
     doubtful: bool,
 }
@@ -32,7 +32,7 @@ struct Held {
 /// The blocks of a log, in the order in which they are filled.
 #[derive(Clone, Debug)]
 pub struct SectorRing {
-    frames: Vec<Held>,
+    frames: Vec<FrameBlock>,
     /// Frames with programmed pages, the tail first, the head last.
     used: VecDeque<Frame>,
     /// Erased frames, the next head first.
@@ -45,7 +45,7 @@ pub struct SectorRing {
 impl SectorRing {
     /// A log of erased blocks.
     pub fn of(blocks: &[BlockId], pages_per_block: u32) -> SectorRing {
-        let frames = blocks.iter().map(|&block| Held { block, doubtful: false }).collect();
+        let frames = blocks.iter().map(|&block| FrameBlock { block, doubtful: false }).collect();
         let free = (0..blocks.len() as u32).collect();
         let used = VecDeque::with_capacity(blocks.len());
         SectorRing { frames, used, free, filled: pages_per_block, pages_per_block }
@@ -119,7 +119,7 @@ impl SectorRing {
     pub fn append(&mut self, nand: &mut Nand) -> Result<u32> {
         if self.filled == self.pages_per_block {
             let frame = self.free.pop_front().expect("appended to a log without free pages");
-            let Held { block, doubtful } = self.frames[frame as usize];
+            let FrameBlock { block, doubtful } = self.frames[frame as usize];
             if doubtful {
                 nand.erase(block, Cause::Meta)?;
             }
@@ -135,7 +135,7 @@ impl SectorRing {
     /// Takes the tail, which was just erased, out of use; `block` fills its frame from now on.
     pub fn renew_tail(&mut self, block: BlockId) {
         let frame = self.used.pop_front().expect("the tail was just erased");
-        self.frames[frame as usize] = Held { block, doubtful: false };
+        self.frames[frame as usize] = FrameBlock { block, doubtful: false };
         self.free.push_back(frame);
         if self.used.is_empty() {
             self.filled = self.pages_per_block;
@@ -160,7 +160,7 @@ impl SectorRing {
         let (distinct, frames) = (blocks.len(), self.frames.len());
         ensure!(distinct == frames, "{distinct} blocks are in {frames} frames of the sector log");
         for &frame in &self.free {
-            let Held { block, doubtful } = self.frames[frame as usize];
+            let FrameBlock { block, doubtful } = self.frames[frame as usize];
             let mut owners = nand.owners(block).iter();
             let erased = owners.all(|&owner| owner == nand::Lpn::NONE.0);
             ensure!(erased || doubtful, "{block:?} is free in the sector log and programmed");

@@ -10,19 +10,19 @@
 //! comparison.
 
 /// What leaves can be.
-pub trait Number: Copy + Ord {
+pub trait Leaf: Copy + Ord {
     /// The greatest, which stands where nothing does.
     const MOST: Self;
     /// Children of a node: as many as fit a cache line.
     const FAN: usize;
 }
 
-impl Number for u16 {
+impl Leaf for u16 {
     const MOST: u16 = u16::MAX;
     const FAN: usize = 32;
 }
 
-impl Number for u64 {
+impl Leaf for u64 {
     const MOST: u64 = u64::MAX;
     const FAN: usize = 8;
 }
@@ -44,7 +44,7 @@ impl MinTree<u16> {
     }
 }
 
-impl<T: Number> MinTree<T> {
+impl<T: Leaf> MinTree<T> {
     /// So many leaves, all of them the greatest number.
     pub fn new(leaves: usize) -> MinTree<T> {
         let mut levels = vec![padded(leaves)];
@@ -113,15 +113,15 @@ impl<T: Number> MinTree<T> {
     }
 }
 
-fn padded<T: Number>(len: usize) -> Vec<T> {
+fn padded<T: Leaf>(len: usize) -> Vec<T> {
     vec![T::MOST; len.next_multiple_of(T::FAN).max(T::FAN)]
 }
 
-fn group_minimum<T: Number>(group: &[T]) -> T {
+fn group_minimum<T: Leaf>(group: &[T]) -> T {
     group.iter().fold(T::MOST, |least, &value| least.min(value))
 }
 
-fn first<T: Number>(group: &[T], value: T) -> usize {
+fn first<T: Leaf>(group: &[T], value: T) -> usize {
     group.iter().position(|&child| child == value).expect("a node is the minimum of its children")
 }
 

@@ -20,13 +20,13 @@ use nand::{BlockId, Lpn, Nand, Sink};
 use crate::contract::{Device, Error, Figure, Ftl, Merges, Ram, Report, Result, Run, Violation};
 use crate::ensure;
 use crate::part::index::recency::Recency;
-use crate::part::log::log_map::{Lbn, LogMap, Place};
+use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
 use crate::part::log::merge::{self, LogBlock};
 
 /// Whose log block is merged when another logical block needs one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Victim {
+pub enum VictimOrder {
     /// The one to which nothing was written for longest.
     LeastRecentlyWritten,
     /// The one that was allocated longest ago.
@@ -40,7 +40,7 @@ pub const LEAST_EXTRA: u32 = 2;
 #[derive(Debug)]
 pub struct BlockAssociative {
     map: LogMap,
-    victim: Victim,
+    victim: VictimOrder,
     /// The log block of each logical block.
     logs: Vec<Option<LogBlock>>,
     /// The logical blocks that have one, first the next victim.
@@ -57,7 +57,11 @@ impl BlockAssociative {
     ///
     /// # Errors
     /// The power is lost again, or the flash holds what such a log cannot have left.
-    pub fn mount(nand: &mut Nand, device: &Device, victim: Victim) -> Result<BlockAssociative> {
+    pub fn mount(
+        nand: &mut Nand,
+        device: &Device,
+        victim: VictimOrder,
+    ) -> Result<BlockAssociative> {
         let map = LogMap::format(nand, device);
         let mut ftl = BlockAssociative {
             victim,
@@ -105,8 +109,8 @@ impl BlockAssociative {
         let order = nand.geometry().program_order();
         loop {
             match self.map.place(order, lpn, run.pages - index) {
-                Place::Home(pages) => return self.map.write_home(nand, run, index, pages),
-                Place::Log(pages) => match self.room(nand, lbn) {
+                WriteTarget::Home(pages) => return self.map.write_home(nand, run, index, pages),
+                WriteTarget::Log(pages) => match self.room(nand, lbn) {
                     0 => self.make_room(nand, lbn)?,
                     room => return self.append(nand, run, index, pages.min(room)),
                 },
@@ -126,7 +130,7 @@ impl BlockAssociative {
         let to = nand.geometry().page(log.block, log.filled);
         let done = self.map.write(nand, run, index, most, to)?;
         log.filled += done;
-        if self.victim == Victim::LeastRecentlyWritten {
+        if self.victim == VictimOrder::LeastRecentlyWritten {
             self.queue.touch(lbn);
         }
         Ok(done)

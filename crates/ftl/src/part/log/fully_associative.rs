@@ -34,7 +34,7 @@ use nand::{BlockId, Lpn, Nand};
 
 use crate::contract::{Device, Error, Figure, Merges, Report, Result, Run, Violation};
 use crate::ensure;
-use crate::part::log::log_map::{LogMap, Place};
+use crate::part::log::log_map::{LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
 use crate::part::log::merge;
 use crate::part::log::random_log::{Associated, RandomLog};
@@ -53,7 +53,7 @@ pub fn entry_bytes(pages_per_block: u32) -> u64 {
 
 /// Where a page belongs, and for how many pages that holds.
 #[derive(Clone, Copy, Debug)]
-enum Side {
+enum TargetBlock {
     /// In its data block.
     Home(u32),
     /// It starts a stream.
@@ -66,7 +66,7 @@ enum Side {
 
 /// What a step towards a write has come to.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum WriteStep {
     /// It wrote this many pages.
     Wrote(u32),
     /// It merged the SW block or opened a block; the next step decides anew.
@@ -146,9 +146,9 @@ impl FullyAssociative {
     ) -> Result<Option<u32>> {
         loop {
             match self.step(nand, run, index, most)? {
-                Step::Wrote(pages) => return Ok(Some(pages)),
-                Step::MustReclaim => return Ok(None),
-                Step::MadeRoom => {}
+                WriteStep::Wrote(pages) => return Ok(Some(pages)),
+                WriteStep::MustReclaim => return Ok(None),
+                WriteStep::MadeRoom => {}
             }
         }
     }
@@ -157,48 +157,50 @@ impl FullyAssociative {
     ///
     /// # Errors
     /// The power fails.
-    pub fn step(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<Step> {
+    pub fn step(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<WriteStep> {
         let lpn = run.first.plus(index);
-        let side = match self.map.place(nand.geometry().program_order(), lpn, most) {
-            Place::Home(pages) => Side::Home(pages),
-            Place::Log(pages) => self.side(nand, lpn, pages),
+        let target = match self.map.place(nand.geometry().program_order(), lpn, most) {
+            WriteTarget::Home(pages) => TargetBlock::Home(pages),
+            WriteTarget::Log(pages) => self.target_block(nand, lpn, pages),
         };
         let map = &mut self.map;
-        Ok(Step::Wrote(match side {
-            Side::Home(pages) => map.write_home(nand, run, index, pages)?,
-            Side::Sequential(pages) => self.sequential.append(nand, map, run, index, pages)?,
-            Side::Random(pages) if self.random.room() > 0 => {
+        Ok(WriteStep::Wrote(match target {
+            TargetBlock::Home(pages) => map.write_home(nand, run, index, pages)?,
+            TargetBlock::Sequential(pages) => {
+                self.sequential.append(nand, map, run, index, pages)?
+            }
+            TargetBlock::Random(pages) if self.random.room() > 0 => {
                 self.random.append(nand, map, run, index, pages)?
             }
-            _ => return self.make_room(nand, side, lpn),
+            _ => return self.make_room(nand, target, lpn),
         }))
     }
 
-    fn side(&self, nand: &Nand, lpn: Lpn, pages: u32) -> Side {
+    fn target_block(&self, nand: &Nand, lpn: Lpn, pages: u32) -> TargetBlock {
         let offset = lpn.0 % nand.geometry().pages_per_block();
         match self.sequential.next() {
-            Some(next) if next == lpn => Side::Sequential(pages),
-            _ if offset == 0 => Side::NewSequential,
-            Some(next) if next > lpn => Side::Random(pages.min(next.0 - lpn.0)),
-            _ => Side::Random(pages),
+            Some(next) if next == lpn => TargetBlock::Sequential(pages),
+            _ if offset == 0 => TargetBlock::NewSequential,
+            Some(next) if next > lpn => TargetBlock::Random(pages.min(next.0 - lpn.0)),
+            _ => TargetBlock::Random(pages),
         }
     }
 
     /// Merges the SW block or opens a block, so that the page may find room.
-    fn make_room(&mut self, nand: &mut Nand, side: Side, lpn: Lpn) -> Result<Step> {
+    fn make_room(&mut self, nand: &mut Nand, target: TargetBlock, lpn: Lpn) -> Result<WriteStep> {
         let (is_over, may_grow) = (self.is_over_its_share(), self.random.len() < self.random_max);
         let map = &mut self.map;
-        match side {
-            Side::NewSequential if self.sequential.block().is_some() => {
+        match target {
+            TargetBlock::NewSequential if self.sequential.block().is_some() => {
                 self.sequential.merge(nand, map, &mut self.merges)?;
             }
-            Side::NewSequential if !is_over => self.sequential.open(nand, map, lpn)?,
-            Side::Random(_) if may_grow => {
+            TargetBlock::NewSequential if !is_over => self.sequential.open(nand, map, lpn)?,
+            TargetBlock::Random(_) if may_grow => {
                 self.random.open(nand, map)?;
             }
-            _ => return Ok(Step::MustReclaim),
+            _ => return Ok(WriteStep::MustReclaim),
         }
-        Ok(Step::MadeRoom)
+        Ok(WriteStep::MadeRoom)
     }
 
     /// Whether the random log has more blocks than it may have: after a mount, or when its share

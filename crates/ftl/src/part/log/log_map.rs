@@ -25,10 +25,10 @@ use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder
 use super::block_observer::{BlockObserver, Unobserved};
 use crate::contract::{Device, Result, Run, Violation};
 use crate::ensure;
-use crate::part::index::bits::Bits;
+use crate::part::index::bit_set::BitSet;
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 use crate::part::recovery::trim_log::TrimLog;
 
 /// Logical block number: the pages of a block, in the host's address space.
@@ -36,7 +36,7 @@ pub type Lbn = u32;
 
 /// Where the next pages of a run belong, and for how many of them that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WriteTarget {
     /// In the data block, each at its own offset.
     Home(u32),
     /// In the log.
@@ -59,7 +59,7 @@ pub struct LogMap<O = Unobserved> {
     homes: Vec<Home>,
     /// Pages whose home is programmed, or was found so by a mount that trusts no erased page; only
     /// where pages go in any order.
-    used: Option<Bits>,
+    used: Option<BitSet>,
     /// Valid pages of each physical block.
     valid: Vec<u16>,
     /// Free blocks.
@@ -91,7 +91,7 @@ impl<O: BlockObserver> LogMap<O> {
         LogMap {
             flat: FlatMap::new(pages, trims),
             homes: vec![Home::default(); device.logical_blocks as usize],
-            used: (geometry.program_order() == ProgramOrder::Any).then(|| Bits::new(pages)),
+            used: (geometry.program_order() == ProgramOrder::Any).then(|| BitSet::new(pages)),
             valid: vec![0; geometry.blocks() as usize],
             pool: BlockPool::of(blocks),
             observer,
@@ -169,22 +169,22 @@ impl<O: BlockObserver> LogMap<O> {
     /// Where page `lpn` belongs if it is written now, and how many of the `most` pages from it on
     /// share that within its logical block.
     #[inline]
-    pub fn place(&self, order: ProgramOrder, lpn: Lpn, most: u32) -> Place {
+    pub fn place(&self, order: ProgramOrder, lpn: Lpn, most: u32) -> WriteTarget {
         let lbn = self.lbn_of(lpn);
         let offset = lpn.0 - lbn * self.pages_per_block;
         let most = most.min(self.pages_per_block - offset);
         if let Some(used) = &self.used {
             return match used.run(lpn.0..lpn.0 + most) {
-                Some(run) if run.start == lpn.0 => Place::Log(run.end - run.start),
-                Some(run) => Place::Home(run.start - lpn.0),
-                None => Place::Home(most),
+                Some(run) if run.start == lpn.0 => WriteTarget::Log(run.end - run.start),
+                Some(run) => WriteTarget::Home(run.start - lpn.0),
+                None => WriteTarget::Home(most),
             };
         }
         let filled = self.homes[lbn as usize].filled;
         match order {
-            ProgramOrder::Sequential if offset > filled => Place::Log(most),
-            _ if offset >= filled => Place::Home(most),
-            _ => Place::Log(most.min(filled - offset)),
+            ProgramOrder::Sequential if offset > filled => WriteTarget::Log(most),
+            _ if offset >= filled => WriteTarget::Home(most),
+            _ => WriteTarget::Log(most.min(filled - offset)),
         }
     }
 
@@ -225,7 +225,7 @@ impl<O: BlockObserver> LogMap<O> {
         most: u32,
         to: Ppn,
     ) -> Result<u32> {
-        self.write_as(nand, run, index, most, to, kind::DATA)
+        self.write_as(nand, run, index, most, to, page_kind::DATA)
     }
 
     /// The same, with a role of the scheme's.
@@ -302,7 +302,7 @@ impl<O: BlockObserver> LogMap<O> {
         while let Some(run) = self.flat.mapped_run(first + filled..first + offsets.end) {
             self.pad(nand, to, filled..run.start - first, cause)?;
             let target = nand.geometry().page(to, run.start - first);
-            nand.copy_many(self.flat.entries(run.clone()), target, Some(kind::DATA), cause)?;
+            nand.copy_many(self.flat.entries(run.clone()), target, Some(page_kind::DATA), cause)?;
             for lpn in run.clone() {
                 self.supersede(nand.geometry(), Lpn(lpn), target.plus(lpn - run.start));
             }
@@ -347,7 +347,7 @@ impl<O: BlockObserver> LogMap<O> {
         }
         for offset in hole {
             let content = Content::Pad;
-            let page = Page { owner: Lpn::SYSTEM, kind: kind::PAD, extra: &[], content };
+            let page = Page { owner: Lpn::SYSTEM, kind: page_kind::PAD, extra: &[], content };
             nand.program(nand.geometry().page(block, offset), &page, cause)?;
             self.padded_pages += 1;
         }

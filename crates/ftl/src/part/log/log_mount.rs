@@ -17,9 +17,9 @@
 //! since, or none. Such twins may lie in two log blocks of one logical block, whose erases were cut
 //! one after the other, and bast could not take both back.
 //!
-//! **The last page programmed may decay**: [`recovery`] says what that needs. Its block is moved to
-//! a clean one, a data block each page to its own offset, another in the order of its slots, the
-//! suspect page last; so a cut during the move leaves a block that is given up as above.
+//! **The last page programmed may decay**: [`recovery_plan`] says what that needs. Its block is
+//! moved to a clean one, a data block each page to its own offset, another in the order of its
+//! slots, the suspect page last; so a cut during the move leaves a block that is given up as above.
 //!
 //! **Roles.** A block whose pages all stand at their own offsets of one logical block may be its
 //! data block, whether it was that, or the log block that a switch or a partial merge was about to
@@ -37,9 +37,9 @@ use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 use crate::contract::{Device, Error, Result};
 use crate::part::log::block_observer::BlockObserver;
 use crate::part::log::log_map::{Lbn, LogMap};
-use crate::part::recovery::kind;
-use crate::part::recovery::recovery::{self, Plan};
-use crate::part::recovery::scan::{Copy, Scan};
+use crate::part::recovery::page_kind;
+use crate::part::recovery::recovery_plan::{self, RecoveryPlan};
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
 use crate::part::recovery::trim_log;
 
 /// A log block that a mount found. It is closed.
@@ -49,7 +49,7 @@ pub struct FoundLog {
     pub block: BlockId,
     /// The logical blocks of its valid pages, ascending.
     pub lbns: Vec<Lbn>,
-    /// What each slot's valid page is, [`kind::NONE`] where there is none.
+    /// What each slot's valid page is, [`page_kind::NONE`] where there is none.
     pub kinds: Vec<u8>,
     /// Whether all readable copies in it, stale ones too, stand at their own offsets of one logical
     /// block.
@@ -70,7 +70,7 @@ pub fn recover(
     device: &Device,
     map: &mut LogMap<impl BlockObserver>,
 ) -> Result<Vec<FoundLog>> {
-    let scan = Scan::read(nand, device.blocks)?;
+    let scan = SpareScan::read(nand, device.blocks)?;
     nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
     let pages = map.logical_pages();
     let tombstones = trim_log::tombstones(&mut map.flat.trims, nand, pages)?;
@@ -82,9 +82,9 @@ pub fn recover(
         copies.retain(|copy| geometry.block_of(copy.ppn) != block);
         unfinished.push(block);
     }
-    let stays = |copy: &Copy| !unfinished.contains(&geometry.block_of(copy.ppn));
+    let stays = |copy: &PageCopy| !unfinished.contains(&geometry.block_of(copy.ppn));
     let last = scan.copies().filter(stays).max_by_key(|copy| copy.spare.sequence);
-    let plan = recovery::plan(&geometry, &blocks, &copies, last, &tombstones)?;
+    let plan = recovery_plan::plan(&geometry, &blocks, &copies, last, &tombstones)?;
     for block in unfinished.iter().copied().chain(plan.given_up) {
         nand.erase(block, Cause::Meta)?;
     }
@@ -93,7 +93,7 @@ pub fn recover(
     let mut traces = traces(&geometry, &copies);
     if let (Some(block), Some(last)) = (plan.endangered, last) {
         let (to, is_home) = secure(nand, map, block, last.ppn)?;
-        traces[to.0 as usize] = Trace { is_home, ..traces[block.0 as usize] };
+        traces[to.0 as usize] = BlockTrace { is_home, ..traces[block.0 as usize] };
     }
     let logs = assign_roles(&geometry, map, &traces, &plan.newest);
     if map.flat.trims.is_none() {
@@ -108,16 +108,20 @@ pub fn recover(
 
 /// The block of the last page programmed, if every valid page in it has a twin elsewhere and it is
 /// not a data block that is complete.
-fn unfinished_merge(geometry: &Geometry, copies: &[Copy], tombstones: &[u64]) -> Option<BlockId> {
+fn unfinished_merge(
+    geometry: &Geometry,
+    copies: &[PageCopy],
+    tombstones: &[u64],
+) -> Option<BlockId> {
     let last = copies.iter().max_by_key(|copy| copy.spare.sequence)?;
     let block = geometry.block_of(last.ppn);
-    let is_inside = |copy: &Copy| geometry.block_of(copy.ppn) == block;
-    let outside: Vec<Copy> = copies.iter().filter(|copy| !is_inside(copy)).copied().collect();
-    let twins = recovery::elect(&outside, tombstones);
-    let newest = recovery::elect(copies, tombstones);
+    let is_inside = |copy: &PageCopy| geometry.block_of(copy.ppn) == block;
+    let outside: Vec<PageCopy> = copies.iter().filter(|copy| !is_inside(copy)).copied().collect();
+    let twins = recovery_plan::elect(&outside, tombstones);
+    let newest = recovery_plan::elect(copies, tombstones);
     let mut held = newest.iter().flatten().filter(|copy| is_inside(copy)).peekable();
     held.peek()?;
-    let has_twin = |copy: &Copy| {
+    let has_twin = |copy: &PageCopy| {
         let twin = twins[copy.spare.owner.0 as usize];
         twin.is_some_and(|twin| twin.spare.version == copy.spare.version)
     };
@@ -125,7 +129,7 @@ fn unfinished_merge(geometry: &Geometry, copies: &[Copy], tombstones: &[u64]) ->
 }
 
 /// Whether a block holds the newest version of every page of one logical block, and nothing else.
-fn is_complete(geometry: &Geometry, block: BlockId, newest: &[Option<Copy>]) -> bool {
+fn is_complete(geometry: &Geometry, block: BlockId, newest: &[Option<PageCopy>]) -> bool {
     let per_block = geometry.pages_per_block();
     let places = newest.iter().flatten().map(|copy| (copy.spare.owner, copy.ppn));
     let held: Vec<(Lpn, Ppn)> =
@@ -136,7 +140,7 @@ fn is_complete(geometry: &Geometry, block: BlockId, newest: &[Option<Copy>]) -> 
 }
 
 /// Blocks without valid pages are free; the one that a suspect page would fall back to last.
-fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &Plan) {
+fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &RecoveryPlan) {
     let mut free: Vec<BlockId> = blocks.to_vec();
     free.retain(|&block| map.valid(block) == 0);
     free.sort_by_key(|&block| Some(block) == plan.fallback);
@@ -146,7 +150,7 @@ fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &Pl
 
 /// What all readable copies in a block, valid or not, say of it.
 #[derive(Clone, Copy)]
-struct Trace {
+struct BlockTrace {
     /// The highest sequence; 0 if there is no copy.
     age: u64,
     /// The kind of the page that has it.
@@ -158,10 +162,10 @@ struct Trace {
 }
 
 /// The trace of each block.
-fn traces(geometry: &Geometry, copies: &[Copy]) -> Vec<Trace> {
-    let untouched = Trace { age: 0, kind: kind::NONE, lbn: 0, is_home: true };
+fn traces(geometry: &Geometry, copies: &[PageCopy]) -> Vec<BlockTrace> {
+    let untouched = BlockTrace { age: 0, kind: page_kind::NONE, lbn: 0, is_home: true };
     let mut traces = vec![untouched; geometry.blocks() as usize];
-    for Copy { ppn, spare } in copies {
+    for PageCopy { ppn, spare } in copies {
         let trace = &mut traces[geometry.block_of(*ppn).0 as usize];
         let per_block = geometry.pages_per_block();
         let (lbn, offset) = (spare.owner.0 / per_block, spare.owner.0 % per_block);
@@ -201,8 +205,8 @@ fn secure(
 fn assign_roles(
     geometry: &Geometry,
     map: &mut LogMap<impl BlockObserver>,
-    traces: &[Trace],
-    newest: &[Option<Copy>],
+    traces: &[BlockTrace],
+    newest: &[Option<PageCopy>],
 ) -> Vec<FoundLog> {
     let mut found = Vec::new();
     for (block, pages) in (0..).map(BlockId).zip(contents(geometry, map)) {
@@ -211,7 +215,7 @@ fn assign_roles(
         }
         let mut lbns: Vec<Lbn> = pages.iter().map(|&(lpn, _)| map.lbn_of(lpn)).collect();
         lbns.dedup();
-        let Trace { is_home, kind, age, .. } = traces[block.0 as usize];
+        let BlockTrace { is_home, kind, age, .. } = traces[block.0 as usize];
         let kinds = kinds(geometry, &pages, newest);
         found.push(FoundLog { block, lbns, kinds, is_home, kind, age });
     }
@@ -227,8 +231,8 @@ fn assign_roles(
 }
 
 /// The kind of each slot's page, given a block's valid pages and the copies that were found.
-fn kinds(geometry: &Geometry, pages: &[(Lpn, Ppn)], newest: &[Option<Copy>]) -> Vec<u8> {
-    let mut kinds = vec![kind::NONE; geometry.pages_per_block() as usize];
+fn kinds(geometry: &Geometry, pages: &[(Lpn, Ppn)], newest: &[Option<PageCopy>]) -> Vec<u8> {
+    let mut kinds = vec![page_kind::NONE; geometry.pages_per_block() as usize];
     for &(lpn, ppn) in pages {
         let copy = newest[lpn.0 as usize].expect("a valid page was found");
         kinds[geometry.offset_of(ppn) as usize] = copy.spare.kind;

@@ -32,7 +32,7 @@ pub struct LogBlock {
 
 /// How a log block that serves one logical block is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plan {
+pub enum MergePlan {
     /// It becomes the data block as it is.
     Switch,
     /// It becomes the data block once the pages from this offset on are copied in.
@@ -52,16 +52,16 @@ pub fn plan(
     geometry: &Geometry,
     lbn: Lbn,
     log: LogBlock,
-) -> Plan {
+) -> MergePlan {
     if map.valid(log.block) == 0 {
-        return Plan::Dead;
+        return MergePlan::Dead;
     }
     let slots = geometry.first_page(log.block).0..;
     let mut slots = map.newest_of(lbn).iter().zip(slots).take(log.filled as usize);
     match slots.all(|(newest, slot)| newest.0 == slot) {
-        true if log.filled == geometry.pages_per_block() => Plan::Switch,
-        true => Plan::Partial { from: log.filled },
-        false => Plan::Full,
+        true if log.filled == geometry.pages_per_block() => MergePlan::Switch,
+        true => MergePlan::Partial { from: log.filled },
+        false => MergePlan::Full,
     }
 }
 
@@ -75,20 +75,20 @@ pub fn carry_out(
     merges: &mut Merges,
     lbn: Lbn,
     log: LogBlock,
-    plan: Plan,
+    plan: MergePlan,
 ) -> Result<()> {
     match plan {
-        Plan::Switch => {
+        MergePlan::Switch => {
             merges.switch += 1;
             let none = nand.geometry().pages_per_block();
             promote(nand, map, lbn, log.block, none)
         }
-        Plan::Partial { from } => {
+        MergePlan::Partial { from } => {
             merges.partial += 1;
             promote(nand, map, lbn, log.block, from)
         }
-        Plan::Full => full(nand, map, merges, &[lbn], log.block),
-        Plan::Dead => dead(nand, map, merges, log.block),
+        MergePlan::Full => full(nand, map, merges, &[lbn], log.block),
+        MergePlan::Dead => dead(nand, map, merges, log.block),
     }
 }
 

@@ -20,7 +20,7 @@ use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
 use crate::contract::{Result, Run, Violation};
 use crate::ensure;
-use crate::part::index::bits::Bits;
+use crate::part::index::bit_set::BitSet;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::map::frontier::Frontier;
 
@@ -159,14 +159,14 @@ impl RandomLog {
 #[derive(Clone, Debug)]
 pub struct Associated {
     lbns: Vec<Lbn>,
-    is_listed: Bits,
+    is_listed: BitSet,
 }
 
 impl Associated {
     /// Room for whatever a block may hold.
     pub fn new(pages_per_block: u32, logical_blocks: u32) -> Associated {
         let lbns = Vec::with_capacity(pages_per_block as usize);
-        Associated { lbns, is_listed: Bits::new(logical_blocks) }
+        Associated { lbns, is_listed: BitSet::new(logical_blocks) }
     }
 
     /// The logical blocks of these pages.

@@ -22,7 +22,7 @@ use crate::part::log::merge::{self, LogBlock};
 
 /// A log block and the logical block that it serves.
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+struct SequentialStream {
     owner: Lbn,
     log: LogBlock,
     /// The page that it takes next; none if it is full.
@@ -32,7 +32,7 @@ struct Stream {
 /// The sequential log block, if one is open.
 #[derive(Clone, Debug, Default)]
 pub struct SequentialBlock {
-    stream: Option<Stream>,
+    stream: Option<SequentialStream>,
 }
 
 impl SequentialBlock {
@@ -54,7 +54,7 @@ impl SequentialBlock {
     pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap, first: Lpn) -> Result<()> {
         assert!(self.stream.is_none(), "opened a second sequential log block for {first:?}");
         let log = LogBlock { block: map.pool.take(nand)?, filled: 0 };
-        self.stream = Some(Stream { owner: map.lbn_of(first), log, next: Some(first) });
+        self.stream = Some(SequentialStream { owner: map.lbn_of(first), log, next: Some(first) });
         Ok(())
     }
 
@@ -71,7 +71,7 @@ impl SequentialBlock {
         index: u32,
         most: u32,
     ) -> Result<u32> {
-        let Stream { log, next, .. } = self.stream.as_mut().expect("it takes a page");
+        let SequentialStream { log, next, .. } = self.stream.as_mut().expect("it takes a page");
         let to = nand.geometry().page(log.block, log.filled);
         let done = map.write(nand, run, index, most, to)?;
         log.filled += done;
@@ -85,7 +85,7 @@ impl SequentialBlock {
     /// # Errors
     /// The power fails.
     pub fn merge(&mut self, nand: &mut Nand, map: &mut LogMap, merges: &mut Merges) -> Result<()> {
-        let Stream { owner, log, .. } = self.stream.take().expect("merged no stream");
+        let SequentialStream { owner, log, .. } = self.stream.take().expect("merged no stream");
         let plan = merge::plan(map, nand.geometry(), owner, log);
         merge::carry_out(nand, map, merges, owner, log, plan)
     }
@@ -95,7 +95,7 @@ impl SequentialBlock {
     /// # Errors
     /// The first contradiction.
     pub fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        let Some(Stream { owner, log, next }) = self.stream else { return Ok(()) };
+        let Some(SequentialStream { owner, log, next }) = self.stream else { return Ok(()) };
         let (block, filled) = (log.block, log.filled);
         let per_block = nand.geometry().pages_per_block();
         let first = owner * per_block;

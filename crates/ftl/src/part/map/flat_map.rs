@@ -16,7 +16,7 @@ use crate::contract::{Result, Run, Violation};
 use crate::ensure;
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::rmw;
-use crate::part::recovery::scan::{self, Copy};
+use crate::part::recovery::spare_scan::{self, PageCopy};
 use crate::part::recovery::trim_log::TrimLog;
 
 /// Pages of a run worth a hint; the processor takes no more at once.
@@ -136,7 +136,7 @@ impl FlatMap {
         &mut self,
         nand: &mut Nand,
         tombstones: &[u64],
-        last: Option<Copy>,
+        last: Option<PageCopy>,
     ) -> Result<()> {
         let Some(trims) = &mut self.trims else { return Ok(()) };
         let mapped = |lpn: Lpn| self.newest[lpn.0 as usize] != Ppn::NONE;
@@ -180,7 +180,7 @@ impl FlatMap {
     /// # Errors
     /// It cannot be read.
     pub fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.newest(lpn).map_or(Ok(None), |ppn| scan::version(nand, ppn))
+        self.newest(lpn).map_or(Ok(None), |ppn| spare_scan::version(nand, ppn))
     }
 
     /// Bytes of RAM that the trims take.

@@ -13,9 +13,9 @@
 //! A scheme may keep pages of its own in the same map, above the host's: their owner is a number
 //! beyond the capacity, and collections, mounts and audits treat them alike.
 //!
-//! **Coming back.** One scan finds the newest copy of each page; [`recovery`] says what needs care.
-//! Blocks that were open are closed and their remaining pages lost, for one of them may look erased
-//! and be torn.
+//! **Coming back.** One scan finds the newest copy of each page; [`recovery_plan`] says what needs
+//! care. Blocks that were open are closed and their remaining pages lost, for one of them may look
+//! erased and be torn.
 
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn};
 
@@ -25,8 +25,8 @@ use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::frontier::Frontier;
 use crate::part::page::victims::{Policy, Victims};
-use crate::part::recovery::recovery::{self, Plan};
-use crate::part::recovery::scan::{Copy, Scan};
+use crate::part::recovery::recovery_plan::{self, RecoveryPlan};
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
 use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// The map, the blocks, and the trims of a page-granular scheme.
@@ -268,16 +268,16 @@ impl PageMap {
         &mut self,
         nand: &mut Nand,
         device: &Device,
-        found: impl FnMut(&Copy),
+        found: impl FnMut(&PageCopy),
     ) -> Result<Recovered> {
-        let scan = Scan::read(nand, device.blocks)?;
+        let scan = SpareScan::read(nand, device.blocks)?;
         let last = scan.last();
         nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
         let mut tombstones = trim_log::tombstones(&mut self.flat.trims, nand, self.logical_pages)?;
         tombstones.resize(self.flat.pages() as usize, 0);
         let copies = scan.host_copies(self.flat.pages())?;
         let blocks: Vec<BlockId> = self.pool.iter().collect();
-        let plan = recovery::plan(nand.geometry(), &blocks, &copies, last, &tombstones)?;
+        let plan = recovery_plan::plan(nand.geometry(), &blocks, &copies, last, &tombstones)?;
         if let Some(block) = plan.given_up {
             nand.erase(block, Cause::Meta)?;
         }
@@ -296,7 +296,7 @@ impl PageMap {
     }
 
     /// Takes over what a scan found: blocks with a valid page are full, the others free.
-    fn adopt(&mut self, geometry: &Geometry, scan: &Scan, plan: &Plan) {
+    fn adopt(&mut self, geometry: &Geometry, scan: &SpareScan, plan: &RecoveryPlan) {
         let mut valid = vec![0; geometry.blocks() as usize];
         for (lpn, copy) in (0..).map(Lpn).zip(&plan.newest) {
             if let Some(copy) = copy {
@@ -406,12 +406,12 @@ impl PageMap {
 pub struct Recovered {
     /// The block to empty: its last page may decay.
     pub endangered: Option<BlockId>,
-    last: Option<Copy>,
+    last: Option<PageCopy>,
     tombstones: Vec<u64>,
 }
 
 /// Blocks with a readable page, by the sequence of their last program.
-fn last_programs(geometry: &Geometry, scan: &Scan) -> Vec<(u64, BlockId)> {
+fn last_programs(geometry: &Geometry, scan: &SpareScan) -> Vec<(u64, BlockId)> {
     let mut last = vec![0; geometry.blocks() as usize];
     for copy in scan.copies() {
         let slot = &mut last[geometry.block_of(copy.ppn).0 as usize];

@@ -1,6 +1,6 @@
 //! What a mount needs: the roles of pages, a scan of spare areas, the newest copies, and trims.
 
-pub mod kind;
-pub mod recovery;
-pub mod scan;
+pub mod page_kind;
+pub mod recovery_plan;
+pub mod spare_scan;
 pub mod trim_log;

@@ -26,9 +26,9 @@ use core::ops::Range;
 use nand::{BlockId, Cause, ChipModel, Content, Lpn, Nand, Page, Ppn};
 
 use crate::contract::{Device, Durability, Error, Result};
-use crate::part::index::bits::Bits;
-use crate::part::recovery::kind;
-use crate::part::recovery::scan::{Copy, Scan};
+use crate::part::index::bit_set::BitSet;
+use crate::part::recovery::page_kind;
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
 
 const HEADER_BYTES: usize = 16;
 const RANGE_BYTES: usize = 8;
@@ -97,7 +97,7 @@ pub struct TrimLog {
     /// Pages of the active segment that are not free.
     used: u32,
     /// Pages that were trimmed and not written since.
-    trimmed: Bits,
+    trimmed: BitSet,
     /// Ranges of trims that no flash page records yet.
     waiting: Vec<Range<u32>>,
     /// The page being composed.
@@ -122,7 +122,7 @@ impl TrimLog {
             clean: [true; SEGMENTS],
             active: SEGMENTS - 1,
             used: segment as u32 * per_block,
-            trimmed: Bits::new(logical_pages),
+            trimmed: BitSet::new(logical_pages),
             waiting: Vec::new(),
             buffer: Vec::with_capacity(page_bytes as usize),
         };
@@ -228,7 +228,7 @@ impl TrimLog {
     fn append(&mut self, nand: &mut Nand) -> Result<()> {
         let ppn = self.page(nand, self.active, self.used);
         let content = Content::Meta(&self.buffer);
-        let page = Page { owner: Lpn::SYSTEM, kind: kind::TOMBSTONES, extra: &[], content };
+        let page = Page { owner: Lpn::SYSTEM, kind: page_kind::TOMBSTONES, extra: &[], content };
         self.used += 1;
         Ok(nand.program(ppn, &page, Cause::Meta)?)
     }
@@ -254,7 +254,8 @@ impl TrimLog {
         self.used = self.capacity(nand);
         let mut found = Vec::new();
         for segment in 0..SEGMENTS {
-            let copies: Vec<Copy> = Scan::read(nand, &self.segments[segment])?.copies().collect();
+            let copies: Vec<PageCopy> =
+                SpareScan::read(nand, &self.segments[segment])?.copies().collect();
             let whole = has_checkpoint(nand, &copies);
             self.born[segment] = if whole { copies[0].spare.sequence } else { 0 };
             found.push(copies);
@@ -277,7 +278,7 @@ impl TrimLog {
         nand: &mut Nand,
         tombstones: &[u64],
         mapped: impl Fn(Lpn) -> bool,
-        suspect: Option<Copy>,
+        suspect: Option<PageCopy>,
     ) -> Result<()> {
         let dead = (0..tombstones.len() as u32).filter(|&lpn| tombstones[lpn as usize] > 0);
         dead.filter(|&lpn| !mapped(Lpn(lpn))).for_each(|lpn| self.trimmed.insert(lpn));
@@ -296,7 +297,7 @@ impl TrimLog {
 }
 
 /// The parts of `waiting` (ascending) that are still trimmed, each once.
-fn still_trimmed(trimmed: &Bits, waiting: &[Range<u32>]) -> Vec<Range<u32>> {
+fn still_trimmed(trimmed: &BitSet, waiting: &[Range<u32>]) -> Vec<Range<u32>> {
     let mut ranges = Vec::new();
     let mut done = 0;
     for range in waiting {
@@ -308,7 +309,7 @@ fn still_trimmed(trimmed: &Bits, waiting: &[Range<u32>]) -> Vec<Range<u32>> {
 }
 
 /// Whether a segment's readable pages start with all pages of a checkpoint.
-fn has_checkpoint(nand: &mut Nand, found: &[Copy]) -> bool {
+fn has_checkpoint(nand: &mut Nand, found: &[PageCopy]) -> bool {
     let mut total = 1;
     let mut number = 0;
     while number < total {
@@ -327,7 +328,7 @@ fn has_checkpoint(nand: &mut Nand, found: &[Copy]) -> bool {
 }
 
 /// Applies one page of the log.
-fn replay(nand: &mut Nand, copy: Copy, tombstones: &mut [u64]) -> Result<()> {
+fn replay(nand: &mut Nand, copy: PageCopy, tombstones: &mut [u64]) -> Result<()> {
     let bytes = nand.read_meta(copy.ppn, Cause::Meta)?;
     let strange = || {
         let page = copy.ppn.0;
@@ -355,7 +356,7 @@ fn named(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
             })
             .collect();
     }
-    let mut bits = Bits::new(body.len() as u32 * 8);
+    let mut bits = BitSet::new(body.len() as u32 * 8);
     let set = |bit: &u32| body[*bit as usize / 8] >> (bit % 8) & 1 == 1;
     (0..body.len() as u32 * 8).filter(set).for_each(|bit| bits.insert(bit));
     let all = 0..body.len() as u32 * 8;
@@ -403,7 +404,7 @@ mod tests {
         let mut nand = nand.clone();
         nand.power_on();
         let mut log = log(&nand, blocks);
-        let scan = Scan::read(&mut nand, blocks).unwrap();
+        let scan = SpareScan::read(&mut nand, blocks).unwrap();
         let suspect = scan.last();
         nand.resume_sequence(suspect.map_or(0, |copy| copy.spare.sequence) + 1);
         let tombstones = log.read_back(&mut nand).unwrap();

@@ -3,13 +3,13 @@
 //! An entry holds all that the spare areas say of a logical block. The one used longest ago goes;
 //! none is ever dirty, because the spare areas are written along with the pages.
 
-use crate::part::index::bits::Bits;
+use crate::part::index::bit_set::BitSet;
 use crate::part::index::recency::Recency;
 
 /// A cache of the maps of logical blocks.
 #[derive(Clone, Debug)]
 pub struct MapCache {
-    cached: Bits,
+    cached: BitSet,
     order: Recency,
     entries_max: u32,
     /// Look-ups since the last reset that found their entry, and that did not.
@@ -22,7 +22,7 @@ impl MapCache {
     /// An empty cache for so many logical blocks, with room for at least one.
     pub fn new(logical_blocks: u32, entries_max: u32) -> MapCache {
         MapCache {
-            cached: Bits::new(logical_blocks),
+            cached: BitSet::new(logical_blocks),
             order: Recency::new(logical_blocks),
             entries_max: entries_max.max(1),
             hits: 0,

@@ -37,7 +37,7 @@ pub const NO_PAGE: u16 = u16::MAX;
 
 /// Where a page's contents come from.
 #[derive(Clone, Copy, Debug)]
-pub enum Source<'a> {
+pub enum PageSource<'a> {
     /// The host wrote it.
     Host(&'a Run<'a>),
     /// It stands elsewhere and moves.
@@ -60,7 +60,7 @@ pub struct SpareMap {
     /// Logical blocks of a superblock.
     pub blocks_per_superblock: u32,
     /// What is counted between two resets.
-    pub figures: Figures,
+    pub counts: SpareMapCounts,
     logical_blocks: u32,
     pages_per_block: u32,
     /// log2 of it, where that is whole: divisions stand on every write.
@@ -69,7 +69,7 @@ pub struct SpareMap {
 
 /// What schemes of this family count.
 #[derive(Clone, Debug, Default)]
-pub struct Figures {
+pub struct SpareMapCounts {
     /// Blocks erased that held nothing valid when they were chosen.
     pub dead: u64,
     /// Blocks emptied into free pages of their superblock.
@@ -103,7 +103,7 @@ impl SpareMap {
             cache: MapCache::new(device.logical_blocks, cache_entries),
             pgd: vec![NO_PAGE; device.logical_blocks as usize],
             blocks_per_superblock,
-            figures: Figures::new(geometry.pages_per_block()),
+            counts: SpareMapCounts::new(geometry.pages_per_block()),
             logical_blocks: device.logical_blocks,
             pages_per_block: geometry.pages_per_block(),
             shift: Some(geometry.pages_per_block())
@@ -245,15 +245,15 @@ impl SpareMap {
     pub fn program(
         &mut self,
         nand: &mut Nand,
-        source: Source,
+        source: PageSource,
         lpn: Lpn,
         [old, to]: [Ppn; 2],
         kind: u8,
         extra: &[u8],
     ) -> Result<()> {
         let run = match source {
-            Source::Copy(cause) => return Ok(nand.copy(old, to, kind, extra, cause)?),
-            Source::Host(run) => run,
+            PageSource::Copy(cause) => return Ok(nand.copy(old, to, kind, extra, cause)?),
+            PageSource::Host(run) => run,
         };
         let (full, index) = (nand.geometry().full_mask(), lpn.0 - run.first.0);
         let mask = run.mask(index, full);
@@ -280,7 +280,7 @@ impl SpareMap {
     pub fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
         self.flat.flush(nand)?;
         nand.erase(block, cause)?;
-        self.figures.utilisation[self.blocks.occupied(block) as usize] += 1;
+        self.counts.utilisation[self.blocks.occupied(block) as usize] += 1;
         self.blocks.release(block);
         self.pool.give(block);
         Ok(())
@@ -290,14 +290,14 @@ impl SpareMap {
 
     /// The figures that all schemes of this family have.
     pub fn figures(&self) -> Vec<(&'static str, Figure)> {
-        let (figures, cache) = (&self.figures, &self.cache);
+        let (counts, cache) = (&self.counts, &self.cache);
         vec![
-            ("dead_merges", Figure::Count(figures.dead)),
-            ("partial_merges", Figure::Count(figures.partial)),
-            ("full_merges", Figure::Count(figures.full)),
-            ("miw", Figure::Count(figures.mapping_writes)),
-            ("trim_copies", Figure::Count(figures.trim_copies)),
-            ("victim_utilisation", Figure::Counts(figures.utilisation.clone())),
+            ("dead_merges", Figure::Count(counts.dead)),
+            ("partial_merges", Figure::Count(counts.partial)),
+            ("full_merges", Figure::Count(counts.full)),
+            ("miw", Figure::Count(counts.mapping_writes)),
+            ("trim_copies", Figure::Count(counts.trim_copies)),
+            ("victim_utilisation", Figure::Counts(counts.utilisation.clone())),
             ("map_cache_hit_ratio", Figure::Real(cache.hit_ratio())),
             ("map_cache_hits", Figure::Count(cache.hits)),
             ("map_cache_misses", Figure::Count(cache.misses)),
@@ -306,7 +306,7 @@ impl SpareMap {
 
     /// Forgets what was counted.
     pub fn reset_figures(&mut self) {
-        self.figures = Figures::new(self.pages_per_block);
+        self.counts = SpareMapCounts::new(self.pages_per_block);
         self.cache.reset();
     }
 
@@ -346,10 +346,10 @@ impl SpareMap {
     }
 }
 
-impl Figures {
-    fn new(pages_per_block: u32) -> Figures {
+impl SpareMapCounts {
+    fn new(pages_per_block: u32) -> SpareMapCounts {
         let utilisation = vec![0; pages_per_block as usize + 1];
-        Figures { utilisation, ..Figures::default() }
+        SpareMapCounts { utilisation, ..SpareMapCounts::default() }
     }
 }
 
@@ -383,8 +383,8 @@ pub trait SpareMapped {
     /// The power fails.
     fn reclaim(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
         match self.map().blocks.valid(victim) {
-            0 => self.map().figures.dead += 1,
-            _ => self.map().figures.partial += 1,
+            0 => self.map().counts.dead += 1,
+            _ => self.map().counts.partial += 1,
         }
         self.move_out(nand, victim, Cause::Gc)?;
         self.map().erase(nand, victim, Cause::Gc)
@@ -401,7 +401,7 @@ pub trait SpareMapped {
         if second.is_none() {
             second = self.map().blocks.close(nand.geometry(), superblock);
         }
-        self.map().figures.full += 1;
+        self.map().counts.full += 1;
         for (at, victim) in [first, second].into_iter().flatten().enumerate() {
             if at == 0 || self.needs(nand, victim) <= self.map().room(superblock) {
                 self.move_out(nand, victim, Cause::Gc)?;

@@ -24,7 +24,7 @@ use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
 
 use crate::contract::{Device, Durability, Error, Result, Violation};
 use crate::ensure;
-use crate::part::recovery::scan::Copy;
+use crate::part::recovery::spare_scan::PageCopy;
 use crate::part::recovery::trim_log;
 use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
 
@@ -33,7 +33,7 @@ const SPARES_MAX: usize = 3;
 
 /// The way from a logical block's newest PMD page to one of its pages.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
+pub struct LookupPath {
     /// Pages whose spare areas are read, the PMD page first.
     pub spares: [Ppn; SPARES_MAX],
     /// How many they are.
@@ -42,10 +42,10 @@ pub struct Path {
     pub page: Option<Ppn>,
 }
 
-impl Path {
+impl LookupPath {
     /// A way that has come as far as the PMD page.
-    pub fn new(directory: Ppn) -> Path {
-        Path { spares: [directory; SPARES_MAX], len: 1, page: None }
+    pub fn new(directory: Ppn) -> LookupPath {
+        LookupPath { spares: [directory; SPARES_MAX], len: 1, page: None }
     }
 
     /// Goes on to another page's spare area.
@@ -58,8 +58,8 @@ impl Path {
     }
 
     /// The same way, to its end.
-    pub fn to(self, page: Option<Ppn>) -> Path {
-        Path { page, ..self }
+    pub fn to(self, page: Option<Ppn>) -> LookupPath {
+        LookupPath { page, ..self }
     }
 
     /// The pages whose spare areas are read.
@@ -69,43 +69,49 @@ impl Path {
 }
 
 /// Where spare areas can be looked up.
-pub trait Spares {
+pub trait SpareAreas {
     /// Header and scheme bytes of a page, if it can be read.
     fn at(&self, ppn: Ppn) -> Option<(Spare, &[u8])>;
 }
 
-impl Spares for Nand {
+impl SpareAreas for Nand {
     fn at(&self, ppn: Ppn) -> Option<(Spare, &[u8])> {
         self.peek_spare(ppn)
     }
 }
 
 /// How a scheme writes its chains.
-pub trait Chains {
+pub trait SpareChains {
     /// Whether a page of this kind is a PMD page.
     fn is_directory(&self, kind: u8) -> bool;
 
     /// The way to a page.
-    fn path(&self, geometry: &Geometry, spares: &dyn Spares, directory: Ppn, lpn: Lpn) -> Path;
+    fn path(
+        &self,
+        geometry: &Geometry,
+        spares: &dyn SpareAreas,
+        directory: Ppn,
+        lpn: Lpn,
+    ) -> LookupPath;
 }
 
 /// What a scan found.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundSpares {
     pages: Vec<Option<(Spare, Box<[u8]>)>>,
     /// Pages of each block that are not, or do not look, erased.
     occupied: Vec<u16>,
 }
 
-impl Spares for Found {
+impl SpareAreas for FoundSpares {
     fn at(&self, ppn: Ppn) -> Option<(Spare, &[u8])> {
         let page = self.pages.get(ppn.0 as usize)?.as_ref();
         page.map(|(spare, bytes)| (*spare, &**bytes))
     }
 }
 
-impl Found {
-    fn read(nand: &mut Nand, blocks: &[BlockId]) -> Result<Found> {
+impl FoundSpares {
+    fn read(nand: &mut Nand, blocks: &[BlockId]) -> Result<FoundSpares> {
         let geometry = *nand.geometry();
         let mut pages = vec![None; geometry.pages() as usize];
         let mut occupied = vec![0; geometry.blocks() as usize];
@@ -120,15 +126,17 @@ impl Found {
                 pages[ppn.0 as usize] = page;
             }
         }
-        Ok(Found { pages, occupied })
+        Ok(FoundSpares { pages, occupied })
     }
 
-    fn copies(&self) -> impl Iterator<Item = Copy> + '_ {
+    fn copies(&self) -> impl Iterator<Item = PageCopy> + '_ {
         let all = (0..).map(Ppn).zip(&self.pages);
-        all.filter_map(|(ppn, page)| page.as_ref().map(|(spare, _)| Copy { ppn, spare: *spare }))
+        all.filter_map(|(ppn, page)| {
+            page.as_ref().map(|(spare, _)| PageCopy { ppn, spare: *spare })
+        })
     }
 
-    fn host_copies(&self) -> impl Iterator<Item = Copy> + '_ {
+    fn host_copies(&self) -> impl Iterator<Item = PageCopy> + '_ {
         self.copies().filter(|copy| copy.spare.owner.is_host())
     }
 
@@ -145,12 +153,12 @@ impl Found {
 
 /// What a mount still has to do, and what for.
 #[derive(Debug)]
-pub struct Recovered {
+pub struct SpareRecovery {
     /// The page to copy: it may decay.
     pub suspect: Option<Ppn>,
     /// The spare areas, as they were found.
-    pub found: Found,
-    last: Option<Copy>,
+    pub found: FoundSpares,
+    last: Option<PageCopy>,
     tombstones: Vec<u64>,
 }
 
@@ -162,16 +170,16 @@ pub fn recover(
     nand: &mut Nand,
     device: &Device,
     map: &mut SpareMap,
-    chains: &dyn Chains,
-) -> Result<Recovered> {
-    let found = Found::read(nand, device.blocks)?;
+    chains: &dyn SpareChains,
+) -> Result<SpareRecovery> {
+    let found = FoundSpares::read(nand, device.blocks)?;
     let last = found.copies().max_by_key(|copy| copy.spare.sequence);
     nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
     let pages = map.flat.pages();
     let tombstones = trim_log::tombstones(&mut map.flat.trims, nand, pages)?;
     found.is_within(pages)?;
     let blocks: Vec<BlockId> = map.pool.iter().collect();
-    let search = Search {
+    let search = ChainSearch {
         geometry: *nand.geometry(),
         found: &found,
         chains,
@@ -183,66 +191,69 @@ pub fn recover(
         nand.erase(block, Cause::Meta)?;
     }
     adopt(&search, map, &blocks, &plan);
-    Ok(Recovered { suspect: plan.suspect, found, last, tombstones })
+    Ok(SpareRecovery { suspect: plan.suspect, found, last, tombstones })
 }
 
 /// Goes on with the trim log, once nothing is endangered any more.
 ///
 /// # Errors
 /// The power is lost again.
-pub fn resume_trims(nand: &mut Nand, map: &mut SpareMap, recovered: &Recovered) -> Result<()> {
+pub fn resume_trims(nand: &mut Nand, map: &mut SpareMap, recovered: &SpareRecovery) -> Result<()> {
     map.flat.resume_trims(nand, &recovered.tombstones, recovered.last)
 }
 
 /// What the chains say of every page.
-struct Elected {
+struct ElectedPages {
     /// Where each page is.
     places: Vec<Ppn>,
     /// The newest PMD page of each logical block.
-    directories: Vec<Option<Copy>>,
+    directories: Vec<Option<PageCopy>>,
 }
 
-struct Plan {
-    elected: Elected,
+struct SpareMountPlan {
+    elected: ElectedPages,
     suspect: Option<Ppn>,
     given_up: Option<BlockId>,
     /// Blocks that must not be erased before the suspect page is copied.
     fallback: Vec<BlockId>,
 }
 
-struct Search<'a> {
+struct ChainSearch<'a> {
     geometry: Geometry,
-    found: &'a Found,
-    chains: &'a dyn Chains,
+    found: &'a FoundSpares,
+    chains: &'a dyn SpareChains,
     tombstones: &'a [u64],
     is_full: bool,
 }
 
-impl Search<'_> {
-    fn plan(&self, blocks: &[BlockId], last: Option<Copy>) -> Result<Plan> {
+impl ChainSearch<'_> {
+    fn plan(&self, blocks: &[BlockId], last: Option<PageCopy>) -> Result<SpareMountPlan> {
         let elected = self.elect(|_| true)?;
         let suspect = last.filter(|last| elected.holds(*last));
         let fallback = suspect.map_or(Vec::new(), |suspect| self.fallback(suspect));
         let free = self.free(blocks, &elected);
         if free.iter().any(|block| !fallback.contains(block)) {
             let suspect = suspect.map(|copy| copy.ppn);
-            return Ok(Plan { elected, suspect, given_up: None, fallback });
+            return Ok(SpareMountPlan { elected, suspect, given_up: None, fallback });
         }
         let block = self.block_programmed_last()?;
         let without = self.elect(|ppn| self.geometry.block_of(ppn) != block);
         let (suspect, fallback) = (None, Vec::new());
         match without.and_then(|without| self.is_without(block, &elected, without)) {
-            Ok(elected) => Ok(Plan { elected, suspect, given_up: Some(block), fallback }),
-            Err(_) if !free.is_empty() => Ok(Plan { elected, suspect, given_up: None, fallback }),
+            Ok(elected) => Ok(SpareMountPlan { elected, suspect, given_up: Some(block), fallback }),
+            Err(_) if !free.is_empty() => {
+                Ok(SpareMountPlan { elected, suspect, given_up: None, fallback })
+            }
             Err(only) => Err(only),
         }
     }
 
     /// Follows the chains of all PMD pages that stand where `counts`.
-    fn elect(&self, counts: impl Fn(Ppn) -> bool) -> Result<Elected> {
+    fn elect(&self, counts: impl Fn(Ppn) -> bool) -> Result<ElectedPages> {
         let np = self.geometry.pages_per_block();
-        let mut directories: Vec<Option<Copy>> = vec![None; self.tombstones.len() / np as usize];
-        let is_directory = |copy: &Copy| self.chains.is_directory(copy.spare.kind);
+        let mut directories: Vec<Option<PageCopy>> =
+            vec![None; self.tombstones.len() / np as usize];
+        let is_directory = |copy: &PageCopy| self.chains.is_directory(copy.spare.kind);
         for copy in self.found.host_copies().filter(is_directory).filter(|copy| counts(copy.ppn)) {
             let newest = &mut directories[(copy.spare.owner.0 / np) as usize];
             if newest.is_none_or(|newest| newest.spare.sequence < copy.spare.sequence) {
@@ -260,11 +271,11 @@ impl Search<'_> {
                 *directory = None;
             }
         }
-        Ok(Elected { places, directories })
+        Ok(ElectedPages { places, directories })
     }
 
     /// Where a page stands, if the chain names one that is its own and no tombstone beats.
-    fn place(&self, directory: Copy, lpn: Lpn) -> Result<Ppn> {
+    fn place(&self, directory: PageCopy, lpn: Lpn) -> Result<Ppn> {
         let path = self.chains.path(&self.geometry, self.found, directory.ppn, lpn);
         let Some(ppn) = path.page else { return Ok(Ppn::NONE) };
         let tombstone = self.tombstones[lpn.0 as usize];
@@ -282,14 +293,14 @@ impl Search<'_> {
     }
 
     /// When the spare area was written that says where a page is.
-    fn written(&self, path: &Path) -> u64 {
+    fn written(&self, path: &LookupPath) -> u64 {
         let last = path.spares().last().and_then(|&ppn| self.found.at(ppn));
         last.map_or(u64::MAX, |(spare, _)| spare.sequence)
     }
 
     /// The blocks in which the suspect page's logical block has pages if it is not believed. If its
     /// chains are broken then, a block was erased after that page was programmed: it is complete.
-    fn fallback(&self, suspect: Copy) -> Vec<BlockId> {
+    fn fallback(&self, suspect: PageCopy) -> Vec<BlockId> {
         let np = self.geometry.pages_per_block();
         let lbn = suspect.spare.owner.0 / np;
         let mut needed = Vec::new();
@@ -304,7 +315,7 @@ impl Search<'_> {
         needed
     }
 
-    fn free(&self, blocks: &[BlockId], elected: &Elected) -> Vec<BlockId> {
+    fn free(&self, blocks: &[BlockId], elected: &ElectedPages) -> Vec<BlockId> {
         let mut used = vec![false; self.geometry.blocks() as usize];
         for &ppn in elected.places.iter().filter(|&&ppn| ppn != Ppn::NONE) {
             used[self.geometry.block_of(ppn).0 as usize] = true;
@@ -319,8 +330,13 @@ impl Search<'_> {
     }
 
     /// What the chains say without a block, if no page is lost with it that was ever answered.
-    fn is_without(&self, block: BlockId, with: &Elected, without: Elected) -> Result<Elected> {
-        let outside = |copy: &Copy| self.geometry.block_of(copy.ppn) != block;
+    fn is_without(
+        &self,
+        block: BlockId,
+        with: &ElectedPages,
+        without: ElectedPages,
+    ) -> Result<ElectedPages> {
+        let outside = |copy: &PageCopy| self.geometry.block_of(copy.ppn) != block;
         let before = self.found.copies().filter(outside).map(|copy| copy.spare.sequence).max();
         let version = |ppn| self.found.at(ppn).map(|(spare, _)| spare.version);
         let lost = (0..with.places.len() as u32).map(Lpn).find(|lpn| {
@@ -339,21 +355,21 @@ impl Search<'_> {
     /// Whether the newest copy of a page in a block is no original.
     fn is_copy(&self, lpn: Lpn, block: BlockId) -> bool {
         let inside =
-            |copy: &Copy| copy.spare.owner == lpn && self.geometry.block_of(copy.ppn) == block;
+            |copy: &PageCopy| copy.spare.owner == lpn && self.geometry.block_of(copy.ppn) == block;
         let newest = self.found.host_copies().filter(inside).max_by_key(|copy| copy.spare.sequence);
         newest.is_some_and(|copy| !copy.spare.is_original())
     }
 }
 
-impl Elected {
-    fn holds(&self, copy: Copy) -> bool {
+impl ElectedPages {
+    fn holds(&self, copy: PageCopy) -> bool {
         let place = self.places.get(copy.spare.owner.0 as usize);
         place == Some(&copy.ppn)
     }
 }
 
 /// Takes over what was found: blocks with a valid page are full, the others free.
-fn adopt(search: &Search, map: &mut SpareMap, blocks: &[BlockId], plan: &Plan) {
+fn adopt(search: &ChainSearch, map: &mut SpareMap, blocks: &[BlockId], plan: &SpareMountPlan) {
     let np = search.geometry.pages_per_block();
     let mut valid = vec![(0, 0); search.geometry.blocks() as usize];
     for (lpn, &ppn) in (0..).map(Lpn).zip(&plan.elected.places) {
@@ -388,7 +404,7 @@ fn adopt(search: &Search, map: &mut SpareMap, blocks: &[BlockId], plan: &Plan) {
 pub fn audit(
     nand: &Nand,
     map: &SpareMap,
-    chains: &dyn Chains,
+    chains: &dyn SpareChains,
     uses: impl Fn(Lbn) -> Vec<Ppn>,
 ) -> core::result::Result<(), Violation> {
     if !nand.keeps_spares() {

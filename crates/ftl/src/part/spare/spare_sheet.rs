@@ -25,7 +25,7 @@ pub const PBMT_MAX: usize = 64;
 
 /// A list of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entries {
+pub struct EntryFormat {
     /// How many.
     pub count: u32,
     /// Bits of an index.
@@ -34,27 +34,27 @@ pub struct Entries {
     pub this: u32,
 }
 
-impl Entries {
+impl EntryFormat {
     /// No entries.
-    pub const NONE: Entries = Entries { count: 0, index_bits: 0, this: 0 };
+    pub const NONE: EntryFormat = EntryFormat { count: 0, index_bits: 0, this: 0 };
 }
 
 /// How a spare area is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sheet {
+pub struct SpareSheet {
     /// A bit that tells a PMD page (1) from a PT page (0), where there are both.
     pub flag: Option<bool>,
     /// Block numbers.
     pub pbmt: u32,
     /// The entry of each group.
-    pub directory: Entries,
+    pub directory: EntryFormat,
     /// The entry of each page.
-    pub table: Entries,
+    pub table: EntryFormat,
     /// Bits of a page's offset in its block.
     pub offset_bits: u32,
 }
 
-impl Sheet {
+impl SpareSheet {
     /// Bits that it takes.
     pub fn bits(&self) -> u32 {
         self.table_at() + self.table.count * (self.table.index_bits + self.offset_bits)
@@ -115,7 +115,7 @@ impl Sheet {
         &self,
         geometry: &Geometry,
         own: Ppn,
-        format: Entries,
+        format: EntryFormat,
         entries: impl Iterator<Item = Ppn>,
         pbmt: &mut Pbmt,
         writer: &mut BitWriter,
@@ -149,7 +149,7 @@ impl Sheet {
         own: Ppn,
         bytes: &[u8],
         start: u32,
-        format: Entries,
+        format: EntryFormat,
         which: u32,
     ) -> Ppn {
         let at = start + which * (format.index_bits + self.offset_bits);
@@ -170,7 +170,7 @@ impl Sheet {
 
 /// The page that carries a wide sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct SheetPage {
     /// Where it is.
     pub ppn: Ppn,
     /// Its group, counted in its logical block.
@@ -205,7 +205,7 @@ impl WideSheet {
     /// Composes the sheet of a page; entries that are missing point at itself.
     pub fn compose(
         &self,
-        own: Own,
+        own: SheetPage,
         groups: impl Iterator<Item = Ppn>,
         pages: impl Iterator<Item = Ppn>,
         bytes: &mut Vec<u8>,
@@ -231,12 +231,12 @@ impl WideSheet {
     }
 
     /// Where the entry of a group points.
-    pub fn group(&self, own: Own, bytes: &[u8], group: u32) -> Ppn {
+    pub fn group(&self, own: SheetPage, bytes: &[u8], group: u32) -> Ppn {
         self.entry(own.ppn, bytes, 0, [group, own.group])
     }
 
     /// Where the entry of a page of the own group points.
-    pub fn page(&self, own: Own, bytes: &[u8], page: u32) -> Ppn {
+    pub fn page(&self, own: SheetPage, bytes: &[u8], page: u32) -> Ppn {
         self.entry(own.ppn, bytes, self.groups - 1, [page, own.page])
     }
 
@@ -293,11 +293,11 @@ mod tests {
     use nand::ProgramOrder;
 
     /// Blocks of four pages; three block numbers, two groups, four pages.
-    fn sheet() -> (Geometry, Sheet) {
+    fn sheet() -> (Geometry, SpareSheet) {
         let geometry = Geometry::new(512, 64, 4, 100, ProgramOrder::Any).unwrap();
-        let directory = Entries { count: 2, index_bits: 1, this: 1 };
-        let table = Entries { count: 4, index_bits: 2, this: 3 };
-        (geometry, Sheet { flag: Some(true), pbmt: 3, directory, table, offset_bits: 2 })
+        let directory = EntryFormat { count: 2, index_bits: 1, this: 1 };
+        let table = EntryFormat { count: 4, index_bits: 2, this: 3 };
+        (geometry, SpareSheet { flag: Some(true), pbmt: 3, directory, table, offset_bits: 2 })
     }
 
     #[test]
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn a_wide_sheet_refers_to_a_block_an_entry_and_leaves_its_own_entries_out() {
         assert_eq!(WIDE.bits(), (2 + 3) * 9);
-        let own = Own { ppn: Ppn(300), group: 1, page: 2 };
+        let own = SheetPage { ppn: Ppn(300), group: 1, page: 2 };
         let (groups, pages) = ([Ppn(0), own.ppn, Ppn(511)], [Ppn(17), Ppn(401), own.ppn, Ppn(258)]);
         let mut bytes = vec![0xFF; 2];
         WIDE.compose(own, groups.into_iter(), pages.into_iter(), &mut bytes);
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn entries_that_a_wide_sheet_misses_point_at_the_page_itself() {
-        let own = Own { ppn: Ppn(300), group: 0, page: 0 };
+        let own = SheetPage { ppn: Ppn(300), group: 0, page: 0 };
         let mut bytes = Vec::new();
         let pages = [own.ppn, Ppn(5)];
         WIDE.compose(own, core::iter::empty(), pages.into_iter(), &mut bytes);

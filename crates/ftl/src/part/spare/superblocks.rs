@@ -37,7 +37,7 @@ const LESS_A_PAGE: u16 = 2;
 const NOTHING: u64 = u64::MAX;
 
 #[derive(Clone, Debug)]
-struct Superblock {
+struct SuperblockState {
     open: Frontier,
     /// Blocks that it has, the open one included.
     blocks: u32,
@@ -53,18 +53,18 @@ struct Superblock {
 
 /// What is known of a block.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct BlockRecord {
     superblock: Sbn,
     valid: u16,
     /// Pages of a full block that were programmed.
     occupied: u16,
     /// Free pages that a block set aside needs at least.
     need: u16,
-    state: State,
+    state: BlockState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum BlockState {
     Free,
     Open,
     Full,
@@ -75,8 +75,8 @@ enum State {
 /// All superblocks and their blocks.
 #[derive(Clone, Debug)]
 pub struct Superblocks {
-    superblocks: Vec<Superblock>,
-    blocks: Vec<Block>,
+    superblocks: Vec<SuperblockState>,
+    blocks: Vec<BlockRecord>,
     /// Links of the heaps of all full blocks.
     full: BlockHeaps,
     /// Links of the heaps of those that are offered or aside.
@@ -95,9 +95,10 @@ impl Superblocks {
     pub fn new(geometry: &Geometry, superblocks: u32, offers_open: bool) -> Superblocks {
         let none = Heap::EMPTY;
         let (full, offered, aside) = (none, none, none);
-        let empty = Superblock { open: Frontier::NONE, blocks: 0, dead: 0, full, offered, aside };
-        let state = State::Free;
-        let free = Block { superblock: NONE, valid: 0, occupied: 0, need: 0, state };
+        let empty =
+            SuperblockState { open: Frontier::NONE, blocks: 0, dead: 0, full, offered, aside };
+        let state = BlockState::Free;
+        let free = BlockRecord { superblock: NONE, valid: 0, occupied: 0, need: 0, state };
         Superblocks {
             superblocks: vec![empty; superblocks as usize],
             blocks: vec![free; geometry.blocks() as usize],
@@ -153,12 +154,12 @@ impl Superblocks {
 
     /// Whether a block is being filled.
     pub fn is_open(&self, block: BlockId) -> bool {
-        self.blocks[block.0 as usize].state == State::Open
+        self.blocks[block.0 as usize].state == BlockState::Open
     }
 
     /// Whether no superblock has a block.
     pub fn is_free(&self, block: BlockId) -> bool {
-        self.blocks[block.0 as usize].state == State::Free
+        self.blocks[block.0 as usize].state == BlockState::Free
     }
 
     /// A hint that a superblock is needed soon.
@@ -179,8 +180,9 @@ impl Superblocks {
         assert!(owner.open.room() == 0, "superblock {superblock} has a block to fill");
         owner.open = Frontier::open(block, geometry);
         owner.blocks += 1;
-        let state = State::Open;
-        self.blocks[block.0 as usize] = Block { superblock, valid: 0, occupied: 0, need: 0, state };
+        let state = BlockState::Open;
+        self.blocks[block.0 as usize] =
+            BlockRecord { superblock, valid: 0, occupied: 0, need: 0, state };
         self.take_up(superblock, self.room(superblock));
     }
 
@@ -216,18 +218,18 @@ impl Superblocks {
         let owner = &mut self.superblocks[superblock as usize];
         owner.dead += 1;
         match state {
-            State::Full => self.either.lower(&mut owner.offered, block, valid),
-            State::Aside => {
+            BlockState::Full => self.either.lower(&mut owner.offered, block, valid),
+            BlockState::Aside => {
                 known.need = known.need.saturating_sub(LESS_A_PAGE);
                 self.either.lower(&mut owner.aside, block, known.need.into());
             }
-            State::Open => {}
-            State::Free => panic!("{block:?} is free and holds a valid page"),
+            BlockState::Open => {}
+            BlockState::Free => panic!("{block:?} is free and holds a valid page"),
         }
-        if state != State::Open {
+        if state != BlockState::Open {
             self.full.lower(&mut owner.full, block, valid);
         }
-        if state == State::Aside {
+        if state == BlockState::Aside {
             self.take_up(superblock, self.room(superblock));
         }
         self.recount(superblock);
@@ -235,18 +237,18 @@ impl Superblocks {
 
     /// Takes an empty full block away from its superblock: it is erased.
     pub fn release(&mut self, block: BlockId) {
-        let Block { superblock, valid, state, .. } = self.blocks[block.0 as usize];
+        let BlockRecord { superblock, valid, state, .. } = self.blocks[block.0 as usize];
         assert!(valid == 0, "{block:?} is erased and holds {valid} valid pages");
         let owner = &mut self.superblocks[superblock as usize];
         match state {
-            State::Aside => self.either.remove(&mut owner.aside, block),
-            State::Full => self.either.remove(&mut owner.offered, block),
+            BlockState::Aside => self.either.remove(&mut owner.aside, block),
+            BlockState::Full => self.either.remove(&mut owner.offered, block),
             _ => panic!("{block:?} is erased and is not full"),
         }
         self.full.remove(&mut owner.full, block);
         owner.blocks -= 1;
         owner.dead -= self.pages_per_block;
-        self.blocks[block.0 as usize].state = State::Free;
+        self.blocks[block.0 as usize].state = BlockState::Free;
         self.recount(superblock);
     }
 
@@ -255,16 +257,16 @@ impl Superblocks {
         let owner = &mut self.superblocks[superblock as usize];
         owner.blocks += 1;
         owner.dead += self.pages_per_block - valid;
-        let state = State::Open;
+        let state = BlockState::Open;
         self.blocks[block.0 as usize] =
-            Block { superblock, valid: valid as u16, occupied: 0, need: 0, state };
+            BlockRecord { superblock, valid: valid as u16, occupied: 0, need: 0, state };
         self.shelve(block, occupied);
         self.recount(superblock);
     }
 
     fn shelve(&mut self, block: BlockId, occupied: u32) {
         let known = &mut self.blocks[block.0 as usize];
-        (known.state, known.occupied) = (State::Full, occupied as u16);
+        (known.state, known.occupied) = (BlockState::Full, occupied as u16);
         let owner = &mut self.superblocks[known.superblock as usize];
         self.full.push(&mut owner.full, block, known.valid.into());
         self.either.push(&mut owner.offered, block, known.valid.into());
@@ -318,7 +320,7 @@ impl Superblocks {
         self.either.remove(&mut owner.offered, block);
         self.either.push(&mut owner.aside, block, need);
         let known = &mut self.blocks[block.0 as usize];
-        (known.state, known.need) = (State::Aside, need as u16);
+        (known.state, known.need) = (BlockState::Aside, need as u16);
         self.offer(superblock);
     }
 
@@ -337,7 +339,7 @@ impl Superblocks {
             let known = &mut self.blocks[block.0 as usize];
             self.either.remove(&mut owner.aside, block);
             self.either.push(&mut owner.offered, block, known.valid.into());
-            known.state = State::Full;
+            known.state = BlockState::Full;
         }
         self.offer(superblock);
     }
@@ -365,7 +367,7 @@ impl Superblocks {
     }
 
     /// An open block is worth erasing if nothing in it is valid.
-    fn offer_of_open(&self, owner: &Superblock) -> u64 {
+    fn offer_of_open(&self, owner: &SuperblockState) -> u64 {
         let block = owner.open.next().0 / self.pages_per_block;
         if self.blocks[block as usize].valid == 0 { block.into() } else { NOTHING }
     }
@@ -397,14 +399,14 @@ impl Superblocks {
         let mut counted = vec![(0, 0, None); self.superblocks.len()];
         for (block, known) in (0..).map(BlockId).zip(&self.blocks) {
             let recount = valid[block.0 as usize];
-            if known.state == State::Free {
+            if known.state == BlockState::Free {
                 ensure!(recount == 0, "{block:?} is free and holds {recount} valid pages");
                 continue;
             }
             let count = u32::from(known.valid);
             ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
             let open = self.open_block(geometry, known.superblock) == Some(block);
-            let opened = known.state == State::Open;
+            let opened = known.state == BlockState::Open;
             ensure!(open == opened, "{block:?}: open {opened}, being filled {open}");
             let room = if open { self.room(known.superblock) } else { 0 };
             let (blocks, dead, least) = &mut counted[known.superblock as usize];

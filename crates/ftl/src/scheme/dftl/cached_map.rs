@@ -18,7 +18,7 @@ const NONE: u32 = u32::MAX;
 
 /// A cached entry.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct CachedEntry {
     lpn: Lpn,
     dirty: bool,
     /// Of a dirty entry: where the flash says that the page is.
@@ -32,7 +32,7 @@ struct Slot {
 #[derive(Clone, Debug)]
 pub struct CachedMap {
     slot_of: Vec<u32>,
-    slots: Vec<Slot>,
+    slots: Vec<CachedEntry>,
     free: Vec<u32>,
     recency: Recency,
     /// The first dirty entry of each translation page.
@@ -76,7 +76,7 @@ impl CachedMap {
 
     /// Caches the entry of a page that is not cached, clean, as the one used last.
     pub fn insert(&mut self, lpn: Lpn) {
-        let entry = Slot { lpn, dirty: false, flash: Ppn::NONE, before: NONE, after: NONE };
+        let entry = CachedEntry { lpn, dirty: false, flash: Ppn::NONE, before: NONE, after: NONE };
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -93,7 +93,7 @@ impl CachedMap {
     /// The entry used longest ago, and whether it is dirty.
     pub fn least_recent(&self) -> Option<(Lpn, bool)> {
         let slot = self.recency.first()?;
-        let Slot { lpn, dirty, .. } = self.slots[slot as usize];
+        let CachedEntry { lpn, dirty, .. } = self.slots[slot as usize];
         Some((lpn, dirty))
     }
 

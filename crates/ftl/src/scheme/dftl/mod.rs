@@ -52,7 +52,7 @@ use crate::ensure;
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::Policy;
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 3;
@@ -139,10 +139,10 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
         composed: vec![0xFF; geometry.page_bytes() as usize],
         uncached: Vec::new(),
         timing: device.timing,
-        figures: Figures::default(),
-        reclaimed: Reclaimed::default(),
+        counts: DftlCounts::default(),
+        reclaimed: ReclaimCosts::default(),
         events: None,
-        interval: Figures::default(),
+        interval: DftlCounts::default(),
     };
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
@@ -168,17 +168,17 @@ struct Dftl {
     /// Pages of a victim whose entries are not cached, and where they were; kept for its capacity.
     uncached: Vec<(Lpn, Ppn)>,
     timing: Timing,
-    figures: Figures,
-    reclaimed: Reclaimed,
+    counts: DftlCounts,
+    reclaimed: ReclaimCosts,
     /// What happened to the cache since somebody asked, if anybody does.
     events: Option<Vec<MapEvent>>,
     /// Hits, misses and batches since costs were asked for.
-    interval: Figures,
+    interval: DftlCounts,
 }
 
 /// What is counted between two resets.
 #[derive(Clone, Copy, Debug, Default)]
-struct Figures {
+struct DftlCounts {
     read_hits: u64,
     read_misses: u64,
     write_hits: u64,
@@ -195,7 +195,7 @@ struct Figures {
 
 /// What reclaiming blocks took since birth.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reclaimed {
+struct ReclaimCosts {
     data_blocks: u64,
     data_ns: u64,
     translation_blocks: u64,
@@ -204,14 +204,14 @@ struct Reclaimed {
 
 /// What an entry is looked up for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
+enum Access {
     Read,
     Write,
 }
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holds {
+enum BlockContent {
     Data,
     Entries,
 }
@@ -229,24 +229,24 @@ impl Dftl {
     }
 
     /// Looks up the entry of a page, which is cached afterwards, and dirty if it was for a write.
-    fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, what: Use) -> Result<()> {
+    fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, what: Access) -> Result<()> {
         let hit = self.cmt.touch(lpn);
-        self.figures.count(what, hit);
+        self.counts.count(what, hit);
         self.interval.count(what, hit);
         if !hit {
             self.note(match what {
-                Use::Read => MapEvent::ReadMissed(lpn),
-                Use::Write => MapEvent::WriteMissed(lpn),
+                Access::Read => MapEvent::ReadMissed(lpn),
+                Access::Write => MapEvent::WriteMissed(lpn),
             });
             self.cache(nand, lpn, what)?;
         }
-        if what == Use::Write {
+        if what == Access::Write {
             self.cmt.soil(lpn, self.entry(lpn));
         }
         Ok(())
     }
 
-    fn cache(&mut self, nand: &mut Nand, lpn: Lpn, what: Use) -> Result<()> {
+    fn cache(&mut self, nand: &mut Nand, lpn: Lpn, what: Access) -> Result<()> {
         while u64::from(self.cmt.entries()) >= self.capacity {
             self.evict(nand)?;
         }
@@ -254,7 +254,7 @@ impl Dftl {
         if self.cmt.touch(lpn) {
             return Ok(());
         }
-        if what == Use::Read {
+        if what == Access::Read {
             let page = self.owner_of(self.translation_page_of(lpn));
             let ppn = self.map.flat.newest(page).expect("an entry not cached is in the flash");
             nand.read(ppn, page, nand.geometry().full_mask(), &mut Sink::None, Cause::Map)?;
@@ -272,12 +272,12 @@ impl Dftl {
     fn evict(&mut self, nand: &mut Nand) -> Result<()> {
         let (lpn, dirty) = self.cmt.least_recent().expect("a full cache has an entry");
         if dirty {
-            self.make_room(nand, Holds::Entries)?;
+            self.make_room(nand, BlockContent::Entries)?;
             let page = self.translation_page_of(lpn);
             self.compose(page, true);
             self.rewrite(nand, page)?;
             let flushed = u64::from(self.cmt.clean(page));
-            self.figures.count_batch(flushed);
+            self.counts.count_batch(flushed);
             self.interval.count_batch(flushed);
         }
         self.cmt.remove(lpn);
@@ -317,20 +317,20 @@ impl Dftl {
             nand.read(ppn, owner, full, &mut Sink::None, Cause::Map)?;
         }
         let (bytes, frontier) = (&self.composed, &mut self.translation);
-        self.map.write_own(nand, owner, bytes, frontier, kind::TRANSLATION, Cause::Map)
+        self.map.write_own(nand, owner, bytes, frontier, page_kind::TRANSLATION, Cause::Map)
     }
 
     // ---- Room ---------------------------------------------------------------------------------
 
-    fn frontier(&mut self, holds: Holds) -> &mut Frontier {
+    fn frontier(&mut self, holds: BlockContent) -> &mut Frontier {
         match holds {
-            Holds::Data => &mut self.data,
-            Holds::Entries => &mut self.translation,
+            BlockContent::Data => &mut self.data,
+            BlockContent::Entries => &mut self.translation,
         }
     }
 
     /// Sees to it that a frontier has room.
-    fn make_room(&mut self, nand: &mut Nand, holds: Holds) -> Result<()> {
+    fn make_room(&mut self, nand: &mut Nand, holds: BlockContent) -> Result<()> {
         while self.frontier(holds).room() == 0 {
             if self.map.pool.len() > RESERVE {
                 *self.frontier(holds) = self.map.open(nand)?;
@@ -345,16 +345,16 @@ impl Dftl {
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.map.choose_victim();
         match self.what(nand, victim) {
-            Holds::Data => self.reclaim_data(nand, victim),
-            Holds::Entries => self.reclaim_translation(nand, victim),
+            BlockContent::Data => self.reclaim_data(nand, victim),
+            BlockContent::Entries => self.reclaim_translation(nand, victim),
         }
     }
 
     /// What a block of which a page is programmed holds.
-    fn what(&self, nand: &Nand, block: BlockId) -> Holds {
+    fn what(&self, nand: &Nand, block: BlockId) -> BlockContent {
         match nand.owners(block)[0] >= self.map.logical_pages() {
-            true => Holds::Entries,
-            false => Holds::Data,
+            true => BlockContent::Entries,
+            false => BlockContent::Data,
         }
     }
 
@@ -362,8 +362,8 @@ impl Dftl {
         let mut copies = 0;
         let frontier = &mut self.translation;
         self.map.empty(nand, victim, frontier, None, Cause::Map, |_, _| copies += 1)?;
-        self.figures.translation_victims += 1;
-        self.figures.translation_copies += copies;
+        self.counts.translation_victims += 1;
+        self.counts.translation_copies += copies;
         self.reclaimed.translation_blocks += 1;
         self.reclaimed.translation_ns += self.rewrites_ns(copies) + self.timing.erase_ns;
         Ok(())
@@ -387,8 +387,8 @@ impl Dftl {
             self.update_uncached(nand)?
         };
         self.map.erase(nand, victim, Cause::Gc)?;
-        self.figures.data_victims += 1;
-        self.figures.updates += updates;
+        self.counts.data_victims += 1;
+        self.counts.updates += updates;
         self.reclaimed.data_blocks += 1;
         self.reclaimed.data_ns += self.rewrites_ns(copies + updates) + self.timing.erase_ns;
         Ok(())
@@ -440,8 +440,8 @@ impl Dftl {
         let recovered = self.map.recover(nand, device, |_| {})?;
         if let Some(block) = recovered.endangered {
             let frontier = match self.what(nand, block) {
-                Holds::Data => &mut self.data,
-                Holds::Entries => &mut self.translation,
+                BlockContent::Data => &mut self.data,
+                BlockContent::Entries => &mut self.translation,
             };
             self.map.empty(nand, block, frontier, None, Cause::Meta, |_, _| {})?;
         }
@@ -494,11 +494,11 @@ impl Dftl {
         for lpn in (0..pages + own).map(Lpn) {
             let Some(ppn) = self.map.flat.newest(lpn) else { continue };
             let block = nand.geometry().block_of(ppn);
-            let holds = if lpn.0 < pages { Holds::Data } else { Holds::Entries };
+            let holds = if lpn.0 < pages { BlockContent::Data } else { BlockContent::Entries };
             ensure!(self.what(nand, block) == holds, "{block:?} holds {lpn:?}, which is {holds:?}");
             let page = self.owner_of(self.translation_page_of(Lpn(lpn.0.min(pages - 1))));
             let known = self.map.flat.newest(page).is_some();
-            let found = holds == Holds::Entries || self.cmt.contains(lpn) || known;
+            let found = holds == BlockContent::Entries || self.cmt.contains(lpn) || known;
             ensure!(found, "{lpn:?} is mapped, and neither cached nor in the flash");
         }
         (0..own).try_for_each(|page| self.audit_translation_page(nand, page))
@@ -527,13 +527,13 @@ impl Dftl {
     }
 }
 
-impl Figures {
-    fn count(&mut self, what: Use, hit: bool) {
+impl DftlCounts {
+    fn count(&mut self, what: Access, hit: bool) {
         let count = match (what, hit) {
-            (Use::Read, true) => &mut self.read_hits,
-            (Use::Read, false) => &mut self.read_misses,
-            (Use::Write, true) => &mut self.write_hits,
-            (Use::Write, false) => &mut self.write_misses,
+            (Access::Read, true) => &mut self.read_hits,
+            (Access::Read, false) => &mut self.read_misses,
+            (Access::Write, true) => &mut self.write_hits,
+            (Access::Write, false) => &mut self.write_misses,
         };
         *count += 1;
     }
@@ -550,7 +550,7 @@ impl Figures {
     }
 }
 
-impl Reclaimed {
+impl ReclaimCosts {
     /// What reclaiming a block adds to each program of a translation page, in nanoseconds.
     fn translation_overhead_ns(&self, pages_per_block: u32) -> f64 {
         ratio(self.translation_ns, self.translation_blocks, 0.0) / f64::from(pages_per_block)
@@ -573,7 +573,7 @@ impl Ftl for Dftl {
         for index in 0..run.pages {
             let lpn = run.first.plus(index);
             if self.map.flat.newest(lpn).is_some() {
-                self.look_up(nand, lpn, Use::Read)?;
+                self.look_up(nand, lpn, Access::Read)?;
                 let ppn = self.entry(lpn);
                 nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
             }
@@ -583,9 +583,9 @@ impl Ftl for Dftl {
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         for index in 0..run.pages {
-            self.look_up(nand, run.first.plus(index), Use::Write)?;
-            self.make_room(nand, Holds::Data)?;
-            self.map.write(nand, run, index, 1, &mut self.data, kind::DATA)?;
+            self.look_up(nand, run.first.plus(index), Access::Write)?;
+            self.make_room(nand, BlockContent::Data)?;
+            self.map.write(nand, run, index, 1, &mut self.data, page_kind::DATA)?;
         }
         Ok(())
     }
@@ -593,7 +593,7 @@ impl Ftl for Dftl {
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         for lpn in (0..pages).map(|page| first.plus(page)) {
             if self.map.flat.newest(lpn).is_some() {
-                self.look_up(nand, lpn, Use::Write)?;
+                self.look_up(nand, lpn, Access::Write)?;
                 self.map.trim(nand, lpn, 1)?;
             }
         }
@@ -642,7 +642,7 @@ impl Ftl for Dftl {
     }
 
     fn report(&self) -> Report {
-        let (f, r) = (&self.figures, &self.reclaimed);
+        let (f, r) = (&self.counts, &self.reclaimed);
         let us = |ns: f64| Figure::Real(ns / 1000.0);
         let hits = |hits, misses| Figure::Real(ratio(hits, hits + misses, f64::NAN));
         let figures = vec![
@@ -664,7 +664,7 @@ impl Ftl for Dftl {
     }
 
     fn reset_report(&mut self) {
-        self.figures = Figures::default();
+        self.counts = DftlCounts::default();
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {

@@ -36,17 +36,17 @@
 //! owner is written out of order, here it waits. The paper keeps its maps in flash; here they are
 //! in RAM, and a mount scans the spare areas.
 
-pub mod log_watch;
+pub mod log_account;
 
 use nand::{BlockId, Lpn, Nand, Ppn, Sink, Timing};
 
-use self::log_watch::LogWatch;
+use self::log_account::LogAccount;
 
 use crate::contract::{
     Device, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Result, Run, Scheme, Violation,
 };
 use crate::part::log::fully_associative::{
-    FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, Step, entry_bytes,
+    FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
 };
 use crate::part::log::log_map::Lbn;
 use crate::part::log::random_log::RandomBlock;
@@ -75,7 +75,7 @@ pub static SCHEME: Scheme = Scheme {
 #[derive(Debug)]
 struct Fast {
     log: FullyAssociative,
-    watch: Option<LogWatch>,
+    account: Option<LogAccount>,
     timing: Timing,
 }
 
@@ -84,22 +84,25 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
     for found in found {
         log.random.take_over(RandomBlock { block: found.block, carried: 0 });
     }
-    Ok(Box::new(Fast { log, watch: None, timing: device.timing }))
+    Ok(Box::new(Fast { log, account: None, timing: device.timing }))
 }
 
 impl Fast {
     /// Writes a page and notes whether the log held an older copy of it.
-    fn write_watched(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
+    fn write_accounted(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
         let lpn = run.first.plus(index);
         loop {
             let missed = !self.is_in_log(nand, lpn);
             match self.log.step(nand, run, index, 1)? {
-                Step::Wrote(_) => {
-                    self.watch.iter_mut().filter(|_| missed).for_each(|watch| watch.missed(lpn));
+                WriteStep::Wrote(_) => {
+                    self.account
+                        .iter_mut()
+                        .filter(|_| missed)
+                        .for_each(|account| account.missed(lpn));
                     return Ok(());
                 }
-                Step::MadeRoom => {}
-                Step::MustReclaim => self.reclaim(nand)?,
+                WriteStep::MadeRoom => {}
+                WriteStep::MustReclaim => self.reclaim(nand)?,
             }
         }
     }
@@ -116,8 +119,8 @@ impl Fast {
         self.note_victim(nand, victim);
         let padded_before = self.log.map.padded_pages;
         self.log.merge_victim(nand, victim)?;
-        if let Some(watch) = &mut self.watch {
-            watch.padded(self.log.map.padded_pages - padded_before);
+        if let Some(account) = &mut self.account {
+            account.padded(self.log.map.padded_pages - padded_before);
         }
         Ok(())
     }
@@ -125,24 +128,24 @@ impl Fast {
     /// Notes the valid pages of a victim, which are about to leave the log, and the operations of
     /// its merge.
     fn note_victim(&mut self, nand: &Nand, victim: BlockId) {
-        let Some(watch) = &mut self.watch else { return };
+        let Some(account) = &mut self.account else { return };
         let FullyAssociative { map, associated, .. } = &mut self.log;
         let slots = 0..nand.geometry().pages_per_block();
         let valid = || map.valid_pages(nand, victim, slots.clone());
-        valid().for_each(|(lpn, _)| watch.left(lpn));
+        valid().for_each(|(lpn, _)| account.left(lpn));
         let associated = associated.list(map, valid());
         let mapped =
             |lbn: &Lbn| map.newest_of(*lbn).iter().filter(|&&ppn| ppn != Ppn::NONE).count();
         let copies = associated.iter().map(mapped).sum::<usize>() as u64;
         let old = associated.iter().filter(|&&lbn| map.data_block(lbn).is_some()).count() as u64;
-        watch.victim(map.valid(victim), associated.len() as u32, copies, 1 + old);
+        account.victim(map.valid(victim), associated.len() as u32, copies, 1 + old);
     }
 }
 
 impl Ftl for Fast {
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        if self.watch.is_some() {
-            return (0..run.pages).try_for_each(|index| self.write_watched(nand, run, index));
+        if self.account.is_some() {
+            return (0..run.pages).try_for_each(|index| self.write_accounted(nand, run, index));
         }
         let mut index = 0;
         while index < run.pages {
@@ -219,16 +222,16 @@ impl Ftl for Fast {
     }
 
     fn watch_map(&mut self) {
-        self.watch = Some(LogWatch::new(self.timing, self.log.map.pages_per_block()));
+        self.account = Some(LogAccount::new(self.timing, self.log.map.pages_per_block()));
     }
 
     fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
-        if let Some(watch) = &mut self.watch {
-            watch.take_events(events);
+        if let Some(account) = &mut self.account {
+            account.take_events(events);
         }
     }
 
     fn miss_costs(&mut self) -> MissCosts {
-        self.watch.as_mut().map_or(MissCosts::default(), LogWatch::miss_costs)
+        self.account.as_mut().map_or(MissCosts::default(), LogAccount::miss_costs)
     }
 }

@@ -22,11 +22,11 @@ use nand::{BlockId, Lpn, Nand, Ppn};
 
 use crate::contract::{Merges, Result, Violation};
 use crate::ensure;
-use crate::part::index::bits::Bits;
+use crate::part::index::bit_set::BitSet;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::merge;
 use crate::part::log::random_log::{RandomBlock, RandomLog};
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 
 /// Blocks of cold pages, the one allocated longest ago first.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct IsolationArea {
     /// Data blocks that were merged for a page of each block.
     merged: VecDeque<usize>,
     /// Which blocks of the chip belong here.
-    is_here: Bits,
+    is_here: BitSet,
     /// Where the oldest valid page is looked for: a block, counted from the oldest, and a slot.
     at: (usize, u32),
 }
@@ -49,7 +49,7 @@ impl IsolationArea {
             log: RandomLog::new(blocks),
             blocks_max: blocks,
             merged: VecDeque::with_capacity(blocks as usize),
-            is_here: Bits::new(nand.geometry().blocks()),
+            is_here: BitSet::new(nand.geometry().blocks()),
             at: (0, 0),
         }
     }
@@ -105,7 +105,7 @@ impl IsolationArea {
     /// # Errors
     /// The power fails.
     pub fn take_in(&mut self, nand: &mut Nand, map: &mut LogMap, pages: &[Ppn]) -> Result<()> {
-        self.log.take_in(nand, map, pages, kind::ISOLATED)
+        self.log.take_in(nand, map, pages, page_kind::ISOLATED)
     }
 
     // ---- Emptying -----------------------------------------------------------------------------

@@ -62,7 +62,7 @@ use crate::part::log::fully_associative::{self, FullyAssociative};
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge;
 use crate::part::log::random_log::RandomBlock;
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 
 /// FASTer.
 pub static SCHEME: Scheme = Scheme {
@@ -133,12 +133,12 @@ struct Faster {
     merges_per_write: u64,
     /// Pages of a victim that move together: scratch.
     moving: Vec<nand::Ppn>,
-    figures: Figures,
+    counts: FasterCounts,
 }
 
 /// Pages of the host's since the last reset.
 #[derive(Debug, Default)]
-struct Figures {
+struct FasterCounts {
     /// Copied to the head on their first visit.
     carried: u64,
     /// Carried and no longer valid on their second visit.
@@ -160,7 +160,7 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
         isolation: (aside > 0).then(|| IsolationArea::new(nand, aside)),
         merges_per_write: device.params.count("merges_per_write"),
         moving: Vec::with_capacity(nand.geometry().pages_per_block() as usize),
-        figures: Figures::default(),
+        counts: FasterCounts::default(),
     };
     found.iter().for_each(|found| ftl.take_over(found));
     Ok(Box::new(ftl))
@@ -169,11 +169,11 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
 impl Faster {
     /// Gives a log block that a mount found the place that its pages' marks say.
     fn take_over(&mut self, found: &FoundLog) {
-        let marked = |kind: &u8| matches!(*kind, kind::CARRIED | kind::ISOLATED);
+        let marked = |kind: &u8| matches!(*kind, page_kind::CARRIED | page_kind::ISOLATED);
         let carried = found.kinds.iter().rposition(marked).map_or(0, |last| last as u32 + 1);
         let block = RandomBlock { block: found.block, carried };
         match &mut self.isolation {
-            Some(area) if found.kinds.contains(&kind::ISOLATED) && !area.has_all_blocks() => {
+            Some(area) if found.kinds.contains(&page_kind::ISOLATED) && !area.has_all_blocks() => {
                 area.take_over(block);
             }
             _ => self.log.random.take_over(block),
@@ -188,7 +188,7 @@ impl Faster {
         for _ in 0..self.merges_per_write {
             match area.merge_oldest(nand, map)? {
                 0 => return Ok(false),
-                pages => self.figures.merged_progressively += pages,
+                pages => self.counts.merged_progressively += pages,
             }
         }
         Ok(area.oldest(nand, map).is_some())
@@ -201,7 +201,7 @@ impl Faster {
         let is_over = self.log.is_over_its_share();
         let RandomBlock { block: victim, carried } = self.log.random.take_oldest(nand);
         let still_valid = self.log.map.valid_pages(nand, victim, 0..carried).count();
-        self.figures.saved += u64::from(carried) - still_valid as u64;
+        self.counts.saved += u64::from(carried) - still_valid as u64;
         if is_over || self.log.map.valid(victim) == 0 {
             return self.log.merge_victim(nand, victim);
         }
@@ -229,13 +229,13 @@ impl Faster {
             }
             match area.room() {
                 0 if area.has_all_blocks() => {
-                    self.figures.merged_by_force += area.reclaim_oldest(nand, map, merges)?;
+                    self.counts.merged_by_force += area.reclaim_oldest(nand, map, merges)?;
                 }
                 0 => area.open(nand, map)?,
                 room => {
                     self.moving.truncate(room as usize);
                     area.take_in(nand, map, &self.moving)?;
-                    self.figures.isolated += self.moving.len() as u64;
+                    self.counts.isolated += self.moving.len() as u64;
                 }
             }
         }
@@ -251,8 +251,8 @@ impl Faster {
             return Ok(());
         }
         random.open(nand, map)?;
-        self.figures.carried += self.moving.len() as u64;
-        random.take_in(nand, map, &self.moving, kind::CARRIED)
+        self.counts.carried += self.moving.len() as u64;
+        random.take_in(nand, map, &self.moving, page_kind::CARRIED)
     }
 }
 
@@ -322,19 +322,19 @@ impl Ftl for Faster {
     }
 
     fn report(&self) -> Report {
-        let Figures { carried, saved, isolated, .. } = self.figures;
+        let FasterCounts { carried, saved, isolated, .. } = self.counts;
         self.log.report(vec![
             ("second_chances", Figure::Count(carried)),
             ("second_chances_saved", Figure::Count(saved)),
             ("isolated_pages", Figure::Count(isolated)),
-            ("merged_progressively_pages", Figure::Count(self.figures.merged_progressively)),
-            ("merged_by_force_pages", Figure::Count(self.figures.merged_by_force)),
+            ("merged_progressively_pages", Figure::Count(self.counts.merged_progressively)),
+            ("merged_by_force_pages", Figure::Count(self.counts.merged_by_force)),
         ])
     }
 
     fn reset_report(&mut self) {
         self.log.reset_report();
-        self.figures = Figures::default();
+        self.counts = FasterCounts::default();
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {

@@ -8,9 +8,9 @@
 //! comes or goes changes Na only if none of its siblings (the pages of its logical block) stands in
 //! the same log block, and that is seen in one look over their places.
 //!
-//! Full blocks are ranked, on the cold side by Na; on the hot side it only matters whether a block
-//! is dead. Among equals the one that was full first leads, and as each side fills one block after
-//! the other, that is also the one allocated first.
+//! Full blocks are ranked, on the cold partition by Na; on the hot partition it only matters
+//! whether a block is dead. Among equals the one that was full first leads, and as each partition
+//! fills one block after the other, that is also the one allocated first.
 
 use nand::{BlockId, Geometry, Ppn};
 
@@ -22,45 +22,45 @@ use crate::part::log::log_map::{Lbn, LogMap};
 
 /// The partitions of the random log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum Partition {
     /// Pages that are written again soon.
     Hot,
     /// The others.
     Cold,
 }
 
-impl Side {
+impl Partition {
     /// Both.
-    pub const BOTH: [Side; 2] = [Side::Hot, Side::Cold];
+    pub const BOTH: [Partition; 2] = [Partition::Hot, Partition::Cold];
 }
 
 /// What the table says of a block.
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct BlockCost {
     /// None: it is no random log block.
-    side: Option<Side>,
+    partition: Option<Partition>,
     associated: u16,
 }
 
 /// The associated data blocks of each random log block, page by page.
 #[derive(Clone, Debug)]
 pub struct MergeCosts {
-    entries: Vec<Entry>,
-    /// Full blocks of the hot side, then of the cold one.
+    entries: Vec<BlockCost>,
+    /// Full blocks of the hot partition, then of the cold one.
     ranked: [Ranking; 2],
 }
 
 impl MergeCosts {
     /// The table of a device of `blocks` blocks, of which at most `log_blocks` are in the log.
     pub fn new(blocks: u32, log_blocks: u32) -> MergeCosts {
-        let ranked = Side::BOTH.map(|_| Ranking::new(blocks, log_blocks));
-        MergeCosts { entries: vec![Entry::default(); blocks as usize], ranked }
+        let ranked = Partition::BOTH.map(|_| Ranking::new(blocks, log_blocks));
+        MergeCosts { entries: vec![BlockCost::default(); blocks as usize], ranked }
     }
 
-    /// The side that a block is in, if it is a random log block.
+    /// The partition that a block is in, if it is a random log block.
     #[inline]
-    pub fn side_of(&self, block: BlockId) -> Option<Side> {
-        self.entries.get(block.0 as usize).and_then(|entry| entry.side)
+    pub fn partition_of(&self, block: BlockId) -> Option<Partition> {
+        self.entries.get(block.0 as usize).and_then(|entry| entry.partition)
     }
 
     /// Logical blocks that have valid pages in a block.
@@ -68,41 +68,41 @@ impl MergeCosts {
         self.entries[block.0 as usize].associated
     }
 
-    /// Full blocks of a side, the one that was full first first.
-    pub fn full_blocks(&self, side: Side) -> impl Iterator<Item = BlockId> + '_ {
-        self.ranked[side as usize].iter().map(|(block, _)| block)
+    /// Full blocks of a partition, the one that was full first first.
+    pub fn full_blocks(&self, partition: Partition) -> impl Iterator<Item = BlockId> + '_ {
+        self.ranked[partition as usize].iter().map(|(block, _)| block)
     }
 
-    /// Full blocks of a side without valid pages.
-    pub fn dead_blocks(&self, side: Side) -> u32 {
-        self.ranked[side as usize].iter().filter(|&(_, number)| number == 0).count() as u32
+    /// Full blocks of a partition without valid pages.
+    pub fn dead_blocks(&self, partition: Partition) -> u32 {
+        self.ranked[partition as usize].iter().filter(|&(_, number)| number == 0).count() as u32
     }
 
-    /// The full block of a side that is merged at the lowest cost. The hot side only tells dead
-    /// ones from others, so there it is a dead one, or else the one that was full first.
-    pub fn cheapest(&self, side: Side) -> Option<BlockId> {
-        self.ranked[side as usize].lowest().map(|(block, _)| block)
+    /// The full block of a partition that is merged at the lowest cost. The hot partition only
+    /// tells dead ones from others, so there it is a dead one, or else the one that was full first.
+    pub fn cheapest(&self, partition: Partition) -> Option<BlockId> {
+        self.ranked[partition as usize].lowest().map(|(block, _)| block)
     }
 
     // ---- Blocks that come and go ----------------------------------------------------------------
 
     /// Watches a block in which `associated` logical blocks have valid pages.
-    pub fn watch(&mut self, block: BlockId, side: Side, associated: u16) {
-        self.entries[block.0 as usize] = Entry { side: Some(side), associated };
+    pub fn follow(&mut self, block: BlockId, partition: Partition, associated: u16) {
+        self.entries[block.0 as usize] = BlockCost { partition: Some(partition), associated };
     }
 
     /// Ranks a watched block, which is full from now on.
     pub fn close(&mut self, block: BlockId) {
-        let Entry { side, associated } = self.entries[block.0 as usize];
-        let side = side.expect("only random log blocks are closed");
-        self.ranked[side as usize].push(block, rank(side, associated));
+        let BlockCost { partition, associated } = self.entries[block.0 as usize];
+        let partition = partition.expect("only random log blocks are closed");
+        self.ranked[partition as usize].push(block, rank(partition, associated));
     }
 
     /// Watches a full block no more.
     pub fn forget(&mut self, block: BlockId) {
-        let side = core::mem::take(&mut self.entries[block.0 as usize]).side;
-        let side = side.expect("only random log blocks are forgotten");
-        self.ranked[side as usize].remove(block);
+        let partition = core::mem::take(&mut self.entries[block.0 as usize]).partition;
+        let partition = partition.expect("only random log blocks are forgotten");
+        self.ranked[partition as usize].remove(block);
     }
 
     /// Compares what is said of a block with a recount.
@@ -110,12 +110,12 @@ impl MergeCosts {
     /// # Errors
     /// They differ.
     fn audit(&self, block: BlockId, recount: u16) -> core::result::Result<(), Violation> {
-        let Some(side) = self.side_of(block) else { return Ok(()) };
+        let Some(partition) = self.partition_of(block) else { return Ok(()) };
         let count = self.associated(block);
         ensure!(count == recount, "{block:?} has {recount} associated data blocks, not {count}");
-        let ranked = &self.ranked[side as usize];
+        let ranked = &self.ranked[partition as usize];
         let number = ranked.contains(block).then(|| ranked.number(block));
-        let right = number.is_none_or(|number| number == rank(side, count));
+        let right = number.is_none_or(|number| number == rank(partition, count));
         ensure!(right, "{block:?} of {count} associated data blocks is ranked as {number:?}");
         Ok(())
     }
@@ -123,10 +123,10 @@ impl MergeCosts {
     fn set(&mut self, block: BlockId, associated: u16) {
         let entry = &mut self.entries[block.0 as usize];
         entry.associated = associated;
-        let side = entry.side.expect("only random log blocks have a cost");
-        let ranked = &mut self.ranked[side as usize];
+        let partition = entry.partition.expect("only random log blocks have a cost");
+        let ranked = &mut self.ranked[partition as usize];
         if ranked.contains(block) {
-            ranked.set(block, rank(side, associated));
+            ranked.set(block, rank(partition, associated));
         }
     }
 }
@@ -134,7 +134,7 @@ impl MergeCosts {
 impl BlockObserver for MergeCosts {
     #[inline]
     fn observes(&self, block: BlockId) -> bool {
-        self.side_of(block).is_some()
+        self.partition_of(block).is_some()
     }
 
     #[inline]
@@ -172,11 +172,11 @@ pub fn audit(map: &LogMap<MergeCosts>, geometry: &Geometry) -> core::result::Res
     Ok(())
 }
 
-/// The number by which a side ranks its blocks.
-fn rank(side: Side, associated: u16) -> u16 {
-    match side {
-        Side::Hot => associated.min(1),
-        Side::Cold => associated,
+/// The number by which a partition ranks its blocks.
+fn rank(partition: Partition, associated: u16) -> u16 {
+    match partition {
+        Partition::Hot => associated.min(1),
+        Partition::Cold => associated,
     }
 }
 

@@ -17,41 +17,42 @@
 //! in pages of the random log, 1 for two in a row; below `k` the page is hot, and stays so until it
 //! is evicted. Both are judged before room is made. Hot pages die together, so their blocks cost an
 //! erase and no copy. Cold ones are given time, for a page that is written again leaves one data
-//! block less to merge. Every R·Np pages of a random log of R blocks, `k` and the hot side's size
-//! are thought over ([`partition_regulator`]): more dead blocks
-//! than before make it smaller; fewer make it larger if more of it is valid, else fewer pages are
-//! hot from now on; and if less of the cold side is valid, more are.
+//! block less to merge. Every R·Np pages of a random log of R blocks, `k` and the hot partition's
+//! size are thought over ([`partition_regulator`]): more dead blocks than before make it smaller;
+//! fewer make it larger if more of it is valid, else fewer pages are hot from now on; and if less
+//! of the cold partition is valid, more are.
 //!
-//! **Replacement** (§3.4.3). A side opens a block while it and the random log are below their size;
-//! else a full block is merged. A side at its size gives one of its own; a side below it takes what
-//! both can spare best: a dead hot block; or the oldest hot one, if its last program is more than
-//! 4·R·Np pages of the random log ago; or the cold one with the lowest Na, the number of data
-//! blocks that its merge must rewrite ([`merge_costs`]). So the victim
-//! decides which side gives a block, and the side that waits gets it. Random log blocks are merged
+//! **Replacement** (§3.4.3). A partition opens a block while it and the random log are below their
+//! size; else a full block is merged. A partition at its size gives one of its own; a partition
+//! below it takes what both can spare best: a dead hot block; or the oldest hot one, if its last
+//! program is more than 4·R·Np pages of the random log ago; or the cold one with the lowest Na, the
+//! number of data blocks that its merge must rewrite ([`merge_costs`]). So the victim decides which
+//! partition gives a block, and the partition that waits gets it. Random log blocks are merged
 //! fully, or erased if dead, even if they happen to be in order.
 //!
 //! **Beyond the paper**, which leaves both open in its conclusion; neither is on by default.
-//! `sequential=adaptive` sizes the sequential log by what a block more would earn on either side
-//! ([`earnings`]): every log·Np pages of the log, a block (a 256th of a
-//! large log) goes to the part that earns more. `detector=streams` also takes small writes that
-//! continue one another: a run that continues a stream is sequential if the stream, with it, is
-//! larger than the threshold ([`streams`]), even a run of one page.
+//! `sequential=adaptive` sizes the sequential log by what a block more would earn on either
+//! partition ([`earnings`]): every log·Np pages of the log, a block (a 256th of a large log) goes
+//! to the part that earns more. `detector=streams` also takes small writes that continue one
+//! another: a run that continues a stream is sequential if the stream, with it, is larger than the
+//! threshold ([`stream_table`]), even a run of one page.
 //!
 //! Invariants: at most `log` log blocks, hence one clean block at least while nothing is merged; a
-//! side has one open block at most, and only full ones are victims; 1 ≤ k ≤ R·Np, and the hot
-//! side's size is between 1 and R−1.
+//! partition has one open block at most, and only full ones are victims; 1 ≤ k ≤ R·Np, and the hot
+//! partition's size is between 1 and R−1.
 //!
 //! **Coming back.** Log blocks are found closed, in the order of their last programs. As long as
-//! the sequential log has seats, a block whose pages all stand at home takes the one of its
-//! logical block: position says so, for a merge may have changed its role without a program. (Such
-//! a block may have been random, or the data block of which a sequential one took the place. But
-//! for each logical block at most one block at home was in the sequential log and at most one was
-//! data; so if seats are left, no more blocks remain for the random log than were in it, and if
-//! none are, the sequential log is as large as it may be. Either way the rest is at most R.) The
-//! rest is hot or cold as the `kind` of its last page says, unless its side has R−1 blocks already.
-//! `k`, sizes, the order of writes within a side and the detector's memory start anew, and a page
-//! found has no distance until it is written again. With an adaptive size the sides may be found
-//! larger than they start with: the part that is over its size gives a block when another needs it.
+//! the sequential log has seats, a block whose pages all stand at home takes the one of its logical
+//! block: position says so, for a merge may have changed its role without a program. (Such a block
+//! may have been random, or the data block of which a sequential one took the place. But for each
+//! logical block at most one block at home was in the sequential log and at most one was data; so
+//! if seats are left, no more blocks remain for the random log than were in it, and if none are,
+//! the sequential log is as large as it may be. Either way the rest is at most R.) The rest is hot
+//! or cold as the `kind` of its last page says, unless its partition has R−1 blocks already. `k`,
+//! sizes, the order of writes within a partition and the detector's memory start anew, and a page
+//! found has no distance until it is written again. With an adaptive size the partitions may be
+//! found larger than they start with: the part that is over its size gives a block when another
+//! needs it.
 //!
 //! Departure: the paper swaps hot and cold blocks to level wear; the chip's wear is somebody else's
 //! business here.
@@ -62,25 +63,25 @@ pub mod partition_regulator;
 pub mod random_partition;
 pub mod ranking;
 pub mod sequential_log;
-pub mod streams;
+pub mod stream_table;
 
 use nand::{BlockId, ChipModel, Geometry, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params};
 
 use self::earnings::{Advice, Earnings};
-use self::merge_costs::{MergeCosts, Side};
-use self::partition_regulator::{Regulator, Sample};
+use self::merge_costs::{MergeCosts, Partition};
+use self::partition_regulator::{PartitionRegulator, PartitionState};
 use self::random_partition::RandomPartitions;
 use self::sequential_log::SequentialLog;
-use self::streams::Streams;
+use self::stream_table::StreamTable;
 use crate::contract::{
     Device, Error, Figure, Ftl, Merges, Ram, Report, Result, Run, Scheme, Violation,
 };
 use crate::ensure;
-use crate::part::log::log_map::{Lbn, LogMap, Place};
+use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
-use crate::part::log::merge::{self, Plan};
-use crate::part::recovery::kind;
+use crate::part::log::merge::{self, MergePlan};
+use crate::part::recovery::page_kind;
 
 static PARAMS: &[Param] = &[
     Param {
@@ -141,7 +142,7 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-/// A random log has two sides.
+/// A random log has two partitions.
 const LEAST_RANDOM: u64 = 2;
 /// Default of the sequential log: so many log blocks for one of its own.
 const LOG_PER_SEQUENTIAL: u64 = 16;
@@ -177,7 +178,7 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
         for found in log_mount::recover(nand, device, &mut ftl.map)? {
             ftl.take_over(&found)?;
         }
-        ftl.regulator.start(ftl.sample());
+        ftl.regulator.start(ftl.partition_state());
     }
     Ok(Box::new(ftl))
 }
@@ -190,7 +191,7 @@ struct Last {
     /// Log blocks that there may be, and how many of them are sequential.
     log_blocks: u32,
     sequential_blocks: u32,
-    regulator: Regulator,
+    regulator: PartitionRegulator,
     /// What a block more would earn, where sizes follow that.
     earnings: Option<Earnings>,
     /// Pages of the log to write until sizes are thought over.
@@ -199,13 +200,13 @@ struct Last {
     moving: Vec<Lpn>,
     associated: Vec<Lbn>,
     random_merges: Merges,
-    counts: Counts,
+    counts: LastCounts,
 }
 
 /// The scheme's own figures.
 #[derive(Clone, Copy, Default)]
-struct Counts {
-    /// Host pages, by side.
+struct LastCounts {
+    /// Host pages, by partition.
     pages: [u64; 2],
     dead_hot_victims: u64,
     old_hot_victims: u64,
@@ -214,9 +215,9 @@ struct Counts {
 
 /// Which log a page goes to.
 #[derive(Clone, Copy)]
-enum Locality {
+enum TargetLog {
     Sequential,
-    Random(Side),
+    Random(Partition),
 }
 
 impl Last {
@@ -238,13 +239,13 @@ impl Last {
             random: RandomPartitions::new(geometry, log_blocks),
             log_blocks,
             sequential_blocks,
-            regulator: Regulator::new(is_on, log_blocks - sequential_blocks, pages),
+            regulator: PartitionRegulator::new(is_on, log_blocks - sequential_blocks, pages),
             earnings: is_adaptive.then(|| Earnings::new(pages)),
             until_resize: log_blocks * pages,
             moving: Vec::with_capacity(pages as usize),
             associated: Vec::with_capacity(pages as usize),
             random_merges: Merges::default(),
-            counts: Counts::default(),
+            counts: LastCounts::default(),
             map,
         }
     }
@@ -262,11 +263,11 @@ impl Last {
         self.log_blocks - self.sequential_blocks
     }
 
-    /// Blocks that a side may have.
-    fn size_of(&self, side: Side) -> u32 {
-        match side {
-            Side::Hot => self.regulator.hot_blocks(),
-            Side::Cold => self.random_blocks() - 1,
+    /// Blocks that a partition may have.
+    fn size_of(&self, partition: Partition) -> u32 {
+        match partition {
+            Partition::Hot => self.regulator.hot_blocks(),
+            Partition::Cold => self.random_blocks() - 1,
         }
     }
 
@@ -287,24 +288,24 @@ impl Last {
     ) -> Result<u32> {
         let lpn = run.first.plus(index);
         let locality = match is_sequential {
-            true => Locality::Sequential,
-            false => Locality::Random(self.side_of(nand.geometry(), lpn)),
+            true => TargetLog::Sequential,
+            false => TargetLog::Random(self.partition_of(nand.geometry(), lpn)),
         };
         let order = nand.geometry().program_order();
         loop {
             let pages = match self.map.place(order, lpn, run.pages - index) {
-                Place::Home(pages) => return self.map.write_home(nand, run, index, pages),
-                Place::Log(pages) => pages,
+                WriteTarget::Home(pages) => return self.map.write_home(nand, run, index, pages),
+                WriteTarget::Log(pages) => pages,
             };
             match locality {
-                Locality::Sequential if self.sequential.takes(&self.map, lpn) => {
+                TargetLog::Sequential if self.sequential.takes(&self.map, lpn) => {
                     return self.write_sequential(nand, run, index, pages);
                 }
-                Locality::Sequential => self.make_sequential_room(nand, lpn)?,
-                Locality::Random(side) if self.random.has_room(side) => {
-                    return self.write_random(nand, run, index, side);
+                TargetLog::Sequential => self.make_sequential_room(nand, lpn)?,
+                TargetLog::Random(partition) if self.random.has_room(partition) => {
+                    return self.write_random(nand, run, index, partition);
                 }
-                Locality::Random(side) => self.make_random_room(nand, side)?,
+                TargetLog::Random(partition) => self.make_random_room(nand, partition)?,
             }
         }
     }
@@ -349,7 +350,7 @@ impl Last {
     fn merge_sequential_victim(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.sequential.victim(&self.map).expect("the sequential log has a block");
         let plan = self.sequential.merge(nand, &mut self.map, victim)?;
-        if let (Some(earnings), Plan::Partial { from }) = (&mut self.earnings, plan) {
+        if let (Some(earnings), MergePlan::Partial { from }) = (&mut self.earnings, plan) {
             earnings.let_go(victim, from);
         }
         Ok(())
@@ -357,80 +358,87 @@ impl Last {
 
     // ---- Hot and cold: LAST §3.4.2 --------------------------------------------------------------
 
-    /// The side that a page belongs to, as it stands now.
-    fn side_of(&self, geometry: &Geometry, lpn: Lpn) -> Side {
-        let Some(ppn) = self.map.flat.newest(lpn) else { return Side::Cold };
-        match self.map.observer.side_of(geometry.block_of(ppn)) {
-            Some(Side::Cold) => match self.random.distance(geometry, ppn) {
-                Some(distance) if distance < self.regulator.k() => Side::Hot,
-                _ => Side::Cold,
+    /// The partition that a page belongs to, as it stands now.
+    fn partition_of(&self, geometry: &Geometry, lpn: Lpn) -> Partition {
+        let Some(ppn) = self.map.flat.newest(lpn) else { return Partition::Cold };
+        match self.map.observer.partition_of(geometry.block_of(ppn)) {
+            Some(Partition::Cold) => match self.random.distance(geometry, ppn) {
+                Some(distance) if distance < self.regulator.k() => Partition::Hot,
+                _ => Partition::Cold,
             },
-            Some(Side::Hot) => Side::Hot,
-            None => Side::Cold,
+            Some(Partition::Hot) => Partition::Hot,
+            None => Partition::Cold,
         }
     }
 
-    fn write_random(&mut self, nand: &mut Nand, run: &Run, index: u32, side: Side) -> Result<u32> {
-        let kind = match side {
-            Side::Hot => kind::HOT,
-            Side::Cold => kind::DATA,
+    fn write_random(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        partition: Partition,
+    ) -> Result<u32> {
+        let kind = match partition {
+            Partition::Hot => page_kind::HOT,
+            Partition::Cold => page_kind::DATA,
         };
-        let to = self.random.next_page(nand.geometry(), side);
+        let to = self.random.next_page(nand.geometry(), partition);
         self.map.write_as(nand, run, index, 1, to, kind)?;
-        self.random.wrote(nand.geometry(), &mut self.map, side);
-        self.counts.pages[side as usize] += 1;
+        self.random.wrote(nand.geometry(), &mut self.map, partition);
+        self.counts.pages[partition as usize] += 1;
         if self.regulator.is_due(self.random.clock()) {
-            self.regulator.regulate(self.sample(), self.random_blocks());
+            self.regulator.regulate(self.partition_state(), self.random_blocks());
         }
         self.resize(1);
         Ok(1)
     }
 
-    fn sample(&self) -> Sample {
-        Sample {
-            dead: self.map.observer.dead_blocks(Side::Hot),
-            hot: self.random.utilization(&self.map, Side::Hot),
-            cold: self.random.utilization(&self.map, Side::Cold),
+    fn partition_state(&self) -> PartitionState {
+        PartitionState {
+            dead: self.map.observer.dead_blocks(Partition::Hot),
+            hot: self.random.utilization(&self.map, Partition::Hot),
+            cold: self.random.utilization(&self.map, Partition::Cold),
         }
     }
 
     // ---- Replacement: LAST §3.4.3 ---------------------------------------------------------------
 
-    /// Gives a side a block, or frees one that it, or another side, may take.
-    fn make_random_room(&mut self, nand: &mut Nand, side: Side) -> Result<()> {
-        let is_at_its_size = self.random.blocks_of(side) >= self.size_of(side);
+    /// Gives a partition a block, or frees one that it, or another partition, may take.
+    fn make_random_room(&mut self, nand: &mut Nand, partition: Partition) -> Result<()> {
+        let is_at_its_size = self.random.blocks_of(partition) >= self.size_of(partition);
         if is_at_its_size {
-            let victim = self.map.observer.cheapest(side);
-            return self.merge_random(nand, victim.expect("a side at its size has full blocks"));
+            let victim = self.map.observer.cheapest(partition);
+            return self
+                .merge_random(nand, victim.expect("a partition at its size has full blocks"));
         }
         if self.random.len() >= self.random_blocks() {
             let victim = self.victim_of_both(nand.geometry());
-            return self.merge_random(nand, victim.expect("the other side has full blocks"));
+            return self.merge_random(nand, victim.expect("the other partition has full blocks"));
         }
         if self.is_log_full() {
             return self.merge_sequential_victim(nand);
         }
         let block = self.map.pool.take(nand)?;
-        self.random.open(&mut self.map, block, side);
+        self.random.open(&mut self.map, block, partition);
         Ok(())
     }
 
-    /// The block that both sides together can spare best. (There may be no cold one after the
+    /// The block that both partitions together can spare best. (There may be no cold one after the
     /// random log was made smaller.)
     fn victim_of_both(&self, geometry: &Geometry) -> Option<BlockId> {
         let costs = &self.map.observer;
         let old = OLD * u64::from(self.random_blocks()) * u64::from(geometry.pages_per_block());
         let goes =
             |hot: &BlockId| costs.associated(*hot) == 0 || self.random.age(geometry, *hot) > old;
-        let hot = costs.cheapest(Side::Hot);
-        hot.filter(goes).or(costs.cheapest(Side::Cold)).or(hot)
+        let hot = costs.cheapest(Partition::Hot);
+        hot.filter(goes).or(costs.cheapest(Partition::Cold)).or(hot)
     }
 
     fn merge_random(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
         self.list_pages(nand, victim);
-        match self.map.observer.side_of(victim) {
-            Some(Side::Hot) if self.moving.is_empty() => self.counts.dead_hot_victims += 1,
-            Some(Side::Hot) => self.counts.old_hot_victims += 1,
+        match self.map.observer.partition_of(victim) {
+            Some(Partition::Hot) if self.moving.is_empty() => self.counts.dead_hot_victims += 1,
+            Some(Partition::Hot) => self.counts.old_hot_victims += 1,
             _ => self.counts.cold_victims += 1,
         }
         if let Some(earnings) = &mut self.earnings {
@@ -493,19 +501,21 @@ impl Last {
             return Ok(());
         }
         let (wanted, other) = match found.kind {
-            kind::HOT => (Side::Hot, Side::Cold),
-            _ => (Side::Cold, Side::Hot),
+            page_kind::HOT => (Partition::Hot, Partition::Cold),
+            _ => (Partition::Cold, Partition::Hot),
         };
         let has_room = self.random.blocks_of(wanted) < self.random_blocks() - 1;
-        let side = if has_room { wanted } else { other };
-        self.random.adopt(&mut self.map, found, side);
+        let partition = if has_room { wanted } else { other };
+        self.random.adopt(&mut self.map, found, partition);
         Ok(())
     }
 
     // ---- Looking --------------------------------------------------------------------------------
 
     fn log(&self) -> impl Iterator<Item = BlockId> + '_ {
-        let random = Side::BOTH.into_iter().flat_map(|side| self.random.iter(&self.map, side));
+        let random = Partition::BOTH
+            .into_iter()
+            .flat_map(|partition| self.random.iter(&self.map, partition));
         self.sequential.blocks().chain(random)
     }
 
@@ -517,9 +527,12 @@ impl Last {
         ensure!(!is_fixed || sequential <= most, "{sequential} sequential blocks, at most {most}");
         let most = self.random_blocks();
         ensure!(!is_fixed || random <= most, "{random} random blocks, at most {most}");
-        for side in Side::BOTH {
-            let blocks = self.random.blocks_of(side);
-            ensure!(!is_fixed || blocks < most, "{blocks} of {most} random blocks are {side:?}");
+        for partition in Partition::BOTH {
+            let blocks = self.random.blocks_of(partition);
+            ensure!(
+                !is_fixed || blocks < most,
+                "{blocks} of {most} random blocks are {partition:?}"
+            );
         }
         self.regulator.audit(most)
     }
@@ -541,13 +554,13 @@ impl Last {
 /// What tells sequential writes from random ones (LAST §3.2).
 struct Detector {
     threshold_bytes: u64,
-    streams: Option<Streams>,
+    streams: Option<StreamTable>,
 }
 
 impl Detector {
     fn new(params: &Params) -> Detector {
         let notices_streams = params.choice("detector") == "streams";
-        let streams = notices_streams.then(Streams::default);
+        let streams = notices_streams.then(StreamTable::default);
         Detector { threshold_bytes: params.size("threshold"), streams }
     }
 
@@ -617,7 +630,7 @@ impl Ftl for Last {
         let random_pages = u64::from(random) * u64::from(pages);
         let map = self.map.block_map_bytes() + 4 * random_pages + 4 * u64::from(sequential);
         let costs = self.cost_table_bytes();
-        let streams = self.detector.streams.as_ref().map_or(0, |_| 8 * streams::ENDS as u64);
+        let streams = self.detector.streams.as_ref().map_or(0, |_| 8 * stream_table::ENDS as u64);
         Ram {
             map,
             other: costs + 4 * random_pages + streams + self.map.other_bytes(),
@@ -633,8 +646,8 @@ impl Ftl for Last {
             ("in_place_pages", self.map.in_place_pages),
             ("padded_pages", self.map.padded_pages),
             ("sequential_pages", self.sequential.pages),
-            ("hot_pages", counts.pages[Side::Hot as usize]),
-            ("cold_pages", counts.pages[Side::Cold as usize]),
+            ("hot_pages", counts.pages[Partition::Hot as usize]),
+            ("cold_pages", counts.pages[Partition::Cold as usize]),
             ("filled_in_pages", self.sequential.filled_in_pages),
             ("dead_hot_victims", counts.dead_hot_victims),
             ("old_hot_victims", counts.old_hot_victims),
@@ -656,18 +669,18 @@ impl Ftl for Last {
         (self.map.in_place_pages, self.map.padded_pages) = (0, 0);
         self.sequential.reset_counts();
         self.random_merges = Merges::default();
-        self.counts = Counts::default();
+        self.counts = LastCounts::default();
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let now = self.sample();
+        let now = self.partition_state();
         vec![
             ("U_hot", now.hot.ratio()),
             ("U_cold", now.cold.ratio()),
             ("N_d", f64::from(now.dead)),
             ("k", self.regulator.k() as f64),
-            ("hot_blocks", f64::from(self.random.blocks_of(Side::Hot))),
-            ("cold_blocks", f64::from(self.random.blocks_of(Side::Cold))),
+            ("hot_blocks", f64::from(self.random.blocks_of(Partition::Hot))),
+            ("cold_blocks", f64::from(self.random.blocks_of(Partition::Cold))),
             ("hot_cap", f64::from(self.regulator.hot_blocks())),
             ("sequential_blocks", f64::from(self.sequential.len())),
             ("sequential_cap", f64::from(self.sequential_blocks)),

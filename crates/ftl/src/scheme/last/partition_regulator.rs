@@ -1,20 +1,21 @@
 //! What regulates LAST's hot partition: which pages are hot, and how many blocks they may fill.
 //!
 //! ```text
-//! after each R·Np pages   N_d up                  too many blocks lie dead    hot side − 1
-//! of a random log of      N_d down, U_hot up      hot pages lack room         hot side + 1
+//! after each R·Np pages   N_d up                  too many blocks lie dead    hot partition − 1
+//! of a random log of      N_d down, U_hot up      hot pages lack room         hot partition + 1
 //! R blocks                N_d down, U_hot not up  cold pages among the hot    k − Np
 //!                         U_cold down             hot pages among the cold    k + Np
 //! ```
-//! N_d are the dead blocks of the hot side, U the utilization of either side (LAST §3.4.2). Up and
-//! down are against the end of the interval before; the first is held against the log as it was
-//! mounted. `k` starts at half the random log's pages, the hot side at half its blocks.
+//! N_d are the dead blocks of the hot partition, U the utilization of either partition (LAST
+//! §3.4.2). Up and down are against the end of the interval before; the first is held against the
+//! log as it was mounted. `k` starts at half the random log's pages, the hot partition at half its
+//! blocks.
 //!
-//! Invariants: 1 ≤ k ≤ R·Np; the hot side has between 1 and R − 1 blocks. The last rule is applied
-//! after one of the others, each within these bounds.
+//! Invariants: 1 ≤ k ≤ R·Np; the hot partition has between 1 and R − 1 blocks. The last rule is
+//! applied after one of the others, each within these bounds.
 //!
-//! Choices where the paper is silent: a side without blocks has utilization 0; the open block of a
-//! side counts with all its pages; N_d counts full blocks.
+//! Choices where the paper is silent: a partition without blocks has utilization 0; the open block
+//! of a partition counts with all its pages; N_d counts full blocks.
 
 use super::random_partition::Utilization;
 use crate::contract::Violation;
@@ -22,44 +23,44 @@ use crate::ensure;
 
 /// How the random log stands.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
-    /// N_d: dead blocks of the hot side.
+pub struct PartitionState {
+    /// N_d: dead blocks of the hot partition.
     pub dead: u32,
-    /// U of the hot side.
+    /// U of the hot partition.
     pub hot: Utilization,
-    /// U of the cold side.
+    /// U of the cold partition.
     pub cold: Utilization,
 }
 
-/// k, and the size of the hot side.
+/// k, and the size of the hot partition.
 #[derive(Clone, Debug)]
-pub struct Regulator {
+pub struct PartitionRegulator {
     /// Off: both stay as they are.
     is_on: bool,
     k: u64,
     hot_blocks: u32,
-    before: Sample,
+    before: PartitionState,
     /// When the interval ends, by the random log's clock.
     due: u64,
     pages_per_block: u64,
 }
 
-impl Regulator {
+impl PartitionRegulator {
     /// At the start, over an empty random log of so many blocks.
-    pub fn new(is_on: bool, random_blocks: u32, pages_per_block: u32) -> Regulator {
+    pub fn new(is_on: bool, random_blocks: u32, pages_per_block: u32) -> PartitionRegulator {
         let pages = u64::from(random_blocks) * u64::from(pages_per_block);
-        Regulator {
+        PartitionRegulator {
             is_on,
             k: pages / 2,
             hot_blocks: random_blocks / 2,
-            before: Sample::default(),
+            before: PartitionState::default(),
             due: pages,
             pages_per_block: u64::from(pages_per_block),
         }
     }
 
     /// What the first interval is held against, if the log is not empty.
-    pub fn start(&mut self, now: Sample) {
+    pub fn start(&mut self, now: PartitionState) {
         self.before = now;
     }
 
@@ -69,7 +70,7 @@ impl Regulator {
         self.k
     }
 
-    /// Blocks that the hot side may have.
+    /// Blocks that the hot partition may have.
     pub fn hot_blocks(&self) -> u32 {
         self.hot_blocks
     }
@@ -81,7 +82,7 @@ impl Regulator {
     }
 
     /// Ends an interval.
-    pub fn regulate(&mut self, now: Sample, random_blocks: u32) {
+    pub fn regulate(&mut self, now: PartitionState, random_blocks: u32) {
         let before = core::mem::replace(&mut self.before, now);
         self.due += u64::from(random_blocks) * self.pages_per_block;
         if !self.is_on {
@@ -115,7 +116,10 @@ impl Regulator {
         let (k, most) = (self.k, u64::from(random_blocks) * self.pages_per_block);
         ensure!((1..=most).contains(&k), "k is {k}, not between 1 and {most}");
         let (hot, most) = (self.hot_blocks, random_blocks - 1);
-        ensure!((1..=most).contains(&hot), "the hot side may have {hot} blocks, at most {most}");
+        ensure!(
+            (1..=most).contains(&hot),
+            "the hot partition may have {hot} blocks, at most {most}"
+        );
         Ok(())
     }
 }
@@ -124,15 +128,15 @@ impl Regulator {
 mod tests {
     use super::*;
 
-    /// Dead blocks, and valid pages of 100 on the hot and the cold side.
-    fn sample((dead, hot, cold): (u32, u64, u64)) -> Sample {
+    /// Dead blocks, and valid pages of 100 on the hot and the cold partition.
+    fn sample((dead, hot, cold): (u32, u64, u64)) -> PartitionState {
         let of = |valid| Utilization { valid, pages: 100 };
-        Sample { dead, hot: of(hot), cold: of(cold) }
+        PartitionState { dead, hot: of(hot), cold: of(cold) }
     }
 
     /// k and hot blocks after these samples; ten random blocks of eight pages: at first 40 and 5.
     fn after(samples: &[(u32, u64, u64)]) -> (u64, u32) {
-        let mut regulator = Regulator::new(true, 10, 8);
+        let mut regulator = PartitionRegulator::new(true, 10, 8);
         regulator.start(sample(samples[0]));
         for (n, &next) in (1..).zip(&samples[1..]) {
             assert!(regulator.is_due(n * 80) && !regulator.is_due(n * 80 - 1));
@@ -177,14 +181,14 @@ mod tests {
 
     #[test]
     fn a_smaller_log_has_smaller_bounds() {
-        let mut regulator = Regulator::new(true, 10, 8);
+        let mut regulator = PartitionRegulator::new(true, 10, 8);
         regulator.fit(3);
         assert_eq!((regulator.k(), regulator.hot_blocks()), (24, 2));
     }
 
     #[test]
     fn switched_off_it_leaves_both_alone() {
-        let mut regulator = Regulator::new(false, 10, 8);
+        let mut regulator = PartitionRegulator::new(false, 10, 8);
         regulator.start(sample((2, 50, 50)));
         regulator.regulate(sample((3, 50, 40)), 10);
         assert_eq!((regulator.k(), regulator.hot_blocks()), (40, 5));

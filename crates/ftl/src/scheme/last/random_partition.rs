@@ -1,7 +1,7 @@
 //! LAST's random log: blocks shared by all logical blocks, in a hot and a cold partition.
 //!
 //! ```text
-//! hot   [1 2 1 2] [9 1 2 9] [2 1 _ _]      each side fills one block after the other;
+//! hot   [1 2 1 2] [9 1 2 9] [2 1 _ _]      each partition fills one block after the other;
 //! cold  [5 8 3 7] [6 4 _ _]                a block without valid pages is dead
 //!                      ▲ the next page of the random log is its 17th: page 6 was its 14th,
 //!                        so writing 6 again now would be a distance of 3
@@ -15,7 +15,7 @@
 
 use nand::{BlockId, Geometry, Lpn, Nand, Ppn};
 
-use super::merge_costs::{self, MergeCosts, Side};
+use super::merge_costs::{self, MergeCosts, Partition};
 use crate::contract::Violation;
 use crate::ensure;
 use crate::part::log::log_map::LogMap;
@@ -26,17 +26,17 @@ const NONE: u32 = u32::MAX;
 /// The date of what a mount found.
 const UNDATED: u64 = 0;
 
-/// Valid pages of a side, and how many pages its blocks have: LAST's space utilization.
+/// Valid pages of a partition, and how many pages its blocks have: LAST's space utilization.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Utilization {
     /// Valid pages.
     pub valid: u64,
-    /// Pages of the side's blocks, valid or not, written or not.
+    /// Pages of the partition's blocks, valid or not, written or not.
     pub pages: u64,
 }
 
 impl Utilization {
-    /// The ratio; zero for a side without blocks.
+    /// The ratio; zero for a partition without blocks.
     pub fn ratio(self) -> f64 {
         self.valid as f64 / self.pages.max(1) as f64
     }
@@ -50,9 +50,9 @@ impl Utilization {
 /// The random log blocks.
 #[derive(Clone, Debug)]
 pub struct RandomPartitions {
-    /// The open block of each side.
+    /// The open block of each partition.
     heads: [Option<LogBlock>; 2],
-    /// Blocks in use on each side.
+    /// Blocks in use on each partition.
     blocks: [u32; 2],
     /// The seat of each block in use: where its dates stand.
     seats: Vec<u32>,
@@ -80,9 +80,9 @@ impl RandomPartitions {
         self.clock
     }
 
-    /// Blocks of a side in use.
-    pub fn blocks_of(&self, side: Side) -> u32 {
-        self.blocks[side as usize]
+    /// Blocks of a partition in use.
+    pub fn blocks_of(&self, partition: Partition) -> u32 {
+        self.blocks[partition as usize]
     }
 
     /// Blocks in use.
@@ -90,60 +90,65 @@ impl RandomPartitions {
         self.blocks.iter().sum()
     }
 
-    /// Whether a side has an open block, which has room.
+    /// Whether a partition has an open block, which has room.
     #[inline]
-    pub fn has_room(&self, side: Side) -> bool {
-        self.heads[side as usize].is_some()
+    pub fn has_room(&self, partition: Partition) -> bool {
+        self.heads[partition as usize].is_some()
     }
 
-    /// The page that is programmed next on a side that has room.
+    /// The page that is programmed next on a partition that has room.
     #[inline]
-    pub fn next_page(&self, geometry: &Geometry, side: Side) -> Ppn {
-        let head = self.heads[side as usize].expect("an open block was seen");
+    pub fn next_page(&self, geometry: &Geometry, partition: Partition) -> Ppn {
+        let head = self.heads[partition as usize].expect("an open block was seen");
         geometry.page(head.block, head.filled)
     }
 
     // ---- Blocks that come and go ----------------------------------------------------------------
 
-    /// Makes a clean block the open block of a side that has none.
-    pub fn open(&mut self, map: &mut LogMap<MergeCosts>, block: BlockId, side: Side) {
-        map.observer.watch(block, side, 0);
-        self.seat(block, side);
-        self.heads[side as usize] = Some(LogBlock { block, filled: 0 });
+    /// Makes a clean block the open block of a partition that has none.
+    pub fn open(&mut self, map: &mut LogMap<MergeCosts>, block: BlockId, partition: Partition) {
+        map.observer.follow(block, partition, 0);
+        self.seat(block, partition);
+        self.heads[partition as usize] = Some(LogBlock { block, filled: 0 });
     }
 
     /// Takes over a block that a mount found: it is closed, and its pages are undated.
-    pub fn adopt(&mut self, map: &mut LogMap<MergeCosts>, found: &FoundLog, side: Side) {
-        map.observer.watch(found.block, side, found.lbns.len() as u16);
+    pub fn adopt(&mut self, map: &mut LogMap<MergeCosts>, found: &FoundLog, partition: Partition) {
+        map.observer.follow(found.block, partition, found.lbns.len() as u16);
         map.observer.close(found.block);
-        self.seat(found.block, side);
+        self.seat(found.block, partition);
     }
 
-    fn seat(&mut self, block: BlockId, side: Side) {
+    fn seat(&mut self, block: BlockId, partition: Partition) {
         let seat = self.vacant.pop().expect("the log never has more blocks than it may have");
         self.seats[block.0 as usize] = seat;
-        self.blocks[side as usize] += 1;
+        self.blocks[partition as usize] += 1;
     }
 
     /// Takes out a full block, which is about to be merged.
     pub fn remove(&mut self, map: &mut LogMap<MergeCosts>, block: BlockId) {
-        let side = map.observer.side_of(block).expect("a victim is in the random log");
+        let partition = map.observer.partition_of(block).expect("a victim is in the random log");
         map.observer.forget(block);
         let seat = core::mem::replace(&mut self.seats[block.0 as usize], NONE);
         self.vacant.push(seat);
-        self.blocks[side as usize] -= 1;
+        self.blocks[partition as usize] -= 1;
     }
 
     // ---- Pages and their dates ------------------------------------------------------------------
 
-    /// Dates the page just programmed at a side's [next page](Self::next_page).
+    /// Dates the page just programmed at a partition's [next page](Self::next_page).
     #[inline]
-    pub fn wrote(&mut self, geometry: &Geometry, map: &mut LogMap<MergeCosts>, side: Side) {
-        let head = self.heads[side as usize].as_mut().expect("a page was programmed in it");
+    pub fn wrote(
+        &mut self,
+        geometry: &Geometry,
+        map: &mut LogMap<MergeCosts>,
+        partition: Partition,
+    ) {
+        let head = self.heads[partition as usize].as_mut().expect("a page was programmed in it");
         let LogBlock { block, filled: offset } = *head;
         head.filled += 1;
         if head.filled == geometry.pages_per_block() {
-            self.heads[side as usize] = None;
+            self.heads[partition as usize] = None;
             map.observer.close(block);
         }
         self.clock += 1;
@@ -176,25 +181,25 @@ impl RandomPartitions {
 
     // ---- Looking --------------------------------------------------------------------------------
 
-    /// The blocks of a side in use.
+    /// The blocks of a partition in use.
     pub fn iter<'a>(
         &'a self,
         map: &'a LogMap<MergeCosts>,
-        side: Side,
+        partition: Partition,
     ) -> impl Iterator<Item = BlockId> + 'a {
-        let head = self.heads[side as usize].map(|head| head.block);
-        map.observer.full_blocks(side).chain(head)
+        let head = self.heads[partition as usize].map(|head| head.block);
+        map.observer.full_blocks(partition).chain(head)
     }
 
-    /// How much of a side is valid. Walks its blocks.
-    pub fn utilization(&self, map: &LogMap<MergeCosts>, side: Side) -> Utilization {
-        let valid = self.iter(map, side).map(|block| u64::from(map.valid(block))).sum();
-        let pages = u64::from(self.blocks_of(side)) * u64::from(map.pages_per_block());
+    /// How much of a partition is valid. Walks its blocks.
+    pub fn utilization(&self, map: &LogMap<MergeCosts>, partition: Partition) -> Utilization {
+        let valid = self.iter(map, partition).map(|block| u64::from(map.valid(block))).sum();
+        let pages = u64::from(self.blocks_of(partition)) * u64::from(map.pages_per_block());
         Utilization { valid, pages }
     }
 
-    /// Each side's blocks are counted, seated and dated, and its open block is erased above its
-    /// fill.
+    /// Each partition's blocks are counted, seated and dated, and its open block is erased above
+    /// its fill.
     ///
     /// # Errors
     /// The first contradiction.
@@ -205,18 +210,22 @@ impl RandomPartitions {
     ) -> core::result::Result<(), Violation> {
         let mut taken = vec![false; self.dates.len() / nand.geometry().pages_per_block() as usize];
         self.vacant.iter().for_each(|&seat| taken[seat as usize] = true);
-        for side in Side::BOTH {
-            let (listed, counted) = (self.iter(map, side).count() as u32, self.blocks_of(side));
-            ensure!(listed == counted, "{listed} {side:?} blocks, counted {counted}");
-            for block in self.iter(map, side) {
-                let watched = map.observer.side_of(block);
-                ensure!(watched == Some(side), "{block:?} is {side:?}, watched as {watched:?}");
+        for partition in Partition::BOTH {
+            let (listed, counted) =
+                (self.iter(map, partition).count() as u32, self.blocks_of(partition));
+            ensure!(listed == counted, "{listed} {partition:?} blocks, counted {counted}");
+            for block in self.iter(map, partition) {
+                let watched = map.observer.partition_of(block);
+                ensure!(
+                    watched == Some(partition),
+                    "{block:?} is {partition:?}, watched as {watched:?}"
+                );
                 let seat = self.seats[block.0 as usize];
                 let twice = core::mem::replace(&mut taken[seat as usize], true);
                 ensure!(!twice, "seat {seat} of {block:?} is taken twice");
                 self.audit_dates(nand.geometry(), block)?;
             }
-            if let Some(LogBlock { block, filled }) = self.heads[side as usize] {
+            if let Some(LogBlock { block, filled }) = self.heads[partition as usize] {
                 let mut above = nand.owners(block)[filled as usize..].iter();
                 let erased = above.all(|&owner| owner == Lpn::NONE.0);
                 ensure!(erased && filled < nand.geometry().pages_per_block(), "{block:?} is open");

@@ -27,11 +27,11 @@ use crate::contract::{Merges, Result, Run, Violation};
 use crate::ensure;
 use crate::part::index::recency::Recency;
 use crate::part::log::log_map::{Lbn, LogMap};
-use crate::part::log::merge::{self, LogBlock, Plan};
+use crate::part::log::merge::{self, LogBlock, MergePlan};
 
 /// A block of the sequential log.
 #[derive(Clone, Copy, Debug)]
-struct Owned {
+struct SequentialLogBlock {
     block: BlockId,
     /// Its end: the first offset that was neither programmed nor skipped.
     end: u32,
@@ -47,7 +47,7 @@ const NOT_WHOLE: u16 = 1;
 #[derive(Clone, Debug)]
 pub struct SequentialLog {
     /// The block of each logical block.
-    logs: Vec<Option<Owned>>,
+    logs: Vec<Option<SequentialLogBlock>>,
     /// The logical block that each block serves; without meaning for others.
     lbn_of: Vec<Lbn>,
     /// The logical blocks that have one, the least recently written first.
@@ -102,18 +102,18 @@ impl SequentialLog {
 
     /// Gives a logical block that has none a clean block.
     pub fn open(&mut self, lbn: Lbn, block: BlockId) {
-        self.give(lbn, Owned { block, end: 0, held: 0 });
+        self.give(lbn, SequentialLogBlock { block, end: 0, held: 0 });
     }
 
     /// Takes over a block that a mount found: it is closed. That it is in order can only be relied
     /// upon if all its pages are valid.
     pub fn adopt(&mut self, map: &LogMap<MergeCosts>, lbn: Lbn, block: BlockId) {
         let pages = map.pages_per_block();
-        self.give(lbn, Owned { block, end: pages, held: pages });
+        self.give(lbn, SequentialLogBlock { block, end: pages, held: pages });
         self.note_whole(map, lbn);
     }
 
-    fn give(&mut self, lbn: Lbn, owned: Owned) {
+    fn give(&mut self, lbn: Lbn, owned: SequentialLogBlock) {
         self.logs[lbn as usize] = Some(owned);
         self.lbn_of[owned.block.0 as usize] = lbn;
         self.queue.push(lbn);
@@ -196,7 +196,7 @@ impl SequentialLog {
         nand: &mut Nand,
         map: &mut LogMap<MergeCosts>,
         lbn: Lbn,
-    ) -> Result<Plan> {
+    ) -> Result<MergePlan> {
         let owned = self.logs[lbn as usize].take().expect("a victim has a block");
         self.queue.remove(lbn);
         self.whole.remove(owned.block);
@@ -245,18 +245,28 @@ impl SequentialLog {
 }
 
 /// Decides how a block is merged as it stands.
-fn plan(map: &LogMap<MergeCosts>, geometry: &Geometry, lbn: Lbn, owned: Owned) -> Plan {
+fn plan(
+    map: &LogMap<MergeCosts>,
+    geometry: &Geometry,
+    lbn: Lbn,
+    owned: SequentialLogBlock,
+) -> MergePlan {
     let valid = map.valid(owned.block);
     match owned.end {
-        _ if valid == 0 => Plan::Dead,
-        _ if valid < owned.held || would_lose(map, geometry, lbn, owned) => Plan::Full,
-        end if end == geometry.pages_per_block() => Plan::Switch,
-        end => Plan::Partial { from: end },
+        _ if valid == 0 => MergePlan::Dead,
+        _ if valid < owned.held || would_lose(map, geometry, lbn, owned) => MergePlan::Full,
+        end if end == geometry.pages_per_block() => MergePlan::Switch,
+        end => MergePlan::Partial { from: end },
     }
 }
 
 /// Whether a page that the block skipped has its newest version in the data block.
-fn would_lose(map: &LogMap<MergeCosts>, geometry: &Geometry, lbn: Lbn, owned: Owned) -> bool {
+fn would_lose(
+    map: &LogMap<MergeCosts>,
+    geometry: &Geometry,
+    lbn: Lbn,
+    owned: SequentialLogBlock,
+) -> bool {
     let data = map.data_block(lbn);
     let below = &map.newest_of(lbn)[..owned.end as usize];
     let is_data = |ppn: &Ppn| *ppn != Ppn::NONE && Some(geometry.block_of(*ppn)) == data;
@@ -267,7 +277,7 @@ fn audit_block(
     nand: &Nand,
     map: &LogMap<MergeCosts>,
     lbn: Lbn,
-    Owned { block, end, held }: Owned,
+    SequentialLogBlock { block, end, held }: SequentialLogBlock,
 ) -> core::result::Result<(), Violation> {
     let first = nand.geometry().first_page(block).0;
     let at_home = map.newest_of(lbn).iter().zip(first..).filter(|(at, home)| at.0 == *home);

@@ -22,10 +22,12 @@ use nand::{BlockId, ChipModel, Geometry, Lpn, Ppn};
 
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::flat_map::FlatMap;
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 use crate::part::spare::spare_mapped::{Lbn, SpareMap};
-use crate::part::spare::spare_mount::{Chains, Path, Spares};
-use crate::part::spare::spare_sheet::{BLOCK_BITS, Entries, Own, PBMT_MAX, Sheet, WideSheet};
+use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
+use crate::part::spare::spare_sheet::{
+    BLOCK_BITS, EntryFormat, PBMT_MAX, SheetPage, SpareSheet, WideSheet,
+};
 
 /// Bytes of a spare area that belong to the header.
 const HEADER_BYTES: u32 = nand::spare::HEADER_BYTES as u32;
@@ -39,23 +41,23 @@ pub fn bits_for(things: u32) -> u32 {
 
 /// How logical blocks are cut, and how spare areas are laid out (LSB §III.C).
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub struct GroupLayout {
     /// Groups of a logical block: the paper's N.
     pub groups: u32,
     /// Pages of a group, the last one perhaps fewer: the paper's G.
     pub group_pages: u32,
     /// The sheet of a PT page.
-    pub table: Sheet,
+    pub table: SpareSheet,
     /// The sheet of a PMD page.
-    pub directory: Sheet,
+    pub directory: SpareSheet,
     /// The sheet of a wide one, on a device whose page numbers are short enough.
     pub wide: Option<WideSheet>,
 }
 
-impl Layout {
+impl GroupLayout {
     /// Blocks of so many pages in so many groups; 0: the paper's choice, 8 at 64 pages, and else
     /// the power of two next to the root.
-    pub fn new(pages_per_block: u32, groups: u32) -> Layout {
+    pub fn new(pages_per_block: u32, groups: u32) -> GroupLayout {
         let groups = match groups {
             0 => 1 << bits_for(pages_per_block).div_ceil(2),
             groups => groups.min(pages_per_block),
@@ -63,9 +65,12 @@ impl Layout {
         let group_pages = pages_per_block.div_ceil(groups);
         let groups = pages_per_block.div_ceil(group_pages);
         let offset_bits = bits_for(pages_per_block);
-        let entries =
-            |count, indices| Entries { count, index_bits: bits_for(indices), this: indices - 1 };
-        let sheet = |flag, pbmt, directory, table| Sheet {
+        let entries = |count, indices| EntryFormat {
+            count,
+            index_bits: bits_for(indices),
+            this: indices - 1,
+        };
+        let sheet = |flag, pbmt, directory, table| SpareSheet {
             flag: Some(flag),
             pbmt,
             directory,
@@ -74,22 +79,22 @@ impl Layout {
         };
         let table = entries(group_pages, group_pages);
         let through = (entries(groups, groups), entries(group_pages, groups + 1));
-        Layout {
+        GroupLayout {
             groups,
             group_pages,
-            table: sheet(false, group_pages - 1, Entries::NONE, table),
+            table: sheet(false, group_pages - 1, EntryFormat::NONE, table),
             directory: sheet(true, groups, through.0, through.1),
             wide: None,
         }
     }
 
     /// The same on a device, whose size decides whether wide PMD pages fit.
-    pub fn on(geometry: &Geometry, groups: u32) -> Layout {
-        let layout = Layout::new(geometry.pages_per_block(), groups);
+    pub fn on(geometry: &Geometry, groups: u32) -> GroupLayout {
+        let layout = GroupLayout::new(geometry.pages_per_block(), groups);
         let (groups, pages) = (layout.groups, layout.group_pages);
         let wide = WideSheet { groups, pages, page_bits: bits_for(geometry.pages()) };
         let most = (geometry.spare_bytes() - HEADER_BYTES) * 8;
-        Layout { wide: Some(wide).filter(|wide| wide.bits() <= most), ..layout }
+        GroupLayout { wide: Some(wide).filter(|wide| wide.bits() <= most), ..layout }
     }
 
     /// The sentence that says why this does not fit a chip's spare areas, if it does not.
@@ -101,7 +106,7 @@ impl Layout {
         }
         let (table, directory) = (self.table.bits(), self.directory.bits());
         (table.max(directory) > most).then(|| {
-            let fitting = Layout::fitting(chip);
+            let fitting = GroupLayout::fitting(chip);
             format!(
                 "{}, {}; a spare area has room for {most}; {fitting}",
                 self.sum_of_table(),
@@ -137,7 +142,7 @@ impl Layout {
         let np = chip.pages_per_block;
         let most = (chip.spare_bytes - HEADER_BYTES) * 8;
         let fits = |groups: &u32| {
-            let layout = Layout::new(np, *groups);
+            let layout = GroupLayout::new(np, *groups);
             let is_small = layout.groups.max(layout.group_pages) <= PBMT_MAX as u32;
             is_small && layout.table.bits().max(layout.directory.bits()) <= most
         };
@@ -175,10 +180,10 @@ impl Role {
     /// The kind of such a page.
     pub fn kind(self) -> u8 {
         match self {
-            Role::Plain => kind::DATA,
-            Role::Table { .. } => kind::TABLE,
-            Role::Directory => kind::DIRECTORY,
-            Role::WideDirectory => kind::WIDE_DIRECTORY,
+            Role::Plain => page_kind::DATA,
+            Role::Table { .. } => page_kind::TABLE,
+            Role::Directory => page_kind::DIRECTORY,
+            Role::WideDirectory => page_kind::WIDE_DIRECTORY,
         }
     }
 
@@ -190,7 +195,7 @@ impl Role {
 
 /// How a page's spare area is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum SheetForm {
     Table,
     Directory,
     WideDirectory,
@@ -198,10 +203,10 @@ enum Form {
 
 /// A page of a chain, as it was read.
 #[derive(Clone, Copy, Debug)]
-struct Link<'s> {
+struct ChainPage<'s> {
     ppn: Ppn,
     owner: Lpn,
-    form: Form,
+    form: SheetForm,
     bytes: &'s [u8],
 }
 
@@ -221,7 +226,7 @@ const EMPTY: Group = Group { stale: 0, carrier: NONE, table: NONE };
 /// The groups of all logical blocks.
 #[derive(Clone, Debug)]
 pub struct GroupChains {
-    layout: Layout,
+    layout: GroupLayout,
     groups: Vec<Group>,
     pages_per_block: u32,
     /// log2 of pages a block and a group, where both are whole: divisions stand on every write.
@@ -230,7 +235,7 @@ pub struct GroupChains {
 
 impl GroupChains {
     /// Groups without pages.
-    pub fn new(layout: Layout, logical_blocks: u32, pages_per_block: u32) -> GroupChains {
+    pub fn new(layout: GroupLayout, logical_blocks: u32, pages_per_block: u32) -> GroupChains {
         let groups = vec![EMPTY; (logical_blocks * layout.groups) as usize];
         let sizes = [pages_per_block, layout.group_pages];
         let whole = sizes.iter().all(|size| size.is_power_of_two());
@@ -239,7 +244,7 @@ impl GroupChains {
     }
 
     /// How blocks are cut.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &GroupLayout {
         &self.layout
     }
 
@@ -422,10 +427,10 @@ impl GroupChains {
     }
 
     /// What a wide sheet is to know of its page.
-    fn own(&self, ppn: Ppn, owner: Lpn) -> Own {
+    fn own(&self, ppn: Ppn, owner: Lpn) -> SheetPage {
         let group = self.group_of(owner);
         let page = self.number_in(group, owner).into();
-        Own { ppn, group: group % self.layout.groups, page }
+        SheetPage { ppn, group: group % self.layout.groups, page }
     }
 
     // ---- Trimming -----------------------------------------------------------------------------
@@ -503,24 +508,35 @@ impl GroupChains {
     }
 
     /// A page of a chain, if it can be read and carries entries.
-    fn link<'s>(&self, spares: &'s dyn Spares, ppn: Ppn) -> Option<Link<'s>> {
+    fn link<'s>(&self, spares: &'s dyn SpareAreas, ppn: Ppn) -> Option<ChainPage<'s>> {
         let (spare, bytes) = spares.at(ppn)?;
         let form = match spare.kind {
-            kind::TABLE => Form::Table,
-            kind::DIRECTORY => Form::Directory,
-            kind::WIDE_DIRECTORY => Form::WideDirectory,
+            page_kind::TABLE => SheetForm::Table,
+            page_kind::DIRECTORY => SheetForm::Directory,
+            page_kind::WIDE_DIRECTORY => SheetForm::WideDirectory,
             _ => return None,
         };
-        spare.owner.is_host().then_some(Link { ppn, owner: spare.owner, form, bytes })
+        spare.owner.is_host().then_some(ChainPage { ppn, owner: spare.owner, form, bytes })
     }
 
     /// The same, if it is of this group.
-    fn link_of<'s>(&self, spares: &'s dyn Spares, ppn: Ppn, group: u32) -> Option<Link<'s>> {
+    fn link_of<'s>(
+        &self,
+        spares: &'s dyn SpareAreas,
+        ppn: Ppn,
+        group: u32,
+    ) -> Option<ChainPage<'s>> {
         self.link(spares, ppn).filter(|link| self.group_of(link.owner) == group)
     }
 
     /// The page that knows a group, by the PMD page at `top`.
-    fn carrier_at(&self, geometry: &Geometry, spares: &dyn Spares, top: Ppn, group: u32) -> Ppn {
+    fn carrier_at(
+        &self,
+        geometry: &Geometry,
+        spares: &dyn SpareAreas,
+        top: Ppn,
+        group: u32,
+    ) -> Ppn {
         match self.link(spares, top) {
             Some(link) if self.group_of(link.owner) != group => {
                 self.to_group(geometry, &link, group % self.layout.groups)
@@ -530,9 +546,9 @@ impl GroupChains {
     }
 
     /// Where a PMD page's entry of a group points.
-    fn to_group(&self, geometry: &Geometry, link: &Link, group: u32) -> Ppn {
+    fn to_group(&self, geometry: &Geometry, link: &ChainPage, group: u32) -> Ppn {
         match (link.form, self.layout.wide) {
-            (Form::WideDirectory, Some(wide)) => {
+            (SheetForm::WideDirectory, Some(wide)) => {
                 wide.group(self.own(link.ppn, link.owner), link.bytes, group)
             }
             _ => self.layout.directory.group(geometry, link.ppn, link.bytes, group),
@@ -540,12 +556,12 @@ impl GroupChains {
     }
 
     /// Where a PT or PMD page's entry of a page of its group points.
-    fn to_page(&self, geometry: &Geometry, link: &Link, page: u32) -> Ppn {
+    fn to_page(&self, geometry: &Geometry, link: &ChainPage, page: u32) -> Ppn {
         let sheet = match (link.form, self.layout.wide) {
-            (Form::WideDirectory, Some(wide)) => {
+            (SheetForm::WideDirectory, Some(wide)) => {
                 return wide.page(self.own(link.ppn, link.owner), link.bytes, page);
             }
-            (Form::Table, _) => &self.layout.table,
+            (SheetForm::Table, _) => &self.layout.table,
             _ => &self.layout.directory,
         };
         sheet.page(geometry, link.ppn, link.bytes, page)
@@ -553,16 +569,16 @@ impl GroupChains {
 
     /// Whether an entry of a PMD page for a page of its own group leads to the PT page that knows
     /// it: then it is not the only one that leads there.
-    fn is_through(&self, geometry: &Geometry, link: &Link, to: Ppn) -> bool {
+    fn is_through(&self, geometry: &Geometry, link: &ChainPage, to: Ppn) -> bool {
         let pages = 0..self.pages_of(self.group_of(link.owner));
         let alike = pages.filter(|&page| self.to_page(geometry, link, page) == to);
-        link.form != Form::Table && to != link.ppn && alike.count() > 1
+        link.form != SheetForm::Table && to != link.ppn && alike.count() > 1
     }
 
     // ---- Coming back --------------------------------------------------------------------------
 
     /// Remembers what the spare areas say that a mount found.
-    pub fn recall(&mut self, geometry: &Geometry, spares: &dyn Spares, map: &SpareMap) {
+    pub fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
         for lbn in 0..map.logical_blocks() {
             let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
             let Some(top) = top else { continue };
@@ -576,7 +592,7 @@ impl GroupChains {
     fn recalled(
         &self,
         geometry: &Geometry,
-        spares: &dyn Spares,
+        spares: &dyn SpareAreas,
         flat: &FlatMap,
         top: Ppn,
         group: u32,
@@ -590,7 +606,7 @@ impl GroupChains {
             return EMPTY;
         };
         let carrier = self.number_in(group, link.owner);
-        if link.form == Form::Table {
+        if link.form == SheetForm::Table {
             return Group { stale: 0, carrier, table: carrier };
         }
         let mut known = Group { stale: u64::MAX, carrier, table: NONE };
@@ -606,15 +622,21 @@ impl GroupChains {
     }
 }
 
-impl Chains for GroupChains {
+impl SpareChains for GroupChains {
     fn is_directory(&self, kind: u8) -> bool {
-        matches!(kind, kind::DIRECTORY | kind::WIDE_DIRECTORY)
+        matches!(kind, page_kind::DIRECTORY | page_kind::WIDE_DIRECTORY)
     }
 
-    fn path(&self, geometry: &Geometry, spares: &dyn Spares, directory: Ppn, lpn: Lpn) -> Path {
+    fn path(
+        &self,
+        geometry: &Geometry,
+        spares: &dyn SpareAreas,
+        directory: Ppn,
+        lpn: Lpn,
+    ) -> LookupPath {
         let group = self.group_of(lpn);
         let number = self.number_in(group, lpn).into();
-        let mut path = Path::new(directory);
+        let mut path = LookupPath::new(directory);
         let ppn = self.carrier_at(geometry, spares, directory, group);
         let Some(carrier) = self.link_of(spares, ppn, group) else {
             return path;
@@ -627,7 +649,7 @@ impl Chains for GroupChains {
             return path.to((to != ppn || carrier.owner == lpn).then_some(to));
         }
         match self.link_of(spares, to, group) {
-            Some(table) if table.form != Form::Table => path,
+            Some(table) if table.form != SheetForm::Table => path,
             Some(table) if table.owner == lpn => path.to(Some(to)),
             Some(table) => {
                 path.push(to);
@@ -647,7 +669,7 @@ mod tests {
     fn wide_bits(pages_per_block: u32, blocks: u32) -> Option<u32> {
         let order = ProgramOrder::Sequential;
         let geometry = Geometry::new(2048, 64, pages_per_block, blocks, order).unwrap();
-        Layout::on(&geometry, 0).wide.map(|wide| wide.bits())
+        GroupLayout::on(&geometry, 0).wide.map(|wide| wide.bits())
     }
 
     #[test]

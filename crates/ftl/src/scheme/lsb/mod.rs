@@ -50,11 +50,11 @@ use core::ops::Range;
 use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params};
 
-use self::group_chains::{GroupChains, Layout, Role};
+use self::group_chains::{GroupChains, GroupLayout, Role};
 use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
 use crate::part::map::flat_map::FlatMap;
-use crate::part::recovery::kind;
-use crate::part::spare::spare_mapped::{self, Lbn, Source, SpareMap, SpareMapped};
+use crate::part::recovery::page_kind;
+use crate::part::spare::spare_mapped::{self, Lbn, PageSource, SpareMap, SpareMapped};
 use crate::part::spare::spare_mount;
 use crate::part::spare::spare_sheet::BLOCK_BITS;
 use crate::part::spare::superblocks::Sbn;
@@ -112,7 +112,7 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
             return Some(format!("{name}={count}; {least} to 2^{BLOCK_BITS} are possible"));
         }
     }
-    Layout::new(chip.pages_per_block, params.count("groups") as u32).refuses(chip)
+    GroupLayout::new(chip.pages_per_block, params.count("groups") as u32).refuses(chip)
 }
 
 fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
@@ -123,7 +123,7 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
         let why = format!("{blocks} blocks; a spare area's block numbers have {BLOCK_BITS} bits");
         return Err(Error::Refused { scheme: "lsb", why });
     }
-    let layout = Layout::on(nand.geometry(), count("groups"));
+    let layout = GroupLayout::on(nand.geometry(), count("groups"));
     let mut ftl = Lsb {
         map: SpareMap::format(nand, device, count("blocks"), count("map_cache"), false),
         chains: GroupChains::new(layout, device.logical_blocks, np),
@@ -134,7 +134,7 @@ fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
         pages_per_block: np,
         attempts: 0,
         is_tight: false,
-        tight: Tight::default(),
+        tight: TightCounts::default(),
     };
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
@@ -158,12 +158,12 @@ struct Lsb {
     attempts: u32,
     /// Whether no write is induced by collection: wide PMD pages are written.
     is_tight: bool,
-    tight: Tight,
+    tight: TightCounts,
 }
 
 /// What is counted while collection is tight: with no collections all counts are the paper's.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tight {
+struct TightCounts {
     collections: u64,
     /// Wide PMD pages: writes that were not induced.
     pages: u64,
@@ -173,7 +173,7 @@ impl Lsb {
     // ---- Portions -----------------------------------------------------------------------------
 
     /// Writes pages of one logical block, ascending, for which there is room.
-    fn write_portion(&mut self, nand: &mut Nand, source: Source, pages: &[Lpn]) -> Result<()> {
+    fn write_portion(&mut self, nand: &mut Nand, source: PageSource, pages: &[Lpn]) -> Result<()> {
         let (&last, before) = pages.split_last().expect("a portion has a page");
         match nand.keeps_spares() {
             true => self.write_one_by_one(nand, source, before, last)?,
@@ -201,7 +201,7 @@ impl Lsb {
     fn write_one_by_one(
         &mut self,
         nand: &mut Nand,
-        source: Source,
+        source: PageSource,
         before: &[Lpn],
         last: Lpn,
     ) -> Result<()> {
@@ -215,7 +215,7 @@ impl Lsb {
     fn write_at_once(
         &mut self,
         nand: &mut Nand,
-        source: Source,
+        source: PageSource,
         before: &[Lpn],
         last: Lpn,
     ) -> Result<()> {
@@ -228,7 +228,7 @@ impl Lsb {
             let (written, later) = rest.split_at(done);
             for (ppn, &lpn) in (to.0..).map(Ppn).zip(written) {
                 self.map.supersede(nand, lpn, ppn);
-                if matches!(source, Source::Host(_)) {
+                if matches!(source, PageSource::Host(_)) {
                     self.map.flat.note_written(lpn);
                 }
             }
@@ -245,16 +245,16 @@ impl Lsb {
     fn program_some(
         &mut self,
         nand: &mut Nand,
-        source: Source,
+        source: PageSource,
         pages: &[Lpn],
         to: Ppn,
     ) -> Result<usize> {
         match source {
-            Source::Host(run) => {
+            PageSource::Host(run) => {
                 let (index, most) = (pages[0].0 - run.first.0, pages.len() as u32);
-                Ok(self.map.flat.program(nand, run, index, most, to, kind::DATA)? as usize)
+                Ok(self.map.flat.program(nand, run, index, most, to, page_kind::DATA)? as usize)
             }
-            Source::Copy(cause) => {
+            PageSource::Copy(cause) => {
                 let place = |&lpn: &Lpn| self.map.flat.newest(lpn).expect("a valid page");
                 self.from.clear();
                 self.from.extend(pages.iter().map(place));
@@ -265,7 +265,13 @@ impl Lsb {
     }
 
     /// Writes one page with what its spare area is to say.
-    fn write_page(&mut self, nand: &mut Nand, source: Source, lpn: Lpn, role: Role) -> Result<()> {
+    fn write_page(
+        &mut self,
+        nand: &mut Nand,
+        source: PageSource,
+        lpn: Lpn,
+        role: Role,
+    ) -> Result<()> {
         let superblock = self.superblock_of(lpn);
         let to = self.map.next(nand, superblock)?;
         let old = self.map.supersede(nand, lpn, to);
@@ -283,19 +289,19 @@ impl Lsb {
 
     /// Copies the PT page of a group before a PMD page that would refer to too many blocks, unless
     /// that is to be a wide one; returns what it is to be.
-    fn make_fit(&mut self, nand: &mut Nand, source: Source, lpn: Lpn) -> Result<Role> {
+    fn make_fit(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<Role> {
         let to = self.map.next(nand, self.superblock_of(lpn))?;
         let (geometry, flat) = (nand.geometry(), &self.map.flat);
         let block = geometry.block_of(to);
         let Some(table) = self.chains.mapping_write(geometry, flat, lpn, block) else {
             return Ok(Role::Directory);
         };
-        if self.is_tight && matches!(source, Source::Copy(Cause::Gc)) {
+        if self.is_tight && matches!(source, PageSource::Copy(Cause::Gc)) {
             self.tight.pages += 1;
             return Ok(Role::WideDirectory);
         }
-        self.map.figures.mapping_writes += 1;
-        self.write_page(nand, Source::Copy(Cause::Map), table, Role::Table { but: Some(lpn) })?;
+        self.map.counts.mapping_writes += 1;
+        self.write_page(nand, PageSource::Copy(Cause::Map), table, Role::Table { but: Some(lpn) })?;
         Ok(Role::Directory)
     }
 
@@ -412,8 +418,8 @@ impl Lsb {
         })?;
         let trimmed = self.unmap(nand, lbn, &pages);
         if !anchors.is_empty() {
-            self.map.figures.trim_copies += anchors.len() as u64;
-            self.write_portion(nand, Source::Copy(Cause::Map), &anchors)?;
+            self.map.counts.trim_copies += anchors.len() as u64;
+            self.write_portion(nand, PageSource::Copy(Cause::Map), &anchors)?;
         }
         self.portion = anchors;
         // Recorded last: a mount that finds the record finds the pages written anew.
@@ -451,7 +457,7 @@ impl Lsb {
         self.chains.recall(nand.geometry(), &recovered.found, &self.map);
         if let Some(suspect) = recovered.suspect {
             let lpn = nand.owner(suspect);
-            self.write_portion(nand, Source::Copy(Cause::Meta), &[lpn])?;
+            self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])?;
         }
         spare_mount::resume_trims(nand, &mut self.map, &recovered)?;
         // A mount is no place to find out how long the paper's rule may take.
@@ -489,7 +495,7 @@ impl SpareMapped for Lsb {
         pages.sort_unstable();
         let np = self.pages_per_block;
         for portion in pages.chunk_by(|a, b| a.0 / np == b.0 / np) {
-            self.write_portion(nand, Source::Copy(cause), portion)?;
+            self.write_portion(nand, PageSource::Copy(cause), portion)?;
         }
         self.moving = pages;
         Ok(())
@@ -523,7 +529,7 @@ impl Ftl for Lsb {
             portion.extend((first.0..first.0 + pages).map(Lpn));
             let programs = self.chains.programs_max(&portion);
             self.make_room(nand, self.map.superblock_of(lbn), programs)?;
-            self.write_portion(nand, Source::Host(run), &portion)?;
+            self.write_portion(nand, PageSource::Host(run), &portion)?;
             self.portion = portion;
         }
         Ok(())
@@ -601,6 +607,6 @@ impl Ftl for Lsb {
 
     fn reset_report(&mut self) {
         self.map.reset_figures();
-        self.tight = Tight::default();
+        self.tight = TightCounts::default();
     }
 }

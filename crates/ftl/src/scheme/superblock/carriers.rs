@@ -15,10 +15,10 @@
 use nand::{ChipModel, Geometry, Lpn, Ppn};
 
 use crate::part::map::flat_map::FlatMap;
-use crate::part::recovery::kind;
+use crate::part::recovery::page_kind;
 use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
-use crate::part::spare::spare_mount::{Chains, Path, Spares};
-use crate::part::spare::spare_sheet::{BLOCK_BITS, Entries, Sheet};
+use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
+use crate::part::spare::spare_sheet::{BLOCK_BITS, EntryFormat, SpareSheet};
 
 /// Bits of a block index; the highest number means the own block.
 const INDEX_BITS: u32 = 3;
@@ -31,7 +31,7 @@ pub const BLOCKS_MAX: u32 = 8;
 /// The page written last of each group, and how spare areas are laid out.
 #[derive(Clone, Debug)]
 pub struct Carriers {
-    sheet: Sheet,
+    sheet: SpareSheet,
     /// By group over the device: the offset of the page in its logical block.
     newest: Vec<u16>,
     group_pages: u32,
@@ -39,10 +39,10 @@ pub struct Carriers {
 }
 
 /// The layout of superblocks of at most so many blocks, and the pages of a group.
-fn layout(pages_per_block: u32, blocks_max: u32) -> (Sheet, u32) {
+fn layout(pages_per_block: u32, blocks_max: u32) -> (SpareSheet, u32) {
     let group_pages = pages_per_block.div_ceil(GROUPS);
-    let entries = |count| Entries { count, index_bits: INDEX_BITS, this: THIS };
-    let sheet = Sheet {
+    let entries = |count| EntryFormat { count, index_bits: INDEX_BITS, this: THIS };
+    let sheet = SpareSheet {
         flag: None,
         pbmt: blocks_max - 1,
         directory: entries(GROUPS),
@@ -135,13 +135,13 @@ impl Carriers {
         let (groups, pages) = (|| self.to_groups(flat, lpn, own), || self.to_pages(flat, lpn, own));
         if self.sheet.fits(geometry, block, groups().chain(pages())) {
             self.sheet.compose(geometry, own, groups(), pages(), bytes);
-            kind::DIRECTORY
+            page_kind::DIRECTORY
         } else if self.sheet.fits(geometry, block, pages()) {
             self.sheet.compose(geometry, own, core::iter::empty(), pages(), bytes);
-            kind::TABLE
+            page_kind::TABLE
         } else {
             bytes.clear();
-            kind::DATA
+            page_kind::DATA
         }
     }
 
@@ -202,7 +202,7 @@ impl Carriers {
     }
 
     /// Remembers what the spare areas say that a mount found.
-    pub fn recall(&mut self, geometry: &Geometry, spares: &dyn Spares, map: &SpareMap) {
+    pub fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
         for lbn in 0..map.logical_blocks() {
             let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
             let Some(top) = top else { continue };
@@ -220,7 +220,7 @@ impl Carriers {
     fn carrier<'s>(
         &self,
         geometry: &Geometry,
-        spares: &'s dyn Spares,
+        spares: &'s dyn SpareAreas,
         top: Ppn,
         group: u32,
     ) -> Option<(Ppn, Lpn, &'s [u8])> {
@@ -231,17 +231,23 @@ impl Carriers {
         };
         let (spare, bytes) = spares.at(ppn)?;
         let is_own = spare.owner.is_host() && self.group_of(spare.owner) == group;
-        (is_own && spare.kind != kind::DATA).then_some((ppn, spare.owner, bytes))
+        (is_own && spare.kind != page_kind::DATA).then_some((ppn, spare.owner, bytes))
     }
 }
 
-impl Chains for Carriers {
+impl SpareChains for Carriers {
     fn is_directory(&self, kind: u8) -> bool {
-        kind == kind::DIRECTORY
+        kind == page_kind::DIRECTORY
     }
 
-    fn path(&self, geometry: &Geometry, spares: &dyn Spares, directory: Ppn, lpn: Lpn) -> Path {
-        let mut path = Path::new(directory);
+    fn path(
+        &self,
+        geometry: &Geometry,
+        spares: &dyn SpareAreas,
+        directory: Ppn,
+        lpn: Lpn,
+    ) -> LookupPath {
+        let mut path = LookupPath::new(directory);
         let group = self.group_of(lpn);
         let Some((ppn, owner, bytes)) = self.carrier(geometry, spares, directory, group) else {
             return path;

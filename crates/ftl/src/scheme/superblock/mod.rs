@@ -38,8 +38,8 @@ use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
 use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
-use crate::part::recovery::kind;
-use crate::part::spare::spare_mapped::{self, Lbn, Source, SpareMap, SpareMapped};
+use crate::part::recovery::page_kind;
+use crate::part::spare::spare_mapped::{self, Lbn, PageSource, SpareMap, SpareMapped};
 use crate::part::spare::spare_mount;
 use crate::part::spare::spare_sheet::BLOCK_BITS;
 use crate::part::spare::superblocks::Sbn;
@@ -149,7 +149,7 @@ impl Superblock {
     // ---- Writing ------------------------------------------------------------------------------
 
     /// Writes one page, for which there is room, with what its spare area is to say.
-    fn write_page(&mut self, nand: &mut Nand, source: Source, lpn: Lpn) -> Result<()> {
+    fn write_page(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<()> {
         let superblock = self.superblock_of(lpn);
         let to = self.map.next(nand, superblock)?;
         let old = self.map.supersede(nand, lpn, to);
@@ -160,7 +160,7 @@ impl Superblock {
                 let flat = &self.map.flat;
                 self.carriers.compose(nand.geometry(), flat, lpn, &mut self.bytes)
             }
-            false => kind::DIRECTORY,
+            false => page_kind::DIRECTORY,
         };
         self.map.program(nand, source, lpn, [old, to], kind, &self.bytes)
     }
@@ -169,14 +169,14 @@ impl Superblock {
     /// nobody keeps what spare areas say. Returns how many.
     fn write_pages(&mut self, nand: &mut Nand, run: &Run, first: Lpn, most: u32) -> Result<u32> {
         if most == 1 || nand.keeps_spares() {
-            self.write_page(nand, Source::Host(run), first)?;
+            self.write_page(nand, PageSource::Host(run), first)?;
             return Ok(1);
         }
         let superblock = self.superblock_of(first);
         let to = self.map.next(nand, superblock)?;
         let most = most.min(self.map.blocks.room(superblock));
         let index = first.0 - run.first.0;
-        let done = self.map.flat.program(nand, run, index, most, to, kind::DIRECTORY)?;
+        let done = self.map.flat.program(nand, run, index, most, to, page_kind::DIRECTORY)?;
         for page in 0..done {
             self.map.supersede(nand, first.plus(page), to.plus(page));
             self.map.flat.note_written(first.plus(page));
@@ -303,8 +303,8 @@ impl Superblock {
         }
         // First, while all that the others refer to is still there.
         for lpn in anchors.into_iter().flatten() {
-            self.map.figures.trim_copies += 1;
-            self.write_page(nand, Source::Copy(Cause::Map), lpn)?;
+            self.map.counts.trim_copies += 1;
+            self.write_page(nand, PageSource::Copy(Cause::Map), lpn)?;
         }
         let trimmed = self.unmap(nand, lbn, &pages);
         // Recorded last: a mount that finds the record finds the pages written anew.
@@ -346,7 +346,7 @@ impl Superblock {
         self.carriers.recall(nand.geometry(), &recovered.found, &self.map);
         if let Some(suspect) = recovered.suspect {
             // First of its block: the others refer to it.
-            self.write_page(nand, Source::Copy(Cause::Meta), nand.owner(suspect))?;
+            self.write_page(nand, PageSource::Copy(Cause::Meta), nand.owner(suspect))?;
             let block = nand.geometry().block_of(suspect);
             self.move_out(nand, block, Cause::Meta)?;
             self.map.erase(nand, block, Cause::Meta)?;
@@ -371,7 +371,7 @@ impl SpareMapped for Superblock {
         let mut pages = core::mem::take(&mut self.moving);
         spare_mapped::gather(&self.map.flat, nand, block, &mut pages);
         for &lpn in &pages {
-            self.write_page(nand, Source::Copy(cause), lpn)?;
+            self.write_page(nand, PageSource::Copy(cause), lpn)?;
         }
         self.moving = pages;
         Ok(())

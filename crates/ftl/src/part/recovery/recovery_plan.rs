@@ -17,13 +17,13 @@
 use nand::{BlockId, Geometry, Lpn};
 
 use crate::contract::{Error, Result};
-use crate::part::recovery::scan::Copy;
+use crate::part::recovery::spare_scan::PageCopy;
 
 /// What a mount is to do.
 #[derive(Debug)]
-pub struct Plan {
+pub struct RecoveryPlan {
     /// The copy that each logical page maps to.
-    pub newest: Vec<Option<Copy>>,
+    pub newest: Vec<Option<PageCopy>>,
     /// A block to erase before anything else.
     pub given_up: Option<BlockId>,
     /// The block to move to a clean one.
@@ -40,29 +40,29 @@ pub struct Plan {
 pub fn plan(
     geometry: &Geometry,
     blocks: &[BlockId],
-    copies: &[Copy],
-    last: Option<Copy>,
+    copies: &[PageCopy],
+    last: Option<PageCopy>,
     tombstones: &[u64],
-) -> Result<Plan> {
+) -> Result<RecoveryPlan> {
     let newest = elect(copies, tombstones);
-    let is_newest = |copy: &Copy| newest[copy.spare.owner.0 as usize] == Some(*copy);
+    let is_newest = |copy: &PageCopy| newest[copy.spare.owner.0 as usize] == Some(*copy);
     let suspect = last.filter(|last| last.spare.owner.is_host() && is_newest(last));
     let endangered = suspect.map(|copy| geometry.block_of(copy.ppn));
     let fallback = suspect.and_then(|suspect| next_best(copies, tombstones, suspect));
     let fallback = fallback.map(|copy| geometry.block_of(copy.ppn));
     let free = free_blocks(geometry, blocks, &newest);
     if free.iter().any(|&block| Some(block) != fallback) {
-        return Ok(Plan { newest, given_up: None, endangered, fallback });
+        return Ok(RecoveryPlan { newest, given_up: None, endangered, fallback });
     }
     let last = copies.iter().max_by_key(|copy| copy.spare.sequence);
     let last = last.expect("a device without a free block holds pages");
     let given_up = geometry.block_of(last.ppn);
     match without(geometry, given_up, copies, *last, &newest, tombstones) {
         Ok(newest) => {
-            Ok(Plan { newest, given_up: Some(given_up), endangered: None, fallback: None })
+            Ok(RecoveryPlan { newest, given_up: Some(given_up), endangered: None, fallback: None })
         }
         Err(_) if !free.is_empty() => {
-            Ok(Plan { newest, given_up: None, endangered: None, fallback: None })
+            Ok(RecoveryPlan { newest, given_up: None, endangered: None, fallback: None })
         }
         Err(only) => Err(Error::Unmountable(format!(
             "no block is free, and block {} holds the only newest copy of logical page {}",
@@ -72,8 +72,8 @@ pub fn plan(
 }
 
 /// The newest copy of each logical page that no tombstone beats.
-pub fn elect(copies: &[Copy], tombstones: &[u64]) -> Vec<Option<Copy>> {
-    let mut newest: Vec<Option<Copy>> = vec![None; tombstones.len()];
+pub fn elect(copies: &[PageCopy], tombstones: &[u64]) -> Vec<Option<PageCopy>> {
+    let mut newest: Vec<Option<PageCopy>> = vec![None; tombstones.len()];
     for copy in copies.iter().filter(|copy| is_alive(copy, tombstones)) {
         let slot = &mut newest[copy.spare.owner.0 as usize];
         if slot.is_none_or(|best| copy.spare.rank() > best.spare.rank()) {
@@ -83,12 +83,12 @@ pub fn elect(copies: &[Copy], tombstones: &[u64]) -> Vec<Option<Copy>> {
     newest
 }
 
-fn is_alive(copy: &Copy, tombstones: &[u64]) -> bool {
+fn is_alive(copy: &PageCopy, tombstones: &[u64]) -> bool {
     copy.spare.version > tombstones[copy.spare.owner.0 as usize]
 }
 
 /// The copy that would serve if this one were not there.
-fn next_best(copies: &[Copy], tombstones: &[u64], suspect: Copy) -> Option<Copy> {
+fn next_best(copies: &[PageCopy], tombstones: &[u64], suspect: PageCopy) -> Option<PageCopy> {
     let others = copies.iter().filter(|copy| {
         copy.spare.owner == suspect.spare.owner
             && copy.ppn != suspect.ppn
@@ -97,7 +97,11 @@ fn next_best(copies: &[Copy], tombstones: &[u64], suspect: Copy) -> Option<Copy>
     others.max_by_key(|copy| copy.spare.rank()).copied()
 }
 
-fn free_blocks(geometry: &Geometry, blocks: &[BlockId], newest: &[Option<Copy>]) -> Vec<BlockId> {
+fn free_blocks(
+    geometry: &Geometry,
+    blocks: &[BlockId],
+    newest: &[Option<PageCopy>],
+) -> Vec<BlockId> {
     let mut used = vec![false; geometry.blocks() as usize];
     for copy in newest.iter().flatten() {
         used[geometry.block_of(copy.ppn).0 as usize] = true;
@@ -110,14 +114,14 @@ fn free_blocks(geometry: &Geometry, blocks: &[BlockId], newest: &[Option<Copy>])
 fn without(
     geometry: &Geometry,
     given_up: BlockId,
-    copies: &[Copy],
-    last: Copy,
-    newest: &[Option<Copy>],
+    copies: &[PageCopy],
+    last: PageCopy,
+    newest: &[Option<PageCopy>],
     tombstones: &[u64],
-) -> core::result::Result<Vec<Option<Copy>>, Copy> {
+) -> core::result::Result<Vec<Option<PageCopy>>, PageCopy> {
     let kept = copies.iter().filter(|copy| geometry.block_of(copy.ppn) != given_up);
     let without = elect(&kept.copied().collect::<Vec<_>>(), tombstones);
-    let never_answered = |copy: &Copy| *copy == last && !copy.spare.is_original();
+    let never_answered = |copy: &PageCopy| *copy == last && !copy.spare.is_original();
     for lpn in (0..newest.len() as u32).map(Lpn) {
         let at = lpn.0 as usize;
         let Some(with) = newest[at] else { continue };
@@ -134,18 +138,18 @@ mod tests {
     use super::*;
     use nand::{Ppn, ProgramOrder, Spare};
 
-    fn copy(ppn: u32, owner: u32, version: u64, sequence: u64) -> Copy {
-        Copy { ppn: Ppn(ppn), spare: Spare { owner: Lpn(owner), version, sequence, kind: 1 } }
+    fn copy(ppn: u32, owner: u32, version: u64, sequence: u64) -> PageCopy {
+        PageCopy { ppn: Ppn(ppn), spare: Spare { owner: Lpn(owner), version, sequence, kind: 1 } }
     }
 
     /// Three blocks of four pages.
-    fn planned(copies: &[Copy]) -> Result<Plan> {
+    fn planned(copies: &[PageCopy]) -> Result<RecoveryPlan> {
         let geometry = Geometry::new(512, 64, 4, 3, ProgramOrder::Sequential).unwrap();
         let last = copies.iter().copied().max_by_key(|copy| copy.spare.sequence);
         plan(&geometry, &[0, 1, 2].map(BlockId), copies, last, &[0; 6])
     }
 
-    fn places(plan: &Plan) -> Vec<u32> {
+    fn places(plan: &RecoveryPlan) -> Vec<u32> {
         plan.newest.iter().map(|copy| copy.map_or(99, |copy| copy.ppn.0)).collect()
     }
 

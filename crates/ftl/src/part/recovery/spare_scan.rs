@@ -10,25 +10,25 @@ use crate::contract::{Error, Result};
 
 /// The spare areas of some blocks.
 #[derive(Debug)]
-pub struct Scan {
+pub struct SpareScan {
     pages: Vec<(Ppn, PageState)>,
 }
 
 /// A readable copy of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Copy {
+pub struct PageCopy {
     /// Where it is.
     pub ppn: Ppn,
     /// Its header.
     pub spare: Spare,
 }
 
-impl Scan {
+impl SpareScan {
     /// Reads every spare area of `blocks`, cause meta.
     ///
     /// # Errors
     /// The power is lost again.
-    pub fn read(nand: &mut Nand, blocks: &[BlockId]) -> Result<Scan> {
+    pub fn read(nand: &mut Nand, blocks: &[BlockId]) -> Result<SpareScan> {
         let pages_per_block = nand.geometry().pages_per_block();
         let mut pages = Vec::with_capacity(blocks.len() * pages_per_block as usize);
         for &block in blocks {
@@ -37,13 +37,13 @@ impl Scan {
                 pages.push((ppn, nand.read_spare(ppn, Cause::Meta)?));
             }
         }
-        Ok(Scan { pages })
+        Ok(SpareScan { pages })
     }
 
     /// Every readable page, in the order of the blocks.
-    pub fn copies(&self) -> impl Iterator<Item = Copy> + '_ {
+    pub fn copies(&self) -> impl Iterator<Item = PageCopy> + '_ {
         self.pages.iter().filter_map(|&(ppn, state)| match state {
-            PageState::Programmed(spare) => Some(Copy { ppn, spare }),
+            PageState::Programmed(spare) => Some(PageCopy { ppn, spare }),
             _ => None,
         })
     }
@@ -52,8 +52,9 @@ impl Scan {
     ///
     /// # Errors
     /// A page that belongs beyond the capacity: this flash was written as a larger device.
-    pub fn host_copies(&self, logical_pages: u32) -> Result<Vec<Copy>> {
-        let copies: Vec<Copy> = self.copies().filter(|copy| copy.spare.owner.is_host()).collect();
+    pub fn host_copies(&self, logical_pages: u32) -> Result<Vec<PageCopy>> {
+        let copies: Vec<PageCopy> =
+            self.copies().filter(|copy| copy.spare.owner.is_host()).collect();
         let beyond = copies.iter().find(|copy| copy.spare.owner.0 >= logical_pages);
         match beyond {
             None => Ok(copies),
@@ -65,7 +66,7 @@ impl Scan {
     }
 
     /// The readable page with the highest sequence.
-    pub fn last(&self) -> Option<Copy> {
+    pub fn last(&self) -> Option<PageCopy> {
         self.copies().max_by_key(|copy| copy.spare.sequence)
     }
 }

@@ -17,7 +17,7 @@ use crate::contract::{MapEvent, MissCosts};
 
 /// Events and costs of a log that is watched.
 #[derive(Clone, Debug)]
-pub struct LogWatch {
+pub struct LogAccount {
     timing: Timing,
     pages_per_block: u32,
     events: Vec<MapEvent>,
@@ -29,10 +29,10 @@ pub struct LogWatch {
     reclaimed_ns: u64,
 }
 
-impl LogWatch {
+impl LogAccount {
     /// Nothing has happened yet.
-    pub fn new(timing: Timing, pages_per_block: u32) -> LogWatch {
-        LogWatch {
+    pub fn new(timing: Timing, pages_per_block: u32) -> LogAccount {
+        LogAccount {
             timing,
             pages_per_block,
             events: Vec::new(),
@@ -107,21 +107,21 @@ mod tests {
 
     #[test]
     fn costs_are_those_of_table_iv() {
-        let mut watch = LogWatch::new(TIMING, 4);
-        let none = watch.miss_costs();
+        let mut account = LogAccount::new(TIMING, 4);
+        let none = account.miss_costs();
         assert_eq!((none.map_write_ns, none.buffer_write_ns), (4.0 * 110.0 + 1000.0, 100.0));
         // 3 pages of one block, 4 of four, none: 3 and 1 pages a merge.
-        watch.victim(3, 1, 4, 2);
-        watch.victim(4, 4, 16, 5);
-        watch.victim(0, 0, 0, 1);
-        watch.padded(2);
-        let costs = watch.miss_costs();
+        account.victim(3, 1, 4, 2);
+        account.victim(4, 4, 16, 5);
+        account.victim(0, 0, 0, 1);
+        account.padded(2);
+        let costs = account.miss_costs();
         assert_eq!((costs.map_read_ns, costs.buffer_read_ns), (0.0, 10.0));
         assert_eq!(costs.map_write_ns, 1440.0 / 2.0);
         let reclaim = (20.0 * 110.0 + 8.0 * 1000.0 + 2.0 * 100.0) / 3.0;
         assert_eq!(costs.buffer_write_ns, 100.0 + reclaim / 4.0);
         // The interval is over, birth is not.
-        let next = watch.miss_costs();
+        let next = account.miss_costs();
         assert_eq!((next.map_write_ns, next.buffer_write_ns), (1440.0, costs.buffer_write_ns));
     }
 }

@@ -4,15 +4,15 @@ use core::ops::Range;
 
 /// A set of numbers below a fixed bound.
 #[derive(Clone, Debug)]
-pub struct Bits {
+pub struct BitSet {
     words: Vec<u64>,
     bound: u32,
 }
 
-impl Bits {
+impl BitSet {
     /// The empty set of numbers below `bound`.
-    pub fn new(bound: u32) -> Bits {
-        Bits { words: vec![0; bound.div_ceil(64) as usize], bound }
+    pub fn new(bound: u32) -> BitSet {
+        BitSet { words: vec![0; bound.div_ceil(64) as usize], bound }
     }
 
     /// No number of the set reaches this.
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn runs_are_maximal_and_clipped() {
-        let mut bits = Bits::new(200);
+        let mut bits = BitSet::new(200);
         for n in (3..70).chain(127..130).chain(198..200) {
             bits.insert(n);
         }

@@ -18,7 +18,7 @@ use nand::Lpn;
 pub const ENDS: usize = 256;
 
 #[derive(Clone, Copy, Debug)]
-struct End {
+struct StreamEnd {
     /// The page that would continue the stream.
     next: Lpn,
     /// The stream's pages.
@@ -27,17 +27,17 @@ struct End {
 
 /// Where recent runs ended.
 #[derive(Clone, Debug)]
-pub struct Streams {
-    ends: Vec<End>,
+pub struct StreamTable {
+    ends: Vec<StreamEnd>,
 }
 
-impl Default for Streams {
-    fn default() -> Streams {
-        Streams { ends: vec![End { next: Lpn::NONE, pages: 0 }; ENDS] }
+impl Default for StreamTable {
+    fn default() -> StreamTable {
+        StreamTable { ends: vec![StreamEnd { next: Lpn::NONE, pages: 0 }; ENDS] }
     }
 }
 
-impl Streams {
+impl StreamTable {
     /// Notes a run; returns the pages of the stream that it continues, its own included, or none if
     /// it continues none.
     pub fn extend(&mut self, first: Lpn, pages: u32) -> Option<u64> {
@@ -47,7 +47,7 @@ impl Streams {
             end.next = Lpn::NONE;
         }
         let (next, grown) = (first.plus(pages), before.unwrap_or(0) + u64::from(pages));
-        self.ends[place(next)] = End { next, pages: grown };
+        self.ends[place(next)] = StreamEnd { next, pages: grown };
         before.map(|_| grown)
     }
 }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn interleaved_streams_grow_each_by_itself() {
-        let mut streams = Streams::default();
+        let mut streams = StreamTable::default();
         assert_eq!(streams.extend(Lpn(40), 2), None);
         assert_eq!(streams.extend(Lpn(7), 1), None);
         assert_eq!(streams.extend(Lpn(42), 2), Some(4));
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_table_forgets() {
-        let mut streams = Streams::default();
+        let mut streams = StreamTable::default();
         streams.extend(Lpn(5), 1);
         (0..4096).for_each(|other| assert_eq!(streams.extend(Lpn(1000 + 2 * other), 1), None));
         assert_eq!(streams.extend(Lpn(6), 1), None);
