@@ -1,7 +1,8 @@
-//! Many cases on all cores, and what they found.
+//! A campaign runs many cases on all cores and collects their findings.
 //!
-//! Workers take cases from one list, and results are put back in its order, so the report is the
-//! same on every machine. With a budget the list has no end: seed follows seed until time is up.
+//! Workers take cases from one list, and the results are sorted back into its order, so the report
+//! is the same on every machine. With a time budget the list is endless: it goes on with further
+//! seeds until the time is over.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -10,94 +11,96 @@ use std::time::{Duration, Instant};
 
 use ftl::{Durability, Result};
 
-use crate::ace;
-use crate::case::{Case, Failure, Subject, is_refusal};
-use crate::power_loss::{self, Count, Plan, Second};
-use crate::properties;
-use crate::shape::{SHAPES, Shape};
+use crate::case::{Case, is_refusal};
+use crate::conformance;
+use crate::device_model::{DEVICE_MODELS, DeviceModel};
+use crate::failed_case::FailedCase;
+use crate::power_loss::{self, CutCounts, CutSchedule, SecondCuts};
+use crate::subject::Subject;
+use crate::workload::short_programs;
 
-/// What is to be tried.
+/// What to try: every subject on every device model with every workload and seed.
 #[derive(Clone, Debug)]
 pub struct Campaign {
-    /// The schemes.
+    /// The schemes with their parameters and layers.
     pub subjects: Vec<Subject>,
-    /// The chips.
-    pub shapes: Vec<&'static Shape>,
-    /// The workloads by name.
+    /// The devices.
+    pub models: Vec<&'static DeviceModel>,
+    /// Names of the workloads.
     pub workloads: Vec<String>,
-    /// All programs of up to so many steps, on the least shape, once for the first seed.
+    /// Also try all short programs of up to this many letters, on the smallest device, with the
+    /// first seed.
     pub short_programs: usize,
-    /// The seeds; with a budget, those to begin with.
+    /// The seeds. With a budget, further ones follow.
     pub seeds: Vec<u64>,
-    /// Whether trims must survive. Under paper there are no cuts.
+    /// Whether trims must survive. Without full durability there are no power cuts.
     pub durability: Durability,
-    /// Cuts of recoveries.
-    pub second: Second,
-    /// Time to fill with further seeds.
+    /// Which power cuts to try after a first one.
+    pub second_cuts: SecondCuts,
+    /// Time to spend on further seeds.
     pub budget: Option<Duration>,
 }
 
-/// What a campaign, or one scheme in it, came to.
+/// Results of a campaign, or of one subject in it.
 #[derive(Clone, Debug, Default)]
-pub struct Tried {
-    /// Cases run to their end.
+pub struct Totals {
+    /// Number of cases.
     pub cases: u64,
-    /// Operations of the host after which everything was compared.
-    pub steps: u64,
-    /// Cuts.
-    pub cuts: Count,
-    /// What was found, in the order of the cases.
-    pub failures: Vec<Failure>,
+    /// Number of host operations after which the whole device was compared with the oracle.
+    pub compared: u64,
+    /// Number of power cuts.
+    pub cuts: CutCounts,
+    /// The cases that failed, in the order of the list.
+    pub failed: Vec<FailedCase>,
 }
 
-impl Tried {
-    fn add(&mut self, other: Tried) {
+impl Totals {
+    fn add(&mut self, other: Totals) {
         self.cases += other.cases;
-        self.steps += other.steps;
+        self.compared += other.compared;
         self.cuts += other.cuts;
-        self.failures.extend(other.failures);
+        self.failed.extend(other.failed);
     }
 }
 
-/// What a campaign found.
+/// Results of a campaign.
 #[derive(Clone, Debug)]
-pub struct Report {
-    /// Scheme by scheme, in the order asked for.
-    pub rows: Vec<(Subject, Tried)>,
-    /// Cases that a scheme refuses: such a chip, or such parameters.
+pub struct CampaignReport {
+    /// Results of each subject, in the order of [`Campaign::subjects`].
+    pub rows: Vec<(Subject, Totals)>,
+    /// Number of cases whose device or parameters the scheme refuses.
     pub refused: u64,
-    /// Seeds begun.
+    /// Number of seeds that were begun.
     pub seeds: u64,
     /// Wall-clock time.
     pub wall: Duration,
 }
 
-impl Report {
-    /// All rows together.
-    pub fn total(&self) -> Tried {
-        let mut total = Tried::default();
-        self.rows.iter().for_each(|(_, tried)| total.add(tried.clone()));
+impl CampaignReport {
+    /// The sum of all rows.
+    pub fn total(&self) -> Totals {
+        let mut total = Totals::default();
+        self.rows.iter().for_each(|(_, totals)| total.add(totals.clone()));
         total
     }
 }
 
-/// One entry of the list.
+/// One case of the list, and the row of the report that it belongs to.
 #[derive(Clone, Debug)]
 struct Job<'a> {
     row: usize,
     subject: &'a Subject,
-    shape: &'static Shape,
+    model: &'static DeviceModel,
     workload: Cow<'a, str>,
     seed: u64,
 }
 
 impl Campaign {
-    /// Runs it.
+    /// Runs the campaign. Findings are part of the report, not errors.
     ///
     /// # Errors
-    /// An unknown workload, a device that cannot be, or every case refused. Violations are no error
-    /// but in the report.
-    pub fn run(&self) -> Result<Report> {
+    /// A workload is unknown, a device is impossible, or every case was refused.
+    pub fn run(&self) -> Result<CampaignReport> {
         let start = Instant::now();
         let is_over = || self.budget.is_some_and(|budget| start.elapsed() >= budget);
         let jobs = Mutex::new(self.jobs().enumerate());
@@ -106,8 +109,8 @@ impl Campaign {
             false => jobs.lock().expect("no worker panics holding the list").next(),
         };
         let mut done = in_parallel(next, |job: Job| {
-            let tried = self.try_case(&job);
-            (job, tried)
+            let totals = self.try_case(&job);
+            (job, totals)
         });
         done.sort_by_key(|&(at, _)| at);
         self.report(done.into_iter().map(|(_, result)| result), start)
@@ -115,15 +118,15 @@ impl Campaign {
 
     fn report<'a>(
         &self,
-        done: impl Iterator<Item = (Job<'a>, Result<Tried>)>,
+        done: impl Iterator<Item = (Job<'a>, Result<Totals>)>,
         start: Instant,
-    ) -> Result<Report> {
-        let blank = |subject: &Subject| (subject.clone(), Tried::default());
+    ) -> Result<CampaignReport> {
+        let blank = |subject: &Subject| (subject.clone(), Totals::default());
         let mut rows: Vec<_> = self.subjects.iter().map(blank).collect();
         let (mut refusals, mut seeds) = (Vec::new(), Vec::new());
-        for (job, tried) in done {
-            match tried {
-                Ok(tried) => rows[job.row].1.add(tried),
+        for (job, totals) in done {
+            match totals {
+                Ok(totals) => rows[job.row].1.add(totals),
                 Err(error) if is_refusal(&error) => refusals.push(error),
                 Err(error) => return Err(error),
             }
@@ -132,64 +135,65 @@ impl Campaign {
         seeds.sort_unstable();
         seeds.dedup();
         let refused = refusals.len() as u64;
-        if rows.iter().all(|(_, tried)| tried.cases == 0) {
-            // Nothing was tried: that is not clean, and the user must know why.
+        if rows.iter().all(|(_, totals)| totals.cases == 0) {
+            // Nothing was tried. This must not look like success, so report the first refusal.
             refusals.into_iter().next().map_or(Ok(()), Err)?;
         }
-        Ok(Report { rows, refused, seeds: seeds.len() as u64, wall: start.elapsed() })
+        Ok(CampaignReport { rows, refused, seeds: seeds.len() as u64, wall: start.elapsed() })
     }
 
     fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
         let last = self.seeds.iter().copied().max().unwrap_or(0);
         let further = self.budget.is_some().then_some(last + 1..);
-        let named = self.seeds.iter().flat_map(|&seed| self.named_programs(seed));
-        let further = further.into_iter().flatten().flat_map(|seed| self.named_programs(seed));
+        let named = self.seeds.iter().flat_map(|&seed| self.named_workloads(seed));
+        let further = further.into_iter().flatten().flat_map(|seed| self.named_workloads(seed));
         named.chain(self.short_programs()).chain(further)
     }
 
     fn short_programs(&self) -> impl Iterator<Item = Job<'_>> {
-        let (shape, seed) = (&SHAPES[0], self.seeds.first().copied().unwrap_or(0));
+        let (model, seed) = (&DEVICE_MODELS[0], self.seeds.first().copied().unwrap_or(0));
         self.subjects.iter().enumerate().flat_map(move |(row, subject)| {
-            let names = (1..=self.short_programs).flat_map(ace::names);
-            names.map(move |name| Job { row, subject, shape, workload: Cow::Owned(name), seed })
+            let names = (1..=self.short_programs).flat_map(short_programs::names);
+            names.map(move |name| Job { row, subject, model, workload: Cow::Owned(name), seed })
         })
     }
 
-    fn named_programs(&self, seed: u64) -> impl Iterator<Item = Job<'_>> {
+    fn named_workloads(&self, seed: u64) -> impl Iterator<Item = Job<'_>> {
         self.subjects.iter().enumerate().flat_map(move |(row, subject)| {
-            self.shapes.iter().flat_map(move |&shape| {
-                let job = move |workload| Job { row, subject, shape, workload, seed };
+            self.models.iter().flat_map(move |&model| {
+                let job = move |workload| Job { row, subject, model, workload, seed };
                 self.workloads.iter().map(|name| Cow::Borrowed(name.as_str())).map(job)
             })
         })
     }
 
-    fn try_case(&self, job: &Job) -> Result<Tried> {
-        let case = Case::new(job.subject, job.shape, &job.workload, job.seed, self.durability)?;
-        let mut tried = Tried { cases: 1, ..Tried::default() };
-        match properties::conform(&case) {
-            Ok(steps) => tried.steps = steps,
-            Err(failure) => tried.failures.push(failure),
+    fn try_case(&self, job: &Job) -> Result<Totals> {
+        let case = Case::new(job.subject, job.model, &job.workload, job.seed, self.durability)?;
+        let mut totals = Totals { cases: 1, ..Totals::default() };
+        match conformance::check(&case) {
+            Ok(compared) => totals.compared = compared,
+            Err(failed) => totals.failed.push(failed),
         }
-        if self.durability == Durability::Full && tried.failures.is_empty() {
-            let (count, done) = power_loss::explore(&case, self.plan(&case)?);
-            tried.cuts = count;
-            tried.failures.extend(done.err());
+        if self.durability == Durability::Full && totals.failed.is_empty() {
+            let (cuts, done) = power_loss::explore(&case, self.schedule(&case)?);
+            totals.cuts = cuts;
+            totals.failed.extend(done.err());
         }
-        Ok(tried)
+        Ok(totals)
     }
 
-    /// Of the short programs only the last step is cut.
-    fn plan(&self, case: &Case) -> Result<Plan> {
-        let from_step = match case.workload.starts_with(ace::PREFIX) {
-            true => ace::steps_before_last(&case.workload, case.space())?,
+    /// Short programs are cut only in the operations of their last letter.
+    fn schedule(&self, case: &Case) -> Result<CutSchedule> {
+        let from_operation = match case.workload.starts_with(short_programs::PREFIX) {
+            true => short_programs::operations_before_last(&case.workload, case.dimensions())?,
             false => 0,
         };
-        Ok(Plan { from_step, second: self.second })
+        Ok(CutSchedule { from_operation, second_cuts: self.second_cuts })
     }
 }
 
-/// Does all jobs, a worker a core; results come with the jobs' numbers, in no order.
+/// Does all jobs with one worker per core. Each result comes with the number of its job; the order
+/// of the results is not determined.
 fn in_parallel<J, R: Send>(
     next: impl Fn() -> Option<(usize, J)> + Sync,
     work: impl Fn(J) -> R + Sync,
@@ -216,32 +220,32 @@ mod tests {
     fn campaign(spec: &str) -> Campaign {
         Campaign {
             subjects: vec![Subject::from_spec(spec).unwrap()],
-            shapes: vec![&SHAPES[0]],
+            models: vec![&DEVICE_MODELS[0]],
             workloads: vec!["random".to_owned()],
             short_programs: 1,
             seeds: vec![1, 2],
             durability: Durability::Full,
-            second: Second::None,
+            second_cuts: SecondCuts::None,
             budget: None,
         }
     }
 
     #[test]
-    fn the_list_is_seeds_by_workloads_and_the_short_programs_once() {
+    fn short_programs_run_once_and_workloads_run_with_every_seed() {
         let report = campaign("page").run().unwrap();
-        assert_eq!(report.total().cases, 2 + ace::ALPHABET.len() as u64);
+        assert_eq!(report.total().cases, 2 + short_programs::ALPHABET.len() as u64);
         assert_eq!(report.seeds, 2);
     }
 
     #[test]
-    fn a_budget_goes_on_with_further_seeds() {
+    fn a_time_budget_adds_further_seeds() {
         let budget = Some(Duration::from_millis(300));
         let report = Campaign { budget, ..campaign("page") }.run().unwrap();
         assert!(report.seeds > 2, "only {} seeds", report.seeds);
     }
 
     #[test]
-    fn a_campaign_of_refusals_alone_is_an_error() {
+    fn a_campaign_whose_cases_are_all_refused_is_an_error() {
         let message = campaign("page:frontiers=3").run().unwrap_err().to_string();
         assert!(message.contains("frontiers=3"), "{message}");
     }

@@ -1,44 +1,45 @@
-//! Is it right, also when the power fails at any operation?
+//! Checks FTLs for correctness, also when the power fails during any program or erase.
 //!
 //! ```text
-//! shape × workload × seed × scheme = Case ──► properties: no cut, everything compared all the time
-//!                                        └──► power_loss: cut at every program and erase,
-//!                                                        × every outcome, × again while recovering
+//! subject × device model × workload × seed = Case ──► conformance: compared after every operation
+//!                                                └──► power_loss: cut at every program and erase,
+//!                                                     with every outcome, and again in recovery
 //! ```
-//! The contract that is checked, for every sector after any cut and mount:
+//! The contract, which must hold for every sector after any cut and mount:
 //!
-//! 1. it reads as one value it really had, at or after the last flush that covers it: never older,
-//!    never mixed, never another sector's;
-//! 2. writes answered before an answered flush are there;
-//! 3. a trimmed sector reads zero if a flush followed; if none did, zero or a value that rule 1
-//!    allows, and the same one at every later mount until it is written or trimmed again;
-//! 4. the map is injective (the scheme's own audit);
-//! 5. mounting again changes nothing and takes a bounded number of operations.
+//! 1. A sector reads a value that it had at the last flush or later. It never reads an older
+//!    value, a mixture, or the value of another sector.
+//! 2. A write that was answered before an answered flush survives.
+//! 3. A trimmed sector reads zero if a flush followed the trim. If none did, it reads zero or a
+//!    value allowed by rule 1, and keeps it in later mounts until it is written or trimmed again.
+//! 4. No two logical pages share a physical page (the scheme audits itself).
+//! 5. Another mount changes nothing, and every mount takes a bounded number of operations.
 //!
-//! * [`shape`]      tiny chips by name
-//! * [`step`]       one operation of the host
-//! * [`workload`]   programs of them by name, or by their steps
-//! * [`ace`]        all short programs there are
-//! * [`case`](mod@case) a scheme, a shape, a workload, a seed; and the line that replays it
-//! * [`oracle`]     what a sector may read
-//! * [`violation`]  what can be wrong, by name
-//! * [`life`]       a device between power-on and power-off
-//! * [`properties`] conformance without cuts
-//! * [`power_loss`] cuts everywhere, and the replay of one
-//! * [`campaign`]   many cases on all cores, and what they found
+//! * [`device_model`]   tiny devices by name
+//! * [`subject`]        a scheme with parameters and layers
+//! * [`workload`]       lists of host operations: named workloads and short programs
+//! * [`case`](mod@case) all that determines a check, apart from power cuts
+//! * [`oracle`]         the values that each sector may have
+//! * [`finding`]        the defects, and a description of one
+//! * [`powered_device`] a device between power-on and power-off
+//! * [`conformance`]    checks without power cuts
+//! * [`power_loss`]     checks with power cuts, and the replay of one
+//! * [`failed_case`]    a finding with the command line that replays it
+//! * [`campaign`]       many cases on all cores
+//! * [`rng`]            random numbers from a seed
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod ace;
 pub mod campaign;
 pub mod case;
-pub mod dice;
-pub mod life;
+pub mod conformance;
+pub mod device_model;
+pub mod failed_case;
+pub mod finding;
 pub mod oracle;
 mod panics;
 pub mod power_loss;
-pub mod properties;
-pub mod shape;
-pub mod step;
-pub mod violation;
+pub mod powered_device;
+pub mod rng;
+pub mod subject;
 pub mod workload;

@@ -1,32 +1,33 @@
-//! What a sector may read: the list of values that it had, each with the flush epoch it came in.
+//! The oracle knows which values each sector may have: it keeps the list of all values that a
+//! sector ever had, each with its flush epoch.
 //!
 //! ```text
-//! write 1 · flush · write 2 · trim · write 3        cut here: 1, 2, 0 (of the trim) or 3
+//! write 1 · flush · write 2 · trim · write 3        after a cut here: 1, 2, 0 (trimmed) or 3
 //! └epoch 1┘         └───── epoch 2 ───────┘
 //! ```
-//! A trim is a value like any other: unflushed, it may show or not; but it is no licence for what
-//! is older than the last flush. Only what the contract demands is demanded: a scheme that keeps
-//! more than it must is right too. What a mount shows is from then on the state: the next one must
-//! show the same.
+//! A trim adds the value zero. An unflushed trim may survive a power cut or not, but it never
+//! permits a value from before the last flush. A scheme may make more durable than it must. The
+//! values that are read after a mount become the state, so the next mount must show the same ones.
 
 use nand::{SectorMask, Stamp};
 
-use crate::step::Extent;
-use crate::violation::{Kind, Violation};
+use crate::finding::{Defect, Finding};
+use crate::workload::host_operation::Extent;
 
-/// A value that a sector had.
+/// A value that a sector had, and when it got it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Version {
-    /// The number of the write that made it; 0 is zero: never written, or trimmed.
+    /// The number of the write; 0 if the sector was never written or is trimmed.
     value: u32,
-    /// The flushes answered before it, counted from 1; or [`FLUSHED`].
+    /// The epoch of the write: 1 + the number of flushes answered before it, or [`FLUSHED`].
     epoch: u32,
 }
 
-/// The epoch of what was there at first, and of what was forced: before every flush.
+/// The epoch of values that are durable from the start: the initial zero, and forced writes. It
+/// precedes every flush.
 const FLUSHED: u32 = 0;
 
-/// Every value that every sector ever had, in order.
+/// All values that each sector ever had, in order.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     sectors: Vec<Vec<Version>>,
@@ -35,24 +36,24 @@ pub struct Oracle {
     writes: u32,
 }
 
-/// When sectors are looked at.
+/// Which values a read may return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// In the same life as the last write: the newest value and nothing else.
-    Awake,
-    /// At the first look after a mount: any value that the contract lets survive.
-    Mounted,
+pub enum Expect {
+    /// Only the newest value: the power was on since the last write.
+    Newest,
+    /// Any value that may survive a power cut: the device was just mounted.
+    Survivor,
 }
 
 impl Oracle {
-    /// A device on which nothing was ever written.
+    /// The oracle of a device that was never written.
     pub fn new(pages: u32, sectors_per_page: u32) -> Oracle {
         let blank = vec![Version { value: 0, epoch: FLUSHED }];
         let sectors = vec![blank; (pages * sectors_per_page) as usize];
         Oracle { sectors, sectors_per_page, epoch: 1, writes: 0 }
     }
 
-    /// A write begins: from now on its sectors may read new. Returns its number.
+    /// A write begins: its sectors may now have the new value. Returns the number of the write.
     pub fn write(&mut self, extent: &Extent, full: SectorMask) -> u32 {
         self.writes += 1;
         for (sector, _) in extent.sectors(self.sectors_per_page, full) {
@@ -61,18 +62,18 @@ impl Oracle {
         self.writes
     }
 
-    /// A trim begins.
+    /// A trim begins: its sectors may now read zero.
     pub fn trim(&mut self, first: u32, pages: u32) {
         let per_page = self.sectors_per_page;
         (first * per_page..(first + pages) * per_page).for_each(|sector| self.push(sector, 0));
     }
 
-    /// A flush was answered: what is newest now stays.
+    /// A flush was answered: the newest values are durable.
     pub fn flush(&mut self) {
         self.epoch += 1;
     }
 
-    /// A forced write of these sectors was answered: what is newest of them now stays.
+    /// A forced write was answered: the newest values of its sectors are durable.
     pub fn force(&mut self, extent: &Extent, full: SectorMask) {
         for (sector, _) in extent.sectors(self.sectors_per_page, full) {
             let versions = &mut self.sectors[sector as usize];
@@ -80,7 +81,7 @@ impl Oracle {
         }
     }
 
-    /// A mount showed these values: from now on they are the state.
+    /// These values were read after a mount: they are now the state of the device.
     pub fn adopt(&mut self, found: &[Stamp]) {
         for (sector, stamp) in found.iter().enumerate() {
             if self.newest(sector) != stamp.write() {
@@ -90,7 +91,7 @@ impl Oracle {
         self.flush();
     }
 
-    /// Sectors a page.
+    /// Sectors per page.
     pub fn sectors_per_page(&self) -> u32 {
         self.sectors_per_page
     }
@@ -100,37 +101,37 @@ impl Oracle {
         self.sectors[sector].last().expect("a sector always has a value").value
     }
 
-    /// Whether a sector may read `value` after a cut now.
+    /// Whether a sector may have `value` after a power cut at this moment.
     pub fn may_survive(&self, sector: usize, value: u32) -> bool {
         let all = &self.sectors[sector];
         let flushed = all.iter().rposition(|version| version.epoch < self.epoch).unwrap_or(0);
         all[flushed..].iter().any(|version| version.value == value)
     }
 
-    /// Judges the sectors found, which start with sector `first`.
+    /// Compares the stamps read with the values allowed. The stamps begin at sector `first`.
     ///
     /// # Errors
-    /// The first sector that reads as it must not.
-    pub fn judge(&self, first: usize, found: &[Stamp], look: Look) -> Result<(), Violation> {
-        let wrong = (0..found.len()).find(|&at| !self.accepts(first + at, found[at], look));
-        wrong.map_or(Ok(()), |at| Err(self.violation(first, found, at, look)))
+    /// The first sector with a wrong value.
+    pub fn judge(&self, first: usize, found: &[Stamp], expect: Expect) -> Result<(), Finding> {
+        let wrong = (0..found.len()).find(|&at| !self.accepts(first + at, found[at], expect));
+        wrong.map_or(Ok(()), |at| Err(self.finding(first, found, at, expect)))
     }
 
     fn push(&mut self, sector: u32, value: u32) {
         self.sectors[sector as usize].push(Version { value, epoch: self.epoch });
     }
 
-    fn accepts(&self, sector: usize, stamp: Stamp, look: Look) -> bool {
+    fn accepts(&self, sector: usize, stamp: Stamp, expect: Expect) -> bool {
         let own = stamp == Stamp::default() || stamp.sector() as usize == sector;
-        own && match look {
-            Look::Awake => stamp.write() == self.newest(sector),
-            Look::Mounted => self.may_survive(sector, stamp.write()),
+        own && match expect {
+            Expect::Newest => stamp.write() == self.newest(sector),
+            Expect::Survivor => self.may_survive(sector, stamp.write()),
         }
     }
 
-    // ---- Naming what is wrong -----------------------------------------------------------------
+    // ---- Describing a wrong value -------------------------------------------------------------
 
-    fn violation(&self, first: usize, found: &[Stamp], at: usize, look: Look) -> Violation {
+    fn finding(&self, first: usize, found: &[Stamp], at: usize, expect: Expect) -> Finding {
         let sector = first + at;
         let (page, index) =
             (sector as u32 / self.sectors_per_page, sector as u32 % self.sectors_per_page);
@@ -139,40 +140,44 @@ impl Oracle {
             (write, true) => format!("write {write}"),
             (write, false) => format!("write {write} of sector {}", found[at].sector()),
         };
-        let kind = self.kind(first, found, at, look);
+        let defect = self.defect(first, found, at, expect);
         let newest = self.newest(sector);
         let had: Vec<u32> = self.sectors[sector].iter().map(|version| version.value).collect();
-        Violation::new(
-            kind,
-            format!("Lpn({page}) sector {index} reads {shown}; newest is {newest}, it had {had:?}"),
+        Finding::new(
+            defect,
+            format!(
+                "Lpn({page}) sector {index} reads {shown}; its newest value is {newest}, all its \
+                 values were {had:?}"
+            ),
         )
     }
 
-    fn kind(&self, first: usize, found: &[Stamp], at: usize, look: Look) -> Kind {
+    fn defect(&self, first: usize, found: &[Stamp], at: usize, expect: Expect) -> Defect {
         let (sector, stamp) = (first + at, found[at]);
         let value = stamp.write();
         let had = self.sectors[sector].iter().any(|version| version.value == value);
         if value != 0 && stamp.sector() as usize != sector {
-            Kind::Misplaced
+            Defect::Misplaced
         } else if !had {
-            Kind::Foreign
+            Defect::Foreign
         } else if self.newest(sector) == 0 {
-            Kind::Resurrected
-        } else if self.is_shorn(first, found, at, look) {
-            Kind::Shorn
+            Defect::Resurrected
+        } else if self.is_shorn(first, found, at, expect) {
+            Defect::Shorn
         } else if value == 0 {
-            Kind::Lost
+            Defect::Lost
         } else {
-            Kind::Stale
+            Defect::Stale
         }
     }
 
-    /// Whether another sector of the same page reads well and at least as new as this one should.
-    fn is_shorn(&self, first: usize, found: &[Stamp], at: usize, look: Look) -> bool {
+    /// Whether another sector of the same page has an allowed value that is at least as new as the
+    /// newest value of this sector.
+    fn is_shorn(&self, first: usize, found: &[Stamp], at: usize, expect: Expect) -> bool {
         let per_page = self.sectors_per_page as usize;
         let page = (first + at) / per_page;
         (0..found.len()).filter(|&other| (first + other) / per_page == page).any(|other| {
-            self.accepts(first + other, found[other], look)
+            self.accepts(first + other, found[other], expect)
                 && found[other].write() >= self.newest(first + at)
         })
     }
@@ -202,12 +207,12 @@ mod tests {
         writes.into_iter().enumerate().map(stamp).collect()
     }
 
-    fn kind(oracle: &Oracle, writes: [u32; 4], look: Look) -> Option<Kind> {
-        oracle.judge(0, &stamps(writes), look).err().map(|violation| violation.kind)
+    fn defect(oracle: &Oracle, writes: [u32; 4], expect: Expect) -> Option<Defect> {
+        oracle.judge(0, &stamps(writes), expect).err().map(|finding| finding.defect)
     }
 
     #[test]
-    fn what_is_not_flushed_may_read_old_or_new_and_nothing_else() {
+    fn an_unflushed_write_may_be_lost_but_nothing_older_may_return() {
         let mut oracle = oracle();
         for _ in 0..2 {
             oracle.write(&page(0, FULL), FULL);
@@ -222,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_write_keeps_its_own_sectors_and_no_others() {
+    fn a_forced_write_makes_only_its_own_sectors_durable() {
         let mut oracle = oracle();
         oracle.write(&page(0, FULL), FULL);
         oracle.write(&page(0, 0b01), FULL);
@@ -235,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unflushed_trim_may_be_forgotten_but_brings_nothing_older_back() {
+    fn an_unflushed_trim_may_be_lost_but_nothing_older_may_return() {
         let mut oracle = oracle();
         for _ in 0..2 {
             oracle.write(&page(0, FULL), FULL);
@@ -250,45 +255,45 @@ mod tests {
     }
 
     #[test]
-    fn what_a_mount_showed_is_what_the_next_one_must_show() {
+    fn a_value_read_after_a_mount_must_be_there_after_the_next_mount() {
         let mut oracle = oracle();
         oracle.write(&page(0, FULL), FULL);
         oracle.trim(0, 1);
         oracle.adopt(&stamps([1, 0, 0, 0]));
-        assert_eq!(kind(&oracle, [1, 0, 0, 0], Look::Mounted), None);
-        assert_eq!(kind(&oracle, [0, 0, 0, 0], Look::Mounted), Some(Kind::Lost));
-        assert_eq!(kind(&oracle, [1, 1, 0, 0], Look::Mounted), Some(Kind::Resurrected));
+        assert_eq!(defect(&oracle, [1, 0, 0, 0], Expect::Survivor), None);
+        assert_eq!(defect(&oracle, [0, 0, 0, 0], Expect::Survivor), Some(Defect::Lost));
+        assert_eq!(defect(&oracle, [1, 1, 0, 0], Expect::Survivor), Some(Defect::Resurrected));
     }
 
     #[test]
-    fn each_kind_of_damage_has_its_name() {
+    fn each_defect_is_recognised() {
         let mut oracle = oracle();
         oracle.write(&page(0, FULL), FULL);
         oracle.write(&page(1, FULL), FULL);
         oracle.write(&page(0, FULL), FULL);
         oracle.trim(1, 1);
         oracle.flush();
-        let kind = |writes| kind(&oracle, writes, Look::Mounted);
-        assert_eq!(kind([3, 3, 0, 0]), None);
-        assert_eq!(kind([0, 0, 0, 0]), Some(Kind::Lost));
-        assert_eq!(kind([1, 1, 0, 0]), Some(Kind::Stale));
-        assert_eq!(kind([1, 3, 0, 0]), Some(Kind::Shorn));
-        assert_eq!(kind([2, 3, 0, 0]), Some(Kind::Foreign));
-        assert_eq!(kind([3, 3, 2, 0]), Some(Kind::Resurrected));
+        let defect = |writes| defect(&oracle, writes, Expect::Survivor);
+        assert_eq!(defect([3, 3, 0, 0]), None);
+        assert_eq!(defect([0, 0, 0, 0]), Some(Defect::Lost));
+        assert_eq!(defect([1, 1, 0, 0]), Some(Defect::Stale));
+        assert_eq!(defect([1, 3, 0, 0]), Some(Defect::Shorn));
+        assert_eq!(defect([2, 3, 0, 0]), Some(Defect::Foreign));
+        assert_eq!(defect([3, 3, 2, 0]), Some(Defect::Resurrected));
         let mut swapped = stamps([3, 3, 0, 0]);
         swapped.swap(0, 1);
-        let misplaced = oracle.judge(0, &swapped, Look::Mounted).unwrap_err();
-        assert_eq!(misplaced.kind, Kind::Misplaced);
+        let misplaced = oracle.judge(0, &swapped, Expect::Survivor).unwrap_err();
+        assert_eq!(misplaced.defect, Defect::Misplaced);
     }
 
     #[test]
-    fn awake_only_the_newest_is_right() {
+    fn without_a_cut_only_the_newest_value_is_right() {
         let mut oracle = oracle();
         oracle.write(&page(0, FULL), FULL);
         oracle.write(&page(0, 0b10), FULL);
-        assert_eq!(kind(&oracle, [1, 2, 0, 0], Look::Awake), None);
-        assert_eq!(kind(&oracle, [0, 2, 0, 0], Look::Awake), Some(Kind::Shorn));
-        assert_eq!(kind(&oracle, [1, 1, 0, 0], Look::Awake), Some(Kind::Stale));
-        assert_eq!(kind(&oracle, [0, 2, 0, 0], Look::Mounted), None, "nothing was flushed");
+        assert_eq!(defect(&oracle, [1, 2, 0, 0], Expect::Newest), None);
+        assert_eq!(defect(&oracle, [0, 2, 0, 0], Expect::Newest), Some(Defect::Shorn));
+        assert_eq!(defect(&oracle, [1, 1, 0, 0], Expect::Newest), Some(Defect::Stale));
+        assert_eq!(defect(&oracle, [0, 2, 0, 0], Expect::Survivor), None, "nothing was flushed");
     }
 }

@@ -1,44 +1,46 @@
-//! Panics as values. The chip panics when a rule of flash is broken; here that is a finding like
-//! any other, so it is caught, and its sentence is kept instead of printed.
+//! Turns panics into findings. The chip panics when a rule of flash is broken. The checker reports
+//! this like any other defect: it catches the panic and keeps the message instead of printing it.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use crate::violation::{Kind, Violation};
+use crate::finding::{Defect, Finding};
 
 thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
-    static SENTENCE: RefCell<String> = const { RefCell::new(String::new()) };
+    static MESSAGE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Does the work; a panic in it becomes a violation. Whatever the work held is to be dropped.
-pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Violation>) -> Result<T, Violation> {
-    listen();
+/// Does the work and turns a panic into a finding. After a panic, the caller must drop everything
+/// that the work borrowed.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Finding>) -> Result<T, Finding> {
+    install_hook();
     let outer = CATCHING.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     CATCHING.set(outer);
-    done.unwrap_or_else(|_| Err(Violation::new(Kind::Panic, SENTENCE.take())))
+    done.unwrap_or_else(|_| Err(Finding::new(Defect::Panic, MESSAGE.take())))
 }
 
-/// Puts an ear before the process's own panic hook, once; panics of others go on to that one.
-fn listen() {
+/// Installs a panic hook, once. It keeps the message of a panic that [`caught`] is waiting for, and
+/// passes all other panics to the previous hook.
+fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let theirs = panic::take_hook();
+        let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if !CATCHING.get() {
-                return theirs(info);
+                return previous(info);
             }
             let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
-            let said = said(info.payload()).unwrap_or("it panicked without a word");
-            SENTENCE.set(format!("{said}{}", place.unwrap_or_default()));
+            let message = message(info.payload()).unwrap_or("a panic without a message");
+            MESSAGE.set(format!("{message}{}", place.unwrap_or_default()));
         }));
     });
 }
 
-fn said(payload: &dyn Any) -> Option<&str> {
+fn message(payload: &dyn Any) -> Option<&str> {
     let literal = payload.downcast_ref::<&str>().copied();
     literal.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
@@ -48,11 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_becomes_a_violation_with_its_sentence_and_place() {
+    fn a_panic_becomes_a_finding_with_its_message_and_place() {
         let number = 7;
-        let violation = caught::<()>(|| panic!("programmed page {number} twice")).unwrap_err();
-        assert_eq!(violation.kind, Kind::Panic);
-        assert!(violation.sentence.starts_with("programmed page 7 twice (crates/check/src/panics"));
+        let finding = caught::<()>(|| panic!("programmed page {number} twice")).unwrap_err();
+        assert_eq!(finding.defect, Defect::Panic);
+        assert!(finding.sentence.starts_with("programmed page 7 twice (crates/check/src/panics"));
         assert_eq!(caught(|| Ok(3)), Ok(3));
     }
 }

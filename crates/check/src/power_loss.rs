@@ -1,57 +1,60 @@
-//! The power fails at every program and erase, in every way, and again while the device recovers.
+//! Cuts the power at every program and erase, with every outcome, and again during recovery.
 //!
 //! ```text
-//! mount · s1 · s2 · … · sn                          the workload, every operation recorded
+//! mount · o1 · o2 · … · on                          the workload, every flash operation recorded
 //!              └─ cut ─► mount · decay · a1 … a6 · mount · mount      for each × each outcome
-//!                           └─ cut ─► mount · …                       depth 2: the same again
+//!                           └─ cut ─► mount · …                       second cut: the same again
 //! ```
-//! The chip is kept after each operation, so a cut costs a copy and not a run from the start; the
-//! replay of one case arms the chip instead, which is another road to the same state.
+//! The state of the chip is kept after each flash operation, so trying a cut costs one copy instead
+//! of a run from the start. The replay of one case runs from the start and arms the chip with the
+//! cut instead. Both ways lead to the same state.
 
 use std::ops::AddAssign;
 
 use nand::power_cut::Snapshot;
-use nand::{Nand, Outcome};
+use nand::{Cut, Nand, Outcome};
 
-use crate::case::{Case, Failure, Strike};
-use crate::dice::{Dice, mix};
-use crate::life::{Act, End, Life};
+use crate::case::Case;
+use crate::failed_case::FailedCase;
+use crate::finding::Finding;
 use crate::oracle::Oracle;
+use crate::powered_device::{Action, End, PoweredDevice};
+use crate::rng::{Rng, mix};
 use crate::workload;
 
-/// Which second cuts are tried, after each first one.
+/// Which second cuts are tried after each first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Second {
+pub enum SecondCuts {
     /// None.
     None,
-    /// One in so many, drawn from the seed.
+    /// One in N, drawn from the seed.
     OneIn(u32),
     /// All.
     All,
 }
 
-/// Which cuts are tried.
+/// Which power cuts are tried.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// The first step of the workload that is cut; with 0 the first mount is cut too.
-    pub from_step: usize,
-    /// Cuts during what follows a cut.
-    pub second: Second,
+pub struct CutSchedule {
+    /// The first operation of the workload that is cut. With 0, the first mount is cut too.
+    pub from_operation: usize,
+    /// Cuts during the recovery from a first cut and the operations after it.
+    pub second_cuts: SecondCuts,
 }
 
-/// What was tried.
+/// Number of power cuts that were tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Cuts of a workload.
+pub struct CutCounts {
+    /// Cuts during a workload.
     pub first: u64,
-    /// Cuts of a recovery, or of what followed it.
+    /// Cuts during a recovery or the operations after it.
     pub second: u64,
-    /// All of them by what they left, in the order of [`Outcome::NAMES`].
+    /// All cuts by their outcome, in the order of [`Outcome::NAMES`].
     pub by_outcome: [u64; Outcome::NAMES.len()],
 }
 
-impl AddAssign for Count {
-    fn add_assign(&mut self, other: Count) {
+impl AddAssign for CutCounts {
+    fn add_assign(&mut self, other: CutCounts) {
         self.first += other.first;
         self.second += other.second;
         for (mine, others) in self.by_outcome.iter_mut().zip(other.by_outcome) {
@@ -60,92 +63,98 @@ impl AddAssign for Count {
     }
 }
 
-/// Tries all cuts of the plan, to the first violation.
-pub fn explore(case: &Case, plan: Plan) -> (Count, Result<(), Failure>) {
-    let mut explorer = Explorer { case, plan, count: Count::default(), strikes: Vec::new() };
-    let done = explorer.live(Life::first(case), &workload_acts(case));
-    (explorer.count, done)
+/// Tries all cuts of the schedule, up to the first finding.
+pub fn explore(case: &Case, schedule: CutSchedule) -> (CutCounts, Result<(), FailedCase>) {
+    let counts = CutCounts::default();
+    let mut explorer = Explorer { case, schedule, counts, cuts: Vec::new() };
+    let done = explorer.run(PoweredDevice::brand_new(case), &workload_actions(case));
+    (explorer.counts, done)
 }
 
-/// Runs one case with these cuts, telling what happens; returns a cut that found nothing to strike.
+/// Runs one case with these cuts and passes a line about every action to `tell`. Returns the first
+/// cut that did not happen because the run ended before it.
 ///
 /// # Errors
-/// The violation.
+/// The finding.
 pub fn replay(
     case: &Case,
-    strikes: &[Strike],
+    cuts: &[Cut],
     tell: &mut dyn FnMut(String),
-) -> Result<Option<Strike>, Failure> {
-    let (mut life, mut acts) = (Life::first(case), workload_acts(case));
-    for level in 0..strikes.len() {
-        let strike = strikes[level];
-        life.arm(strike.cut());
-        let run = run_out(&mut life, &acts, tell);
-        if run.map_err(|violation| case.failure(strikes, violation))? == End::Answered {
-            return Ok(Some(strike));
+) -> Result<Option<Cut>, FailedCase> {
+    let (mut device, mut actions) = (PoweredDevice::brand_new(case), workload_actions(case));
+    for level in 0..cuts.len() {
+        let cut = cuts[level];
+        device.arm(cut);
+        let end = perform_all(&mut device, &actions, tell);
+        if end.map_err(|finding| FailedCase::new(case, cuts, finding))? == End::Answered {
+            return Ok(Some(cut));
         }
-        tell(format!("power lost at operation {}, left {}", strike.after, strike.outcome.name()));
-        let (mut nand, oracle) = life.into_parts();
+        let (after, outcome) = (cut.after, cut.outcome.name());
+        tell(format!("power lost at operation {after}, outcome {outcome}"));
+        let (mut nand, oracle) = device.into_parts();
         nand.power_on();
-        life = Life::new(case, nand, oracle);
-        acts = aftermath_acts(case, &strikes[..=level]);
+        device = PoweredDevice::new(case, nand, oracle);
+        actions = actions_after_cut(case, &cuts[..=level]);
     }
-    let run = run_out(&mut life, &acts, tell);
-    run.map_err(|violation| case.failure(strikes, violation))?;
+    let end = perform_all(&mut device, &actions, tell);
+    end.map_err(|finding| FailedCase::new(case, cuts, finding))?;
     Ok(None)
 }
 
-fn run_out(
-    life: &mut Life,
-    acts: &[Act],
+/// Performs the actions until the power fails.
+fn perform_all(
+    device: &mut PoweredDevice,
+    actions: &[Action],
     tell: &mut dyn FnMut(String),
-) -> Result<End, crate::violation::Violation> {
-    for &act in acts {
-        tell(act.to_string());
-        if life.perform(act)? == End::PowerLost {
+) -> Result<End, Finding> {
+    for &action in actions {
+        tell(action.to_string());
+        if device.perform(action)? == End::PowerLost {
             return Ok(End::PowerLost);
         }
     }
     Ok(End::Answered)
 }
 
-/// The life that is cut first.
-fn workload_acts(case: &Case) -> Vec<Act> {
-    let steps = case.steps.iter().map(|&step| Act::Do(step));
-    [Act::Mount].into_iter().chain(steps).chain([Act::Check]).collect()
+/// The actions before the first cut: mount, the workload, a check.
+fn workload_actions(case: &Case) -> Vec<Action> {
+    let operations = case.operations.iter().map(|&operation| Action::Do(operation));
+    [Action::Mount].into_iter().chain(operations).chain([Action::Check]).collect()
 }
 
-/// The life after a cut: what is left must be right, stay right, and go on working.
-fn aftermath_acts(case: &Case, strikes: &[Strike]) -> Vec<Act> {
-    let seed = strikes
-        .iter()
-        .fold(case.seed, |seed, strike| mix(mix(seed, strike.after), strike.outcome as u64));
-    let steps = workload::aftermath(case.space(), seed).into_iter().map(Act::Do);
-    let before = [Act::Mount, Act::Decay];
-    before.into_iter().chain(steps).chain([Act::Check, Act::Cycle, Act::Cycle]).collect()
+/// The actions after a cut: the device must recover, keep its contents, and go on working.
+fn actions_after_cut(case: &Case, cuts: &[Cut]) -> Vec<Action> {
+    let seed =
+        cuts.iter().fold(case.seed, |seed, cut| mix(mix(seed, cut.after), cut.outcome as u64));
+    let operations = workload::after_power_cut(case.dimensions(), seed);
+    let mut actions = vec![Action::Mount, Action::Decay];
+    actions.extend(operations.into_iter().map(Action::Do));
+    actions.extend([Action::Check, Action::Remount, Action::Remount]);
+    actions
 }
 
 struct Explorer<'a> {
     case: &'a Case,
-    plan: Plan,
-    count: Count,
-    /// The cuts so far on the way to the present life.
-    strikes: Vec<Strike>,
+    schedule: CutSchedule,
+    counts: CutCounts,
+    /// The cuts that led to the state being explored.
+    cuts: Vec<Cut>,
 }
 
 impl Explorer<'_> {
-    fn live(&mut self, mut life: Life, acts: &[Act]) -> Result<(), Failure> {
-        let mut before = life.nand().clone();
+    /// Performs the actions, and explores a cut at each flash operation on the way.
+    fn run(&mut self, mut device: PoweredDevice, actions: &[Action]) -> Result<(), FailedCase> {
+        let mut before = device.nand().clone();
         if self.is_cut_again() {
-            life.record();
+            device.record();
         }
         let mut after = 0;
-        for (index, &act) in acts.iter().enumerate() {
-            let done = life.perform(act);
-            done.map_err(|violation| self.case.failure(&self.strikes, violation))?;
-            for snapshot in std::mem::take(&mut life.snapshots) {
-                if self.is_within_plan(index) {
-                    self.strike(&before, &snapshot, after, &life.under_way)?;
+        for (index, &action) in actions.iter().enumerate() {
+            let done = device.perform(action);
+            done.map_err(|finding| FailedCase::new(self.case, &self.cuts, finding))?;
+            for snapshot in std::mem::take(&mut device.snapshots) {
+                if self.is_scheduled(index) {
+                    self.try_cuts(&before, &snapshot, after, &device.oracle_during_action)?;
                 }
                 before = snapshot.after;
                 after += 1;
@@ -155,53 +164,55 @@ impl Explorer<'_> {
     }
 
     fn is_cut_again(&self) -> bool {
-        self.strikes.is_empty() || self.strikes.len() == 1 && self.plan.second != Second::None
+        self.cuts.is_empty()
+            || self.cuts.len() == 1 && self.schedule.second_cuts != SecondCuts::None
     }
 
-    /// Act 0 of the first life is the mount; step n is act n + 1.
-    fn is_within_plan(&self, act: usize) -> bool {
-        !self.strikes.is_empty() || self.plan.from_step == 0 || act > self.plan.from_step
+    /// Before the first cut, action 0 is the mount and action n + 1 is operation n.
+    fn is_scheduled(&self, action: usize) -> bool {
+        let from = self.schedule.from_operation;
+        !self.cuts.is_empty() || from == 0 || action > from
     }
 
-    /// Cuts the power during one operation, in every way, and lives on.
-    fn strike(
+    /// Cuts the power during one flash operation, with every outcome, and explores what follows.
+    fn try_cuts(
         &mut self,
         before: &Nand,
         snapshot: &Snapshot,
         after: u64,
         oracle: &Oracle,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), FailedCase> {
         for &outcome in snapshot.operation.outcomes() {
-            let strike = Strike { after, outcome };
-            if !self.is_drawn(strike) {
+            let cut = Cut { after, outcome };
+            if !self.is_drawn(cut) {
                 continue;
             }
-            self.book(outcome);
+            self.count(outcome);
             let mut nand = snapshot.interrupted(before, outcome);
             nand.power_on();
-            self.strikes.push(strike);
-            let acts = aftermath_acts(self.case, &self.strikes);
-            self.live(Life::new(self.case, nand, oracle.clone()), &acts)?;
-            self.strikes.pop();
+            self.cuts.push(cut);
+            let actions = actions_after_cut(self.case, &self.cuts);
+            self.run(PoweredDevice::new(self.case, nand, oracle.clone()), &actions)?;
+            self.cuts.pop();
         }
         Ok(())
     }
 
-    fn is_drawn(&self, strike: Strike) -> bool {
-        match (self.strikes.first(), self.plan.second) {
-            (Some(first), Second::OneIn(n)) => {
-                let of = |strike: Strike| mix(strike.after, strike.outcome as u64);
-                Dice::new(mix(mix(self.case.seed, of(*first)), of(strike))).one_in(n)
+    fn is_drawn(&self, cut: Cut) -> bool {
+        match (self.cuts.first(), self.schedule.second_cuts) {
+            (Some(first), SecondCuts::OneIn(n)) => {
+                let of = |cut: Cut| mix(cut.after, cut.outcome as u64);
+                Rng::new(mix(mix(self.case.seed, of(*first)), of(cut))).one_in(n)
             }
             _ => true,
         }
     }
 
-    fn book(&mut self, outcome: Outcome) {
-        self.count.by_outcome[outcome as usize] += 1;
-        match self.strikes.is_empty() {
-            true => self.count.first += 1,
-            false => self.count.second += 1,
+    fn count(&mut self, outcome: Outcome) {
+        self.counts.by_outcome[outcome as usize] += 1;
+        match self.cuts.is_empty() {
+            true => self.counts.first += 1,
+            false => self.counts.second += 1,
         }
     }
 }

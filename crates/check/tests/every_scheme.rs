@@ -1,142 +1,87 @@
-//! Every registered scheme, in many forms, on every tiny chip: conformance, cuts at every
-//! operation, second cuts, all short programs.
+//! Every registered scheme with many parameters, on every tiny device: conformance, power cuts at
+//! every flash operation, second cuts, all short programs.
 //!
-//! What runs here is chosen to end within a minute or two on two cores; the rest is `#[ignore]`d
-//! and runs with `make test-long`.
+//! The tests that run by default take a minute or two on two cores. The others are `#[ignore]`d and
+//! run with `make test-long`.
 
-use check::campaign::{Campaign, Report};
-use check::case::Subject;
-use check::power_loss::Second;
-use check::shape::{SHAPES, Shape};
-use check::workload::WORKLOADS;
-use ftl::{Durability, SCHEMES};
+mod common;
 
-/// All schemes, or those that `FTLAB_SCHEMES` lists: for whoever works on one.
-fn schemes() -> Vec<&'static ftl::Scheme> {
-    let only = std::env::var("FTLAB_SCHEMES").ok();
-    let is_wanted = |scheme: &&&ftl::Scheme| {
-        only.as_ref().is_none_or(|only| only.split(',').any(|name| name == scheme.name))
-    };
-    SCHEMES.iter().filter(is_wanted).copied().collect()
+use check::campaign::{Campaign, CampaignReport};
+use check::device_model::DEVICE_MODELS;
+use check::power_loss::SecondCuts;
+use check::subject::Subject;
+use common::{campaign, finds_nothing, models, schemes, small_models};
+use ftl::Durability;
+
+/// Every scheme with its default parameters.
+fn default_subjects() -> Vec<Subject> {
+    schemes().into_iter().map(|scheme| Subject::of(scheme, &[]).unwrap()).collect()
 }
 
-fn everything() -> Campaign {
-    Campaign {
-        subjects: schemes().iter().flat_map(|scheme| Subject::single_changes(scheme)).collect(),
-        shapes: SHAPES.iter().filter(|shape| shape.logical_pages() <= 64).collect(),
-        workloads: WORKLOADS.iter().map(|workload| workload.name.to_owned()).collect(),
-        short_programs: 0,
-        seeds: vec![1],
-        durability: Durability::Full,
-        second: Second::None,
-        budget: None,
-    }
+/// Every scheme with its defaults, its corner settings and every single change of a parameter.
+fn single_changes() -> Vec<Subject> {
+    schemes().into_iter().flat_map(Subject::single_changes).collect()
 }
 
-/// The same with every combination of words and switches.
-fn all_forms() -> Campaign {
-    let subjects = schemes().iter().flat_map(|scheme| Subject::variants(scheme)).collect();
-    Campaign { subjects, ..everything() }
-}
-
-/// Each scheme as it is without parameters.
-fn plain() -> Vec<Subject> {
-    let plain = |scheme: &&'static ftl::Scheme| Subject::of(scheme, &[]).unwrap();
-    schemes().iter().map(plain).collect()
-}
-
-fn shapes(names: &[&str]) -> Vec<&'static Shape> {
-    names.iter().map(|name| Shape::named(name).unwrap()).collect()
-}
-
-/// Runs a campaign; every scheme must have been tried, and nothing found.
-fn is_right(campaign: &Campaign) -> Report {
-    let report = campaign.run().unwrap();
-    let total = report.total();
-    for failure in total.failures.iter().take(10) {
-        println!("{failure}");
-    }
-    println!("{:?} in {:.1} s", total.cuts, report.wall.as_secs_f64());
-    assert!(total.failures.is_empty(), "{} cases went wrong", total.failures.len());
-    for (subject, tried) in &report.rows {
-        assert!(tried.cases > 0, "{} was never tried", subject.spec);
-        assert!(tried.steps > 0, "{}: nothing was compared", subject.spec);
-    }
-    report
+/// Every scheme with all combinations of its choices and switches.
+fn all_combinations() -> Vec<Subject> {
+    schemes().into_iter().flat_map(Subject::all_combinations).collect()
 }
 
 #[test]
 fn every_form_conforms_under_paper() {
-    is_right(&Campaign { durability: Durability::Paper, seeds: vec![1, 2, 3], ..everything() });
+    let campaign = campaign(single_changes(), small_models());
+    let (durability, seeds) = (Durability::Paper, vec![1, 2, 3]);
+    finds_nothing(&Campaign { durability, seeds, ..campaign }, 0);
 }
 
-/// Nothing is found, every scheme is cut often, and every outcome is tried.
-fn cuts_find_nothing(campaign: &Campaign) {
-    let report = is_right(campaign);
-    for (subject, tried) in &report.rows {
-        let cuts = tried.cuts;
-        assert!(cuts.first > 1000, "{}: only {} cuts", subject.spec, cuts.first);
-    }
-    let tried = report.total().cuts.by_outcome;
+/// Every subject is cut more than a thousand times, and every outcome is tried.
+fn survives_all_cuts(campaign: &Campaign) {
+    let tried = finds_nothing(campaign, 1001).total().cuts.by_outcome;
     assert!(tried.iter().all(|&n| n > 0), "an outcome was never tried: {tried:?}");
 }
 
-/// And second ones drawn at random.
 #[test]
 fn every_scheme_survives_every_cut() {
-    let (subjects, second) = (plain(), Second::OneIn(200));
-    cuts_find_nothing(&Campaign { subjects, second, ..everything() });
+    let campaign = campaign(default_subjects(), small_models());
+    survives_all_cuts(&Campaign { second_cuts: SecondCuts::OneIn(200), ..campaign });
 }
 
-/// The other forms are corners, or differ in a word or a count; they are cut on two chips.
 #[test]
 fn every_form_survives_every_cut_on_two_chips() {
-    cuts_find_nothing(&Campaign { shapes: shapes(&["tiny", "odd-any"]), ..everything() });
+    survives_all_cuts(&campaign(single_changes(), models(&["tiny", "odd-any"])));
 }
 
 #[test]
 fn every_scheme_survives_every_second_cut_on_the_least_chip() {
-    let (subjects, shapes) = (plain(), shapes(&["least"]));
-    let campaign = Campaign { subjects, shapes, ..everything() };
-    let report = is_right(&Campaign { second: Second::All, ..campaign });
-    for (subject, tried) in &report.rows {
-        let second = tried.cuts.second;
+    let campaign = campaign(default_subjects(), models(&["least"]));
+    let report = finds_nothing(&Campaign { second_cuts: SecondCuts::All, ..campaign }, 0);
+    for (subject, totals) in &report.rows {
+        let second = totals.cuts.second;
         assert!(second > 10_000, "{}: only {second} second cuts", subject.spec);
     }
 }
 
 #[test]
 fn every_scheme_survives_every_program_of_three_steps() {
-    is_right(&Campaign {
-        subjects: plain(),
-        workloads: Vec::new(),
-        short_programs: 3,
-        ..everything()
-    });
+    let campaign = campaign(default_subjects(), Vec::new());
+    finds_nothing(&Campaign { workloads: Vec::new(), short_programs: 3, ..campaign }, 0);
 }
 
 #[test]
 fn every_scheme_survives_every_cut_of_sixteen_pages_a_block() {
-    is_right(&Campaign {
-        subjects: plain(),
-        shapes: shapes(&["small", "small-ascending"]),
-        workloads: vec!["trims".to_owned(), "large".to_owned()],
-        ..everything()
-    });
+    let workloads = ["trims", "large"].map(str::to_owned).to_vec();
+    let campaign = campaign(default_subjects(), models(&["small", "small-ascending"]));
+    finds_nothing(&Campaign { workloads, ..campaign }, 0);
 }
 
 #[test]
 fn the_same_campaign_gives_the_same_report() {
-    let campaign = Campaign {
-        subjects: plain(),
-        shapes: shapes(&["least", "odd"]),
-        workloads: vec!["random".to_owned(), "trims".to_owned()],
-        second: Second::OneIn(30),
-        ..everything()
-    };
-    let lines = |report: Report| -> Vec<String> {
-        let row = |(subject, tried)| format!("{:?} {:?}", subject, tried);
-        report.rows.into_iter().map(row).collect()
+    let workloads = ["random", "trims"].map(str::to_owned).to_vec();
+    let campaign = campaign(default_subjects(), models(&["least", "odd"]));
+    let campaign = Campaign { workloads, second_cuts: SecondCuts::OneIn(30), ..campaign };
+    let lines = |report: CampaignReport| -> Vec<String> {
+        report.rows.iter().map(|(subject, totals)| format!("{subject:?} {totals:?}")).collect()
     };
     assert_eq!(lines(campaign.run().unwrap()), lines(campaign.run().unwrap()));
 }
@@ -144,22 +89,21 @@ fn the_same_campaign_gives_the_same_report() {
 #[test]
 #[ignore = "minutes: more seeds, larger chips"]
 fn every_form_survives_every_cut_of_many_seeds() {
-    is_right(&Campaign {
-        shapes: SHAPES.iter().collect(),
-        seeds: (1..=5).collect(),
-        second: Second::OneIn(50),
-        ..all_forms()
-    });
+    let campaign = campaign(all_combinations(), DEVICE_MODELS.iter().collect());
+    let (seeds, second_cuts) = ((1..=5).collect(), SecondCuts::OneIn(50));
+    finds_nothing(&Campaign { seeds, second_cuts, ..campaign }, 0);
 }
 
 #[test]
-#[ignore = "minutes: every second cut in every form"]
+#[ignore = "minutes: every second cut of every form"]
 fn every_form_survives_every_second_cut() {
-    is_right(&Campaign { shapes: shapes(&["least"]), second: Second::All, ..all_forms() });
+    let campaign = campaign(all_combinations(), models(&["least"]));
+    finds_nothing(&Campaign { second_cuts: SecondCuts::All, ..campaign }, 0);
 }
 
 #[test]
-#[ignore = "minutes: 30,940 programs a form"]
+#[ignore = "minutes: 30,940 programs per form"]
 fn every_form_survives_every_program_of_four_steps() {
-    is_right(&Campaign { workloads: Vec::new(), short_programs: 4, ..all_forms() });
+    let campaign = campaign(all_combinations(), Vec::new());
+    finds_nothing(&Campaign { workloads: Vec::new(), short_programs: 4, ..campaign }, 0);
 }

@@ -1,17 +1,56 @@
-//! What campaigns under layers must show.
+//! Parts of campaigns that the test files share.
 
-use check::campaign::Campaign;
+use check::campaign::{Campaign, CampaignReport};
+use check::device_model::{DEVICE_MODELS, DeviceModel};
+use check::power_loss::SecondCuts;
+use check::subject::Subject;
+use check::workload::named::WORKLOADS;
+use ftl::{Durability, SCHEMES, Scheme};
 
-/// Nothing is found, and everybody was cut often enough.
-pub fn is_right(campaign: &Campaign, cuts_min: u64) {
+/// All registered schemes, or those that the environment variable `FTLAB_SCHEMES` lists.
+pub fn schemes() -> Vec<&'static Scheme> {
+    let only = std::env::var("FTLAB_SCHEMES").ok();
+    let is_wanted = |scheme: &&&Scheme| {
+        only.as_ref().is_none_or(|only| only.split(',').any(|name| name == scheme.name))
+    };
+    SCHEMES.iter().filter(is_wanted).copied().collect()
+}
+
+pub fn models(names: &[&str]) -> Vec<&'static DeviceModel> {
+    names.iter().map(|name| DeviceModel::named(name).unwrap()).collect()
+}
+
+/// The device models that are small enough for every test run.
+pub fn small_models() -> Vec<&'static DeviceModel> {
+    DEVICE_MODELS.iter().filter(|model| model.logical_pages() <= 64).collect()
+}
+
+/// All workloads with seed 1 under full durability, without second cuts.
+pub fn campaign(subjects: Vec<Subject>, models: Vec<&'static DeviceModel>) -> Campaign {
+    Campaign {
+        subjects,
+        models,
+        workloads: WORKLOADS.iter().map(|workload| workload.name.to_owned()).collect(),
+        short_programs: 0,
+        seeds: vec![1],
+        durability: Durability::Full,
+        second_cuts: SecondCuts::None,
+        budget: None,
+    }
+}
+
+/// Runs a campaign. It must find nothing, and it must have compared the contents of every subject
+/// and cut the power at least `cuts_min` times.
+pub fn finds_nothing(campaign: &Campaign, cuts_min: u64) -> CampaignReport {
     let report = campaign.run().unwrap();
     let total = report.total();
-    total.failures.iter().take(10).for_each(|failure| println!("{failure}"));
+    total.failed.iter().take(10).for_each(|failed| println!("{failed}"));
     println!("{:?} in {:.1} s", total.cuts, report.wall.as_secs_f64());
-    assert!(total.failures.is_empty(), "{} cases went wrong", total.failures.len());
-    for (subject, tried) in &report.rows {
-        assert!(tried.steps > 0, "{}: nothing was compared", subject.name());
-        let cuts = tried.cuts.first;
+    assert!(total.failed.is_empty(), "{} cases failed", total.failed.len());
+    for (subject, totals) in &report.rows {
+        assert!(totals.compared > 0, "{}: nothing was compared", subject.name());
+        let cuts = totals.cuts.first;
         assert!(cuts >= cuts_min, "{}: only {cuts} cuts", subject.name());
     }
+    report
 }

@@ -4,14 +4,16 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use check::campaign::{Campaign, Report, Tried};
-use check::case::{Case, Failure, Strike, Subject};
-use check::power_loss::{self, Second};
-use check::shape::{SHAPES, Shape};
-use check::workload::WORKLOADS;
+use check::campaign::{Campaign, CampaignReport, Totals};
+use check::case::Case;
+use check::device_model::{DEVICE_MODELS, DeviceModel};
+use check::failed_case::{FailedCase, cut_text, parse_cut, parse_outcome, replay_line};
+use check::power_loss::{self, SecondCuts};
+use check::subject::Subject;
+use check::workload::named::WORKLOADS;
 use ftl::layer::Options;
 use ftl::{Durability, Layers, SCHEMES};
-use nand::Outcome;
+use nand::{Cut, Outcome};
 
 use crate::failure;
 use crate::table::{Table, count};
@@ -90,27 +92,27 @@ pub fn run(args: &Args) -> ExitCode {
 fn campaign(args: &Args) -> failure::Result<bool> {
     let campaign = Campaign {
         subjects: subjects(args)?,
-        shapes: shapes(args)?,
+        models: models(args)?,
         workloads: workloads(args),
         short_programs: if asks_for_all(&args.workload) { args.short_programs } else { 0 },
         seeds: vec![args.seed],
         durability: durability(args)?,
-        second: second_cuts(args),
+        second_cuts: second_cuts(args),
         budget: budget(args)?,
     };
     let report = campaign.run().map_err(unusable)?;
     say(&summary(&report));
-    let failures = report.total().failures;
-    for failure in failures.iter().take(SHOWN_MAX) {
+    let failed = report.total().failed;
+    for failure in failed.iter().take(SHOWN_MAX) {
         complain(failure);
     }
-    if failures.len() > SHOWN_MAX {
-        say(&format!("… and {} more\n", failures.len() - SHOWN_MAX));
+    if failed.len() > SHOWN_MAX {
+        say(&format!("… and {} more\n", failed.len() - SHOWN_MAX));
     }
-    Ok(failures.is_empty())
+    Ok(failed.is_empty())
 }
 
-fn summary(report: &Report) -> String {
+fn summary(report: &CampaignReport) -> String {
     let mut table = Table::new(&["ftl", "cases", "compared", "cuts", "second cuts", "found"]);
     for (subject, tried) in &report.rows {
         table.row(&cells(&subject.name(), tried));
@@ -131,9 +133,9 @@ fn summary(report: &Report) -> String {
     text + "\n"
 }
 
-fn cells(name: &str, tried: &Tried) -> [String; 6] {
+fn cells(name: &str, tried: &Totals) -> [String; 6] {
     let cuts = &tried.cuts;
-    let numbers = [tried.cases, tried.steps, cuts.first, cuts.second, tried.failures.len() as u64];
+    let numbers = [tried.cases, tried.compared, cuts.first, cuts.second, tried.failed.len() as u64];
     let [cases, steps, first, second, found] = numbers.map(count);
     [name.to_owned(), cases, steps, first, second, found]
 }
@@ -143,31 +145,32 @@ fn replay(args: &Args, cut: u64) -> failure::Result<bool> {
     let case = single_case(args)?;
     let mut later = Vec::new();
     for text in &args.second {
-        later.push(text.parse::<Strike>()?);
+        later.push(parse_cut(text)?);
     }
     let outcomes = match &args.outcome {
-        Some(name) => vec![check::case::outcome_named(name)?],
+        Some(name) => vec![parse_outcome(name)?],
         None => Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)).collect(),
     };
     let mut clean = true;
     for outcome in outcomes {
-        let first = Strike { after: cut, outcome };
-        let strikes: Vec<Strike> = [first].into_iter().chain(later.iter().copied()).collect();
-        clean &= replay_one(&case, &strikes)?;
+        let first = Cut { after: cut, outcome };
+        let cuts: Vec<Cut> = [first].into_iter().chain(later.iter().copied()).collect();
+        clean &= replay_one(&case, &cuts)?;
     }
     Ok(clean)
 }
 
-fn replay_one(case: &Case, strikes: &[Strike]) -> failure::Result<bool> {
-    say(&format!("{}\n", case.replay_line(strikes)));
-    match power_loss::replay(case, strikes, &mut |line| say(&format!("  {line}\n"))) {
+fn replay_one(case: &Case, cuts: &[Cut]) -> failure::Result<bool> {
+    say(&format!("{}\n", replay_line(case, cuts)));
+    match power_loss::replay(case, cuts, &mut |line| say(&format!("  {line}\n"))) {
         Ok(None) => {
             say("  all is well\n");
             Ok(true)
         }
-        Ok(Some(strike)) => Err(failure::Failure::usage(format!(
-            "the cut {strike} strikes nothing: the run is over before its operation {}",
-            strike.after
+        Ok(Some(cut)) => Err(failure::Failure::usage(format!(
+            "the cut {} never happens: the run ends before operation {}",
+            cut_text(cut),
+            cut.after
         ))),
         Err(failure) => {
             complain(&failure);
@@ -183,8 +186,8 @@ fn single_case(args: &Args) -> failure::Result<Case> {
         return Err(failure::Failure::usage(why.to_owned()));
     }
     let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
-    let shape = Shape::named(&args.geometry[0])?;
-    let case = Case::new(&subject, shape, &args.workload[0], args.seed, durability(args)?);
+    let model = DeviceModel::named(&args.geometry[0])?;
+    let case = Case::new(&subject, model, &args.workload[0], args.seed, durability(args)?);
     case.map_err(unusable)
 }
 
@@ -197,7 +200,7 @@ fn asks_for_all(names: &[String]) -> bool {
 fn subjects(args: &Args) -> failure::Result<Vec<Subject>> {
     let layers = layers(args)?;
     if asks_for_all(&args.ftl) {
-        let all = SCHEMES.iter().flat_map(|scheme| Subject::variants(scheme));
+        let all = SCHEMES.iter().flat_map(|scheme| Subject::all_combinations(scheme));
         return Ok(all.map(|subject| subject.under(&layers)).collect());
     }
     let subject = |spec: &String| Ok(Subject::from_spec(spec).map_err(unusable)?.under(&layers));
@@ -210,15 +213,15 @@ fn layers(args: &Args) -> failure::Result<Layers> {
     Layers::new(&Options { buffer, sector_log, dram, split }).map_err(unusable)
 }
 
-fn shapes(args: &Args) -> failure::Result<Vec<&'static Shape>> {
+fn models(args: &Args) -> failure::Result<Vec<&'static DeviceModel>> {
     if asks_for_all(&args.geometry) || (args.geometry.is_empty() && args.budget.is_some()) {
-        return Ok(SHAPES.iter().collect());
+        return Ok(DEVICE_MODELS.iter().collect());
     }
     if args.geometry.is_empty() {
-        let quick = |shape: &&Shape| shape.logical_pages() <= QUICK_PAGES_MAX;
-        return Ok(SHAPES.iter().filter(quick).collect());
+        let quick = |model: &&DeviceModel| model.logical_pages() <= QUICK_PAGES_MAX;
+        return Ok(DEVICE_MODELS.iter().filter(quick).collect());
     }
-    Ok(args.geometry.iter().map(|name| Shape::named(name)).collect::<spec::Result<_>>()?)
+    Ok(args.geometry.iter().map(|name| DeviceModel::named(name)).collect::<spec::Result<_>>()?)
 }
 
 fn workloads(args: &Args) -> Vec<String> {
@@ -235,11 +238,11 @@ fn durability(args: &Args) -> failure::Result<Durability> {
     Ok(found.ok_or_else(unknown)?)
 }
 
-fn second_cuts(args: &Args) -> Second {
+fn second_cuts(args: &Args) -> SecondCuts {
     match args.second_cuts {
-        0 => Second::None,
-        1 => Second::All,
-        n => Second::OneIn(n),
+        0 => SecondCuts::None,
+        1 => SecondCuts::All,
+        n => SecondCuts::OneIn(n),
     }
 }
 
@@ -254,7 +257,7 @@ fn unusable(error: ftl::Error) -> failure::Failure {
     failure::Failure::usage(error.to_string())
 }
 
-fn complain(failure: &Failure) {
+fn complain(failure: &FailedCase) {
     say(&format!("{failure}\n"));
 }
 

@@ -1,14 +1,14 @@
-//! Straw: a page-mapped FTL as plain as can be, and a list of mistakes that can be planted in it.
+//! A page-mapped FTL that is as simple as possible, and a list of bugs that can be planted in it.
+//! They show that the checker works: it finds nothing without a bug, and it finds every bug.
 //!
 //! ```text
-//! data    [3 0 7 3][5 1 _ _]…      appended to one open block; the fewest-valid block is emptied
-//! stones  [S S S S][S S _ _][    ] every flush after a trim writes a snapshot of all tombstones
+//! data        [3 0 7 3][5 1 _ _]…      pages are appended to one open block; garbage collection
+//!                                      empties the block with the fewest valid pages
+//! tombstones  [S S S S][S S _ _][    ] a flush after a trim writes a snapshot of all tombstones
 //! ```
-//! It shows that the checker has teeth: without a mistake it passes everything, with any one of
-//! them it is caught. What it does right, in the order of a mount: blocks that were being filled
-//! are filled no further, free blocks are erased again before use, the last page programmed is
-//! copied before anything is erased that holds an older copy of it, the snapshot is written anew in
-//! a block that holds none of the last two.
+//! A correct mount does four things. It adds no pages to blocks that were partly written. It erases
+//! free blocks again before it uses them. It copies the last page programmed before it erases an
+//! older copy of that page. It writes a new snapshot to a block without the last two snapshots.
 
 use std::collections::VecDeque;
 
@@ -16,19 +16,19 @@ use ftl::{Device, Ftl, Ram, Report, Result, Run, Scheme, Violation, ensure};
 use nand::{BlockId, Cause, Content, Data, Lpn, Nand, Page, PageState, Ppn, Sink, Spare};
 use spec::{Kind, Param};
 
-/// Free blocks kept: garbage collection takes one, and so does the rescue after each cut.
+/// Number of free blocks kept: garbage collection needs one, and so does each mount after a cut.
 const RESERVE: usize = 4;
-/// The last blocks of the device hold tombstones.
-const STONE_BLOCKS: usize = 3;
-/// Bytes of a tombstone: page and version.
-const STONE_BYTES: usize = 12;
+/// Number of blocks for tombstones, at the end of the device.
+const TOMBSTONE_BLOCKS: usize = 3;
+/// Size of a tombstone: LPN and version.
+const TOMBSTONE_BYTES: usize = 12;
 
-/// Every mistake that can be planted; the first is none.
+/// All bugs that can be planted; the first one stands for no bug.
 pub const BUGS: &[&str] = &[
     "none",
     "versions-ignored",
     "sequence-restarts",
-    "stones-no-part-of-sequence",
+    "tombstones-outside-sequence",
     "copies-get-new-versions",
     "erased-before-copies",
     "last-copy-forgotten",
@@ -40,16 +40,16 @@ pub const BUGS: &[&str] = &[
     "open-block-resumed",
     "torn-page-refused",
     "trims-first-page-only",
-    "stones-not-flushed",
-    "erased-before-stones",
-    "stones-forgotten",
-    "stones-beat-newer",
-    "stones-erased-first",
+    "tombstones-not-flushed",
+    "erased-before-tombstones",
+    "tombstones-forgotten",
+    "tombstones-beat-newer",
+    "tombstones-erased-first",
 ];
 
 pub static SCHEME: Scheme = Scheme {
-    name: "straw",
-    summary: "a plain page map with one mistake",
+    name: "plain",
+    summary: "a simple page map with one bug",
     source: "the checker's own tests",
     corners: &[],
     params: &[Param {
@@ -57,7 +57,7 @@ pub static SCHEME: Scheme = Scheme {
         kind: Kind::Choice(BUGS),
         default: "none",
         unit: "",
-        doc: "the mistake",
+        doc: "the bug",
     }],
     refuses: |_, _| None,
     map_budget: None,
@@ -65,40 +65,41 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-struct Straw {
+struct PlainFtl {
     bug: &'static str,
     map: Vec<Option<Ppn>>,
     data: Vec<BlockId>,
-    /// Free blocks, and whether they must be erased before use.
+    /// Free blocks, each with a flag: must it be erased before use?
     free: VecDeque<(BlockId, bool)>,
     open: Option<(BlockId, u32)>,
-    /// The version of each page's last trim, 0 for none.
-    stones: Vec<u64>,
+    /// The version of the last trim of each page; 0 if there was none.
+    tombstones: Vec<u64>,
     unflushed: bool,
-    /// The block with the newest snapshot last, and its next page.
-    stone_blocks: VecDeque<BlockId>,
-    stone_next: u32,
+    /// Sorted by age of their snapshots. The last block holds the newest one.
+    tombstone_blocks: VecDeque<BlockId>,
+    /// Next page of the last tombstone block.
+    tombstone_next: u32,
 }
 
 fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
-    let (data, stone_blocks) = device.blocks.split_at(device.blocks.len() - STONE_BLOCKS);
+    let (data, tombstone_blocks) = device.blocks.split_at(device.blocks.len() - TOMBSTONE_BLOCKS);
     let pages = (device.logical_blocks * nand.geometry().pages_per_block()) as usize;
-    let mut straw = Straw {
+    let mut ftl = PlainFtl {
         bug: device.params.choice("bug"),
         map: vec![None; pages],
         data: data.to_vec(),
         free: VecDeque::new(),
         open: None,
-        stones: vec![0; pages],
+        tombstones: vec![0; pages],
         unflushed: false,
-        stone_blocks: stone_blocks.iter().copied().collect(),
-        stone_next: u32::MAX,
+        tombstone_blocks: tombstone_blocks.iter().copied().collect(),
+        tombstone_next: u32::MAX,
     };
-    straw.recover(nand)?;
-    Ok(Box::new(straw))
+    ftl.recover(nand)?;
+    Ok(Box::new(ftl))
 }
 
-impl Straw {
+impl PlainFtl {
     fn has(&self, bug: &str) -> bool {
         self.bug == bug
     }
@@ -164,8 +165,8 @@ impl Straw {
         for from in moving {
             self.copy(nand, from)?;
         }
-        // Else an older copy could come back in place of a newer one that a trim made dead.
-        if !self.has("erased-before-stones") {
+        // The victim may hold a trimmed page. Without its tombstone, a mount could map an older copy.
+        if !self.has("erased-before-tombstones") {
             self.flush(nand)?;
         }
         if !self.has("erased-before-copies") {
@@ -198,61 +199,65 @@ impl Straw {
     // ---- Tombstones ---------------------------------------------------------------------------
 
     fn write_snapshot(&mut self, nand: &mut Nand) -> Result<()> {
-        if self.stone_next >= nand.geometry().pages_per_block() {
-            let oldest = match self.has("stones-erased-first") {
-                true => self.stone_blocks.pop_back(),
-                false => self.stone_blocks.pop_front(),
+        if self.tombstone_next >= nand.geometry().pages_per_block() {
+            let oldest = match self.has("tombstones-erased-first") {
+                true => self.tombstone_blocks.pop_back(),
+                false => self.tombstone_blocks.pop_front(),
             };
             let oldest = oldest.expect("there are three");
             nand.erase(oldest, Cause::Meta)?;
-            self.stone_blocks.push_back(oldest);
-            self.stone_next = 0;
-            if self.has("stones-forgotten") {
-                self.stones.fill(0);
+            self.tombstone_blocks.push_back(oldest);
+            self.tombstone_next = 0;
+            if self.has("tombstones-forgotten") {
+                self.tombstones.fill(0);
             }
         }
-        let stones = self.stones.iter().enumerate().filter(|&(_, &version)| version > 0);
-        let bytes: Vec<u8> = stones
+        let tombstones = self.tombstones.iter().enumerate().filter(|&(_, &version)| version > 0);
+        let bytes: Vec<u8> = tombstones
             .flat_map(|(lpn, version)| {
                 [&(lpn as u32).to_le_bytes()[..], &version.to_le_bytes()[..]].concat()
             })
             .collect();
-        assert!(bytes.len() <= nand.geometry().page_bytes() as usize, "straw is for tiny chips");
-        let to = nand.geometry().page(self.stone_blocks[STONE_BLOCKS - 1], self.stone_next);
+        assert!(
+            bytes.len() <= nand.geometry().page_bytes() as usize,
+            "the plain FTL is for tiny chips only"
+        );
+        let to =
+            nand.geometry().page(self.tombstone_blocks[TOMBSTONE_BLOCKS - 1], self.tombstone_next);
         let content = Content::Meta(&bytes);
         nand.program(to, &Page { owner: Lpn::SYSTEM, kind: 2, extra: &[], content }, Cause::Meta)?;
-        self.stone_next += 1;
+        self.tombstone_next += 1;
         self.unflushed = false;
         Ok(())
     }
 
     fn read_snapshot(&mut self, nand: &mut Nand, at: Ppn) -> Result<()> {
-        for stone in nand.read_meta(at, Cause::Meta)?.chunks_exact(STONE_BYTES) {
-            let (lpn, version) = stone.split_at(4);
+        for tombstone in nand.read_meta(at, Cause::Meta)?.chunks_exact(TOMBSTONE_BYTES) {
+            let (lpn, version) = tombstone.split_at(4);
             let lpn = u32::from_le_bytes(lpn.try_into().expect("4 bytes"));
             let version = u64::from_le_bytes(version.try_into().expect("8 bytes"));
-            self.stones[lpn as usize] = version;
+            self.tombstones[lpn as usize] = version;
         }
         Ok(())
     }
 
-    // ---- Coming back --------------------------------------------------------------------------
+    // ---- Mount --------------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand) -> Result<()> {
         let copies = self.scan(nand, &self.data.clone())?;
-        let stone_blocks: Vec<BlockId> = self.stone_blocks.iter().copied().collect();
-        let snapshots = self.scan(nand, &stone_blocks)?;
+        let tombstone_blocks: Vec<BlockId> = self.tombstone_blocks.iter().copied().collect();
+        let snapshots = self.scan(nand, &tombstone_blocks)?;
         let newest = snapshots.iter().max_by_key(|(_, spare)| spare.sequence);
         if let Some(&(at, _)) = newest {
             self.read_snapshot(nand, at)?;
         }
-        self.sort_stone_blocks(nand, &snapshots);
+        self.sort_tombstone_blocks(nand, &snapshots);
         self.resume(nand, &copies, &snapshots);
         self.elect(&copies);
         let last = copies.iter().max_by_key(|(_, spare)| spare.sequence).copied();
         self.list_free(nand, last, &copies);
         self.rescue(nand, last)?;
-        if self.stones.iter().any(|&version| version > 0) {
+        if self.tombstones.iter().any(|&version| version > 0) {
             self.write_snapshot(nand)?;
         }
         while self.free.len() <= RESERVE {
@@ -279,23 +284,23 @@ impl Straw {
         Ok(found)
     }
 
-    fn sort_stone_blocks(&mut self, nand: &Nand, snapshots: &[(Ppn, Spare)]) {
+    fn sort_tombstone_blocks(&mut self, nand: &Nand, snapshots: &[(Ppn, Spare)]) {
         let newest = |block: &BlockId| {
             let of = snapshots.iter().filter(|(ppn, _)| nand.geometry().block_of(*ppn) == *block);
             of.map(|(_, spare)| spare.sequence).max()
         };
-        self.stone_blocks.make_contiguous().sort_by_key(newest);
+        self.tombstone_blocks.make_contiguous().sort_by_key(newest);
     }
 
     fn resume(&self, nand: &mut Nand, copies: &[(Ppn, Spare)], snapshots: &[(Ppn, Spare)]) {
         let last = |pages: &[(Ppn, Spare)]| {
             pages.iter().map(|(_, spare)| spare.sequence).max().unwrap_or(0)
         };
-        let last_stone = self.stones.iter().copied().max().unwrap_or(0);
+        let last_tombstone = self.tombstones.iter().copied().max().unwrap_or(0);
         nand.resume_sequence(match self.bug {
             "sequence-restarts" => 1,
-            "stones-no-part-of-sequence" => last(copies) + 1,
-            _ => last(copies).max(last(snapshots)).max(last_stone) + 1,
+            "tombstones-outside-sequence" => last(copies) + 1,
+            _ => last(copies).max(last(snapshots)).max(last_tombstone) + 1,
         });
     }
 
@@ -303,12 +308,12 @@ impl Straw {
         let mut best: Vec<Option<Spare>> = vec![None; self.map.len()];
         for &(ppn, spare) in copies {
             let lpn = spare.owner.0 as usize;
-            let beaten_by_stone = match self.has("stones-beat-newer") {
-                true => self.stones[lpn] > 0,
-                false => self.stones[lpn] > spare.version,
+            let beaten_by_tombstone = match self.has("tombstones-beat-newer") {
+                true => self.tombstones[lpn] > 0,
+                false => self.tombstones[lpn] > spare.version,
             };
             let beaten = best[lpn].is_some_and(|best| best.rank() > spare.rank());
-            if beaten_by_stone || beaten && !self.has("versions-ignored") {
+            if beaten_by_tombstone || beaten && !self.has("versions-ignored") {
                 continue;
             }
             best[lpn] = Some(spare);
@@ -316,7 +321,7 @@ impl Straw {
         }
     }
 
-    /// Blocks without a valid page are free; those with an older copy of the last page come last.
+    /// Blocks without valid pages are free. Blocks with an older copy of the last page are used last.
     fn list_free(&mut self, nand: &Nand, last: Option<(Ppn, Spare)>, copies: &[(Ppn, Spare)]) {
         let geometry = nand.geometry();
         let holds_fallback = |block: BlockId| {
@@ -332,7 +337,7 @@ impl Straw {
         self.free = free.into_iter().map(|block| (block, true)).collect();
     }
 
-    /// The last page programmed may decay: it is copied to a block that nothing was written to.
+    /// The last page programmed may decay, so it is copied to a new block.
     fn rescue(&mut self, nand: &mut Nand, last: Option<(Ppn, Spare)>) -> Result<()> {
         let Some((ppn, spare)) = last else { return Ok(()) };
         let used = self.map[spare.owner.0 as usize] == Some(ppn);
@@ -356,7 +361,7 @@ fn looks_erased(nand: &mut Nand, block: BlockId) -> Result<bool> {
     Ok(erased)
 }
 
-impl Ftl for Straw {
+impl Ftl for PlainFtl {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {
@@ -376,14 +381,14 @@ impl Ftl for Straw {
         let pages = if self.has("trims-first-page-only") { 1 } else { pages };
         for lpn in first.0..first.0 + pages {
             self.map[lpn as usize] = None;
-            self.stones[lpn as usize] = nand.take_sequence();
+            self.tombstones[lpn as usize] = nand.take_sequence();
         }
         self.unflushed = true;
         Ok(())
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        match self.unflushed && !self.has("stones-not-flushed") {
+        match self.unflushed && !self.has("tombstones-not-flushed") {
             true => self.write_snapshot(nand),
             false => Ok(()),
         }

@@ -1,0 +1,129 @@
+//! Conformance without power cuts. After every host operation, everything is read back, the scheme
+//! audits itself, and the operation counts must add up.
+//!
+//! Under [`Durability::Full`], the device is also mounted again from time to time, twice in a row.
+//! The contents must stay the same. The versions must be in the order of the host's writes, unless
+//! a layer delays writes. Any number of mounts must leave enough free blocks. Under
+//! [`Durability::Paper`], a mount may bring trimmed data back, so the device is never remounted.
+
+use ftl::Durability;
+use nand::{Cause, Nand, Op};
+
+use crate::case::Case;
+use crate::failed_case::FailedCase;
+use crate::finding::{Defect, Finding};
+use crate::powered_device::{Action, PoweredDevice};
+use crate::rng::{Rng, mix};
+use crate::workload;
+
+/// Mean number of host operations between two mounts.
+const OPERATIONS_PER_MOUNT: u32 = 8;
+
+/// Runs a case without cuts and returns the number of host operations that were checked.
+///
+/// # Errors
+/// The first finding.
+pub fn check(case: &Case) -> Result<u64, FailedCase> {
+    run(case).map_err(|finding| FailedCase::new(case, &[], finding))
+}
+
+fn run(case: &Case) -> Result<u64, Finding> {
+    let mut device = PoweredDevice::brand_new(case);
+    let mut rng = Rng::new(mix(case.seed, 1));
+    let free_at_start = device.nand().free_pages();
+    device.perform(Action::Mount)?;
+    for &operation in &case.operations {
+        device.perform(Action::Do(operation))?;
+        device.perform(Action::Check)?;
+        counts_add_up(device.nand(), free_at_start, device.pages_entered())?;
+        if case.durability == Durability::Full && rng.one_in(OPERATIONS_PER_MOUNT) {
+            mount_twice(case, &mut device)?;
+        }
+    }
+    if case.durability == Durability::Full {
+        survives_many_mounts(case, &mut device)?;
+    }
+    Ok(case.operations.len() as u64)
+}
+
+fn mount_twice(case: &Case, device: &mut PoweredDevice) -> Result<(), Finding> {
+    device.perform(Action::Remount)?;
+    if case.subject.layers.keep_order() {
+        versions_are_in_order(device)?;
+    }
+    device.perform(Action::Remount)?;
+    device.perform(Action::Check)?;
+    Ok(())
+}
+
+/// Mounts more often in a row than there are blocks. Each mount may close a block, but none may
+/// lose one.
+fn survives_many_mounts(case: &Case, device: &mut PoweredDevice) -> Result<(), Finding> {
+    for _ in 0..=device.nand().geometry().blocks() {
+        device.perform(Action::Remount)?;
+    }
+    for operation in workload::after_power_cut(case.dimensions(), mix(case.seed, 2)) {
+        device.perform(Action::Do(operation))?;
+        device.perform(Action::Check)?;
+    }
+    Ok(())
+}
+
+/// Every page that holds data has a version, and a page written later has a higher one.
+fn versions_are_in_order(device: &mut PoweredDevice) -> Result<(), Finding> {
+    let versions = device.versions()?;
+    let per_page = device.oracle().sectors_per_page() as usize;
+    let newest = |page: usize| {
+        let sectors = page * per_page..(page + 1) * per_page;
+        sectors.map(|sector| device.oracle().newest(sector)).max().unwrap_or(0)
+    };
+    let wrong = |sentence: String| Err(Finding::new(Defect::Misordered, sentence));
+    let mut mapped = Vec::new();
+    for (page, version) in versions.into_iter().enumerate() {
+        match (newest(page), version) {
+            (0, None) => {}
+            (0, Some(it)) => return wrong(format!("Lpn({page}) is empty but has version {it}")),
+            (write, None) => {
+                return wrong(format!("Lpn({page}) holds write {write} but has no version"));
+            }
+            (write, Some(version)) => mapped.push((write, version, page)),
+        }
+    }
+    mapped.sort_unstable();
+    for pair in mapped.windows(2) {
+        let [(write, version, page), (later, higher, other)] = [pair[0], pair[1]];
+        if higher <= version {
+            return wrong(format!(
+                "Lpn({page}) holds write {write} and has version {version}, but Lpn({other}) \
+                 holds the later write {later} and has version {higher}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Three laws: one program with cause host per page that entered the scheme; the wear of all blocks
+/// is the number of erases; and every page is free, programmed or lost.
+fn counts_add_up(nand: &Nand, free_at_start: u64, pages_entered: u64) -> Result<(), Finding> {
+    let tally = nand.tally();
+    let (programs, erases) = (tally.total(Op::Program), tally.total(Op::Erase));
+    let host = tally.count(Op::Program, Cause::Host);
+    let wear: u64 = nand.wear().iter().map(|&erases| u64::from(erases)).sum();
+    let per_block = u64::from(nand.geometry().pages_per_block());
+    let (lost, free) = (nand.lost_pages(), nand.free_pages());
+    equal("host programs", host, "pages that entered the scheme", pages_entered)?;
+    equal("wear of all blocks", wear, "erases", erases)?;
+    equal(
+        "pages free at the start or erased since",
+        free_at_start + per_block * erases,
+        "pages programmed, free or lost",
+        programs + free + lost,
+    )
+}
+
+fn equal(left: &str, n: u64, right: &str, m: u64) -> Result<(), Finding> {
+    match n == m {
+        true => Ok(()),
+        false => Err(Finding::new(Defect::Miscounted, format!("{left}: {n}, but {right}: {m}"))),
+    }
+}

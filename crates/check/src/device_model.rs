@@ -1,0 +1,99 @@
+//! Tiny devices by name. They are small enough to try a power cut at every operation. Some have
+//! odd sizes, which catch code that only works with powers of two.
+
+use nand::{ChipModel, ProgramOrder, Timing};
+
+/// A tiny device.
+#[derive(Debug)]
+pub struct DeviceModel {
+    /// The name that users write.
+    pub name: &'static str,
+    /// What is special about it, in one line.
+    pub summary: &'static str,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Pages per block.
+    pub pages_per_block: u32,
+    /// Exported capacity in blocks.
+    pub logical_blocks: u32,
+    /// Extra blocks. A scheme that needs more gets its minimum.
+    pub extra_blocks: u32,
+    /// Program order.
+    pub order: ProgramOrder,
+}
+
+impl DeviceModel {
+    /// The device model called `name`.
+    ///
+    /// # Errors
+    /// The name is unknown.
+    pub fn named(name: &str) -> spec::Result<&'static DeviceModel> {
+        let known: Vec<&str> = DEVICE_MODELS.iter().map(|model| model.name).collect();
+        let found = DEVICE_MODELS.iter().find(|model| model.name == name);
+        found.ok_or_else(|| spec::unknown("geometry", name, &known))
+    }
+
+    /// Pages of the exported capacity.
+    pub fn logical_pages(&self) -> u32 {
+        self.logical_blocks * self.pages_per_block
+    }
+
+    /// The chip inside the device. No check looks at time, so all latencies are 1 ns.
+    pub fn chip(&self) -> ChipModel {
+        let timing = Timing { read_ns: 1, spare_read_ns: 1, program_ns: 1, erase_ns: 1 };
+        ChipModel {
+            name: self.name,
+            page_bytes: self.page_bytes,
+            spare_bytes: 64,
+            pages_per_block: self.pages_per_block,
+            order: self.order,
+            timing,
+            rated_cycles: 100_000,
+        }
+    }
+}
+
+const fn model(
+    name: &'static str,
+    summary: &'static str,
+    page_bytes: u32,
+    pages_per_block: u32,
+    [logical_blocks, extra_blocks]: [u32; 2],
+    order: ProgramOrder,
+) -> DeviceModel {
+    DeviceModel { name, summary, page_bytes, pages_per_block, logical_blocks, extra_blocks, order }
+}
+
+use ProgramOrder::{Any, Ascending, Sequential};
+
+/// All device models that `--geometry` accepts.
+pub static DEVICE_MODELS: &[DeviceModel] = &[
+    model("least", "two pages per block, four logical pages", 1024, 2, [2, 2], Sequential),
+    model("tiny", "four pages per block, programmed in sequence", 1024, 4, [6, 3], Sequential),
+    model("tiny-ascending", "the same, but pages may be skipped", 1024, 4, [6, 3], Ascending),
+    model("tiny-any", "the same, but pages in any order", 1024, 4, [6, 3], Any),
+    model("sector", "a page of one sector", 512, 4, [6, 3], Ascending),
+    model("odd", "six pages of three sectors per block", 1536, 6, [5, 3], Sequential),
+    model("odd-any", "three pages per block, in any order", 2048, 3, [7, 4], Any),
+    model("small", "sixteen blocks of sixteen pages", 2048, 16, [12, 4], Sequential),
+    model("small-ascending", "the same, but pages may be skipped", 2048, 16, [12, 4], Ascending),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_is_a_possible_chip_under_its_own_name() {
+        for model in DEVICE_MODELS {
+            model.chip().geometry(model.logical_blocks + model.extra_blocks).unwrap();
+            assert!(std::ptr::eq(DeviceModel::named(model.name).unwrap(), model));
+        }
+    }
+
+    #[test]
+    fn an_unknown_shape_is_refused_with_the_nearest() {
+        let message = DeviceModel::named("tny").unwrap_err().to_string();
+        assert!(message.starts_with("unknown geometry `tny`; did you mean `tiny`?"), "{message}");
+    }
+}

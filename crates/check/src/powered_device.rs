@@ -1,0 +1,371 @@
+//! A device between power-on and power-off: chip, FTL and the oracle that knows what it must hold.
+//!
+//! ```text
+//! Mount · Check · Decay · write · flush · trim · … · Remount · Check
+//! ```
+//! Everything that happens to the device is an [`Action`], so a run can be printed, recorded and
+//! replayed. Recording keeps the state of the chip after each program and erase of an action, and
+//! the state of the oracle during the action. This is enough to cut the power at any of them.
+
+use std::fmt;
+
+use ftl::{Error, Ftl, Run};
+use nand::power_cut::Snapshot;
+use nand::{Cut, Data, Lpn, Nand, Op, Outcome, Sink, Stamp};
+
+use crate::case::Case;
+use crate::finding::{Defect, Finding};
+use crate::oracle::{Expect, Oracle};
+use crate::panics;
+use crate::workload::host_operation::{Extent, HostOperation};
+
+/// What can happen to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Mount, audit, and read everything. The values read are the device's state from now on.
+    Mount,
+    /// Switch the power off and on between two host operations, then mount.
+    Remount,
+    /// Audit, and read everything. Every sector must have its newest value.
+    Check,
+    /// Let the page decay that a cut left unstable, then check.
+    Decay,
+    /// Perform an operation of the host.
+    Do(HostOperation),
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Action::Mount => write!(out, "mount"),
+            Action::Remount => write!(out, "power off and on, mount"),
+            Action::Check => write!(out, "read and audit everything"),
+            Action::Decay => write!(out, "decay, then read and audit everything"),
+            Action::Do(operation) => operation.fmt(out),
+        }
+    }
+}
+
+/// How an action ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was completed and answered.
+    Answered,
+    /// The power failed during it.
+    PowerLost,
+}
+
+/// A device whose power is on.
+pub struct PoweredDevice<'a> {
+    case: &'a Case,
+    nand: Nand,
+    ftl: Option<Box<dyn Ftl>>,
+    oracle: Oracle,
+    recording: bool,
+    /// Whether a cut is armed. If not, a distant cut ends actions that would never end.
+    armed: bool,
+    /// The chip after each program and erase of the last action, if recording is on.
+    pub snapshots: Vec<Snapshot>,
+    /// The oracle as it was during the last recorded action.
+    pub oracle_during_action: Oracle,
+    /// Pages written by the host since power-on.
+    pages_written: u64,
+    /// Pages that entered the scheme between power-on and the last mount.
+    entered_before: u64,
+}
+
+type Result<T> = std::result::Result<T, Finding>;
+
+impl<'a> PoweredDevice<'a> {
+    /// A device with this chip. The oracle knows what was done to it before.
+    pub fn new(case: &'a Case, nand: Nand, oracle: Oracle) -> PoweredDevice<'a> {
+        PoweredDevice {
+            case,
+            nand,
+            ftl: None,
+            oracle_during_action: oracle.clone(),
+            oracle,
+            recording: false,
+            armed: false,
+            snapshots: Vec::new(),
+            pages_written: 0,
+            entered_before: 0,
+        }
+    }
+
+    /// A new device: its chip is erased everywhere.
+    pub fn brand_new(case: &'a Case) -> PoweredDevice<'a> {
+        let dimensions = case.dimensions();
+        PoweredDevice::new(
+            case,
+            case.new_chip(),
+            Oracle::new(dimensions.pages, dimensions.sectors_per_page),
+        )
+    }
+
+    /// Starts to record the chip after each program and erase in `snapshots`.
+    pub fn record(&mut self) {
+        self.recording = true;
+        self.nand.record_snapshots();
+    }
+
+    /// The chip.
+    pub fn nand(&self) -> &Nand {
+        &self.nand
+    }
+
+    /// Arms a power cut.
+    pub fn arm(&mut self, cut: Cut) {
+        self.armed = true;
+        self.nand.cut_after(cut);
+    }
+
+    /// The chip and the oracle, which survive the power cut.
+    pub fn into_parts(self) -> (Nand, Oracle) {
+        (self.nand, self.oracle)
+    }
+
+    /// Performs one action. After a finding or a power cut, the device can only be dropped or taken
+    /// apart.
+    ///
+    /// # Errors
+    /// The defect that the action found. Panics are caught and count as findings.
+    pub fn perform(&mut self, action: Action) -> Result<End> {
+        self.arm_watchdog();
+        let end = panics::caught(|| match action {
+            Action::Mount => self.mount(),
+            Action::Remount => {
+                self.entered_before = self.pages_entered();
+                self.ftl = None;
+                self.nand.power_cycle();
+                self.arm_watchdog();
+                self.mount()
+            }
+            Action::Check => self.check(),
+            Action::Decay => {
+                self.nand.decay();
+                self.check().map_err(decayed)
+            }
+            Action::Do(operation) => self.operate(operation),
+        })?;
+        match end == End::PowerLost && !self.armed {
+            true => Err(Finding::new(
+                Defect::Endless,
+                format!("not finished after {} programs and erases", self.operations_max()),
+            )),
+            false => Ok(end),
+        }
+    }
+
+    /// Garbage collection that frees nothing would never end. A distant power cut stops it.
+    fn arm_watchdog(&mut self) {
+        if !self.armed {
+            let after = self.operations_max();
+            self.nand.cut_after(Cut { after, outcome: Outcome::Untouched });
+        }
+    }
+
+    /// More programs and erases than any action takes, even with random victims: enough to move the
+    /// whole device 16 times for each logical page.
+    fn operations_max(&self) -> u64 {
+        let pages = self.case.physical_pages();
+        1000 + 16 * pages * u64::from(self.case.dimensions().pages)
+    }
+
+    // ---- Actions ------------------------------------------------------------------------------
+
+    fn mount(&mut self) -> Result<End> {
+        let before = operations(&self.nand);
+        let mounted = self.case.mount(&mut self.nand);
+        let Some(ftl) = unless_power_lost(mounted, Defect::Unmountable)? else {
+            return Ok(End::PowerLost);
+        };
+        self.check_mount_bound(before)?;
+        self.ftl = Some(ftl);
+        let Some(found) = self.read_all()? else {
+            return Ok(End::PowerLost);
+        };
+        self.oracle.judge(0, &found, Expect::Survivor)?;
+        self.keep_snapshots();
+        self.oracle.adopt(&found);
+        self.audit()?;
+        Ok(End::Answered)
+    }
+
+    fn check(&mut self) -> Result<End> {
+        let Some(found) = self.read_all()? else {
+            return Ok(End::PowerLost);
+        };
+        self.keep_snapshots();
+        self.oracle.judge(0, &found, Expect::Newest)?;
+        self.audit()?;
+        Ok(End::Answered)
+    }
+
+    fn operate(&mut self, operation: HostOperation) -> Result<End> {
+        if let HostOperation::Read(extent) = operation {
+            return self.read_back(&extent);
+        }
+        let full = self.case.dimensions().full();
+        let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("mounted first"));
+        let done = match operation {
+            HostOperation::Write(extent) | HostOperation::Force(extent) => {
+                let number = self.oracle.write(&extent, full);
+                let run = run(&extent, Data::Stamp(number), self.case);
+                let written = ftl.write(nand, &run);
+                match operation {
+                    HostOperation::Force(_) => written.and_then(|()| ftl.flush_run(nand, &run)),
+                    _ => written,
+                }
+            }
+            HostOperation::Trim { first, pages } => {
+                self.oracle.trim(first, pages);
+                ftl.trim(nand, Lpn(first), pages)
+            }
+            _ => ftl.flush(nand),
+        };
+        let done = done.and_then(|()| ftl.end_request(nand));
+        if unless_power_lost(done, Defect::Refused)?.is_none() {
+            return Ok(End::PowerLost);
+        }
+        self.keep_snapshots();
+        self.answered(operation);
+        Ok(End::Answered)
+    }
+
+    /// Tells the oracle that the operation was answered.
+    fn answered(&mut self, operation: HostOperation) {
+        match operation {
+            HostOperation::Flush => self.oracle.flush(),
+            HostOperation::Write(extent) => self.pages_written += u64::from(extent.pages),
+            HostOperation::Force(extent) => {
+                self.pages_written += u64::from(extent.pages);
+                self.oracle.force(&extent, self.case.dimensions().full());
+            }
+            _ => {}
+        }
+    }
+
+    fn read_back(&mut self, extent: &Extent) -> Result<End> {
+        let Some(found) = self.read(extent)? else {
+            return Ok(End::PowerLost);
+        };
+        self.keep_snapshots();
+        let first = extent.first * self.case.dimensions().sectors_per_page;
+        self.oracle.judge(first as usize, &found, Expect::Newest)?;
+        Ok(End::Answered)
+    }
+
+    // ---- Parts of actions ---------------------------------------------------------------------
+
+    fn keep_snapshots(&mut self) {
+        if self.recording {
+            self.snapshots = self.nand.take_snapshots();
+            self.oracle_during_action.clone_from(&self.oracle);
+        }
+    }
+
+    fn read_all(&mut self) -> Result<Option<Vec<Stamp>>> {
+        let dimensions = self.case.dimensions();
+        self.read(&Extent::whole(0, dimensions.pages, dimensions.full()))
+    }
+
+    /// The stamps of all sectors of these pages; `None` if the power failed.
+    fn read(&mut self, extent: &Extent) -> Result<Option<Vec<Stamp>>> {
+        let sectors = extent.pages * self.case.dimensions().sectors_per_page;
+        let mut found = vec![Stamp::default(); sectors as usize];
+        let mut sink = Sink::Stamps { first: extent.first_lpn(), out: &mut found };
+        let ftl = self.ftl.as_mut().expect("mounted first");
+        let run = run(extent, Data::None, self.case);
+        let done = ftl.read(&mut self.nand, &run, &mut sink);
+        Ok(unless_power_lost(done, Defect::Refused)?.map(|()| found))
+    }
+
+    fn audit(&self) -> Result<()> {
+        let ftl = self.ftl.as_ref().expect("mounted first");
+        ftl.audit(&self.nand).map_err(|finding| Finding::new(Defect::MapBroken, finding.0))
+    }
+
+    /// A mount reads each spare area and each page about once at most, and writes fewer pages than
+    /// the chip has.
+    fn check_mount_bound(&self, before: [u64; 2]) -> Result<()> {
+        let [reads, writes] = operations(&self.nand);
+        let (reads, writes) = (reads - before[0], writes - before[1]);
+        let pages = self.case.physical_pages();
+        let (reads_max, writes_max) = (2 * pages + 64, pages);
+        if reads <= reads_max && writes <= writes_max {
+            return Ok(());
+        }
+        Err(Finding::new(
+            Defect::Unbounded,
+            format!(
+                "a mount of {pages} pages took {reads} reads (at most {reads_max}) and {writes} \
+                 programs and erases (at most {writes_max})"
+            ),
+        ))
+    }
+
+    /// The version of each page; `None` if it is unmapped. Only directly after a mount.
+    ///
+    /// # Errors
+    /// The scheme returned an error.
+    pub fn versions(&mut self) -> Result<Vec<Option<u64>>> {
+        let ftl = self.ftl.as_ref().expect("mounted first");
+        let version = |lpn| {
+            let version = ftl.version(&mut self.nand, Lpn(lpn));
+            version.map_err(|error| Finding::new(Defect::Refused, error.to_string()))
+        };
+        (0..self.case.dimensions().pages).map(version).collect()
+    }
+
+    /// Number of pages written into the scheme since power-on. Without a layer, these are the pages
+    /// written by the host.
+    pub fn pages_entered(&self) -> u64 {
+        let entered = self.ftl.as_ref().and_then(|ftl| ftl.entered());
+        let now = entered.map(|entered| self.entered_before + entered.written);
+        now.unwrap_or(self.pages_written)
+    }
+
+    /// The oracle.
+    pub fn oracle(&self) -> &Oracle {
+        &self.oracle
+    }
+}
+
+fn run<'d>(extent: &Extent, data: Data<'d>, case: &Case) -> Run<'d> {
+    let page_bytes = u64::from(case.model.page_bytes);
+    Run {
+        first: extent.first_lpn(),
+        pages: extent.pages,
+        head: extent.head,
+        tail: extent.tail,
+        request_bytes: u64::from(extent.pages) * page_bytes,
+        data,
+    }
+}
+
+/// Number of flash operations so far: reads, and programs and erases.
+fn operations(nand: &Nand) -> [u64; 2] {
+    let total = |op| nand.tally().total(op);
+    [total(Op::Read) + total(Op::SpareRead), total(Op::Program) + total(Op::Erase)]
+}
+
+/// The answer, or `None` if the power failed. Any other error is a finding.
+fn unless_power_lost<T>(done: ftl::Result<T>, defect: Defect) -> Result<Option<T>> {
+    match done {
+        Ok(answer) => Ok(Some(answer)),
+        Err(Error::Chip(nand::Error::PowerLost)) => Ok(None),
+        Err(error @ Error::Chip(nand::Error::Unreadable(_))) => {
+            Err(Finding::new(Defect::Unreadable, error.to_string()))
+        }
+        Err(error) => Err(Finding::new(defect, error.to_string())),
+    }
+}
+
+/// Attributes a finding to the decay, unless it shows a mistake in the scheme itself.
+fn decayed(finding: Finding) -> Finding {
+    match finding.defect {
+        Defect::MapBroken | Defect::Panic => finding,
+        _ => Finding { defect: Defect::Decayed, ..finding },
+    }
+}

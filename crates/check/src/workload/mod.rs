@@ -1,0 +1,111 @@
+//! Workloads: lists of host operations, by name.
+//!
+//! ```text
+//! hot              the workload `hot`, drawn from the seed
+//! ace-w0.f.t0.g    a short program: write page 0 · flush · trim page 0 · garbage collection
+//! ```
+//! A workload is a value: the same name, device and seed always give the same operations.
+
+pub mod host_operation;
+pub mod named;
+mod script;
+pub mod short_programs;
+
+use host_operation::{Dimensions, HostOperation};
+use script::Script;
+
+/// The operations of a workload or a short program.
+///
+/// # Errors
+/// The name or a letter of the short program is unknown.
+pub fn operations(
+    name: &str,
+    dimensions: Dimensions,
+    seed: u64,
+) -> spec::Result<Vec<HostOperation>> {
+    match name.strip_prefix(short_programs::PREFIX) {
+        Some(letters) => short_programs::operations(letters, dimensions),
+        None => named::operations(name, dimensions, seed),
+    }
+}
+
+/// What the host does after a power cut: a few operations of every kind.
+pub fn after_power_cut(dimensions: Dimensions, seed: u64) -> Vec<HostOperation> {
+    let mut script = Script::new(dimensions, seed);
+    for _ in 0..6 {
+        match script.rng.below(8) {
+            0 => script.trim_anywhere(2),
+            1 => script.flush(),
+            2 => script.patch_anywhere(3),
+            _ => script.write_anywhere(dimensions.pages_per_block),
+        }
+    }
+    script.into_operations()
+}
+
+#[cfg(test)]
+mod tests {
+    use nand::SectorMask;
+
+    use super::*;
+
+    const DIMENSIONS: Dimensions =
+        Dimensions { pages: 24, pages_per_block: 4, sectors_per_page: 2, extra_pages: 12 };
+
+    #[test]
+    fn every_operation_of_every_workload_is_valid_on_the_device() {
+        let smallest =
+            Dimensions { pages: 4, pages_per_block: 2, sectors_per_page: 1, extra_pages: 4 };
+        for (workload, dimensions) in named::WORKLOADS
+            .iter()
+            .flat_map(|workload| [(workload, DIMENSIONS), (workload, smallest)])
+        {
+            for seed in 0..20 {
+                for operation in operations(workload.name, dimensions, seed).unwrap() {
+                    assert!(is_valid(&operation, &dimensions), "{}: {operation}", workload.name);
+                }
+            }
+        }
+    }
+
+    fn is_valid(operation: &HostOperation, dimensions: &Dimensions) -> bool {
+        let within = |first: u32, pages: u32| pages > 0 && first + pages <= dimensions.pages;
+        match *operation {
+            HostOperation::Flush => true,
+            HostOperation::Trim { first, pages } => within(first, pages),
+            HostOperation::Write(extent)
+            | HostOperation::Force(extent)
+            | HostOperation::Read(extent) => {
+                let possible = |mask: SectorMask| mask != 0 && mask & !dimensions.full() == 0;
+                within(extent.first, extent.pages)
+                    && possible(extent.head)
+                    && possible(extent.tail)
+                    && (extent.pages > 1 || extent.head == extent.tail)
+            }
+        }
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_operations() {
+        let random = |seed| operations("random", DIMENSIONS, seed).unwrap();
+        assert_eq!(random(1), random(1));
+        assert_ne!(random(1), random(2));
+        assert_ne!(after_power_cut(DIMENSIONS, 1), after_power_cut(DIMENSIONS, 2));
+    }
+
+    #[test]
+    fn partial_writes_have_all_masks() {
+        let partial = operations("partial", DIMENSIONS, 3).unwrap();
+        for mask in [0b01, 0b10, 0b11] {
+            let of_mask =
+                |it: &HostOperation| matches!(it, HostOperation::Write(it) if it.head == mask);
+            assert!(partial.iter().any(of_mask), "{mask:b}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_workload_is_refused_with_a_suggestion() {
+        let message = operations("hto", DIMENSIONS, 0).unwrap_err().to_string();
+        assert!(message.starts_with("unknown workload `hto`; did you mean `hot`?"), "{message}");
+    }
+}
