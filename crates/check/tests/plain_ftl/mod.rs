@@ -165,7 +165,7 @@ impl PlainFtl {
         for from in moving {
             self.copy(nand, from)?;
         }
-        // The victim may hold a trimmed page. Without its tombstone, a mount could map an older copy.
+        // The victim may hold a trimmed page. Without its tombstone an older copy could return.
         if !self.has("erased-before-tombstones") {
             self.flush(nand)?;
         }
@@ -321,7 +321,7 @@ impl PlainFtl {
         }
     }
 
-    /// Blocks without valid pages are free. Blocks with an older copy of the last page are used last.
+    /// Blocks without valid pages are free. Those with an older copy of the last page come last.
     fn list_free(&mut self, nand: &Nand, last: Option<(Ppn, Spare)>, copies: &[(Ppn, Spare)]) {
         let geometry = nand.geometry();
         let holds_fallback = |block: BlockId| {
