@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Plants bugs in the sources, one at a time, and demands that the tests catch each.
 
-A tier of tests that lets a planted bug pass is not to be trusted. The bugs lie in `planted/`, a list for
-each part of the house, which may say which packages' tests, or which tests of them, are to catch them. Each replaces one piece of source in a copy of the workspace; then the tests
-of that copy must fail: first the quick ones, then the attacks on the schemes that the list names.
+Tests that do not notice a planted bug cannot be trusted. `planted/` has a list of bugs for each part of the sources. A
+list may name the packages, or the tests of them, that are to catch its bugs. Each bug replaces one piece of source in a
+copy of the workspace; then the tests of that copy must fail: first the quick ones, then the attacks on the schemes that
+the list names.
 
-    python3 tools/mutants.py [LIST or NAME ...]     all, or those named; writes their verdicts into docs/mutants.md
-    python3 tools/mutants.py --check                only looks whether each has its place in today's sources, and a verdict
+    python3 tools/mutants.py [LIST or NAME ...]     all bugs, or those named; writes the verdicts to docs/mutants.md
+    python3 tools/mutants.py --check                only checks that each finds its place in the sources and has a verdict
 """
 
 import os
@@ -22,7 +23,9 @@ PLANTED = ROOT / "tools/planted"
 VERDICTS = ROOT / "docs/mutants.md"
 HEAD = """# Planted bugs
 
-Written by `tools/mutants.py`: each bug alone, in a copy of the sources.
+*Would the tests notice a bug?* Each row is a bug planted in the real sources, alone, in a copy of the workspace, with up
+to three of the tests that failed because of it. `tools/mutants.py` plants the bugs and writes this page. Terms:
+[glossary](glossary.md).
 
 | list | mutant | what it breaks | verdict |
 |---|---|---|---|

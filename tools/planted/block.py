@@ -7,7 +7,7 @@ BLOCK = "crates/ftl/src/scheme/block.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
-    ("newer-block-kept", "block, mount: of two blocks the unfinished one is kept", BLOCK,
+    ("newer-block-kept", "block, mount: of two blocks for one logical block, the unfinished one is kept", BLOCK,
      "born[other.0 as usize] < born[block.0 as usize]",
      "born[other.0 as usize] > born[block.0 as usize]"),
     ("unfinished-block-left", "block, mount: the unfinished block is not erased at once", BLOCK,
@@ -16,13 +16,13 @@ MUTANTS = [
     ("seal-forgotten", "block, mount: erased pages of an open block are trusted", BLOCK,
      "            self.used.insert_all(lbn * per_block..(lbn + 1) * per_block);\n",
      ""),
-    ("block-suspect-trusted", "block, mount: the last page programmed is left where it may decay", BLOCK,
+    ("block-suspect-trusted", "block, mount: the suspect page is left where it is", BLOCK,
      "self.rewrite(nand, lbn, nand.geometry().block_of(last.ppn), None)",
      "{ let _ = lbn; Ok(()) }"),
-    ("block-erase-first", "block, erase order: the old block goes before the tail is copied", BLOCK,
+    ("block-erase-first", "block, rewrite: the old block is erased before the rest is copied", BLOCK,
      "            self.copy_live(nand, lbn, old, new, end..per_block, cause)?;\n        }",
      "            nand.erase(old, cause)?;\n            self.copy_live(nand, lbn, old, new, end..per_block, cause)?;\n        }"),
-    ("block-base-forgotten", "block, write: the other sectors of a partial page are lost", BLOCK,
+    ("block-base-forgotten", "block, write: a partial write loses the other sectors of the page", BLOCK,
      "let base = old.filter(|_| self.live.contains(lpn.0));",
      "let base = old.filter(|_| false);"),
     ("block-flush-forgotten", "block, tombstones: flush does nothing", BLOCK,

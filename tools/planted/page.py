@@ -9,13 +9,13 @@ FLAT_MAP = "crates/ftl/src/part/map/flat_map.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
-    ("suspect-trusted", "mount: the last page programmed is left where it may decay", PAGE,
+    ("suspect-trusted", "mount: the suspect page is left where it is", PAGE,
      "if let Some(block) = recovered.endangered {",
      "if let Some(block) = recovered.endangered.filter(|_| false) {"),
     ("fallback-reused", "mount: the fallback of the suspect page is erased first", PAGE_MAP,
      "free.sort_by_key(|&block| Some(block) == plan.fallback);",
      "free.sort_by_key(|&block| Some(block) != plan.fallback);"),
-    ("erase-before-copy", "erase order: the victim goes before its last copy", PAGE_MAP,
+    ("erase-before-copy", "erase order: the victim is erased before its last copy", PAGE_MAP,
      "done += self.copy_some(",
      "if done == 0 { self.moving.pop(); }\n            done += self.copy_some("),
     ("flush-forgotten", "tombstones: flush does nothing", FLAT_MAP,
