@@ -1,7 +1,7 @@
 //! A scheme on a chip in count mode, fed as the simulator feeds it: requests in batches, each heard
 //! of before it is served.
 
-use ftl::{Choice, Device, Durability, Ftl, Layers, Run};
+use ftl::{Choice, Durability, Ftl, Layers, MountConfig, Run};
 use nand::{BlockId, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use spec::Spec;
 
@@ -57,7 +57,7 @@ impl Simulated {
         let blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();
         let choice = Choice::from_spec(&Spec::parse(spec).expect("a spec")).expect("a scheme");
         choice.check(&chip, logical_blocks, extra_blocks).expect("a device that it works on");
-        let device = Device {
+        let device = MountConfig {
             params: &choice.params,
             logical_blocks,
             blocks: &blocks,

@@ -42,7 +42,7 @@ MUTANTS = [
     ("buffer-first-size", "buffer, eviction: the request size is that of the first write to the page", BUFFER,
      "page.request_bytes = run.request_bytes;", "page.request_bytes = page.request_bytes.max(1).max(run.request_bytes);"),
     ("buffer-borrows-late", "buffer, size: the DRAM of a layer below is not subtracted", BUFFER,
-     "self.budget.saturating_sub(self.below.ftl.borrows())", "self.budget"),
+     "self.budget.saturating_sub(self.below.borrowed_bytes())", "self.budget"),
     ("buffer-one-stamp", "buffer, data: all sectors of a page carry the stamp of the first", PAYLOAD,
      "(Cells::Stamps(all), Data::Stamps(stamps)) => all[at] = stamps[index as usize],", "(Cells::Stamps(all), Data::Stamps(stamps)) => all[at] = stamps[0],"),
 ]

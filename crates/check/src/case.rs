@@ -1,7 +1,7 @@
 //! A case: a subject, a device model, a workload and a seed. Together with the power cuts, it
 //! determines everything that happens.
 
-use ftl::{Device, Durability, Error, Ftl, Result};
+use ftl::{Durability, Error, Ftl, MountConfig, Result};
 use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
 use crate::device_model::DeviceModel;
@@ -82,7 +82,7 @@ impl Case {
     /// # Errors
     /// The mount failed.
     pub fn mount(&self, nand: &mut Nand) -> Result<Box<dyn Ftl>> {
-        let device = Device {
+        let device = MountConfig {
             params: &self.subject.choice.params,
             logical_blocks: self.model.logical_blocks,
             blocks: &self.blocks,

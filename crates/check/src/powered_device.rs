@@ -321,7 +321,8 @@ impl<'a> PoweredDevice<'a> {
     /// Number of pages written into the scheme since power-on. Without a layer, these are the pages
     /// written by the host.
     pub fn pages_entered(&self) -> u64 {
-        let entered = self.ftl.as_ref().and_then(|ftl| ftl.entered());
+        let entered =
+            self.ftl.as_ref().and_then(|ftl| ftl.layered()).map(|layers| layers.entered());
         let now = entered.map(|entered| self.entered_before + entered.written);
         now.unwrap_or(self.pages_written)
     }

@@ -69,7 +69,9 @@ fn imports_fall_inside_ftl() {
             assert!(!source.contains(word), "{} must not know {word}", path.display());
         }
     };
-    forbid(&ftl.join("contract.rs"), &["crate::part", "crate::scheme", "crate::registry"]);
+    for file in rust_files(&ftl.join("contract")) {
+        forbid(&file, &["crate::part", "crate::scheme", "crate::registry", "crate::layer"]);
+    }
     for part in rust_files(&ftl.join("part")) {
         forbid(&part, &["crate::scheme", "crate::registry", "crate::layer"]);
     }

@@ -12,8 +12,9 @@ pub mod registry;
 pub mod scheme;
 
 pub use contract::{
-    Device, Durability, Entered, Error, Figure, Ftl, LayerReport, MapBudget, MapEvent, Merges,
-    MissCosts, Ram, Report, Result, Run, Scheme, Violation,
+    Base, BlockLender, Durability, Entered, Error, Ftl, LayerReport, Layered, MapBudget, MapEvent,
+    Merges, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run, Scheme,
+    Violation, ensure,
 };
 pub use layer::Layers;
 pub use part::recovery::trim_log::system_blocks;

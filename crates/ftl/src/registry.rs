@@ -4,7 +4,7 @@
 use nand::{ChipModel, Nand};
 use spec::{Params, Spec};
 
-use crate::contract::{Device, Error, Ftl, Result, Scheme};
+use crate::contract::{Error, Ftl, MountConfig, Result, Scheme};
 use crate::scheme::{bast, block, dac, dftl, fast, faster, fmax, last, lsb, page, superblock};
 
 /// Every scheme that ftlab knows.
@@ -68,7 +68,7 @@ impl Choice {
     ///
     /// # Errors
     /// The power is lost again, or the flash holds what cannot be.
-    pub fn mount(&self, nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+    pub fn mount(&self, nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         (self.scheme.mount)(nand, device)
     }
 }

@@ -97,7 +97,7 @@ impl Device {
     pub fn build(&self, mode: Mode) -> Result<(Nand, Box<dyn Ftl>)> {
         let mut nand = Nand::new(self.geometry, mode);
         let blocks: Vec<BlockId> = (0..self.geometry.blocks()).map(BlockId).collect();
-        let device = ftl::Device {
+        let device = ftl::MountConfig {
             params: &self.choice.params,
             logical_blocks: self.logical_blocks,
             blocks: &blocks,

@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use ftl::{Device, Ftl, Ram, Report, Result, Run, Scheme, Violation, ensure};
+use ftl::{Base, Ftl, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure};
 use nand::{BlockId, Cause, Content, Data, Lpn, Nand, Page, PageState, Ppn, Sink, Spare};
 use spec::{Kind, Param};
 
@@ -81,7 +81,7 @@ struct PlainFtl {
     tombstone_next: u32,
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let (data, tombstone_blocks) = device.blocks.split_at(device.blocks.len() - TOMBSTONE_BLOCKS);
     let pages = (device.logical_blocks * nand.geometry().pages_per_block()) as usize;
     let mut ftl = PlainFtl {
@@ -167,7 +167,7 @@ impl PlainFtl {
         }
         // The victim may hold a trimmed page. Without its tombstone an older copy could return.
         if !self.has("erased-before-tombstones") {
-            self.flush(nand)?;
+            Ftl::flush(self, nand)?;
         }
         if !self.has("erased-before-copies") {
             nand.erase(victim, Cause::Gc)?;
@@ -361,7 +361,7 @@ fn looks_erased(nand: &mut Nand, block: BlockId) -> Result<bool> {
     Ok(erased)
 }
 
-impl Ftl for PlainFtl {
+impl Base for PlainFtl {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {
@@ -371,10 +371,6 @@ impl Ftl for PlainFtl {
             }
         }
         Ok(())
-    }
-
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
@@ -404,6 +400,22 @@ impl Ftl for PlainFtl {
 
     fn free_blocks(&self) -> u32 {
         self.free.len() as u32
+    }
+
+    fn prefetch(&self, _: &Run) {}
+}
+
+impl Ftl for PlainFtl {
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))
     }
 
     fn audit(&self, nand: &Nand) -> std::result::Result<(), Violation> {

@@ -1,12 +1,12 @@
-//! The FTL that a layer holds, and what goes down to it.
+//! The FTL that a layer stands on, and a count of what goes down to it.
 
 use nand::{Lpn, Nand, Sink};
 
-use crate::contract::{Entered, Ftl, Result, Run};
+use crate::contract::{Base, BlockLender, Entered, Ftl, LayerReport, Result, Run};
 
-/// An FTL below a layer; pages that go down are counted.
+/// An FTL below a layer. Pages that go down to it are counted.
 pub struct Below {
-    /// The FTL, for whatever is no page of the host's.
+    /// The FTL.
     pub ftl: Box<dyn Ftl>,
     went_down: Entered,
 }
@@ -15,16 +15,6 @@ impl Below {
     /// An FTL that a layer takes charge of.
     pub fn new(ftl: Box<dyn Ftl>) -> Below {
         Below { ftl, went_down: Entered::default() }
-    }
-
-    /// Reads.
-    ///
-    /// # Errors
-    /// As [`Ftl::read`].
-    #[inline]
-    pub fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.went_down.read += u64::from(run.pages);
-        self.ftl.read(nand, run, sink)
     }
 
     /// Writes.
@@ -37,23 +27,66 @@ impl Below {
         self.ftl.write(nand, run)
     }
 
-    /// Trims.
-    ///
-    /// # Errors
-    /// As [`Ftl::trim`].
-    pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+    /// Pages that entered the scheme at the bottom.
+    pub fn entered(&self) -> Entered {
+        self.ftl.layered().map_or(self.went_down, |layered| layered.entered())
+    }
+
+    /// Reports of the layers below, the topmost first.
+    pub fn reports(&self) -> Vec<LayerReport> {
+        self.ftl.layered().map_or(Vec::new(), |layered| layered.reports())
+    }
+
+    /// Bytes that layers below take out of a buffer's DRAM.
+    pub fn borrowed_bytes(&self) -> u64 {
+        self.ftl.layered().map_or(0, |layered| layered.borrowed_bytes())
+    }
+
+    /// Accesses to the DRAM of layers below.
+    pub fn dram_accesses(&self) -> u64 {
+        self.ftl.layered().map_or(0, |layered| layered.dram_accesses())
+    }
+
+    /// Sets counts and metrics to zero, here and below.
+    pub fn reset_report(&mut self) {
+        self.went_down = Entered::default();
+        self.ftl.reset_report();
+    }
+}
+
+impl Base for Below {
+    #[inline]
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.went_down.read += u64::from(run.pages);
+        self.ftl.read(nand, run, sink)
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         self.went_down.trimmed += u64::from(pages);
         self.ftl.trim(nand, first, pages)
     }
 
-    /// Pages that entered the scheme at the bottom.
-    pub fn entered(&self) -> Entered {
-        self.ftl.entered().unwrap_or(self.went_down)
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.ftl.flush(nand)
     }
 
-    /// Sets figures to zero, here and below.
-    pub fn reset_report(&mut self) {
-        self.went_down = Entered::default();
-        self.ftl.reset_report();
+    fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
+        self.ftl.end_request(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.ftl.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.ftl.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.ftl.free_blocks()
+    }
+
+    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
+        self.ftl.block_lender()
     }
 }

@@ -11,8 +11,7 @@
 
 use nand::Lpn;
 
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::recency::Recency;
 

@@ -22,7 +22,7 @@ use core::fmt;
 use nand::{ChipModel, Nand};
 use spec::{Param, Params};
 
-use crate::contract::{Device, Error, Ftl, Result, Scheme};
+use crate::contract::{Error, Ftl, MountConfig, Result, Scheme};
 use sector_log::SectorLogSize;
 
 /// A layer as lists and help show it.
@@ -171,7 +171,7 @@ impl Layers {
         &self,
         scheme: &'static Scheme,
         nand: &mut Nand,
-        device: &Device,
+        device: &MountConfig,
     ) -> Result<Box<dyn Ftl>> {
         let geometry = nand.geometry();
         let mut ftl = match self.log_layout(geometry.page_bytes(), geometry.pages_per_block()) {

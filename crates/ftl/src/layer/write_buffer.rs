@@ -38,9 +38,9 @@ use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
-    Device, Entered, Figure, Ftl, LayerReport, Ram, Report, Result, Run, Violation,
+    Base, Entered, Ftl, LayerReport, Layered, Metric, MountConfig, Ram, Report, Result, Run,
+    Violation, ensure,
 };
-use crate::ensure;
 use crate::layer::Layer;
 use crate::layer::below::Below;
 use crate::layer::ghost_buffer::GhostBuffer;
@@ -89,7 +89,12 @@ pub(super) fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
 }
 
 /// Puts a buffer above an FTL that was mounted on this device.
-pub fn above(below: Box<dyn Ftl>, nand: &Nand, device: &Device, params: &Params) -> Box<dyn Ftl> {
+pub fn above(
+    below: Box<dyn Ftl>,
+    nand: &Nand,
+    device: &MountConfig,
+    params: &Params,
+) -> Box<dyn Ftl> {
     Box::new(WriteBuffer::new(below, nand, device, params))
 }
 
@@ -168,7 +173,7 @@ pub(super) struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    fn new(below: Box<dyn Ftl>, nand: &Nand, device: &Device, params: &Params) -> WriteBuffer {
+    fn new(below: Box<dyn Ftl>, nand: &Nand, device: &MountConfig, params: &Params) -> WriteBuffer {
         let mut buffer = WriteBuffer::of_a_share(below, nand, device, params.size("size"));
         buffer.keeps_reads = params.switch("reads");
         buffer.evicts_runs = params.choice("evict") == "run";
@@ -186,7 +191,7 @@ impl WriteBuffer {
     pub(super) fn of_a_share(
         below: Box<dyn Ftl>,
         nand: &Nand,
-        device: &Device,
+        device: &MountConfig,
         budget: u64,
     ) -> WriteBuffer {
         let geometry = nand.geometry();
@@ -232,7 +237,7 @@ impl WriteBuffer {
 
     /// Pages that the budget pays for, beside what a layer below takes of it.
     fn affordable(&self) -> u32 {
-        let left = self.budget.saturating_sub(self.below.ftl.borrows());
+        let left = self.budget.saturating_sub(self.below.borrowed_bytes());
         let pages = (left / u64::from(self.page_bytes)).min(self.slot_of.len() as u64);
         (pages as u32).max(self.capacity_min)
     }
@@ -482,37 +487,37 @@ impl Counts {
 }
 
 /// `a / b`; of nothing, no number.
-fn ratio(a: u64, b: u64) -> Figure {
-    Figure::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
+fn ratio(a: u64, b: u64) -> Metric {
+    Metric::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
 }
 
 impl WriteBuffer {
-    fn figures(&self) -> Vec<(&'static str, Figure)> {
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
         let c = &self.counts;
         let down = c.evicted + c.drained;
         let waiting = self.recency.iter().map(|slot| self.slots[slot as usize].written);
         let waiting_sectors = waiting.map(|written| u64::from(written.count_ones())).sum();
         vec![
-            ("pages_max", Figure::Count(self.capacity.into())),
-            ("write_hits", Figure::Count(c.write_hits)),
-            ("write_misses", Figure::Count(c.write_misses)),
+            ("pages_max", Metric::Count(self.capacity.into())),
+            ("write_hits", Metric::Count(c.write_hits)),
+            ("write_misses", Metric::Count(c.write_misses)),
             ("write_hit_ratio", ratio(c.write_hits, c.write_hits + c.write_misses)),
-            ("read_hits", Figure::Count(c.read_hits)),
-            ("read_misses", Figure::Count(c.read_misses)),
+            ("read_hits", Metric::Count(c.read_hits)),
+            ("read_misses", Metric::Count(c.read_misses)),
             ("read_hit_ratio", ratio(c.read_hits, c.read_hits + c.read_misses)),
-            ("soiled", Figure::Count(c.soiled)),
-            ("evicted", Figure::Count(c.evicted)),
-            ("drained", Figure::Count(c.drained)),
-            ("dropped", Figure::Count(c.dropped)),
-            ("runs", Figure::Count(c.runs)),
-            ("subpages", Figure::Count(c.subpages)),
+            ("soiled", Metric::Count(c.soiled)),
+            ("evicted", Metric::Count(c.evicted)),
+            ("drained", Metric::Count(c.drained)),
+            ("dropped", Metric::Count(c.dropped)),
+            ("runs", Metric::Count(c.runs)),
+            ("subpages", Metric::Count(c.subpages)),
             ("subpage_share", ratio(c.subpages, down)),
             ("mean_sectors", ratio(c.sectors, down)),
             ("mean_subpage_sectors", ratio(c.subpage_sectors, c.subpages)),
-            ("waiting_before", Figure::Count(c.waiting_before)),
-            ("waiting", Figure::Count(self.waiting.into())),
-            ("waiting_sectors", Figure::Count(waiting_sectors)),
-            ("dram_accesses", Figure::Count(c.dram_accesses)),
+            ("waiting_before", Metric::Count(c.waiting_before)),
+            ("waiting", Metric::Count(self.waiting.into())),
+            ("waiting_sectors", Metric::Count(waiting_sectors)),
+            ("dram_accesses", Metric::Count(c.dram_accesses)),
         ]
     }
 
@@ -539,6 +544,14 @@ impl WriteBuffer {
 }
 
 impl Ftl for WriteBuffer {
+    fn base(&self) -> &dyn Base {
+        &self.below
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.below
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         (0..run.pages).try_for_each(|index| self.read_page(nand, run, index, sink))
     }
@@ -573,22 +586,10 @@ impl Ftl for WriteBuffer {
         self.below.ftl.flush_run(nand, run)
     }
 
-    fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
-        self.below.ftl.end_request(nand)
-    }
-
     fn prefetch(&self, run: &Run) {
         let pages = (run.first.0..).take(run.pages.min(16) as usize);
         pages.for_each(|page| prefetch(&self.slot_of, page as usize));
         self.below.ftl.prefetch(run);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.below.ftl.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.below.ftl.free_blocks()
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -617,25 +618,31 @@ impl Ftl for WriteBuffer {
         self.below.reset_report();
     }
 
-    fn layers(&self) -> Vec<LayerReport> {
-        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
-        [own].into_iter().chain(self.below.ftl.layers()).collect()
-    }
-
-    fn entered(&self) -> Option<Entered> {
-        Some(self.below.entered())
-    }
-
-    fn dram_accesses(&self) -> u64 {
-        self.counts.dram_accesses + self.below.ftl.dram_accesses()
-    }
-
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let own = [("buffer_pages", f64::from(self.recency.len()))];
         self.below.ftl.gauges().into_iter().chain(own).collect()
     }
 
-    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
-        self.below.ftl.set_map_budget(nand, bytes)
+    fn layered(&self) -> Option<&dyn Layered> {
+        Some(self)
+    }
+}
+
+impl Layered for WriteBuffer {
+    fn reports(&self) -> Vec<LayerReport> {
+        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
+        [own].into_iter().chain(self.below.reports()).collect()
+    }
+
+    fn entered(&self) -> Entered {
+        self.below.entered()
+    }
+
+    fn borrowed_bytes(&self) -> u64 {
+        0
+    }
+
+    fn dram_accesses(&self) -> u64 {
+        self.counts.dram_accesses + self.below.dram_accesses()
     }
 }

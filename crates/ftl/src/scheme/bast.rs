@@ -22,7 +22,7 @@
 
 use nand::Nand;
 
-use crate::contract::{Device, Ftl, Result, Scheme};
+use crate::contract::{Ftl, MountConfig, Result, Scheme};
 use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, VictimOrder};
 
 /// Block-associative sector translation.
@@ -39,6 +39,6 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     Ok(Box::new(BlockAssociative::mount(nand, device, VictimOrder::LeastRecentlyWritten)?))
 }

@@ -27,8 +27,10 @@ use core::ops::Range;
 
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
-use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
-use crate::ensure;
+use crate::contract::{
+    Base, BlockLender, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme,
+    Violation, ensure,
+};
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::block_pool::BlockPool;
@@ -50,7 +52,7 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let mut ftl = BlockMapped::format(nand, device);
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
@@ -104,7 +106,7 @@ fn portions<'a>(run: &'a Run, pages_per_block: u32) -> impl Iterator<Item = Port
 }
 
 impl BlockMapped {
-    fn format(nand: &Nand, device: &Device) -> BlockMapped {
+    fn format(nand: &Nand, device: &MountConfig) -> BlockMapped {
         let (data, trims) = TrimLog::split(nand, device);
         let pages = device.logical_blocks * nand.geometry().pages_per_block();
         BlockMapped {
@@ -265,7 +267,7 @@ impl BlockMapped {
 
     // ---- Coming back --------------------------------------------------------------------------
 
-    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+    fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let scan = SpareScan::read(nand, device.blocks)?;
         let last = scan.last();
         nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
@@ -343,7 +345,7 @@ impl BlockMapped {
     }
 }
 
-impl Ftl for BlockMapped {
+impl Base for BlockMapped {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {
@@ -353,11 +355,6 @@ impl Ftl for BlockMapped {
             }
         }
         Ok(())
-    }
-
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        let per_block = nand.geometry().pages_per_block();
-        portions(run, per_block).try_for_each(|portion| self.write_portion(nand, portion))
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
@@ -388,12 +385,23 @@ impl Ftl for BlockMapped {
         self.pool.len()
     }
 
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.pool.lend(nand)
+    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
+        Some(&mut self.pool)
+    }
+}
+
+impl Ftl for BlockMapped {
+    fn base(&self) -> &dyn Base {
+        self
     }
 
-    fn give_block(&mut self, block: BlockId) {
-        self.pool.give(block);
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let per_block = nand.geometry().pages_per_block();
+        portions(run, per_block).try_for_each(|portion| self.write_portion(nand, portion))
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -429,9 +437,9 @@ impl Ftl for BlockMapped {
 
     fn report(&self) -> Report {
         let figures = vec![
-            ("rewrites", Figure::Count(self.rewrites)),
-            ("in_place_pages", Figure::Count(self.in_place_pages)),
-            ("padded_pages", Figure::Count(self.padded_pages)),
+            ("rewrites", Metric::Count(self.rewrites)),
+            ("in_place_pages", Metric::Count(self.in_place_pages)),
+            ("padded_pages", Metric::Count(self.padded_pages)),
         ];
         Report { merges: None, figures }
     }

@@ -28,11 +28,12 @@
 //! logical pages; the paper speaks of time. A page that is copied within the coldest region has not
 //! changed region.
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
-use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
-use crate::ensure;
+use crate::contract::{
+    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
+};
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::Policy;
@@ -96,7 +97,7 @@ fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
     }
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let (choice, d) = (device.params.choice("victim"), device.params.count("d") as u32);
     let policy = Policy::named(choice, d).expect("a declared choice");
     let map = PageMap::format(nand, device, policy, 0);
@@ -272,7 +273,7 @@ impl Clustered {
 
     // ---- Coming back --------------------------------------------------------------------------
 
-    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+    fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let (places, hottest) = (&mut self.pages, self.frontiers.len() as Region - 1);
         let recovered = self.map.recover(nand, device, |copy| {
             places.put(copy.spare.owner, region_of(copy.spare.kind).min(hottest));
@@ -308,8 +309,12 @@ impl Clustered {
 }
 
 impl Ftl for Clustered {
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.map.flat.read(nand, run, sink)
+    fn base(&self) -> &dyn Base {
+        &self.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.map
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -327,30 +332,6 @@ impl Ftl for Clustered {
         self.map.trim(nand, first, pages)
     }
 
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.map.flat.prefetch(run);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.map.pool.give(block);
-    }
-
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, &self.frontiers, RESERVE)?;
         self.audit_regions(nand)
@@ -364,11 +345,11 @@ impl Ftl for Clustered {
 
     fn report(&self) -> Report {
         let figures = vec![
-            ("gc_victims", Figure::Count(self.victims_taken)),
-            ("promotions", Figure::Count(self.pages.promotions)),
-            ("demotions", Figure::Count(self.pages.demotions)),
-            ("region_pages", Figure::Counts(self.pages.sizes.clone())),
-            ("region_writes", Figure::Counts(self.pages.written.clone())),
+            ("gc_victims", Metric::Count(self.victims_taken)),
+            ("promotions", Metric::Count(self.pages.promotions)),
+            ("demotions", Metric::Count(self.pages.demotions)),
+            ("region_pages", Metric::Counts(self.pages.sizes.clone())),
+            ("region_writes", Metric::Counts(self.pages.written.clone())),
         ];
         Report { merges: None, figures }
     }

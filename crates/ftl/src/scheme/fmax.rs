@@ -17,7 +17,7 @@
 
 use nand::Nand;
 
-use crate::contract::{Device, Ftl, Result, Scheme};
+use crate::contract::{Ftl, MountConfig, Result, Scheme};
 use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, VictimOrder};
 
 /// Replacement blocks.
@@ -34,6 +34,6 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     Ok(Box::new(BlockAssociative::mount(nand, device, VictimOrder::LeastRecentlyAllocated)?))
 }

@@ -14,10 +14,12 @@
 //!
 //! Invariant: at least `RESERVE` blocks are erased whenever no victim is being emptied.
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
-use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::contract::{
+    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+};
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::Policy;
@@ -71,7 +73,7 @@ fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
     }
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let choice = device.params.choice("victim");
     let policy = Policy::named(choice, device.params.count("d") as u32);
     let mut ftl = PageMapped {
@@ -119,7 +121,7 @@ impl PageMapped {
         self.map.empty(nand, victim, frontier, None, cause, |_, _| {})
     }
 
-    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+    fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = self.map.recover(nand, device, |_| {})?;
         if let Some(block) = recovered.endangered {
             self.empty(nand, block, Cause::Meta)?;
@@ -129,8 +131,12 @@ impl PageMapped {
 }
 
 impl Ftl for PageMapped {
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.map.flat.read(nand, run, sink)
+    fn base(&self) -> &dyn Base {
+        &self.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.map
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -143,34 +149,6 @@ impl Ftl for PageMapped {
         Ok(())
     }
 
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.map.trim(nand, first, pages)
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.map.flat.prefetch(run);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.map.pool.give(block);
-    }
-
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let frontiers: Vec<Frontier> = [Some(self.host), self.gc].into_iter().flatten().collect();
         self.map.audit(nand, &frontiers, RESERVE)
@@ -181,7 +159,7 @@ impl Ftl for PageMapped {
     }
 
     fn report(&self) -> Report {
-        let victims = Figure::Count(self.victims_taken);
+        let victims = Metric::Count(self.victims_taken);
         Report { merges: None, figures: vec![("gc_victims", victims)] }
     }
 

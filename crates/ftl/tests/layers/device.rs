@@ -1,7 +1,7 @@
 //! A write buffer above an FTL that records, and above schemes on a small chip.
 
 use ftl::layer::{Layers, Options, Setting, write_buffer};
-use ftl::{Choice, Device, Durability, Figure, Ftl, Run};
+use ftl::{Choice, Durability, Ftl, Metric, MountConfig, Run};
 use nand::{BlockId, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink, Stamp};
 use spec::Spec;
 
@@ -37,7 +37,7 @@ pub fn mount(ftl: &str, buffer: &str, nand: &mut Nand) -> ftl::Result<Box<dyn Ft
 pub fn mount_under(ftl: &str, layers: &Layers, nand: &mut Nand) -> ftl::Result<Box<dyn Ftl>> {
     let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = Device {
+    let device = MountConfig {
         params: &choice.params,
         logical_blocks: LOGICAL_BLOCKS,
         blocks: &blocks,
@@ -68,7 +68,7 @@ impl Real {
         let text = format!("{}{settings}", pages * PAGE_BYTES);
         let setting = Setting::parse(&write_buffer::LAYER, &text).unwrap().unwrap();
         let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
-        let device = Device {
+        let device = MountConfig {
             params: &choice.params,
             logical_blocks: LOGICAL_BLOCKS,
             blocks: &[],
@@ -162,12 +162,12 @@ impl Real {
 
     /// A figure of a layer's.
     pub fn figure_of(&self, layer: &str, name: &str) -> f64 {
-        let layers = self.ftl.layers();
+        let layers = self.ftl.layered().expect("layers").reports();
         let own = layers.iter().find(|report| report.layer == layer).expect("the layer");
         let found = own.figures.iter().find(|(known, _)| *known == name);
         match found {
-            Some((_, Figure::Count(count))) => *count as f64,
-            Some((_, Figure::Real(real))) => *real,
+            Some((_, Metric::Count(count))) => *count as f64,
+            Some((_, Metric::Real(real))) => *real,
             other => panic!("{name}: {other:?}"),
         }
     }
@@ -180,7 +180,7 @@ impl Real {
 
 /// The first pages and masks of the writes that were recorded, and nothing else that was.
 pub fn writes(calls: &Calls) -> Vec<(u32, Vec<SectorMask>)> {
-    let calls = calls.borrow();
+    let calls = calls.read().unwrap();
     let write = |call: &Call| match call {
         Call::Write { first, masks, .. } => Some((*first, masks.clone())),
         _ => None,

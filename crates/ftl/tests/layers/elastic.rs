@@ -1,10 +1,9 @@
 //! An FTL whose map has a part that can be resized: a plain list of the pages used last. It writes
 //! down what it is asked, and says what misses cost as it was told.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::{Arc, RwLock};
 
-use ftl::{Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Run, Violation};
+use ftl::{Base, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap, Run, Violation};
 use nand::{Lpn, Nand, Sink};
 
 use crate::recorder::{Calls, Recorder};
@@ -48,9 +47,9 @@ pub struct Elastic {
     cache: Cache,
     events: Vec<MapEvent>,
     is_watched: bool,
-    pub costs: Rc<Cell<MissCosts>>,
+    pub costs: Arc<RwLock<MissCosts>>,
     /// What the map was given, in bytes, one after the other.
-    pub budgets: Rc<RefCell<Vec<u64>>>,
+    pub budgets: Arc<RwLock<Vec<u64>>>,
 }
 
 impl Elastic {
@@ -69,23 +68,18 @@ impl Elastic {
     }
 }
 
-impl Ftl for Elastic {
+impl Base for Elastic {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
         self.touch(run, MapEvent::ReadMissed);
-        self.recorder.read(nand, run, sink)
-    }
-
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> ftl::Result<()> {
-        self.touch(run, MapEvent::WriteMissed);
-        self.recorder.write(nand, run)
+        Base::read(&mut self.recorder, nand, run, sink)
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> ftl::Result<()> {
-        self.recorder.trim(nand, first, pages)
+        Base::trim(&mut self.recorder, nand, first, pages)
     }
 
     fn flush(&mut self, nand: &mut Nand) -> ftl::Result<()> {
-        self.recorder.flush(nand)
+        Base::flush(&mut self.recorder, nand)
     }
 
     fn version(&self, _: &mut Nand, _: Lpn) -> ftl::Result<Option<u64>> {
@@ -96,12 +90,29 @@ impl Ftl for Elastic {
         0
     }
 
+    fn prefetch(&self, _: &Run) {}
+}
+
+impl Ftl for Elastic {
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> ftl::Result<()> {
+        self.touch(run, MapEvent::WriteMissed);
+        self.recorder.write(nand, run)
+    }
+
     fn audit(&self, _: &Nand) -> Result<(), Violation> {
         Ok(())
     }
 
     fn ram(&self) -> Ram {
-        Ram { map: 100, cache: self.map_budget(), ..Ram::default() }
+        Ram { map: 100, cache: self.cache.capacity as u64 * ENTRY_BYTES, ..Ram::default() }
     }
 
     fn report(&self) -> Report {
@@ -110,27 +121,29 @@ impl Ftl for Elastic {
 
     fn reset_report(&mut self) {}
 
-    fn set_map_budget(&mut self, _: &mut Nand, bytes: u64) -> ftl::Result<()> {
-        self.budgets.borrow_mut().push(bytes);
+    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
+        Some(self)
+    }
+}
+
+impl ResizableMap for Elastic {
+    fn resize(&mut self, _: &mut Nand, bytes: u64) -> ftl::Result<u64> {
+        self.budgets.write().unwrap().push(bytes);
         let gone = self.cache.resize(bytes);
         self.events.extend(gone.into_iter().map(|lpn| MapEvent::Left(Lpn(lpn))));
-        Ok(())
+        Ok(self.cache.capacity as u64 * ENTRY_BYTES)
     }
 
-    fn map_budget(&self) -> u64 {
-        self.cache.capacity as u64 * ENTRY_BYTES
-    }
-
-    fn watch_map(&mut self) {
+    fn watch(&mut self) {
         self.is_watched = true;
     }
 
-    fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
+    fn take_events(&mut self, events: &mut Vec<MapEvent>) {
         assert!(self.is_watched, "asked what happened, but never to look");
         events.append(&mut self.events);
     }
 
     fn miss_costs(&mut self) -> MissCosts {
-        self.costs.get()
+        *self.costs.read().unwrap()
     }
 }

@@ -238,10 +238,10 @@ fn the_buffer_asks_what_the_naive_one_asks() {
         let mut twins = Twins { real, naive, rng };
         for round in 0..4000 {
             twins.step();
-            let (real, naive) = (calls.borrow(), &twins.naive.calls);
+            let (real, naive) = (calls.read().unwrap(), &twins.naive.calls);
             assert_eq!(real[..], naive[..], "{capacity} pages{settings}, step {round}");
             drop(real);
-            calls.borrow_mut().clear();
+            calls.write().unwrap().clear();
             twins.naive.calls.clear();
         }
         let kept = |name| twins.real.figure(name);

@@ -166,7 +166,7 @@ fn the_boundary_moves_as_the_naive_one_moves() {
         (5, "3%", costs(0.0, 90.0, 25.0, 200.0)),
     ] {
         let mut divided = Divided::new(&format!("adaptive:interval={interval},max_step={step}"));
-        divided.costs.set(costs);
+        *divided.costs.write().unwrap() = costs;
         let mut naive = NaivePartitioner {
             interval,
             max_step: DRAM * step.trim_end_matches('%').parse::<u64>().unwrap() / 100,
@@ -211,12 +211,12 @@ fn the_boundary_moves_as_the_naive_one_moves() {
             divided.end();
             naive.end();
             let at = format!("interval {interval}, step {round}");
-            assert_eq!(divided.calls.borrow()[..], naive.calls[..], "{at}");
+            assert_eq!(divided.calls.read().unwrap()[..], naive.calls[..], "{at}");
             assert_eq!(divided.mapping(), naive.mapping, "{at}");
             assert_eq!(divided.split("ghost_buffer_pages"), naive.ghost.len() as f64, "{at}");
             let entries = naive.ghost_of_map.len() as f64;
             assert_eq!(divided.split("ghost_map_entries"), entries, "{at}");
-            divided.calls.borrow_mut().clear();
+            divided.calls.write().unwrap().clear();
             naive.calls.clear();
             (least, most) = (least.min(naive.mapping), most.max(naive.mapping));
         }

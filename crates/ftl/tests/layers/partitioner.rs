@@ -1,10 +1,9 @@
 //! One budget for buffer and map, by hand: who has what, and when the boundary moves how far.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::{Arc, RwLock};
 
 use ftl::layer::{Layers, Options, Setting, partitioner};
-use ftl::{Choice, Device, Durability, MissCosts};
+use ftl::{Choice, Durability, MissCosts, MountConfig};
 use nand::{Cause, Mode, Nand, Op};
 use spec::Spec;
 
@@ -19,8 +18,8 @@ pub const DRAM: u64 = 12 * PAGE_BYTES as u64;
 pub struct Divided {
     pub real: Real,
     pub calls: Calls,
-    pub costs: Rc<Cell<MissCosts>>,
-    pub budgets: Rc<RefCell<Vec<u64>>>,
+    pub costs: Arc<RwLock<MissCosts>>,
+    pub budgets: Arc<RwLock<Vec<u64>>>,
 }
 
 impl Divided {
@@ -29,7 +28,7 @@ impl Divided {
         let (calls, costs, budgets) = (ftl.calls(), ftl.costs.clone(), ftl.budgets.clone());
         let mut nand = Nand::new(chip().geometry(LOGICAL_BLOCKS).unwrap(), Mode::Stamps);
         let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
-        let device = Device {
+        let device = MountConfig {
             params: &choice.params,
             logical_blocks: LOGICAL_BLOCKS,
             blocks: &[],
@@ -66,7 +65,7 @@ impl Divided {
 
     /// What the map was given last.
     pub fn mapping(&self) -> u64 {
-        *self.budgets.borrow().last().unwrap()
+        *self.budgets.read().unwrap().last().unwrap()
     }
 
     pub fn split(&self, name: &str) -> f64 {
@@ -88,7 +87,7 @@ fn a_share_divides_the_budget_for_good() {
     let mut divided = Divided::new("25%");
     assert_eq!((divided.mapping(), divided.real.figure("pages_max")), (DRAM / 4, 9.0));
     divided.write_each(&(0..30).collect::<Vec<_>>());
-    assert_eq!((divided.budgets.borrow().len(), divided.real.figure("waiting")), (1, 9.0));
+    assert_eq!((divided.budgets.read().unwrap().len(), divided.real.figure("waiting")), (1, 9.0));
     assert_eq!(divided.split("map_share"), 0.25);
 }
 
@@ -107,17 +106,17 @@ fn the_ends_leave_all_to_one_side() {
 #[test]
 fn it_begins_in_the_middle_and_stays_there_while_nothing_would_have_hit() {
     let mut divided = Divided::new("adaptive:interval=2");
-    divided.costs.set(costs(1.0, 1.0, 1.0, 1.0));
+    *divided.costs.write().unwrap() = costs(1.0, 1.0, 1.0, 1.0);
     assert_eq!((divided.mapping(), divided.real.figure("pages_max")), (DRAM / 2, 6.0));
     divided.write_each(&(0..6).collect::<Vec<_>>());
     assert_eq!((divided.split("tunings"), divided.split("map_share")), (3.0, 0.5));
-    assert_eq!(divided.budgets.borrow().len(), 1);
+    assert_eq!(divided.budgets.read().unwrap().len(), 1);
 }
 
 #[test]
 fn a_write_that_hits_the_ghost_of_the_buffer_gives_it_a_step() {
     let mut divided = Divided::new("adaptive:interval=8,max_step=10%");
-    divided.costs.set(costs(0.0, 0.0, 0.0, 1.0));
+    *divided.costs.write().unwrap() = costs(0.0, 0.0, 0.0, 1.0);
     // 0 went down for 6, and 1 for 0, which hits the ghost; nothing hits that of the map.
     divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 0]);
     assert_eq!(divided.mapping(), DRAM / 2 - DRAM / 10);
@@ -143,7 +142,7 @@ fn a_read_that_hits_the_ghost_of_the_buffer_stays_there_and_is_recent() {
     divided.write_each(&[8, 9, 10, 11, 12]);
     assert_eq!(divided.split("ghost_buffer_pages"), 6.0);
     let mut tuned = Divided::new("adaptive:interval=16,max_step=10%");
-    tuned.costs.set(costs(0.0, 0.0, 1.0, 0.0));
+    *tuned.costs.write().unwrap() = costs(0.0, 0.0, 1.0, 0.0);
     tuned.write_each(&[0, 1, 2, 3, 4, 5, 6, 7]);
     tuned.read_each(&[0, 1]);
     tuned.write_each(&[8, 9, 10, 11, 12]);
@@ -156,7 +155,7 @@ fn a_read_that_hits_the_ghost_of_the_buffer_stays_there_and_is_recent() {
 #[test]
 fn what_hits_the_ghost_of_the_map_gives_that_a_step() {
     let mut divided = Divided::new("adaptive:interval=4,max_step=10%");
-    divided.costs.set(costs(1.0, 0.0, 0.0, 0.0));
+    *divided.costs.write().unwrap() = costs(1.0, 0.0, 0.0, 0.0);
     // Twelve entries: reads of 0 to 12 drive 0 out; then 0 is missed.
     divided.read_each(&(0..13).collect::<Vec<_>>());
     assert_eq!(divided.mapping(), DRAM / 2);
@@ -171,7 +170,7 @@ fn the_boundary_moves_by_whole_units_as_often_as_one_side_earns_the_other() {
     let mut divided = Divided::new("adaptive:interval=16,max_step=50%");
     // Of the buffer one page in the ghost and one hit; of the map one entry and one hit.
     let (page, entry) = (f64::from(PAGE_BYTES), ENTRY_BYTES as f64);
-    divided.costs.set(costs(3.9 * entry, 0.0, 0.0, page));
+    *divided.costs.write().unwrap() = costs(3.9 * entry, 0.0, 0.0, page);
     divided.read_each(&(20..32).collect::<Vec<_>>());
     // Twelve entries are cached. Seven writes wait but 0, which drives out the entry of 20; then a
     // second one of 0 lets 1 go, which drives out 21.
@@ -193,7 +192,7 @@ fn the_boundary_moves_by_whole_units_as_often_as_one_side_earns_the_other() {
 #[test]
 fn hits_count_in_their_own_interval_alone() {
     let mut divided = Divided::new("adaptive:interval=8,max_step=10%");
-    divided.costs.set(costs(0.0, 0.0, 0.0, 1.0));
+    *divided.costs.write().unwrap() = costs(0.0, 0.0, 0.0, 1.0);
     divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 0]);
     let after = divided.mapping();
     divided.write_each(&[0; 8]);
@@ -203,7 +202,7 @@ fn hits_count_in_their_own_interval_alone() {
 #[test]
 fn a_buffer_that_is_too_large_gives_pages_up_at_once() {
     let mut divided = Divided::new("adaptive:interval=16,max_step=20%");
-    divided.costs.set(costs(1.0, 0.0, 0.0, 0.0));
+    *divided.costs.write().unwrap() = costs(1.0, 0.0, 0.0, 0.0);
     divided.write_each(&[0, 1, 2, 3, 4, 5]);
     divided.read_each(&(16..25).collect::<Vec<_>>());
     // Nine entries are cached. Four more drive 16 out, which is missed with the sixteenth request.

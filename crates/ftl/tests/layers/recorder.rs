@@ -1,10 +1,9 @@
 //! An FTL that does what it is asked at no cost, and writes down what that was.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::{Arc, RwLock};
 
-use ftl::{Ftl, Ram, Report, Run, Violation};
+use ftl::{Base, Entered, Ftl, LayerReport, Layered, Ram, Report, Run, Violation};
 use nand::{Data, Lpn, Nand, SectorMask, Sink, Stamp};
 
 pub const SECTORS: u32 = 4;
@@ -19,15 +18,16 @@ pub enum Call {
     Flush,
 }
 
-pub type Calls = Rc<RefCell<Vec<Call>>>;
+pub type Calls = Arc<RwLock<Vec<Call>>>;
 
 /// Pages in memory.
 #[derive(Default)]
 pub struct Recorder {
     pub calls: Calls,
     pages: BTreeMap<u32, [Stamp; SECTORS as usize]>,
+    entered: Entered,
     /// What it takes of a buffer's budget.
-    pub borrows: Rc<RefCell<u64>>,
+    pub borrows: Arc<RwLock<u64>>,
 }
 
 impl Recorder {
@@ -44,11 +44,12 @@ impl Recorder {
     }
 }
 
-impl Ftl for Recorder {
+impl Base for Recorder {
     fn read(&mut self, _: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
+        self.entered.read += u64::from(run.pages);
         for index in 0..run.pages {
             let (lpn, mask) = (run.first.plus(index), run.mask(index, WHOLE));
-            self.calls.borrow_mut().push(Call::Read { lpn: lpn.0, mask });
+            self.calls.write().unwrap().push(Call::Read { lpn: lpn.0, mask });
             let (Some(page), Sink::Stamps { first, out }) = (self.pages.get(&lpn.0), &mut *sink)
             else {
                 continue;
@@ -60,22 +61,15 @@ impl Ftl for Recorder {
         Ok(())
     }
 
-    fn write(&mut self, _: &mut Nand, run: &Run) -> ftl::Result<()> {
-        let masks = (0..run.pages).map(|index| run.mask(index, WHOLE)).collect();
-        let (first, request_bytes) = (run.first.0, run.request_bytes);
-        self.calls.borrow_mut().push(Call::Write { first, masks, request_bytes });
-        (0..run.pages).for_each(|index| self.store(run, index));
-        Ok(())
-    }
-
     fn trim(&mut self, _: &mut Nand, first: Lpn, pages: u32) -> ftl::Result<()> {
-        self.calls.borrow_mut().push(Call::Trim { first: first.0, pages });
+        self.entered.trimmed += u64::from(pages);
+        self.calls.write().unwrap().push(Call::Trim { first: first.0, pages });
         self.pages.retain(|&lpn, _| lpn < first.0 || lpn >= first.0 + pages);
         Ok(())
     }
 
     fn flush(&mut self, _: &mut Nand) -> ftl::Result<()> {
-        self.calls.borrow_mut().push(Call::Flush);
+        self.calls.write().unwrap().push(Call::Flush);
         Ok(())
     }
 
@@ -85,6 +79,27 @@ impl Ftl for Recorder {
 
     fn free_blocks(&self) -> u32 {
         0
+    }
+
+    fn prefetch(&self, _: &Run) {}
+}
+
+impl Ftl for Recorder {
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, _: &mut Nand, run: &Run) -> ftl::Result<()> {
+        self.entered.written += u64::from(run.pages);
+        let masks = (0..run.pages).map(|index| run.mask(index, WHOLE)).collect();
+        let (first, request_bytes) = (run.first.0, run.request_bytes);
+        self.calls.write().unwrap().push(Call::Write { first, masks, request_bytes });
+        (0..run.pages).for_each(|index| self.store(run, index));
+        Ok(())
     }
 
     fn audit(&self, _: &Nand) -> Result<(), Violation> {
@@ -99,9 +114,29 @@ impl Ftl for Recorder {
         Report::default()
     }
 
-    fn reset_report(&mut self) {}
+    fn reset_report(&mut self) {
+        self.entered = Entered::default();
+    }
 
-    fn borrows(&self) -> u64 {
-        *self.borrows.borrow()
+    fn layered(&self) -> Option<&dyn Layered> {
+        Some(self)
+    }
+}
+
+impl Layered for Recorder {
+    fn reports(&self) -> Vec<LayerReport> {
+        Vec::new()
+    }
+
+    fn entered(&self) -> Entered {
+        self.entered
+    }
+
+    fn borrowed_bytes(&self) -> u64 {
+        *self.borrows.read().unwrap()
+    }
+
+    fn dram_accesses(&self) -> u64 {
+        0
     }
 }

@@ -5,7 +5,7 @@
 
 use ftl::layer::sector_log::{self, SectorLogSize};
 use ftl::layer::{Layers, Options};
-use ftl::{Choice, Device, Durability, Run, system_blocks};
+use ftl::{Choice, Durability, MountConfig, Run, system_blocks};
 use nand::{BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink};
 use spec::Spec;
 
@@ -30,7 +30,7 @@ pub fn on_chip(settings: &str, layout: SectorLogSize, durability: Durability) ->
     let mut nand = Nand::new(chip.geometry(count).unwrap(), Mode::Stamps);
     let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
     let blocks: Vec<BlockId> = (0..count).map(BlockId).collect();
-    let device = Device {
+    let device = MountConfig {
         params: &choice.params,
         logical_blocks: LOGICAL_BLOCKS,
         blocks: &blocks,
@@ -40,7 +40,7 @@ pub fn on_chip(settings: &str, layout: SectorLogSize, durability: Durability) ->
     };
     let recorder = Recorder::default();
     let calls = recorder.calls.clone();
-    let below = |_: &mut Nand, _: &Device| Ok(Box::new(recorder) as Box<dyn ftl::Ftl>);
+    let below = |_: &mut Nand, _: &MountConfig| Ok(Box::new(recorder) as Box<dyn ftl::Ftl>);
     let ftl = sector_log::mount(&mut nand, &device, layout, below).unwrap();
     (Real { nand, ftl, writes: 0 }, calls)
 }
@@ -62,7 +62,7 @@ fn mount_as(
 ) -> ftl::Result<Box<dyn ftl::Ftl>> {
     let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = Device {
+    let device = MountConfig {
         params: &choice.params,
         logical_blocks: LOGICAL_BLOCKS,
         blocks: &blocks,
@@ -112,7 +112,7 @@ fn figure_5a_two_writes_are_one_program() {
     assert_eq!((real.operations(), real.log("waiting")), ([0, 0, 0], 1.0));
     real.patch(1, 0b0111);
     assert_eq!((real.operations(), real.log("waiting")), ([0, 1, 0], 0.0));
-    assert!(calls.borrow().is_empty());
+    assert!(calls.read().unwrap().is_empty());
     assert_eq!(real.logs(["Writes_SL", "programmed_sectors", "logged_pages"]), [1.0, 4.0, 2.0]);
 }
 
@@ -129,7 +129,7 @@ fn figure_5b_a_read_takes_both_pages_of_the_log_and_none_of_the_ftl() {
     let (mut real, calls) = figure_5b();
     assert_eq!(real.read(0, WHOLE), [1, 3, 3, 3]);
     assert_eq!(real.operations(), [2, 2, 0]);
-    assert!(calls.borrow().is_empty());
+    assert!(calls.read().unwrap().is_empty());
 }
 
 /// Fig. 5 (c): both pages are read for LPN 0, both for LPN 1, and two whole pages go down.
@@ -158,7 +158,7 @@ fn figure_1_eight_quarters_of_three_pages_become_three_pages() {
     let (mut real, calls) = logged(1);
     let quarters = [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2), (1, 4), (2, 4)];
     real.patch_each(&quarters);
-    assert_eq!((real.operations(), calls.borrow().len()), ([0, 2, 0], 0));
+    assert_eq!((real.operations(), calls.read().unwrap().len()), ([0, 2, 0], 0));
     real.patch_each(&[(9, 0b0011), (9, 0b1100)]);
     assert_eq!(writes(&calls), [(1, vec![0b0111]), (2, vec![0b0111]), (3, vec![0b0011])]);
     assert_eq!(real.logs(["Writes_subpage", "Evicts_SL"]), [10.0, 3.0]);
@@ -186,7 +186,7 @@ fn of_a_run_the_whole_pages_pass_as_one_and_the_ends_are_logged() {
     let (mut real, calls) = logged(1);
     real.write_masked(4, 4, 0b1000, 0b0001);
     let passed = Call::Write { first: 5, masks: vec![WHOLE, WHOLE], request_bytes: 8192 };
-    assert_eq!(*calls.borrow(), [passed]);
+    assert_eq!(*calls.read().unwrap(), [passed]);
     assert_eq!(real.logs(["Writes_full", "Writes_subpage", "waiting"]), [2.0, 2.0, 2.0]);
     let found: Vec<u32> = real.read_run(4, 4, WHOLE, WHOLE).iter().map(|it| it.write()).collect();
     assert_eq!(found, [0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0]);
@@ -301,7 +301,8 @@ fn what_is_cleaned_out_says_its_own_size() {
     real.patch_each(&[(0, 0b0101), (1, 0b0011), (2, 0b1111 >> 1), (3, 1)]);
     real.patch_each(&[(4, 0b0111), (5, 1)]);
     let sizes: Vec<u64> = calls
-        .borrow()
+        .read()
+        .unwrap()
         .iter()
         .map(|call| match call {
             Call::Write { request_bytes, .. } => *request_bytes,
@@ -319,15 +320,15 @@ fn sectors_come_from_where_they_are_newest() {
     real.write(0, 1);
     real.patch_each(&[(0, 0b0110), (1, 0b0011)]);
     real.patch(0, 0b0100);
-    calls.borrow_mut().clear();
+    calls.write().unwrap().clear();
     // 0 and 3 are the FTL's, 1 is in the log, 2 waits.
     assert_eq!(real.read(0, WHOLE), [1, 2, 4, 1]);
-    assert_eq!(*calls.borrow(), [Call::Read { lpn: 0, mask: 0b1001 }]);
+    assert_eq!(*calls.read().unwrap(), [Call::Read { lpn: 0, mask: 0b1001 }]);
     assert_eq!(real.operations()[0], 1);
     // Only what is wanted is read.
     assert_eq!(real.read(0, 0b0100), [0, 0, 4, 0]);
     assert_eq!(real.read(0, 0b0010), [0, 2, 0, 0]);
-    assert_eq!((calls.borrow().len(), real.operations()[0]), (1, 2));
+    assert_eq!((calls.read().unwrap().len(), real.operations()[0]), (1, 2));
     assert_eq!(real.log("log_pages_host"), 2.0);
 }
 
@@ -346,7 +347,7 @@ fn a_long_read_goes_down_in_as_few_runs_as_it_can() {
         read(6, WHOLE),
         read(7, 0b0001),
     ];
-    assert_eq!((calls.borrow().as_slice(), real.operations()), (&expected[..], [2, 1, 0]));
+    assert_eq!((calls.read().unwrap().as_slice(), real.operations()), (&expected[..], [2, 1, 0]));
 }
 
 // ---- Flushes and trims --------------------------------------------------------------------------
@@ -357,9 +358,9 @@ fn a_flush_programs_what_waits_the_rest_padded() {
     real.touch(&[0]);
     real.flush();
     assert_eq!(real.logs(["Writes_SL", "programmed_sectors", "padding_sectors"]), [1.0, 1.0, 3.0]);
-    assert_eq!(*calls.borrow(), [Call::Flush]);
+    assert_eq!(*calls.read().unwrap(), [Call::Flush]);
     real.flush();
-    assert_eq!((real.operations(), calls.borrow().len()), ([0, 1, 0], 2), "nothing waits");
+    assert_eq!((real.operations(), calls.read().unwrap().len()), ([0, 1, 0], 2), "nothing waits");
     // A page that was padded is cleaned like any other: 1 waits, and its flush finds the log full.
     real.touch(&[1]);
     real.flush();
@@ -376,7 +377,7 @@ fn forced_access_programs_the_page_buffer_if_its_own_sectors_wait() {
     real.flush_run(5, 2);
     assert_eq!(real.operations(), [0, 0, 0]);
     real.flush_run(0, 1);
-    assert_eq!((real.operations(), calls.borrow().len()), ([0, 1, 0], 2));
+    assert_eq!((real.operations(), calls.read().unwrap().len()), ([0, 1, 0], 2));
 }
 
 #[test]
@@ -384,7 +385,7 @@ fn a_trim_drops_a_page_everywhere() {
     let (mut real, calls) = logged(1);
     real.patch_each(&[(0, 0b0001), (1, 0b0111), (0, 0b0010), (2, 0b0001)]);
     real.trim(0, 2);
-    assert_eq!(*calls.borrow(), [Call::Trim { first: 0, pages: 2 }]);
+    assert_eq!(*calls.read().unwrap(), [Call::Trim { first: 0, pages: 2 }]);
     assert_eq!(real.logs(["left_sectors", "taken_waiting", "waiting"]), [5.0, 1.0, 1.0]);
     assert_eq!((real.read(0, WHOLE), real.read(1, WHOLE)), ([0; 4], [0; 4]));
     assert_eq!(real.operations()[1..], [1, 0]);
@@ -450,20 +451,26 @@ fn with_a_size_of_0_everything_passes_and_is_counted() {
     assert_eq!(real.logs(["Writes_full", "Writes_subpage", "Evicts_SL"]), [2.0, 3.0, 3.0]);
     assert_eq!(real.logs(["subpage_hit_ratio", "sectors_per_eviction"]), [0.0, 2.0]);
     assert_eq!((real.operations(), real.log("map_bytes")), ([0; 3], 0.0));
-    assert_eq!((real.ftl.borrows(), real.ftl.ram().sector_map), (0, 0));
+    assert_eq!((real.ftl.layered().unwrap().borrowed_bytes(), real.ftl.ram().sector_map), (0, 0));
     assert_eq!(real.read(0, WHOLE), [0, 0, 0, 1]);
     real.trim(0, 1);
     real.flush();
-    assert_eq!(calls.borrow().last(), Some(&Call::Flush));
+    assert_eq!(calls.read().unwrap().last(), Some(&Call::Flush));
 }
 
 /// Four blocks, eight pages, eight buckets: 32 bytes, and 24 for each page of the host's.
 #[test]
 fn the_map_is_counted_and_pays_from_the_buffer() {
     let (mut real, _) = logged(4);
-    assert_eq!((real.log("map_bytes"), real.ftl.borrows()), (32.0, 2048 + 32));
+    assert_eq!(
+        (real.log("map_bytes"), real.ftl.layered().unwrap().borrowed_bytes()),
+        (32.0, 2048 + 32)
+    );
     real.patch_each(&[(0, 0b0011), (1, 0b0001), (2, 0b0001), (0, 0b0100)]);
-    assert_eq!((real.log("map_bytes"), real.ftl.borrows()), (32.0 + 72.0, 2048 + 104));
+    assert_eq!(
+        (real.log("map_bytes"), real.ftl.layered().unwrap().borrowed_bytes()),
+        (32.0 + 72.0, 2048 + 104)
+    );
     assert_eq!((real.ftl.ram().sector_map, real.ftl.ram().other), (104, 7 + 2048 + 20));
 }
 

@@ -12,7 +12,7 @@ use crate::recorder::{Call, Calls, Recorder, WHOLE};
 fn a_page_that_is_written_again_is_absorbed() {
     let (mut real, calls) = Real::recorded(2, "");
     real.write_each(&[0, 0, 0, 1, 0]);
-    assert!(calls.borrow().is_empty());
+    assert!(calls.read().unwrap().is_empty());
     assert_eq!((real.figure("write_hits"), real.figure("write_misses")), (3.0, 2.0));
     assert_eq!((real.figure("write_hit_ratio"), real.figure("waiting")), (0.6, 2.0));
 }
@@ -43,7 +43,7 @@ fn a_read_that_is_served_makes_a_page_recent_and_another_does_not() {
     real.write(2, 1);
     let read = Call::Read { lpn: 0, mask: 0b0110 };
     let write = Call::Write { first: 0, masks: vec![0b0001], request_bytes: 2048 };
-    assert_eq!(*calls.borrow(), [read, write]);
+    assert_eq!(*calls.read().unwrap(), [read, write]);
     assert_eq!((real.figure("read_hits"), real.figure("read_misses")), (0.0, 1.0));
 }
 
@@ -52,7 +52,7 @@ fn reads_insert_nothing() {
     let (mut real, calls) = Real::recorded(2, "");
     real.write_each(&[0, 1]);
     real.read_run(2, 3, WHOLE, WHOLE);
-    assert_eq!((calls.borrow().len(), real.figure("waiting")), (3, 2.0));
+    assert_eq!((calls.read().unwrap().len(), real.figure("waiting")), (3, 2.0));
 }
 
 #[test]
@@ -60,10 +60,10 @@ fn a_page_served_in_part_asks_for_the_rest_alone() {
     let (mut real, calls) = Real::recorded(1, "");
     real.write_each(&[0, 1]);
     real.patch(0, 0b0011);
-    calls.borrow_mut().clear();
+    calls.write().unwrap().clear();
     assert_eq!(real.read(0, WHOLE), [3, 3, 1, 1]);
     assert_eq!(real.read(0, 0b0001), [3, 0, 0, 0]);
-    assert_eq!(*calls.borrow(), [Call::Read { lpn: 0, mask: 0b1100 }]);
+    assert_eq!(*calls.read().unwrap(), [Call::Read { lpn: 0, mask: 0b1100 }]);
     assert_eq!(real.figure("read_hits"), 2.0);
 }
 
@@ -97,7 +97,7 @@ fn a_flush_hands_all_down_the_least_recent_first_and_then_flushes_below() {
     real.write_each(&[3, 1, 2, 3]);
     real.flush();
     assert_eq!(went_down(&calls), [[1], [2], [3]]);
-    assert_eq!(calls.borrow().last(), Some(&Call::Flush));
+    assert_eq!(calls.read().unwrap().last(), Some(&Call::Flush));
     assert_eq!((real.figure("drained"), real.figure("evicted")), (3.0, 0.0));
     real.flush();
     assert_eq!(went_down(&calls).len(), 3, "nothing waits any more");
@@ -110,7 +110,7 @@ fn forced_access_hands_down_its_own_pages() {
     real.write(5, 2);
     real.flush_run(5, 2);
     assert_eq!(went_down(&calls), [[5], [6]]);
-    assert_eq!(calls.borrow().last(), Some(&Call::Flush));
+    assert_eq!(calls.read().unwrap().last(), Some(&Call::Flush));
     assert_eq!(real.figure("waiting"), 2.0);
 }
 
@@ -121,7 +121,7 @@ fn a_trim_drops_pages_before_it_goes_down() {
     real.trim(0, 4);
     real.flush();
     assert_eq!(went_down(&calls), [[5]]);
-    assert_eq!(calls.borrow()[0], Call::Trim { first: 0, pages: 4 });
+    assert_eq!(calls.read().unwrap()[0], Call::Trim { first: 0, pages: 4 });
     assert_eq!((real.figure("dropped"), real.figure("soiled")), (2.0, 3.0));
     assert_eq!(real.read(1, WHOLE), [0; 4]);
 }
@@ -172,13 +172,13 @@ fn a_buffer_of_reads_keeps_them_clean() {
     let (mut real, calls) = Real::recorded(2, ",reads=true");
     real.write_each(&[0, 1, 2, 3]);
     real.flush();
-    calls.borrow_mut().clear();
+    calls.write().unwrap().clear();
     // Read once, served the second time; sector by sector.
     assert_eq!(real.read(0, 0b0001), [1, 0, 0, 0]);
     assert_eq!(real.read(0, 0b0011), [1, 1, 0, 0]);
     assert_eq!(real.read(0, 0b0011), [1, 1, 0, 0]);
     let expected = [Call::Read { lpn: 0, mask: 0b0001 }, Call::Read { lpn: 0, mask: 0b0010 }];
-    assert_eq!(*calls.borrow(), expected);
+    assert_eq!(*calls.read().unwrap(), expected);
     // Clean pages go without a write, and wait once they are written.
     real.read(1, WHOLE);
     real.patch(0, 0b1000);
@@ -196,18 +196,18 @@ fn a_flush_leaves_clean_pages_in_their_order() {
     real.write(1, 1);
     real.read(2, WHOLE);
     real.flush();
-    calls.borrow_mut().clear();
+    calls.write().unwrap().clear();
     // 1 is gone; then 0 must go before 2.
     real.write_each(&[4, 5, 6]);
     real.read(2, WHOLE);
-    assert!(calls.borrow().is_empty());
+    assert!(calls.read().unwrap().is_empty());
     real.read(0, WHOLE);
-    assert_eq!(calls.borrow()[0], Call::Read { lpn: 0, mask: WHOLE });
+    assert_eq!(calls.read().unwrap()[0], Call::Read { lpn: 0, mask: WHOLE });
 }
 
 #[test]
 fn what_goes_down_says_how_large_its_request_was() {
-    let size = |calls: &Calls| match &calls.borrow()[0] {
+    let size = |calls: &Calls| match &calls.read().unwrap()[0] {
         Call::Write { request_bytes, .. } => *request_bytes,
         other => panic!("{other:?}"),
     };
@@ -235,14 +235,14 @@ fn a_layer_below_may_take_of_the_budget_but_for_one_page() {
     let (calls, borrows) = (recorder.calls.clone(), recorder.borrows.clone());
     let mut real = Real::above(recorder, 4, "");
     real.write_each(&[0, 1, 2, 3]);
-    *borrows.borrow_mut() = 2048 + 1;
+    *borrows.write().unwrap() = 2048 + 1;
     // Room for two pages is left, and that is seen when one goes.
     real.write(4, 1);
     assert_eq!(went_down(&calls), [[0], [1], [2]]);
-    *borrows.borrow_mut() = 1 << 40;
+    *borrows.write().unwrap() = 1 << 40;
     real.write(5, 1);
     assert_eq!((went_down(&calls).len(), real.figure("waiting")), (5, 1.0));
-    *borrows.borrow_mut() = 0;
+    *borrows.write().unwrap() = 0;
     real.write_each(&[6, 7, 8, 9]);
     assert_eq!(real.figure("waiting"), 4.0);
 }
@@ -253,13 +253,16 @@ fn pages_that_enter_the_scheme_are_counted_where_they_enter() {
     real.write_each(&[0, 0, 1, 2, 3]);
     real.read_run(0, 4, WHOLE, WHOLE);
     real.trim(2, 2);
-    let entered = real.ftl.entered().unwrap();
+    let entered = real.ftl.layered().unwrap().entered();
     assert_eq!((entered.written, entered.read, entered.trimmed), (2, 2, 2));
     assert_eq!(real.nand.tally().count(Op::Program, Cause::Host), 2);
     // Puts: 0, 0, 1, 2, 3, of which 0 and 1 went out again; 2 and 3 were read.
-    assert_eq!(real.ftl.dram_accesses(), 9);
+    assert_eq!(real.ftl.layered().unwrap().dram_accesses(), 9);
     real.ftl.reset_report();
-    assert_eq!(real.ftl.entered().unwrap().written + real.ftl.dram_accesses(), 0);
+    assert_eq!(
+        real.ftl.layered().unwrap().entered().written + real.ftl.layered().unwrap().dram_accesses(),
+        0
+    );
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn last_sees_single_pages_unless_runs_are_evicted() {
         real.flush();
         let figures = real.ftl.report().figures;
         let found = figures.iter().find(|(name, _)| *name == "sequential_pages").unwrap();
-        assert_eq!(found.1, ftl::Figure::Count(sequential as u64), "{buffer}");
+        assert_eq!(found.1, ftl::Metric::Count(sequential as u64), "{buffer}");
     }
 }
 

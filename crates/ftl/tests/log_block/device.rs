@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use ftl::{Choice, Device, Durability, Figure, Ftl, Merges, Run, system_blocks};
+use ftl::{Choice, Durability, Ftl, Merges, Metric, MountConfig, Run, system_blocks};
 use nand::{
     BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp, Timing,
 };
@@ -102,7 +102,7 @@ impl Real {
 
     pub fn counts(&self) -> Counts {
         let tally = self.nand.tally();
-        let Figure::Count(in_place) = self.figure("in_place_pages") else { panic!("no count") };
+        let Metric::Count(in_place) = self.figure("in_place_pages") else { panic!("no count") };
         let copies = tally.copies(Cause::Merge);
         Counts {
             host: tally.count(Op::Program, Cause::Host),
@@ -116,7 +116,7 @@ impl Real {
     }
 
     /// A figure of the scheme's own.
-    pub fn figure(&self, name: &str) -> Figure {
+    pub fn figure(&self, name: &str) -> Metric {
         let figures = self.ftl.report().figures;
         let found = figures.iter().find(|(known, _)| *known == name);
         found.unwrap_or_else(|| panic!("no {name} in {figures:?}")).1.clone()
@@ -140,7 +140,7 @@ fn mount_as(
     durability: Durability,
 ) -> ftl::Result<Box<dyn Ftl>> {
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = Device {
+    let device = MountConfig {
         params: &choice.params,
         logical_blocks,
         blocks: &blocks,

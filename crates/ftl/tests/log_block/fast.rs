@@ -1,6 +1,6 @@
 //! fast: fully associative log blocks.
 
-use ftl::{Choice, Figure, MissCosts, Run};
+use ftl::{Choice, Metric, MissCosts, Run};
 use nand::{ChipModel, Data, Lpn};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -16,7 +16,7 @@ fn fast(extra: u32) -> Real {
 
 fn rw_associated(real: &Real) -> Vec<u64> {
     match real.figure("rw_associated_blocks") {
-        Figure::Counts(counts) => counts,
+        Metric::Counts(counts) => counts,
         other => panic!("{other:?}"),
     }
 }
@@ -43,7 +43,7 @@ fn stale_pages_of_a_victim_cost_nothing() {
     real.write_each(&[1, 5, 5, 5, 2]);
     assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]));
     assert_eq!(rw_associated(&real), [0, 0, 1]);
-    assert_eq!(real.figure("mean_rw_associated_blocks"), Figure::Real(2.0));
+    assert_eq!(real.figure("mean_rw_associated_blocks"), Metric::Real(2.0));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_stale_page_makes_the_merge_of_a_stream_full() {
     assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
     assert_eq!(real.counts().merges.associated_blocks, [0, 1]);
     assert_eq!(rw_associated(&real), [0; 0], "that was no victim of the random log");
-    assert_eq!(real.figure("mean_rw_associated_blocks"), Figure::Real(0.0));
+    assert_eq!(real.figure("mean_rw_associated_blocks"), Metric::Real(0.0));
 }
 
 #[test]
@@ -263,16 +263,16 @@ fn budget(log_blocks: u64) -> u64 {
 fn a_smaller_budget_reclaims_at_once_and_only_then() {
     let mut real = fast(5);
     real.write_each(&[1, 1, 1, 1, 5, 5, 5, 5, 9]);
-    real.ftl.set_map_budget(&mut real.nand, budget(4)).unwrap();
+    real.ftl.resizable_map().unwrap().resize(&mut real.nand, budget(4)).unwrap();
     assert_eq!(real.cost().1, 0, "SW and three RW blocks");
-    real.ftl.set_map_budget(&mut real.nand, budget(3) + 15).unwrap();
+    real.ftl.resizable_map().unwrap().resize(&mut real.nand, budget(3) + 15).unwrap();
     assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
-    real.ftl.set_map_budget(&mut real.nand, 0).unwrap();
+    real.ftl.resizable_map().unwrap().resize(&mut real.nand, 0).unwrap();
     assert_eq!(real.cost(), (8, 4, [0, 0, 2, 0]), "one RW block is always paid for");
     assert_eq!(real.ftl.ram().map, 4 * 4 + budget(2));
     assert_eq!(real.ftl.gauges(), [("log_blocks", 2.0), ("rw_blocks", 1.0)]);
     real.ftl.audit(&real.nand).unwrap();
-    real.ftl.set_map_budget(&mut real.nand, u64::MAX).unwrap();
+    real.ftl.resizable_map().unwrap().resize(&mut real.nand, u64::MAX).unwrap();
     real.write_each(&[9, 9, 9, 13, 13, 13, 13, 14]);
     assert_eq!(real.cost().1, 4, "it has all its blocks again");
     assert_eq!(real.ftl.gauges(), [("log_blocks", 4.0), ("rw_blocks", 3.0)]);
@@ -282,7 +282,7 @@ fn a_smaller_budget_reclaims_at_once_and_only_then() {
 #[test]
 fn a_budget_makes_the_device_a_smaller_one() {
     let mut large = fast(7);
-    large.ftl.set_map_budget(&mut large.nand, budget(3)).unwrap();
+    large.ftl.resizable_map().unwrap().resize(&mut large.nand, budget(3)).unwrap();
     let mut small = fast(4);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     for round in 0..2000 {
@@ -309,7 +309,7 @@ fn fast_counts_as_the_naive_model_counts() {
                 if round % 100 == 99 {
                     let log_blocks = rng.next_u32() % extra;
                     let bytes = u64::from(log_blocks) * 4 * u64::from(np);
-                    real.ftl.set_map_budget(&mut real.nand, bytes).unwrap();
+                    real.ftl.resizable_map().unwrap().resize(&mut real.nand, bytes).unwrap();
                     naive.set_log_blocks(log_blocks as usize);
                 }
                 step(&mut rng, &mut real, &mut naive);
@@ -352,7 +352,7 @@ fn costs(recent: &[[u64; 5]], all: &[[u64; 5]], np: u32) -> MissCosts {
 fn a_log_that_is_watched_counts_the_same_and_tells_what_the_naive_model_tells() {
     for (order, extra, np) in [("any", 5, 4), ("ascending", 3, 4), ("sequential", 8, 3)] {
         let mut real = Real::new("fast", order, np, [12, extra]);
-        real.ftl.watch_map();
+        real.ftl.resizable_map().unwrap().watch();
         let mut naive = NaiveFast::new(FAST, order, np as usize, [12, extra as usize]);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
         let (mut events, mut asked) = (Vec::new(), 0);
@@ -361,18 +361,20 @@ fn a_log_that_is_watched_counts_the_same_and_tells_what_the_naive_model_tells() 
             if round % 300 == 299 {
                 let log_blocks = rng.next_u32() % extra;
                 let bytes = u64::from(log_blocks) * 4 * u64::from(np);
-                real.ftl.set_map_budget(&mut real.nand, bytes).unwrap();
+                real.ftl.resizable_map().unwrap().resize(&mut real.nand, bytes).unwrap();
                 naive.set_log_blocks(log_blocks as usize);
             }
             assert_eq!(real.counts(), naive.counts, "{order}, Np {np}, step {round}");
-            real.ftl.take_map_events(&mut events);
+            real.ftl.resizable_map().unwrap().take_events(&mut events);
             assert_eq!(events, naive.events, "{order}, Np {np}, step {round}");
             events.clear();
             naive.events.clear();
             if round % 70 == 69 {
                 let expected = costs(&naive.victims[asked..], &naive.victims, np);
                 let (found, same) =
-                    (real.ftl.miss_costs(), |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9);
+                    (real.ftl.resizable_map().unwrap().miss_costs(), |a: f64, b: f64| {
+                        (a / b - 1.0).abs() < 1e-9
+                    });
                 assert!(same(found.map_write_ns, expected.map_write_ns), "{found:?} {expected:?}");
                 let (page, other) = (found.buffer_write_ns, expected.buffer_write_ns);
                 assert!(same(page, other), "{found:?} {expected:?}");
@@ -461,7 +463,7 @@ fn mean_associated(np: u32, rw_blocks: u32, logical: u32) -> f64 {
         write(&mut real, rng.next_u32() % pages, 1);
     }
     match real.figure("mean_rw_associated_blocks") {
-        Figure::Real(mean) => mean,
+        Metric::Real(mean) => mean,
         other => panic!("{other:?}"),
     }
 }

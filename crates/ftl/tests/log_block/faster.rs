@@ -1,7 +1,7 @@
 //! faster: second chances, isolation, progressive merges.
 
 use ftl::part::recovery::page_kind;
-use ftl::{Choice, Figure};
+use ftl::{Choice, Metric};
 use nand::{Cause, ChipModel, Lpn, PageState, Ppn};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,14 +18,14 @@ fn faster(params: &str, extra: u32) -> Real {
 
 fn figure(real: &Real, name: &str) -> u64 {
     match real.figure(name) {
-        Figure::Count(count) => count,
+        Metric::Count(count) => count,
         other => panic!("{other:?}"),
     }
 }
 
 fn associated(real: &Real) -> (Vec<u64>, Vec<u64>) {
     match real.figure("rw_associated_blocks") {
-        Figure::Counts(random) => (real.counts().merges.associated_blocks, random),
+        Metric::Counts(random) => (real.counts().merges.associated_blocks, random),
         other => panic!("{other:?}"),
     }
 }
@@ -299,18 +299,6 @@ fn the_isolation_area_is_taken_from_the_extra_blocks() {
 fn ram_is_the_block_map_and_the_map_of_the_log() {
     let real = Real::new("faster", "ascending", 16, [10, 6]);
     assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 5);
-}
-
-#[test]
-fn a_smaller_budget_leaves_the_isolation_area_alone() {
-    let mut real = faster("", 6);
-    let log_blocks = |n: u64| n * 4 * 4;
-    real.write_each(&[1, 5, 1, 5, 2, 2, 2, 2, 9]);
-    real.ftl.set_map_budget(&mut real.nand, log_blocks(4)).unwrap();
-    assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]), "SW, isolation, two RW blocks: fast's way");
-    assert_eq!(real.ftl.gauges()[..2], [("log_blocks", 4.0), ("rw_blocks", 2.0)]);
-    real.ftl.set_map_budget(&mut real.nand, 0).unwrap();
-    assert_eq!(real.ftl.gauges()[..2], [("log_blocks", 3.0), ("rw_blocks", 1.0)]);
 }
 
 // ---- The naive model ----------------------------------------------------------------------------

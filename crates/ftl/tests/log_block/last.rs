@@ -1,6 +1,6 @@
 //! last.
 
-use ftl::{Choice, Error, Figure, Run};
+use ftl::{Choice, Error, Metric, Run};
 use nand::{ChipModel, Cut, Data, Lpn, Mode, Nand, Outcome};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -23,7 +23,7 @@ fn filled(ftl: &str, shape: [u32; 2]) -> Real {
 fn figure(real: &Real, name: &str) -> u64 {
     let figures = real.ftl.report().figures;
     match figures.iter().find(|(known, _)| *known == name) {
-        Some((_, Figure::Count(count))) => *count,
+        Some((_, Metric::Count(count))) => *count,
         other => panic!("{name}: {other:?}"),
     }
 }
@@ -34,7 +34,7 @@ fn figures<const N: usize>(real: &Real, names: [&str; N]) -> [u64; N] {
 
 fn by_degree(real: &Real) -> Vec<u64> {
     match real.ftl.report().figures.last() {
-        Some(("rw_associated_blocks", Figure::Counts(counts))) => counts.clone(),
+        Some(("rw_associated_blocks", Metric::Counts(counts))) => counts.clone(),
         other => panic!("{other:?}"),
     }
 }

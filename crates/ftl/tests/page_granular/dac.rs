@@ -1,6 +1,6 @@
 //! dac: regions by hand, against a naive model, and with one region against page.
 
-use ftl::{Figure, Run};
+use ftl::{Metric, Run};
 use nand::{Data, Lpn, Mode};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -28,14 +28,14 @@ fn write_each(real: &mut Real, pages: &[u32]) {
 fn sizes(real: &Real) -> Vec<u64> {
     let figures = real.ftl.report().figures;
     let sizes = figures.into_iter().find(|(name, _)| *name == "region_pages");
-    let Some((_, Figure::Counts(sizes))) = sizes else { panic!("no sizes") };
+    let Some((_, Metric::Counts(sizes))) = sizes else { panic!("no sizes") };
     sizes
 }
 
 fn count(real: &Real, name: &str) -> u64 {
     let figures = real.ftl.report().figures;
     match figures.into_iter().find(|(known, _)| *known == name) {
-        Some((_, Figure::Count(count))) => count,
+        Some((_, Metric::Count(count))) => count,
         other => panic!("{name}: {other:?}"),
     }
 }

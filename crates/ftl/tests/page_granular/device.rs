@@ -1,6 +1,6 @@
 //! A small page-granular device, its counts, and random steps for it and a naive model.
 
-use ftl::{Choice, Device, Durability, Ftl, Run};
+use ftl::{Choice, Durability, Ftl, MountConfig, Run};
 use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Timing};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -67,7 +67,7 @@ impl Real {
 
 fn mount(choice: &Choice, nand: &mut Nand) -> Box<dyn Ftl> {
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = Device {
+    let device = MountConfig {
         params: &choice.params,
         logical_blocks: LOGICAL_BLOCKS,
         blocks: &blocks,

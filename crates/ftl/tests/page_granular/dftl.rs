@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ftl::{Figure, MapEvent, MissCosts, Run};
+use ftl::{MapEvent, Metric, MissCosts, Run};
 use nand::{Cause, Data, Lpn, Op, Sink};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -28,8 +28,8 @@ fn map_work(real: &Real) -> [u64; 4] {
 fn figure(real: &Real, name: &str) -> f64 {
     let figures = real.ftl.report().figures;
     match figures.into_iter().find(|(known, _)| *known == name) {
-        Some((_, Figure::Count(count))) => count as f64,
-        Some((_, Figure::Real(figure))) => figure,
+        Some((_, Metric::Count(count))) => count as f64,
+        Some((_, Metric::Real(figure))) => figure,
         other => panic!("{name}: {other:?}"),
     }
 }
@@ -181,13 +181,13 @@ fn a_budget_shrinks_the_cache_at_once_and_lets_it_grow_again() {
     for page in [0, 4, 8, 12, 1, 16] {
         real.write(page, 1);
     }
-    real.ftl.set_map_budget(&mut real.nand, 3 * 8).unwrap();
+    real.ftl.resizable_map().unwrap().resize(&mut real.nand, 3 * 8).unwrap();
     assert_eq!(figure(&real, "cmt_entries"), 3.0);
     assert_eq!(map_work(&real), [0, 3, 0, 0], "0 with 1, 4 and 8 went");
     assert_eq!(real.ftl.ram().cache, 24);
-    real.ftl.set_map_budget(&mut real.nand, 0).unwrap();
+    real.ftl.resizable_map().unwrap().resize(&mut real.nand, 0).unwrap();
     assert_eq!(figure(&real, "cmt_entries"), 1.0, "one entry there must be");
-    real.ftl.set_map_budget(&mut real.nand, 800).unwrap();
+    real.ftl.resizable_map().unwrap().resize(&mut real.nand, 800).unwrap();
     real.forget_counts();
     real.write(20, 12);
     assert_eq!(map_work(&real), [0, 0, 0, 0]);
@@ -464,7 +464,7 @@ fn dftl_counts_as_the_naive_model_counts() {
         let mut naive = NaiveDftl::new(np, entries, cached, extra as usize);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(10);
         let mut events = Vec::new();
-        real.ftl.watch_map();
+        real.ftl.resizable_map().unwrap().watch();
         for round in 0..3000 {
             let step = step(&mut rng, np);
             let pages = step.first..step.first + step.pages;
@@ -482,12 +482,12 @@ fn dftl_counts_as_the_naive_model_counts() {
             }
             assert_eq!(real.counts(), naive.counts, "{spec}, Np {np}, step {round}");
             assert_eq!(map_work(&real), naive.map, "{spec}, Np {np}, step {round}");
-            real.ftl.take_map_events(&mut events);
+            real.ftl.resizable_map().unwrap().take_events(&mut events);
             assert_eq!(events, naive.events, "{spec}, Np {np}, step {round}");
             events.clear();
             naive.events.clear();
             if round % 60 == 59 {
-                are_alike(real.ftl.miss_costs(), naive.miss_costs());
+                are_alike(real.ftl.resizable_map().unwrap().miss_costs(), naive.miss_costs());
             }
         }
         assert!(naive.map.iter().all(|&n| n > 20 || cached == 40), "{spec}: {:?}", naive.map);

@@ -1,6 +1,6 @@
 //! A small device, its counts, and random steps for it and a naive model.
 
-use ftl::{Choice, Device, Durability, Figure, Ftl, Run};
+use ftl::{Choice, Durability, Ftl, Metric, MountConfig, Run};
 use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -118,8 +118,8 @@ impl Real {
     pub fn figure(&self, name: &str) -> f64 {
         let figures = self.ftl.report().figures;
         match figures.into_iter().find(|(known, _)| *known == name) {
-            Some((_, Figure::Count(count))) => count as f64,
-            Some((_, Figure::Real(figure))) => figure,
+            Some((_, Metric::Count(count))) => count as f64,
+            Some((_, Metric::Real(figure))) => figure,
             other => panic!("{name}: {other:?}"),
         }
     }
@@ -133,7 +133,7 @@ impl Real {
         let figures = self.ftl.report().figures;
         let found = figures.into_iter().find(|(known, _)| *known == "victim_utilisation");
         match found {
-            Some((_, Figure::Counts(counts))) => counts,
+            Some((_, Metric::Counts(counts))) => counts,
             other => panic!("{other:?}"),
         }
     }
@@ -155,7 +155,7 @@ impl Real {
 
 fn mounted(nand: &mut Nand, choice: &Choice, chip: &ChipModel, logical: u32) -> Box<dyn Ftl> {
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = Device {
+    let device = MountConfig {
         params: &choice.params,
         logical_blocks: logical,
         blocks: &blocks,

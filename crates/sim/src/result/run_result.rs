@@ -232,13 +232,13 @@ pub fn param_value(value: &spec::Value) -> Value {
 /// The scheme's own figures, and its gauges as they stand at the end; a ratio of nothing is null,
 /// and what is both is as the figures have it, exact.
 pub fn figures(
-    figures: &[(&'static str, ftl::Figure)],
+    figures: &[(&'static str, ftl::Metric)],
     gauges: &[(&str, f64)],
 ) -> Map<String, Value> {
-    let value = |figure: &ftl::Figure| match figure {
-        ftl::Figure::Count(count) => Value::from(*count),
-        ftl::Figure::Real(real) => Value::from(*real),
-        ftl::Figure::Counts(counts) => Value::from(counts.clone()),
+    let value = |figure: &ftl::Metric| match figure {
+        ftl::Metric::Count(count) => Value::from(*count),
+        ftl::Metric::Real(real) => Value::from(*real),
+        ftl::Metric::Counts(counts) => Value::from(counts.clone()),
         other => Value::from(format!("{other:?}")),
     };
     let figures = figures.iter().map(|(name, figure)| ((*name).to_owned(), value(figure)));
@@ -262,8 +262,8 @@ mod tests {
 
     #[test]
     fn figures_of_nothing_are_null_and_counts_stay_exact() {
-        let of_nothing = ftl::Figure::Real(f64::NAN);
-        let of_run = [("hits", ftl::Figure::Count(3)), ("ratio", of_nothing)];
+        let of_nothing = ftl::Metric::Real(f64::NAN);
+        let of_run = [("hits", ftl::Metric::Count(3)), ("ratio", of_nothing)];
         let figures = figures(&of_run, &[("k", 0.5), ("hits", 3.0)]);
         assert_eq!((&figures["hits"], &figures["ratio"]), (&Value::from(3), &Value::Null));
         assert_eq!(figures["k"], 0.5);

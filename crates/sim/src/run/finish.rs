@@ -62,7 +62,7 @@ impl FinishedRun<'_> {
             run: self.run_part(),
             ftl: self.ftl_part(),
             device: self.device_part(),
-            layers: LayersPart::of(&self.device.layers, &simulator.ftl().layers()),
+            layers: LayersPart::of(&self.device.layers, &simulator.layer_reports()),
             trace,
             host_pages,
             reads: Causes::of(tally, Op::Read),

@@ -1,6 +1,6 @@
 //! A device at work: it serves requests one after the other and says what each one cost.
 
-use ftl::Ftl;
+use ftl::{Ftl, LayerReport};
 use nand::op::Logged;
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
@@ -172,9 +172,14 @@ impl<'a> Simulator<'a> {
         &*self.ftl
     }
 
+    /// What the layers report, the topmost first.
+    pub fn layer_reports(&self) -> Vec<LayerReport> {
+        self.ftl.layered().map_or(Vec::new(), |layers| layers.reports())
+    }
+
     /// Pages that entered the scheme since the last reset.
     pub fn host_pages(&self) -> HostPages {
-        self.ftl.entered().map_or(self.host_pages, HostPages::from)
+        self.ftl.layered().map_or(self.host_pages, |layers| layers.entered().into())
     }
 
     /// Pages that the host asked for since the last reset.
@@ -187,7 +192,7 @@ impl<'a> Simulator<'a> {
     pub fn dram_ns(&self) -> u64 {
         match self.dram_access_ns {
             0 => 0,
-            access_ns => self.ftl.dram_accesses() * access_ns,
+            access_ns => self.ftl.layered().map_or(0, |layers| layers.dram_accesses()) * access_ns,
         }
     }
 
@@ -275,7 +280,8 @@ impl<'a> Simulator<'a> {
 mod tests {
     use super::*;
     use crate::config::setup::Setup;
-    use ftl::{Ram, Report, Run, Violation};
+    use ftl::layer::below::Below;
+    use ftl::{Base, Ram, Report, Run, Violation};
     use nand::Lpn;
 
     /// What a dishonest FTL does wrong.
@@ -289,13 +295,16 @@ mod tests {
 
     /// An honest FTL that is made to lie.
     struct Liar {
-        honest: Box<dyn Ftl>,
+        honest: Below,
         lie: Lie,
     }
 
     impl Ftl for Liar {
-        fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
-            self.honest.read(nand, run, sink)
+        fn base(&self) -> &dyn Base {
+            &self.honest
+        }
+        fn base_mut(&mut self) -> &mut dyn Base {
+            &mut self.honest
         }
         fn write(&mut self, nand: &mut Nand, run: &Run) -> ftl::Result<()> {
             match self.lie {
@@ -312,26 +321,17 @@ mod tests {
                 _ => self.honest.trim(nand, first, pages),
             }
         }
-        fn flush(&mut self, nand: &mut Nand) -> ftl::Result<()> {
-            self.honest.flush(nand)
-        }
-        fn version(&self, nand: &mut Nand, lpn: Lpn) -> ftl::Result<Option<u64>> {
-            self.honest.version(nand, lpn)
-        }
-        fn free_blocks(&self) -> u32 {
-            self.honest.free_blocks()
-        }
         fn audit(&self, nand: &Nand) -> std::result::Result<(), Violation> {
             match self.lie {
                 Lie::DeniesItsBooks => Err(Violation("two and two are five".into())),
-                _ => self.honest.audit(nand),
+                _ => self.honest.ftl.audit(nand),
             }
         }
         fn ram(&self) -> Ram {
-            self.honest.ram()
+            self.honest.ftl.ram()
         }
         fn report(&self) -> Report {
-            self.honest.report()
+            self.honest.ftl.report()
         }
         fn reset_report(&mut self) {
             self.honest.reset_report();
@@ -347,7 +347,7 @@ mod tests {
         simulator.fill().unwrap();
         if let Some(lie) = lie {
             let idle = simulator.device.build(Mode::Count).unwrap().1;
-            let honest = std::mem::replace(&mut simulator.ftl, idle);
+            let honest = Below::new(std::mem::replace(&mut simulator.ftl, idle));
             simulator.ftl = Box::new(Liar { honest, lie });
         }
         let request = |op| {

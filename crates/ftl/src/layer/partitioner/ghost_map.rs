@@ -18,8 +18,7 @@ use nand::Lpn;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 
 /// Pages that left a map's cache, with collisions.

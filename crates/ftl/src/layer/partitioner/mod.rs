@@ -34,8 +34,8 @@ use spec::{Kind, Param, Params, Share};
 
 use self::ghost_map::GhostMap;
 use crate::contract::{
-    Device, Entered, Figure, Ftl, LayerReport, MapBudget, MapEvent, MissCosts, Ram, Report, Result,
-    Run, Scheme, Violation,
+    Base, Entered, Ftl, LayerReport, Layered, MapBudget, MapEvent, Metric, MissCosts, MountConfig,
+    Ram, Report, ResizableMap, Result, Run, Scheme, Violation,
 };
 use crate::layer::ghost_buffer::GhostBuffer;
 use crate::layer::write_buffer::WriteBuffer;
@@ -152,7 +152,7 @@ pub fn above(
     below: Box<dyn Ftl>,
     budget: &MapBudget,
     nand: &mut Nand,
-    device: &Device,
+    device: &MountConfig,
     params: &Params,
 ) -> Result<Box<dyn Ftl>> {
     let mut partitioner = Partitioner::new(below, budget, nand, device, params);
@@ -173,6 +173,8 @@ struct Partitioner {
     dram: u64,
     /// Bytes of it that are the map's.
     mapping: u64,
+    /// Bytes that the map makes of them: whole entries, and never less than the scheme needs.
+    map_bytes: u64,
     page_bytes: u64,
     entry_bytes: u64,
     /// Requests since birth.
@@ -260,19 +262,17 @@ impl Tuner {
 
 impl Partitioner {
     fn new(
-        mut below: Box<dyn Ftl>,
+        below: Box<dyn Ftl>,
         budget: &MapBudget,
         nand: &Nand,
-        device: &Device,
+        device: &MountConfig,
         params: &Params,
     ) -> Partitioner {
         let (geometry, dram) = (nand.geometry(), params.size("dram"));
         let adapts = params.opt_share("share").is_none();
-        if adapts {
-            below.watch_map();
-        }
         let mut buffer = WriteBuffer::of_a_share(below, nand, device, dram);
         if adapts {
+            resizable_map(&mut buffer).watch();
             let pages = device.logical_blocks * geometry.pages_per_block();
             buffer.ghost = Some(GhostBuffer::new(pages));
         }
@@ -281,12 +281,18 @@ impl Partitioner {
             tuner: adapts.then(|| Tuner::new(budget, geometry, device, params)),
             dram,
             mapping: 0,
+            map_bytes: 0,
             page_bytes: geometry.page_bytes().into(),
             entry_bytes: budget.entry_bytes,
             requests: 0,
             events: Vec::new(),
             figures: Figures::default(),
         }
+    }
+
+    /// The map below.
+    fn map(&mut self) -> &mut dyn ResizableMap {
+        resizable_map(&mut self.buffer)
     }
 
     // ---- The boundary -------------------------------------------------------------------------
@@ -301,19 +307,19 @@ impl Partitioner {
             tuner.ghost.set_capacity(rest / self.entry_bytes);
         }
         if grows {
-            self.buffer.below.ftl.set_map_budget(nand, mapping)?;
+            self.map_bytes = self.map().resize(nand, mapping)?;
             self.buffer.set_budget(nand, rest)?;
         } else {
             self.buffer.set_budget(nand, rest)?;
-            self.buffer.below.ftl.set_map_budget(nand, mapping)?;
+            self.map_bytes = self.map().resize(nand, mapping)?;
         }
         self.listen();
         Ok(())
     }
 
     fn tune(&mut self, nand: &mut Nand) -> Result<()> {
+        let costs = self.map().miss_costs();
         let (Some(tuner), Some(ghost)) = (&self.tuner, &self.buffer.ghost) else { return Ok(()) };
-        let costs = self.buffer.below.ftl.miss_costs();
         let earns = CostBenefit::new(
             &costs,
             [ghost.read_hits, ghost.write_hits],
@@ -350,14 +356,14 @@ impl Partitioner {
         if let (Some(ghost), Some(tuner)) = (&mut self.buffer.ghost, &mut self.tuner) {
             (ghost.read_hits, ghost.write_hits) = (0, 0);
             (tuner.ghost.read_hits, tuner.ghost.write_hits) = (0, 0);
-            self.buffer.below.ftl.miss_costs();
+            self.map().miss_costs();
         }
     }
 
     /// The ghost of the map hears of what happened to the map.
     fn listen(&mut self) {
         let Some(Tuner { ghost, .. }) = &mut self.tuner else { return };
-        self.buffer.below.ftl.take_map_events(&mut self.events);
+        resizable_map(&mut self.buffer).take_events(&mut self.events);
         for event in self.events.drain(..) {
             match event {
                 MapEvent::ReadMissed(lpn) => ghost.read(lpn),
@@ -371,23 +377,23 @@ impl Partitioner {
         mapping / self.dram as f64
     }
 
-    fn figures(&self) -> Vec<(&'static str, Figure)> {
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
         let f = &self.figures;
-        let mut figures = vec![("map_share", Figure::Real(self.share(self.mapping as f64)))];
+        let mut figures = vec![("map_share", Metric::Real(self.share(self.mapping as f64)))];
         if let (Some(tuner), Some(ghost)) = (&self.tuner, &self.buffer.ghost) {
             let mean = self.share(f.mapping as f64 / f.tunings as f64);
             figures.extend([
-                ("mean_map_share", Figure::Real(mean)),
-                ("tunings", Figure::Count(f.tunings)),
-                ("map_grew", Figure::Count(f.map_grew)),
-                ("buffer_grew", Figure::Count(f.buffer_grew)),
-                ("ghost_buffer_pages", Figure::Count(ghost.len().into())),
-                ("ghost_buffer_read_hits", Figure::Count(f.ghost_buffer_read_hits)),
-                ("ghost_buffer_write_hits", Figure::Count(f.ghost_buffer_write_hits)),
-                ("ghost_map_entries", Figure::Count(tuner.ghost.entries())),
-                ("ghost_map_bits_set", Figure::Count(tuner.ghost.bits_set())),
-                ("ghost_map_read_hits", Figure::Count(f.ghost_map_read_hits)),
-                ("ghost_map_write_hits", Figure::Count(f.ghost_map_write_hits)),
+                ("mean_map_share", Metric::Real(mean)),
+                ("tunings", Metric::Count(f.tunings)),
+                ("map_grew", Metric::Count(f.map_grew)),
+                ("buffer_grew", Metric::Count(f.buffer_grew)),
+                ("ghost_buffer_pages", Metric::Count(ghost.len().into())),
+                ("ghost_buffer_read_hits", Metric::Count(f.ghost_buffer_read_hits)),
+                ("ghost_buffer_write_hits", Metric::Count(f.ghost_buffer_write_hits)),
+                ("ghost_map_entries", Metric::Count(tuner.ghost.entries())),
+                ("ghost_map_bits_set", Metric::Count(tuner.ghost.bits_set())),
+                ("ghost_map_read_hits", Metric::Count(f.ghost_map_read_hits)),
+                ("ghost_map_write_hits", Metric::Count(f.ghost_map_write_hits)),
             ]);
         }
         figures
@@ -400,8 +406,19 @@ impl Partitioner {
     }
 }
 
+/// The map of the scheme below the buffer; a scheme that declares a [`MapBudget`] has one.
+fn resizable_map(buffer: &mut WriteBuffer) -> &mut dyn ResizableMap {
+    let map = buffer.below.ftl.resizable_map();
+    map.expect("a scheme that declares a map budget can resize its map")
+}
+
 impl Tuner {
-    fn new(budget: &MapBudget, geometry: &Geometry, device: &Device, params: &Params) -> Tuner {
+    fn new(
+        budget: &MapBudget,
+        geometry: &Geometry,
+        device: &MountConfig,
+        params: &Params,
+    ) -> Tuner {
         let bits = params.size("dram") / BYTES_A_GHOST_BIT;
         Tuner {
             ghost: GhostMap::new(bits, params.count("alpha"), device.seed),
@@ -416,6 +433,14 @@ impl Tuner {
 }
 
 impl Ftl for Partitioner {
+    fn base(&self) -> &dyn Base {
+        &self.buffer.below
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.buffer.below
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         for index in 0..run.pages {
             self.buffer.read_page(nand, run, index, sink)?;
@@ -462,14 +487,6 @@ impl Ftl for Partitioner {
         self.buffer.prefetch(run);
     }
 
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.buffer.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.buffer.free_blocks()
-    }
-
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.tuner.as_ref().map_or(Ok(()), |tuner| tuner.ghost.audit())?;
         self.buffer.audit(nand)
@@ -477,7 +494,7 @@ impl Ftl for Partitioner {
 
     /// What the budget pays for stands under its own names; whatever else the map takes is other.
     fn ram(&self) -> Ram {
-        let (all, paid) = (self.buffer.ram(), self.buffer.below.ftl.map_budget());
+        let (all, paid) = (self.buffer.ram(), self.map_bytes);
         let besides = all.map + all.cache - paid;
         let (map, cache) = if all.cache > 0 { (0, paid) } else { (paid, 0) };
         Ram { map, cache, other: all.other + besides + self.ghost_bytes(), ..all }
@@ -492,22 +509,32 @@ impl Ftl for Partitioner {
         self.buffer.reset_report();
     }
 
-    fn layers(&self) -> Vec<LayerReport> {
-        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
-        [own].into_iter().chain(self.buffer.layers()).collect()
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let own = [("map_share", self.share(self.mapping as f64))];
+        self.buffer.gauges().into_iter().chain(own).collect()
     }
 
-    fn entered(&self) -> Option<Entered> {
+    fn layered(&self) -> Option<&dyn Layered> {
+        Some(self)
+    }
+}
+
+impl Layered for Partitioner {
+    fn reports(&self) -> Vec<LayerReport> {
+        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
+        [own].into_iter().chain(self.buffer.reports()).collect()
+    }
+
+    fn entered(&self) -> Entered {
         self.buffer.entered()
+    }
+
+    fn borrowed_bytes(&self) -> u64 {
+        self.buffer.borrowed_bytes()
     }
 
     fn dram_accesses(&self) -> u64 {
         self.buffer.dram_accesses()
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let own = [("map_share", self.share(self.mapping as f64))];
-        self.buffer.gauges().into_iter().chain(own).collect()
     }
 }
 

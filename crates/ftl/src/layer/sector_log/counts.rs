@@ -4,7 +4,7 @@
 use nand::SectorMask;
 
 use super::{SectorLog, sectors};
-use crate::contract::Figure;
+use crate::contract::Metric;
 
 /// What is counted between two resets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,26 +122,26 @@ impl WriteRatios {
         }
     }
 
-    fn figures(self) -> [(&'static str, Figure); 3] {
+    fn figures(self) -> [(&'static str, Metric); 3] {
         [
-            ("writes_over_base", Figure::Real(self.counted)),
-            ("writes_over_base_by_hits", Figure::Real(self.by_hits)),
-            ("writes_over_base_by_all", Figure::Real(self.by_all)),
+            ("writes_over_base", Metric::Real(self.counted)),
+            ("writes_over_base_by_hits", Metric::Real(self.by_hits)),
+            ("writes_over_base_by_all", Metric::Real(self.by_all)),
         ]
     }
 }
 
 /// `a / b`; of nothing, no number.
-fn ratio(a: u64, b: u64) -> Figure {
-    Figure::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
+fn ratio(a: u64, b: u64) -> Metric {
+    Metric::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
 }
 
 impl SectorLog {
-    pub(super) fn figures(&self) -> Vec<(&'static str, Figure)> {
+    pub(super) fn figures(&self) -> Vec<(&'static str, Metric)> {
         let c = &self.counts;
         // As the papers put it, nothing cleaned out has no sectors.
         let per_eviction = match c.evicts {
-            0 => Figure::Real(0.0),
+            0 => Metric::Real(0.0),
             evicts => ratio(c.evicted_sectors, evicts),
         };
         let map_bytes = if self.ring.is_nothing() { 0 } else { self.map.ram_bytes() };
@@ -179,7 +179,7 @@ impl SectorLog {
             ("probes", self.map.probes),
             ("dram_accesses", c.dram_accesses),
         ];
-        let logged = logged.into_iter().map(|(name, count)| (name, Figure::Count(count)));
+        let logged = logged.into_iter().map(|(name, count)| (name, Metric::Count(count)));
         let ratios = [
             ("subpage_hit_ratio", ratio(c.hits, c.part_sectors)),
             ("hit_any_ratio", ratio(c.hits_any, c.parts)),

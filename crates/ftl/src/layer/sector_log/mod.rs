@@ -58,7 +58,7 @@ pub mod sector_ring;
 
 use core::ops::Range;
 
-use nand::{Cause, ChipModel, Content, Lpn, Nand, Page, SectorMask, Sink};
+use nand::{BlockId, Cause, ChipModel, Content, Lpn, Nand, Page, SectorMask, Sink};
 use spec::{Kind, Param, Params};
 
 use self::page_buffer::PageBuffer;
@@ -66,9 +66,9 @@ use self::sector_map::{EntryId, SectorMap};
 use self::sector_pages::{Addresses, Sector, TrimmedRange};
 use self::sector_ring::SectorRing;
 use crate::contract::{
-    Device, Durability, Entered, Ftl, LayerReport, Ram, Report, Result, Run, Violation,
+    Base, Durability, Entered, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result, Run,
+    Violation, ensure,
 };
-use crate::ensure;
 use crate::layer::Layer;
 use crate::layer::below::Below;
 use crate::part::recovery::page_kind;
@@ -190,7 +190,7 @@ impl SectorLog {
     fn new(
         ftl: Box<dyn Ftl>,
         nand: &Nand,
-        device: &Device,
+        device: &MountConfig,
         ring: SectorRing,
         layout: SectorLogSize,
     ) -> SectorLog {
@@ -442,18 +442,22 @@ impl SectorLog {
         }
     }
 
-    fn exchange(&mut self, nand: &mut Nand, erased: nand::BlockId) -> Result<()> {
+    fn exchange(&mut self, nand: &mut Nand, erased: BlockId) -> Result<()> {
         nand.erase(erased, Cause::Log)?;
-        let block = match self.below.ftl.take_block(nand)? {
-            Some(block) => {
-                self.below.ftl.give_block(erased);
-                self.counts.exchanges += 1;
-                block
-            }
-            None => erased,
-        };
-        self.ring.renew_tail(block);
+        let block = self.swap_for_free(nand, erased)?;
+        self.counts.exchanges += u64::from(block.is_some());
+        self.ring.renew_tail(block.unwrap_or(erased));
         Ok(())
+    }
+
+    /// Gives the FTL an erased block for its next free one, if it lends blocks and has one.
+    fn swap_for_free(&mut self, nand: &mut Nand, erased: BlockId) -> Result<Option<BlockId>> {
+        let Some(lender) = self.below.ftl.block_lender() else { return Ok(None) };
+        let block = lender.lend(nand)?;
+        if block.is_some() {
+            lender.give_back(erased);
+        }
+        Ok(block)
     }
 
     /// Writes all sectors of a page that are in the log or wait to the FTL.
@@ -630,6 +634,14 @@ impl SectorLog {
 }
 
 impl Ftl for SectorLog {
+    fn base(&self) -> &dyn Base {
+        &self.below
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.below
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let mut from = 0;
         for index in 0..run.pages {
@@ -696,10 +708,6 @@ impl Ftl for SectorLog {
         self.below.ftl.flush_run(nand, run)
     }
 
-    fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
-        self.below.ftl.end_request(nand)
-    }
-
     fn prefetch(&self, run: &Run) {
         if !self.map.is_empty() {
             (0..run.pages.min(16)).for_each(|page| self.map.prefetch(run.first.plus(page)));
@@ -717,10 +725,6 @@ impl Ftl for SectorLog {
             newest = newest.max(crate::part::recovery::spare_scan::version(nand, ppn)?);
         }
         Ok(newest)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.below.ftl.free_blocks()
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -758,32 +762,36 @@ impl Ftl for SectorLog {
         self.below.reset_report();
     }
 
-    fn layers(&self) -> Vec<LayerReport> {
-        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
-        [own].into_iter().chain(self.below.ftl.layers()).collect()
-    }
-
-    fn entered(&self) -> Option<Entered> {
-        Some(self.below.entered())
-    }
-
-    fn borrows(&self) -> u64 {
-        match self.ring.is_nothing() {
-            true => self.below.ftl.borrows(),
-            false => u64::from(self.page_bytes) + self.map.ram_bytes() + self.below.ftl.borrows(),
-        }
-    }
-
-    fn dram_accesses(&self) -> u64 {
-        self.counts.dram_accesses + self.below.ftl.dram_accesses()
-    }
-
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let own = [("logged_pages", f64::from(self.map.len()))];
         self.below.ftl.gauges().into_iter().chain(own).collect()
     }
 
-    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
-        self.below.ftl.set_map_budget(nand, bytes)
+    fn layered(&self) -> Option<&dyn Layered> {
+        Some(self)
+    }
+}
+
+impl Layered for SectorLog {
+    fn reports(&self) -> Vec<LayerReport> {
+        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
+        [own].into_iter().chain(self.below.reports()).collect()
+    }
+
+    fn entered(&self) -> Entered {
+        self.below.entered()
+    }
+
+    fn borrowed_bytes(&self) -> u64 {
+        match self.ring.is_nothing() {
+            true => self.below.borrowed_bytes(),
+            false => {
+                u64::from(self.page_bytes) + self.map.ram_bytes() + self.below.borrowed_bytes()
+            }
+        }
+    }
+
+    fn dram_accesses(&self) -> u64 {
+        self.counts.dram_accesses + self.below.dram_accesses()
     }
 }

@@ -29,7 +29,7 @@ use super::sector_map::EntryId;
 use super::sector_pages::{self, FoundBlocks, FoundPage, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::{SectorLog, SectorLogSize, bits};
-use crate::contract::{Device, Error, Ftl, Result};
+use crate::contract::{Base, Error, Ftl, MountConfig, Result};
 use crate::part::recovery::trim_log;
 
 /// Mounts a log, and below it an FTL on the blocks that are not the log's; a factory-new chip is
@@ -39,9 +39,9 @@ use crate::part::recovery::trim_log;
 /// The power is lost again, or the flash holds what no log can have left.
 pub fn mount(
     nand: &mut Nand,
-    device: &Device,
+    device: &MountConfig,
     layout: SectorLogSize,
-    mount_below: impl FnOnce(&mut Nand, &Device) -> Result<Box<dyn Ftl>>,
+    mount_below: impl FnOnce(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>,
 ) -> Result<Box<dyn Ftl>> {
     let system = trim_log::system_blocks_of(nand, device);
     let (data, system) = device.blocks.split_at(device.blocks.len() - system);
@@ -67,13 +67,13 @@ pub fn mount(
 
 fn mount_on(
     nand: &mut Nand,
-    device: &Device,
+    device: &MountConfig,
     data: &[BlockId],
     system: &[BlockId],
-    mount: impl FnOnce(&mut Nand, &Device) -> Result<Box<dyn Ftl>>,
+    mount: impl FnOnce(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>,
 ) -> Result<Box<dyn Ftl>> {
     let blocks = [data, system].concat();
-    mount(nand, &Device { blocks: &blocks, ..*device })
+    mount(nand, &MountConfig { blocks: &blocks, ..*device })
 }
 
 /// The FTL's blocks, ascending, and those of the log without pages.

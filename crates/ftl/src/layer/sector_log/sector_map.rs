@@ -26,8 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use nand::{Lpn, SectorMask};
 
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
 

@@ -16,8 +16,7 @@ use std::collections::VecDeque;
 
 use nand::{BlockId, Cause, Geometry, Nand, Ppn};
 
-use crate::contract::{Result, Violation};
-use crate::ensure;
+use crate::contract::{Result, Violation, ensure};
 
 /// The number of a frame.
 pub type Frame = u32;

@@ -15,10 +15,11 @@
 //!
 //! **Coming back**: see [`log_mount`]. Log blocks are closed, and merged when they are in the way.
 
-use nand::{BlockId, Lpn, Nand, Sink};
+use nand::{Lpn, Nand};
 
-use crate::contract::{Device, Error, Figure, Ftl, Merges, Ram, Report, Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{
+    Base, Error, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Violation, ensure,
+};
 use crate::part::index::recency::Recency;
 use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
@@ -59,7 +60,7 @@ impl BlockAssociative {
     /// The power is lost again, or the flash holds what such a log cannot have left.
     pub fn mount(
         nand: &mut Nand,
-        device: &Device,
+        device: &MountConfig,
         victim: VictimOrder,
     ) -> Result<BlockAssociative> {
         let map = LogMap::format(nand, device);
@@ -186,8 +187,12 @@ impl BlockAssociative {
 }
 
 impl Ftl for BlockAssociative {
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.map.flat.read(nand, run, sink)
+    fn base(&self) -> &dyn Base {
+        &self.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.map
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -196,34 +201,6 @@ impl Ftl for BlockAssociative {
             index += self.write_some(nand, run, index)?;
         }
         Ok(())
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.map.trim(nand, first, pages)
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.map.flat.prefetch(run);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -240,9 +217,9 @@ impl Ftl for BlockAssociative {
 
     fn report(&self) -> Report {
         let figures = vec![
-            ("in_place_pages", Figure::Count(self.map.in_place_pages)),
-            ("padded_pages", Figure::Count(self.map.padded_pages)),
-            ("merged_log_pages", Figure::Count(self.merged_slots)),
+            ("in_place_pages", Metric::Count(self.map.in_place_pages)),
+            ("padded_pages", Metric::Count(self.map.padded_pages)),
+            ("merged_log_pages", Metric::Count(self.merged_slots)),
         ];
         Report { merges: Some(self.merges.clone()), figures }
     }

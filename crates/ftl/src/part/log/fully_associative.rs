@@ -32,8 +32,7 @@ use core::ops::Range;
 
 use nand::{BlockId, Lpn, Nand};
 
-use crate::contract::{Device, Error, Figure, Merges, Report, Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{Error, Merges, Metric, MountConfig, Report, Result, Run, Violation, ensure};
 use crate::part::log::log_map::{LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
 use crate::part::log::merge;
@@ -103,7 +102,7 @@ impl FullyAssociative {
     /// The power is lost again, or the flash holds what such a log cannot have left.
     pub fn mount(
         nand: &mut Nand,
-        device: &Device,
+        device: &MountConfig,
         aside: u32,
     ) -> Result<(FullyAssociative, Vec<FoundLog>)> {
         let mut map = LogMap::format(nand, device);
@@ -304,16 +303,16 @@ impl FullyAssociative {
     }
 
     /// Merges and figures, followed by the scheme's own.
-    pub fn report(&self, own: Vec<(&'static str, Figure)>) -> Report {
+    pub fn report(&self, own: Vec<(&'static str, Metric)>) -> Report {
         let counts = &self.random_associated;
         let merges: u64 = counts.iter().sum();
         let merged: u64 = (0..).zip(counts).map(|(associated, count)| associated * count).sum();
         let mean = if merges > 0 { merged as f64 / merges as f64 } else { 0.0 };
         let mut figures = vec![
-            ("in_place_pages", Figure::Count(self.map.in_place_pages)),
-            ("padded_pages", Figure::Count(self.map.padded_pages)),
-            ("rw_associated_blocks", Figure::Counts(counts.clone())),
-            ("mean_rw_associated_blocks", Figure::Real(mean)),
+            ("in_place_pages", Metric::Count(self.map.in_place_pages)),
+            ("padded_pages", Metric::Count(self.map.padded_pages)),
+            ("rw_associated_blocks", Metric::Counts(counts.clone())),
+            ("mean_rw_associated_blocks", Metric::Real(mean)),
         ];
         figures.extend(own);
         Report { merges: Some(self.merges.clone()), figures }

@@ -20,11 +20,10 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder};
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use super::block_observer::{BlockObserver, Unobserved};
-use crate::contract::{Device, Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{Base, BlockLender, MountConfig, Result, Run, Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
@@ -77,14 +76,14 @@ pub struct LogMap<O = Unobserved> {
 
 impl LogMap {
     /// The map of an empty device that nobody observes: all blocks are free.
-    pub fn format(nand: &Nand, device: &Device) -> LogMap {
+    pub fn format(nand: &Nand, device: &MountConfig) -> LogMap {
         LogMap::observed(nand, device, Unobserved)
     }
 }
 
 impl<O: BlockObserver> LogMap<O> {
     /// The map of an empty device: all blocks are free.
-    pub fn observed(nand: &Nand, device: &Device, observer: O) -> LogMap<O> {
+    pub fn observed(nand: &Nand, device: &MountConfig, observer: O) -> LogMap<O> {
         let geometry = nand.geometry();
         let (blocks, trims) = TrimLog::split(nand, device);
         let pages = device.logical_blocks * geometry.pages_per_block();
@@ -402,20 +401,6 @@ impl<O: BlockObserver> LogMap<O> {
 
     // ---- What every log-block scheme answers alike ----------------------------------------------
 
-    /// Forgets pages.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        let (mut at, end) = (first.0, first.0 + pages);
-        while let Some(run) = self.flat.mapped_run(at..end) {
-            at = run.end;
-            run.clone().for_each(|lpn| self.point(nand.geometry(), Lpn(lpn), Ppn::NONE));
-            self.flat.note_trimmed(nand, run)?;
-        }
-        Ok(())
-    }
-
     /// Whether the home of a page is known to be programmed.
     fn is_used(&self, lbn: Lbn, offset: u32) -> bool {
         match &self.used {
@@ -492,5 +477,41 @@ impl<O: BlockObserver> LogMap<O> {
             }
         }
         Ok(())
+    }
+}
+
+impl<O: BlockObserver + Send> Base for LogMap<O> {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.flat.read(nand, run, sink)
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        let (mut at, end) = (first.0, first.0 + pages);
+        while let Some(run) = self.flat.mapped_run(at..end) {
+            at = run.end;
+            run.clone().for_each(|lpn| self.point(nand.geometry(), Lpn(lpn), Ppn::NONE));
+            self.flat.note_trimmed(nand, run)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.flat.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.pool.len()
+    }
+
+    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
+        Some(&mut self.pool)
     }
 }

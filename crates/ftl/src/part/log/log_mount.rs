@@ -34,7 +34,7 @@
 
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
-use crate::contract::{Device, Error, Result};
+use crate::contract::{Error, MountConfig, Result};
 use crate::part::log::block_observer::BlockObserver;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::recovery::page_kind;
@@ -67,7 +67,7 @@ pub struct FoundLog {
 /// The power is lost again, or the flash holds what no scheme with a log can have left.
 pub fn recover(
     nand: &mut Nand,
-    device: &Device,
+    device: &MountConfig,
     map: &mut LogMap<impl BlockObserver>,
 ) -> Result<Vec<FoundLog>> {
     let scan = SpareScan::read(nand, device.blocks)?;

@@ -18,8 +18,7 @@ use std::collections::VecDeque;
 
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
-use crate::contract::{Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{Result, Run, Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::map::frontier::Frontier;

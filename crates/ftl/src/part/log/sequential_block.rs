@@ -15,8 +15,7 @@
 
 use nand::{BlockId, Lpn, Nand};
 
-use crate::contract::{Merges, Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{Merges, Result, Run, Violation, ensure};
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::merge::{self, LogBlock};
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::contract::Result;
+use crate::contract::{BlockLender, Result};
 use nand::{BlockId, Cause, Nand};
 
 /// The free blocks of a scheme.
@@ -41,17 +41,6 @@ impl BlockPool {
         Ok(block)
     }
 
-    /// The same for a layer above, which returns an erased block at once; none if none is free.
-    ///
-    /// # Errors
-    /// The power fails while a doubtful block is erased.
-    pub fn lend(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        match self.free.is_empty() {
-            true => Ok(None),
-            false => self.take(nand).map(Some),
-        }
-    }
-
     /// Returns a block that was just erased.
     pub fn give(&mut self, block: BlockId) {
         self.free.push_back((block, false));
@@ -84,5 +73,18 @@ impl BlockPool {
     /// The free blocks.
     pub fn iter(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.free.iter().map(|&(block, _)| block)
+    }
+}
+
+impl BlockLender for BlockPool {
+    fn lend(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
+        match self.free.is_empty() {
+            true => Ok(None),
+            false => self.take(nand).map(Some),
+        }
+    }
+
+    fn give_back(&mut self, block: BlockId) {
+        self.give(block);
     }
 }

@@ -12,8 +12,7 @@ use core::ops::Range;
 
 use nand::{Cause, Lpn, Nand, Ppn, Sink};
 
-use crate::contract::{Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{Result, Run, Violation, ensure};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::rmw;
 use crate::part::recovery::spare_scan::{self, PageCopy};

@@ -17,10 +17,9 @@
 //! care. Blocks that were open are closed and their remaining pages lost, for one of them may look
 //! erased and be torn.
 
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn};
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
 
-use crate::contract::{Device, Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{Base, BlockLender, MountConfig, Result, Run, Violation, ensure};
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::frontier::Frontier;
@@ -46,7 +45,7 @@ pub struct PageMap {
 
 impl PageMap {
     /// The map of an empty device: all blocks are free. The scheme keeps `own_pages` of its own.
-    pub fn format(nand: &Nand, device: &Device, policy: Policy, own_pages: u32) -> PageMap {
+    pub fn format(nand: &Nand, device: &MountConfig, policy: Policy, own_pages: u32) -> PageMap {
         let geometry = nand.geometry();
         let per_block = geometry.pages_per_block();
         let (data, trims) = TrimLog::split(nand, device);
@@ -267,7 +266,7 @@ impl PageMap {
     pub fn recover(
         &mut self,
         nand: &mut Nand,
-        device: &Device,
+        device: &MountConfig,
         found: impl FnMut(&PageCopy),
     ) -> Result<Recovered> {
         let scan = SpareScan::read(nand, device.blocks)?;
@@ -320,20 +319,6 @@ impl PageMap {
     }
 
     // ---- What every page-granular scheme answers alike ----------------------------------------
-
-    /// Forgets pages.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        let (mut at, end) = (first.0, first.0 + pages);
-        while let Some(run) = self.flat.mapped_run(at..end) {
-            at = run.end;
-            run.clone().for_each(|lpn| self.point(Lpn(lpn), Ppn::NONE, nand.geometry()));
-            self.flat.note_trimmed(nand, run)?;
-        }
-        Ok(())
-    }
 
     /// Bytes of the map itself, an entry a logical page.
     pub fn map_bytes(&self) -> u64 {
@@ -421,4 +406,40 @@ fn last_programs(geometry: &Geometry, scan: &SpareScan) -> Vec<(u64, BlockId)> {
     let mut blocks: Vec<_> = blocks.filter(|&(sequence, _)| sequence > 0).collect();
     blocks.sort_unstable();
     blocks
+}
+
+impl Base for PageMap {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.flat.read(nand, run, sink)
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        let (mut at, end) = (first.0, first.0 + pages);
+        while let Some(run) = self.flat.mapped_run(at..end) {
+            at = run.end;
+            run.clone().for_each(|lpn| self.point(Lpn(lpn), Ppn::NONE, nand.geometry()));
+            self.flat.note_trimmed(nand, run)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.flat.prefetch(run);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.pool.len()
+    }
+
+    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
+        Some(&mut self.pool)
+    }
 }

@@ -25,7 +25,7 @@ use core::ops::Range;
 
 use nand::{BlockId, Cause, ChipModel, Content, Lpn, Nand, Page, Ppn};
 
-use crate::contract::{Device, Durability, Error, Result};
+use crate::contract::{Durability, Error, MountConfig, Result};
 use crate::part::index::bit_set::BitSet;
 use crate::part::recovery::page_kind;
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
@@ -51,7 +51,7 @@ pub fn system_blocks(chip: &ChipModel, logical_blocks: u32, durability: Durabili
 }
 
 /// How many of a device's blocks are system blocks: the last ones.
-pub fn system_blocks_of(nand: &Nand, device: &Device) -> usize {
+pub fn system_blocks_of(nand: &Nand, device: &MountConfig) -> usize {
     let geometry = nand.geometry();
     let (page_bytes, per_block) = (geometry.page_bytes(), geometry.pages_per_block());
     let logical_pages = u64::from(device.logical_blocks) * u64::from(per_block);
@@ -106,7 +106,7 @@ pub struct TrimLog {
 
 impl TrimLog {
     /// Splits a device's blocks into those for data and, under full durability, a trim log.
-    pub fn split<'a>(nand: &Nand, device: &Device<'a>) -> (&'a [BlockId], Option<TrimLog>) {
+    pub fn split<'a>(nand: &Nand, device: &MountConfig<'a>) -> (&'a [BlockId], Option<TrimLog>) {
         let geometry = nand.geometry();
         let (page_bytes, per_block) = (geometry.page_bytes(), geometry.pages_per_block());
         let count = system_blocks_of(nand, device);
@@ -386,7 +386,7 @@ mod tests {
     }
 
     fn log(nand: &Nand, blocks: &[BlockId]) -> TrimLog {
-        let device = Device {
+        let device = MountConfig {
             params: &Params::default(),
             logical_blocks: LOGICAL_BLOCKS,
             blocks,

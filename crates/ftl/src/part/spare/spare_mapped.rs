@@ -18,10 +18,11 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Lpn, Nand, Ppn};
+use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
-use crate::contract::{Device, Error, Figure, Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{
+    Base, BlockLender, Error, Metric, MountConfig, Result, Run, Violation, ensure,
+};
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::rmw;
@@ -88,7 +89,7 @@ impl SpareMap {
     /// The map of an empty device.
     pub fn format(
         nand: &Nand,
-        device: &Device,
+        device: &MountConfig,
         blocks_per_superblock: u32,
         cache_entries: u32,
         open_victims: bool,
@@ -289,18 +290,18 @@ impl SpareMap {
     // ---- Reporting ----------------------------------------------------------------------------
 
     /// The figures that all schemes of this family have.
-    pub fn figures(&self) -> Vec<(&'static str, Figure)> {
+    pub fn figures(&self) -> Vec<(&'static str, Metric)> {
         let (counts, cache) = (&self.counts, &self.cache);
         vec![
-            ("dead_merges", Figure::Count(counts.dead)),
-            ("partial_merges", Figure::Count(counts.partial)),
-            ("full_merges", Figure::Count(counts.full)),
-            ("miw", Figure::Count(counts.mapping_writes)),
-            ("trim_copies", Figure::Count(counts.trim_copies)),
-            ("victim_utilisation", Figure::Counts(counts.utilisation.clone())),
-            ("map_cache_hit_ratio", Figure::Real(cache.hit_ratio())),
-            ("map_cache_hits", Figure::Count(cache.hits)),
-            ("map_cache_misses", Figure::Count(cache.misses)),
+            ("dead_merges", Metric::Count(counts.dead)),
+            ("partial_merges", Metric::Count(counts.partial)),
+            ("full_merges", Metric::Count(counts.full)),
+            ("miw", Metric::Count(counts.mapping_writes)),
+            ("trim_copies", Metric::Count(counts.trim_copies)),
+            ("victim_utilisation", Metric::Counts(counts.utilisation.clone())),
+            ("map_cache_hit_ratio", Metric::Real(cache.hit_ratio())),
+            ("map_cache_hits", Metric::Count(cache.hits)),
+            ("map_cache_misses", Metric::Count(cache.misses)),
         ]
     }
 
@@ -364,9 +365,28 @@ pub fn gather(flat: &FlatMap, nand: &Nand, block: BlockId, valid: &mut Vec<Lpn>)
 }
 
 /// A scheme whose map lives in spare areas.
-pub trait SpareMapped {
+pub trait SpareMapped: Send {
     /// Its map.
-    fn map(&mut self) -> &mut SpareMap;
+    fn map(&self) -> &SpareMap;
+
+    /// Its map, to be changed.
+    fn map_mut(&mut self) -> &mut SpareMap;
+
+    /// Brings the entries of a logical block into the map cache. A miss reads the spare areas that
+    /// lead to them.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()>;
+
+    /// Forgets pages of one logical block, which has a PMD page.
+    ///
+    /// # Errors
+    /// The power fails, or no room can be made for pages that must be written anew.
+    fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()>;
+
+    /// A hint that what the scheme itself keeps of this page is needed soon.
+    fn prefetch_own(&self, lpn: Lpn);
 
     /// Moves the valid pages of a block into its superblock's open block, then into free ones.
     ///
@@ -383,11 +403,11 @@ pub trait SpareMapped {
     /// The power fails.
     fn reclaim(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
         match self.map().blocks.valid(victim) {
-            0 => self.map().counts.dead += 1,
-            _ => self.map().counts.partial += 1,
+            0 => self.map_mut().counts.dead += 1,
+            _ => self.map_mut().counts.partial += 1,
         }
         self.move_out(nand, victim, Cause::Gc)?;
-        self.map().erase(nand, victim, Cause::Gc)
+        self.map_mut().erase(nand, victim, Cause::Gc)
     }
 
     /// Empties the two full blocks of a superblock that have the most dead pages; an open one last
@@ -396,16 +416,16 @@ pub trait SpareMapped {
     /// # Errors
     /// The power fails; or the free blocks could not take the first: then nothing was done.
     fn merge_fully(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<()> {
-        let [first, mut second] = self.map().blocks.two_emptiest(superblock);
+        let [first, mut second] = self.map_mut().blocks.two_emptiest(superblock);
         self.can_begin(nand, superblock, [first, second])?;
         if second.is_none() {
-            second = self.map().blocks.close(nand.geometry(), superblock);
+            second = self.map_mut().blocks.close(nand.geometry(), superblock);
         }
-        self.map().counts.full += 1;
+        self.map_mut().counts.full += 1;
         for (at, victim) in [first, second].into_iter().flatten().enumerate() {
             if at == 0 || self.needs(nand, victim) <= self.map().room(superblock) {
                 self.move_out(nand, victim, Cause::Gc)?;
-                self.map().erase(nand, victim, Cause::Gc)?;
+                self.map_mut().erase(nand, victim, Cause::Gc)?;
             }
         }
         Ok(())
@@ -431,5 +451,48 @@ pub trait SpareMapped {
             return Err(Error::NoRoom { needs, room });
         }
         Ok(())
+    }
+}
+
+impl<S: SpareMapped> Base for S {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        for (first, _) in self.map().portions(run.first, run.pages) {
+            let lbn = self.map().lbn_of(first);
+            if self.map().directory(lbn).is_some() {
+                self.look_up(nand, lbn)?;
+            }
+        }
+        self.map().flat.read(nand, run, sink)
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        for (first, pages) in self.map().portions(first, pages) {
+            let lbn = self.map().lbn_of(first);
+            if self.map().directory(lbn).is_some() {
+                self.trim_portion(nand, lbn, first.0..first.0 + pages)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.map_mut().flat.flush(nand)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        self.map().prefetch(run);
+        self.prefetch_own(run.first);
+    }
+
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.map().flat.version(nand, lpn)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.map().pool.len()
+    }
+
+    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
+        Some(&mut self.map_mut().pool)
     }
 }

@@ -22,8 +22,7 @@
 
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
 
-use crate::contract::{Device, Durability, Error, Result, Violation};
-use crate::ensure;
+use crate::contract::{Durability, Error, MountConfig, Result, Violation, ensure};
 use crate::part::recovery::spare_scan::PageCopy;
 use crate::part::recovery::trim_log;
 use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
@@ -168,7 +167,7 @@ pub struct SpareRecovery {
 /// The power is lost again, or the flash holds what no writes and cuts can have left.
 pub fn recover(
     nand: &mut Nand,
-    device: &Device,
+    device: &MountConfig,
     map: &mut SpareMap,
     chains: &dyn SpareChains,
 ) -> Result<SpareRecovery> {

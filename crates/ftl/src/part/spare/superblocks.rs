@@ -20,8 +20,7 @@
 
 use nand::{BlockId, Geometry, Ppn};
 
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 use crate::part::index::min_tree::MinTree;
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::frontier::Frontier;

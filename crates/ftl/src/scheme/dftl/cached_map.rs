@@ -10,8 +10,7 @@
 
 use nand::{Lpn, Ppn};
 
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 use crate::part::index::recency::Recency;
 
 const NONE: u32 = u32::MAX;

@@ -45,10 +45,9 @@ use spec::{Kind, Param, Params};
 
 use self::cached_map::CachedMap;
 use crate::contract::{
-    Device, Figure, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Result, Run, Scheme,
-    Violation,
+    Base, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap,
+    Result, Run, Scheme, Violation, ensure,
 };
-use crate::ensure;
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::Policy;
@@ -123,7 +122,7 @@ fn least_extra(params: &Params, chip: &ChipModel, logical_blocks: u32) -> u32 {
     translation_pages.div_ceil(chip.pages_per_block.into()) as u32 + RESERVE + 1
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let geometry = nand.geometry();
     let entries = entries_per_page(device.params, geometry.page_bytes());
     let pages = device.logical_blocks * geometry.pages_per_block();
@@ -436,7 +435,7 @@ impl Dftl {
 
     // ---- Coming back --------------------------------------------------------------------------
 
-    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+    fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = self.map.recover(nand, device, |_| {})?;
         if let Some(block) = recovered.endangered {
             let frontier = match self.what(nand, block) {
@@ -568,6 +567,14 @@ fn ratio(a: u64, b: u64, otherwise: f64) -> f64 {
 }
 
 impl Ftl for Dftl {
+    fn base(&self) -> &dyn Base {
+        &self.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.map
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {
@@ -600,29 +607,9 @@ impl Ftl for Dftl {
         Ok(())
     }
 
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flat.flush(nand)
-    }
-
     fn prefetch(&self, run: &Run) {
         self.map.flat.prefetch(run);
         (0..run.pages.min(16)).for_each(|page| self.cmt.prefetch(run.first.plus(page)));
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -643,22 +630,22 @@ impl Ftl for Dftl {
 
     fn report(&self) -> Report {
         let (f, r) = (&self.counts, &self.reclaimed);
-        let us = |ns: f64| Figure::Real(ns / 1000.0);
-        let hits = |hits, misses| Figure::Real(ratio(hits, hits + misses, f64::NAN));
+        let us = |ns: f64| Metric::Real(ns / 1000.0);
+        let hits = |hits, misses| Metric::Real(ratio(hits, hits + misses, f64::NAN));
         let figures = vec![
-            ("cmt_entries", Figure::Count(self.cmt.entries().into())),
+            ("cmt_entries", Metric::Count(self.cmt.entries().into())),
             ("cmt_read_hit_ratio", hits(f.read_hits, f.read_misses)),
             ("cmt_write_hit_ratio", hits(f.write_hits, f.write_misses)),
-            ("cmt_read_misses", Figure::Count(f.read_misses)),
-            ("cmt_write_misses", Figure::Count(f.write_misses)),
-            ("batches", Figure::Count(f.batches)),
-            ("F_b", Figure::Real(f.batch_factor())),
+            ("cmt_read_misses", Metric::Count(f.read_misses)),
+            ("cmt_write_misses", Metric::Count(f.write_misses)),
+            ("batches", Metric::Count(f.batches)),
+            ("F_b", Metric::Real(f.batch_factor())),
             ("T_two", us(r.translation_overhead_ns(self.pages_per_block))),
             ("T_dwo", us(r.data_overhead_ns(self.pages_per_block))),
-            ("data_victims", Figure::Count(f.data_victims)),
-            ("translation_victims", Figure::Count(f.translation_victims)),
-            ("translation_copies", Figure::Count(f.translation_copies)),
-            ("translation_updates", Figure::Count(f.updates)),
+            ("data_victims", Metric::Count(f.data_victims)),
+            ("translation_victims", Metric::Count(f.translation_victims)),
+            ("translation_copies", Metric::Count(f.translation_copies)),
+            ("translation_updates", Metric::Count(f.updates)),
         ];
         Report { merges: None, figures }
     }
@@ -671,20 +658,23 @@ impl Ftl for Dftl {
         vec![("cmt_entries", self.cmt.entries().into())]
     }
 
-    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
+    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
+        Some(self)
+    }
+}
+
+impl ResizableMap for Dftl {
+    fn resize(&mut self, nand: &mut Nand, bytes: u64) -> Result<u64> {
         self.capacity = (bytes / CACHED_BYTES).max(1);
-        self.shrink(nand)
+        self.shrink(nand)?;
+        Ok(self.capacity * CACHED_BYTES)
     }
 
-    fn map_budget(&self) -> u64 {
-        self.capacity * CACHED_BYTES
-    }
-
-    fn watch_map(&mut self) {
+    fn watch(&mut self) {
         self.events = Some(Vec::new());
     }
 
-    fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
+    fn take_events(&mut self, events: &mut Vec<MapEvent>) {
         if let Some(own) = &mut self.events {
             events.append(own);
         }

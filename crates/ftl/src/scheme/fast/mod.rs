@@ -38,12 +38,13 @@
 
 pub mod log_account;
 
-use nand::{BlockId, Lpn, Nand, Ppn, Sink, Timing};
+use nand::{BlockId, Lpn, Nand, Ppn, Timing};
 
 use self::log_account::LogAccount;
 
 use crate::contract::{
-    Device, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, Result, Run, Scheme, Violation,
+    Base, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run,
+    Scheme, Violation,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
@@ -79,7 +80,7 @@ struct Fast {
     timing: Timing,
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let (mut log, found) = FullyAssociative::mount(nand, device, 0)?;
     for found in found {
         log.random.take_over(RandomBlock { block: found.block, carried: 0 });
@@ -143,6 +144,14 @@ impl Fast {
 }
 
 impl Ftl for Fast {
+    fn base(&self) -> &dyn Base {
+        &self.log.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.log.map
+    }
+
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         if self.account.is_some() {
             return (0..run.pages).try_for_each(|index| self.write_accounted(nand, run, index));
@@ -155,38 +164,6 @@ impl Ftl for Fast {
             }
         }
         Ok(())
-    }
-
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.log.map.flat.read(nand, run, sink)
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.log.map.trim(nand, first, pages)
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.log.map.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.log.map.flat.prefetch(run);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.log.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.log.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.log.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.log.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -209,23 +186,25 @@ impl Ftl for Fast {
         self.log.gauges()
     }
 
-    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
+    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
+        Some(self)
+    }
+}
+
+impl ResizableMap for Fast {
+    fn resize(&mut self, nand: &mut Nand, bytes: u64) -> Result<u64> {
         self.log.set_budget(bytes);
         while self.log.is_over_its_share() {
             self.reclaim(nand)?;
         }
-        Ok(())
+        Ok(self.log.log_map_bytes())
     }
 
-    fn map_budget(&self) -> u64 {
-        self.log.log_map_bytes()
-    }
-
-    fn watch_map(&mut self) {
+    fn watch(&mut self) {
         self.account = Some(LogAccount::new(self.timing, self.log.map.pages_per_block()));
     }
 
-    fn take_map_events(&mut self, events: &mut Vec<MapEvent>) {
+    fn take_events(&mut self, events: &mut Vec<MapEvent>) {
         if let Some(account) = &mut self.account {
             account.take_events(events);
         }

@@ -20,8 +20,7 @@ use std::collections::VecDeque;
 
 use nand::{BlockId, Lpn, Nand, Ppn};
 
-use crate::contract::{Merges, Result, Violation};
-use crate::ensure;
+use crate::contract::{Merges, Result, Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::merge;

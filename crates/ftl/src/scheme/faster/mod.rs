@@ -53,11 +53,13 @@ pub mod isolation_area;
 
 use core::ops::Range;
 
-use nand::{BlockId, ChipModel, Lpn, Nand, Sink};
+use nand::{BlockId, ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
 use self::isolation_area::IsolationArea;
-use crate::contract::{Device, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::contract::{
+    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+};
 use crate::part::log::fully_associative::{self, FullyAssociative};
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge;
@@ -151,7 +153,7 @@ struct FasterCounts {
     merged_by_force: u64,
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let aside = isolation_blocks(device.params);
     let (log, found) = FullyAssociative::mount(nand, device, aside)?;
     let mut ftl = Faster {
@@ -257,6 +259,14 @@ impl Faster {
 }
 
 impl Ftl for Faster {
+    fn base(&self) -> &dyn Base {
+        &self.log.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.log.map
+    }
+
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         let mut index = 0;
         while index < run.pages {
@@ -272,38 +282,6 @@ impl Ftl for Faster {
             };
         }
         Ok(())
-    }
-
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.log.map.flat.read(nand, run, sink)
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.log.map.trim(nand, first, pages)
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.log.map.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.log.map.flat.prefetch(run);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.log.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.log.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.log.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.log.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -324,11 +302,11 @@ impl Ftl for Faster {
     fn report(&self) -> Report {
         let FasterCounts { carried, saved, isolated, .. } = self.counts;
         self.log.report(vec![
-            ("second_chances", Figure::Count(carried)),
-            ("second_chances_saved", Figure::Count(saved)),
-            ("isolated_pages", Figure::Count(isolated)),
-            ("merged_progressively_pages", Figure::Count(self.counts.merged_progressively)),
-            ("merged_by_force_pages", Figure::Count(self.counts.merged_by_force)),
+            ("second_chances", Metric::Count(carried)),
+            ("second_chances_saved", Metric::Count(saved)),
+            ("isolated_pages", Metric::Count(isolated)),
+            ("merged_progressively_pages", Metric::Count(self.counts.merged_progressively)),
+            ("merged_by_force_pages", Metric::Count(self.counts.merged_by_force)),
         ])
     }
 
@@ -342,13 +320,5 @@ impl Ftl for Faster {
         let mut gauges = self.log.gauges();
         gauges.push(("isolation_fill", fill));
         gauges
-    }
-
-    fn set_map_budget(&mut self, nand: &mut Nand, bytes: u64) -> Result<()> {
-        self.log.set_budget(bytes);
-        while self.log.is_over_its_share() {
-            self.log.merge_oldest(nand)?;
-        }
-        Ok(())
     }
 }

@@ -15,8 +15,7 @@
 use nand::{BlockId, Geometry, Ppn};
 
 use super::ranking::Ranking;
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 use crate::part::log::block_observer::BlockObserver;
 use crate::part::log::log_map::{Lbn, LogMap};
 

@@ -65,7 +65,7 @@ pub mod ranking;
 pub mod sequential_log;
 pub mod stream_table;
 
-use nand::{BlockId, ChipModel, Geometry, Lpn, Nand, Sink};
+use nand::{BlockId, ChipModel, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
 use self::earnings::{Advice, Earnings};
@@ -75,9 +75,9 @@ use self::random_partition::RandomPartitions;
 use self::sequential_log::SequentialLog;
 use self::stream_table::StreamTable;
 use crate::contract::{
-    Device, Error, Figure, Ftl, Merges, Ram, Report, Result, Run, Scheme, Violation,
+    Base, Error, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+    ensure,
 };
-use crate::ensure;
 use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
 use crate::part::log::merge::{self, MergePlan};
@@ -172,7 +172,7 @@ fn least_extra(params: &Params, _: &ChipModel, _: u32) -> u32 {
     u32::try_from(log.saturating_add(1)).unwrap_or(u32::MAX)
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let mut ftl = Last::format(nand, device);
     if !nand.is_factory_new() {
         for found in log_mount::recover(nand, device, &mut ftl.map)? {
@@ -221,7 +221,7 @@ enum TargetLog {
 }
 
 impl Last {
-    fn format(nand: &Nand, device: &Device) -> Last {
+    fn format(nand: &Nand, device: &MountConfig) -> Last {
         let mut map = LogMap::observed(nand, device, MergeCosts::new(0, 0));
         let (geometry, params) = (nand.geometry(), device.params);
         let log_blocks = match params.count("log") {
@@ -573,8 +573,12 @@ impl Detector {
 }
 
 impl Ftl for Last {
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.map.flat.read(nand, run, sink)
+    fn base(&self) -> &dyn Base {
+        &self.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.map
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -584,34 +588,6 @@ impl Ftl for Last {
             index += self.write_some(nand, run, index, is_sequential)?;
         }
         Ok(())
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.map.trim(nand, first, pages)
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.map.flat.prefetch(run);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -641,7 +617,7 @@ impl Ftl for Last {
     fn report(&self) -> Report {
         let counts = &self.counts;
         let (sequential, random) = (&self.sequential.merges, &self.random_merges);
-        let by_degree = Figure::Counts(random.associated_blocks.clone());
+        let by_degree = Metric::Counts(random.associated_blocks.clone());
         let figures = [
             ("in_place_pages", self.map.in_place_pages),
             ("padded_pages", self.map.padded_pages),
@@ -660,7 +636,7 @@ impl Ftl for Last {
             ("random_dead_merges", random.dead),
             ("merge_cost_table_bytes", self.cost_table_bytes()),
         ];
-        let figures = figures.map(|(name, count)| (name, Figure::Count(count))).into_iter();
+        let figures = figures.map(|(name, count)| (name, Metric::Count(count))).into_iter();
         let figures = figures.chain([("rw_associated_blocks", by_degree)]).collect();
         Report { merges: Some(self.merges()), figures }
     }

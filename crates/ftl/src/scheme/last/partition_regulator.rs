@@ -18,8 +18,7 @@
 //! of a partition counts with all its pages; N_d counts full blocks.
 
 use super::random_partition::Utilization;
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 
 /// How the random log stands.
 #[derive(Clone, Copy, Debug, Default)]

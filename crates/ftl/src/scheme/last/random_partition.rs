@@ -16,8 +16,7 @@
 use nand::{BlockId, Geometry, Lpn, Nand, Ppn};
 
 use super::merge_costs::{self, MergeCosts, Partition};
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 use crate::part::log::log_map::LogMap;
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge::LogBlock;

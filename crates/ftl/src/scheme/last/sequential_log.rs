@@ -23,8 +23,7 @@ use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
 use super::merge_costs::MergeCosts;
 use super::ranking::Ranking;
-use crate::contract::{Merges, Result, Run, Violation};
-use crate::ensure;
+use crate::contract::{Merges, Result, Run, Violation, ensure};
 use crate::part::index::recency::Recency;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::merge::{self, LogBlock, MergePlan};

@@ -47,11 +47,13 @@ pub mod group_chains;
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn, Sink};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
 use self::group_chains::{GroupChains, GroupLayout, Role};
-use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::contract::{
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+};
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
 use crate::part::spare::spare_mapped::{self, Lbn, PageSource, SpareMap, SpareMapped};
@@ -115,7 +117,7 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     GroupLayout::new(chip.pages_per_block, params.count("groups") as u32).refuses(chip)
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let np = nand.geometry().pages_per_block();
     let count = |name| device.params.count(name) as u32;
     if nand.geometry().blocks() > 1 << BLOCK_BITS {
@@ -309,16 +311,6 @@ impl Lsb {
         self.map.superblock_of(self.map.lbn_of(lpn))
     }
 
-    /// Reads the map of a logical block from its spare areas, unless it is cached.
-    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
-        if !self.map.cache.touch(lbn) {
-            for ppn in self.chains.spares(&self.map.flat, lbn) {
-                nand.book_spare_read(ppn, Cause::Map)?;
-            }
-        }
-        Ok(())
-    }
-
     // ---- Room ---------------------------------------------------------------------------------
 
     /// Sees to it that a superblock can take so many pages.
@@ -407,27 +399,6 @@ impl Lsb {
 
     // ---- Trims --------------------------------------------------------------------------------
 
-    /// Forgets pages of one logical block.
-    fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
-        self.look_up(nand, lbn)?;
-        let mut anchors = core::mem::take(&mut self.portion);
-        self.want_room(nand, |lsb| {
-            lsb.find_anchors(lbn, &pages, &mut anchors);
-            let programs = lsb.chains.programs_max(&anchors);
-            lsb.has_room(lsb.map.superblock_of(lbn), programs)
-        })?;
-        let trimmed = self.unmap(nand, lbn, &pages);
-        if !anchors.is_empty() {
-            self.map.counts.trim_copies += anchors.len() as u64;
-            self.write_portion(nand, PageSource::Copy(Cause::Map), &anchors)?;
-        }
-        self.portion = anchors;
-        // Recorded last: a mount that finds the record finds the pages written anew.
-        self.map.note_trimmed(nand, lbn, &trimmed)?;
-        self.moving = trimmed;
-        Ok(())
-    }
-
     /// The pages to write anew if these are trimmed.
     fn find_anchors(&self, lbn: Lbn, pages: &Range<u32>, anchors: &mut Vec<Lpn>) {
         anchors.clear();
@@ -452,7 +423,7 @@ impl Lsb {
 
     // ---- Coming back --------------------------------------------------------------------------
 
-    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+    fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &self.chains)?;
         self.chains.recall(nand.geometry(), &recovered.found, &self.map);
         if let Some(suspect) = recovered.suspect {
@@ -484,8 +455,45 @@ fn needs(
 }
 
 impl SpareMapped for Lsb {
-    fn map(&mut self) -> &mut SpareMap {
+    fn map(&self) -> &SpareMap {
+        &self.map
+    }
+
+    fn map_mut(&mut self) -> &mut SpareMap {
         &mut self.map
+    }
+
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        if !self.map.cache.touch(lbn) {
+            for ppn in self.chains.spares(&self.map.flat, lbn) {
+                nand.book_spare_read(ppn, Cause::Map)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
+        self.look_up(nand, lbn)?;
+        let mut anchors = core::mem::take(&mut self.portion);
+        self.want_room(nand, |lsb| {
+            lsb.find_anchors(lbn, &pages, &mut anchors);
+            let programs = lsb.chains.programs_max(&anchors);
+            lsb.has_room(lsb.map.superblock_of(lbn), programs)
+        })?;
+        let trimmed = self.unmap(nand, lbn, &pages);
+        if !anchors.is_empty() {
+            self.map.counts.trim_copies += anchors.len() as u64;
+            self.write_portion(nand, PageSource::Copy(Cause::Map), &anchors)?;
+        }
+        self.portion = anchors;
+        // Recorded last: a mount that finds the record finds the pages written anew.
+        self.map.note_trimmed(nand, lbn, &trimmed)?;
+        self.moving = trimmed;
+        Ok(())
+    }
+
+    fn prefetch_own(&self, lpn: Lpn) {
+        self.chains.prefetch(lpn);
     }
 
     fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
@@ -510,14 +518,12 @@ impl SpareMapped for Lsb {
 }
 
 impl Ftl for Lsb {
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        for (first, _) in self.map.portions(run.first, run.pages) {
-            let lbn = self.map.lbn_of(first);
-            if self.map.directory(lbn).is_some() {
-                self.look_up(nand, lbn)?;
-            }
-        }
-        self.map.flat.read(nand, run, sink)
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -533,41 +539,6 @@ impl Ftl for Lsb {
             self.portion = portion;
         }
         Ok(())
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        for (first, pages) in self.map.portions(first, pages) {
-            let lbn = self.map.lbn_of(first);
-            if self.map.directory(lbn).is_some() {
-                self.trim_portion(nand, lbn, first.0..first.0 + pages)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.map.prefetch(run);
-        self.chains.prefetch(run.first);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -591,7 +562,7 @@ impl Ftl for Lsb {
 
     fn report(&self) -> Report {
         let layout = self.chains.layout();
-        let count = |n: u32| Figure::Count(n.into());
+        let count = |n: u32| Metric::Count(n.into());
         let mut figures = self.map.figures();
         figures.extend([
             ("groups", count(layout.groups)),
@@ -599,8 +570,8 @@ impl Ftl for Lsb {
             ("pmd_bits", count(layout.directory.bits())),
             ("pt_bits", count(layout.table.bits())),
             ("wide_pmd_bits", count(layout.wide.map_or(0, |wide| wide.bits()))),
-            ("tight_collections", Figure::Count(self.tight.collections)),
-            ("wide_pages", Figure::Count(self.tight.pages)),
+            ("tight_collections", Metric::Count(self.tight.collections)),
+            ("wide_pages", Metric::Count(self.tight.pages)),
         ]);
         Report { merges: None, figures }
     }

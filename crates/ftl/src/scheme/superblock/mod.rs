@@ -33,11 +33,13 @@ pub mod carriers;
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
-use crate::contract::{Device, Error, Figure, Ftl, Ram, Report, Result, Run, Scheme, Violation};
+use crate::contract::{
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+};
 use crate::part::recovery::page_kind;
 use crate::part::spare::spare_mapped::{self, Lbn, PageSource, SpareMap, SpareMapped};
 use crate::part::spare::spare_mount;
@@ -108,7 +110,7 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     carriers::refuses(chip, physical as u32)
 }
 
-fn mount(nand: &mut Nand, device: &Device) -> Result<Box<dyn Ftl>> {
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let np = nand.geometry().pages_per_block();
     let count = |name| device.params.count(name) as u32;
     if nand.geometry().blocks() > 1 << BLOCK_BITS {
@@ -194,16 +196,6 @@ impl Superblock {
 
     fn superblock_of(&self, lpn: Lpn) -> Sbn {
         self.map.superblock_of(self.map.lbn_of(lpn))
-    }
-
-    /// Reads the map of a logical block from its spare areas, unless it is cached.
-    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
-        if !self.map.cache.touch(lbn) {
-            for ppn in self.carriers.spares(&self.map.flat, lbn) {
-                nand.book_spare_read(ppn, Cause::Map)?;
-            }
-        }
-        Ok(())
     }
 
     // ---- Room ---------------------------------------------------------------------------------
@@ -293,26 +285,6 @@ impl Superblock {
 
     // ---- Trims --------------------------------------------------------------------------------
 
-    /// Forgets pages of one logical block.
-    fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
-        self.look_up(nand, lbn)?;
-        let mut anchors = [None; ANCHORS_MAX];
-        if self.find_anchors(lbn, &pages, &mut anchors) > 0 {
-            self.make_room(nand, self.map.superblock_of(lbn), ANCHORS_MAX as u32)?;
-            self.find_anchors(lbn, &pages, &mut anchors);
-        }
-        // First, while all that the others refer to is still there.
-        for lpn in anchors.into_iter().flatten() {
-            self.map.counts.trim_copies += 1;
-            self.write_page(nand, PageSource::Copy(Cause::Map), lpn)?;
-        }
-        let trimmed = self.unmap(nand, lbn, &pages);
-        // Recorded last: a mount that finds the record finds the pages written anew.
-        self.map.note_trimmed(nand, lbn, &trimmed)?;
-        self.moving = trimmed;
-        Ok(())
-    }
-
     /// Lists the pages to write anew if these are trimmed; returns how many.
     fn find_anchors(
         &self,
@@ -341,7 +313,7 @@ impl Superblock {
 
     // ---- Coming back --------------------------------------------------------------------------
 
-    fn recover(&mut self, nand: &mut Nand, device: &Device) -> Result<()> {
+    fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &self.carriers)?;
         self.carriers.recall(nand.geometry(), &recovered.found, &self.map);
         if let Some(suspect) = recovered.suspect {
@@ -363,8 +335,44 @@ impl Superblock {
 const ANCHORS_MAX: usize = 2;
 
 impl SpareMapped for Superblock {
-    fn map(&mut self) -> &mut SpareMap {
+    fn map(&self) -> &SpareMap {
+        &self.map
+    }
+
+    fn map_mut(&mut self) -> &mut SpareMap {
         &mut self.map
+    }
+
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        if !self.map.cache.touch(lbn) {
+            for ppn in self.carriers.spares(&self.map.flat, lbn) {
+                nand.book_spare_read(ppn, Cause::Map)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
+        self.look_up(nand, lbn)?;
+        let mut anchors = [None; ANCHORS_MAX];
+        if self.find_anchors(lbn, &pages, &mut anchors) > 0 {
+            self.make_room(nand, self.map.superblock_of(lbn), ANCHORS_MAX as u32)?;
+            self.find_anchors(lbn, &pages, &mut anchors);
+        }
+        // First, while all that the others refer to is still there.
+        for lpn in anchors.into_iter().flatten() {
+            self.map.counts.trim_copies += 1;
+            self.write_page(nand, PageSource::Copy(Cause::Map), lpn)?;
+        }
+        let trimmed = self.unmap(nand, lbn, &pages);
+        // Recorded last: a mount that finds the record finds the pages written anew.
+        self.map.note_trimmed(nand, lbn, &trimmed)?;
+        self.moving = trimmed;
+        Ok(())
+    }
+
+    fn prefetch_own(&self, lpn: Lpn) {
+        self.carriers.prefetch(lpn);
     }
 
     fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
@@ -383,14 +391,12 @@ impl SpareMapped for Superblock {
 }
 
 impl Ftl for Superblock {
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        for (first, _) in self.map.portions(run.first, run.pages) {
-            let lbn = self.map.lbn_of(first);
-            if self.map.directory(lbn).is_some() {
-                self.look_up(nand, lbn)?;
-            }
-        }
-        self.map.flat.read(nand, run, sink)
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -406,41 +412,6 @@ impl Ftl for Superblock {
             }
         }
         Ok(())
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        for (first, pages) in self.map.portions(first, pages) {
-            let lbn = self.map.lbn_of(first);
-            if self.map.directory(lbn).is_some() {
-                self.trim_portion(nand, lbn, first.0..first.0 + pages)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.map.prefetch(run);
-        self.carriers.prefetch(run.first);
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map.flat.version(nand, lpn)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.map.pool.len()
-    }
-
-    fn take_block(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        self.map.pool.lend(nand)
-    }
-
-    fn give_block(&mut self, block: BlockId) {
-        self.map.pool.give(block);
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -463,7 +434,7 @@ impl Ftl for Superblock {
 
     fn report(&self) -> Report {
         let mut figures = self.map.figures();
-        figures.push(("spare_bits", Figure::Count(self.carriers.bits().into())));
+        figures.push(("spare_bits", Metric::Count(self.carriers.bits().into())));
         Report { merges: None, figures }
     }
 

@@ -14,8 +14,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::age_index::AgeIndex;
-use crate::contract::Violation;
-use crate::ensure;
+use crate::contract::{Violation, ensure};
 use crate::part::index::min_tree::MinTree;
 
 /// How a victim is chosen.

@@ -1,0 +1,26 @@
+//! What an audit finds.
+
+use core::fmt;
+
+/// A contradiction that an audit found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation(pub String);
+
+impl fmt::Display for Violation {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Returns a [`Violation`] unless the condition holds.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! ensure_or_violation {
+    ($condition:expr, $($sentence:tt)+) => {
+        if !$condition {
+            return Err($crate::contract::audit::Violation(format!($($sentence)+)));
+        }
+    };
+}
+
+pub use crate::ensure_or_violation as ensure;

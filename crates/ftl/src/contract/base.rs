@@ -1,0 +1,54 @@
+//! What an FTL stands on.
+
+use nand::{Lpn, Nand, Sink};
+
+use super::error::Result;
+use super::facets::BlockLender;
+use super::run::Run;
+
+/// What an FTL stands on: for a scheme its map, for a layer the FTL below it. It answers whatever
+/// the FTL does not answer itself, so that schemes with the same map share these answers.
+pub trait Base: Send {
+    /// As [`Ftl::read`](super::ftl::Ftl::read).
+    ///
+    /// # Errors
+    /// Power lost, or a page cannot be read.
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()>;
+
+    /// As [`Ftl::trim`](super::ftl::Ftl::trim).
+    ///
+    /// # Errors
+    /// Power lost.
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()>;
+
+    /// As [`Ftl::flush`](super::ftl::Ftl::flush).
+    ///
+    /// # Errors
+    /// Power lost.
+    fn flush(&mut self, nand: &mut Nand) -> Result<()>;
+
+    /// As [`Ftl::end_request`](super::ftl::Ftl::end_request).
+    ///
+    /// # Errors
+    /// Power lost.
+    fn end_request(&mut self, _nand: &mut Nand) -> Result<()> {
+        Ok(())
+    }
+
+    /// As [`Ftl::prefetch`](super::ftl::Ftl::prefetch).
+    fn prefetch(&self, run: &Run);
+
+    /// As [`Ftl::version`](super::ftl::Ftl::version).
+    ///
+    /// # Errors
+    /// Power lost, or the page cannot be read.
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>>;
+
+    /// As [`Ftl::free_blocks`](super::ftl::Ftl::free_blocks).
+    fn free_blocks(&self) -> u32;
+
+    /// As [`Ftl::block_lender`](super::ftl::Ftl::block_lender).
+    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
+        None
+    }
+}

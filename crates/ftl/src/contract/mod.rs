@@ -1,0 +1,24 @@
+//! What every flash translation layer promises, and what it may ask.
+//!
+//! The chip is lent and owned by nobody below: dropping an FTL and mounting another on the same
+//! chip is a power cycle. An FTL sees neither time nor statistics; ages are counted in writes.
+
+pub mod audit;
+pub mod base;
+pub mod error;
+pub mod facets;
+pub mod ftl;
+pub mod mount_config;
+pub mod report;
+pub mod run;
+pub mod scheme;
+
+pub use audit::{Violation, ensure};
+pub use base::Base;
+pub use error::{Error, Result};
+pub use facets::{BlockLender, Layered, MapEvent, MissCosts, ResizableMap};
+pub use ftl::Ftl;
+pub use mount_config::{Durability, MountConfig};
+pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};
+pub use run::Run;
+pub use scheme::{MapBudget, Scheme};

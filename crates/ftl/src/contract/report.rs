@@ -1,0 +1,72 @@
+//! What schemes and layers report about themselves.
+
+/// RAM of a controller, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ram {
+    /// Mapping tables.
+    pub map: u64,
+    /// Cached parts of mapping tables that live in flash.
+    pub cache: u64,
+    /// Pages of a write buffer.
+    pub buffer: u64,
+    /// The map of a sector log.
+    pub sector_map: u64,
+    /// Whatever else: valid counts, lists.
+    pub other: u64,
+}
+
+/// Merges of a log-block scheme.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merges {
+    /// The log block became the data block.
+    pub switch: u64,
+    /// The same, after the rest was copied in.
+    pub partial: u64,
+    /// All associated data blocks were gathered into free ones.
+    pub full: u64,
+    /// The log block held no valid page.
+    pub dead: u64,
+    /// Full merges by number of associated data blocks.
+    pub associated_blocks: Vec<u64>,
+}
+
+/// A figure that only the scheme knows.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Metric {
+    /// An exact count.
+    Count(u64),
+    /// A ratio or mean.
+    Real(f64),
+    /// Exact counts by index.
+    Counts(Vec<u64>),
+}
+
+/// What a scheme says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Merges, for log-block schemes.
+    pub merges: Option<Merges>,
+    /// The scheme's own figures by name.
+    pub figures: Vec<(&'static str, Metric)>,
+}
+
+/// What a layer says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LayerReport {
+    /// The layer's name.
+    pub layer: &'static str,
+    /// Its figures by name.
+    pub figures: Vec<(&'static str, Metric)>,
+}
+
+/// Pages that entered a scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entered {
+    /// Pages of reads, mapped or not.
+    pub read: u64,
+    /// Pages of writes, in part or whole.
+    pub written: u64,
+    /// Pages of trims.
+    pub trimmed: u64,
+}
