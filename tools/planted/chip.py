@@ -7,14 +7,14 @@ CHIP = "crates/nand/src/nand.rs"
 POOL = "crates/ftl/src/part/map/block_pool.rs"
 RECOVERY = "crates/ftl/src/part/recovery/recovery_plan.rs"
 RMW = "crates/ftl/src/part/map/rmw.rs"
-STORE = "crates/nand/src/store.rs"
+STORED_PAGES = "crates/nand/src/stored_pages.rs"
 TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
-    ("version-not-kept", "spare areas: a copy gets a new version", STORE,
-     "Spare { sequence, kind: kind.unwrap_or(old.kind), ..old }",
-     "Spare { sequence, version: sequence, kind: kind.unwrap_or(old.kind), ..old }"),
+    ("version-not-kept", "spare areas: a copy gets a new version", STORED_PAGES,
+     "Spare { sequence: new.sequence, kind, ..old }",
+     "Spare { sequence: new.sequence, version: new.sequence, kind, ..old }"),
     ("older-version-wins", "spare areas: the oldest copy of a page wins", RECOVERY,
      "copy.spare.rank() > best.spare.rank()",
      "copy.spare.rank() < best.spare.rank()"),

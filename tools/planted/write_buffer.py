@@ -4,7 +4,7 @@
 SCHEMES = "page,last"
 
 BUFFER = "crates/ftl/src/layer/write_buffer.rs"
-PAYLOAD = "crates/nand/src/payload.rs"
+CELLS = "crates/nand/src/cells.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
@@ -30,7 +30,7 @@ MUTANTS = [
     ("buffer-flush-newest-first", "buffer, flush: clean pages change their order", BUFFER,
      "while self.waiting > 0 || clean > 0 {", "while self.waiting > 0 {"),
     ("buffer-old-slot", "buffer, insertion: a slot shows the data of its former page", BUFFER,
-     "cells.put(slot, self.sectors_per_page, None);", "cells.data(slot, self.sectors_per_page);"),
+     "cells.copy(slot, self.sectors_per_page, None);", "cells.data(slot, self.sectors_per_page);"),
     ("buffer-run-through-partial", "buffer, runs: a partial page may be in the middle", BUFFER,
      "&& (first == last || whole(first))", "&& (first <= last || whole(first))"),
     ("buffer-run-across-blocks", "buffer, runs: they continue in the next logical block", BUFFER,
@@ -43,6 +43,6 @@ MUTANTS = [
      "page.request_bytes = run.request_bytes;", "page.request_bytes = page.request_bytes.max(1).max(run.request_bytes);"),
     ("buffer-borrows-late", "buffer, size: the DRAM of a layer below is not subtracted", BUFFER,
      "self.budget.saturating_sub(self.below.borrowed_bytes())", "self.budget"),
-    ("buffer-one-stamp", "buffer, data: all sectors of a page carry the stamp of the first", PAYLOAD,
+    ("buffer-one-stamp", "buffer, data: all sectors of a page carry the stamp of the first", CELLS,
      "(Cells::Stamps(all), Data::Stamps(stamps)) => all[at] = stamps[index as usize],", "(Cells::Stamps(all), Data::Stamps(stamps)) => all[at] = stamps[0],"),
 ]

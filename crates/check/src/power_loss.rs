@@ -12,11 +12,11 @@
 use std::ops::AddAssign;
 
 use nand::power_cut::Snapshot;
-use nand::{Cut, Nand, Outcome};
+use nand::{Cut, FlashArray, Nand, Outcome};
 
 use crate::case::Case;
 use crate::failed_case::FailedCase;
-use crate::finding::Finding;
+use crate::finding::{Defect, Finding};
 use crate::oracle::Oracle;
 use crate::powered_device::{Action, End, PoweredDevice};
 use crate::rng::{Rng, mix};
@@ -144,7 +144,8 @@ struct Explorer<'a> {
 impl Explorer<'_> {
     /// Performs the actions, and explores a cut at each flash operation on the way.
     fn run(&mut self, mut device: PoweredDevice, actions: &[Action]) -> Result<(), FailedCase> {
-        let mut before = device.nand().clone();
+        let copied = device.nand().array().try_clone();
+        let mut before = copied.map_err(|error| self.storage_failed(&error))?;
         if self.is_cut_again() {
             device.record();
         }
@@ -177,7 +178,7 @@ impl Explorer<'_> {
     /// Cuts the power during one flash operation, with every outcome, and explores what follows.
     fn try_cuts(
         &mut self,
-        before: &Nand,
+        before: &FlashArray,
         snapshot: &Snapshot,
         after: u64,
         oracle: &Oracle,
@@ -188,14 +189,18 @@ impl Explorer<'_> {
                 continue;
             }
             self.count(outcome);
-            let mut nand = snapshot.interrupted(before, outcome);
-            nand.power_on();
+            let flash = snapshot.interrupted(before, outcome);
+            let nand = Nand::power_up(flash.map_err(|error| self.storage_failed(&error))?);
             self.cuts.push(cut);
             let actions = actions_after_cut(self.case, &self.cuts);
             self.run(PoweredDevice::new(self.case, nand, oracle.clone()), &actions)?;
             self.cuts.pop();
         }
         Ok(())
+    }
+
+    fn storage_failed(&self, error: &nand::Error) -> FailedCase {
+        FailedCase::new(self.case, &self.cuts, Finding::new(Defect::Refused, error.to_string()))
     }
 
     fn is_drawn(&self, cut: Cut) -> bool {

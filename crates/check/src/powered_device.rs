@@ -137,13 +137,13 @@ impl<'a> PoweredDevice<'a> {
             Action::Remount => {
                 self.entered_before = self.pages_entered();
                 self.ftl = None;
-                self.nand.power_cycle();
+                self.nand.power_cycle().map_err(storage_failed)?;
                 self.arm_watchdog();
                 self.mount()
             }
             Action::Check => self.check(),
             Action::Decay => {
-                self.nand.decay();
+                self.nand.decay().map_err(storage_failed)?;
                 self.check().map_err(decayed)
             }
             Action::Do(operation) => self.operate(operation),
@@ -361,6 +361,10 @@ fn unless_power_lost<T>(done: ftl::Result<T>, defect: Defect) -> Result<Option<T
         }
         Err(error) => Err(Finding::new(defect, error.to_string())),
     }
+}
+
+fn storage_failed(error: nand::Error) -> Finding {
+    Finding::new(Defect::Refused, error.to_string())
 }
 
 /// Attributes a finding to the decay, unless it shows a mistake in the scheme itself.

@@ -1,17 +1,21 @@
 use crate::address::Ppn;
 
-/// What the chip answers when it cannot do what is lawful to ask. Breaking a rule of flash is no
-/// error but a bug of the caller, and panics.
+/// Failures of a chip, and of its construction. Breaking a rule of flash is a bug of the caller and
+/// panics instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The power failed during or before this operation; nothing works until it is back.
+    /// The power failed during this operation or before it; no operation works until it is back.
     #[error("the power is lost")]
     PowerLost,
-    /// The page's error correction gave up: torn by a cut, or decayed after one.
+    /// Error correction failed: the page is torn, has decayed, or holds something else.
     #[error("page {} of the flash cannot be read", .0.0)]
     Unreadable(Ppn),
-    /// A geometry that cannot be built, with the reason.
+    /// The storage behind the chip failed, with the reason. The pages of earlier operations are as
+    /// safe as the storage can make them; whether this operation took place is unknown.
+    #[error("the storage of the flash failed: {0}")]
+    Storage(String),
+    /// A chip that cannot exist, with the reason.
     #[error("impossible chip: {0}")]
     Geometry(String),
     /// A chip spec that does not parse.

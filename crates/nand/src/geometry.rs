@@ -2,6 +2,7 @@
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
+use crate::spare::HEADER_BYTES;
 
 /// Bytes of a sector, the unit of every host address.
 pub const SECTOR_BYTES: u32 = 512;
@@ -70,7 +71,7 @@ impl Geometry {
         if page_bytes > Self::PAGE_BYTES_MAX {
             return refuse(format!("a page of {page_bytes} B is above {} B", Self::PAGE_BYTES_MAX));
         }
-        let header = crate::spare::HEADER_BYTES as u32;
+        let header = HEADER_BYTES as u32;
         if spare_bytes < header {
             return refuse(format!("a spare area of {spare_bytes} B cannot hold {header} B"));
         }
@@ -98,6 +99,10 @@ impl Geometry {
     /// Bytes of a page's spare area.
     pub fn spare_bytes(&self) -> u32 {
         self.spare_bytes
+    }
+    /// Bytes of a spare area that are left for the scheme.
+    pub fn scheme_bytes(&self) -> u32 {
+        self.spare_bytes - HEADER_BYTES as u32
     }
     /// Pages a block.
     pub fn pages_per_block(&self) -> u32 {

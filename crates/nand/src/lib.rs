@@ -1,36 +1,53 @@
 //! A NAND flash chip: it enforces the rules of flash, counts operations and can lose its power.
 //!
-//! * [`address`]    the kinds of numbers: [`Lpn`], [`Ppn`], [`BlockId`], sectors of a page
-//! * [`geometry`]   pages, blocks, program orders
-//! * [`spare`]      the bytes beside each page: owner, version, sequence, kind
-//! * [`payload`]    the contents of a page: nothing (count), a stamp for each sector, or bytes
-//! * [`op`]         operations, their causes, and the tally that counts them
-//! * [`Nand`]       the chip itself: rules, booking, wear
-//! * [`power_cut`]  power cuts and what they leave on flash
-//! * [`timing`]     latencies; only clocks use them
-//! * [`chip_model`] chips by name, each with its source
+//! * [`address`]     the kinds of numbers: [`Lpn`], [`Ppn`], [`BlockId`], sectors of a page
+//! * [`spare`]       the bytes beside each page: owner, version, sequence, kind
+//! * [`geometry`]    pages, blocks, program orders
+//! * [`payload`]     the contents of a page: nothing (count), a stamp for each sector, or bytes
+//! * [`page_store`]  the storage behind a chip; [`memory_store`] keeps it in memory
+//! * [`flash_array`] pages, blocks and the rules of flash
+//! * [`power_cut`]   power cuts and what they leave on flash
+//! * [`op`]          operations, their causes, and the tally that counts them
+//! * [`op_sink`]     operations with their places, for logs and clocks
+//! * [`Nand`]        the chip itself: an array whose operations are booked
+//! * [`timing`]      latencies; only clocks use them
+//! * [`chip_model`]  chips by name, each with its source
+//!
+//! Each file imports only from those above it in this list.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+extern crate alloc;
+
 pub mod address;
+mod cells;
 pub mod chip_model;
 mod error;
+pub mod flash_array;
 pub mod geometry;
+pub mod memory_store;
 mod nand;
 pub mod op;
+pub mod op_sink;
+pub mod page_store;
 pub mod payload;
 pub mod power_cut;
 pub mod spare;
-mod store;
+mod stored_pages;
 pub mod timing;
 
 pub use address::{BlockId, Lpn, Ppn, SectorMask};
+pub use cells::Cells;
 pub use chip_model::ChipModel;
 pub use error::{Error, Result};
+pub use flash_array::FlashArray;
 pub use geometry::{Geometry, ProgramOrder};
-pub use nand::{Nand, Page};
+pub use memory_store::MemoryStore;
+pub use nand::Nand;
 pub use op::{Cause, Op, Tally};
-pub use payload::{Cells, Content, Data, Mode, Sink, Stamp};
+pub use op_sink::{OpSink, Operation};
+pub use page_store::PageStore;
+pub use payload::{Content, Data, Mode, Page, Sink, Stamp};
 pub use power_cut::{Cut, Interruptible, Outcome};
 pub use spare::{PageState, Spare};
 pub use timing::Timing;

@@ -1,89 +1,90 @@
-//! The chip: rules enforced, operations booked, wear kept.
+//! The chip: a flash array whose operations are booked and whose power can fail.
 //!
-//! An FTL borrows the chip and owns none, so dropping an FTL and mounting another on the same chip
-//! is exactly a power cycle. Breaking a rule of flash panics, in release builds too:
+//! An FTL borrows the chip and never owns it, so dropping an FTL and mounting another on the same
+//! chip is exactly a power cycle. The rules of flash are those of the [flash array](FlashArray).
 //!
-//! * a page is programmed once between two erases of its block, in the chip's program order;
-//! * only what was programmed is read, and the reader says whose page it expects to find;
-//! * a block that a cut left half erased must be erased again before its first program.
+//! In count mode operations take a short way, because simulations spend their time there: owners
+//! change and the ledger books, nothing else. Such a chip has no store and its power cannot fail.
+
+use alloc::borrow::Cow;
+use core::any::Any;
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
-use crate::geometry::{Geometry, ProgramOrder};
-use crate::op::{Cause, Logged, Op, Tally};
-use crate::payload::{Content, Data, Mode, Sink};
-use crate::power_cut::{Cut, Interruptible, Outcome, Snapshot, Watch};
+use crate::flash_array::FlashArray;
+use crate::geometry::Geometry;
+use crate::op::{Cause, Tally};
+use crate::op_sink::{Ledger, OpSink, Operation};
+use crate::payload::{Content, Data, Mode, Page, Sink};
+use crate::power_cut::{Cut, Interruptible, Outcome, Snapshot, TestPower};
 use crate::spare::{PageState, Spare};
-use crate::store::{Health, Store};
-
-/// A page to be programmed: its spare area and what it holds. The chip adds the sequence, and the
-/// version where the page is a new one.
-#[derive(Clone, Copy, Debug)]
-pub struct Page<'a> {
-    /// The host's page that it holds, or [`Lpn::SYSTEM`].
-    pub owner: Lpn,
-    /// Its role, in the scheme's own code.
-    pub kind: u8,
-    /// Scheme bytes of the spare area.
-    pub extra: &'a [u8],
-    /// What its data area holds.
-    pub content: Content<'a>,
-}
+use crate::stored_pages::CopySpare;
 
 /// A single-plane NAND chip.
-#[derive(Clone, Debug)]
 pub struct Nand {
-    geometry: Geometry,
-    /// Who owns each page; [`Lpn::NONE`] is an erased page.
-    owners: Vec<u32>,
-    /// Where order matters the lowest offset that may be programmed, else how many pages are.
-    filled: Vec<u16>,
-    /// Half-erased blocks, which must be erased again.
-    half_erased: Vec<BlockId>,
-    wear: Vec<u32>,
-    store: Option<Store>,
-    tally: Tally,
-    /// Pages that were skipped, or left over when their block was erased, since the last reset.
-    lost_pages: u64,
-    /// The sequence of the next program; none from power-on until the mount has found it.
+    array: FlashArray,
+    ledger: Ledger,
+    /// The sequence of the next program. None from power-on until the mount has found it.
     sequence: Option<u64>,
-    watch: Option<Box<Watch>>,
+    /// Lost pages of the array at the last reset of the counters.
+    lost_pages_before: u64,
+    /// Present while a cut is armed, snapshots are recorded or the power is off.
+    power: Option<Box<TestPower>>,
 }
 
 impl Nand {
     /// A factory-fresh chip: all blocks erased.
     pub fn new(geometry: Geometry, mode: Mode) -> Nand {
+        Nand { sequence: Some(1), ..Nand::power_up(FlashArray::new(geometry, mode)) }
+    }
+
+    /// A chip that was just powered up, with this flash. A mount must find the sequence again.
+    pub fn power_up(array: FlashArray) -> Nand {
         Nand {
-            geometry,
-            owners: vec![Lpn::NONE.0; geometry.pages() as usize],
-            filled: vec![0; geometry.blocks() as usize],
-            half_erased: Vec::new(),
-            wear: vec![0; geometry.blocks() as usize],
-            store: (mode != Mode::Count).then(|| Store::new(mode, &geometry)),
-            tally: Tally::default(),
-            lost_pages: 0,
-            sequence: Some(1),
-            watch: None,
+            ledger: Ledger::default(),
+            sequence: None,
+            lost_pages_before: array.lost_pages(),
+            power: None,
+            array,
         }
     }
 
-    /// Pages, blocks and order.
+    /// The flash of the chip.
+    pub fn array(&self) -> &FlashArray {
+        &self.array
+    }
+
+    /// Ends the chip and returns its flash.
+    pub fn into_array(self) -> FlashArray {
+        self.array
+    }
+
+    /// A chip with the same flash, in the same place of the order of programs. Counters start at
+    /// zero; nothing is attached or armed.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn try_clone(&self) -> Result<Nand> {
+        Ok(Nand { sequence: self.sequence, ..Nand::power_up(self.array.try_clone()?) })
+    }
+
+    /// Pages, blocks and program order.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
-        &self.geometry
+        self.array.geometry()
     }
 
     /// How much the chip keeps of its pages.
     pub fn mode(&self) -> Mode {
-        self.store.as_ref().map_or(Mode::Count, Store::mode)
+        self.array.mode()
     }
 
-    // ---- Operations -----------------------------------------------------------------------
+    // ---- Reads --------------------------------------------------------------------------------
 
-    /// Reads page `ppn`, which must hold `lpn`, and hands the sectors in `mask` to the sink.
+    /// Reads page `ppn`, which must hold `lpn`, and copies the sectors in `mask` to the sink.
     ///
     /// # Errors
-    /// Power lost, or the page cannot be read.
+    /// Power lost, the page cannot be read, or the storage failed.
     #[inline]
     pub fn read(
         &mut self,
@@ -93,88 +94,78 @@ impl Nand {
         sink: &mut Sink,
         cause: Cause,
     ) -> Result<()> {
-        self.powered()?;
-        let owner = self.owners[ppn.0 as usize];
-        assert!(owner == lpn.0, "read {ppn:?} for {lpn:?}, but it holds {:?}", Lpn(owner));
-        self.tally.book(Op::Read, cause, 1);
-        self.note(Op::Read, cause, ppn);
-        if let Some(store) = &self.store {
-            if !matches!(store.state(&self.geometry, ppn), PageState::Programmed(_)) {
-                return Err(Error::Unreadable(ppn));
-            }
-            store.read(&self.geometry, ppn, lpn, mask, sink);
+        if self.array.keeps_pages() {
+            return self.read_stored(ppn, lpn, mask, sink, cause);
         }
+        self.array.expect_owner(ppn, lpn)?;
+        self.ledger.book(cause, Operation::Read { ppn, owner: lpn });
         Ok(())
+    }
+
+    fn read_stored(
+        &mut self,
+        ppn: Ppn,
+        lpn: Lpn,
+        mask: SectorMask,
+        sink: &mut Sink,
+        cause: Cause,
+    ) -> Result<()> {
+        self.powered()?;
+        self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        self.array.read(ppn, lpn, mask, sink)
     }
 
     /// Reads the spare area of page `ppn`.
     ///
     /// # Errors
-    /// Power lost.
+    /// Power lost, or the storage failed.
     pub fn read_spare(&mut self, ppn: Ppn, cause: Cause) -> Result<PageState> {
-        self.powered()?;
-        self.tally.book(Op::SpareRead, cause, 1);
-        self.note(Op::SpareRead, cause, ppn);
-        Ok(self.store().state(&self.geometry, ppn))
+        self.book_spare_read(ppn, cause)?;
+        self.array.state(ppn)
     }
 
-    /// Reads the spare area of a page, of which the caller knows what it says: a look-up whose
-    /// answer is kept elsewhere too. Works in every mode.
+    /// Books the read of a spare area whose contents the caller knows from elsewhere. Works in
+    /// every mode.
     ///
     /// # Errors
     /// Power lost.
     pub fn book_spare_read(&mut self, ppn: Ppn, cause: Cause) -> Result<()> {
         self.powered()?;
-        self.tally.book(Op::SpareRead, cause, 1);
-        self.note(Op::SpareRead, cause, ppn);
+        self.ledger.book(cause, Operation::SpareRead { ppn, owner: self.array.owner(ppn) });
         Ok(())
     }
 
-    /// Reads a metadata page: its scheme bytes and its bytes.
+    /// Reads the metadata of a page.
     ///
     /// # Errors
-    /// Power lost, or the page cannot be read.
+    /// Power lost, the page cannot be read, or the storage failed.
     pub fn read_meta(&mut self, ppn: Ppn, cause: Cause) -> Result<&[u8]> {
         self.powered()?;
-        self.tally.book(Op::Read, cause, 1);
-        self.note(Op::Read, cause, ppn);
-        let store = self.store.as_ref().expect("a chip in count mode keeps no metadata");
-        match store.state(&self.geometry, ppn) {
-            PageState::Programmed(_) => Ok(store.meta(&self.geometry, ppn)),
-            _ => Err(Error::Unreadable(ppn)),
-        }
+        self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        self.array.read_meta(ppn)
     }
 
-    /// What a metadata page holds, for auditors: costs no operation. None on a chip in count mode,
-    /// and where nothing can be read.
-    pub fn peek_meta(&self, ppn: Ppn) -> Option<&[u8]> {
-        let store = self.store.as_ref()?;
-        match store.state(&self.geometry, ppn) {
-            PageState::Programmed(_) => Some(store.meta(&self.geometry, ppn)),
-            _ => None,
-        }
-    }
+    // ---- Programs, copies, erases ---------------------------------------------------------------
 
-    /// Programs one page. Its version is a new one.
+    /// Programs one page. It gets a new version.
     ///
     /// # Errors
-    /// Power lost.
+    /// Power lost, the base of a partial page cannot be read, or the storage failed.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
-        if self.watch.is_some() && !self.count_down_to_cut(Interruptible::Program(ppn))? {
-            self.program_now(ppn, page, cause);
-            return self.lose_power(Interruptible::Program(ppn));
+        if self.array.keeps_pages() {
+            return self.program_stored(ppn, page, cause);
         }
-        self.program_now(ppn, page, cause);
-        self.record(Interruptible::Program(ppn), cause);
+        assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
+        self.count_programs(ppn, page.owner, 1, cause);
         Ok(())
     }
 
-    /// Programs consecutive whole pages of the host's, `first` onwards, at `to` onwards in one
-    /// block; booked at once.
+    /// Programs whole pages of the host, `first` and the following, to consecutive pages of one
+    /// block from `to` on. They are booked at once.
     ///
     /// # Errors
-    /// Power lost, with some of the pages programmed.
+    /// Power lost or storage failed, with some of the pages programmed.
     #[inline]
     pub fn program_run(
         &mut self,
@@ -185,31 +176,19 @@ impl Nand {
         data: Data,
         cause: Cause,
     ) -> Result<()> {
-        if self.store.is_none() && self.watch.is_none() {
-            self.claim(to, pages);
-            let owners = &mut self.owners[to.0 as usize..][..pages as usize];
-            for (owner, lpn) in owners.iter_mut().zip(first.0..) {
-                *owner = lpn;
-            }
-            *self.next_sequence() += u64::from(pages);
-            self.tally.book(Op::Program, cause, u64::from(pages));
-            return Ok(());
+        if self.array.keeps_pages() {
+            return self.program_run_stored(to, first, pages, kind, data, cause);
         }
-        let mask = self.geometry.full_mask();
-        for index in 0..pages {
-            let data = data.from_page(index, self.geometry.page_bytes());
-            let content = Content::Host { data, mask, base: None };
-            let page = Page { owner: first.plus(index), kind, extra: &[], content };
-            self.program(to.plus(index), &page, cause)?;
-        }
+        self.count_programs(to, first, pages, cause);
         Ok(())
     }
 
-    /// Copies pages, in the order given, to `to` onwards in one block; booked at once. Owner,
-    /// contents and version are kept; the kind too, unless a new one is given.
+    /// Copies pages, in the order given, to consecutive pages of one block from `to` on. They are
+    /// booked at once. Owner, contents and version are kept; the kind too, unless a new one is
+    /// given.
     ///
     /// # Errors
-    /// Power lost, with some of the pages copied.
+    /// Power lost, a page cannot be read, or the storage failed, with some of the pages copied.
     #[inline]
     pub fn copy_many(
         &mut self,
@@ -218,244 +197,323 @@ impl Nand {
         kind: Option<u8>,
         cause: Cause,
     ) -> Result<()> {
-        if self.watch.is_some() {
-            return self.copy_watched(from, to, kind, cause);
+        if self.array.keeps_pages() {
+            return self.copy_stored(from, to, kind, None, cause);
         }
-        self.claim(to, from.len() as u32);
-        self.tally.book_copies(cause, from.len() as u64);
-        let sequence = *self.next_sequence();
-        *self.next_sequence() += from.len() as u64;
-        for (index, &source) in from.iter().enumerate() {
-            self.copy_page(source, to.plus(index as u32), sequence + index as u64, kind);
-        }
+        self.count_copies(from, to, cause);
         Ok(())
     }
 
-    /// Copies one page and gives the copy a kind and scheme bytes of its own. Owner, contents and
+    /// Copies one page and gives the copy another kind and other scheme bytes. Owner, contents and
     /// version are kept.
     ///
     /// # Errors
-    /// Power lost.
+    /// Power lost, the page cannot be read, or the storage failed.
     pub fn copy(&mut self, from: Ppn, to: Ppn, kind: u8, extra: &[u8], cause: Cause) -> Result<()> {
-        let survives =
-            self.watch.is_none() || self.count_down_to_cut(Interruptible::Program(to))?;
-        self.claim(to, 1);
-        let sequence = self.take_sequence();
-        self.copy_page(from, to, sequence, Some(kind));
-        if let Some(store) = &mut self.store {
-            store.describe(&self.geometry, to, extra);
+        if self.array.keeps_pages() {
+            return self.copy_stored(&[from], to, Some(kind), Some(extra), cause);
         }
-        self.tally.book_copies(cause, 1);
-        if !survives {
-            return self.lose_power(Interruptible::Program(to));
-        }
-        self.note(Op::Read, cause, from);
-        self.record(Interruptible::Program(to), cause);
+        self.count_copies(&[from], to, cause);
         Ok(())
     }
 
     /// Erases a block.
     ///
     /// # Errors
-    /// Power lost.
+    /// Power lost, or the storage failed.
     pub fn erase(&mut self, block: BlockId, cause: Cause) -> Result<()> {
-        if self.watch.is_some() && !self.count_down_to_cut(Interruptible::Erase(block))? {
-            self.erase_now(block, cause);
-            return self.lose_power(Interruptible::Erase(block));
+        let operation = Interruptible::Erase(block);
+        let cut = self.begin(operation)?;
+        let erased = self.array.erase(block);
+        self.ledger.book(cause, Operation::Erase { block });
+        erased?;
+        self.end(operation, cut)
+    }
+
+    /// Makes everything that was programmed and erased so far outlive the process.
+    ///
+    /// # Errors
+    /// Power lost, or the storage failed.
+    pub fn sync(&mut self) -> Result<()> {
+        self.powered()?;
+        self.array.sync()
+    }
+
+    #[inline]
+    fn count_programs(&mut self, to: Ppn, first: Lpn, pages: u32, cause: Cause) {
+        self.take_sequences(pages);
+        let owners = self.array.count_run(to, first, pages);
+        self.ledger.book(cause, Operation::Program { first: to, owners });
+    }
+
+    #[inline]
+    fn count_copies(&mut self, from: &[Ppn], to: Ppn, cause: Cause) {
+        self.take_sequences(from.len() as u32);
+        let owners = self.array.count_copies(from, to);
+        self.ledger.book(cause, Operation::Copy { from, to, owners });
+    }
+
+    fn program_stored(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
+        self.write_stored(ppn, 1, None, cause, |array, _, sequence| {
+            array.program(ppn, page, sequence)
+        })
+    }
+
+    fn program_run_stored(
+        &mut self,
+        to: Ppn,
+        first: Lpn,
+        pages: u32,
+        kind: u8,
+        data: Data,
+        cause: Cause,
+    ) -> Result<()> {
+        let (mask, page_bytes) = (self.geometry().full_mask(), self.geometry().page_bytes());
+        self.write_stored(to, pages, None, cause, |array, index, sequence| {
+            let data = data.from_page(index, page_bytes);
+            let content = Content::Host { data, mask, base: None };
+            let page = Page { owner: first.plus(index), kind, extra: &[], content };
+            array.program(to.plus(index), &page, sequence)
+        })
+    }
+
+    fn copy_stored(
+        &mut self,
+        from: &[Ppn],
+        to: Ppn,
+        kind: Option<u8>,
+        extra: Option<&[u8]>,
+        cause: Cause,
+    ) -> Result<()> {
+        self.write_stored(to, from.len() as u32, Some(from), cause, |array, index, sequence| {
+            let new = CopySpare { sequence, kind, extra };
+            array.copy(from[index as usize], to.plus(index), new)
+        })
+    }
+
+    /// Writes a run of pages one by one and books it as a whole. While the power can fail, each
+    /// page is a run of its own.
+    fn write_stored(
+        &mut self,
+        to: Ppn,
+        pages: u32,
+        from: Option<&[Ppn]>,
+        cause: Cause,
+        mut write: impl FnMut(&mut FlashArray, u32, u64) -> Result<()>,
+    ) -> Result<()> {
+        let step = if self.power.is_some() { 1 } else { pages.max(1) };
+        for start in (0..pages).step_by(step as usize) {
+            let operation = Interruptible::Program(to.plus(start));
+            let cut = self.begin(operation)?;
+            let mut written = Ok(());
+            let mut end = start;
+            while written.is_ok() && end < start + step {
+                let sequence = self.take_sequence();
+                written = write(&mut self.array, end, sequence);
+                end += u32::from(written.is_ok());
+            }
+            self.book_written(to, start..end, from, cause);
+            if written.is_err() {
+                self.book_failed_copy(from, end, cause);
+            }
+            written?;
+            self.end(operation, cut)?;
         }
-        self.erase_now(block, cause);
-        self.record(Interruptible::Erase(block), cause);
         Ok(())
     }
 
-    // ---- What the controller knows without an operation -------------------------------------
-
-    /// The owners of a block's pages as the chip really holds them, [`Lpn::NONE`] where erased. It
-    /// stands for the P2L table that a controller keeps in RAM, and costs no operation; a mount
-    /// must not use it.
-    #[inline]
-    pub fn owners(&self, block: BlockId) -> &[u32] {
-        &self.owners[self.geometry.span(block)]
+    /// Books the pages of a run, by their numbers in it, that were programmed or copied.
+    fn book_written(
+        &mut self,
+        to: Ppn,
+        written: core::ops::Range<u32>,
+        from: Option<&[Ppn]>,
+        cause: Cause,
+    ) {
+        let first = to.plus(written.start);
+        let owners = self.array.owners_of_run(first, written.len() as u32);
+        let operation = match from {
+            Some(from) => {
+                let from = &from[written.start as usize..written.end as usize];
+                Operation::Copy { from, to: first, owners }
+            }
+            None => Operation::Program { first, owners },
+        };
+        self.ledger.book(cause, operation);
     }
 
-    /// Who owns a page, as [`owners`](Self::owners).
-    #[inline]
-    pub fn owner(&self, ppn: Ppn) -> Lpn {
-        Lpn(self.owners[ppn.0 as usize])
-    }
-
-    /// Whether scheme bytes of spare areas are kept. Where they are not they need not be composed;
-    /// no operation may depend on it.
-    #[inline]
-    pub fn keeps_spares(&self) -> bool {
-        self.store.is_some()
-    }
-
-    /// What the spare area of a page says, with its scheme bytes: for audits. It costs no
-    /// operation; a mount may look only at what it has [read](Self::read_spare).
-    pub fn peek_spare(&self, ppn: Ppn) -> Option<(Spare, &[u8])> {
-        let store = self.store.as_ref()?;
-        match store.state(&self.geometry, ppn) {
-            PageState::Programmed(spare) => Some((spare, store.extra(&self.geometry, ppn))),
-            _ => None,
+    /// A copy that failed has read its source all the same.
+    #[cold]
+    fn book_failed_copy(&mut self, from: Option<&[Ppn]>, index: u32, cause: Cause) {
+        if let Some(ppn) = from.map(|from| from[index as usize]) {
+            self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
         }
     }
 
-    /// A new place in the order of programs, for what is not a program: a tombstone's version.
-    pub fn take_sequence(&mut self) -> u64 {
-        let next = self.next_sequence();
-        *next += 1;
-        *next - 1
+    // ---- Knowledge that costs no operation ------------------------------------------------------
+
+    /// The true owners of a block's pages, [`Lpn::NONE`] where erased. They stand for the P2L table
+    /// that a controller keeps in RAM; a mount must not use them.
+    #[inline]
+    pub fn owners(&self, block: BlockId) -> &[u32] {
+        self.array.owners(block)
     }
 
-    /// The mount says where the order of programs goes on: beyond all that it found.
+    /// The owner of a page, as in [`owners`](Self::owners).
+    #[inline]
+    pub fn owner(&self, ppn: Ppn) -> Lpn {
+        self.array.owner(ppn)
+    }
+
+    /// Whether scheme bytes of spare areas are kept. If not, schemes need not compose them; no
+    /// operation may depend on it.
+    #[inline]
+    pub fn keeps_spares(&self) -> bool {
+        self.array.keeps_pages()
+    }
+
+    /// Header and scheme bytes of a page, for audits; none if it cannot be read. A mount may look
+    /// only at spare areas that it has [read](Self::read_spare).
+    pub fn peek_spare(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
+        self.array.peek_spare(ppn)
+    }
+
+    /// The metadata of a page, for audits; none if it cannot be read, or in count mode.
+    pub fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
+        self.array.peek_meta(ppn)
+    }
+
+    // ---- Order of programs ----------------------------------------------------------------------
+
+    /// Takes the next place in the order of programs, for something that is not a program: the
+    /// version of a tombstone.
+    pub fn take_sequence(&mut self) -> u64 {
+        self.take_sequences(1)
+    }
+
+    /// Takes several places, and returns the first.
+    #[inline]
+    fn take_sequences(&mut self, places: u32) -> u64 {
+        let next =
+            self.sequence.as_mut().expect("programmed before the mount resumed the sequence");
+        let first = *next;
+        *next += u64::from(places);
+        first
+    }
+
+    /// Continues the order of programs. A mount calls it with a sequence above all that it found.
     pub fn resume_sequence(&mut self, next_sequence: u64) {
         self.sequence = Some(next_sequence.max(self.sequence.unwrap_or(1)));
     }
 
-    /// Whether nothing was ever done to this chip: it came from the factory and was never off.
+    /// Whether the chip comes from the factory: it was never off, and nothing was erased.
     pub fn is_factory_new(&self) -> bool {
-        self.sequence == Some(1) && self.wear.iter().all(|&erases| erases == 0)
+        self.sequence == Some(1) && self.wear().iter().all(|&erases| erases == 0)
     }
 
-    // ---- Log ----------------------------------------------------------------------------------
-
-    /// Keeps every operation from now on, in order. A copy is a read and a program.
-    pub fn log_operations(&mut self) {
-        self.watch.get_or_insert_default().log = Some(Vec::new());
-    }
-
-    /// What was logged since the last call; logging goes on.
-    pub fn drain_log(&mut self) -> impl Iterator<Item = Logged> {
-        let log = self.watch.as_mut().and_then(|watch| watch.log.as_mut());
-        log.into_iter().flat_map(|log| log.drain(..))
-    }
-
-    // ---- Figures ------------------------------------------------------------------------------
+    // ---- Counters -------------------------------------------------------------------------------
 
     /// Operations since the last reset.
     #[inline]
     pub fn tally(&self) -> &Tally {
-        &self.tally
+        &self.ledger.tally
     }
 
-    /// Pages skipped or left unfilled since the last reset.
+    /// Pages skipped, or unused when their block was erased, since the last reset.
     pub fn lost_pages(&self) -> u64 {
-        self.lost_pages
+        self.array.lost_pages() - self.lost_pages_before
     }
 
-    /// Sets all counters to zero; the flash itself and its wear stay.
+    /// Sets all counters to zero. The flash and its wear stay as they are.
     pub fn reset_tally(&mut self) {
-        self.tally = Tally::default();
-        self.lost_pages = 0;
+        self.ledger.tally = Tally::default();
+        self.lost_pages_before = self.array.lost_pages();
     }
 
-    /// Erases of each block since birth.
+    /// Erases of each block since it was made.
     pub fn wear(&self) -> &[u32] {
-        &self.wear
+        self.array.wear()
     }
 
     /// Pages that can still be programmed before the next erase. Walks all blocks.
     pub fn free_pages(&self) -> u64 {
-        let per_block = u64::from(self.geometry.pages_per_block());
-        self.filled.iter().map(|&filled| per_block - u64::from(filled)).sum()
+        self.array.free_pages()
     }
 
-    // ---- Power --------------------------------------------------------------------------------
+    // ---- Sink of operations ---------------------------------------------------------------------
+
+    /// From now on the sink sees every operation.
+    ///
+    /// # Panics
+    /// Another sink is attached.
+    pub fn attach(&mut self, sink: Box<dyn OpSink>) {
+        assert!(self.ledger.sink.is_none(), "the chip has an operation sink already");
+        self.ledger.sink = Some(sink);
+    }
+
+    /// Detaches the sink and returns it.
+    pub fn detach(&mut self) -> Option<Box<dyn OpSink>> {
+        self.ledger.sink.take()
+    }
+
+    /// The attached sink, if it is an `S`.
+    pub fn sink_mut<S: OpSink>(&mut self) -> Option<&mut S> {
+        let sink: &mut dyn Any = &mut **self.ledger.sink.as_mut()?;
+        sink.downcast_mut()
+    }
+
+    // ---- Power ----------------------------------------------------------------------------------
 
     /// Arms a cut.
     pub fn cut_after(&mut self, cut: Cut) {
-        assert!(self.store.is_some(), "a chip in count mode cannot be mounted after a cut");
-        self.watch.get_or_insert_default().cut = Some(cut);
+        self.test_power().cut_after(cut);
     }
 
-    /// Keeps the chip as it stands after every program and erase from now on.
+    /// From now on keeps the flash as it is after every program and erase.
     pub fn record_snapshots(&mut self) {
-        self.watch.get_or_insert_default().recording = Some(Vec::new());
+        self.test_power().record();
     }
 
-    /// What was recorded since the last call; recording goes on.
+    /// The snapshots since the last call. Recording goes on.
     pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
-        let recording = self.watch.as_mut().and_then(|watch| watch.recording.as_mut());
-        recording.map(core::mem::take).unwrap_or_default()
+        self.power.as_mut().map_or_else(Vec::new, |power| power.take_snapshots())
     }
 
     /// Whether the power is on.
     pub fn is_on(&self) -> bool {
-        self.watch.as_ref().is_none_or(|watch| !watch.off)
+        self.power.as_ref().is_none_or(|power| power.is_on())
     }
 
-    /// Power off and on again between two operations: what an earlier cut left unstable has
-    /// decayed by the time a mount sees the chip, and counters in RAM are gone.
-    pub fn power_cycle(&mut self) {
-        self.decay();
+    /// Turns the power off and on again between two operations. Pages that an earlier cut left
+    /// unstable have decayed by then.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn power_cycle(&mut self) -> Result<()> {
+        self.decay()?;
         self.power_on();
+        Ok(())
     }
 
-    /// Power on after a cut. The chip forgets its place in the order of programs: a mount must
-    /// find it again.
+    /// Turns the power on after a cut. Counters in RAM are gone: a mount must find the sequence
+    /// again. No cut is armed and nothing is recorded.
     pub fn power_on(&mut self) {
-        self.watch = None;
+        self.power = None;
         self.sequence = None;
     }
 
-    /// Pages that a cut left unstable become unreadable, as they will some day.
-    pub fn decay(&mut self) {
-        self.store_mut().decay();
+    /// Makes pages that a cut left unstable unreadable, as they will be some day.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn decay(&mut self) -> Result<()> {
+        self.array.decay()
     }
 
-    /// Makes an operation that is complete look as a cut during it leaves it, and takes the power.
-    /// What an earlier cut left unstable does not outlive this one.
-    pub(crate) fn interrupt(&mut self, operation: Interruptible, outcome: Outcome) {
-        self.decay();
-        match (operation, outcome) {
-            (Interruptible::Program(ppn), Outcome::Torn) => self.tear(ppn, Health::Torn),
-            (Interruptible::Program(ppn), Outcome::LooksErased) => {
-                self.tear(ppn, Health::LooksErased)
-            }
-            (Interruptible::Program(ppn), Outcome::Unstable) => self.tear(ppn, Health::Unstable),
-            (Interruptible::Erase(block), Outcome::Half) => self.half_erased.push(block),
-            _ => {}
-        }
-        let watch = self.watch.get_or_insert_default();
-        **watch = Watch { off: true, ..Watch::default() };
-    }
-
-    fn tear(&mut self, ppn: Ppn, health: Health) {
-        if health != Health::Unstable {
-            self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
-        }
-        let geometry = self.geometry;
-        self.store_mut().set_health(&geometry, ppn, health);
-    }
-
-    /// Counts down to the cut; false if it strikes this operation and leaves more than nothing.
-    fn count_down_to_cut(&mut self, operation: Interruptible) -> Result<bool> {
-        let watch = self.watch.as_mut().expect("asked only while watched");
-        if watch.off {
-            return Err(Error::PowerLost);
-        }
-        match &mut watch.cut {
-            Some(cut) if cut.after == 0 => {
-                let outcome = cut.outcome;
-                if outcome == Outcome::Untouched || !operation.outcomes().contains(&outcome) {
-                    self.interrupt(operation, Outcome::Untouched);
-                    return Err(Error::PowerLost);
-                }
-                Ok(false)
-            }
-            Some(cut) => {
-                cut.after -= 1;
-                Ok(true)
-            }
-            None => Ok(true),
-        }
-    }
-
-    fn lose_power(&mut self, operation: Interruptible) -> Result<()> {
-        let cut = self.watch.as_ref().and_then(|watch| watch.cut);
-        self.interrupt(operation, cut.map_or(Outcome::Untouched, |cut| cut.outcome));
-        Err(Error::PowerLost)
+    fn test_power(&mut self) -> &mut TestPower {
+        let keeps_pages = self.array.keeps_pages();
+        assert!(keeps_pages, "a chip in count mode cannot be mounted after a cut");
+        self.power.get_or_insert_default()
     }
 
     #[inline]
@@ -464,158 +522,18 @@ impl Nand {
     }
 
     #[inline]
-    fn record(&mut self, operation: Interruptible, cause: Cause) {
-        if self.watch.is_some() {
-            self.record_watched(operation, cause);
-        }
-    }
-
-    #[cold]
-    fn record_watched(&mut self, operation: Interruptible, cause: Cause) {
-        match operation {
-            Interruptible::Program(ppn) => self.log(Op::Program, cause, ppn.0, self.owner(ppn)),
-            Interruptible::Erase(block) => self.log(Op::Erase, cause, block.0, Lpn::NONE),
-        }
-        if self.watch.as_ref().is_some_and(|watch| watch.recording.is_some()) {
-            self.take_snapshot(operation);
+    fn begin(&mut self, operation: Interruptible) -> Result<Option<Outcome>> {
+        match &mut self.power {
+            Some(power) => power.begin(&mut self.array, operation),
+            None => Ok(None),
         }
     }
 
     #[inline]
-    fn note(&mut self, op: Op, cause: Cause, ppn: Ppn) {
-        if self.watch.is_some() {
-            self.log(op, cause, ppn.0, self.owner(ppn));
+    fn end(&mut self, operation: Interruptible, cut: Option<Outcome>) -> Result<()> {
+        match &mut self.power {
+            Some(power) => power.end(&mut self.array, operation, cut),
+            None => Ok(()),
         }
-    }
-
-    #[cold]
-    fn log(&mut self, op: Op, cause: Cause, place: u32, owner: Lpn) {
-        if let Some(log) = self.watch.as_mut().and_then(|watch| watch.log.as_mut()) {
-            log.push(Logged { op, cause, place, owner });
-        }
-    }
-
-    #[cold]
-    fn take_snapshot(&mut self, operation: Interruptible) {
-        let watch = self.watch.take().expect("recording is on");
-        let after = self.clone();
-        self.watch = Some(watch);
-        let recording = self.watch.as_mut().and_then(|watch| watch.recording.as_mut());
-        recording.expect("recording is on").push(Snapshot { operation, after });
-    }
-
-    // ---- The operations themselves --------------------------------------------------------------
-
-    #[inline]
-    fn program_now(&mut self, ppn: Ppn, page: &Page, cause: Cause) {
-        self.claim(ppn, 1);
-        assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
-        self.owners[ppn.0 as usize] = page.owner.0;
-        let sequence = self.take_sequence();
-        self.tally.book(Op::Program, cause, 1);
-        if let Some(store) = &mut self.store {
-            let (owner, kind) = (page.owner, page.kind);
-            let spare = Spare { owner, version: sequence, sequence, kind };
-            store.program(&self.geometry, ppn, spare, page.extra, page.content);
-        }
-    }
-
-    #[inline]
-    fn copy_page(&mut self, from: Ppn, to: Ppn, sequence: u64, kind: Option<u8>) {
-        let owner = self.owners[from.0 as usize];
-        assert!(owner != Lpn::NONE.0, "copied {from:?}, which is erased");
-        self.owners[to.0 as usize] = owner;
-        if let Some(store) = &mut self.store {
-            store.copy(&self.geometry, from, to, sequence, kind);
-        }
-    }
-
-    #[cold]
-    fn copy_watched(
-        &mut self,
-        from: &[Ppn],
-        to: Ppn,
-        kind: Option<u8>,
-        cause: Cause,
-    ) -> Result<()> {
-        for (index, &source) in from.iter().enumerate() {
-            let to = to.plus(index as u32);
-            let survives = self.count_down_to_cut(Interruptible::Program(to))?;
-            self.claim(to, 1);
-            let sequence = self.take_sequence();
-            self.copy_page(source, to, sequence, kind);
-            self.tally.book_copies(cause, 1);
-            if !survives {
-                return self.lose_power(Interruptible::Program(to));
-            }
-            self.note(Op::Read, cause, source);
-            self.record(Interruptible::Program(to), cause);
-        }
-        Ok(())
-    }
-
-    fn erase_now(&mut self, block: BlockId, cause: Cause) {
-        let span = self.geometry.span(block);
-        let index = block.0 as usize;
-        self.lost_pages += u64::from(self.geometry.pages_per_block())
-            - u64::from(core::mem::take(&mut self.filled[index]));
-        self.owners[span].fill(Lpn::NONE.0);
-        self.wear[index] += 1;
-        self.tally.book(Op::Erase, cause, 1);
-        if let Some(store) = &mut self.store {
-            store.erase(block);
-            self.half_erased.retain(|&half| half != block);
-        }
-    }
-
-    /// Takes the next `pages` pages at `to` for programming; here the rules are enforced.
-    #[inline]
-    fn claim(&mut self, to: Ppn, pages: u32) {
-        let block = self.geometry.block_of(to);
-        let offset = to.0 - self.geometry.first_page(block).0;
-        let end = offset + pages;
-        assert!(
-            end <= self.geometry.pages_per_block(),
-            "{pages} pages from offset {offset} on do not fit {block:?}"
-        );
-        if !self.half_erased.is_empty() {
-            let half = self.half_erased.contains(&block);
-            assert!(!half, "programmed {block:?}, which a cut left half erased");
-        }
-        let filled = &mut self.filled[block.0 as usize];
-        let next = u32::from(*filled);
-        match self.geometry.program_order() {
-            ProgramOrder::Sequential => {
-                assert!(offset == next, "{block:?}: programmed page {offset}; next is {next}");
-                *filled = end as u16;
-            }
-            ProgramOrder::Ascending => {
-                assert!(offset >= next, "{block:?}: programmed page {offset}; next is {next}");
-                self.lost_pages += u64::from(offset - next);
-                *filled = end as u16;
-            }
-            ProgramOrder::Any => {
-                let span = to.0 as usize..to.0 as usize + pages as usize;
-                let clean = self.owners[span].iter().all(|&owner| owner == Lpn::NONE.0);
-                assert!(
-                    clean,
-                    "{block:?}: page {offset} or one of the {pages} from it is programmed"
-                );
-                *filled += pages as u16;
-            }
-        }
-    }
-
-    #[inline]
-    fn next_sequence(&mut self) -> &mut u64 {
-        self.sequence.as_mut().expect("programmed before the mount resumed the sequence")
-    }
-
-    fn store(&self) -> &Store {
-        self.store.as_ref().expect("a chip in count mode keeps no spare areas")
-    }
-
-    fn store_mut(&mut self) -> &mut Store {
-        self.store.as_mut().expect("a chip in count mode keeps no spare areas")
     }
 }

@@ -1,7 +1,5 @@
 //! Operations, their causes, and the tally: the one place where ftlab counts.
 
-use crate::address::Lpn;
-
 /// What a chip can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -63,19 +61,6 @@ impl Cause {
     pub fn name(self) -> &'static str {
         ["host", "rmw", "gc", "merge", "map", "log", "wear", "meta"][self as usize]
     }
-}
-
-/// One operation, as a log of them has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Logged {
-    /// What was done.
-    pub op: Op,
-    /// Why.
-    pub cause: Cause,
-    /// Where: a page, or the block that was erased.
-    pub place: u32,
-    /// Whose page it is; [`Lpn::NONE`] of an erase, or where nothing is.
-    pub owner: Lpn,
 }
 
 /// Operations by kind and cause since the last reset.

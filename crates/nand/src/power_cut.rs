@@ -1,31 +1,32 @@
-//! Power cuts: when they strike and what they leave behind.
+//! Power cuts: when they strike and what they leave on flash.
 //!
-//! A cut strikes one program or erase. What the chip holds afterwards is one of its [`Outcome`]s;
-//! a real chip shows all of them, so tests try all of them.
+//! A cut interrupts one program or erase. The flash is then in one of several states, the
+//! [`Outcome`]s of that operation. Real flash shows all of them, so tests try all of them.
 
 use crate::address::{BlockId, Ppn};
-use crate::nand::Nand;
-use crate::op::Logged;
+use crate::error::{Error, Result};
+use crate::flash_array::FlashArray;
+use crate::page_store::Health;
 
-/// What the operation that the power left behind.
+/// What an interrupted operation leaves on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Program or erase: it never started.
+    /// Program or erase: no change.
     Untouched,
-    /// Program: part of the cells; error correction gives up.
+    /// Program: some of the cells are written; error correction fails.
     Torn,
-    /// Program: so little that the page still reads as erased, though it is not.
+    /// Program: the page is written so weakly that it still reads as erased, but it is not.
     LooksErased,
-    /// Program: it reads well now and badly later.
+    /// Program: the page can be read now, but not later.
     Unstable,
-    /// Erase: half done; the block reads as erased, but a program would fail.
+    /// Erase: the block reads as erased, but it must be erased again before it is programmed.
     Half,
-    /// Program or erase: done, but nobody was told.
+    /// Program or erase: the operation completed, but it was never acknowledged.
     Complete,
 }
 
 impl Outcome {
-    /// All that a program can leave.
+    /// The outcomes of a program.
     pub const OF_PROGRAM: [Outcome; 5] = [
         Outcome::Untouched,
         Outcome::Torn,
@@ -33,7 +34,7 @@ impl Outcome {
         Outcome::Unstable,
         Outcome::Complete,
     ];
-    /// All that an erase can leave.
+    /// The outcomes of an erase.
     pub const OF_ERASE: [Outcome; 3] = [Outcome::Untouched, Outcome::Half, Outcome::Complete];
     /// The names that users write, in the order of the variants.
     pub const NAMES: &'static [&'static str] =
@@ -58,17 +59,17 @@ impl Outcome {
     }
 }
 
-/// The operation that a cut strikes.
+/// An operation that a power cut can interrupt. Reads leave nothing on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interruptible {
-    /// Programming this page.
+    /// The program of a page.
     Program(Ppn),
-    /// Erasing this block.
+    /// The erase of a block.
     Erase(BlockId),
 }
 
 impl Interruptible {
-    /// What this operation can leave.
+    /// What a cut during this operation can leave on flash.
     pub fn outcomes(self) -> &'static [Outcome] {
         match self {
             Interruptible::Program(_) => &Outcome::OF_PROGRAM,
@@ -80,38 +81,123 @@ impl Interruptible {
 /// A cut to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Programs and erases that still succeed before it strikes.
+    /// Programs and erases that still succeed before it.
     pub after: u64,
-    /// What it leaves; one that the struck operation cannot show counts as [`Outcome::Untouched`].
+    /// What it leaves; [`Outcome::Untouched`] if the interrupted operation has no such outcome.
     pub outcome: Outcome,
 }
 
-/// What makes operations take the careful path.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Watch {
-    pub(crate) cut: Option<Cut>,
-    pub(crate) recording: Option<Vec<Snapshot>>,
-    pub(crate) log: Option<Vec<Logged>>,
-    pub(crate) off: bool,
-}
-
-/// The chip as it stood after one program or erase.
-#[derive(Clone, Debug)]
+/// The flash after one program or erase.
 pub struct Snapshot {
     /// The operation.
     pub operation: Interruptible,
-    /// The chip after it.
-    pub after: Nand,
+    /// The flash after it.
+    pub after: FlashArray,
 }
 
 impl Snapshot {
-    /// The chip as a cut during this operation leaves it; `before` is the chip before it.
-    pub fn interrupted(&self, before: &Nand, outcome: Outcome) -> Nand {
-        let mut nand = match outcome {
-            Outcome::Untouched => before.clone(),
-            _ => self.after.clone(),
+    /// The flash as a cut during this operation leaves it; `before` is the flash before it.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn interrupted(&self, before: &FlashArray, outcome: Outcome) -> Result<FlashArray> {
+        let mut flash = match outcome {
+            Outcome::Untouched => before.try_clone()?,
+            _ => self.after.try_clone()?,
         };
-        nand.interrupt(self.operation, outcome);
-        nand
+        interrupt(&mut flash, self.operation, outcome)?;
+        Ok(flash)
+    }
+}
+
+/// Turns the state after an operation into the state that a cut during it leaves. Pages that an
+/// earlier cut left unstable decay.
+fn interrupt(flash: &mut FlashArray, operation: Interruptible, outcome: Outcome) -> Result<()> {
+    flash.decay()?;
+    match (operation, outcome) {
+        (Interruptible::Program(ppn), Outcome::Torn) => flash.tear(ppn, Health::Torn),
+        (Interruptible::Program(ppn), Outcome::LooksErased) => flash.tear(ppn, Health::LooksErased),
+        (Interruptible::Program(ppn), Outcome::Unstable) => flash.tear(ppn, Health::Unstable),
+        (Interruptible::Erase(block), Outcome::Half) => flash.half_erase(block),
+        _ => Ok(()),
+    }
+}
+
+/// The power of a chip under test: it can be cut, and every state that a cut could hit can be
+/// recorded.
+#[derive(Default)]
+pub(crate) struct TestPower {
+    cut: Option<Cut>,
+    recording: Option<Vec<Snapshot>>,
+    off: bool,
+}
+
+impl TestPower {
+    pub(crate) fn cut_after(&mut self, cut: Cut) {
+        self.cut = Some(cut);
+    }
+
+    pub(crate) fn record(&mut self) {
+        self.recording = Some(Vec::new());
+    }
+
+    pub(crate) fn take_snapshots(&mut self) -> Vec<Snapshot> {
+        self.recording.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        !self.off
+    }
+
+    /// Starts an operation. Returns what the cut leaves on flash if it strikes this one; the
+    /// operation is then [completed](Self::end) all the same, unless it leaves no change.
+    pub(crate) fn begin(
+        &mut self,
+        flash: &mut FlashArray,
+        operation: Interruptible,
+    ) -> Result<Option<Outcome>> {
+        match &mut self.cut {
+            _ if self.off => Err(Error::PowerLost),
+            None => Ok(None),
+            Some(cut) if cut.after > 0 => {
+                cut.after -= 1;
+                Ok(None)
+            }
+            Some(cut) => {
+                let outcome = cut.outcome;
+                if outcome != Outcome::Untouched && operation.outcomes().contains(&outcome) {
+                    return Ok(Some(outcome));
+                }
+                self.fail(flash, operation, Outcome::Untouched)
+            }
+        }
+    }
+
+    /// Ends an operation that took place.
+    pub(crate) fn end(
+        &mut self,
+        flash: &mut FlashArray,
+        operation: Interruptible,
+        cut: Option<Outcome>,
+    ) -> Result<()> {
+        if let Some(outcome) = cut {
+            return self.fail(flash, operation, outcome);
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.push(Snapshot { operation, after: flash.try_clone()? });
+        }
+        Ok(())
+    }
+
+    /// Cuts the power; whatever was armed or recorded is gone with it.
+    fn fail<T>(
+        &mut self,
+        flash: &mut FlashArray,
+        operation: Interruptible,
+        outcome: Outcome,
+    ) -> Result<T> {
+        interrupt(flash, operation, outcome)?;
+        *self = TestPower { off: true, ..TestPower::default() };
+        Err(Error::PowerLost)
     }
 }

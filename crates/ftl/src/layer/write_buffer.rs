@@ -260,7 +260,7 @@ impl WriteBuffer {
         self.slot_of[lpn.0 as usize] = slot;
         self.recency.push(slot);
         if let Some(cells) = &mut self.cells {
-            cells.put(slot, self.sectors_per_page, None);
+            cells.copy(slot, self.sectors_per_page, None);
         }
         slot
     }

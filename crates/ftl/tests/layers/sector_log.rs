@@ -432,7 +432,7 @@ fn what_was_overwritten_before_a_trim_does_not_come_back_when_the_log_is_cleaned
     // [0.0 1.0 2.0 3.0] [trim] and two pages more; a fifth page cleans the first block.
     real.touch(&[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
     assert_eq!(real.log("cleanings"), 1.0);
-    real.nand.power_cycle();
+    real.nand.power_cycle().unwrap();
     real.ftl = mount_as("page", "8KiB", full, &mut real.nand).unwrap();
     assert_eq!(real.read(0, WHOLE), [0; 4]);
     assert_eq!(real.read(1, 1), [3, 0, 0, 0], "cleaned out");
@@ -552,12 +552,12 @@ fn what_was_logged_is_there_after_a_mount_and_what_waited_is_not() {
     let mut real = Real { nand, ftl, writes: 0 };
     real.write(0, 2);
     real.patch_each(&[(0, 0b0010), (1, 0b0100), (0, 0b0001), (9, 1), (0, 0b0010)]);
-    real.nand.power_cycle();
+    real.nand.power_cycle().unwrap();
     real.ftl = mount("page", "16KiB", &mut real.nand).unwrap();
     assert_eq!((real.read(0, WHOLE), real.read(1, WHOLE)), ([4, 2, 1, 1], [1, 1, 3, 1]));
     // Two blocks with pages of the log are not those of a log of one block.
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7]);
-    real.nand.power_cycle();
+    real.nand.power_cycle().unwrap();
     let error = mount("page", "4KiB", &mut real.nand).map(|_| ()).unwrap_err().to_string();
     assert!(error.ends_with("2 blocks hold pages of the sector log, which has 1"), "{error}");
 }
@@ -597,9 +597,9 @@ fn a_log_with_addresses_in_its_pages_comes_back_from_every_cut() {
             nand.cut_after(Cut { after, outcome });
             let mut real = Real { nand, ftl, writes: 0 };
             let answered = write_and_flush(&mut real).is_ok();
-            real.nand.power_cycle();
+            real.nand.power_cycle().unwrap();
             real.ftl = mount_as("page", "8KiB", full, &mut real.nand).unwrap();
-            real.nand.decay();
+            real.nand.decay().unwrap();
             for (at, stamp) in (0..).zip(real.read_run(0, 11, WHOLE, WHOLE)) {
                 let may = may_read(at, real.writes, answered);
                 let found = stamp.write();

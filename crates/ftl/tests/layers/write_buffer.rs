@@ -306,7 +306,7 @@ fn a_cut_takes_what_waits_and_nothing_else() {
     let mut real = Real::new("page", "4096", Mode::Stamps);
     real.write_each(&[0, 1, 2, 0, 3]);
     // 0 and 3 wait: what is in flash is 0 as first written, 1 and 2.
-    real.nand.power_cycle();
+    real.nand.power_cycle().unwrap();
     real.ftl = mount("page", "4096", &mut real.nand).unwrap();
     let found: Vec<u32> = (0..4).map(|page| real.read(page, WHOLE)[0]).collect();
     assert_eq!(found, [1, 2, 3, 0]);

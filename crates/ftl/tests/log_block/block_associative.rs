@@ -409,8 +409,8 @@ fn flash_of_another_scheme_is_refused() {
         real.ftl.write(&mut real.nand, &run).unwrap();
     }
     for ftl in BLOCK_ASSOCIATIVE {
-        let mut nand = real.nand.clone();
-        nand.power_cycle();
+        let mut nand = real.nand.try_clone().unwrap();
+        nand.power_cycle().unwrap();
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
         let refused = mount(&choice, &mut nand, 3).err().expect("pages of three blocks in one");
         assert!(matches!(refused, Error::Unmountable(_)), "{refused}");

@@ -189,7 +189,7 @@ impl Mortal {
         nand.power_on();
         cut.into_iter().for_each(|cut| nand.cut_after(cut));
         *ftl = mount_as(choice, nand, *logical_blocks, *durability)?;
-        nand.decay();
+        nand.decay().unwrap();
         ftl.audit(nand).unwrap();
         Ok(())
     }

@@ -46,7 +46,7 @@ impl Real {
 
     /// The power fails between two operations and comes back; needs a chip that keeps spare areas.
     pub fn power_cycle(&mut self) {
-        self.nand.power_cycle();
+        self.nand.power_cycle().unwrap();
         self.ftl = mount(&self.choice, &mut self.nand);
         self.ftl.audit(&self.nand).unwrap();
     }

@@ -13,12 +13,60 @@
 
 use std::io::{self, Write};
 
-use nand::Lpn;
-use nand::op::Logged;
+use nand::{Cause, Lpn, Op, OpSink, Operation};
 
 use crate::error::{Error, Result};
 
 const HEAD: &str = "# ftlab operations 1: request op cause place owner";
+
+/// One line of the log, apart from the number of its request.
+#[derive(Clone, Copy, Debug)]
+pub struct LoggedOperation {
+    op: Op,
+    cause: Cause,
+    /// A page, or the block that was erased.
+    place: u32,
+    /// The owner of the page; [`Lpn::NONE`] for an erase, or if the page is erased.
+    owner: Lpn,
+}
+
+/// Collects the operations of a chip until they are written to the log.
+#[derive(Debug, Default)]
+pub struct OperationRecorder {
+    operations: Vec<LoggedOperation>,
+}
+
+impl OperationRecorder {
+    /// The operations since the last call, in order. A copy is a read and a program.
+    pub fn drain(&mut self) -> impl Iterator<Item = LoggedOperation> {
+        self.operations.drain(..)
+    }
+
+    fn push(&mut self, op: Op, cause: Cause, place: u32, owner: Lpn) {
+        self.operations.push(LoggedOperation { op, cause, place, owner });
+    }
+}
+
+impl OpSink for OperationRecorder {
+    fn take(&mut self, cause: Cause, operation: &Operation) {
+        match *operation {
+            Operation::Read { ppn, owner } => self.push(Op::Read, cause, ppn.0, owner),
+            Operation::SpareRead { ppn, owner } => self.push(Op::SpareRead, cause, ppn.0, owner),
+            Operation::Program { first, owners } => {
+                for (ppn, &owner) in (first.0..).zip(owners) {
+                    self.push(Op::Program, cause, ppn, Lpn(owner));
+                }
+            }
+            Operation::Copy { from, to, owners } => {
+                for ((source, ppn), &owner) in from.iter().zip(to.0..).zip(owners) {
+                    self.push(Op::Read, cause, source.0, Lpn(owner));
+                    self.push(Op::Program, cause, ppn, Lpn(owner));
+                }
+            }
+            Operation::Erase { block } => self.push(Op::Erase, cause, block.0, Lpn::NONE),
+        }
+    }
+}
 
 /// Where the operations go.
 pub struct OpLog<'a> {
@@ -40,8 +88,12 @@ impl<'a> OpLog<'a> {
     ///
     /// # Errors
     /// The writing fails.
-    pub fn write(&mut self, request: u64, operations: impl Iterator<Item = Logged>) -> Result<()> {
-        for Logged { op, cause, place, owner } in operations {
+    pub fn write(
+        &mut self,
+        request: u64,
+        operations: impl Iterator<Item = LoggedOperation>,
+    ) -> Result<()> {
+        for LoggedOperation { op, cause, place, owner } in operations {
             let (op, cause) = (op.name(), cause.name());
             let written = match owner {
                 Lpn::NONE => writeln!(self.out, "{request} {op} {cause} {place} -"),

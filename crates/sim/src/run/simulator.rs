@@ -1,7 +1,6 @@
 //! A device at work: it serves requests one after the other and says what each one cost.
 
 use ftl::{Ftl, LayerReport};
-use nand::op::Logged;
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
 
@@ -12,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::input::host::Span;
 use crate::mismatch::Mismatch;
 use crate::result::counts::HostPages;
+use crate::run::operation_log::{LoggedOperation, OperationRecorder};
 use crate::run::shadow::Shadow;
 
 /// What a request took.
@@ -123,12 +123,13 @@ impl<'a> Simulator<'a> {
 
     /// Keeps every flash operation from now on.
     pub fn log_operations(&mut self) {
-        self.nand.log_operations();
+        self.nand.attach(Box::new(OperationRecorder::default()));
     }
 
     /// The operations since the last call.
-    pub fn drain_log(&mut self) -> impl Iterator<Item = Logged> {
-        self.nand.drain_log()
+    pub fn drain_log(&mut self) -> impl Iterator<Item = LoggedOperation> {
+        let recorder = self.nand.sink_mut::<OperationRecorder>();
+        recorder.into_iter().flat_map(OperationRecorder::drain)
     }
 
     /// Has the FTL look for contradictions, if this run is verified.

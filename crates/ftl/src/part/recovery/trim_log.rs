@@ -401,7 +401,7 @@ mod tests {
 
     /// What a fresh mount of this flash believes to be trimmed, when nothing is mapped.
     fn mounted(nand: &Nand, blocks: &[BlockId]) -> (Nand, TrimLog, Vec<u32>) {
-        let mut nand = nand.clone();
+        let mut nand = nand.try_clone().unwrap();
         nand.power_on();
         let mut log = log(&nand, blocks);
         let scan = SpareScan::read(&mut nand, blocks).unwrap();
@@ -409,7 +409,7 @@ mod tests {
         nand.resume_sequence(suspect.map_or(0, |copy| copy.spare.sequence) + 1);
         let tombstones = log.read_back(&mut nand).unwrap();
         log.resume(&mut nand, &tombstones, |_| false, suspect).unwrap();
-        nand.decay();
+        nand.decay().unwrap();
         let trimmed = (0..PAGES).filter(|&page| log.trimmed.contains(page)).collect();
         (nand, log, trimmed)
     }

@@ -20,6 +20,8 @@
 //!   then another block was free when its last page was programmed, which was complete long ago.
 //! * Blocks that were open are closed, and blocks without valid pages erased again before use.
 
+use std::borrow::Cow;
+
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
 
 use crate::contract::{Durability, Error, MountConfig, Result, Violation, ensure};
@@ -70,11 +72,11 @@ impl LookupPath {
 /// Where spare areas can be looked up.
 pub trait SpareAreas {
     /// Header and scheme bytes of a page, if it can be read.
-    fn at(&self, ppn: Ppn) -> Option<(Spare, &[u8])>;
+    fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)>;
 }
 
 impl SpareAreas for Nand {
-    fn at(&self, ppn: Ppn) -> Option<(Spare, &[u8])> {
+    fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
         self.peek_spare(ppn)
     }
 }
@@ -103,9 +105,9 @@ pub struct FoundSpares {
 }
 
 impl SpareAreas for FoundSpares {
-    fn at(&self, ppn: Ppn) -> Option<(Spare, &[u8])> {
+    fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
         let page = self.pages.get(ppn.0 as usize)?.as_ref();
-        page.map(|(spare, bytes)| (*spare, &**bytes))
+        page.map(|(spare, bytes)| (*spare, Cow::Borrowed(&**bytes)))
     }
 }
 

@@ -16,6 +16,8 @@
 //!
 //! Invariants: carrier and PT page are valid; a group without valid pages has neither.
 
+use std::borrow::Cow;
+
 use core::ops::Range;
 
 use nand::{BlockId, ChipModel, Geometry, Lpn, Ppn};
@@ -202,12 +204,12 @@ enum SheetForm {
 }
 
 /// A page of a chain, as it was read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct ChainPage<'s> {
     ppn: Ppn,
     owner: Lpn,
     form: SheetForm,
-    bytes: &'s [u8],
+    bytes: Cow<'s, [u8]>,
 }
 
 /// What is remembered of a group.
@@ -549,9 +551,9 @@ impl GroupChains {
     fn to_group(&self, geometry: &Geometry, link: &ChainPage, group: u32) -> Ppn {
         match (link.form, self.layout.wide) {
             (SheetForm::WideDirectory, Some(wide)) => {
-                wide.group(self.own(link.ppn, link.owner), link.bytes, group)
+                wide.group(self.own(link.ppn, link.owner), &link.bytes, group)
             }
-            _ => self.layout.directory.group(geometry, link.ppn, link.bytes, group),
+            _ => self.layout.directory.group(geometry, link.ppn, &link.bytes, group),
         }
     }
 
@@ -559,12 +561,12 @@ impl GroupChains {
     fn to_page(&self, geometry: &Geometry, link: &ChainPage, page: u32) -> Ppn {
         let sheet = match (link.form, self.layout.wide) {
             (SheetForm::WideDirectory, Some(wide)) => {
-                return wide.page(self.own(link.ppn, link.owner), link.bytes, page);
+                return wide.page(self.own(link.ppn, link.owner), &link.bytes, page);
             }
             (SheetForm::Table, _) => &self.layout.table,
             _ => &self.layout.directory,
         };
-        sheet.page(geometry, link.ppn, link.bytes, page)
+        sheet.page(geometry, link.ppn, &link.bytes, page)
     }
 
     /// Whether an entry of a PMD page for a page of its own group leads to the PT page that knows

@@ -12,6 +12,8 @@
 //! that about), and then entries may refer to more blocks than the PBMT takes. Such a page carries
 //! the PT alone, or nothing: those that a later page of the same merge carries again.
 
+use std::borrow::Cow;
+
 use nand::{ChipModel, Geometry, Lpn, Ppn};
 
 use crate::part::map::flat_map::FlatMap;
@@ -223,11 +225,11 @@ impl Carriers {
         spares: &'s dyn SpareAreas,
         top: Ppn,
         group: u32,
-    ) -> Option<(Ppn, Lpn, &'s [u8])> {
+    ) -> Option<(Ppn, Lpn, Cow<'s, [u8]>)> {
         let (spare, bytes) = spares.at(top)?;
         let ppn = match self.group_of(spare.owner) == group {
             true => top,
-            false => self.sheet.group(geometry, top, bytes, group % GROUPS),
+            false => self.sheet.group(geometry, top, &bytes, group % GROUPS),
         };
         let (spare, bytes) = spares.at(ppn)?;
         let is_own = spare.owner.is_host() && self.group_of(spare.owner) == group;
@@ -256,7 +258,7 @@ impl SpareChains for Carriers {
             path.push(ppn);
         }
         let number = lpn.0 - self.first_of(group).0;
-        let to = self.sheet.page(geometry, ppn, bytes, number);
+        let to = self.sheet.page(geometry, ppn, &bytes, number);
         path.to((to != ppn || owner == lpn).then_some(to))
     }
 }

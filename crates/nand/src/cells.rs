@@ -1,0 +1,154 @@
+//! Data areas of several pages side by side: those of a block, or of a buffer above the flash.
+
+use core::ops::Range;
+
+use crate::address::{Lpn, SectorMask};
+use crate::geometry::SECTOR_BYTES;
+use crate::payload::{Data, Mode, Sink, Stamp};
+
+/// Data areas of pages. An `offset` counts pages.
+#[derive(Clone, Debug)]
+pub enum Cells {
+    /// A stamp for each sector.
+    Stamps(Vec<Stamp>),
+    /// All bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Cells {
+    /// `pages` pages of zeroes, for a chip in this mode.
+    pub fn new(mode: Mode, pages: u32, sectors_per_page: u32) -> Cells {
+        let sectors = pages as usize * sectors_per_page as usize;
+        match mode {
+            Mode::Bytes => Cells::Bytes(vec![0; sectors * SECTOR_BYTES as usize]),
+            _ => Cells::Stamps(vec![Stamp::default(); sectors]),
+        }
+    }
+
+    /// Shrinks or grows to one page, all zero.
+    pub(crate) fn clear_to_page(&mut self, sectors_per_page: u32) {
+        let sectors = sectors_per_page as usize;
+        match self {
+            Cells::Stamps(all) => {
+                all.clear();
+                all.resize(sectors, Stamp::default());
+            }
+            Cells::Bytes(all) => {
+                all.clear();
+                all.resize(sectors * SECTOR_BYTES as usize, 0);
+            }
+        }
+    }
+
+    /// Shrinks or grows to one page, a copy of the page at `offset` of `other`.
+    pub(crate) fn clear_to_copy_of(&mut self, other: &Cells, offset: u32, sectors_per_page: u32) {
+        let span = sector_span(offset, sectors_per_page);
+        match (self, other) {
+            (Cells::Stamps(all), Cells::Stamps(other)) => {
+                all.clear();
+                all.extend_from_slice(&other[span]);
+            }
+            (Cells::Bytes(all), Cells::Bytes(other)) => {
+                all.clear();
+                all.extend_from_slice(&other[byte_span(span)]);
+            }
+            _ => panic!("the cells have different payload modes"),
+        }
+    }
+
+    /// Replaces the page at `offset` by a page of other cells, or by zeroes.
+    pub fn copy(&mut self, offset: u32, sectors_per_page: u32, from: Option<(&Cells, u32)>) {
+        let span = sector_span(offset, sectors_per_page);
+        match (self, from) {
+            (Cells::Stamps(all), Some((Cells::Stamps(other), at))) => {
+                all[span].copy_from_slice(&other[sector_span(at, sectors_per_page)]);
+            }
+            (Cells::Stamps(all), None) => all[span].fill(Stamp::default()),
+            (Cells::Bytes(all), Some((Cells::Bytes(other), at))) => {
+                let from = byte_span(sector_span(at, sectors_per_page));
+                all[byte_span(span)].copy_from_slice(&other[from]);
+            }
+            (Cells::Bytes(all), None) => all[byte_span(span)].fill(0),
+            _ => panic!("the cells have different payload modes"),
+        }
+    }
+
+    /// Overwrites the sectors in `mask` of the page at `offset`, which is `lpn`, with data of the
+    /// host.
+    pub fn overlay(
+        &mut self,
+        offset: u32,
+        sectors_per_page: u32,
+        lpn: Lpn,
+        mask: SectorMask,
+        data: Data,
+    ) {
+        let first = offset as usize * sectors_per_page as usize;
+        for index in (0..sectors_per_page).filter(|index| mask >> index & 1 == 1) {
+            let at = first + index as usize;
+            match (&mut *self, data) {
+                (Cells::Stamps(all), Data::Stamp(write)) => {
+                    all[at] = Stamp::new(lpn, index, sectors_per_page, write);
+                }
+                (Cells::Stamps(all), Data::Stamps(stamps)) => all[at] = stamps[index as usize],
+                (Cells::Bytes(all), Data::Bytes(bytes)) => {
+                    let from = byte_span(index as usize..index as usize + 1);
+                    all[byte_span(at..at + 1)].copy_from_slice(&bytes[from]);
+                }
+                _ => panic!("the host's data do not fit the chip's payload mode"),
+            }
+        }
+    }
+
+    /// Copies the sectors in `mask` of the page at `offset`, which is `lpn`, to the sink.
+    pub fn read(
+        &self,
+        offset: u32,
+        sectors_per_page: u32,
+        lpn: Lpn,
+        mask: SectorMask,
+        sink: &mut Sink,
+    ) {
+        for index in (0..sectors_per_page).filter(|index| mask >> index & 1 == 1) {
+            let at = offset as usize * sectors_per_page as usize + index as usize;
+            let to = |first: &Lpn| ((lpn.0 - first.0) * sectors_per_page + index) as usize;
+            match (self, &mut *sink) {
+                (_, Sink::None) => return,
+                (Cells::Stamps(all), Sink::Stamps { first, out }) => out[to(first)] = all[at],
+                (Cells::Bytes(all), Sink::Bytes { first, out }) => {
+                    let to = to(first);
+                    out[byte_span(to..to + 1)].copy_from_slice(&all[byte_span(at..at + 1)]);
+                }
+                _ => panic!("the sink does not fit the chip's payload mode"),
+            }
+        }
+    }
+
+    /// The pages from `offset` on, as data of a host.
+    pub fn data(&self, offset: u32, sectors_per_page: u32) -> Data<'_> {
+        let first = sector_span(offset, sectors_per_page).start;
+        match self {
+            Cells::Stamps(all) => Data::Stamps(&all[first..]),
+            Cells::Bytes(all) => Data::Bytes(&all[byte_span(first..first).start..]),
+        }
+    }
+
+    /// A sink that fills the page at `offset` with what is read of page `lpn`.
+    pub fn sink(&mut self, offset: u32, sectors_per_page: u32, lpn: Lpn) -> Sink<'_> {
+        let span = sector_span(offset, sectors_per_page);
+        match self {
+            Cells::Stamps(all) => Sink::Stamps { first: lpn, out: &mut all[span] },
+            Cells::Bytes(all) => Sink::Bytes { first: lpn, out: &mut all[byte_span(span)] },
+        }
+    }
+}
+
+fn sector_span(offset: u32, sectors_per_page: u32) -> Range<usize> {
+    let first = offset as usize * sectors_per_page as usize;
+    first..first + sectors_per_page as usize
+}
+
+fn byte_span(sectors: Range<usize>) -> Range<usize> {
+    let sector = SECTOR_BYTES as usize;
+    sectors.start * sector..sectors.end * sector
+}

@@ -1,0 +1,371 @@
+//! The flash itself: pages, blocks, the rules of flash, and everything that outlives a power cut.
+//!
+//! Breaking a rule of flash is a bug of the FTL and panics, in release builds too:
+//!
+//! * a page is programmed once between two erases of its block, in the chip's program order;
+//! * only programmed pages are read or copied, and the reader names the owner that it expects;
+//! * a half-erased block is erased again before its first program.
+//!
+//! The array books nothing and cannot lose its power; [`Nand`](crate::Nand) does both around it.
+
+use alloc::borrow::Cow;
+
+use crate::address::{BlockId, Lpn, Ppn, SectorMask};
+use crate::error::{Error, Result};
+use crate::geometry::{Geometry, ProgramOrder};
+use crate::memory_store::MemoryStore;
+use crate::page_store::{BlockRecord, Health, PageStore};
+use crate::payload::{Mode, Page, Sink};
+use crate::spare::{PageState, Spare};
+use crate::stored_pages::{CopySpare, StoredPages};
+
+/// Pages and blocks of a chip.
+///
+/// Owners, fill levels and wear are kept in RAM. Where the chip has a store they are a copy of what
+/// it holds, so [`from_store`](Self::from_store) can rebuild them.
+pub struct FlashArray {
+    geometry: Geometry,
+    /// The owner of each page; [`Lpn::NONE`] where it is erased.
+    owners: Vec<u32>,
+    /// By block: the number of programmed pages in any order, else the lowest page that may still
+    /// be programmed.
+    filled: Vec<u16>,
+    half_erased: Vec<BlockId>,
+    /// Erases of each block.
+    wear: Vec<u32>,
+    /// Pages that were skipped, or still unused when their block was erased.
+    lost_pages: u64,
+    /// None in count mode.
+    pages: Option<StoredPages>,
+}
+
+impl FlashArray {
+    /// A factory-fresh array, in memory: all blocks erased.
+    pub(crate) fn new(geometry: Geometry, mode: Mode) -> FlashArray {
+        FlashArray {
+            owners: vec![Lpn::NONE.0; geometry.pages() as usize],
+            filled: vec![0; geometry.blocks() as usize],
+            half_erased: Vec::new(),
+            wear: vec![0; geometry.blocks() as usize],
+            lost_pages: 0,
+            pages: (mode != Mode::Count)
+                .then(|| StoredPages::new(Box::new(MemoryStore::new(mode, geometry)))),
+            geometry,
+        }
+    }
+
+    /// The array whose pages lie in `store`. Reads every spare area.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn from_store(store: Box<dyn PageStore>) -> Result<FlashArray> {
+        let geometry = *store.geometry();
+        let mut array = FlashArray::new(geometry, Mode::Count);
+        let pages = StoredPages::new(store);
+        for block in (0..geometry.blocks()).map(BlockId) {
+            let BlockRecord { erases, half_erased } = pages.block(block)?;
+            array.wear[block.0 as usize] = erases;
+            array.half_erased.extend(half_erased.then_some(block));
+            for ppn in geometry.span(block) {
+                let spare = pages.spare(Ppn(ppn as u32))?;
+                array.owners[ppn] = match (spare.health, spare.state()) {
+                    (Health::Erased, _) => Lpn::NONE.0,
+                    (_, PageState::Programmed(spare)) => spare.owner.0,
+                    // Programmed, but nobody can tell for whom.
+                    _ => Lpn::SYSTEM.0,
+                };
+            }
+            array.filled[block.0 as usize] = array.filled_by_owners(block);
+        }
+        array.pages = Some(pages);
+        Ok(array)
+    }
+
+    /// The store with all pages; none in count mode.
+    pub fn into_store(self) -> Option<Box<dyn PageStore>> {
+        self.pages.map(StoredPages::into_store)
+    }
+
+    /// An independent array with the same pages.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn try_clone(&self) -> Result<FlashArray> {
+        Ok(FlashArray {
+            geometry: self.geometry,
+            owners: self.owners.clone(),
+            filled: self.filled.clone(),
+            half_erased: self.half_erased.clone(),
+            wear: self.wear.clone(),
+            lost_pages: self.lost_pages,
+            pages: self.pages.as_ref().map(StoredPages::try_clone).transpose()?,
+        })
+    }
+
+    // ---- Looking at the array -------------------------------------------------------------------
+
+    /// Pages, blocks and program order.
+    #[inline]
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.pages.as_ref().map_or(Mode::Count, StoredPages::mode)
+    }
+
+    #[inline]
+    pub(crate) fn keeps_pages(&self) -> bool {
+        self.pages.is_some()
+    }
+
+    /// The owners of all pages of a block.
+    #[inline]
+    pub(crate) fn owners(&self, block: BlockId) -> &[u32] {
+        &self.owners[self.geometry.span(block)]
+    }
+
+    /// The owners of `pages` pages from `first` on.
+    #[inline]
+    pub(crate) fn owners_of_run(&self, first: Ppn, pages: u32) -> &[u32] {
+        &self.owners[first.0 as usize..][..pages as usize]
+    }
+
+    #[inline]
+    pub(crate) fn owner(&self, ppn: Ppn) -> Lpn {
+        Lpn(self.owners[ppn.0 as usize])
+    }
+
+    pub(crate) fn wear(&self) -> &[u32] {
+        &self.wear
+    }
+
+    pub(crate) fn lost_pages(&self) -> u64 {
+        self.lost_pages
+    }
+
+    /// Pages that can still be programmed before the next erase. Walks all blocks.
+    pub(crate) fn free_pages(&self) -> u64 {
+        let per_block = u64::from(self.geometry.pages_per_block());
+        self.filled.iter().map(|&filled| per_block - u64::from(filled)).sum()
+    }
+
+    pub(crate) fn peek_spare(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
+        self.pages.as_ref()?.peek_spare(ppn)
+    }
+
+    pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
+        self.pages.as_ref()?.peek_meta(ppn)
+    }
+
+    /// The fill level of a block that its owners imply.
+    fn filled_by_owners(&self, block: BlockId) -> u16 {
+        let is_used = |owner: &u32| *owner != Lpn::NONE.0;
+        let owners = self.owners(block);
+        let filled = match self.geometry.program_order() {
+            ProgramOrder::Any => owners.iter().filter(|&owner| is_used(owner)).count(),
+            _ => owners.iter().rposition(|owner| is_used(owner)).map_or(0, |last| last + 1),
+        };
+        filled as u16
+    }
+
+    // ---- Operations in count mode ---------------------------------------------------------------
+
+    /// Programs a run of pages, of which only the owners are kept: `first` and the following.
+    /// Returns the owners.
+    #[inline]
+    pub(crate) fn count_run(&mut self, to: Ppn, first: Lpn, pages: u32) -> &[u32] {
+        self.claim(to, pages);
+        let owners = &mut self.owners[to.0 as usize..][..pages as usize];
+        for (owner, lpn) in owners.iter_mut().zip(first.0..) {
+            *owner = lpn;
+        }
+        owners
+    }
+
+    /// Copies pages, of which only the owners are kept. Returns the owners.
+    #[inline]
+    pub(crate) fn count_copies(&mut self, from: &[Ppn], to: Ppn) -> &[u32] {
+        self.claim(to, from.len() as u32);
+        for (index, &source) in from.iter().enumerate() {
+            self.owners[to.0 as usize + index] = self.owner_to_copy(source).0;
+        }
+        self.owners_of_run(to, from.len() as u32)
+    }
+
+    // ---- Operations on stored pages -------------------------------------------------------------
+
+    /// Programs a page. After a failure of the storage it counts as torn.
+    pub(crate) fn program(&mut self, ppn: Ppn, page: &Page, sequence: u64) -> Result<()> {
+        assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
+        self.stored_mut().compose(page, sequence)?;
+        self.save(ppn, page.owner)
+    }
+
+    /// Copies a page. A source that cannot be read changes nothing; after a failure of the storage
+    /// the destination counts as torn.
+    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, new: CopySpare) -> Result<()> {
+        let owner = self.owner_to_copy(from);
+        self.stored_mut().compose_copy(from, owner, new)?;
+        self.save(to, owner)
+    }
+
+    /// Programs the composed page.
+    fn save(&mut self, ppn: Ppn, owner: Lpn) -> Result<()> {
+        self.claim(ppn, 1);
+        let saved = self.stored_mut().save(ppn);
+        let owner = if saved.is_ok() { owner } else { Lpn::SYSTEM };
+        let before = core::mem::replace(&mut self.owners[ppn.0 as usize], owner.0);
+        assert!(before == Lpn::NONE.0, "programmed {ppn:?}, which {:?} owns", Lpn(before));
+        saved
+    }
+
+    /// Copies the sectors in `mask` of page `ppn`, which must hold `lpn`, to the sink.
+    pub(crate) fn read(
+        &mut self,
+        ppn: Ppn,
+        lpn: Lpn,
+        mask: SectorMask,
+        sink: &mut Sink,
+    ) -> Result<()> {
+        self.expect_owner(ppn, lpn)?;
+        self.stored_mut().read(ppn, lpn, mask, sink)
+    }
+
+    /// The metadata of a page.
+    pub(crate) fn read_meta(&mut self, ppn: Ppn) -> Result<&[u8]> {
+        let owner = self.owner(ppn);
+        self.stored_mut().read_meta(ppn, owner)
+    }
+
+    /// The state that a reader of a spare area finds.
+    pub(crate) fn state(&self, ppn: Ppn) -> Result<PageState> {
+        self.stored().state(ppn)
+    }
+
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.pages.as_mut().map_or(Ok(()), StoredPages::sync)
+    }
+
+    // ---- Operations in every mode ---------------------------------------------------------------
+
+    /// Erases a block. After an error it counts as half erased.
+    pub(crate) fn erase(&mut self, block: BlockId) -> Result<()> {
+        let (index, span) = (block.0 as usize, self.geometry.span(block));
+        debug_assert_eq!(
+            self.filled[index],
+            self.filled_by_owners(block),
+            "{block:?}: the fill level and the owners differ"
+        );
+        let per_block = u64::from(self.geometry.pages_per_block());
+        self.lost_pages += per_block - u64::from(core::mem::take(&mut self.filled[index]));
+        self.owners[span].fill(Lpn::NONE.0);
+        self.wear[index] += 1;
+        let Some(pages) = &mut self.pages else { return Ok(()) };
+        self.half_erased.retain(|&half| half != block);
+        let erased = pages.erase(block);
+        if erased.is_err() {
+            self.half_erased.push(block);
+        }
+        erased
+    }
+
+    /// Whether page `ppn` holds `lpn`. Reading another page than one means is a bug, but a page
+    /// that cannot be read has lost its owner by accident.
+    #[inline]
+    pub(crate) fn expect_owner(&self, ppn: Ppn, lpn: Lpn) -> Result<()> {
+        if self.owner(ppn) == lpn { Ok(()) } else { self.refuse_owner(ppn, lpn) }
+    }
+
+    #[cold]
+    fn refuse_owner(&self, ppn: Ppn, lpn: Lpn) -> Result<()> {
+        if let Some(pages) = &self.pages
+            && pages.state(ppn)? == PageState::Unreadable
+        {
+            return Err(Error::Unreadable(ppn));
+        }
+        panic!("read {ppn:?} for {lpn:?}, but it holds {:?}", self.owner(ppn));
+    }
+
+    // ---- Faults ---------------------------------------------------------------------------------
+
+    /// Leaves a programmed page as an interrupted program does.
+    pub(crate) fn tear(&mut self, ppn: Ppn, health: Health) -> Result<()> {
+        assert!(self.owner(ppn) != Lpn::NONE, "an interrupted program left {ppn:?} erased");
+        if health != Health::Unstable {
+            self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
+        }
+        self.stored_mut().set_health(ppn, health)
+    }
+
+    /// Leaves an erased block as an interrupted erase does: it reads as erased, and must be erased
+    /// again.
+    pub(crate) fn half_erase(&mut self, block: BlockId) -> Result<()> {
+        assert!(self.filled[block.0 as usize] == 0, "an interrupted erase left {block:?} filled");
+        self.half_erased.push(block);
+        self.stored_mut().set_half_erased(block)
+    }
+
+    /// Makes all unstable pages unreadable.
+    pub(crate) fn decay(&mut self) -> Result<()> {
+        self.stored_mut().decay()
+    }
+
+    // ---- Ownership of pages ---------------------------------------------------------------------
+
+    /// Claims the `pages` pages from `to` on for programming; here the rules are enforced.
+    #[inline]
+    fn claim(&mut self, to: Ppn, pages: u32) {
+        let block = self.geometry.block_of(to);
+        let offset = to.0 - self.geometry.first_page(block).0;
+        let end = offset + pages;
+        assert!(
+            end <= self.geometry.pages_per_block(),
+            "{pages} pages from offset {offset} on do not fit {block:?}"
+        );
+        if !self.half_erased.is_empty() {
+            let half = self.half_erased.contains(&block);
+            assert!(!half, "programmed {block:?}, which a cut left half erased");
+        }
+        let next = u32::from(self.filled[block.0 as usize]);
+        let filled = match self.geometry.program_order() {
+            ProgramOrder::Sequential => {
+                assert!(offset == next, "{block:?}: programmed page {offset}; next is {next}");
+                end
+            }
+            ProgramOrder::Ascending => {
+                assert!(offset >= next, "{block:?}: programmed page {offset}; next is {next}");
+                self.lost_pages += u64::from(offset - next);
+                end
+            }
+            ProgramOrder::Any => {
+                assert!(
+                    self.is_erased(to, pages),
+                    "{block:?}: page {offset} or one of the {pages} from it is programmed"
+                );
+                next + pages
+            }
+        };
+        self.filled[block.0 as usize] = filled as u16;
+        debug_assert!(self.is_erased(to, pages), "{to:?}: claimed a page that has an owner");
+    }
+
+    fn is_erased(&self, first: Ppn, pages: u32) -> bool {
+        self.owners_of_run(first, pages).iter().all(|&owner| owner == Lpn::NONE.0)
+    }
+
+    #[inline]
+    fn owner_to_copy(&self, from: Ppn) -> Lpn {
+        let owner = self.owner(from);
+        assert!(owner != Lpn::NONE, "copied {from:?}, which is erased");
+        owner
+    }
+
+    fn stored(&self) -> &StoredPages {
+        self.pages.as_ref().expect("a chip in count mode keeps no pages")
+    }
+
+    fn stored_mut(&mut self) -> &mut StoredPages {
+        self.pages.as_mut().expect("a chip in count mode keeps no pages")
+    }
+}

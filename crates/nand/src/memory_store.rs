@@ -1,0 +1,188 @@
+//! A store in memory. It never fails, and copies of it share the blocks that neither has changed.
+
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
+
+use crate::address::{BlockId, Ppn};
+use crate::cells::Cells;
+use crate::error::Result;
+use crate::geometry::Geometry;
+use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
+use crate::payload::Mode;
+use crate::spare::HEADER_BYTES;
+
+/// Pages in memory.
+#[derive(Clone, Debug)]
+pub struct MemoryStore {
+    mode: Mode,
+    geometry: Geometry,
+    blocks: Vec<Block>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Block {
+    record: BlockRecord,
+    /// Allocated by the first program in the block. A recorded power cut keeps a copy of the whole
+    /// chip after every operation; sharing makes that affordable.
+    pages: Option<Arc<Pages>>,
+}
+
+#[derive(Clone, Debug)]
+struct Pages {
+    health: Vec<Health>,
+    headers: Vec<[u8; HEADER_BYTES]>,
+    /// Scheme bytes of the spare areas, up to the last page that has any.
+    extras: Vec<Box<[u8]>>,
+    /// Metadata in the data areas, up to the last page that has any.
+    metas: Vec<Box<[u8]>>,
+    cells: Cells,
+}
+
+impl MemoryStore {
+    /// A store of erased pages.
+    ///
+    /// # Panics
+    /// In count mode, in which a chip has no store.
+    pub fn new(mode: Mode, geometry: Geometry) -> MemoryStore {
+        assert!(mode != Mode::Count, "a chip in count mode has no store");
+        MemoryStore { mode, geometry, blocks: vec![Block::default(); geometry.blocks() as usize] }
+    }
+
+    fn at(&self, ppn: Ppn) -> Option<(&Pages, usize)> {
+        let block = self.geometry.block_of(ppn);
+        let pages = self.blocks[block.0 as usize].pages.as_deref()?;
+        Some((pages, self.geometry.offset_of(ppn) as usize))
+    }
+
+    fn at_mut(&mut self, ppn: Ppn) -> (&mut Pages, usize) {
+        let (mode, geometry) = (self.mode, &self.geometry);
+        let pages = &mut self.blocks[geometry.block_of(ppn).0 as usize].pages;
+        let pages = pages.get_or_insert_with(|| Arc::new(Pages::new(mode, geometry)));
+        (Arc::make_mut(pages), geometry.offset_of(ppn) as usize)
+    }
+}
+
+impl PageStore for MemoryStore {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
+        let Some((pages, offset)) = self.at(ppn) else { return Ok(SpareRecord::ERASED) };
+        let (health, header) = (pages.health[offset], pages.headers[offset]);
+        let extra = Cow::Borrowed(sparse(&pages.extras, offset));
+        Ok(SpareRecord { health, header, extra })
+    }
+
+    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
+        let Some((pages, offset)) = self.at(ppn) else {
+            page.health = Health::Erased;
+            return Ok(());
+        };
+        page.health = pages.health[offset];
+        page.header = pages.headers[offset];
+        replace(&mut page.extra, sparse(&pages.extras, offset));
+        replace(&mut page.meta, sparse(&pages.metas, offset));
+        let sectors_per_page = self.geometry.sectors_per_page();
+        page.cells.clear_to_copy_of(&pages.cells, offset as u32, sectors_per_page);
+        Ok(())
+    }
+
+    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()> {
+        let sectors_per_page = self.geometry.sectors_per_page();
+        let (pages, offset) = self.at_mut(ppn);
+        pages.health[offset] = page.health;
+        pages.headers[offset] = page.header;
+        set_sparse(&mut pages.extras, offset, &page.extra);
+        set_sparse(&mut pages.metas, offset, &page.meta);
+        pages.cells.copy(offset as u32, sectors_per_page, Some((&page.cells, 0)));
+        Ok(())
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<()> {
+        let block = &mut self.blocks[block.0 as usize];
+        block.record = BlockRecord { erases: block.record.erases + 1, half_erased: false };
+        if let Some(pages) = &mut block.pages {
+            match Arc::get_mut(pages) {
+                Some(pages) => pages.erase(),
+                None => block.pages = None,
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&self, block: BlockId) -> Result<BlockRecord> {
+        Ok(self.blocks[block.0 as usize].record)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
+        let (pages, offset) = self.at_mut(ppn);
+        pages.health[offset] = health;
+        Ok(())
+    }
+
+    fn set_half_erased(&mut self, block: BlockId) -> Result<()> {
+        self.blocks[block.0 as usize].record.half_erased = true;
+        Ok(())
+    }
+
+    fn decay(&mut self) -> Result<()> {
+        let pages = self.blocks.iter_mut().filter_map(|block| block.pages.as_mut());
+        for pages in pages.filter(|pages| pages.health.contains(&Health::Unstable)) {
+            let health = Arc::make_mut(pages).health.iter_mut();
+            health.filter(|health| **health == Health::Unstable).for_each(|it| *it = Health::Torn);
+        }
+        Ok(())
+    }
+
+    fn try_clone(&self) -> Result<Box<dyn PageStore>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Pages {
+    fn new(mode: Mode, geometry: &Geometry) -> Pages {
+        let pages = geometry.pages_per_block();
+        Pages {
+            health: vec![Health::Erased; pages as usize],
+            headers: vec![[0xFF; HEADER_BYTES]; pages as usize],
+            extras: Vec::new(),
+            metas: Vec::new(),
+            cells: Cells::new(mode, pages, geometry.sectors_per_page()),
+        }
+    }
+
+    fn erase(&mut self) {
+        self.health.fill(Health::Erased);
+        self.headers.fill([0xFF; HEADER_BYTES]);
+        self.extras.clear();
+        self.metas.clear();
+    }
+}
+
+fn replace(bytes: &mut Vec<u8>, by: &[u8]) {
+    bytes.clear();
+    bytes.extend_from_slice(by);
+}
+
+/// The byte string at a place in a list that need not be that long.
+fn sparse(list: &[Box<[u8]>], at: usize) -> &[u8] {
+    list.get(at).map_or(&[], |bytes| bytes)
+}
+
+fn set_sparse(list: &mut Vec<Box<[u8]>>, at: usize, bytes: &[u8]) {
+    if list.len() <= at && !bytes.is_empty() {
+        list.resize(at + 1, Box::default());
+    }
+    if let Some(slot) = list.get_mut(at) {
+        *slot = bytes.into();
+    }
+}

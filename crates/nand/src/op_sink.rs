@@ -1,0 +1,86 @@
+//! Operations with their places, as they leave the chip.
+//!
+//! ```text
+//! Nand ─ operation ─┬─ Tally   counts it, always
+//!                   └─ OpSink  if one is attached: a log, a clock, a timeline
+//! ```
+//! A sink sees every operation that the tally counts, in order, under the same cause. Runs and
+//! copies arrive in bulk. Faults and power cuts are no business of a sink: it sees an interrupted
+//! operation as a complete one.
+
+use core::any::Any;
+
+use crate::address::{BlockId, Lpn, Ppn};
+use crate::op::{Cause, Op, Tally};
+
+/// One operation, or several of a kind that the chip did in one go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation<'a> {
+    /// A page was read, with its spare area.
+    Read {
+        /// The page.
+        ppn: Ppn,
+        /// Its owner.
+        owner: Lpn,
+    },
+    /// The spare area of a page was read.
+    SpareRead {
+        /// The page.
+        ppn: Ppn,
+        /// Its owner.
+        owner: Lpn,
+    },
+    /// Consecutive pages of one block were programmed.
+    Program {
+        /// The first page.
+        first: Ppn,
+        /// The owner of each page, as an LPN.
+        owners: &'a [u32],
+    },
+    /// Pages were copied to consecutive pages of one block: for each one, in order, a read and then
+    /// a program.
+    Copy {
+        /// The source of each copy.
+        from: &'a [Ppn],
+        /// The destination of the first copy.
+        to: Ppn,
+        /// The owner of each copy, as an LPN.
+        owners: &'a [u32],
+    },
+    /// A block was erased.
+    Erase {
+        /// The block.
+        block: BlockId,
+    },
+}
+
+/// A receiver of the operations of a chip.
+pub trait OpSink: Any + Send {
+    /// Takes the next operation.
+    fn take(&mut self, cause: Cause, operation: &Operation);
+}
+
+/// The one place that books operations: in the tally, and with the sink if there is one.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(crate) tally: Tally,
+    pub(crate) sink: Option<Box<dyn OpSink>>,
+}
+
+impl Ledger {
+    #[inline]
+    pub(crate) fn book(&mut self, cause: Cause, operation: Operation) {
+        match operation {
+            Operation::Read { .. } => self.tally.book(Op::Read, cause, 1),
+            Operation::SpareRead { .. } => self.tally.book(Op::SpareRead, cause, 1),
+            Operation::Program { owners, .. } => {
+                self.tally.book(Op::Program, cause, owners.len() as u64);
+            }
+            Operation::Copy { owners, .. } => self.tally.book_copies(cause, owners.len() as u64),
+            Operation::Erase { .. } => self.tally.book(Op::Erase, cause, 1),
+        }
+        if let Some(sink) = &mut self.sink {
+            sink.take(cause, &operation);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The storage behind a chip: the bytes, the spare area and the health of every page.
+//!
+//! ```text
+//! FlashArray ── rules of flash, owners, fill levels
+//!     └─ StoredPages ── composes pages, checks spare areas
+//!            └─ PageStore ── keeps page records:  MemoryStore, …
+//! ```
+//! A store keeps what it is given and gives it back; it knows no rule of flash. Everything that a
+//! chip must remember without power lies in its store, so [`FlashArray::from_store`] can rebuild a
+//! chip from it. A chip in count mode has no store.
+//!
+//! [`FlashArray::from_store`]: crate::FlashArray::from_store
+
+use alloc::borrow::Cow;
+
+use crate::address::{BlockId, Ppn};
+use crate::cells::Cells;
+use crate::error::Result;
+use crate::geometry::Geometry;
+use crate::payload::Mode;
+use crate::spare::{HEADER_BYTES, PageState, Spare};
+
+/// The physical state of a page. Readers see only part of it: [`PageState`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Not programmed since the last erase of its block.
+    Erased,
+    /// Programmed completely.
+    Good,
+    /// Programmed in part, or damaged: nothing can be read.
+    Torn,
+    /// Programmed in part, but every bit still reads as one.
+    LooksErased,
+    /// Readable until it [decays](PageStore::decay).
+    Unstable,
+}
+
+/// The spare area of a page as a store returns it.
+#[derive(Clone, Debug)]
+pub struct SpareRecord<'a> {
+    /// The state of the page.
+    pub health: Health,
+    /// The encoded header; meaningless in an erased page.
+    pub header: [u8; HEADER_BYTES],
+    /// Scheme bytes of the spare area.
+    pub extra: Cow<'a, [u8]>,
+}
+
+impl SpareRecord<'_> {
+    /// A page that is not programmed.
+    pub const ERASED: SpareRecord<'static> = SpareRecord {
+        health: Health::Erased,
+        header: [0xFF; HEADER_BYTES],
+        extra: Cow::Borrowed(&[]),
+    };
+
+    /// The state that a reader finds.
+    pub fn state(&self) -> PageState {
+        state(self.health, &self.header, &self.extra)
+    }
+}
+
+/// A page, spare area and data area, on its way into or out of a store.
+#[derive(Clone, Debug)]
+pub struct PageRecord {
+    /// The state of the page.
+    pub health: Health,
+    /// The encoded header; meaningless in an erased page.
+    pub header: [u8; HEADER_BYTES],
+    /// Scheme bytes of the spare area.
+    pub extra: Vec<u8>,
+    /// Sectors of the host in the data area: one page of cells.
+    pub cells: Cells,
+    /// Metadata of the FTL in the data area. It never needs more room than the sectors leave.
+    pub meta: Vec<u8>,
+}
+
+impl PageRecord {
+    /// An erased page without any memory of its own yet.
+    pub fn new(mode: Mode) -> PageRecord {
+        PageRecord {
+            health: Health::Erased,
+            header: [0xFF; HEADER_BYTES],
+            extra: Vec::new(),
+            cells: Cells::new(mode, 0, 0),
+            meta: Vec::new(),
+        }
+    }
+
+    /// Makes this a page without metadata and with all sectors zero.
+    pub(crate) fn clear(&mut self, sectors_per_page: u32) {
+        self.meta.clear();
+        self.cells.clear_to_page(sectors_per_page);
+    }
+
+    /// Sets the spare area and marks the page as completely programmed.
+    pub(crate) fn set_spare(&mut self, spare: Spare, extra: &[u8]) {
+        self.extra.clear();
+        self.extra.extend_from_slice(extra);
+        self.renew_header(spare);
+    }
+
+    /// Changes the header and keeps the scheme bytes.
+    pub(crate) fn renew_header(&mut self, spare: Spare) {
+        self.health = Health::Good;
+        self.header = spare.encode(&self.extra);
+    }
+
+    /// The state that a reader finds.
+    pub fn state(&self) -> PageState {
+        state(self.health, &self.header, &self.extra)
+    }
+}
+
+fn state(health: Health, header: &[u8; HEADER_BYTES], extra: &[u8]) -> PageState {
+    match health {
+        Health::Erased | Health::LooksErased => PageState::Erased,
+        Health::Torn => PageState::Unreadable,
+        Health::Good | Health::Unstable => match Spare::decode(header, extra) {
+            Some(spare) => PageState::Programmed(spare),
+            None => PageState::Unreadable,
+        },
+    }
+}
+
+/// The part of a block's state that its pages do not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockRecord {
+    /// Erases since the block was made.
+    pub erases: u32,
+    /// Whether a power cut interrupted the last erase; the next erase repairs it.
+    pub half_erased: bool,
+}
+
+/// A keeper of pages.
+///
+/// The chip guarantees that pages and blocks exist, that it saves a page once between two erases of
+/// its block, and that records have the mode and the page size of the store.
+///
+/// Every error is an [`Error::Storage`](crate::Error::Storage). A page that the store keeps but
+/// cannot make sense of is no error: its health is [`Health::Torn`].
+pub trait PageStore: Send {
+    /// Pages, blocks and program order of the chip.
+    fn geometry(&self) -> &Geometry;
+
+    /// The payload that it keeps: stamps or bytes.
+    fn mode(&self) -> Mode;
+
+    /// Reads the spare area of a page.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>>;
+
+    /// Reads a page into `page`. Only the health of an erased page has a meaning.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> Result<()>;
+
+    /// Writes a page.
+    ///
+    /// # Errors
+    /// The storage failed; the page may be left torn.
+    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()>;
+
+    /// Erases a block and counts the erase. A half-erased block is whole again.
+    ///
+    /// # Errors
+    /// The storage failed; the block may be left half erased.
+    fn erase(&mut self, block: BlockId) -> Result<()>;
+
+    /// The state of a block apart from its pages.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn block(&self, block: BlockId) -> Result<BlockRecord>;
+
+    /// Makes all changes so far durable.
+    ///
+    /// # Errors
+    /// The storage failed; what was changed since the last success may be lost.
+    fn sync(&mut self) -> Result<()>;
+
+    /// Changes the health of a page, as a fault does.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()>;
+
+    /// Marks a block as half erased, as a fault does.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn set_half_erased(&mut self, block: BlockId) -> Result<()>;
+
+    /// Makes all unstable pages unreadable.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn decay(&mut self) -> Result<()>;
+
+    /// An independent store with the same pages.
+    ///
+    /// # Errors
+    /// The storage failed, or its pages cannot be copied.
+    fn try_clone(&self) -> Result<Box<dyn PageStore>>;
+}

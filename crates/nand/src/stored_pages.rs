@@ -1,0 +1,192 @@
+//! The pages of a chip that keeps them: composes records for the store, and checks the records that
+//! come back.
+
+use alloc::borrow::Cow;
+
+use crate::address::{BlockId, Lpn, Ppn, SectorMask};
+use crate::error::{Error, Result};
+use crate::geometry::Geometry;
+use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
+use crate::payload::{Content, Mode, Page, Sink};
+use crate::spare::{PageState, Spare};
+
+/// The part of a spare area that a copy does not inherit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopySpare<'a> {
+    /// Where the copy stands in the order of programs.
+    pub(crate) sequence: u64,
+    /// Another kind.
+    pub(crate) kind: Option<u8>,
+    /// Other scheme bytes.
+    pub(crate) extra: Option<&'a [u8]>,
+}
+
+/// A store, and one page on its way into or out of it.
+pub(crate) struct StoredPages {
+    store: Box<dyn PageStore>,
+    /// The page that was loaded or composed last.
+    page: PageRecord,
+}
+
+impl StoredPages {
+    pub(crate) fn new(store: Box<dyn PageStore>) -> StoredPages {
+        let page = PageRecord::new(store.mode());
+        StoredPages { store, page }
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<StoredPages> {
+        Ok(StoredPages::new(self.store.try_clone()?))
+    }
+
+    pub(crate) fn into_store(self) -> Box<dyn PageStore> {
+        self.store
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.store.mode()
+    }
+
+    // ---- Operations -----------------------------------------------------------------------------
+
+    /// Composes a page to be programmed.
+    pub(crate) fn compose(&mut self, page: &Page, sequence: u64) -> Result<()> {
+        let Page { owner, kind, extra, content } = *page;
+        self.compose_data(owner, content)?;
+        self.set_spare(Spare { owner, version: sequence, sequence, kind }, extra);
+        Ok(())
+    }
+
+    /// Composes a copy of a page of `owner`: its contents, owner and version, and its kind and
+    /// scheme bytes unless new ones are given.
+    pub(crate) fn compose_copy(&mut self, from: Ppn, owner: Lpn, new: CopySpare) -> Result<()> {
+        let old = self.load(from, owner)?;
+        let kind = new.kind.unwrap_or(old.kind);
+        let spare = Spare { sequence: new.sequence, kind, ..old };
+        match new.extra {
+            Some(extra) => self.set_spare(spare, extra),
+            None => self.page.renew_header(spare),
+        }
+        Ok(())
+    }
+
+    /// Writes the composed page.
+    pub(crate) fn save(&mut self, ppn: Ppn) -> Result<()> {
+        self.store.save(ppn, &self.page)
+    }
+
+    /// Copies the sectors in `mask` of a page of `owner` to the sink.
+    pub(crate) fn read(
+        &mut self,
+        ppn: Ppn,
+        owner: Lpn,
+        mask: SectorMask,
+        sink: &mut Sink,
+    ) -> Result<()> {
+        self.load(ppn, owner)?;
+        self.page.cells.read(0, self.geometry().sectors_per_page(), owner, mask, sink);
+        Ok(())
+    }
+
+    /// The metadata of a page of `owner`.
+    pub(crate) fn read_meta(&mut self, ppn: Ppn, owner: Lpn) -> Result<&[u8]> {
+        self.load(ppn, owner)?;
+        Ok(&self.page.meta)
+    }
+
+    pub(crate) fn erase(&mut self, block: BlockId) -> Result<()> {
+        self.store.erase(block)
+    }
+
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.store.sync()
+    }
+
+    // ---- Looking at pages -----------------------------------------------------------------------
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        self.store.geometry()
+    }
+
+    pub(crate) fn spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
+        self.store.load_spare(ppn)
+    }
+
+    pub(crate) fn state(&self, ppn: Ppn) -> Result<PageState> {
+        Ok(self.store.load_spare(ppn)?.state())
+    }
+
+    /// The header and the scheme bytes of a page, if it can be read.
+    pub(crate) fn peek_spare(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
+        let record = self.store.load_spare(ppn).ok()?;
+        match record.state() {
+            PageState::Programmed(spare) => Some((spare, record.extra)),
+            _ => None,
+        }
+    }
+
+    /// The metadata of a page, if it can be read.
+    pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
+        let mut page = PageRecord::new(self.mode());
+        self.store.load(ppn, &mut page).ok()?;
+        matches!(page.state(), PageState::Programmed(_)).then_some(page.meta)
+    }
+
+    pub(crate) fn block(&self, block: BlockId) -> Result<BlockRecord> {
+        self.store.block(block)
+    }
+
+    // ---- Faults ---------------------------------------------------------------------------------
+
+    pub(crate) fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
+        self.store.set_health(ppn, health)
+    }
+
+    pub(crate) fn set_half_erased(&mut self, block: BlockId) -> Result<()> {
+        self.store.set_half_erased(block)
+    }
+
+    pub(crate) fn decay(&mut self) -> Result<()> {
+        self.store.decay()
+    }
+
+    // ---- Records --------------------------------------------------------------------------------
+
+    /// Composes the data area of a page of `owner`.
+    fn compose_data(&mut self, owner: Lpn, content: Content) -> Result<()> {
+        let geometry = *self.geometry();
+        let sectors = geometry.sectors_per_page();
+        self.page.clear(sectors);
+        match content {
+            Content::Host { data, mask, base } => {
+                if let Some(base) = base.filter(|_| mask != geometry.full_mask()) {
+                    self.load(base, owner)?;
+                    self.page.meta.clear();
+                }
+                self.page.cells.overlay(0, sectors, owner, mask, data);
+            }
+            Content::Sectors { data, mask, meta } => {
+                self.page.cells.overlay(0, sectors, owner, mask, data);
+                self.page.meta.extend_from_slice(meta);
+            }
+            Content::Meta(bytes) => self.page.meta.extend_from_slice(bytes),
+            Content::Pad => {}
+        }
+        Ok(())
+    }
+
+    fn set_spare(&mut self, spare: Spare, extra: &[u8]) {
+        let room = self.geometry().scheme_bytes() as usize;
+        assert!(extra.len() <= room, "{} scheme bytes do not fit into {room}", extra.len());
+        self.page.set_spare(spare, extra);
+    }
+
+    /// Loads a page. Its spare area must name the owner that the chip knows: a page that names
+    /// another one is as useless to the reader as a page that is torn.
+    fn load(&mut self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
+        self.store.load(ppn, &mut self.page)?;
+        match self.page.state() {
+            PageState::Programmed(spare) if spare.owner == owner => Ok(spare),
+            _ => Err(Error::Unreadable(ppn)),
+        }
+    }
+}

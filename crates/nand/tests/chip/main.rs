@@ -1,0 +1,8 @@
+//! The chip from outside: its rules, what its pages hold, its power, its storage, its operations.
+
+mod fixture;
+mod operations;
+mod payload;
+mod power_cuts;
+mod rules;
+mod stores;

@@ -1,0 +1,254 @@
+//! Stores: a chip rebuilt from one, and one that fails.
+
+use nand::page_store::{BlockRecord, Health, PageRecord, SpareRecord};
+use nand::{
+    BlockId, Cause, Content, Cut, Data, Error, FlashArray, Geometry, Lpn, MemoryStore, Mode, Nand,
+    Op, Outcome, Page, PageState, PageStore, Ppn, ProgramOrder, Result,
+};
+
+use crate::fixture::{chip, host, program, stamps, written};
+
+/// The same chip, rebuilt from its store.
+fn reopened(nand: Nand) -> Nand {
+    let store = nand.into_array().into_store().expect("a chip with a store");
+    Nand::power_up(FlashArray::from_store(store).unwrap())
+}
+
+fn assert_same_flash(one: &mut Nand, other: &mut Nand) {
+    assert_eq!(one.wear(), other.wear());
+    assert_eq!(one.free_pages(), other.free_pages());
+    for block in 0..one.geometry().blocks() {
+        assert_eq!(one.owners(BlockId(block)), other.owners(BlockId(block)));
+    }
+    for ppn in (0..one.geometry().pages()).map(Ppn) {
+        let state = |nand: &mut Nand| nand.read_spare(ppn, Cause::Meta).unwrap();
+        assert_eq!(state(one), state(other), "{ppn:?}");
+        assert_eq!(one.peek_spare(ppn), other.peek_spare(ppn), "{ppn:?}");
+        assert_eq!(one.peek_meta(ppn), other.peek_meta(ppn), "{ppn:?}");
+    }
+}
+
+/// Programs, copies, a skipped page, metadata, padding and erases.
+fn work(nand: &mut Nand) -> Result<()> {
+    let skips = nand.geometry().program_order() != ProgramOrder::Sequential;
+    let from = u32::from(skips);
+    nand.program_run(Ppn(from), Lpn(8), 2, 1, Data::Stamp(1), Cause::Host)?;
+    nand.copy_many(&[Ppn(from), Ppn(1)], Ppn(4), None, Cause::Gc)?;
+    nand.copy(Ppn(1), Ppn(6), 9, b"extra", Cause::Merge)?;
+    nand.erase(BlockId(0), Cause::Gc)?;
+    nand.erase(BlockId(7), Cause::Gc)?;
+    let page = |content| Page { owner: Lpn::SYSTEM, kind: 3, extra: &[], content };
+    nand.program(Ppn(8), &page(Content::Meta(b"metadata")), Cause::Meta)?;
+    nand.program(Ppn(9), &page(Content::Pad), Cause::Merge)?;
+    nand.program(Ppn(0), &host(20, 2), Cause::Host)
+}
+
+#[test]
+fn a_chip_can_be_rebuilt_from_its_store() {
+    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
+        let mut nand = chip(order, Mode::Stamps);
+        work(&mut nand).unwrap();
+        let mut rebuilt = reopened(nand.try_clone().unwrap());
+        nand.power_on();
+        assert_same_flash(&mut nand, &mut rebuilt);
+        assert!(!rebuilt.is_factory_new());
+        rebuilt.resume_sequence(100);
+        program(&mut rebuilt, 1, 21);
+        assert_eq!(stamps(&mut rebuilt, 0, 20).unwrap(), written(20, 2));
+        assert_eq!(stamps(&mut rebuilt, 1, 21).unwrap(), written(21, 1));
+    }
+}
+
+#[test]
+fn a_chip_can_be_rebuilt_after_any_power_cut() {
+    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
+        for after in 0..10 {
+            for name in Outcome::NAMES {
+                let outcome = Outcome::named(name).unwrap();
+                let mut nand = chip(order, Mode::Stamps);
+                nand.cut_after(Cut { after, outcome });
+                assert_eq!(work(&mut nand), Err(Error::PowerLost));
+                nand.power_on();
+                let mut rebuilt = reopened(nand.try_clone().unwrap());
+                assert_same_flash(&mut nand, &mut rebuilt);
+                nand.decay().unwrap();
+                rebuilt.decay().unwrap();
+                assert_same_flash(&mut nand, &mut rebuilt);
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "half erased")]
+fn a_rebuilt_chip_remembers_half_erased_blocks() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    program(&mut nand, 0, 5);
+    nand.cut_after(Cut { after: 0, outcome: Outcome::Half });
+    nand.erase(BlockId(0), Cause::Gc).unwrap_err();
+    let mut rebuilt = reopened(nand);
+    rebuilt.resume_sequence(2);
+    program(&mut rebuilt, 0, 5);
+}
+
+#[test]
+fn a_chip_and_its_clone_do_not_share_later_changes() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    program(&mut nand, 0, 5);
+    let mut clone = nand.try_clone().unwrap();
+    program(&mut nand, 1, 6);
+    clone.erase(BlockId(0), Cause::Gc).unwrap();
+    program(&mut clone, 0, 7);
+    assert_eq!(nand.owners(BlockId(0))[..2], [5, 6]);
+    assert_eq!(stamps(&mut nand, 0, 5).unwrap(), written(5, 1));
+    assert_eq!(stamps(&mut clone, 0, 7).unwrap(), written(7, 1));
+    assert_eq!(clone.read_spare(Ppn(1), Cause::Meta).unwrap(), PageState::Erased);
+}
+
+/// A store in memory with faults.
+struct FaultyStore {
+    memory: MemoryStore,
+    /// Saves, erases and syncs until it fails.
+    left: u32,
+    /// Whether it returns page 1 for page 0, and the other way round.
+    swaps: bool,
+}
+
+impl FaultyStore {
+    fn chip(order: ProgramOrder, left: u32, swaps: bool) -> Nand {
+        let geometry = *chip(order, Mode::Stamps).geometry();
+        let memory = MemoryStore::new(Mode::Stamps, geometry);
+        let store = FaultyStore { memory, left, swaps };
+        let mut nand = Nand::power_up(FlashArray::from_store(Box::new(store)).unwrap());
+        nand.resume_sequence(1);
+        nand
+    }
+
+    fn change(&mut self) -> Result<()> {
+        let left = self.left.checked_sub(1);
+        self.left = left.ok_or_else(no_space)?;
+        Ok(())
+    }
+}
+
+fn no_space() -> Error {
+    Error::Storage("no space left".into())
+}
+
+impl PageStore for FaultyStore {
+    fn geometry(&self) -> &Geometry {
+        self.memory.geometry()
+    }
+    fn mode(&self) -> Mode {
+        self.memory.mode()
+    }
+    fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
+        self.memory.load_spare(ppn)
+    }
+    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
+        let swapped = self.swaps && ppn.0 < 2;
+        self.memory.load(if swapped { Ppn(1 - ppn.0) } else { ppn }, page)
+    }
+    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()> {
+        self.change()?;
+        self.memory.save(ppn, page)
+    }
+    fn erase(&mut self, block: BlockId) -> Result<()> {
+        self.change()?;
+        self.memory.erase(block)
+    }
+    fn block(&self, block: BlockId) -> Result<BlockRecord> {
+        self.memory.block(block)
+    }
+    fn sync(&mut self) -> Result<()> {
+        self.change()
+    }
+    fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
+        self.memory.set_health(ppn, health)
+    }
+    fn set_half_erased(&mut self, block: BlockId) -> Result<()> {
+        self.memory.set_half_erased(block)
+    }
+    fn decay(&mut self) -> Result<()> {
+        self.memory.decay()
+    }
+    fn try_clone(&self) -> Result<Box<dyn PageStore>> {
+        Err(Error::Storage("this store cannot be copied".into()))
+    }
+}
+
+#[test]
+fn a_failure_of_the_storage_is_an_error_of_the_operation() {
+    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
+        for left in 0..10 {
+            let mut nand = FaultyStore::chip(order, left, false);
+            assert_eq!(work(&mut nand), Err(no_space()), "{left} changes");
+            let booked = nand.tally().total(Op::Program) + nand.tally().total(Op::Erase);
+            assert!([left, left + 1].contains(&(booked as u32)), "{booked} of {left}");
+            for block in 0..8 {
+                nand.erase(BlockId(block), Cause::Gc).unwrap_err();
+            }
+        }
+        let mut nand = FaultyStore::chip(order, 10, false);
+        work(&mut nand).unwrap();
+        assert_eq!(nand.sync(), Err(no_space()));
+        assert!(nand.try_clone().is_err());
+    }
+}
+
+#[test]
+fn a_page_that_could_not_be_saved_is_used_up() {
+    let mut nand = FaultyStore::chip(ProgramOrder::Sequential, 1, false);
+    program(&mut nand, 0, 5);
+    assert_eq!(nand.program(Ppn(1), &host(6, 1), Cause::Host), Err(no_space()));
+    assert_eq!(nand.owners(BlockId(0))[..3], [5, Lpn::SYSTEM.0, Lpn::NONE.0]);
+    assert_eq!(nand.free_pages(), 30);
+    assert_eq!(stamps(&mut nand, 0, 5).unwrap(), written(5, 1), "other pages can be read");
+}
+
+/// A chip whose page 0, of LPN 5, holds something that the chip did not put there.
+fn tampered(tamper: impl FnOnce(&mut dyn PageStore)) -> Nand {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    program(&mut nand, 0, 5);
+    program(&mut nand, 1, 6);
+    let mut store = nand.into_array().into_store().unwrap();
+    tamper(&mut *store);
+    let mut nand = Nand::power_up(FlashArray::from_store(store).unwrap());
+    nand.resume_sequence(3);
+    nand
+}
+
+#[test]
+fn a_damaged_page_is_an_error_and_never_a_panic() {
+    let mut record = PageRecord::new(Mode::Stamps);
+    let torn = |store: &mut dyn PageStore| store.set_health(Ppn(0), Health::Torn).unwrap();
+    let flipped = |store: &mut dyn PageStore| {
+        store.load(Ppn(0), &mut record).unwrap();
+        record.header[4] ^= 1;
+        store.save(Ppn(0), &record).unwrap();
+    };
+    for mut nand in [tampered(torn), tampered(flipped)] {
+        let unreadable = Error::Unreadable(Ppn(0));
+        assert_eq!(stamps(&mut nand, 0, 5), Err(unreadable.clone()));
+        assert_eq!(nand.read_meta(Ppn(0), Cause::Meta).unwrap_err(), unreadable);
+        assert_eq!(nand.read_spare(Ppn(0), Cause::Meta).unwrap(), PageState::Unreadable);
+        assert_eq!(nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc), Err(unreadable.clone()));
+        assert_eq!(nand.owners(BlockId(1))[0], Lpn::NONE.0, "the destination is still erased");
+        assert_eq!(nand.tally().count(Op::Read, Cause::Gc), 1, "the source was read");
+        assert_eq!(nand.tally().count(Op::Program, Cause::Gc), 0);
+        let content = Content::Host { data: Data::Stamp(2), mask: 1, base: Some(Ppn(0)) };
+        let partial = Page { content, ..host(5, 0) };
+        assert_eq!(nand.program(Ppn(2), &partial, Cause::Host), Err(unreadable));
+        program(&mut nand, 2, 5);
+        assert_eq!(stamps(&mut nand, 1, 6).unwrap(), written(6, 1), "other pages can be read");
+    }
+}
+
+#[test]
+fn a_misdirected_page_is_unreadable() {
+    let mut nand = FaultyStore::chip(ProgramOrder::Sequential, u32::MAX, true);
+    program(&mut nand, 0, 5);
+    program(&mut nand, 1, 6);
+    assert_eq!(stamps(&mut nand, 0, 5), Err(Error::Unreadable(Ppn(0))));
+    assert_eq!(stamps(&mut nand, 1, 6), Err(Error::Unreadable(Ppn(1))));
+}
