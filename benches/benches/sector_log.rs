@@ -47,11 +47,10 @@ fn compared(title: &str, unit: &str, ask: impl Fn(u32) -> Ask + Copy) {
 
 /// Whole runs, the filling of the device included.
 fn runs() {
-    let experiment = |sector_log: &str| Experiment {
-        trace: Some("financial:writes=500K".into()),
-        sector_log: sector_log.into(),
-        warmup: 0,
-        ..Experiment::default()
+    let experiment = |sector_log: &str| {
+        let trace = Some("financial:writes=500K".into());
+        let experiment = Experiment { trace, warmup: 0, ..Experiment::default() };
+        experiment.with("sector_log", sector_log).expect("a size")
     };
     let mut contenders: Vec<Contender> = Vec::new();
     for (name, size) in [("no log", "none"), ("32 MiB", "32MiB"), ("128 MiB", "128MiB")] {

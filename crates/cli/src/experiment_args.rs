@@ -1,139 +1,200 @@
-//! The options that `run` and `compare` share: a thin mapping onto [`Experiment`].
+//! Arguments of the command for the options of an experiment.
+//!
+//! The arguments are made from the table in [`sim::config::experiment`]: name, value, default, help
+//! and heading of an option stand there and nowhere else. A subcommand selects the options that it
+//! takes.
 
-use clap::Args;
+use std::ffi::OsStr;
+use std::marker::PhantomData;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use sim::Experiment;
-use sim::config::experiment::{
-    Extra, Fit, FlushMode, Interval, Precondition, ReplayMode, Timing, Volume,
-};
+use sim::config::experiment::{ExperimentOption, options};
 
-/// What is run, and on what.
-#[derive(Args, Debug)]
-pub struct Options {
-    /// An existing file, a path into an archive such as `set.tar/*.csv`, `-` for standard input, or
-    /// a workload spec such as `uniform:writes=4M`; the built-in OLTP workload if there is none
-    pub trace: Option<String>,
+/// The options that a subcommand takes.
+pub trait Selection {
+    /// Options that may be given several times: the subcommand runs every combination of their
+    /// values, the last of these options fastest.
+    const REPEATED: &'static [&'static str] = &[];
+    /// An option that must be given.
+    const REQUIRED: &'static str = "";
 
-    /// Format of the trace file as NAME[:key=value…]; told by its content if not given
-    #[arg(long, value_name = "SPEC", help_heading = "Trace")]
-    format: Option<String>,
+    /// Whether the subcommand takes an option.
+    fn takes(option: &ExperimentOption) -> bool;
+}
 
-    /// Count malformed lines instead of failing at the first
-    #[arg(long, help_heading = "Trace")]
-    skip_bad: bool,
+/// All options, each once.
+pub struct AllOptions;
 
-    /// Put the requests in the order of their times
-    #[arg(long, help_heading = "Trace")]
-    sort: bool,
+impl Selection for AllOptions {
+    fn takes(_: &ExperimentOption) -> bool {
+        true
+    }
+}
 
-    /// Read at most so many requests
-    #[arg(long, value_name = "N", value_parser = spec::parse_count, help_heading = "Trace")]
-    limit: Option<u64>,
+/// All options; FTL and durability may be repeated.
+pub struct ComparedOptions;
 
-    /// Device of the trace, from 0, or `all`: laid end to end, each rounded up to a block
-    #[arg(long, value_name = "N|all", default_value = "all", help_heading = "Trace")]
-    volume: Volume,
+impl Selection for ComparedOptions {
+    const REPEATED: &'static [&'static str] = &["ftl", "durability"];
+    const REQUIRED: &'static str = "ftl";
 
-    /// What becomes of addresses beyond the capacity: error, wrap, or compact, which lays the
-    /// touched pages, in the order of their addresses, side by side
-    #[arg(long, default_value = "error", help_heading = "Trace")]
-    fit: Fit,
+    fn takes(_: &ExperimentOption) -> bool {
+        true
+    }
+}
 
-    /// closed: the next request comes when the one before is answered; open: at its own time
-    #[arg(long, default_value = "closed", help_heading = "Trace")]
-    replay: ReplayMode,
+/// The options of layers.
+pub struct LayerArgs;
 
-    /// Whether flushes reach the FTL, honour, or are only counted, ignore
-    #[arg(long, default_value = "honour", help_heading = "Trace")]
-    flush: FlushMode,
+impl Selection for LayerArgs {
+    fn takes(option: &ExperimentOption) -> bool {
+        option.is_of_layer()
+    }
+}
 
-    /// Chip with its parameters; see `ftlab list chips`
-    #[arg(long, value_name = "SPEC", default_value = "slc-fast2010", help_heading = "Device")]
-    chip: String,
+/// The options that say how a trace file is read.
+pub struct TraceFileOptions;
 
-    /// Exported capacity such as 8GiB, rounded up to the block; what the trace needs if not given
-    #[arg(long, value_name = "SIZE", value_parser = spec::parse_size, help_heading = "Device")]
-    capacity: Option<u64>,
+impl Selection for TraceFileOptions {
+    fn takes(option: &ExperimentOption) -> bool {
+        ["format", "skip_bad", "sort", "limit"].contains(&option.name)
+    }
+}
 
-    /// Blocks beyond the capacity: a share such as 7% of the logical blocks, or a number such as
-    /// 20blocks; 7% but at least 8 blocks if not given
-    #[arg(long, value_name = "SHARE|Nblocks", help_heading = "Device")]
-    extra: Option<Extra>,
+/// Arguments for the options of a selection.
+pub struct ExperimentArgs<S> {
+    /// The experiments that they describe: one, or one for each combination of repeated options.
+    pub experiments: Vec<Experiment>,
+    selection: PhantomData<S>,
+}
 
-    /// Write buffer above the FTL as SIZE[,key=value…] such as 8MiB,evict=run, or none; see `ftlab
-    /// list layers`
-    #[arg(long, value_name = "SIZE|none", default_value = "none", help_heading = "Device")]
-    buffer: String,
+impl<S> ExperimentArgs<S> {
+    /// The first experiment, which is the only one unless options are repeated.
+    pub fn first(&self) -> &Experiment {
+        &self.experiments[0]
+    }
+}
 
-    /// Sector log between buffer and FTL as SIZE[,from=added|extra] such as 512MiB, or none: writes
-    /// of part of a page gather in it
-    #[arg(long, value_name = "SIZE|none", default_value = "none", help_heading = "Device")]
-    sector_log: String,
-    /// One budget of DRAM for a write buffer and the map of dftl or fast
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = spec::parse_size,
-        conflicts_with = "buffer",
-        help_heading = "Device"
-    )]
-    dram: Option<u64>,
+impl<S: Selection> ExperimentArgs<S> {
+    fn options() -> impl Iterator<Item = &'static ExperimentOption> {
+        options().iter().filter(|option| S::takes(option))
+    }
 
-    /// The map's share of the budget: one that stays such as 30%, or adaptive[:key=value…], the
-    /// default; see `ftlab list layers`
-    #[arg(long, value_name = "SHARE|adaptive", requires = "dram", help_heading = "Device")]
-    split: Option<String>,
+    fn arg(option: &'static ExperimentOption) -> Arg {
+        let is_repeated = S::REPEATED.contains(&option.name);
+        let help = match is_repeated {
+            true => format!("{}; may be given several times", option.help()),
+            false => option.help().to_owned(),
+        };
+        let arg = Arg::new(option.name).help(help);
+        let arg = match option.usage.is_positional {
+            true => return arg.value_name("TRACE").value_parser(ValueOf(option)),
+            false => arg.long(option.name.replace('_', "-")).help_heading(option.usage.heading),
+        };
+        if option.is_switch {
+            return arg.action(ArgAction::SetTrue);
+        }
+        let name = match option.usage.value_name {
+            "" => option.name.to_uppercase(),
+            name => name.to_owned(),
+        };
+        let arg = arg.value_name(name).value_parser(ValueOf(option));
+        let arg = if is_repeated { arg.action(ArgAction::Append) } else { arg };
+        match option.text(&Experiment::default()) {
+            _ if option.name == S::REQUIRED => arg.required(true),
+            Some(default) => arg.default_value(default),
+            None => arg,
+        }
+    }
+}
 
-    /// Time of putting a page into the DRAM of a layer, or of taking it out, such as 20ns
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "0ns",
-        value_parser = spec::parse_time_ns,
-        help_heading = "Device"
-    )]
-    dram_access: u64,
+impl<S: Selection> Args for ExperimentArgs<S> {
+    fn augment_args(command: Command) -> Command {
+        command.args(Self::options().map(Self::arg))
+    }
 
-    /// What the flash holds at first: none, or fill, every logical page written once
-    #[arg(long, default_value = "fill", help_heading = "Measuring")]
-    precondition: Precondition,
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
 
-    /// How often the trace is replayed, uncounted, before it is measured
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Measuring")]
-    warmup: u32,
+impl<S: Selection> FromArgMatches for ExperimentArgs<S> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut experiments = vec![Experiment::default()];
+        let (repeated, once): (Vec<_>, Vec<_>) =
+            Self::options().partition(|option| S::REPEATED.contains(&option.name));
+        for option in once.into_iter().chain(repeated) {
+            let texts = given(option, matches);
+            if !texts.is_empty() {
+                let with = |base: &Experiment| {
+                    texts.iter().map(|text| set(option, base.clone(), text)).collect::<Vec<_>>()
+                };
+                experiments = experiments.iter().flat_map(with).collect::<Result<_, _>>()?;
+            }
+        }
+        Ok(ExperimentArgs { experiments, selection: PhantomData })
+    }
 
-    /// Serve so many requests of the measured pass before counting begins: for steady states
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        value_parser = spec::parse_count,
-        help_heading = "Measuring"
-    )]
-    measure_after: u64,
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
 
-    /// How counts become time: serial, one operation after the other
-    #[arg(
-        long,
-        default_value = "serial",
-        value_parser = Timing::named,
-        help_heading = "Measuring"
-    )]
-    timing: Timing,
+/// The texts of an option; none if it is not given and has no default.
+fn given(option: &ExperimentOption, matches: &ArgMatches) -> Vec<String> {
+    match option.is_switch {
+        true => vec![matches.get_flag(option.name).to_string()],
+        false => matches.get_many::<String>(option.name).into_iter().flatten().cloned().collect(),
+    }
+}
 
-    /// Take a sample of the series every N requests, or, with `auto`, 200 to 400 in all
-    #[arg(long, value_name = "N|auto", help_heading = "Measuring")]
-    pub interval: Option<Interval>,
+fn set(
+    option: &ExperimentOption,
+    mut experiment: Experiment,
+    text: &str,
+) -> Result<Experiment, clap::Error> {
+    let refused = |why: sim::Error| clap::Error::raw(clap::error::ErrorKind::ValueValidation, why);
+    option.set(&mut experiment, text).map_err(refused)?;
+    Ok(experiment)
+}
 
-    /// Compare every sector read with a shadow copy; a mismatch is fatal and names the page
-    #[arg(long, help_heading = "Measuring")]
-    verify: bool,
+/// Checks the value of an option. The text itself is kept.
+#[derive(Clone, Copy)]
+struct ValueOf(&'static ExperimentOption);
 
-    /// Seed of everything drawn at random
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Measuring")]
-    seed: u64,
+impl TypedValueParser for ValueOf {
+    type Value = String;
 
-    /// Write the result as JSON to this file, which appears whole; `-` is standard output, in
-    /// place of the table
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        let option = self.0;
+        let checked = move |text: &str| {
+            let checked = option.set(&mut Experiment::default(), text);
+            checked.map(|()| text.to_owned()).map_err(|why| why.to_string())
+        };
+        checked.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        match self.0.keywords {
+            [] => None,
+            keywords => Some(Box::new(keywords.iter().map(|&word| PossibleValue::new(word)))),
+        }
+    }
+}
+
+/// Arguments that say where a result goes.
+#[derive(clap::Args, Debug)]
+pub struct OutputArgs {
+    /// Write the result as JSON to this file, which appears when it is complete; `-` writes it to
+    /// standard output in place of the table
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<String>,
 
@@ -142,53 +203,49 @@ pub struct Options {
     pub quiet: bool,
 }
 
-impl Options {
-    /// The experiment that they describe, with the default FTL.
-    pub fn experiment(&self) -> Experiment {
-        Experiment {
-            trace: self.trace.clone(),
-            format: self.format.clone(),
-            skip_bad: self.skip_bad,
-            sort: self.sort,
-            limit: self.limit,
-            volume: self.volume,
-            chip: self.chip.clone(),
-            capacity_bytes: self.capacity,
-            extra: self.extra,
-            buffer: self.buffer.clone(),
-            sector_log: self.sector_log.clone(),
-            dram_bytes: self.dram,
-            split: self.split.clone(),
-            dram_access_ns: self.dram_access,
-            precondition: self.precondition,
-            warmup: self.warmup,
-            measure_after: self.measure_after,
-            timing: self.timing,
-            fit: self.fit,
-            replay: self.replay,
-            flush: self.flush,
-            interval: self.interval,
-            verify: self.verify,
-            seed: self.seed,
-            ..Experiment::default()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Command {
+    struct Once {
         #[command(flatten)]
-        options: Options,
+        args: ExperimentArgs<AllOptions>,
+    }
+
+    #[derive(Parser)]
+    struct Repeated {
+        #[command(flatten)]
+        args: ExperimentArgs<ComparedOptions>,
     }
 
     #[test]
-    fn without_options_it_is_the_default_experiment() {
-        let command = Command::parse_from(["test"]);
-        assert_eq!(command.options.experiment(), Experiment::default());
+    fn without_arguments_it_is_the_default_experiment() {
+        assert_eq!(Once::parse_from(["test"]).args.experiments, [Experiment::default()]);
+    }
+
+    #[test]
+    fn every_option_is_an_argument() {
+        let words = ["test", "oltp", "--skip-bad", "--limit", "4M", "--extra", "20blocks"];
+        let found = Once::parse_from(words).args.experiments.remove(0);
+        let expected = Experiment {
+            trace: Some("oltp".to_owned()),
+            skip_bad: true,
+            limit: Some(4_000_000),
+            extra: Some("20blocks".parse().unwrap()),
+            ..Experiment::default()
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn repeated_options_are_combined_the_last_one_fastest() {
+        let words = ["test", "--ftl", "fast", "--ftl", "bast"];
+        let both = ["--durability", "paper", "--durability", "full"];
+        let found = Repeated::parse_from([&words[..], &both].concat()).args.experiments;
+        let names: Vec<String> =
+            found.iter().map(|it| format!("{} {}", it.ftl, it.durability)).collect();
+        assert_eq!(names, ["fast paper", "fast full", "bast paper", "bast full"]);
     }
 }

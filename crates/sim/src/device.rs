@@ -12,8 +12,8 @@
 use ftl::{Choice, Ftl, Layers};
 use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
-use crate::config::experiment::Extra;
 use crate::config::setup::Setup;
+use crate::config::values::Extra;
 use crate::error::{Error, Result};
 
 /// The plan of a device that its scheme has accepted; [`Device::build`] builds it.
@@ -154,7 +154,8 @@ fn number(chip: &ChipModel, blocks: u64, all: u64) -> Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::experiment::{Durability, Experiment};
+    use crate::config::choices::Durability;
+    use crate::config::experiment::Experiment;
 
     fn device(change: impl Fn(&mut Experiment), needed_bytes: u64) -> Result<Device> {
         let mut experiment = Experiment::default();

@@ -16,11 +16,11 @@ fn honest_on(trace: &str, buffer: &str, sector_log: &str) -> RunResult {
     let experiment = Experiment {
         trace: Some(trace.to_owned()),
         capacity_bytes: Some(4 << 20),
-        buffer: buffer.to_owned(),
-        sector_log: sector_log.to_owned(),
         dram_access_ns: 20,
         ..Experiment::default()
     };
+    let experiment = experiment.with("buffer", buffer).unwrap();
+    let experiment = experiment.with("sector_log", sector_log).unwrap();
     run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
 }
 

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use serde_json::Value;
-use sim::config::experiment::{
-    Durability, Experiment, Extra, Fit, FlushMode, Interval, ReplayMode, Volume,
-};
+use sim::config::choices::{Durability, Fit, FlushMode, ReplayMode};
+use sim::config::experiment::Experiment;
+use sim::config::values::{Extra, Interval, Volume};
 use sim::{Error, Progress, RunOptions, RunResult, Setup, Stage, run};
 
 const SCHEMES: [&str; 4] =
@@ -65,7 +65,7 @@ fn verifying_finds_nothing_and_changes_no_figure() {
             (Durability::Full, "16KiB"),
             (Durability::Paper, "1MiB,reads=true,evict=run"),
         ] {
-            let plain = Experiment { durability, buffer: buffer.into(), ..small(ftl) };
+            let plain = Experiment { durability, ..small(ftl) }.with("buffer", buffer).unwrap();
             let verified = Experiment { verify: true, ..plain.clone() };
             let (plain, verified) = (lasting(&ran(&plain)), lasting(&ran(&verified)));
             assert_eq!(plain, verified, "{ftl}, {durability}, buffer {buffer}");
@@ -119,8 +119,7 @@ fn a_hand_counted_trace_is_counted_so() {
     // Two whole pages, a quarter of one, a read of both, and one that is on no page yet.
     let (_file, experiment) =
         spc("0,0,4096,W,0.0\n0,1,512,W,0.1\n0,0,4096,R,0.2\n0,40,512,R,0.3\n");
-    let fresh =
-        Experiment { precondition: sim::config::experiment::Precondition::None, ..experiment };
+    let fresh = Experiment { precondition: sim::config::choices::Precondition::None, ..experiment };
     let result = ran(&fresh);
     assert_eq!((result.trace.reads, result.trace.writes, result.trace.requests), (2, 2, 4));
     assert_eq!((result.trace.written_bytes, result.trace.read_bytes), (4608, 4608));
@@ -294,12 +293,12 @@ fn a_buffer_absorbs_and_is_told_of_in_the_layers() {
     // Page 0 twice, pages 1 and 2: a buffer of two pages hands down 0, and 1 at the flush with 2.
     let lines = "0,0,2048,W,0.0\n0,0,512,W,0.1\n0,4,4096,W,0.2\n0,0,2048,R,0.3\n";
     let (_file, experiment) = spc(lines);
-    let result = ran(&Experiment {
-        precondition: sim::config::experiment::Precondition::None,
-        buffer: "4KiB".into(),
+    let experiment = Experiment {
+        precondition: sim::config::choices::Precondition::None,
         dram_access_ns: 1000,
         ..experiment
-    });
+    };
+    let result = ran(&experiment.with("buffer", "4KiB").unwrap());
     assert_eq!((result.trace.writes, result.host_pages.written), (3, 1));
     assert_eq!((result.programs.host, result.reads.host), (1, 1));
     let buffer = result.layers.buffer.as_ref().unwrap();
@@ -316,8 +315,8 @@ fn a_buffer_absorbs_and_is_told_of_in_the_layers() {
 fn a_buffer_is_drained_by_flushes_unless_they_are_ignored() {
     let file = "0,0,2048,W,0.0\n0,4,2048,W,0.1\n";
     let (_file, experiment) = spc(file);
-    let precondition = sim::config::experiment::Precondition::None;
-    let buffered = Experiment { buffer: "1MiB".into(), precondition, ..experiment };
+    let precondition = sim::config::choices::Precondition::None;
+    let buffered = Experiment { precondition, ..experiment }.with("buffer", "1MiB").unwrap();
     assert_eq!(ran(&buffered).programs.host, 0);
     let mut flushes = tempfile::NamedTempFile::with_suffix(".txt").unwrap();
     // blkparse: a write, a forced one, and a flush.
@@ -336,7 +335,8 @@ fn a_buffer_is_drained_by_flushes_unless_they_are_ignored() {
 #[test]
 fn buffers_that_cannot_be_are_refused() {
     let why = |buffer: &str| {
-        let error = plain_run(&Experiment { buffer: buffer.into(), ..small("page") });
+        let error =
+            small("page").with("buffer", buffer).and_then(|experiment| plain_run(&experiment));
         let error = error.unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
         error.to_string()
@@ -348,13 +348,12 @@ fn buffers_that_cannot_be_are_refused() {
 
 /// A budget of 64 KiB above a device of 8 MiB.
 fn divided(ftl: &str, split: &str) -> Experiment {
-    Experiment {
+    let experiment = Experiment {
         trace: Some("skew:writes=6K,hot=80/20,reads=20%,request=3KiB".into()),
-        dram_bytes: Some(64 << 10),
-        split: Some(split.into()),
         extra: Some(Extra::Blocks(12)),
         ..small(ftl)
-    }
+    };
+    experiment.with("dram", "64KiB").unwrap().with("split", split).unwrap()
 }
 
 #[test]
@@ -398,8 +397,8 @@ fn budgets_that_cannot_be_divided_are_refused() {
     };
     assert!(why(divided("page", "30%")).contains("the map of page has a fixed size"));
     assert!(why(divided("dftl:cmt=8KiB", "30%")).contains("`cmt` of dftl follows"));
-    let buffer = "1MiB".into();
-    assert!(why(Experiment { buffer, ..divided("dftl", "30%") }).contains("leave `--buffer` out"));
-    let dram_bytes = None;
-    assert!(why(Experiment { dram_bytes, ..divided("dftl", "30%") }).contains("no `--dram`"));
+    let buffered = divided("dftl", "30%").with("buffer", "1MiB").unwrap();
+    assert!(why(buffered).contains("leave `--buffer` out"));
+    let without_dram = small("dftl").with("split", "30%").unwrap();
+    assert!(why(without_dram).contains("no `--dram`"));
 }

@@ -1,19 +1,20 @@
 //! Runs with a sector log: what its figures must be to each other, and to runs without it.
 
 use serde_json::{Map, Value};
-use sim::config::experiment::{Durability, Experiment};
+use sim::config::choices::Durability;
+use sim::config::experiment::Experiment;
 use sim::{Error, RunOptions, RunResult, Setup, run};
 
 /// Pages of 4 KiB under writes of half of them or less, most to a small part of the device.
 fn small(ftl: &str, sector_log: &str) -> Experiment {
-    Experiment {
+    let experiment = Experiment {
         trace: Some("skew:writes=20K,hot=80/20,reads=20%,request=1536".into()),
         ftl: ftl.into(),
         chip: "mlc-k9gag:pages_per_block=32".into(),
         capacity_bytes: Some(16 << 20),
-        sector_log: sector_log.into(),
         ..Experiment::default()
-    }
+    };
+    experiment.with("sector_log", sector_log).unwrap()
 }
 
 /// Runs an experiment without any options.
@@ -44,13 +45,9 @@ fn verifying_finds_nothing_over_any_scheme() {
         schemes.into_iter().zip([Durability::Paper, Durability::Full].repeat(4))
     {
         for buffer in ["none", "64KiB"] {
-            let plain = Experiment {
-                durability,
-                buffer: buffer.into(),
-                limit: Some(4000),
-                warmup: 0,
-                ..small(ftl, "256KiB")
-            };
+            let plain =
+                Experiment { durability, limit: Some(4000), warmup: 0, ..small(ftl, "256KiB") };
+            let plain = plain.with("buffer", buffer).unwrap();
             let verified = ran(&Experiment { verify: true, ..plain.clone() });
             let counts = |result: RunResult| (result.programs, result.reads, log(&result).clone());
             assert_eq!(counts(ran(&plain)), counts(verified), "{ftl}, {durability}, {buffer}");
@@ -64,8 +61,8 @@ fn writes_are_what_hits_and_sizes_say() {
     for (size, request) in [("512KiB", "1536"), ("1MiB", "2560"), ("2MiB", "6KiB")] {
         let trace = format!("skew:writes=60K,hot=80/20,request={request}");
         let experiment = Experiment { trace: Some(trace), ..small("page", size) };
-        let [without, with] = ["0", size]
-            .map(|size| ran(&Experiment { sector_log: size.into(), ..experiment.clone() }));
+        let [without, with] =
+            ["0", size].map(|size| ran(&experiment.clone().with("sector_log", size).unwrap()));
         let [whole, part] = ["Writes_full", "Writes_subpage"].map(|name| figure(&without, name));
         let u = part / (whole + part);
         let s0 = figure(&without, "sectors_per_eviction");
@@ -122,7 +119,7 @@ fn its_blocks_are_added_or_taken_out_of_the_extra_ones() {
 /// The buffer pays for the log's page buffer and map; what they take, pages go without.
 #[test]
 fn one_budget_pays_for_buffer_and_map() {
-    let buffered = Experiment { buffer: "256KiB".into(), ..small("page", "2MiB") };
+    let buffered = small("page", "2MiB").with("buffer", "256KiB").unwrap();
     let result = ran(&buffered);
     let map = figure(&result, "map_bytes") as u64;
     assert_eq!((result.ram_bytes.sector_map, result.ram_bytes.total > 0), (map, true));
@@ -130,7 +127,7 @@ fn one_budget_pays_for_buffer_and_map() {
     assert_eq!(result.layers.buffer.as_ref().unwrap()["pages_max"], pages);
     assert!(map > 4 * 512 && pages < 63, "{map} bytes of map leave {pages} pages");
     // A map that the buffer cannot pay for is kept small by cleaning early.
-    let poor = ran(&Experiment { buffer: "16KiB".into(), ..small("page", "2MiB") });
+    let poor = ran(&small("page", "2MiB").with("buffer", "16KiB").unwrap());
     assert!(figure(&poor, "early_cleanings") > 0.0);
     assert!(figure(&poor, "map_bytes") <= 8192.0);
 }

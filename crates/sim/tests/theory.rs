@@ -6,7 +6,8 @@
 //! * fifo, large b: ln(1/e) = (1−e)/ρ, WA = 1/(1−e)
 //! * random: WA = 1/(1−ρ); d-choices lie between it and greedy
 
-use sim::config::experiment::{Experiment, Extra};
+use sim::config::experiment::Experiment;
+use sim::config::values::Extra;
 use sim::{RunOptions, Setup, run};
 
 const SHARES: [(&str, f64); 4] = [("7%", 0.07), ("15%", 0.15), ("28%", 0.28), ("50%", 0.50)];

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shelf::Shelved;
-use sim::config::experiment::{Experiment, Extra, Fit};
+use sim::config::choices::Fit;
+use sim::config::experiment::Experiment;
+use sim::config::values::Extra;
 use sim::device::{block_bytes, logical_blocks};
 use sim::{Input, NoProgress, RunOptions, RunResult, Setup, run};
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::quantity::{Decimal, malformed};
 
 /// A part of a whole, such as `7%`, `10.5%` or `0.03`. May exceed the whole: `120%`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Share {
     numerator: u64,
     denominator: u64,

@@ -11,10 +11,10 @@ use check::failed_case::{FailedCase, cut_text, parse_cut, parse_outcome, replay_
 use check::power_loss::{self, SecondCuts};
 use check::subject::Subject;
 use check::workload::named::WORKLOADS;
-use ftl::layer::Options;
 use ftl::{Durability, Layers, SCHEMES};
 use nand::{Cut, Outcome};
 
+use crate::experiment_args::{ExperimentArgs, LayerArgs};
 use crate::failure;
 use crate::table::{Table, count};
 
@@ -31,18 +31,8 @@ pub struct Args {
     /// FTL to check, such as `page:victim=fifo`, or `all`: every scheme in many forms; repeatable
     #[arg(long, value_name = "SPEC", default_value = "all")]
     ftl: Vec<String>,
-    /// Write buffer above it, as for `run`
-    #[arg(long, value_name = "SIZE|none", default_value = "none")]
-    buffer: String,
-    /// Sector log between buffer and FTL, as for `run`
-    #[arg(long, value_name = "SIZE|none", default_value = "none")]
-    sector_log: String,
-    /// One budget of DRAM for a buffer and the map, as for `run`
-    #[arg(long, value_name = "SIZE", value_parser = spec::parse_size)]
-    dram: Option<u64>,
-    /// How it is divided, as for `run`
-    #[arg(long, value_name = "SHARE|adaptive", requires = "dram")]
-    split: Option<String>,
+    #[command(flatten)]
+    layers: ExperimentArgs<LayerArgs>,
     /// Tiny chip to check it on, or `all`; repeatable [default: all but the larger ones]
     #[arg(long, value_name = "NAME")]
     geometry: Vec<String>,
@@ -208,9 +198,7 @@ fn subjects(args: &Args) -> failure::Result<Vec<Subject>> {
 }
 
 fn layers(args: &Args) -> failure::Result<Layers> {
-    let (buffer, sector_log) = (args.buffer.as_str(), args.sector_log.as_str());
-    let (dram, split) = (args.dram, args.split.as_deref());
-    Layers::new(&Options { buffer, sector_log, dram, split }).map_err(unusable)
+    Ok(args.layers.first().layers.layers()?)
 }
 
 fn models(args: &Args) -> failure::Result<Vec<&'static DeviceModel>> {

@@ -4,10 +4,11 @@ use report::runs::{Run, figures, provenance};
 use report::{Page, Section};
 use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
-use sim::config::experiment::{Durability, Experiment, Interval};
+use sim::config::experiment::Experiment;
+use sim::config::values::Interval;
 use sim::{Input, RunOptions, RunResult, Setup};
 
-use crate::experiment_args::Options;
+use crate::experiment_args::{ComparedOptions, ExperimentArgs, OutputArgs};
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::{self, Destination, write_text};
@@ -18,23 +19,18 @@ use crate::table::{Table, bytes, count, real, seconds};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    options: Options,
+    experiments: ExperimentArgs<ComparedOptions>,
 
-    /// FTL with its parameters; give it several times
-    #[arg(long, value_name = "SPEC", required = true, help_heading = "Device")]
-    ftl: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgs,
 
-    /// What must survive a power cut, paper or full; give it twice to see both
-    #[arg(long, default_value = "paper", help_heading = "Device")]
-    durability: Vec<Durability>,
-
-    /// Write every flash operation of what is measured, a line each, to a file for each run, which
-    /// appears whole: with `ops.log`, the second run under bast writes `ops.2-bast.log`
+    /// Write every flash operation of the measured pass to a file for each run, which appears when
+    /// it is complete: with `ops.log`, the second run under bast writes `ops.2-bast.log`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     log_ops: Option<String>,
 
-    /// Write a report to look at: one HTML file that needs no network, with figures, their numbers
-    /// and their data; it takes `--interval auto` unless another is given
+    /// Write a report: one HTML file that needs no network, with figures, their numbers and their
+    /// data; it implies `--interval auto` unless another interval is given
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<String>,
 }
@@ -44,11 +40,11 @@ pub fn run(args: &Args) -> Result<()> {
     let experiments = experiments(args);
     let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
     let report = args.report.as_deref().map(Destination::open).transpose()?;
-    let json = args.options.json.as_deref().map(Destination::open).transpose()?;
+    let json = args.output.json.as_deref().map(Destination::open).transpose()?;
     let logs = args.log_ops.as_deref();
     let logs =
         logs.map(|name| operation_logs::of_each(name, &experiments, json.as_ref())).transpose()?;
-    let monitor = RunMonitor::new(args.options.quiet)?;
+    let monitor = RunMonitor::new(args.output.quiet)?;
     // The trace is opened and surveyed once.
     let input = Input::open(&setups[0], &monitor)?;
     let mut results = Vec::with_capacity(setups.len());
@@ -66,33 +62,32 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(json) = json {
         json.write(|out| write_text(out, &output::json(&results)))?;
     }
-    match args.options.quiet || to_stdout {
+    match args.output.quiet || to_stdout {
         true => Ok(()),
         false => output::print(&text(args, &results)),
     }
 }
 
-/// Every FTL at every durability.
+/// Every FTL at every durability. A report shows how figures change along the trace, so it needs an
+/// interval.
 fn experiments(args: &Args) -> Vec<Experiment> {
-    let with = |ftl: &String, durability| Experiment {
-        ftl: ftl.clone(),
-        durability,
-        // What a report shows along the trace, unless something else is asked for.
-        interval: args.options.interval.or(args.report.as_ref().map(|_| Interval::Auto)),
-        ..args.options.experiment()
+    let implied = args.report.as_ref().map(|_| Interval::Auto);
+    let with_interval = |experiment: &Experiment| Experiment {
+        interval: experiment.interval.or(implied),
+        ..experiment.clone()
     };
-    let each = args.ftl.iter();
-    each.flat_map(|ftl| args.durability.iter().map(move |&durability| with(ftl, durability)))
-        .collect()
+    args.experiments.experiments.iter().map(with_interval).collect()
 }
 
-/// What each run is called.
+/// The names of the runs.
 fn labels(args: &Args) -> Vec<String> {
-    let label = |experiment: &Experiment| match args.durability.len() {
-        1 => experiment.ftl.clone(),
-        _ => format!("{} ({})", experiment.ftl, experiment.durability),
+    let experiments = &args.experiments.experiments;
+    let has_both = experiments.iter().any(|it| it.durability != experiments[0].durability);
+    let label = |experiment: &Experiment| match has_both {
+        false => experiment.ftl.clone(),
+        true => format!("{} ({})", experiment.ftl, experiment.durability),
     };
-    experiments(args).iter().map(label).collect()
+    experiments.iter().map(label).collect()
 }
 
 /// One column an FTL, one row a figure; the first row is the head.

@@ -1,11 +1,10 @@
 //! `ftlab run`: one device, one trace; a table, or JSON.
 
 use sim::clock::SERIAL_CAVEAT;
-use sim::config::experiment::{Durability, Experiment};
 use sim::result::latencies::Summary;
 use sim::{RunOptions, RunResult, Setup};
 
-use crate::experiment_args::Options;
+use crate::experiment_args::{AllOptions, ExperimentArgs, OutputArgs};
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::{self, Destination, write_text};
@@ -16,35 +15,24 @@ use crate::table::{Table, bytes, count, real, seconds};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    options: Options,
+    experiment: ExperimentArgs<AllOptions>,
 
-    /// FTL with its parameters; see `ftlab list ftls`
-    #[arg(long, value_name = "SPEC", default_value = "page", help_heading = "Device")]
-    ftl: String,
+    #[command(flatten)]
+    output: OutputArgs,
 
-    /// What must survive a power cut: paper, what the papers' schemes write and not a page more,
-    /// or full, trims too
-    #[arg(long, default_value = "paper", help_heading = "Device")]
-    durability: Durability,
-
-    /// Write every flash operation of what is measured, a line each, to this file, which appears
-    /// whole: request, operation, cause, page or block, owner
+    /// Write every flash operation of the measured pass to this file, which appears when it is
+    /// complete; one line for each: request, operation, cause, page or block, owner
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     log_ops: Option<String>,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let experiment = Experiment {
-        ftl: args.ftl.clone(),
-        durability: args.durability,
-        ..args.options.experiment()
-    };
-    let setup = Setup::new(&experiment)?;
-    let json = args.options.json.as_deref().map(Destination::open).transpose()?;
+    let setup = Setup::new(args.experiment.first())?;
+    let json = args.output.json.as_deref().map(Destination::open).transpose()?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, json.as_ref()));
     let log = log.transpose()?;
-    let monitor = RunMonitor::new(args.options.quiet)?;
+    let monitor = RunMonitor::new(args.output.quiet)?;
     let options = RunOptions { progress: &monitor, ..RunOptions::default() };
     let result = operation_logs::run(&setup, options, log.as_ref())?;
     drop(monitor);
@@ -52,7 +40,7 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(json) = json {
         json.write(|out| write_text(out, &output::json(&result)))?;
     }
-    match args.options.quiet || to_stdout {
+    match args.output.quiet || to_stdout {
         true => Ok(()),
         false => output::print(&text(&result)),
     }

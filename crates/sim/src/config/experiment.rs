@@ -1,458 +1,460 @@
-//! The configuration as a value: command line, experiment file and Python set the same struct.
+//! The options of a run, declared once.
+//!
+//! The table below is all that command, plans, results and Python know of an option: its field, its
+//! default, its notation, its help (which is the field's documentation), the heading under which
+//! help lists it, and whether a result reports it. A new option is one entry. Options of layers
+//! follow in [`layer_options`](crate::config::layer_options).
 //!
 //! Values are kept as users write them (`page:victim=fifo`, `7%`); a
 //! [`Setup`](crate::config::setup::Setup) has read and checked them.
 
-use core::fmt;
-use core::str::FromStr;
+use std::sync::LazyLock;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use spec::Share;
+use serde_json::{Map, Value};
 
-use crate::config::keywords::words;
+use crate::clock::serial::LATENCY_NS_MAX;
+use crate::config::choices::{Durability, Fit, FlushMode, Precondition, ReplayMode, Timing};
+use crate::config::layer_options::{LAYER_OPTIONS, LayerOption, LayerOptions};
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
+use crate::config::option_text::{
+    COUNT, Notation, OptionField, OptionValue, SIZE, SMALL_COUNT, SWITCH, TEXT, TIME_NS,
+};
+use crate::config::values::{Extra, Interval, Volume};
 use crate::error::{Error, Result};
 
-/// One run: a trace, a device, an FTL, and how to measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Experiment {
-    /// An existing file, `-` for standard input, or a workload spec; by default the built-in OLTP
-    /// workload.
-    pub trace: Option<String>,
-    /// The file's format as `NAME[:key=value…]`; by default told by its content.
-    pub format: Option<String>,
-    /// Count malformed lines instead of failing.
-    pub skip_bad: bool,
-    /// Put the requests in the order of their times.
-    pub sort: bool,
-    /// Read no more requests than this.
-    #[serde(deserialize_with = "count_or_none")]
-    pub limit: Option<u64>,
-    /// Which device of the trace is replayed.
-    pub volume: Volume,
-    /// The scheme with its parameters.
-    pub ftl: String,
-    /// The chip with its parameters.
-    pub chip: String,
-    /// Exported capacity, rounded up to the block; by default what the trace needs.
-    #[serde(rename = "capacity", alias = "capacity_bytes", deserialize_with = "size_or_none")]
-    pub capacity_bytes: Option<u64>,
-    /// Blocks beyond the capacity; by default 7 % but at least 8 blocks.
-    pub extra: Option<Extra>,
-    /// Write buffer as `SIZE[,key=value…]`, or `none`.
-    #[serde(deserialize_with = "text")]
-    pub buffer: String,
-    /// Sector log below it as `SIZE[,key=value…]`, or `none`.
-    pub sector_log: String,
-    /// One budget of DRAM for a write buffer and the map.
-    #[serde(rename = "dram", alias = "dram_bytes", deserialize_with = "size_or_none")]
-    pub dram_bytes: Option<u64>,
-    /// The map's share of it, or `adaptive[:key=value…]`, which it is by default.
-    pub split: Option<String>,
-    /// Nanoseconds of putting a page into the DRAM of a layer, or of taking it out.
-    #[serde(
-        rename = "dram_access",
-        alias = "dram_access_ns",
-        serialize_with = "print_time",
-        deserialize_with = "time_ns"
-    )]
-    pub dram_access_ns: u64,
-    /// What the flash holds before the first request.
-    pub precondition: Precondition,
-    /// How often the trace is replayed, uncounted, before it is measured.
-    pub warmup: u32,
-    /// So many requests of the measured pass are served but not counted; counting begins with the
-    /// one after them. For steady states: a warm-up by the same trace leaves the pages cold that
-    /// the trace never touches.
-    #[serde(deserialize_with = "count")]
-    pub measure_after: u64,
-    /// How counts become time.
-    pub timing: Timing,
-    /// What must survive a power cut.
-    pub durability: Durability,
-    /// What becomes of addresses beyond the capacity.
-    pub fit: Fit,
-    /// Whether arrival times count.
-    pub replay: ReplayMode,
-    /// Whether flushes reach the FTL.
-    pub flush: FlushMode,
-    /// How often a sample of the series is taken; never by default.
-    pub interval: Option<Interval>,
-    /// Whether every sector read is compared with a shadow copy.
-    pub verify: bool,
-    /// Seed of everything drawn at random.
-    pub seed: u64,
+/// Declares the options: the struct, its defaults, and the table of its fields.
+///
+/// `field ("name"): type = default, notation, usage, check;` where the name of an option is that of
+/// its field unless another is given, and a check is optional.
+macro_rules! experiment {
+    ($(
+        $(#[doc = $doc:literal])+
+        $field:ident $(($name:literal))?: $type:ty = $default:expr, $notation:expr, $usage:expr
+            $(, $check:expr)?;
+    )+) => {
+        /// One run: a trace, a device, an FTL, and how to measure.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub struct Experiment {
+            $($(#[doc = $doc])+ pub $field: $type,)+
+            /// The layers above the FTL.
+            pub layers: LayerOptions,
+        }
+
+        impl Default for Experiment {
+            fn default() -> Experiment {
+                Experiment { $($field: $default,)+ layers: LayerOptions::default() }
+            }
+        }
+
+        /// The options that are fields.
+        const FIELDS: &[ExperimentOption] = &[$(
+            ExperimentOption {
+                name: [$($name,)? stringify!($field)][0],
+                help: concat!($($doc),+),
+                keywords: <<$type as OptionField>::Value as OptionValue>::KEYWORDS,
+                is_switch: <<$type as OptionField>::Value as OptionValue>::IS_SWITCH,
+                usage: $usage,
+                access: Access::Field {
+                    write: |experiment| experiment.$field.value().map($notation.write),
+                    read: |experiment, text| {
+                        experiment.$field = OptionField::holding(($notation.read)(text)?);
+                        Ok(())
+                    },
+                    check: |_experiment| {
+                        $(_experiment.$field.value().map_or(Ok(()), $check)?;)?
+                        Ok(())
+                    },
+                    json: |experiment| serde_json::json!(experiment.$field),
+                },
+            },
+        )+];
+    };
+}
+
+experiment! {
+    /// Trace to replay: a file, a path into an archive such as `set.tar/*.csv`, `-` for standard
+    /// input, or a workload such as `uniform:writes=4M`; by default the built-in OLTP workload
+    trace: Option<String> = None, TEXT, TRACE.positional().with_keys();
+
+    /// Format of the trace file, as NAME[:key=value…]; by default detected from its content
+    format: Option<String> = None, TEXT, TRACE.value("SPEC").with_keys();
+
+    /// Count malformed lines instead of stopping at the first one
+    skip_bad: bool = false, SWITCH, TRACE;
+
+    /// Sort the requests by their times
+    sort: bool = false, SWITCH, TRACE.reported(11);
+
+    /// Read at most N requests
+    limit: Option<u64> = None, COUNT, TRACE.value("N").reported(6),
+        |&limit| at_least_one(limit, "a limit of 0 requests leaves nothing to run");
+
+    /// Volume of the trace to replay, numbered from 0, or `all`: the volumes are laid end to end,
+    /// each rounded up to a block
+    volume: Volume = Volume::All, Notation::OWN, TRACE.value("N|all").reported(9);
+
+    /// Treatment of addresses beyond the capacity: `error` stops the run; `wrap` starts again at 0;
+    /// `compact` packs the touched pages side by side in the order of their addresses
+    fit: Fit = Fit::Error, Notation::OWN, TRACE.reported(5);
+
+    /// `closed` issues a request when the previous one is answered; `open` issues each request at
+    /// its own time
+    replay: ReplayMode = ReplayMode::Closed, Notation::OWN, TRACE.reported(3);
+
+    /// `honour` passes flushes to the FTL; `ignore` only counts them
+    flush: FlushMode = FlushMode::Honour, Notation::OWN, TRACE.reported(8);
+
+    /// FTL with its parameters; see `ftlab list ftls`
+    ftl: String = "page".into(), TEXT, DEVICE.value("SPEC").with_keys();
+
+    /// Chip with its parameters; see `ftlab list chips`
+    chip: String = "slc-fast2010".into(), TEXT, DEVICE.value("SPEC").with_keys();
+
+    /// Exported capacity such as 8GiB, rounded up to whole blocks; by default what the trace needs
+    capacity_bytes ("capacity"): Option<u64> = None, SIZE, DEVICE.value("SIZE"),
+        |&bytes| at_least_one(bytes, "a device of capacity 0 holds nothing");
+
+    /// Blocks beyond the capacity: a share of the logical blocks such as 7%, or a number such as
+    /// 20blocks; by default 7%, but at least 8 blocks
+    extra: Option<Extra> = None, Notation::OWN, DEVICE.value("SHARE|Nblocks");
+
+    /// What must survive a power cut: with `paper` only what the papers' schemes write, so trims
+    /// may be undone; with `full` also trims
+    durability: Durability = Durability::Paper, Notation::OWN, DEVICE.reported(7);
+
+    /// Content of the flash at first: `none`, or `fill`, which writes every logical page once
+    precondition: Precondition = Precondition::Fill, Notation::OWN, MEASURING.reported(1);
+
+    /// Number of times that the trace is replayed, uncounted, before it is measured
+    warmup: u32 = 1, SMALL_COUNT, MEASURING.value("N").reported(2);
+
+    // A warm-up by the same trace leaves pages cold that the trace never touches.
+    /// Serve N requests of the measured pass before counting begins, to measure a steady state
+    measure_after: u64 = 0, COUNT, MEASURING.value("N").reported(10);
+
+    /// How operation counts become time: `serial` adds up the latencies of all operations
+    timing: Timing = Timing::Serial, TIMING, MEASURING.reported(4);
+
+    /// Take a sample of the series every N requests; `auto` takes 200 to 400 samples in all
+    interval: Option<Interval> = None, Notation::OWN, MEASURING.value("N|auto"), is_positive;
+
+    /// Compare every sector read with a shadow copy; a mismatch stops the run and names the page
+    verify: bool = false, SWITCH, MEASURING;
+
+    /// Seed of all random choices
+    seed: u64 = 1, COUNT, MEASURING.value("N").reported(0);
+
+    /// Time of moving a page into or out of the DRAM of a layer, such as 20ns
+    dram_access_ns ("dram_access"): u64 = 0, TIME_NS, LAYERS.value("TIME"), |&access_ns| {
+        let why = || format!("a DRAM access of {access_ns} ns is beyond {LATENCY_NS_MAX} ns");
+        if access_ns > LATENCY_NS_MAX { refuse(why()) } else { Ok(()) }
+    };
+}
+
+const TRACE: Usage = Usage::under("Trace");
+const DEVICE: Usage = Usage::under("Device");
+const MEASURING: Usage = Usage::under("Measuring");
+const LAYERS: Usage = Usage::under("Layers");
+
+const TIMING: Notation<Timing> = Notation { read: Timing::named, write: Timing::to_string };
+
+fn at_least_one(number: u64, why: &str) -> Result<()> {
+    if number == 0 { refuse(why) } else { Ok(()) }
+}
+
+fn is_positive(interval: &Interval) -> Result<()> {
+    match interval {
+        Interval::Every(0) => refuse("an interval of 0 requests would never end"),
+        _ => Ok(()),
+    }
+}
+
+fn refuse<T>(why: impl Into<String>) -> Result<T> {
+    Err(Error::Impossible(why.into()))
+}
+
+// ---- What the table says of an option -----------------------------------------------------------
+
+/// An option of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct ExperimentOption {
+    /// The name; the command writes `-` for `_`.
+    pub name: &'static str,
+    /// The keywords to choose from, if the value is one of a few.
+    pub keywords: &'static [&'static str],
+    /// Whether the command takes its name alone for `true`.
+    pub is_switch: bool,
+    /// How command, plans and results use it.
+    pub usage: Usage,
+    help: &'static str,
+    access: Access,
+}
+
+/// How command, plans and results use an option.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// The heading under which help lists it.
+    pub heading: &'static str,
+    /// What help calls the value; empty if it need not be named.
+    pub value_name: &'static str,
+    /// Whether the command takes it without its name.
+    pub is_positional: bool,
+    /// Whether its value is a spec, whose keys plans can set one by one.
+    pub has_keys: bool,
+    /// Its place among the options that a result reports; `None` if it is not reported.
+    pub place_in_result: Option<u32>,
+}
+
+impl Usage {
+    const fn under(heading: &'static str) -> Usage {
+        Usage {
+            heading,
+            value_name: "",
+            is_positional: false,
+            has_keys: false,
+            place_in_result: None,
+        }
+    }
+
+    const fn positional(self) -> Usage {
+        Usage { is_positional: true, ..self }
+    }
+
+    const fn value(self, value_name: &'static str) -> Usage {
+        Usage { value_name, ..self }
+    }
+
+    const fn with_keys(self) -> Usage {
+        Usage { has_keys: true, ..self }
+    }
+
+    const fn reported(self, place: u32) -> Usage {
+        Usage { place_in_result: Some(place), ..self }
+    }
+}
+
+/// How an option is read and written.
+#[derive(Clone, Copy, Debug)]
+enum Access {
+    /// A field of the experiment.
+    Field {
+        write: fn(&Experiment) -> Option<String>,
+        read: fn(&mut Experiment, &str) -> Result<()>,
+        check: fn(&Experiment) -> Result<()>,
+        json: fn(&Experiment) -> Value,
+    },
+    /// An option of a layer.
+    Layer(&'static LayerOption),
+}
+
+static OPTIONS: LazyLock<Vec<ExperimentOption>> = LazyLock::new(|| {
+    let of_layers = LAYER_OPTIONS.iter().map(|option| ExperimentOption {
+        name: option.name,
+        keywords: &[],
+        is_switch: false,
+        usage: LAYERS.value(option.value_name),
+        help: option.help,
+        access: Access::Layer(option),
+    });
+    FIELDS.iter().copied().chain(of_layers).collect()
+});
+
+/// All options, those of layers last.
+pub fn options() -> &'static [ExperimentOption] {
+    &OPTIONS
+}
+
+/// The options that a result reports, in its order.
+pub fn reported_options() -> Vec<&'static ExperimentOption> {
+    let is_reported = |option: &&ExperimentOption| option.usage.place_in_result.is_some();
+    let mut reported: Vec<_> = options().iter().filter(is_reported).collect();
+    reported.sort_by_key(|option| option.usage.place_in_result);
+    reported
+}
+
+impl ExperimentOption {
+    /// The help: one sentence, without a full stop.
+    pub fn help(&self) -> &'static str {
+        self.help.trim_start()
+    }
+
+    /// Whether it says which layers there are.
+    pub fn is_of_layer(&self) -> bool {
+        matches!(self.access, Access::Layer(_))
+    }
+
+    /// The text that reads to the value of this option; `None` if it is not given and has no
+    /// default.
+    pub fn text(&self, experiment: &Experiment) -> Option<String> {
+        match self.access {
+            Access::Field { write, .. } => write(experiment),
+            Access::Layer(option) => experiment.layers.get(option).map(str::to_owned),
+        }
+    }
+
+    /// Sets the option and checks it by itself.
+    ///
+    /// # Errors
+    /// The text cannot be read, or no experiment can have such a value.
+    pub fn set(&self, experiment: &mut Experiment, text: &str) -> Result<()> {
+        match self.access {
+            Access::Field { read, check, .. } => {
+                read(experiment, text)?;
+                check(experiment)
+            }
+            Access::Layer(option) => experiment.layers.set(option, text),
+        }
+    }
+
+    /// The value as a result reports it.
+    pub fn json(&self, experiment: &Experiment) -> Value {
+        match self.access {
+            Access::Field { json, .. } => json(experiment),
+            Access::Layer(_) => self.text(experiment).into(),
+        }
+    }
+
+    fn check(&self, experiment: &Experiment) -> Result<()> {
+        match self.access {
+            Access::Field { check, .. } => check(experiment),
+            Access::Layer(_) => Ok(()),
+        }
+    }
 }
 
 impl Experiment {
+    /// The same experiment with an option set.
+    ///
+    /// # Errors
+    /// There is no such option, or the text is no value for it.
+    pub fn with(mut self, name: &str, text: &str) -> Result<Experiment> {
+        let option = options().iter().find(|option| option.name == name);
+        let names = || options().iter().map(|option| option.name).collect::<Vec<_>>();
+        let option = option.ok_or_else(|| spec::unknown("option", name, &names()))?;
+        option.set(&mut self, text)?;
+        Ok(self)
+    }
+
+    /// Checks the values of all options, each by itself.
+    ///
+    /// # Errors
+    /// The first value that no experiment can have.
+    pub fn check_values(&self) -> Result<()> {
+        options().iter().try_for_each(|option| option.check(self))?;
+        self.layers.check_each()
+    }
+
+    /// All options as JSON: names and texts, null for those that are not given.
+    pub fn texts(&self) -> Map<String, Value> {
+        let text = |option: &ExperimentOption| (option.name.to_owned(), option.text(self).into());
+        options().iter().map(text).collect()
+    }
+
     /// The name of the trace, or that of the default workload.
     pub fn trace_name(&self) -> &str {
         self.trace.as_deref().unwrap_or(DEFAULT_TRACE)
     }
 
-    /// Whether the trace is a file, be it there or not.
+    /// Whether the trace is a file, existing or not.
     pub fn reads_file(&self) -> bool {
         NamedTrace::parse(self.trace_name()).is_ok_and(|trace| trace.is_file())
     }
-}
-
-impl Default for Experiment {
-    fn default() -> Experiment {
-        Experiment {
-            trace: None,
-            format: None,
-            skip_bad: false,
-            sort: false,
-            limit: None,
-            volume: Volume::All,
-            ftl: "page".into(),
-            chip: "slc-fast2010".into(),
-            capacity_bytes: None,
-            extra: None,
-            buffer: "none".into(),
-            sector_log: "none".into(),
-            dram_bytes: None,
-            split: None,
-            dram_access_ns: 0,
-            precondition: Precondition::Fill,
-            warmup: 1,
-            measure_after: 0,
-            timing: Timing::Serial,
-            durability: Durability::Paper,
-            fit: Fit::Error,
-            replay: ReplayMode::Closed,
-            flush: FlushMode::Honour,
-            interval: None,
-            verify: false,
-            seed: 1,
-        }
-    }
-}
-
-words! {
-    /// What the flash holds before the first request.
-    Precondition, "precondition":
-    /// Nothing.
-    None = "none",
-    /// Every logical page, written once, in order, by one request.
-    Fill = "fill",
-}
-
-words! {
-    /// How counts become time.
-    Timing, "timing":
-    /// One operation after the other.
-    Serial = "serial",
-}
-
-impl Timing {
-    /// The timing of that name, with the reason where there is none yet.
-    ///
-    /// # Errors
-    /// `parallel`, or an unknown name.
-    pub fn named(name: &str) -> Result<Timing> {
-        match name {
-            "parallel" => Err(Error::ParallelTiming),
-            _ => Ok(name.parse()?),
-        }
-    }
-}
-
-words! {
-    /// What must survive a power cut.
-    Durability, "durability":
-    /// What the papers' schemes write, and not a page more: trims may come back.
-    Paper = "paper",
-    /// Everything that was flushed, trims too.
-    Full = "full",
-}
-
-impl From<Durability> for ftl::Durability {
-    fn from(durability: Durability) -> ftl::Durability {
-        match durability {
-            Durability::Paper => ftl::Durability::Paper,
-            Durability::Full => ftl::Durability::Full,
-        }
-    }
-}
-
-words! {
-    /// What becomes of addresses beyond the capacity.
-    Fit, "fit":
-    /// They end the run.
-    Error = "error",
-    /// They start again at 0; a request that straddles the end is cut.
-    Wrap = "wrap",
-    /// The pages that the trace touches are laid, in the order of their addresses, side by side.
-    Compact = "compact",
-}
-
-words! {
-    /// Whether arrival times count.
-    ReplayMode, "replay":
-    /// The next request comes when the one before is answered.
-    Closed = "closed",
-    /// Requests come at their times and wait for each other.
-    Open = "open",
-}
-
-words! {
-    /// Whether flushes reach the FTL.
-    FlushMode, "flush":
-    /// They do: flush requests, preflushes and forced unit access.
-    Honour = "honour",
-    /// They are only counted.
-    Ignore = "ignore",
-}
-
-/// Blocks beyond the capacity, taken as they are given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Extra {
-    /// A share of the logical blocks, rounded up exactly.
-    Share(Share),
-    /// So many.
-    Blocks(u64),
-}
-
-impl Extra {
-    /// The share when none is given.
-    pub const DEFAULT_SHARE: &'static str = "7%";
-    /// The fewest blocks when no share is given.
-    pub const DEFAULT_BLOCKS_MIN: u64 = 8;
-
-    /// The extra blocks of a device; `None` is what an experiment has by default.
-    pub fn of(extra: Option<Extra>, logical_blocks: u64) -> u64 {
-        match extra {
-            Some(Extra::Share(share)) => share.ceil_of(logical_blocks),
-            Some(Extra::Blocks(blocks)) => blocks,
-            None => {
-                let share = Share::parse(Self::DEFAULT_SHARE).expect("the default parses");
-                share.ceil_of(logical_blocks).max(Self::DEFAULT_BLOCKS_MIN)
-            }
-        }
-    }
-}
-
-impl FromStr for Extra {
-    type Err = spec::Error;
-
-    fn from_str(text: &str) -> spec::Result<Extra> {
-        match text.strip_suffix("blocks") {
-            Some(count) => Ok(Extra::Blocks(spec::parse_count(count)?)),
-            None => Share::parse(text).map(Extra::Share).map_err(|_| spec::Error::Malformed {
-                text: text.to_owned(),
-                form: "a share such as `7%` or a number of blocks such as `20blocks`".into(),
-            }),
-        }
-    }
-}
-
-impl fmt::Display for Extra {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Extra::Share(share) => share.fmt(out),
-            Extra::Blocks(blocks) => write!(out, "{blocks}blocks"),
-        }
-    }
-}
-
-impl TryFrom<String> for Extra {
-    type Error = spec::Error;
-
-    fn try_from(text: String) -> spec::Result<Extra> {
-        text.parse()
-    }
-}
-
-impl From<Extra> for String {
-    fn from(extra: Extra) -> String {
-        extra.to_string()
-    }
-}
-
-/// Which device of a trace is replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "NumberOrText", into = "String")]
-pub enum Volume {
-    /// All, laid end to end, each rounded up to a block.
-    All,
-    /// This one, numbered from 0 in order of first appearance.
-    One(u32),
-}
-
-impl FromStr for Volume {
-    type Err = spec::Error;
-
-    fn from_str(text: &str) -> spec::Result<Volume> {
-        match text {
-            "all" => Ok(Volume::All),
-            _ => text.parse().map(Volume::One).map_err(|_| spec::Error::Malformed {
-                text: text.to_owned(),
-                form: "`all` or the number of a device such as `0`".into(),
-            }),
-        }
-    }
-}
-
-impl fmt::Display for Volume {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Volume::All => out.write_str("all"),
-            Volume::One(device) => device.fmt(out),
-        }
-    }
-}
-
-impl TryFrom<NumberOrText> for Volume {
-    type Error = spec::Error;
-
-    fn try_from(written: NumberOrText) -> spec::Result<Volume> {
-        match written {
-            NumberOrText::Number(device) => device.to_string().parse(),
-            NumberOrText::Text(text) => text.parse(),
-        }
-    }
-}
-
-impl From<Volume> for String {
-    fn from(volume: Volume) -> String {
-        volume.to_string()
-    }
-}
-
-/// How often a sample of the series is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "NumberOrText", into = "String")]
-pub enum Interval {
-    /// Every so many requests.
-    Every(u64),
-    /// As often as gives 200 to 400 samples, however long the trace; each request of a short one.
-    Auto,
-}
-
-impl FromStr for Interval {
-    type Err = spec::Error;
-
-    fn from_str(text: &str) -> spec::Result<Interval> {
-        match text {
-            "auto" => Ok(Interval::Auto),
-            _ => spec::parse_count(text).map(Interval::Every),
-        }
-    }
-}
-
-impl fmt::Display for Interval {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Interval::Auto => out.write_str("auto"),
-            Interval::Every(requests) => requests.fmt(out),
-        }
-    }
-}
-
-impl TryFrom<NumberOrText> for Interval {
-    type Error = spec::Error;
-
-    fn try_from(written: NumberOrText) -> spec::Result<Interval> {
-        match written {
-            NumberOrText::Number(requests) => Ok(Interval::Every(requests)),
-            NumberOrText::Text(text) => text.parse(),
-        }
-    }
-}
-
-impl From<Interval> for String {
-    fn from(interval: Interval) -> String {
-        interval.to_string()
-    }
-}
-
-/// A value that files give as a number or as users write it, such as `8GiB`.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a whole number, or one as text such as `8GiB` or `4M`")]
-enum NumberOrText {
-    Number(u64),
-    Text(String),
-}
-
-impl NumberOrText {
-    fn read<E: de::Error>(
-        self,
-        parse: impl Fn(&str) -> spec::Result<u64>,
-    ) -> std::result::Result<u64, E> {
-        match self {
-            NumberOrText::Number(number) => Ok(number),
-            NumberOrText::Text(text) => parse(&text).map_err(E::custom),
-        }
-    }
-}
-
-fn size_or_none<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, D::Error> {
-    let written = Option::<NumberOrText>::deserialize(from)?;
-    written.map(|written| written.read(spec::parse_size)).transpose()
-}
-
-fn count_or_none<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, D::Error> {
-    let written = Option::<NumberOrText>::deserialize(from)?;
-    written.map(|written| written.read(spec::parse_count)).transpose()
-}
-
-fn text<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<String, D::Error> {
-    Ok(match NumberOrText::deserialize(from)? {
-        NumberOrText::Number(number) => number.to_string(),
-        NumberOrText::Text(text) => text,
-    })
-}
-
-fn time_ns<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u64, D::Error> {
-    NumberOrText::deserialize(from)?.read(spec::parse_time_ns)
-}
-
-fn print_time<S: Serializer>(time_ns: &u64, to: S) -> std::result::Result<S::Ok, S::Error> {
-    to.collect_str(&spec::Value::TimeNs(*time_ns))
-}
-
-fn count<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u64, D::Error> {
-    NumberOrText::deserialize(from)?.read(spec::parse_count)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_experiment_survives_its_text_and_defaults_fill_the_rest() {
-        let text = r#"{"ftl": "block", "extra": "10.5%", "capacity": "8GiB", "fit": "wrap",
-                       "limit": "4M", "measure_after": "2K", "interval": 7, "volume": 3}"#;
-        let experiment: Experiment = serde_json::from_str(text).unwrap();
-        assert_eq!(experiment.capacity_bytes, Some(8 << 30));
-        assert_eq!((experiment.limit, experiment.measure_after), (Some(4_000_000), 2000));
-        assert_eq!(
-            (experiment.interval, experiment.volume),
-            (Some(Interval::Every(7)), Volume::One(3))
-        );
-        assert_eq!((experiment.warmup, experiment.fit), (1, Fit::Wrap));
-        let again = serde_json::to_string(&experiment).unwrap();
-        assert_eq!(serde_json::from_str::<Experiment>(&again).unwrap(), experiment);
+    fn default_with(pairs: &[(&str, &str)]) -> Result<Experiment> {
+        let with =
+            |experiment: Experiment, (name, text): &(&str, &str)| experiment.with(name, text);
+        pairs.iter().try_fold(Experiment::default(), with)
     }
 
     #[test]
-    fn unknown_options_and_words_are_named() {
-        let message = |text| serde_json::from_str::<Experiment>(text).unwrap_err().to_string();
-        assert!(message(r#"{"fit": "warp"}"#).contains("did you mean `wrap`"));
-        assert!(message(r#"{"fitt": "wrap"}"#).contains("unknown field `fitt`"));
-        assert!(message(r#"{"extra": "seven"}"#).contains("`20blocks`"));
+    fn options_are_set_as_users_write_them() {
+        let experiment = default_with(&[
+            ("ftl", "block"),
+            ("extra", "10.5%"),
+            ("capacity", "8GiB"),
+            ("fit", "wrap"),
+            ("limit", "4M"),
+            ("measure_after", "2K"),
+            ("interval", "7"),
+            ("volume", "3"),
+            ("skip_bad", "true"),
+            ("dram_access", "20ns"),
+            ("buffer", "65536"),
+            ("dram", "65536"),
+        ]);
+        let experiment = experiment.unwrap();
+        let expected = Experiment {
+            ftl: "block".into(),
+            extra: Some("10.5%".parse().unwrap()),
+            capacity_bytes: Some(8 << 30),
+            fit: Fit::Wrap,
+            limit: Some(4_000_000),
+            measure_after: 2000,
+            interval: Some(Interval::Every(7)),
+            volume: Volume::One(3),
+            skip_bad: true,
+            dram_access_ns: 20,
+            layers: experiment.layers.clone(),
+            ..Experiment::default()
+        };
+        assert_eq!(experiment, expected);
+        let texts = experiment.texts();
+        assert_eq!((&texts["buffer"], &texts["dram"]), (&"65536".into(), &"64KiB".into()));
     }
 
     #[test]
-    fn extra_blocks_are_exact_and_only_the_default_has_a_floor() {
-        let of = |text: &str, logical| Extra::of(Some(text.parse().unwrap()), logical);
-        assert_eq!([of("7%", 100), of("7%", 101), of("0.03", 10), of("5blocks", 10)], [7, 8, 1, 5]);
-        assert_eq!([Extra::of(None, 10), Extra::of(None, 1000)], [8, 70]);
-        for text in ["7%", "10.5%", "20blocks"] {
-            assert_eq!(text.parse::<Extra>().unwrap().to_string(), text);
+    fn every_text_reads_back_to_the_same_value() {
+        let changed = default_with(&[
+            ("limit", "1500"),
+            ("interval", "auto"),
+            ("buffer", "8MiB,evict=run"),
+            ("split", "30%"),
+        ]);
+        for experiment in [Experiment::default(), changed.unwrap()] {
+            let mut again = Experiment::default();
+            for option in options() {
+                if let Some(text) = option.text(&experiment) {
+                    option.set(&mut again, &text).unwrap();
+                }
+            }
+            assert_eq!(again, experiment);
         }
+        assert_eq!(default_with(&[("buffer", "none")]).unwrap(), Experiment::default());
+    }
+
+    #[test]
+    fn wrong_names_and_values_are_refused() {
+        let message = |name, text| {
+            let error = default_with(&[(name, text)]).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{error}");
+            error.to_string()
+        };
+        assert!(message("fitt", "wrap").contains("did you mean `fit`"));
+        assert!(message("fit", "warp").contains("did you mean `wrap`"));
+        assert!(message("extra", "seven").contains("`20blocks`"));
+        assert!(message("capacity", "0").contains("capacity 0"));
+        assert!(message("interval", "0").contains("interval of 0"));
+        assert!(message("limit", "0").contains("limit of 0"));
+        assert!(message("warmup", "5G").contains("more than 4294967295"));
+        assert!(message("dram_access", "11s").contains("beyond"));
+    }
+
+    #[test]
+    fn help_is_one_line_without_a_full_stop_and_places_in_results_are_unique() {
+        for option in options() {
+            let help = option.help();
+            assert!(
+                !help.contains(['\n']) && !help.contains("  ") && !help.ends_with('.'),
+                "{help}"
+            );
+        }
+        let reported = reported_options();
+        let places: Vec<_> = reported.iter().map(|it| it.usage.place_in_result).collect();
+        assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
     }
 }

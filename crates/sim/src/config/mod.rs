@@ -1,11 +1,19 @@
 //! The options of a run.
 //!
-//! * [`experiment`] all options as one value
-//! * [`setup`]      all options read and checked, which a run is built from
-//! * [`named_trace`] the file or workload that a trace's name stands for
-//! * `keywords`     options that are one keyword of a few
+//! * [`experiment`]    all options, declared once
+//! * [`setup`]         all options read and checked; a run is built from it
+//! * [`layer_options`] the options of layers
+//! * [`choices`]       options that are one keyword of a few
+//! * [`values`]        options with a notation of their own
+//! * [`option_text`]   options as text
+//! * [`named_trace`]   the file or workload that a trace's name stands for
+//! * `keyword_enum`    enums whose values users write as keywords
 
+pub mod choices;
 pub mod experiment;
-pub(crate) mod keywords;
+pub(crate) mod keyword_enum;
+pub mod layer_options;
 pub mod named_trace;
+pub mod option_text;
 pub mod setup;
+pub mod values;

@@ -3,13 +3,12 @@
 //! Options are kept as users write them (`page:victim=fifo`, `7%`). They are read here, once;
 //! whatever builds or opens something takes a [`Setup`] and reads no option text again.
 
-use ftl::layer::{Options, Setting};
 use ftl::{Choice, Layers};
 use nand::{ChipModel, Op};
 use spec::Spec;
 
 use crate::clock::serial::LATENCY_NS_MAX;
-use crate::config::experiment::{Experiment, Interval};
+use crate::config::experiment::Experiment;
 use crate::config::named_trace::NamedTrace;
 use crate::error::{Error, Result};
 
@@ -36,14 +35,14 @@ impl Setup {
     /// # Errors
     /// The first option that is wrong, or the options that contradict each other.
     pub fn new(experiment: &Experiment) -> Result<Setup> {
-        check_each(experiment)?;
+        experiment.check_values()?;
         let setup = Setup {
             experiment: experiment.clone(),
             trace: named_trace(experiment)?,
             format: format(experiment)?,
             chip: chip(experiment)?,
             ftl: scheme(experiment)?,
-            layers: layers(experiment)?,
+            layers: experiment.layers.layers()?,
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;
         Ok(setup)
@@ -56,24 +55,12 @@ impl Setup {
 /// # Errors
 /// The first option that is wrong.
 pub fn check_each(experiment: &Experiment) -> Result<()> {
+    experiment.check_values()?;
     scheme(experiment)?;
     chip(experiment)?;
     format(experiment)?;
     named_trace(experiment)?;
-    Layers::new(&Options { buffer: &experiment.buffer, ..Options::default() })?;
-    if let Some(split) = &experiment.split {
-        Setting::split(experiment.dram_bytes.unwrap_or(0), split)?;
-    }
-    if experiment.dram_access_ns > LATENCY_NS_MAX {
-        let access_ns = experiment.dram_access_ns;
-        refuse(format!("an access to DRAM of {access_ns} ns is beyond {LATENCY_NS_MAX} ns"))?;
-    }
-    match (experiment.capacity_bytes, experiment.interval, experiment.limit) {
-        (Some(0), _, _) => refuse("a device of capacity 0 holds nothing"),
-        (_, Some(Interval::Every(0)), _) => refuse("an interval of 0 requests would never end"),
-        (_, _, Some(0)) => refuse("a limit of 0 requests leaves nothing to run"),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 fn scheme(experiment: &Experiment) -> Result<Choice> {
@@ -84,19 +71,13 @@ fn scheme(experiment: &Experiment) -> Result<Choice> {
 fn chip(experiment: &Experiment) -> Result<ChipModel> {
     let chip = ChipModel::from_spec(&Spec::parse(&experiment.chip)?)?;
     match Op::ALL.into_iter().find(|&op| chip.timing.of(op) > LATENCY_NS_MAX) {
-        Some(op) => refuse(format!(
+        Some(op) => Err(Error::Impossible(format!(
             "chip {}: a latency of {} ns ({op:?}) is beyond {LATENCY_NS_MAX} ns",
             experiment.chip,
             chip.timing.of(op)
-        )),
+        ))),
         None => Ok(chip),
     }
-}
-
-fn layers(experiment: &Experiment) -> Result<Layers> {
-    let (buffer, sector_log) = (experiment.buffer.as_str(), experiment.sector_log.as_str());
-    let (dram, split) = (experiment.dram_bytes, experiment.split.as_deref());
-    Ok(Layers::new(&Options { buffer, sector_log, dram, split })?)
 }
 
 fn format(experiment: &Experiment) -> Result<Option<Spec>> {
@@ -107,14 +88,10 @@ fn named_trace(experiment: &Experiment) -> Result<NamedTrace> {
     NamedTrace::parse(experiment.trace_name())
 }
 
-fn refuse<T>(why: impl Into<String>) -> Result<T> {
-    Err(Error::Impossible(why.into()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::experiment::Timing;
+    use crate::config::values::Interval;
 
     #[test]
     fn impossible_options_are_refused_before_anything_is_opened() {
@@ -131,6 +108,5 @@ mod tests {
         assert!(why(|e| e.ftl = "pge".into()).contains("did you mean `page`"));
         assert!(why(|e| e.chip = "slc-lsb:page=1000".into()).contains("512"));
         assert!(why(|e| e.chip = "slc-lsb:erase=11s".into()).contains("beyond"));
-        assert!(Timing::named("parallel").unwrap_err().to_string().contains("does not predict"));
     }
 }

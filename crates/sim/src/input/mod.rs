@@ -23,8 +23,9 @@ use nand::ChipModel;
 use trace::analysis::page_set::{PageRanks, PageSet};
 use trace::{Op, Request};
 
-use crate::config::experiment::{Fit, Volume};
+use crate::config::choices::Fit;
 use crate::config::setup::Setup;
+use crate::config::values::Volume;
 use crate::device::block_bytes;
 use crate::error::{Error, Result};
 use crate::input::host::{Host, Placing};

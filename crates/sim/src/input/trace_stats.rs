@@ -53,7 +53,7 @@ impl TraceStats {
 /// Statistics of traces that several drawings show; each trace is read only once.
 #[derive(Debug, Default)]
 pub struct TraceStatsCache {
-    found: HashMap<String, core::result::Result<Arc<TraceStats>, String>>,
+    found: HashMap<Experiment, core::result::Result<Arc<TraceStats>, String>>,
 }
 
 impl TraceStatsCache {
@@ -62,11 +62,10 @@ impl TraceStatsCache {
     /// # Errors
     /// A sentence that says why the trace cannot be read.
     pub fn of(&mut self, experiment: &Experiment) -> core::result::Result<Arc<TraceStats>, String> {
-        let key = serde_json::to_string(experiment).expect("options are text");
         let stats = || match TraceStats::of(experiment) {
             Ok(stats) => Ok(Arc::new(stats)),
             Err(error) => Err(error.to_string()),
         };
-        self.found.entry(key).or_insert_with(stats).clone()
+        self.found.entry(experiment.clone()).or_insert_with(stats).clone()
     }
 }

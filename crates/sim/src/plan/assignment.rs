@@ -1,48 +1,39 @@
-//! One option of an experiment, or one key inside an option that is a spec, and its value.
+//! One option of an experiment and its value, or one key inside an option that is a spec.
 
 use core::fmt;
 use core::ops::Range;
-use std::sync::LazyLock;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use spec::Spec;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Fault, Parsed, in_order, scalar, unknown_key};
-use crate::config::experiment::Experiment;
+use crate::config::experiment::{Experiment, ExperimentOption, options};
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::setup::check_each;
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::plan::document::{Fault, Parsed, in_order, scalar, unknown_key};
 
-/// Options that are specs, whose keys can be set one by one.
-const SPECS: &[&str] = &["trace", "format", "ftl", "chip", "split"];
-
-/// All options, with their defaults.
-static OPTIONS: LazyLock<Options> = LazyLock::new(|| of(&Experiment::default()));
-
-/// The options of an experiment.
-pub(super) fn of(experiment: &Experiment) -> Options {
-    match serde_json::to_value(experiment) {
-        Ok(Value::Object(options)) => options,
-        _ => unreachable!("an experiment is a table"),
-    }
-}
-
-/// What is set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The name that an assignment has on its left.
+#[derive(Clone, Debug)]
 pub(super) enum Key {
     /// An option.
-    Whole(String),
+    Whole(&'static ExperimentOption),
     /// A key inside an option that is a spec.
-    Inside(String, String),
+    Inside(&'static ExperimentOption, String),
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.to_string() == other.to_string()
+    }
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Key::Whole(option) => out.write_str(option),
-            Key::Inside(option, key) => write!(out, "{option}.{key}"),
+            Key::Whole(option) => out.write_str(option.name),
+            Key::Inside(option, key) => write!(out, "{}.{key}", option.name),
         }
     }
 }
@@ -50,44 +41,52 @@ impl fmt::Display for Key {
 impl Key {
     /// Reads `extra`, or `ftl.victim`.
     fn parse(text: &str, at: Range<usize>) -> Parsed<Key> {
-        let refused = |option: &str, known: &[&str]| {
-            Err(Fault::new(at.clone(), unknown_key("an experiment", option, known)))
+        let (name, key) = match text.split_once('.') {
+            Some((name, key)) => (name, Some(key)),
+            None => (text, None),
         };
-        match text.split_once('.') {
-            Some((option, key)) if SPECS.contains(&option) => {
-                Ok(Key::Inside(option.to_owned(), key.to_owned()))
+        let mut known = options().iter().filter(|option| key.is_none() || option.usage.has_keys);
+        match known.clone().find(|option| option.name == name) {
+            Some(option) => Ok(match key {
+                Some(key) => Key::Inside(option, key.to_owned()),
+                None => Key::Whole(option),
+            }),
+            None => {
+                let names: Vec<&str> = known.by_ref().map(|option| option.name).collect();
+                Err(Fault::new(at, unknown_key("an experiment", name, &names)))
             }
-            Some((option, _)) => refused(option, SPECS),
-            None if OPTIONS.contains_key(text) => Ok(Key::Whole(text.to_owned())),
-            None => refused(text, &OPTIONS.keys().map(String::as_str).collect::<Vec<_>>()),
         }
     }
 }
 
-/// A key, its value, and where that is written.
+fn has_keys(name: &str) -> bool {
+    options().iter().any(|option| option.name == name && option.usage.has_keys)
+}
+
+/// A key, its value, and the place where the value is written.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
+pub(super) struct Assignment {
     pub key: Key,
     pub value: Value,
     pub at: Range<usize>,
 }
 
-impl Setting {
-    /// Reads a setting and checks what can be checked of it alone.
+impl Assignment {
+    /// Reads an assignment. The value of a whole option is checked by itself.
     pub(super) fn new(
         key: &str,
         key_at: Range<usize>,
         value: &Spanned<DeValue>,
-    ) -> Parsed<Setting> {
+    ) -> Parsed<Assignment> {
         let key = Key::parse(key, key_at)?;
-        let setting = Setting { key, value: scalar(value)?, at: value.span() };
-        if let Key::Whole(_) = setting.key {
-            Base::default().with(std::slice::from_ref(&setting))?;
+        let assignment = Assignment { key, value: scalar(value)?, at: value.span() };
+        if let Key::Whole(_) = assignment.key {
+            assigned(&Experiment::default(), std::slice::from_ref(&assignment))?;
         }
-        Ok(setting)
+        Ok(assignment)
     }
 
-    /// The value as one writes it in a spec.
+    /// The value as users write it in a spec or on the command line.
     fn text(&self) -> String {
         match &self.value {
             Value::String(text) => text.clone(),
@@ -98,28 +97,62 @@ impl Setting {
     fn fault(&self, why: impl fmt::Display) -> Fault {
         Fault::new(self.at.clone(), why.to_string())
     }
+
+    /// Sets the option or the key in an experiment.
+    fn set(&self, experiment: &mut Experiment) -> Result<()> {
+        match &self.key {
+            Key::Whole(option) => option.set(experiment, &self.text()),
+            Key::Inside(option, key) => set_inside(experiment, option, key, self.text()),
+        }
+    }
 }
 
-/// The settings of a table, in the order in which they are written; `ftl.victim` may be one key in
-/// quotes, or a table in a table, as TOML reads it without them.
-pub(super) fn settings(table: &DeTable) -> Parsed<Vec<Setting>> {
-    settings_but(table, "")
+fn set_inside(
+    experiment: &mut Experiment,
+    option: &ExperimentOption,
+    key: &str,
+    value: String,
+) -> Result<()> {
+    let refuse = |why| Err(Error::Impossible(why));
+    let is_trace = option.name == "trace";
+    let text = match option.text(experiment) {
+        Some(text) => text,
+        None if is_trace => DEFAULT_TRACE.to_owned(),
+        None => {
+            return refuse(format!("`{}` is not given, so `{key}` cannot be set", option.name));
+        }
+    };
+    if is_trace && NamedTrace::parse(&text).is_ok_and(|trace| trace.is_file()) {
+        return refuse(format!("`{text}` is a file; only workloads have keys"));
+    }
+    let mut spec = Spec::parse(&text)?;
+    match spec.pairs.iter_mut().find(|(known, _)| known == key) {
+        Some(pair) => pair.1 = value,
+        None => spec.pairs.push((key.to_owned(), value)),
+    }
+    option.set(experiment, &spec.to_string())
 }
 
-/// The same, without an entry that is none.
-pub(super) fn settings_but(table: &DeTable, other: &str) -> Parsed<Vec<Setting>> {
+/// The assignments of a table, in the order in which they are written.
+pub(super) fn assignments(table: &DeTable) -> Parsed<Vec<Assignment>> {
+    assignments_except(table, "")
+}
+
+/// The same, leaving out an entry that is no assignment.
+pub(super) fn assignments_except(table: &DeTable, other: &str) -> Parsed<Vec<Assignment>> {
     let entries = entries(table).into_iter().filter(|(name, _, _)| name != other);
-    entries.map(|(name, at, value)| Setting::new(&name, at, value)).collect()
+    entries.map(|(name, at, value)| Assignment::new(&name, at, value)).collect()
 }
 
-/// The entries of a table with those of the specs in it.
+/// The entries of a table. `ftl.victim` may be one quoted key; without quotes TOML reads it as a
+/// table inside the table.
 pub(super) fn entries<'a, 'i>(
     table: &'a DeTable<'i>,
 ) -> Vec<(String, Range<usize>, &'a Spanned<DeValue<'i>>)> {
     let mut entries = Vec::new();
     for (name, value) in in_order(table) {
         match value.get_ref().as_table() {
-            Some(inner) if SPECS.contains(&name.get_ref().as_ref()) => {
+            Some(inner) if has_keys(name.get_ref()) => {
                 let keys = in_order(inner).into_iter();
                 entries.extend(keys.map(|(key, value)| {
                     (format!("{}.{}", name.get_ref(), key.get_ref()), key.span(), value)
@@ -132,121 +165,66 @@ pub(super) fn entries<'a, 'i>(
     entries
 }
 
-/// The settings of the first list but for those that the second one makes anew, and then those.
-pub(super) fn overridden(first: &[Setting], second: &[Setting]) -> Vec<Setting> {
-    let again = |setting: &&Setting| !second.iter().any(|other| other.key == setting.key);
-    first.iter().filter(again).chain(second).cloned().collect()
+/// The first list without the keys that the second one assigns again, followed by the second.
+pub(super) fn overridden(first: &[Assignment], second: &[Assignment]) -> Vec<Assignment> {
+    let stays = |assignment: &&Assignment| !second.iter().any(|other| other.key == assignment.key);
+    first.iter().filter(stays).chain(second).cloned().collect()
 }
 
-/// Options as far as they are set.
-#[derive(Clone, Debug)]
-pub(super) struct Base {
-    options: Map<String, Value>,
+/// The experiment with these assignments made: whole options first, then keys inside them.
+pub(super) fn assigned(base: &Experiment, assignments: &[Assignment]) -> Parsed<Experiment> {
+    for (index, assignment) in assignments.iter().enumerate() {
+        if assignments[..index].iter().any(|earlier| earlier.key == assignment.key) {
+            return Err(assignment.fault(format!("`{}` is set twice in a row", assignment.key)));
+        }
+    }
+    let mut experiment = base.clone();
+    let is_whole = |assignment: &&Assignment| matches!(assignment.key, Key::Whole(_));
+    let (whole, inside): (Vec<_>, Vec<_>) = assignments.iter().partition(is_whole);
+    for assignment in whole.into_iter().chain(inside) {
+        let set = assignment.set(&mut experiment).and_then(|()| check(&experiment));
+        set.map_err(|why| assignment.fault(why))?;
+    }
+    Ok(experiment)
 }
 
-impl Default for Base {
-    fn default() -> Base {
-        Base { options: OPTIONS.clone() }
+/// Checks each option by itself, as far as that is possible without opening a trace.
+fn check(experiment: &Experiment) -> Result<()> {
+    if experiment.trace_name() == "-" {
+        let why = "a sweep reads its traces several times, but standard input can be read only \
+                   once; name a file";
+        return Err(Error::Impossible(why.into()));
     }
+    check_each(experiment)
 }
 
-impl Base {
-    /// All options of an experiment.
-    pub(super) fn of(experiment: &Experiment) -> Base {
-        Base { options: of(experiment) }
-    }
-
-    /// These options with some set anew: whole ones first, then keys inside them.
-    pub(super) fn with(&self, settings: &[Setting]) -> Parsed<Base> {
-        let mut base = self.clone();
-        for (index, setting) in settings.iter().enumerate() {
-            if settings[..index].iter().any(|earlier| earlier.key == setting.key) {
-                return Err(setting.fault(format!("`{}` is set twice in a row", setting.key)));
-            }
-            if let Key::Whole(option) = &setting.key {
-                base.options.insert(option.clone(), setting.value.clone());
-                base.checked().map_err(|why| setting.fault(why))?;
-            }
-        }
-        for setting in settings {
-            if let Key::Inside(option, key) = &setting.key {
-                base.set_inside(option, key, setting)?;
-                base.checked().map_err(|why| setting.fault(why))?;
-            }
-        }
-        Ok(base)
-    }
-
-    fn set_inside(&mut self, option: &str, key: &str, setting: &Setting) -> Parsed<()> {
-        let text = match (option, &self.options[option]) {
-            (_, Value::String(text)) => text.as_str(),
-            ("trace", _) => DEFAULT_TRACE,
-            _ => return Err(setting.fault(format!("there is no {option} whose `{key}` to set"))),
-        };
-        if option == "trace" && NamedTrace::parse(text).is_ok_and(|trace| trace.is_file()) {
-            return Err(setting.fault(format!("`{text}` is a file; only workloads have keys")));
-        }
-        let mut spec = Spec::parse(text).map_err(|why| setting.fault(why))?;
-        let value = setting.text();
-        match spec.pairs.iter_mut().find(|(known, _)| known == key) {
-            Some(pair) => pair.1 = value,
-            None => spec.pairs.push((key.to_owned(), value)),
-        }
-        self.options.insert(option.to_owned(), spec.to_string().into());
-        Ok(())
-    }
-
-    /// Checks of each option all that can be checked without opening a trace.
-    fn checked(&self) -> Result<Experiment, Error> {
-        let options = Value::Object(self.options.clone());
-        let experiment: Experiment =
-            serde_json::from_value(options).map_err(|why| Error::Impossible(why.to_string()))?;
-        check_each(&experiment)?;
-        match experiment.trace_name() {
-            "-" => Err(Error::Impossible(
-                "a sweep reads its traces several times, but standard input can be read only \
-                 once; name a file"
-                    .into(),
-            )),
-            _ => Ok(experiment),
-        }
-    }
-
-    /// The experiment that these options describe.
-    pub(super) fn experiment(&self) -> Parsed<Experiment> {
-        self.checked().map_err(|why| Fault::new(0..0, why.to_string()))
-    }
+/// What an experiment must have to be selected.
+pub(super) enum Condition {
+    /// This value of an option.
+    Whole(&'static ExperimentOption, Option<String>),
+    /// This value of a key inside an option that is a spec, as it is written.
+    Inside(&'static ExperimentOption, String, String),
 }
 
-/// All options of an experiment, as they are understood: `0.07` is `7%`.
-pub(super) type Options = Map<String, Value>;
-
-/// What an experiment must have to be chosen.
-pub(super) enum Wish {
-    /// An option, as it is understood.
-    Whole(String, Value),
-    /// A key inside an option that is a spec, as it is written.
-    Inside(String, String, String),
-}
-
-impl Wish {
-    /// That it has this setting.
-    pub(super) fn of(setting: &Setting) -> Parsed<Wish> {
-        Ok(match &setting.key {
+impl Condition {
+    /// The condition that an experiment has what is assigned here.
+    pub(super) fn of(assignment: &Assignment) -> Parsed<Condition> {
+        Ok(match &assignment.key {
             Key::Whole(option) => {
-                let alone = Base::default().with(std::slice::from_ref(setting))?.experiment()?;
-                Wish::Whole(option.clone(), of(&alone)[option].clone())
+                let alone = std::slice::from_ref(assignment);
+                let experiment = assigned(&Experiment::default(), alone)?;
+                Condition::Whole(option, option.text(&experiment))
             }
-            Key::Inside(option, key) => Wish::Inside(option.clone(), key.clone(), setting.text()),
+            Key::Inside(option, key) => Condition::Inside(option, key.clone(), assignment.text()),
         })
     }
 
-    /// Whether the options have it.
-    pub(super) fn holds(&self, options: &Options) -> bool {
+    /// Whether an experiment meets it.
+    pub(super) fn holds(&self, experiment: &Experiment) -> bool {
         match self {
-            Wish::Whole(option, value) => options[option] == *value,
-            Wish::Inside(option, key, value) => {
-                let spec = options[option].as_str().and_then(|text| Spec::parse(text).ok());
+            Condition::Whole(option, text) => option.text(experiment) == *text,
+            Condition::Inside(option, key, value) => {
+                let spec = option.text(experiment).and_then(|text| Spec::parse(&text).ok());
                 let pairs = spec.map(|spec| spec.pairs).unwrap_or_default();
                 pairs.iter().any(|(known, has)| known == key && has == value)
             }

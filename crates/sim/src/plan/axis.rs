@@ -1,36 +1,39 @@
-//! What a grid or a list varies: axes of points, a point being what is set together.
+//! The values of a grid or list. Each of its keys is an axis; each point on an axis is a set of
+//! assignments that belong together.
 
 use core::ops::Range;
 
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::assignment::{Setting, entries, settings};
-use super::{Fault, Parsed, Part, ROWS_MAX};
+use crate::plan::assignment::{Assignment, assignments, entries};
+use crate::plan::document::{Fault, Parsed, TablePart};
+use crate::plan::row::ROWS_MAX;
 
-/// The points that one key of a grid or list goes through.
+/// One key of a grid or list and its points.
 pub(super) struct Axis {
     name: String,
     at: Range<usize>,
-    points: Vec<Vec<Setting>>,
+    points: Vec<Vec<Assignment>>,
 }
 
 /// The axes of a grid or list, in the order in which they are written.
-pub(super) fn axes(part: &Part) -> Parsed<Vec<Axis>> {
+pub(super) fn axes(part: &TablePart) -> Parsed<Vec<Axis>> {
     let axis = |(name, at, value): (String, Range<usize>, &Spanned<DeValue>)| {
         let points = points(&name, at.clone(), value)?;
         Ok(Axis { name, at, points })
     };
     let axes: Vec<Axis> = entries(part.table).into_iter().map(axis).collect::<Parsed<_>>()?;
     match axes.is_empty() {
-        true => Err(Fault::new(part.at.clone(), "there is nothing here to vary")),
+        true => Err(Fault::new(part.at.clone(), "there is nothing to vary here")),
         false => Ok(axes),
     }
 }
 
-/// A list of values, a list of tables that set several options each, or one value.
-fn points(name: &str, at: Range<usize>, value: &Spanned<DeValue>) -> Parsed<Vec<Vec<Setting>>> {
-    let alone = |value: &Spanned<DeValue>| Ok(vec![Setting::new(name, at.clone(), value)?]);
+/// The points of an axis: a list of values, a list of tables that set several options each, or one
+/// value.
+fn points(name: &str, at: Range<usize>, value: &Spanned<DeValue>) -> Parsed<Vec<Vec<Assignment>>> {
+    let alone = |value: &Spanned<DeValue>| Ok(vec![Assignment::new(name, at.clone(), value)?]);
     match value.get_ref().as_array() {
         None => Ok(vec![alone(value)?]),
         Some(values) if values.is_empty() => {
@@ -39,27 +42,27 @@ fn points(name: &str, at: Range<usize>, value: &Spanned<DeValue>) -> Parsed<Vec<
         Some(values) => values
             .iter()
             .map(|value| match value.get_ref().as_table() {
-                Some(table) => settings(table),
+                Some(table) => assignments(table),
                 None => alone(value),
             })
             .collect(),
     }
 }
 
-/// What the rows of a grid or list set.
-type Combinations<'a> = Parsed<Vec<Vec<&'a Setting>>>;
+/// For each row of a grid or list, its assignments.
+type Combinations<'a> = Parsed<Vec<Vec<&'a Assignment>>>;
 
 /// Every combination of points, the last axis fastest.
 pub(super) fn product<'a>(axes: &'a [Axis]) -> Combinations<'a> {
-    let mut rows: Vec<Vec<&'a Setting>> = vec![Vec::new()];
+    let mut rows: Vec<Vec<&'a Assignment>> = vec![Vec::new()];
     for axis in axes {
         let count = rows.len() * axis.points.len();
         if count > ROWS_MAX {
             let what = format!("`{}` makes more than {ROWS_MAX} rows; split the plan", axis.name);
             return Err(Fault::new(axis.at.clone(), what));
         }
-        let extended = |row: Vec<&'a Setting>| {
-            let point = |point: &'a Vec<Setting>| row.iter().copied().chain(point).collect();
+        let extended = |row: Vec<&'a Assignment>| {
+            let point = |point: &'a Vec<Assignment>| row.iter().copied().chain(point).collect();
             axis.points.iter().map(point).collect::<Vec<_>>()
         };
         rows = rows.into_iter().flat_map(extended).collect();
@@ -67,7 +70,8 @@ pub(super) fn product<'a>(axes: &'a [Axis]) -> Combinations<'a> {
     Ok(rows)
 }
 
-/// The first point of each axis, the second of each, and so on; an axis of one point stays there.
+/// The first point of each axis, then the second point of each, and so on. An axis of one point is
+/// used for all rows.
 pub(super) fn side_by_side(axes: &[Axis]) -> Combinations<'_> {
     let count = axes.iter().map(|axis| axis.points.len()).max().unwrap_or(0);
     for axis in axes {

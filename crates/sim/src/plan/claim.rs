@@ -35,10 +35,12 @@ use spec::Share;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::assignment::Setting;
-use super::metric::{Metric, ratio};
-use super::row_selection::{Chosen, Known, Place, common, words};
-use super::{Fault, Parsed, Part, refuse_unknown, scalar, text_needed, text_of};
+use crate::plan::assignment::Assignment;
+use crate::plan::document::{
+    Fault, Parsed, TablePart, refuse_unknown, scalar, text_needed, text_of,
+};
+use crate::plan::metric::{Metric, ratio};
+use crate::plan::row_selection::{Candidates, CellRows, RowSelection, as_written, common};
 
 const KEYS: &[&str] = &[
     "id",
@@ -80,7 +82,7 @@ pub struct Claim {
 struct Expectation {
     /// Which row, in words.
     label: String,
-    cell: Place,
+    cell: CellRows,
     of: Expected,
 }
 
@@ -91,9 +93,9 @@ enum Expected {
     /// From so much to so much.
     Between(f64, f64),
     /// Less than that cell.
-    Below(Place),
+    Below(CellRows),
     /// More than that cell.
-    Above(Place),
+    Above(CellRows),
 }
 
 /// What a figure should be.
@@ -198,7 +200,7 @@ impl Claim {
                 Expected::Below(other) | Expected::Above(other) => Some(other),
                 Expected::Figure(_) | Expected::Between(..) => None,
             };
-            cell.cell.rows().chain(other.into_iter().flat_map(Place::rows))
+            cell.cell.rows().chain(other.into_iter().flat_map(CellRows::rows))
         })
     }
 
@@ -241,15 +243,15 @@ impl Claim {
     /// Judges every cell, given the figure of each row.
     pub fn judge(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Verdict> {
         let verdict = |cell: &Expectation| {
-            let found = cell.cell.found(&figure);
+            let found = cell.cell.value(&figure);
             let wanted = match cell.of {
                 Expected::Figure(expected) => Wanted::About(expected),
                 Expected::Between(low, high) => Wanted::Between(low, high),
-                Expected::Below(other) => Wanted::Below(other.found(&figure)),
-                Expected::Above(other) => Wanted::Above(other.found(&figure)),
+                Expected::Below(other) => Wanted::Below(other.value(&figure)),
+                Expected::Above(other) => Wanted::Above(other.value(&figure)),
             };
             let outcome = found.map_or(Outcome::Undecided, |found| self.of_cell(found, wanted));
-            let (label, Place { row, over }) = (cell.label.clone(), cell.cell);
+            let (label, CellRows { row, over }) = (cell.label.clone(), cell.cell);
             Verdict { label, row, over, wanted, found, outcome }
         };
         self.expectations.iter().map(verdict).collect()
@@ -269,7 +271,7 @@ impl Claim {
 }
 
 /// Reads a claim on these rows.
-pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Claim> {
+pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> Parsed<Claim> {
     let table = part.table;
     refuse_unknown(table, "a claim", KEYS)?;
     Ok(Claim {
@@ -277,10 +279,10 @@ pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Claim> {
         says: text_needed(part, "claim", "says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
         figure: Metric::parse(part, "claim")?,
-        common: words(&common(table)?),
+        common: as_written(&common(table)?),
         within: within(table)?,
         is_of_any: is_of_any(table)?,
-        expectations: expectations(part, known)?,
+        expectations: expectations(part, candidates)?,
     })
 }
 
@@ -300,7 +302,7 @@ fn within(table: &DeTable) -> Parsed<f64> {
     Ok(share.as_f64())
 }
 
-fn expectations(part: &Part, known: &Known) -> Parsed<Vec<Expectation>> {
+fn expectations(part: &TablePart, candidates: &Candidates) -> Parsed<Vec<Expectation>> {
     let kinds = ["rows", "falling", "rising"];
     let given: Vec<_> =
         kinds.iter().filter_map(|&kind| Some((kind, part.table.get(kind)?))).collect();
@@ -313,23 +315,23 @@ fn expectations(part: &Part, known: &Known) -> Parsed<Vec<Expectation>> {
     let common = common(part.table)?;
     let table = |value: &Spanned<DeValue>| {
         let table = value.get_ref().as_table().ok_or_else(not_tables)?;
-        Cell::parse(&Part { table, at: value.span() }, &common, known)
+        Cell::parse(&TablePart { table, at: value.span() }, &common, candidates)
     };
     let cells: Vec<Cell> = array.iter().map(table).collect::<Parsed<_>>()?;
     match kind {
-        "rows" => of_figures(cells, known),
+        "rows" => of_figures(cells, candidates),
         _ => of_order(cells, kind == "falling"),
     }
 }
 
-fn of_figures(cells: Vec<Cell>, known: &Known) -> Parsed<Vec<Expectation>> {
+fn of_figures(cells: Vec<Cell>, candidates: &Candidates) -> Parsed<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for cell in cells {
         let Some(of) = cell.expected else {
-            return Err(Fault::new(cell.chosen.at, "it is not said what is `expected`"));
+            return Err(Fault::new(cell.selection.at, "it is not said what is `expected`"));
         };
         let expectation = |(label, cell)| Expectation { label, cell, of };
-        expectations.extend(cell.chosen.labelled(known).map(expectation));
+        expectations.extend(cell.selection.labelled(candidates).map(expectation));
     }
     Ok(expectations)
 }
@@ -337,39 +339,39 @@ fn of_figures(cells: Vec<Cell>, known: &Known) -> Parsed<Vec<Expectation>> {
 /// Each row against the one before.
 fn of_order(cells: Vec<Cell>, falling: bool) -> Parsed<Vec<Expectation>> {
     for cell in &cells {
-        let Chosen { label, places, at } = &cell.chosen;
-        if places.len() > 1 || cell.expected.is_some() {
+        let RowSelection { label, cells, at } = &cell.selection;
+        if cells.len() > 1 || cell.expected.is_some() {
             let what = format!(
                 "{label} names {} rows; in an order each names one, and expects no figure",
-                places.len()
+                cells.len()
             );
             return Err(Fault::new(at.clone(), what));
         }
     }
     let pair = |pair: &[Cell]| {
-        let [before, this] = [0, 1].map(|at| pair[at].chosen.places[0]);
+        let [before, this] = [0, 1].map(|at| pair[at].selection.cells[0]);
         let of = if falling { Expected::Below(before) } else { Expected::Above(before) };
-        Expectation { label: pair[1].chosen.label.clone(), cell: this, of }
+        Expectation { label: pair[1].selection.label.clone(), cell: this, of }
     };
     Ok(cells.windows(2).map(pair).collect())
 }
 
 /// Rows that a claim speaks of, and what it expects of them.
 struct Cell {
-    chosen: Chosen,
+    selection: RowSelection,
     expected: Option<Expected>,
 }
 
 impl Cell {
-    fn parse(part: &Part, common: &[Setting], known: &Known) -> Parsed<Cell> {
+    fn parse(part: &TablePart, common: &[Assignment], candidates: &Candidates) -> Parsed<Cell> {
         let expectations = ["expected", "between", "at_most", "at_least"];
-        let chosen = Chosen::parse(part, common, known, &expectations)?;
-        Ok(Cell { chosen, expected: expected(part)? })
+        let selection = RowSelection::parse(part, common, candidates, &expectations)?;
+        Ok(Cell { selection, expected: expected(part)? })
     }
 }
 
 /// The figure or the range that a cell expects, if it says so.
-fn expected(part: &Part) -> Parsed<Option<Expected>> {
+fn expected(part: &TablePart) -> Parsed<Option<Expected>> {
     let given = |key| part.table.get(key).map(number).transpose();
     let range = part.table.get("between").map(two_numbers).transpose()?;
     let (figure, most, least) = (given("expected")?, given("at_most")?, given("at_least")?);

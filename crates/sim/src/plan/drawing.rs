@@ -26,11 +26,12 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::drawn_traces::{self, DrawnTrace};
-use super::metric::Metric;
-use super::row_selection::{Chosen, Known, Place, common, words as text_of_settings};
-use super::{Fault, Parsed, Part, Row, refuse_unknown, text_needed, text_of};
-use crate::config::keywords::words;
+use crate::config::keyword_enum::keyword_enum;
+use crate::plan::document::{Fault, Parsed, TablePart, refuse_unknown, text_needed, text_of};
+use crate::plan::drawn_traces::{self, DrawnTrace};
+use crate::plan::metric::Metric;
+use crate::plan::row::Row;
+use crate::plan::row_selection::{Candidates, CellRows, RowSelection, as_written, common};
 
 const KEYS: &[&str] = &[
     "id",
@@ -46,7 +47,7 @@ const KEYS: &[&str] = &[
     "rows",
 ];
 
-words! {
+keyword_enum! {
     /// What is drawn of a whole row.
     Portrait, "drawing":
     /// Stacked bars of the time by what caused it.
@@ -75,7 +76,7 @@ words! {
     Wear = "wear",
 }
 
-words! {
+keyword_enum! {
     /// What is drawn of traces.
     TracePortrait, "drawing":
     /// Writes by number and address.
@@ -113,7 +114,7 @@ pub struct Drawing {
     pub each: Option<String>,
     /// The traces that are drawn; none where rows are.
     pub traces: Vec<DrawnTrace>,
-    cells: Vec<(String, Place)>,
+    cells: Vec<(String, CellRows)>,
 }
 
 /// What is drawn of each row.
@@ -141,20 +142,20 @@ pub struct Cell<'a> {
 impl Drawing {
     /// The rows that must be run.
     pub fn rows(&self) -> impl Iterator<Item = usize> {
-        self.cells.iter().flat_map(|(_, place)| place.rows())
+        self.cells.iter().flat_map(|(_, cell)| cell.rows())
     }
 
     /// Whether it is of one row's figure over another's.
     pub fn is_relative(&self) -> bool {
-        self.cells.iter().any(|(_, place)| place.over.is_some())
+        self.cells.iter().any(|(_, cell)| cell.over.is_some())
     }
 
     /// What is drawn, given the figure of each row. A row alone is called by what all have.
     pub fn cells(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Cell<'_>> {
         let mut cells = Vec::with_capacity(self.cells.len());
-        for (own, place) in &self.cells {
+        for (own, cell) in &self.cells {
             let label = if own.is_empty() { &self.common } else { own };
-            cells.push(Cell { label, row: place.row, found: place.found(&figure) });
+            cells.push(Cell { label, row: cell.row, found: cell.value(&figure) });
         }
         cells
     }
@@ -164,26 +165,26 @@ impl Drawing {
         if let Some((_, first)) = self.cells.first() {
             self.common = name(first.row, &self.common);
         }
-        self.cells.iter_mut().for_each(|(label, place)| *label = name(place.row, label));
+        self.cells.iter_mut().for_each(|(label, cell)| *label = name(cell.row, label));
     }
 
     /// Of a drawing of traces, given the rows as they are run: takes these rows' traces, and needs
     /// the rows no more.
     pub(super) fn take_traces(&mut self, rows: &[Row]) {
         if matches!(self.of, Drawn::Traces(_)) {
-            self.traces = drawn_traces::of(self.cells.iter().map(|(_, place)| &rows[place.row]));
+            self.traces = drawn_traces::of(self.cells.iter().map(|(_, cell)| &rows[cell.row]));
             self.cells.clear();
         }
     }
 
     /// Numbers its rows anew.
     pub(super) fn renumber(&mut self, number: impl Fn(usize) -> usize) {
-        self.cells.iter_mut().for_each(|(_, place)| *place = place.renumbered(&number));
+        self.cells.iter_mut().for_each(|(_, cell)| *cell = cell.renumbered(&number));
     }
 }
 
 /// Reads a drawing of these rows.
-pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Drawing> {
+pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> Parsed<Drawing> {
     let table = part.table;
     refuse_unknown(table, "a drawing", KEYS)?;
     let of = match portrait(part)? {
@@ -195,16 +196,16 @@ pub(super) fn parse(part: &Part, known: &Known) -> Parsed<Drawing> {
         says: text_needed(part, "drawing", "says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
         of,
-        common: text_of_settings(&common(table)?),
-        along: option(part, "along", known)?,
-        each: option(part, "each", known)?,
+        common: as_written(&common(table)?),
+        along: option(part, "along", candidates)?,
+        each: option(part, "each", candidates)?,
         traces: Vec::new(),
-        cells: cells(part, known)?,
+        cells: cells(part, candidates)?,
     })
 }
 
 /// What `draws` says, if anything.
-fn portrait(part: &Part) -> Parsed<Option<Drawn>> {
+fn portrait(part: &TablePart) -> Parsed<Option<Drawn>> {
     let Some(value) = part.table.get("draws") else { return Ok(None) };
     let other = ["figure", "along", "each"].into_iter().find(|&key| part.table.contains_key(key));
     if let Some(key) = other {
@@ -221,31 +222,36 @@ fn portrait(part: &Part) -> Parsed<Option<Drawn>> {
 }
 
 /// An option that rows set.
-fn option(part: &Part, key: &str, known: &Known) -> Parsed<Option<String>> {
+fn option(part: &TablePart, key: &str, candidates: &Candidates) -> Parsed<Option<String>> {
     let (Some(name), Some(value)) = (text_of(part.table, key)?, part.table.get(key)) else {
         return Ok(None);
     };
     let option = name.split_once('.').map_or(name.as_str(), |(option, _)| option);
     let sets = |row: &Row| row.varied.contains_key(&name) || row.varied.contains_key(option);
-    match known.rows().iter().any(sets) {
+    match candidates.rows().iter().any(sets) {
         true => Ok(Some(name)),
         false => Err(Fault::new(value.span(), format!("no grid and no list sets `{name}`"))),
     }
 }
 
-fn cells(part: &Part, known: &Known) -> Parsed<Vec<(String, Place)>> {
+fn cells(part: &TablePart, candidates: &Candidates) -> Parsed<Vec<(String, CellRows)>> {
     let common = common(part.table)?;
     let Some(value) = part.table.get("rows") else {
         let none = DeTable::new();
-        let all = Chosen::parse(&Part { table: &none, at: part.at.clone() }, &common, known, &[])?;
-        return Ok(all.labelled(known).collect());
+        let all = RowSelection::parse(
+            &TablePart { table: &none, at: part.at.clone() },
+            &common,
+            candidates,
+            &[],
+        )?;
+        return Ok(all.labelled(candidates).collect());
     };
     let not_tables = || Fault::new(value.span(), "`rows` is not a list of tables");
     let tables = value.get_ref().as_array().ok_or_else(not_tables)?;
     let chosen = |value: &Spanned<DeValue>| {
         let table = value.get_ref().as_table().ok_or_else(not_tables)?;
-        Chosen::parse(&Part { table, at: value.span() }, &common, known, &[])
+        RowSelection::parse(&TablePart { table, at: value.span() }, &common, candidates, &[])
     };
-    let chosen = tables.iter().map(chosen).collect::<Parsed<Vec<Chosen>>>()?;
-    Ok(chosen.iter().flat_map(|chosen| chosen.labelled(known).collect::<Vec<_>>()).collect())
+    let chosen = tables.iter().map(chosen).collect::<Parsed<Vec<RowSelection>>>()?;
+    Ok(chosen.iter().flat_map(|chosen| chosen.labelled(candidates).collect::<Vec<_>>()).collect())
 }

@@ -1,70 +1,64 @@
-//! The traces of rows, each once: what drawings of traces are of.
+//! The traces that drawings show: each trace of the rows, once.
 
-use serde_json::{Map, Value};
-
-use super::{Row, assignment};
-use crate::config::experiment::Experiment;
+use crate::config::experiment::{Experiment, options};
 use crate::config::setup::Setup;
+use crate::plan::row::Row;
 
 /// A trace that is drawn.
 #[derive(Clone, Debug)]
 pub struct DrawnTrace {
-    /// What it is called: its word, and what tells it from others of the same word.
+    /// The trace's name, and the options that tell it from others of the same name.
     pub label: String,
-    /// The options that it is read or made by, the first chip of its page size among them.
+    /// The options by which it is read or generated; the chip is one of the right page size.
     pub experiment: Experiment,
 }
 
-/// The traces of these rows. Two are one if they have the same word, the same options of reading
-/// and, of a workload, the same capacity and seed, and if their pages are counted in one size.
+/// Names and texts of options by which traces are compared.
+type TraceKey = Vec<(&'static str, String)>;
+
+/// The traces of these rows. Two rows have the same trace if they agree in its name, in the options
+/// of reading it, in the page size and, for a workload, in capacity and seed.
 pub(super) fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<DrawnTrace> {
-    let mut traces: Vec<(Map<String, Value>, Experiment)> = Vec::new();
+    let mut traces: Vec<(TraceKey, Experiment)> = Vec::new();
     for row in rows {
-        let experiment = what_makes_it(&row.experiment);
+        let experiment = trace_options(&row.experiment);
         let key = key(&experiment);
         if !traces.iter().any(|(known, _)| *known == key) {
             traces.push((key, experiment));
         }
     }
-    let label = |(key, experiment): &(Map<String, Value>, Experiment)| {
-        let namesakes = traces.iter().filter(|(other, _)| other["trace"] == key["trace"]);
-        let namesakes: Vec<_> = namesakes.map(|(other, _)| other).collect();
-        let apart =
-            key.iter().filter(|(name, value)| namesakes.iter().any(|o| o[*name] != **value));
-        format!("{}{}", experiment.trace_name(), apart.map(written).collect::<String>())
+    let label = |(key, experiment): &(TraceKey, Experiment)| {
+        let name = experiment.trace_name();
+        let namesakes = traces.iter().filter(|(_, other)| other.trace_name() == name);
+        let namesakes: Vec<&TraceKey> = namesakes.map(|(other, _)| other).collect();
+        let differs = |pair: &&(&str, String)| namesakes.iter().any(|other| !other.contains(pair));
+        let differences = key.iter().filter(differs).map(|(name, text)| format!(" {name}={text}"));
+        format!("{name}{}", differences.collect::<String>())
     };
     let labels: Vec<String> = traces.iter().map(label).collect();
-    let named = labels.into_iter().zip(traces);
-    named.map(|(label, (_, experiment))| DrawnTrace { label, experiment }).collect()
+    let labelled = labels.into_iter().zip(traces);
+    labelled.map(|(label, (_, experiment))| DrawnTrace { label, experiment }).collect()
 }
 
-/// An option as people write it.
-fn written((name, value): (&String, &Value)) -> String {
-    let text = match (name.as_str(), value.as_u64(), value.as_str()) {
-        ("capacity" | "page", Some(bytes), _) => spec::print_size(bytes),
-        (_, _, Some(text)) => text.to_owned(),
-        _ => value.to_string(),
-    };
-    format!(" {name}={text}")
-}
-
-/// The options that a trace depends on; of a file neither capacity nor seed.
-fn what_makes_it(experiment: &Experiment) -> Experiment {
-    let is_file = experiment.reads_file();
+/// The options on which a trace depends. A file depends neither on the capacity nor on the seed.
+fn trace_options(experiment: &Experiment) -> Experiment {
     let Experiment { trace, format, skip_bad, sort, limit, chip, capacity_bytes, seed, .. } =
         experiment.clone();
-    let of_all = Experiment { trace, format, skip_bad, sort, limit, chip, ..Experiment::default() };
-    match is_file {
-        true => of_all,
-        false => Experiment { capacity_bytes, seed, ..of_all },
+    let of_file =
+        Experiment { trace, format, skip_bad, sort, limit, chip, ..Experiment::default() };
+    match experiment.reads_file() {
+        true => of_file,
+        false => Experiment { capacity_bytes, seed, ..of_file },
     }
 }
 
-/// The same options, but of the chip only the size of its pages.
-fn key(experiment: &Experiment) -> Map<String, Value> {
+/// These options as text, with the page size in place of the chip.
+fn key(experiment: &Experiment) -> TraceKey {
     let setup = Setup::new(experiment).expect("checked when the plan was read");
-    let mut key = assignment::of(experiment);
-    key.remove("chip");
-    key.insert("page".to_owned(), setup.chip.page_bytes.into());
-    key
+    let text = |option: &crate::config::experiment::ExperimentOption| {
+        (option.name, option.text(experiment).unwrap_or_else(|| "none".to_owned()))
+    };
+    let but_chip = options().iter().filter(|option| option.name != "chip");
+    let page = spec::print_size(setup.chip.page_bytes.into());
+    but_chip.map(text).chain([("page", page)]).collect()
 }

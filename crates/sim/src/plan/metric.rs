@@ -16,7 +16,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::{Fault, Parsed, Part, text_of, unknown_key};
+use crate::plan::document::{Fault, Parsed, TablePart, text_of, unknown_key};
 use crate::result::columns::{at, columns};
 
 /// Parts of a row whose figures have no fixed names.
@@ -61,7 +61,7 @@ impl Metric {
     }
 
     /// Reads `figure`, `per` and `statistic` of a claim or a drawing.
-    pub(super) fn parse(part: &Part, what: &str) -> Parsed<Metric> {
+    pub(super) fn parse(part: &TablePart, what: &str) -> Parsed<Metric> {
         let sum = named(part, "figure")?;
         if sum.is_empty() {
             return Err(Fault::new(part.at.clone(), format!("this {what} has no `figure`")));
@@ -124,7 +124,7 @@ impl Statistic {
 }
 
 /// One column, or a list of them; nothing if the key is not there.
-fn named(part: &Part, key: &str) -> Parsed<Vec<String>> {
+fn named(part: &TablePart, key: &str) -> Parsed<Vec<String>> {
     let Some(value) = part.table.get(key) else { return Ok(Vec::new()) };
     match value.get_ref().as_array() {
         None => Ok(vec![column(value)?]),
@@ -144,7 +144,7 @@ fn column(value: &Spanned<DeValue>) -> Parsed<String> {
     Err(Fault::new(value.span(), unknown_key("a row", name, &columns)))
 }
 
-fn statistic(part: &Part) -> Parsed<Option<Statistic>> {
+fn statistic(part: &TablePart) -> Parsed<Option<Statistic>> {
     let (Some(word), Some(value)) =
         (text_of(part.table, "statistic")?, part.table.get("statistic"))
     else {

@@ -1,75 +1,75 @@
-//! What stands in a row's values under `--scale quick` instead of what is written there: workloads
-//! for trace files that nobody has at hand, and sizes inside specs.
+//! Replacements under `--scale quick`: workloads for trace files that may not be there, and smaller
+//! sizes inside specs.
 //!
 //! ```toml
 //! [quick.instead]
 //! "blkparse/desktop.txt.zst" = "desktop:writes=40K"
 //! "log=4096,sequential_log=256" = "log=64,sequential_log=4"
 //! ```
-//! Whole words are replaced, wherever a grid or list has them in a text; claims go on speaking of
-//! what is written there. A file that gives way to a workload takes its `format` with it.
+//! Whole words are replaced in all texts of grids and lists. Claims select rows by what is written
+//! there, before the replacement. A row loses its `format` when a workload replaces its file.
 
 use core::ops::Range;
 
 use serde_json::Value;
 use toml::de::DeTable;
 
-use super::assignment::Setting;
-use super::{Fault, Parsed, as_table, in_order};
+use crate::plan::assignment::Assignment;
+use crate::plan::document::{Entry, Fault, Parsed, as_table, in_order};
 
 /// The name of the table inside `quick`.
 pub(super) const NAME: &str = "instead";
 
-/// Texts and what stands instead of them.
+/// Texts, their replacements, and their places in the plan.
 #[derive(Debug, Default)]
-pub(super) struct Instead {
+pub(super) struct QuickReplacements {
     pairs: Vec<(String, String, Range<usize>)>,
 }
 
-impl Instead {
+impl QuickReplacements {
     /// Reads the table inside `quick`, if there is one.
-    pub(super) fn parse(quick: &DeTable) -> Parsed<Instead> {
-        let Some(value) = quick.get(NAME) else { return Ok(Instead::default()) };
-        let pair = |(from, to): super::Entry<'_, '_>| match to.get_ref().as_str() {
+    pub(super) fn parse(quick: &DeTable) -> Parsed<QuickReplacements> {
+        let Some(value) = quick.get(NAME) else { return Ok(QuickReplacements::default()) };
+        let pair = |(from, to): Entry<'_, '_>| match to.get_ref().as_str() {
             Some(text) => Ok((from.get_ref().to_string(), text.to_owned(), from.span())),
-            None => Err(Fault::new(to.span(), "what stands instead is a text")),
+            None => Err(Fault::new(to.span(), "the replacement is not a text")),
         };
         let pairs = in_order(as_table(value, "quick.instead")?).into_iter().map(pair);
-        Ok(Instead { pairs: pairs.collect::<Parsed<_>>()? })
+        Ok(QuickReplacements { pairs: pairs.collect::<Parsed<_>>()? })
     }
 
-    /// The settings of a row with what stands in them instead.
-    pub(super) fn of(&self, settings: &[&Setting]) -> Vec<Setting> {
-        let replaced = |setting: &&Setting| {
-            let mut setting = (*setting).clone();
-            if let Value::String(text) = &mut setting.value {
-                *text = self.text(text);
+    /// The assignments of a row with all replacements made.
+    pub(super) fn replaced(&self, assignments: &[&Assignment]) -> Vec<Assignment> {
+        let replaced = |assignment: &&Assignment| {
+            let mut assignment = (*assignment).clone();
+            if let Value::String(text) = &mut assignment.value {
+                *text = self.apply(text);
             }
-            setting
+            assignment
         };
-        settings.iter().map(replaced).collect()
+        assignments.iter().map(replaced).collect()
     }
 
-    /// A text with what stands in it instead.
-    pub(super) fn text(&self, text: &str) -> String {
+    /// A text with all replacements made.
+    pub(super) fn apply(&self, text: &str) -> String {
         let one = |text: String, (from, to, _): &(String, String, _)| replace(&text, from, to);
         self.pairs.iter().fold(text.to_owned(), one)
     }
 
-    /// Refuses what stands for nothing in any of these texts.
+    /// Refuses a replacement for a text that none of these texts contains.
     pub(super) fn refuse_unused(&self, texts: &[&str]) -> Parsed<()> {
-        let stands = |from: &str| texts.iter().any(|text| replace(text, from, "") != *text);
-        match self.pairs.iter().find(|(from, _, _)| !stands(from)) {
+        let is_used = |from: &str| texts.iter().any(|text| replace(text, from, "") != *text);
+        match self.pairs.iter().find(|(from, _, _)| !is_used(from)) {
             None => Ok(()),
             Some((from, _, at)) => {
-                let what = format!("no row has `{from}`, so nothing can stand instead of it");
+                let what = format!("no row has `{from}`, so it cannot be replaced");
                 Err(Fault::new(at.clone(), what))
             }
         }
     }
 }
 
-/// Replaces whole words: `8MiB` does not stand in `128MiB`, nor `4%` in `4.4%`.
+/// Replaces whole words: `128MiB` does not contain `8MiB`, and `4.4%` does not contain `4%`.
 fn replace(text: &str, from: &str, to: &str) -> String {
     let in_word = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
     let (mut done, mut out) = (0, String::new());
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_words_give_way() {
+    fn only_whole_words_are_replaced() {
         assert_eq!(replace("8MiB", "8MiB", "1MiB"), "1MiB");
         assert_eq!(replace("128MiB", "8MiB", "1MiB"), "128MiB");
         assert_eq!(replace("4.4%", "4%", "1%"), "4.4%");

@@ -1,12 +1,12 @@
-//! Which rows a claim or a drawing speaks of.
+//! The rows that a claim or a drawing selects.
 //!
 //! ```toml
-//! { extra = "7%", ftl.victim = "fifo" }                # rows that have these options
-//! { ftl = "faster", over = { ftl = "fast" } }          # each over the row that differs in `over`
+//! { extra = "7%", ftl.victim = "fifo" }                # the rows with these options
+//! { ftl = "faster", over = { ftl = "fast" } }          # each divided by the row with `over` set
 //! ```
-//! A claim or a drawing may say once, as `where`, what all of its rows have. With `over` a figure
-//! is that of its row over that of the other. Where several rows are named, the other is the one
-//! that differs from it only in what `over` names.
+//! A claim or drawing may give options that all of its rows have once, as `where`. With `over`, the
+//! value of each selected row is divided by the value of another row: the one that has the options
+//! in `over` and is the same in everything else.
 
 use core::ops::Range;
 
@@ -14,142 +14,147 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::assignment::{self, Base, Options, Setting, Wish, entries, settings};
-use super::metric::ratio;
-use super::{Fault, Parsed, Part, Row};
+use crate::plan::assignment::{Assignment, Condition, assigned, assignments, entries};
+use crate::plan::document::{Fault, Parsed, TablePart};
+use crate::plan::metric::ratio;
+use crate::plan::row::Row;
 
-/// The rows of a plan, to choose from.
-pub(super) struct Known<'a> {
+/// The rows of a plan, to be selected from.
+#[derive(Clone, Copy)]
+pub(super) struct Candidates<'a> {
     rows: &'a [Row],
-    /// Of each what it is chosen by.
-    options: Vec<Options>,
 }
 
-impl<'a> Known<'a> {
-    /// These rows.
-    pub fn new(rows: &'a [Row]) -> Known<'a> {
-        Known { rows, options: rows.iter().map(|row| assignment::of(&row.experiment)).collect() }
+impl<'a> Candidates<'a> {
+    pub fn new(rows: &'a [Row]) -> Candidates<'a> {
+        Candidates { rows }
     }
 
-    /// The rows.
     pub fn rows(&self) -> &'a [Row] {
         self.rows
     }
 }
 
-/// Where a figure comes from.
+/// The rows from which a cell of a claim or drawing takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    /// A row.
+pub(super) struct CellRows {
+    /// The row.
     pub row: usize,
-    /// The row over whose figure it is taken.
+    /// The row by whose value it is divided.
     pub over: Option<usize>,
 }
 
-impl Place {
-    /// The rows that it needs.
+impl CellRows {
+    /// All rows that it needs.
     pub fn rows(self) -> impl Iterator<Item = usize> {
         [Some(self.row), self.over].into_iter().flatten()
     }
 
-    /// Its figure; infinite if it is something over nothing, none if nothing over nothing.
-    pub fn found(self, figure: &impl Fn(usize) -> Option<f64>) -> Option<f64> {
+    /// The value of the cell; infinite if a nonzero value is divided by 0, none if 0 is.
+    pub fn value(self, metric: &impl Fn(usize) -> Option<f64>) -> Option<f64> {
         match self.over {
-            None => figure(self.row),
-            Some(over) => ratio(figure(self.row)?, figure(over)?),
+            None => metric(self.row),
+            Some(over) => ratio(metric(self.row)?, metric(over)?),
         }
     }
 
-    /// The same, its rows numbered anew.
-    pub fn renumbered(self, number: &impl Fn(usize) -> usize) -> Place {
-        Place { row: number(self.row), over: self.over.map(number) }
+    /// The same cell after its rows were renumbered.
+    pub fn renumbered(self, number: &impl Fn(usize) -> usize) -> CellRows {
+        CellRows { row: number(self.row), over: self.over.map(number) }
     }
 }
 
-/// Rows that have the same options.
+/// Rows selected by their options.
 #[derive(Debug)]
-pub(super) struct Chosen {
-    /// Which, in words, beside what all have.
+pub(super) struct RowSelection {
+    /// The options by which they are selected, without those that all rows have.
     pub label: String,
-    /// One at least.
-    pub places: Vec<Place>,
-    /// Where that is written.
+    /// The rows; there is at least one.
+    pub cells: Vec<CellRows>,
+    /// The place of the selection in the plan.
     pub at: Range<usize>,
 }
 
-impl Chosen {
-    /// Reads a table of options beside those that hold for all; the keys in `but` are somebody
-    /// else's.
-    pub fn parse(part: &Part, common: &[Setting], known: &Known, but: &[&str]) -> Parsed<Chosen> {
-        let (mut chosen_by, mut over) = (common.to_vec(), None);
+impl RowSelection {
+    /// Reads a table of options; the selected rows also have the `common` ones. Keys in `except`
+    /// are no options.
+    pub fn parse(
+        part: &TablePart,
+        common: &[Assignment],
+        candidates: &Candidates,
+        except: &[&str],
+    ) -> Parsed<RowSelection> {
+        let (mut selected_by, mut over) = (common.to_vec(), None);
         for (name, at, value) in entries(part.table) {
             match name.as_str() {
-                name if but.contains(&name) => {}
-                "over" => over = Some(other_row(value)?),
-                _ => chosen_by.push(Setting::new(&name, at, value)?),
+                name if except.contains(&name) => {}
+                "over" => over = Some(table_of_options(value, "over")?),
+                _ => selected_by.push(Assignment::new(&name, at, value)?),
             }
         }
-        let over_text = over.as_ref().map(|over| format!(" over {}", words(over)));
-        let named = |settings| format!("{}{}", words(settings), over_text.as_deref().unwrap_or(""));
-        let (label, whole) = (named(&chosen_by[common.len()..]), named(&chosen_by));
-        let wishes = chosen_by.iter().map(Wish::of).collect::<Parsed<Vec<Wish>>>()?;
-        let all = |row: &usize| wishes.iter().all(|wish| wish.holds(&known.options[*row]));
-        let chosen = (0..known.rows.len()).filter(all);
-        let place = |row: usize| {
-            let like = |over| like(row, over, known, &whole, part);
-            Ok(Place { row, over: over.as_deref().map(like).transpose()? })
+        let over_text = over.as_ref().map(|over| format!(" over {}", as_written(over)));
+        let named = |by| format!("{}{}", as_written(by), over_text.as_deref().unwrap_or(""));
+        let (label, whole) = (named(&selected_by[common.len()..]), named(&selected_by));
+        let conditions = selected_by.iter().map(Condition::of).collect::<Parsed<Vec<_>>>()?;
+        let meets = |row: &Row| conditions.iter().all(|it| it.holds(&row.experiment));
+        let selected = (0..candidates.rows.len()).filter(|&row| meets(&candidates.rows[row]));
+        let cell = |row: usize| {
+            let divisor = |over| divisor(row, over, candidates, &whole, part);
+            Ok(CellRows { row, over: over.as_deref().map(divisor).transpose()? })
         };
-        let places: Vec<Place> = chosen.map(place).collect::<Parsed<_>>()?;
-        match places.is_empty() {
+        let cells: Vec<CellRows> = selected.map(cell).collect::<Parsed<_>>()?;
+        match cells.is_empty() {
             true => Err(Fault::new(part.at.clone(), format!("no row has {whole}"))),
-            false => Ok(Chosen { label, places, at: part.at.clone() }),
+            false => Ok(RowSelection { label, cells, at: part.at.clone() }),
         }
     }
 
-    /// Each row with what it is called: what all have, and what tells it from the others.
-    pub fn labelled(&self, known: &Known) -> impl Iterator<Item = (String, Place)> {
-        let label = |place| format!("{}{}", self.label, self.apart(place, known.rows));
-        self.places.iter().map(move |&place| (label(place).trim_start().to_owned(), place))
+    /// Each cell with its label: the label of the selection, and the options in which the cell
+    /// differs from the other ones.
+    pub fn labelled(&self, candidates: &Candidates) -> impl Iterator<Item = (String, CellRows)> {
+        let label = |cell| format!("{}{}", self.label, self.differences(cell, candidates.rows));
+        self.cells.iter().map(move |&cell| (label(cell).trim_start().to_owned(), cell))
     }
 
-    fn apart(&self, place: Place, rows: &[Row]) -> String {
-        let value = |place: &Place, key: &str| rows[place.row].varied.get(key).cloned();
-        let varies =
-            |key: &str| self.places.iter().any(|one| value(one, key) != value(&place, key));
-        let word = |(key, value): (&String, &Value)| format!(" {key}={value}").replace('"', "");
-        let varied = rows[place.row].varied.iter();
-        varied.filter(|(key, _)| varies(key)).map(word).collect()
+    fn differences(&self, cell: CellRows, rows: &[Row]) -> String {
+        let value = |cell: &CellRows, key: &str| rows[cell.row].varied.get(key).cloned();
+        let differs = |key: &str| self.cells.iter().any(|one| value(one, key) != value(&cell, key));
+        let text = |(key, value): (&String, &Value)| format!(" {key}={value}").replace('"', "");
+        let varied = rows[cell.row].varied.iter();
+        varied.filter(|(key, _)| differs(key)).map(text).collect()
     }
 }
 
-/// What `where` says of all rows of a claim or a drawing.
-pub(super) fn common(table: &DeTable) -> Parsed<Vec<Setting>> {
+/// The options that `where` gives to all rows of a claim or drawing.
+pub(super) fn common(table: &DeTable) -> Parsed<Vec<Assignment>> {
     match table.get("where") {
         None => Ok(Vec::new()),
-        Some(value) => match value.get_ref().as_table() {
-            Some(table) => settings(table),
-            None => Err(Fault::new(value.span(), "`where` is a table of options, as of a row")),
-        },
+        Some(value) => table_of_options(value, "where"),
     }
 }
 
-/// What `over` names.
-fn other_row(value: &Spanned<DeValue>) -> Parsed<Vec<Setting>> {
+fn table_of_options(value: &Spanned<DeValue>, name: &str) -> Parsed<Vec<Assignment>> {
     match value.get_ref().as_table() {
-        Some(table) => settings(table),
-        None => Err(Fault::new(value.span(), "`over` is a table of options, as of a row")),
+        Some(table) => assignments(table),
+        None => Err(Fault::new(value.span(), format!("`{name}` is a table of options"))),
     }
 }
 
-/// The row that differs from this one only in what is named.
-fn like(row: usize, over: &[Setting], known: &Known, label: &str, part: &Part) -> Parsed<usize> {
-    let other = Base::of(&known.rows[row].experiment).with(over)?.experiment()?;
-    let found = known.rows.iter().position(|row| row.experiment == other);
+/// The row that differs from this one only in the options of `over`.
+fn divisor(
+    row: usize,
+    over: &[Assignment],
+    candidates: &Candidates,
+    label: &str,
+    part: &TablePart,
+) -> Parsed<usize> {
+    let other = assigned(&candidates.rows[row].experiment, over)?;
+    let found = candidates.rows.iter().position(|row| row.experiment == other);
     found.ok_or_else(|| Fault::new(part.at.clone(), format!("{label}: there is no such other row")))
 }
 
-/// Settings as one writes them.
-pub(super) fn words(settings: &[Setting]) -> String {
-    let word = |setting: &Setting| format!("{}={}", setting.key, setting.value);
-    settings.iter().map(word).collect::<Vec<_>>().join(" ").replace('"', "")
+/// Assignments as users write them.
+pub(super) fn as_written(assignments: &[Assignment]) -> String {
+    let text = |assignment: &Assignment| format!("{}={}", assignment.key, assignment.value);
+    assignments.iter().map(text).collect::<Vec<_>>().join(" ").replace('"', "")
 }

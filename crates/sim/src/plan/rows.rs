@@ -1,38 +1,45 @@
-//! The runs of a plan: what its base, grids and lists make, or those of other plans.
+//! The rows of a plan: those that its base, grids and lists make, or those of the plans it names.
 
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::assignment::{Base, Setting, overridden, settings_but};
-use super::quick_scale::{self, Instead};
-use super::{
-    Fault, Parsed, Part, ROWS_MAX, ReadOther, Row, Scale, as_table, axis, position, tables,
-};
+use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
+use crate::plan::assignment::{Assignment, assigned, assignments_except, overridden};
+use crate::plan::axis;
+use crate::plan::document::{
+    Fault, Parsed, TablePart, as_table, document, position, refuse_unknown, tables,
+};
+use crate::plan::quick_scale::{self, QuickReplacements};
+use crate::plan::row::{ROWS_MAX, ReadOther, Row, Scale};
+
+/// The keys of a plan.
+pub(super) const PARTS: &[&str] =
+    &["title", "runs", "base", "quick", "grid", "list", "claim", "drawing"];
 
 /// Rows as they are written, and as they are run.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     written: Vec<Row>,
-    /// The rows at the scale that is asked for.
+    /// The rows at the scale of the sweep.
     run: Vec<Row>,
-    /// Of each row which of the insteads below makes it smaller.
-    instead: Vec<usize>,
-    insteads: Vec<Instead>,
+    /// For each row, the index of its replacements in the list below.
+    replaced_by: Vec<usize>,
+    replacements: Vec<QuickReplacements>,
     is_quick: bool,
 }
 
 impl Runs {
-    /// The rows as they are written, of which claims and drawings speak.
+    /// The rows as they are written; claims and drawings select these.
     pub fn written(&self) -> &[Row] {
         &self.written
     }
 
-    /// What a row is called at this scale, if it is written so.
+    /// The label of a row at this scale, given the label as it is written.
     pub fn label(&self, row: usize, written: &str) -> String {
         match self.is_quick {
-            true => self.insteads[self.instead[row]].text(written),
+            true => self.replacements[self.replaced_by[row]].apply(written),
             false => written.to_owned(),
         }
     }
@@ -44,7 +51,7 @@ impl Runs {
 
     /// The rows that a plan makes itself.
     pub fn parse(table: &DeTable, scale: Scale) -> Parsed<Runs> {
-        let (base, instead) = (base(table, scale)?, instead(table)?);
+        let (base, replacements) = (base(table, scale)?, replacements(table)?);
         let (mut written, mut quick) = (Vec::new(), Vec::new());
         for (is_grid, part) in sets(table)? {
             let axes = axis::axes(&part)?;
@@ -54,10 +61,9 @@ impl Runs {
             }?;
             refuse_too_many(&part, written.len(), combinations.len())?;
             for combination in &combinations {
-                let own: Vec<Setting> =
-                    combination.iter().map(|&setting| setting.clone()).collect();
+                let own: Vec<Assignment> = combination.iter().copied().cloned().collect();
                 written.push(row(&base, &own)?);
-                quick.push(row(&base, &instead.of(combination))?);
+                quick.push(row(&base, &replacements.replaced(combination))?);
             }
         }
         if written.is_empty() {
@@ -66,16 +72,16 @@ impl Runs {
         }
         let texts: Vec<&str> =
             written.iter().flat_map(|row| row.varied.values()).filter_map(Value::as_str).collect();
-        instead.refuse_unused(&texts)?;
+        replacements.refuse_unused(&texts)?;
         let run = match scale {
             Scale::Full => written.clone(),
-            Scale::Quick => quick.into_iter().map(without_idle_format).collect(),
+            Scale::Quick => quick.into_iter().map(without_useless_format).collect(),
         };
-        let is_quick = scale == Scale::Quick;
-        Ok(Runs { instead: vec![0; run.len()], insteads: vec![instead], written, run, is_quick })
+        let (replaced_by, replacements) = (vec![0; run.len()], vec![replacements]);
+        Ok(Runs { written, run, replaced_by, replacements, is_quick: scale == Scale::Quick })
     }
 
-    /// The rows of the plans that `runs` names, each once.
+    /// The rows of the plans that `runs` names, each only once.
     pub fn of_others(
         table: &DeTable,
         names: &Spanned<DeValue>,
@@ -85,7 +91,10 @@ impl Runs {
         let own =
             ["base", "quick", "grid", "list"].into_iter().find(|&part| table.contains_key(part));
         if let Some(part) = own {
-            let what = format!("`runs` and `{part}` exclude each other: other plans' rows, or own");
+            let what = format!(
+                "`runs` and `{part}` exclude each other: a plan has rows of its own or takes those \
+                 of others"
+            );
             return Err(Fault::new(names.span(), what));
         }
         let names = match names.get_ref().as_array() {
@@ -103,9 +112,9 @@ impl Runs {
     }
 
     fn add(&mut self, other: Runs) {
-        let before = self.insteads.len();
-        for ((written, run), instead) in other.written.into_iter().zip(other.run).zip(other.instead)
-        {
+        let before = self.replacements.len();
+        let rows = other.written.into_iter().zip(other.run).zip(other.replaced_by);
+        for ((written, run), replaced_by) in rows {
             let is_same = |at: usize| {
                 self.written[at].experiment == written.experiment
                     && self.run[at].experiment == run.experiment
@@ -113,25 +122,24 @@ impl Runs {
             if !(0..self.run.len()).any(is_same) {
                 self.written.push(written);
                 self.run.push(run);
-                self.instead.push(before + instead);
+                self.replaced_by.push(before + replaced_by);
             }
         }
-        self.insteads.extend(other.insteads);
+        self.replacements.extend(other.replacements);
     }
 }
 
-/// The rows of another plan, or why there are none.
+/// The rows of another plan; the error is a sentence.
 fn other(name: &str, scale: Scale, read: ReadOther) -> Result<Runs, String> {
     let text = read(name).map_err(|why| format!("cannot read plan {name}: {why}"))?;
     let parsed = || {
-        let document = DeTable::parse(&text)
-            .map_err(|error| Fault::new(error.span().unwrap_or(0..0), error.message().trim()))?;
+        let document = document(&text)?;
         let table = document.get_ref();
-        super::refuse_unknown(table, "a plan", super::PARTS)?;
+        refuse_unknown(table, "a plan", PARTS)?;
         match table.get("runs") {
             None => Runs::parse(table, scale),
             Some(at) => {
-                let what = "this plan takes its runs from others itself; name those";
+                let what = "this plan takes its runs from other plans; name those instead";
                 Err(Fault::new(at.span(), what))
             }
         }
@@ -142,32 +150,32 @@ fn other(name: &str, scale: Scale, read: ReadOther) -> Result<Runs, String> {
     })
 }
 
-/// What stands in rows instead under the quick scale.
-fn instead(table: &DeTable) -> Parsed<Instead> {
+/// The replacements of the quick scale.
+fn replacements(table: &DeTable) -> Parsed<QuickReplacements> {
     match table.get("quick") {
-        None => Ok(Instead::default()),
-        Some(quick) => Instead::parse(as_table(quick, "quick")?),
+        None => Ok(QuickReplacements::default()),
+        Some(quick) => QuickReplacements::parse(as_table(quick, "quick")?),
     }
 }
 
-/// A workload that stands in for a file has no format.
-fn without_idle_format(mut row: Row) -> Row {
+/// Drops the format of a row whose trace file was replaced by a workload.
+fn without_useless_format(mut row: Row) -> Row {
     if !row.experiment.reads_file() {
         row.experiment.format = None;
     }
     row
 }
 
-/// The base with what `quick` changes.
-fn base(table: &DeTable, scale: Scale) -> Parsed<Base> {
+/// The base, changed by `quick` at the quick scale.
+fn base(table: &DeTable, scale: Scale) -> Parsed<Experiment> {
     let part = |name| match table.get(name) {
         None => Ok(Vec::new()),
-        Some(part) => settings_but(as_table(part, name)?, quick_scale::NAME),
+        Some(part) => assignments_except(as_table(part, name)?, quick_scale::NAME),
     };
     let (base, quick) = (part("base")?, part("quick")?);
-    let whole = Base::default().with(&base)?;
-    // What is quick is checked whatever is asked for.
-    let small = Base::default().with(&overridden(&base, &quick))?;
+    let whole = assigned(&Experiment::default(), &base)?;
+    // The quick part is checked at either scale.
+    let small = assigned(&Experiment::default(), &overridden(&base, &quick))?;
     match (scale, quick.is_empty()) {
         (Scale::Full, _) => Ok(whole),
         (Scale::Quick, false) => Ok(small),
@@ -177,8 +185,8 @@ fn base(table: &DeTable, scale: Scale) -> Parsed<Base> {
     }
 }
 
-/// The grids and lists, in the order in which they are written.
-fn sets<'a, 'i>(table: &'a DeTable<'i>) -> Parsed<Vec<(bool, Part<'a, 'i>)>> {
+/// The grids (`true`) and lists (`false`), in the order in which they are written.
+fn sets<'a, 'i>(table: &'a DeTable<'i>) -> Parsed<Vec<(bool, TablePart<'a, 'i>)>> {
     let grids = tables(table, "grid")?.into_iter().map(|part| (true, part));
     let mut sets: Vec<_> = grids.collect();
     sets.extend(tables(table, "list")?.into_iter().map(|part| (false, part)));
@@ -186,16 +194,15 @@ fn sets<'a, 'i>(table: &'a DeTable<'i>) -> Parsed<Vec<(bool, Part<'a, 'i>)>> {
     Ok(sets)
 }
 
-fn row(base: &Base, own: &[Setting]) -> Parsed<Row> {
-    let varied = own.iter().map(|setting| (setting.key.to_string(), setting.value.clone()));
-    let varied = varied.collect();
-    let experiment = base.with(own)?.experiment()?;
-    let at = own.last().map_or(0..0, |setting| setting.at.clone());
+fn row(base: &Experiment, own: &[Assignment]) -> Parsed<Row> {
+    let varied = own.iter().map(|it| (it.key.to_string(), it.value.clone())).collect();
+    let experiment = assigned(base, own)?;
+    let at = own.last().map_or(0..0, |last| last.at.clone());
     Setup::new(&experiment).map_err(|why| Fault::new(at, why.to_string()))?;
     Ok(Row { experiment, varied })
 }
 
-fn refuse_too_many(part: &Part, before: usize, more: usize) -> Parsed<()> {
+fn refuse_too_many(part: &TablePart, before: usize, more: usize) -> Parsed<()> {
     match before + more > ROWS_MAX {
         true => {
             let what = format!("{} rows are more than {ROWS_MAX}; split the plan", before + more);

@@ -2,7 +2,10 @@
 
 use super::claim::Outcome::{FallsShort, Holds, Undecided};
 use super::*;
-use crate::config::experiment::{Extra, Fit};
+use crate::config::choices::Fit;
+use crate::config::experiment::Experiment;
+use crate::config::values::Extra;
+use serde_json::Value;
 
 fn plan(text: &str) -> Plan {
     Plan::parse("p.toml", text, Scale::Full).unwrap_or_else(|error| panic!("{error}"))
@@ -131,17 +134,16 @@ fn layers_vary_like_anything_and_agree_row_by_row() {
          rows = [{ split = \"30%\", expected = 0.3 }, { buffer = 65536, at_least = 0 }]",
     );
     let of = |row: &Row| {
-        let Experiment { buffer, dram_bytes, split, .. } = row.experiment.clone();
-        (buffer, dram_bytes.is_some(), split.unwrap_or_default())
+        let texts = row.experiment.texts();
+        ["buffer", "dram", "split"].map(|name| texts[name].as_str().unwrap_or_default().to_owned())
     };
     let rows: Vec<_> = plan.rows.iter().map(of).collect();
     let expected = [
-        ("65536", false, ""),
-        ("1MiB,evict=run", false, ""),
-        ("none", true, "30%"),
-        ("none", true, "adaptive:max_step=2%"),
+        ["65536", "", ""],
+        ["1MiB,evict=run", "", ""],
+        ["none", "64KiB", "30%"],
+        ["none", "64KiB", "adaptive:max_step=2%"],
     ];
-    let expected = expected.map(|(buffer, dram, split)| (buffer.into(), dram, split.into()));
     assert_eq!(rows, expected);
     let message = wrong("[[grid]]\nftl = [\"fast\", \"page\"]\ndram = \"64KiB\"");
     assert!(message.starts_with("p.toml:3:8: split: the map of page"), "{message}");
@@ -193,12 +195,15 @@ fn what_is_wrong_is_named_with_its_line_and_column() {
         ("[base]\ntrace = \"unifrom:writes=1\"", "p.toml:2:9: unknown workload `unifrom`"),
         ("[base]\nftl = \"pgae\"", "p.toml:2:7: unknown scheme `pgae`; did you mean `page`?"),
         ("[base]\nftl.victm = 1", "p.toml:2:13: scheme page has no key `victm`; did you mean"),
-        ("[base]\nformat.action = \"Q\"", "p.toml:2:17: there is no format whose `action` to set"),
+        (
+            "[base]\nformat.action = \"Q\"",
+            "p.toml:2:17: `format` is not given, so `action` cannot be set",
+        ),
         ("[base]\ntrace = \"/t\"\ntrace_ = 1", "p.toml:3:1: "),
         ("[base]\ntrace = \"/t\"\n[[grid]]\ntrace.writes = 1", "p.toml:4:16: `/t` is a file; only"),
         ("[quick]\nftl = \"pgae\"", "p.toml:2:7: unknown scheme"),
         ("grid = 3", "p.toml:1:8: `grid` is not an array of tables"),
-        ("[[grid]]", "p.toml:1:1: there is nothing here to vary"),
+        ("[[grid]]", "p.toml:1:1: there is nothing to vary here"),
         ("[[grid]]\nseed = []", "p.toml:2:8: `seed` has no values"),
         ("[[grid]]\nseed = [1, \"y\"]", "p.toml:2:12: "),
         ("[[grid]]\nftl = [\"page\", \"pagee\"]", "p.toml:2:16: unknown scheme `pagee`"),
@@ -418,7 +423,10 @@ fn plans_that_cannot_be_taken_from_are_refused() {
     let cases = [
         ("runs = \"c.toml\"", "p.toml:1:8: cannot read plan c.toml: no such file"),
         ("runs = 3", "p.toml:1:8: a plan is named by a text"),
-        ("runs = \"nested.toml\"", "nested.toml:2:8: this plan takes its runs from others itself"),
+        (
+            "runs = \"nested.toml\"",
+            "nested.toml:2:8: this plan takes its runs from other plans; name those instead",
+        ),
         ("runs = \"a.toml\"\n[base]\nseed = 1", "`runs` and `base` exclude each other"),
     ];
     for (text, message) in cases {

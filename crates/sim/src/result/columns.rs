@@ -3,26 +3,13 @@
 use nand::Cause;
 use serde_json::Value;
 
+use crate::result::run_part;
+
 /// The value at a column's name; null where there is none.
 pub fn at<'a>(row: &'a Value, column: &str) -> &'a Value {
     column.split('.').fold(row, |value, name| value.get(name).unwrap_or(&Value::Null))
 }
 
-const RUN: &[&str] = &[
-    "seed",
-    "precondition",
-    "warmup",
-    "replay",
-    "timing",
-    "fit",
-    "limit",
-    "durability",
-    "trace_sha256",
-    "flush",
-    "volume",
-    "measure_after",
-    "sort",
-];
 const DEVICE: &[&str] = &[
     "page_bytes",
     "pages_per_block",
@@ -68,7 +55,7 @@ pub fn columns() -> Vec<String> {
     let causes = Cause::ALL.map(Cause::name);
     add("sweep", &["row", "varied", "error.exit_code", "error.message"]);
     add("", &["schema"]);
-    add("run", RUN);
+    add("run", &run_part::names());
     add("ftl", &["name", "params"]);
     add("device", DEVICE);
     add("layers", &["buffer", "sector_log", "split"]);

@@ -1,6 +1,7 @@
 //! The result of a run.
 //!
 //! * [`run_result`] the fields, as they appear in the JSON
+//! * [`run_part`]   how it was measured
 //! * [`counts`]     pages, operations by cause, merges
 //! * [`wear`]       the wear of the blocks
 //! * [`evidence`]   counters that the laws need
@@ -14,6 +15,7 @@ pub mod counts;
 pub mod evidence;
 pub mod latencies;
 pub mod laws;
+pub mod run_part;
 pub mod run_result;
 pub mod series;
 pub mod wear;

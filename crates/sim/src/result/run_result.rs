@@ -22,7 +22,7 @@ pub const SCHEMA: &str = "ftlab.run/1";
 #[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
 pub struct RunResult {
     pub schema: &'static str,
-    pub run: RunPart,
+    pub run: Map<String, Value>,
     pub ftl: FtlPart,
     pub device: DevicePart,
     pub layers: LayersPart,
@@ -51,25 +51,6 @@ pub struct RunResult {
     /// What the laws need besides the other fields; not in the JSON.
     #[serde(skip)]
     pub evidence: Evidence,
-}
-
-/// How it was measured.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
-pub struct RunPart {
-    pub seed: u64,
-    pub precondition: &'static str,
-    pub warmup: u32,
-    pub replay: &'static str,
-    pub timing: &'static str,
-    pub fit: &'static str,
-    pub limit: Option<u64>,
-    pub durability: &'static str,
-    pub trace_sha256: Option<String>,
-    pub flush: &'static str,
-    pub volume: String,
-    pub measure_after: u64,
-    pub sort: bool,
 }
 
 /// The scheme, with all its parameters.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use nand::{Nand, Op};
 use serde::Serialize;
 
-use crate::config::experiment::Interval;
+use crate::config::values::Interval;
 use crate::result::latencies::us;
 
 /// Samples of the measured pass, one every so many requests; one list a figure.

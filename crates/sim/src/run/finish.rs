@@ -12,9 +12,10 @@ use crate::input::Input;
 use crate::result::counts::{Causes, TimePart};
 use crate::result::evidence::Evidence;
 use crate::result::latencies::Latencies;
+use crate::result::run_part::run_part;
 use crate::result::run_result::{
-    DevicePart, FtlPart, Histograms, LayersPart, RunPart, RunResult, SCHEMA, WallPart, figures,
-    param_value, ratio,
+    DevicePart, FtlPart, Histograms, LayersPart, RunResult, SCHEMA, WallPart, figures, param_value,
+    ratio,
 };
 use crate::result::series::Sampler;
 use crate::result::wear::{EndurancePart, WearPart};
@@ -59,7 +60,7 @@ impl FinishedRun<'_> {
         let response = measure.response.as_ref().map(|(_, by_op)| by_op);
         RunResult {
             schema: SCHEMA,
-            run: self.run_part(),
+            run: run_part(&self.setup.experiment, self.input.sha256()),
             ftl: self.ftl_part(),
             device: self.device_part(),
             layers: LayersPart::of(&self.device.layers, &simulator.layer_reports()),
@@ -89,25 +90,6 @@ impl FinishedRun<'_> {
             scheme: figures(&report.figures, &simulator.ftl().gauges()),
             wall: wall_part(measured, wall),
             evidence: evidence(simulator, measured),
-        }
-    }
-
-    fn run_part(&self) -> RunPart {
-        let experiment = &self.setup.experiment;
-        RunPart {
-            seed: experiment.seed,
-            precondition: experiment.precondition.name(),
-            warmup: experiment.warmup,
-            replay: experiment.replay.name(),
-            timing: experiment.timing.name(),
-            fit: experiment.fit.name(),
-            limit: experiment.limit,
-            durability: experiment.durability.name(),
-            trace_sha256: self.input.sha256().map(str::to_owned),
-            flush: experiment.flush.name(),
-            volume: experiment.volume.to_string(),
-            measure_after: experiment.measure_after,
-            sort: experiment.sort,
         }
     }
 

@@ -5,7 +5,7 @@ use trace::replay::Skipped;
 use trace::{Flags, Op, Request};
 
 use crate::clock::serial::Server;
-use crate::config::experiment::Interval;
+use crate::config::values::Interval;
 use crate::input::host::Span;
 use crate::result::latencies::{ByOp, Latencies};
 use crate::result::run_result::TracePart;

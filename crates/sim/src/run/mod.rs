@@ -24,7 +24,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use crate::clock::serial::Server;
-use crate::config::experiment::{Precondition, ReplayMode};
+use crate::config::choices::{Precondition, ReplayMode};
 use crate::config::setup::Setup;
 use crate::device::Device;
 use crate::error::{Error, Result};

@@ -5,7 +5,8 @@ use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
 
 use crate::clock::serial::SerialClock;
-use crate::config::experiment::{Experiment, FlushMode};
+use crate::config::choices::FlushMode;
+use crate::config::experiment::Experiment;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::input::host::Span;

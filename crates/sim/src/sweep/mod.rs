@@ -197,7 +197,7 @@ impl Progress for RowProgress<'_> {
 /// of change of every trace file. Titles and claims are not in it.
 pub fn hash(plan: &Plan) -> String {
     let experiments: Vec<_> =
-        plan.rows.iter().map(|row| json!([row.experiment, row.varied])).collect();
+        plan.rows.iter().map(|row| json!([row.experiment.texts(), row.varied])).collect();
     let mut words: Vec<&str> = plan
         .rows
         .iter()

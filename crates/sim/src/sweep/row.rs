@@ -118,8 +118,10 @@ fn cell(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::experiment::{Experiment, Interval, ReplayMode};
+    use crate::config::choices::ReplayMode;
+    use crate::config::experiment::Experiment;
     use crate::config::setup::Setup;
+    use crate::config::values::Interval;
     use crate::run::{RunOptions, run};
 
     fn row() -> Row {

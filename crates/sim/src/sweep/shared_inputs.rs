@@ -55,9 +55,9 @@ impl Inputs {
 /// What two rows must have in common to share.
 struct Keys {
     /// An opened trace.
-    source: String,
+    source: Experiment,
     /// An opened trace that was looked through.
-    input: String,
+    input: Experiment,
 }
 
 impl Keys {
@@ -73,8 +73,7 @@ impl Keys {
         }
         let (volume, fit) = (experiment.volume, experiment.fit);
         let input = Experiment { volume, fit, chip, ..source.clone() };
-        let text = |experiment| serde_json::to_string(experiment).expect("keys are text");
-        Keys { source: text(&source), input: text(&input) }
+        Keys { source, input }
     }
 }
 
@@ -83,7 +82,7 @@ pub(super) type Made<T> = core::result::Result<Arc<T>, Failed>;
 
 /// Things made once and shared by as many as were announced.
 struct Shared<T> {
-    slots: Mutex<HashMap<String, Slot<T>>>,
+    slots: Mutex<HashMap<Experiment, Slot<T>>>,
 }
 
 struct Slot<T> {
@@ -92,8 +91,8 @@ struct Slot<T> {
 }
 
 impl<T> Shared<T> {
-    fn new(users: impl Iterator<Item = String>) -> Shared<T> {
-        let mut slots: HashMap<String, Slot<T>> = HashMap::new();
+    fn new(users: impl Iterator<Item = Experiment>) -> Shared<T> {
+        let mut slots: HashMap<Experiment, Slot<T>> = HashMap::new();
         for key in users {
             let slot = slots.entry(key);
             slot.or_insert_with(|| Slot { users: 0, made: Arc::default() }).users += 1;
@@ -102,11 +101,11 @@ impl<T> Shared<T> {
     }
 
     /// A row that panicked leaves nothing half done here.
-    fn slots(&self) -> MutexGuard<'_, HashMap<String, Slot<T>>> {
+    fn slots(&self) -> MutexGuard<'_, HashMap<Experiment, Slot<T>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get<E>(&self, key: &str, make: impl FnOnce() -> core::result::Result<T, E>) -> Made<T>
+    fn get<E>(&self, key: &Experiment, make: impl FnOnce() -> core::result::Result<T, E>) -> Made<T>
     where
         Failed: From<E>,
     {
@@ -114,7 +113,7 @@ impl<T> Shared<T> {
         made.get_or_init(|| Ok(Arc::new(make()?))).clone()
     }
 
-    fn let_go(&self, key: &str) {
+    fn let_go(&self, key: &Experiment) {
         let mut slots = self.slots();
         let slot = slots.get_mut(key).expect("let go once a user");
         slot.users -= 1;

@@ -18,6 +18,7 @@ use trace::analysis::survey::Survey;
 use trace::writer::{CSV_SPEC, OutputFormat, TraceWriter};
 use trace::{AddressSpace, ReadOptions, Trace};
 
+use crate::experiment_args::{ExperimentArgs, TraceFileOptions};
 use crate::failure::Result;
 use crate::output::{self, Destination, write_text};
 use crate::progress::RunMonitor;
@@ -40,29 +41,12 @@ enum Command {
     Generate(GenerateArgs),
 }
 
-/// How a trace is read.
-#[derive(clap::Args)]
-struct ReadArgs {
-    /// Format of the file as NAME[:key=value…]; told by its content if not given
-    #[arg(long, value_name = "SPEC")]
-    format: Option<String>,
-    /// Count malformed lines instead of failing at the first
-    #[arg(long)]
-    skip_bad: bool,
-    /// Put the requests in the order of their times
-    #[arg(long)]
-    sort: bool,
-    /// Read at most so many requests
-    #[arg(long, value_name = "N", value_parser = spec::parse_count)]
-    limit: Option<u64>,
-}
-
 #[derive(clap::Args)]
 struct InfoArgs {
     /// An existing file, a path into an archive, `-` for standard input, or a workload spec
     trace: Option<String>,
     #[command(flatten)]
-    read: ReadArgs,
+    read: ExperimentArgs<TraceFileOptions>,
     #[command(flatten)]
     space: SpaceArgs,
     /// As JSON
@@ -88,7 +72,7 @@ struct ConvertArgs {
     #[arg(long, value_enum, default_value = "fio")]
     to: FormName,
     #[command(flatten)]
-    read: ReadArgs,
+    read: ExperimentArgs<TraceFileOptions>,
 }
 
 #[derive(clap::Args)]
@@ -215,7 +199,9 @@ fn write(
 fn info(args: &InfoArgs) -> Result<()> {
     let trace = match NamedTrace::parse(args.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
         NamedTrace::File(path) => open(&path, &args.read)?,
-        NamedTrace::Workload(spec) => workload(&spec, &args.space)?.with_limit(args.read.limit),
+        NamedTrace::Workload(spec) => {
+            workload(&spec, &args.space)?.with_limit(args.read.first().limit)
+        }
     };
     let page_bytes = args.space.page.into();
     let Some(report) = &args.report else {
@@ -279,10 +265,11 @@ fn page(trace: &Trace, found: &TraceStats) -> Result<Page> {
     })
 }
 
-fn open(path: &str, args: &ReadArgs) -> Result<Trace> {
-    let format = args.format.as_deref().map(Spec::parse).transpose()?;
-    let options = ReadOptions { format, skip_bad: args.skip_bad, limit: args.limit };
-    Ok(Trace::open(path, &options)?.sorted(args.sort))
+fn open(path: &str, args: &ExperimentArgs<TraceFileOptions>) -> Result<Trace> {
+    let experiment = args.first();
+    let format = experiment.format.as_deref().map(Spec::parse).transpose()?;
+    let options = ReadOptions { format, skip_bad: experiment.skip_bad, limit: experiment.limit };
+    Ok(Trace::open(path, &options)?.sorted(experiment.sort))
 }
 
 fn as_json(trace: &Trace, survey: &Survey, sha256: Option<String>) -> Value {

@@ -1,24 +1,26 @@
-//! Options that are one word of a few: the enum, the names that users write, and both directions.
+//! Enums whose values users write as keywords.
 
-/// Declares an enum whose values are words: [`FromStr`](core::str::FromStr), a `name`, and serde.
-macro_rules! words {
+/// Declares an enum whose values have names: `NAMES`, `ALL`, `name`, both directions between value
+/// and text, and the JSON of a result. The literal after the enum's name is what error messages
+/// call it.
+macro_rules! keyword_enum {
     (
         $(#[$doc:meta])*
         $name:ident, $what:literal:
-        $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+
+        $($(#[$variant_doc:meta])* $variant:ident = $keyword:literal,)+
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-        #[serde(try_from = "String", into = "&'static str")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+        #[serde(into = "&'static str")]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)+
         }
 
         impl $name {
             /// The names that users write, in the order of the variants.
-            pub const NAMES: &'static [&'static str] = &[$($word),+];
+            pub const NAMES: &'static [&'static str] = &[$($keyword),+];
 
-            /// All of them, in this order.
+            /// All values, in the same order.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
             /// The name that users write.
@@ -38,7 +40,7 @@ macro_rules! words {
 
             fn from_str(text: &str) -> spec::Result<$name> {
                 match text {
-                    $($word => Ok($name::$variant),)+
+                    $($keyword => Ok($name::$variant),)+
                     _ => Err(spec::unknown($what, text, Self::NAMES)),
                 }
             }
@@ -50,14 +52,10 @@ macro_rules! words {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = spec::Error;
-
-            fn try_from(text: String) -> spec::Result<$name> {
-                text.parse()
-            }
+        impl $crate::config::option_text::OptionValue for $name {
+            const KEYWORDS: &'static [&'static str] = Self::NAMES;
         }
     };
 }
 
-pub(crate) use words;
+pub(crate) use keyword_enum;

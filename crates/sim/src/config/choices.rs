@@ -1,0 +1,91 @@
+//! Options that are one keyword of a few.
+
+use crate::config::keyword_enum::keyword_enum;
+use crate::error::{Error, Result};
+
+keyword_enum! {
+    /// The content of the flash before the first request.
+    Precondition, "precondition":
+    /// Nothing.
+    None = "none",
+    /// Every logical page, written once, in order, by one request.
+    Fill = "fill",
+}
+
+keyword_enum! {
+    /// How operation counts become time.
+    Timing, "timing":
+    /// One operation after the other.
+    Serial = "serial",
+}
+
+impl Timing {
+    /// The timing of this name.
+    ///
+    /// # Errors
+    /// An unknown name; for `parallel` the reason why it does not exist yet.
+    pub fn named(name: &str) -> Result<Timing> {
+        match name {
+            "parallel" => Err(Error::ParallelTiming),
+            _ => Ok(name.parse()?),
+        }
+    }
+}
+
+keyword_enum! {
+    /// What must survive a power cut.
+    Durability, "durability":
+    /// Only what the schemes of the papers write to flash; trims may be undone.
+    Paper = "paper",
+    /// Everything that was flushed, trims included.
+    Full = "full",
+}
+
+impl From<Durability> for ftl::Durability {
+    fn from(durability: Durability) -> ftl::Durability {
+        match durability {
+            Durability::Paper => ftl::Durability::Paper,
+            Durability::Full => ftl::Durability::Full,
+        }
+    }
+}
+
+keyword_enum! {
+    /// The treatment of addresses beyond the capacity.
+    Fit, "fit":
+    /// They stop the run.
+    Error = "error",
+    /// They start again at 0; a request that straddles the end is cut in two.
+    Wrap = "wrap",
+    /// The pages that the trace touches are packed side by side in the order of their addresses.
+    Compact = "compact",
+}
+
+keyword_enum! {
+    /// When requests are issued.
+    ReplayMode, "replay":
+    /// A request is issued when the previous one is answered.
+    Closed = "closed",
+    /// A request is issued at its own time and may have to wait for earlier ones.
+    Open = "open",
+}
+
+keyword_enum! {
+    /// The treatment of flushes.
+    FlushMode, "flush":
+    /// Flush requests, preflushes and forced unit access reach the FTL.
+    Honour = "honour",
+    /// They are only counted.
+    Ignore = "ignore",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keywords_are_refused_with_the_nearest() {
+        assert!("warp".parse::<Fit>().unwrap_err().to_string().contains("did you mean `wrap`"));
+        assert!(Timing::named("parallel").unwrap_err().to_string().contains("does not predict"));
+    }
+}
