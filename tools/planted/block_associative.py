@@ -7,6 +7,7 @@ ASSOCIATIVE = "crates/ftl/src/part/log/block_associative.rs"
 LOG_MAP = "crates/ftl/src/part/log/log_map.rs"
 LOG_MOUNT = "crates/ftl/src/part/log/log_mount.rs"
 MERGE = "crates/ftl/src/part/log/merge.rs"
+TIED_LOGS = "crates/ftl/src/part/log/tied_logs.rs"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
@@ -40,9 +41,9 @@ MUTANTS = [
     ("log-written-is-allocated", "bast, fmax, victims: each uses the other's policy", ASSOCIATIVE,
      "if self.victim == VictimOrder::LeastRecentlyWritten {",
      "if self.victim != VictimOrder::LeastRecentlyWritten {"),
-    ("log-early-merge", "bast, fmax: a log block is merged although one is still free", ASSOCIATIVE,
-     "if self.queue.len() == self.log_blocks {\n            let victim",
-     "if self.queue.len() + 1 == self.log_blocks.max(2) {\n            let victim"),
+    ("log-early-merge", "bast, fmax: a log block is merged although one is still free", TIED_LOGS,
+     "self.queue.first().filter(|_| self.queue.len() == self.most)",
+     "self.queue.first().filter(|_| self.queue.len() + 1 == self.most.max(2))"),
     ("log-home-after-log", "bast, fmax: the last erased page of a data block is not written in place", LOG_MAP,
      "_ if offset >= filled => WriteTarget::Home(most),",
      "_ if offset > filled => WriteTarget::Home(most),"),

@@ -23,7 +23,8 @@
 use nand::Nand;
 
 use crate::contract::{Ftl, MountConfig, Result, Scheme};
-use crate::part::log::block_associative::{BlockAssociative, LEAST_EXTRA, VictimOrder};
+use crate::part::log::block_associative::{BlockAssociative, VictimOrder};
+use crate::part::log::tied_logs::LEAST_EXTRA;
 
 /// Block-associative sector translation.
 pub static SCHEME: Scheme = Scheme {

@@ -8,3 +8,4 @@ pub mod log_mount;
 pub mod merge;
 pub mod random_log;
 pub mod sequential_block;
+pub mod tied_logs;

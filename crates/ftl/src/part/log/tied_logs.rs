@@ -1,0 +1,165 @@
+//! Log blocks that are tied to one logical block each: which logical block has which, how far each
+//! is filled, and which is merged first.
+//!
+//! ```text
+//! LBN 0 ─▶ log [1 3 1 _]     room for one page      merged first: the log block of LBN 2,
+//!     1 ─▶ none              no room                then that of LBN 0
+//!     2 ─▶ log [8 9 _ _]     room for two pages
+//! ```
+//! What is written to them, and how they are merged, is up to the scheme.
+//!
+//! Invariants: a logical block has at most one log block, and all valid pages of a log block are of
+//! its logical block. There are at most `extra − 1` log blocks, so that one block stays clean while
+//! nothing is merged.
+
+use nand::{BlockId, Geometry, Lpn, Nand, Ppn};
+
+use crate::contract::{Error, Result, Violation, ensure};
+use crate::part::index::recency::Recency;
+use crate::part::log::log_map::{Lbn, LogMap};
+use crate::part::log::log_mount::FoundLog;
+use crate::part::log::merge::LogBlock;
+
+/// The fewest extra blocks: a log block, and a clean one for merging.
+pub const LEAST_EXTRA: u32 = 2;
+
+/// The log blocks of a scheme.
+#[derive(Clone, Debug)]
+pub struct TiedLogs {
+    of: Vec<Option<LogBlock>>,
+    /// The logical blocks that have one, in the order in which these are merged for want of room.
+    queue: Recency,
+    most: u32,
+    pages_per_block: u32,
+}
+
+impl TiedLogs {
+    /// No log blocks yet, for the logical blocks of a map.
+    pub fn new(map: &LogMap) -> TiedLogs {
+        TiedLogs {
+            of: vec![None; map.logical_blocks() as usize],
+            queue: Recency::new(map.logical_blocks()),
+            most: map.extra_blocks() - 1,
+            pages_per_block: map.pages_per_block(),
+        }
+    }
+
+    // ---- Looking ------------------------------------------------------------------------------
+
+    /// The log block of a logical block.
+    #[inline]
+    pub fn of(&self, lbn: Lbn) -> Option<LogBlock> {
+        self.of[lbn as usize]
+    }
+
+    /// Pages that the log block of a logical block can still take; 0 if it has none.
+    #[inline]
+    pub fn room(&self, lbn: Lbn) -> u32 {
+        self.of(lbn).map_or(0, |log| self.pages_per_block - log.filled)
+    }
+
+    /// The log block to merge before another one can be opened; none if there is room for one.
+    pub fn victim(&self) -> Option<Lbn> {
+        self.queue.first().filter(|_| self.queue.len() == self.most)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        self.queue.len()
+    }
+
+    /// How many there may be.
+    pub fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// All log blocks, each with its logical block.
+    pub fn iter(&self) -> impl Iterator<Item = (Lbn, LogBlock)> + '_ {
+        (0..).zip(&self.of).filter_map(|(lbn, log)| Some((lbn, (*log)?)))
+    }
+
+    // ---- Changing -----------------------------------------------------------------------------
+
+    /// Gives a logical block a clean block as its log block, which will be merged last.
+    pub fn open(&mut self, lbn: Lbn, block: BlockId) {
+        self.insert(lbn, LogBlock { block, filled: 0 });
+    }
+
+    fn insert(&mut self, lbn: Lbn, log: LogBlock) {
+        assert!(self.of(lbn).is_none(), "LBN {lbn} has a log block and is given {:?}", log.block);
+        assert!(self.len() < self.most, "there are {} log blocks already", self.most);
+        self.of[lbn as usize] = Some(log);
+        self.queue.push(lbn);
+    }
+
+    /// The next page to program in the log block of a logical block.
+    pub fn next_page(&self, geometry: &Geometry, lbn: Lbn) -> Ppn {
+        let log = self.of(lbn).expect("pages go to a log block that was opened");
+        geometry.page(log.block, log.filled)
+    }
+
+    /// Notes that the next pages of a log block were programmed.
+    pub fn fill(&mut self, lbn: Lbn, pages: u32) {
+        let log = self.of[lbn as usize].as_mut().expect("an open log block was written");
+        log.filled += pages;
+        assert!(log.filled <= self.pages_per_block, "{log:?} is filled beyond its end");
+    }
+
+    /// Puts the log block of a logical block off: it will be merged last.
+    pub fn put_off(&mut self, lbn: Lbn) {
+        self.queue.touch(lbn);
+    }
+
+    /// Takes the log block of a logical block away, to be merged.
+    pub fn close(&mut self, lbn: Lbn) -> LogBlock {
+        self.queue.remove(lbn);
+        self.of[lbn as usize].take().expect("a log block that is merged was opened")
+    }
+
+    /// Takes over a log block that a mount found, full; called in the order of their last programs.
+    ///
+    /// # Errors
+    /// The flash holds what such a log cannot have left.
+    pub fn take_over(&mut self, found: &FoundLog) -> Result<()> {
+        let strange = |why: String| Err(Error::Unmountable(why));
+        let block = found.block;
+        let &[lbn] = found.lbns.as_slice() else {
+            let count = found.lbns.len();
+            return strange(format!("block {} serves {count} logical blocks, not one", block.0));
+        };
+        if let Some(other) = self.of(lbn) {
+            let (one, other) = (block.0, other.block.0);
+            return strange(format!("blocks {other} and {one} are both logs of block {lbn}"));
+        }
+        if self.len() == self.most {
+            return strange(format!("there are more than {} log blocks", self.most));
+        }
+        self.insert(lbn, LogBlock { block, filled: self.pages_per_block });
+        Ok(())
+    }
+
+    // ---- Auditing -----------------------------------------------------------------------------
+
+    /// Compares the log blocks with the map and with the chip.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self, nand: &Nand, map: &LogMap) -> core::result::Result<(), Violation> {
+        map.audit(nand, self.iter().map(|(_, log)| log.block))?;
+        for (lbn, LogBlock { block, filled }) in self.iter() {
+            let newest = map.newest_of(lbn).iter();
+            let held = newest.filter(|&&ppn| nand.geometry().block_of(ppn) == block).count();
+            let valid = map.valid(block);
+            ensure!(held as u32 == valid, "{held} of {valid} pages of {block:?} are of LBN {lbn}");
+            let mut above = nand.owners(block)[filled as usize..].iter();
+            let erased = above.all(|&owner| owner == Lpn::NONE.0);
+            ensure!(erased, "{block:?} is programmed above slot {filled}");
+        }
+        let (tied, queued) = (self.iter().count() as u32, self.len());
+        ensure!(tied == queued, "{tied} logical blocks have a log block, {queued} are queued");
+        ensure!(tied <= self.most, "{tied} log blocks, at most {}", self.most);
+        let stray = self.queue.iter().find(|&lbn| self.of(lbn).is_none());
+        ensure!(stray.is_none(), "LBN {stray:?} is queued and has no log block");
+        Ok(())
+    }
+}
