@@ -23,9 +23,12 @@
 //!
 //! **Roles.** A block whose pages all stand at their own offsets of one logical block may be its
 //! data block, whether it was that, or the log block that a switch or a partial merge was about to
-//! make it. Of two such blocks the one programmed last stays log. Either would do, for the map is
-//! by page and both are closed: no erased page is trusted, so none is programmed after a mount.
-//! Blocks without valid pages are free, and erased again before use.
+//! make it. Of two such blocks the one whose first page was programmed later stays log. The last
+//! pages do not tell, because a data block may be written in place after its log block was opened.
+//! For a scheme with a map of the log's pages either block would do; nftl has none, and finds the
+//! newest copy of a page only if it knows which block is which. Both blocks are closed: no erased
+//! page is trusted, so none is programmed after a mount. Blocks without valid pages are free, and
+//! erased again before use.
 //!
 //! **Trims that are not recorded** let older copies of a page come back at a later mount, when the
 //! newest is erased. Lest they upset the count of log blocks, none may be where a running scheme
@@ -56,8 +59,10 @@ pub struct FoundLog {
     pub is_home: bool,
     /// The kind of its last page.
     pub kind: u8,
-    /// The sequence of its last page.
-    age: u64,
+    /// The lowest sequence of its pages.
+    first: u64,
+    /// The highest.
+    last: u64,
 }
 
 /// Fills a map just formatted with what is on the flash; returns the log blocks, the one
@@ -97,7 +102,7 @@ pub fn recover(
     }
     let logs = assign_roles(&geometry, map, &traces, &plan.newest);
     if map.flat.trims.is_none() {
-        map.pool.erase_doubtful(nand, |block| traces[block.0 as usize].age > 0)?;
+        map.pool.erase_doubtful(nand, |block| traces[block.0 as usize].last > 0)?;
     }
     map.flat.resume_trims(nand, &tombstones, scan.last())?;
     match map.pool.is_empty() {
@@ -151,8 +156,10 @@ fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &Re
 /// What all readable copies in a block, valid or not, say of it.
 #[derive(Clone, Copy)]
 struct BlockTrace {
+    /// The lowest sequence.
+    first: u64,
     /// The highest sequence; 0 if there is no copy.
-    age: u64,
+    last: u64,
     /// The kind of the page that has it.
     kind: u8,
     /// The logical block of the copy seen last.
@@ -163,15 +170,17 @@ struct BlockTrace {
 
 /// The trace of each block.
 fn traces(geometry: &Geometry, copies: &[PageCopy]) -> Vec<BlockTrace> {
-    let untouched = BlockTrace { age: 0, kind: page_kind::NONE, lbn: 0, is_home: true };
+    let untouched =
+        BlockTrace { first: u64::MAX, last: 0, kind: page_kind::NONE, lbn: 0, is_home: true };
     let mut traces = vec![untouched; geometry.blocks() as usize];
     for PageCopy { ppn, spare } in copies {
         let trace = &mut traces[geometry.block_of(*ppn).0 as usize];
         let per_block = geometry.pages_per_block();
         let (lbn, offset) = (spare.owner.0 / per_block, spare.owner.0 % per_block);
-        let is_alone = trace.age == 0 || trace.lbn == lbn;
+        let is_alone = trace.last == 0 || trace.lbn == lbn;
         trace.is_home &= is_alone && offset == geometry.offset_of(*ppn);
-        (trace.age, trace.kind) = (spare.sequence, spare.kind).max((trace.age, trace.kind));
+        trace.first = spare.sequence.min(trace.first);
+        (trace.last, trace.kind) = (spare.sequence, spare.kind).max((trace.last, trace.kind));
         trace.lbn = lbn;
     }
     traces
@@ -215,11 +224,11 @@ fn assign_roles(
         }
         let mut lbns: Vec<Lbn> = pages.iter().map(|&(lpn, _)| map.lbn_of(lpn)).collect();
         lbns.dedup();
-        let BlockTrace { is_home, kind, age, .. } = traces[block.0 as usize];
+        let BlockTrace { first, last, is_home, kind, .. } = traces[block.0 as usize];
         let kinds = kinds(geometry, &pages, newest);
-        found.push(FoundLog { block, lbns, kinds, is_home, kind, age });
+        found.push(FoundLog { block, lbns, kinds, is_home, kind, first, last });
     }
-    found.sort_by_key(|log| log.age);
+    found.sort_by_key(|log| log.first);
     found.retain(|log| {
         let is_data = log.is_home && map.data_block(log.lbns[0]).is_none();
         if is_data {
@@ -227,6 +236,7 @@ fn assign_roles(
         }
         !is_data
     });
+    found.sort_by_key(|log| log.last);
     found
 }
 
