@@ -22,7 +22,7 @@ MUTANTS = [
     ("fast-budget-without-sw", "fast, budget: the SW block is not charged", ASSOCIATIVE,
      "log_blocks.saturating_sub(1 + self.aside).max(1)", "log_blocks.saturating_sub(self.aside).max(1)"),
     ("fast-shrinks-late", "fast, budget: excess blocks are kept until the next write", FAST,
-     "while self.log.is_over_its_share() {", "while self.log.random.len() > self.log.log_blocks() + 9 {"),
+     "while self.log.is_over_its_maximum() {", "while self.log.random.len() > self.log.log_blocks() + 9 {"),
     ("fast-stream-beside-excess", "fast, mount: a stream opens although there are too many random log blocks", ASSOCIATIVE,
      "TargetBlock::NewSequential if !is_over =>", "TargetBlock::NewSequential if !is_over || may_grow || true =>"),
     ("fast-found-youngest-first", "fast, mount: the log is taken over in reverse order", FAST,

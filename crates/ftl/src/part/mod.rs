@@ -1,11 +1,12 @@
-//! What schemes and layers share. A part knows the chip and the contract, never a scheme or a
-//! layer, and at least two of them use it; what only one uses stands in that one's folder.
+//! Building blocks that schemes and layers share.
 //!
 //! ```text
 //! index ◀── recovery ◀── map ◀──┬── page    page-granular schemes
 //!                               ├── log     log-block schemes
-//!                               └── spare   schemes with their map in spare areas
+//!                               └── spare   schemes that keep their map in spare areas
 //! ```
+//! A part may import the chip and the contract, never a scheme or a layer. At least two schemes or
+//! layers use it; a part of only one lives in that one's folder.
 
 pub mod index;
 pub mod log;

@@ -15,7 +15,7 @@ impl BitSet {
         BitSet { words: vec![0; bound.div_ceil(64) as usize], bound }
     }
 
-    /// No number of the set reaches this.
+    /// The bound: every number in the set is below it.
     pub fn bound(&self) -> u32 {
         self.bound
     }
@@ -70,7 +70,7 @@ impl BitSet {
         span.for_each(|n| self.remove(n));
     }
 
-    /// The first number from `from` on whose bit is set once each word is seen through `view`.
+    /// The first number at or after `from` whose bit is set after `view` was applied to its word.
     fn find(&self, from: u32, view: impl Fn(u64) -> u64) -> Option<u32> {
         let mut index = from as usize / 64;
         let mut word = view(*self.words.get(index)?) & u64::MAX << (from % 64);

@@ -1,19 +1,19 @@
-//! The smallest of many small numbers, and the first place where it stands.
+//! A tree that finds the smallest of many numbers, and the first position that holds it.
 //!
 //! ```text
 //! level 2            3
 //! level 1      7           3
 //! leaves   9 7 8 7     5 3 9 3        smallest 3, first at leaf 5
 //! ```
-//! Each node is the minimum of the children that lie in one cache line, 32 of `u16`. Lowering a
-//! leaf climbs only as far as minima change, which for valid counts is almost never beyond one
-//! comparison.
+//! Each node is the minimum of as many children as fit one cache line: 32 numbers of 16 bits.
+//! Lowering a leaf climbs only as far as minima change. For counts of valid pages that is almost
+//! always a single comparison.
 
-/// What leaves can be.
+/// A type of numbers that the leaves can hold.
 pub trait Leaf: Copy + Ord {
-    /// The greatest, which stands where nothing does.
+    /// The greatest number. Unused leaves hold it.
     const MOST: Self;
-    /// Children of a node: as many as fit a cache line.
+    /// Children per node: as many as fit a cache line.
     const FAN: usize;
 }
 
@@ -30,12 +30,12 @@ impl Leaf for u64 {
 /// A tree of minima.
 #[derive(Clone, Debug)]
 pub struct MinTree<T = u16> {
-    /// Level 0 holds the leaves, the last level one group.
+    /// Level 0 holds the leaves; the last level is a single group of siblings.
     levels: Vec<Vec<T>>,
 }
 
 impl MinTree<u16> {
-    /// Takes one from a leaf.
+    /// Subtracts one from a leaf.
     #[inline]
     pub fn decrement(&mut self, leaf: usize) {
         self.levels[0][leaf] -= 1;
@@ -45,7 +45,7 @@ impl MinTree<u16> {
 }
 
 impl<T: Leaf> MinTree<T> {
-    /// So many leaves, all of them the greatest number.
+    /// A tree of `leaves` leaves that all hold the greatest number.
     pub fn new(leaves: usize) -> MinTree<T> {
         let mut levels = vec![padded(leaves)];
         while levels.last().is_some_and(|level| level.len() > T::FAN) {
@@ -61,7 +61,7 @@ impl<T: Leaf> MinTree<T> {
         self.levels[0][leaf]
     }
 
-    /// The leaves, some more than there were asked for.
+    /// All leaves. There may be more than were asked for.
     #[inline]
     pub fn leaves(&self) -> &[T] {
         &self.levels[0]
@@ -131,7 +131,7 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
 
     #[test]
-    fn equals_a_naive_search() {
+    fn finds_the_same_minimum_as_a_linear_search() {
         let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1);
         for leaves in [1, 32, 33, 1000, 40_000] {
             let mut tree = MinTree::new(leaves);

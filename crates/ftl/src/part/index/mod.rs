@@ -1,4 +1,4 @@
-//! Plain data structures: they know numbers, not flash.
+//! General data structures over small numbers. They know nothing of flash.
 
 pub mod bit_set;
 pub mod min_tree;

@@ -1,8 +1,8 @@
-//! A hint to the processor's cache. Map entries of random writes are cache misses; asked for a
-//! batch ahead, they overlap.
+//! Prefetch hints for the processor. The map entries of random writes miss its cache; if they are
+//! requested ahead in a batch, these misses overlap.
 #![allow(unsafe_code)]
 
-/// Asks for `slice[index]` to be in the cache soon; out of range asks for nothing.
+/// Prefetches `slice[index]`. Does nothing if the index is out of range.
 #[inline]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

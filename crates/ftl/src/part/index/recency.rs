@@ -1,6 +1,7 @@
-//! A queue of small numbers from which any one can be taken: who came, or was touched, longest ago.
+//! A queue of small numbers in the order in which they were added or last touched.
 //!
-//! A linked list in two arrays, so every step costs the same however long the queue is.
+//! It is a linked list in two arrays, so that any number can be removed or moved to the end in
+//! constant time.
 
 const NONE: u32 = u32::MAX;
 
@@ -26,7 +27,7 @@ impl Recency {
         Recency { links, first: NONE, last: NONE, len: 0 }
     }
 
-    /// Makes room for one number more.
+    /// Raises the bound by one.
     pub fn grow(&mut self) {
         self.links.push(Links { before: NONE, after: NONE });
     }
@@ -37,17 +38,17 @@ impl Recency {
         self.len
     }
 
-    /// Whether none is.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The number that came, or was touched, longest ago.
+    /// The number that was added or touched longest ago.
     pub fn first(&self) -> Option<u32> {
         (self.first != NONE).then_some(self.first)
     }
 
-    /// Adds a number that is not in the queue, at its end.
+    /// Appends a number that is not in the queue.
     pub fn push(&mut self, n: u32) {
         self.links[n as usize] = Links { before: self.last, after: NONE };
         match self.last {
@@ -58,7 +59,7 @@ impl Recency {
         self.len += 1;
     }
 
-    /// Takes a number out that is in the queue.
+    /// Removes a number that is in the queue.
     pub fn remove(&mut self, n: u32) {
         let Links { before, after } = self.links[n as usize];
         match before {
@@ -81,7 +82,7 @@ impl Recency {
         }
     }
 
-    /// All numbers, first to last.
+    /// All numbers, from first to last.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let mut next = self.first();
         core::iter::from_fn(move || {
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_behaves_as_a_list_that_is_searched() {
+    fn behaves_like_a_list_with_linear_search() {
         let (mut queue, mut list) = (Recency::new(7), Vec::new());
         for step in 0_u32..5000 {
             let n = step.wrapping_mul(2_654_435_761) >> 16;

@@ -1,7 +1,7 @@
-//! Who keeps an account of the valid pages of log blocks, if anybody does.
+//! The observer of a log map: it keeps an account of the valid pages in log blocks.
 //!
 //! [`LogMap`](super::log_map::LogMap) calls the observer whenever the newest version of a page
-//! enters a block or leaves one. LAST keeps its merge costs this way. Other schemes keep no such
+//! enters or leaves a block. LAST keeps its merge costs this way. Other schemes keep no such
 //! account, and [`Unobserved`] costs them nothing.
 
 use nand::{BlockId, Geometry, Ppn};
@@ -11,15 +11,15 @@ pub trait BlockObserver {
     /// Whether the observer follows this block.
     fn observes(&self, block: BlockId) -> bool;
 
-    /// A page is about to enter a followed block. `siblings` are the newest versions of all pages
-    /// of its logical block; the page itself still stands at its old place.
+    /// A page is about to enter a followed block. `siblings` holds the places of all pages of its
+    /// logical block; the entry of the page itself is still its old place.
     fn enters(&mut self, geometry: &Geometry, block: BlockId, siblings: &[Ppn]);
 
-    /// A page has left a followed block. In `siblings` it stands at its new place already.
+    /// A page has left a followed block. In `siblings` its entry is already its new place.
     fn leaves(&mut self, geometry: &Geometry, block: BlockId, siblings: &[Ppn]);
 }
 
-/// Nobody observes.
+/// No observer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 

@@ -1,32 +1,36 @@
-//! A log in which any block serves any logical block, beside one block for a sequential stream:
-//! what fast and faster have in common.
+//! A fully associative log: a log block takes pages of any logical block. Beside it, one block
+//! serves a sequential stream. fast and faster are built on it.
 //!
 //! ```text
 //! data [0 1 2 3] [4 5 6 7] [8 9 a b]   SW [4 5 _ _]   RW [9 2 9 1] [b 7 2 _]   clean [_ _ _ _]
 //!
-//! write 4: offset 0          the SW block is merged, and another one opened for LBN 1
-//! write 6: next in SW        appended there
-//! write 8: offset 0          as 4, for LBN 2
-//! write 5: whatever else     to the head of the RW log
+//! write 4: offset 0             the SW block is merged, and a new one is opened for LBN 1
+//! write 6: next in the SW       appended there
+//! write 8: offset 0             as for 4, for LBN 2
+//! write 5: none of these        to the head of the RW log
 //! ```
-//! A page whose home is still erased goes there before any of these rules. If a merge makes that so
-//! for the page that asked for it, it goes home too.
+//! A page whose home is still erased is written there, before any of these rules applies. The same
+//! holds if the merge that makes room for a page leaves its home erased.
 //!
-//! Of E extra blocks one is kept clean for merging, one is the SW block, and the random log (RW)
-//! has the others, but for those that the scheme sets aside. When the RW log needs a block and has
-//! all that it may have, the scheme reclaims one; [`merge_oldest`](FullyAssociative::merge_oldest)
-//! is fast's way.
+//! Of E extra blocks, one is kept clean for merging and one is the SW block. The random log (RW)
+//! has the others, except for blocks that the scheme sets aside. When the random log needs a block
+//! and has its maximum, the scheme must reclaim one.
+//! [`merge_oldest`](FullyAssociative::merge_oldest) is how fast does that.
 //!
-//! Invariants: SW block, RW blocks and those set aside are at most E − 1 together, so that one
-//! block is clean while nothing is reclaimed; each stands in one list.
+//! Invariants: the SW block, the RW blocks and those set aside are at most E − 1 together, so one
+//! block is clean while nothing is being reclaimed. Each block is in exactly one list.
 //!
-//! **Coming back** ([`log_mount`]). A mount finds no SW block, and at most E − 1 log blocks: each
-//! data block with valid pages stands at home, so as many logical blocks are given a data block,
-//! and log blocks are what remains of SW, RW and set-aside blocks. (An unfinished merge was given
-//! up; a finished one left its old data block without valid pages; a block that was moved has left
-//! its place.) So RW may have more blocks than it should, by as many as the others lack. They are
-//! merged, oldest first, before the log grows by any block, and not earlier: the mount itself
-//! writes nothing for it and can be cut wherever those of other schemes can.
+//! **Recovery** ([`log_mount`]). A mount finds no SW block, and at most E − 1 log blocks. The
+//! former SW block and blocks set aside are among them, so RW may have more blocks than its
+//! maximum. The surplus is merged, oldest block first, before the log opens its next block, and not
+//! during the mount: a mount that merges would itself have to survive a power cut at each of its
+//! operations.
+//!
+//! Why at most E − 1: all pages of a data block are at home, so each logical block that had a data
+//! block with valid pages is given one again. Only blocks that were in SW, RW or set aside remain.
+//! Blocks in transition do not add to them: the target of an unfinished merge is given up; after a
+//! complete merge the old data block has no valid page left; and a block that was being moved has
+//! no valid page left either.
 
 use core::ops::Range;
 
@@ -39,36 +43,36 @@ use crate::part::log::merge;
 use crate::part::log::random_log::{Associated, RandomLog};
 use crate::part::log::sequential_block::SequentialBlock;
 
-/// The fewest extra blocks: SW, one RW block, and a clean one for merging.
+/// The minimum of extra blocks: SW, one RW block, and a clean block for merging.
 pub const LEAST_EXTRA: u32 = 3;
 
-/// RAM for the place of one page of the log.
+/// Bytes of RAM for the map entry of one page of the log.
 pub const PAGE_ENTRY_BYTES: u64 = 4;
 
-/// RAM for the map of one log block.
+/// Bytes of RAM for the map entries of one log block.
 pub fn entry_bytes(pages_per_block: u32) -> u64 {
     PAGE_ENTRY_BYTES * u64::from(pages_per_block)
 }
 
-/// Where a page belongs, and for how many pages that holds.
+/// The block in which the next pages of a run belong, and for how many pages that holds.
 #[derive(Clone, Copy, Debug)]
 enum TargetBlock {
-    /// In its data block.
+    /// Their data block.
     Home(u32),
-    /// It starts a stream.
+    /// A new SW block: the page starts a stream.
     NewSequential,
-    /// It is next in the stream.
+    /// The SW block: the page is next in the stream.
     Sequential(u32),
-    /// None of these.
+    /// The random log.
     Random(u32),
 }
 
-/// What a step towards a write has come to.
+/// The result of one step towards a write.
 #[derive(Clone, Copy, Debug)]
 pub enum WriteStep {
     /// It wrote this many pages.
     Wrote(u32),
-    /// It merged the SW block or opened a block; the next step decides anew.
+    /// It merged the SW block or opened a block. The next step decides again.
     MadeRoom,
     /// A block of the random log must be reclaimed first.
     MustReclaim,
@@ -82,24 +86,25 @@ pub struct FullyAssociative {
     /// The random log.
     pub random: RandomLog,
     sequential: SequentialBlock,
-    /// Blocks that the random log may have.
+    /// Maximum number of blocks of the random log.
     random_max: u32,
-    /// Log blocks that the scheme sets aside.
+    /// Number of log blocks that the scheme sets aside.
     aside: u32,
     /// Merges of all kinds.
     pub merges: Merges,
-    /// Full merges of victims of the random log, by number of associated data blocks.
+    /// Number of full merges of random-log victims, by number of associated data blocks.
     random_associated: Vec<u64>,
-    /// Lists the data blocks that a victim is associated with.
+    /// Scratch list of the data blocks with which a victim is associated.
     pub associated: Associated,
 }
 
 impl FullyAssociative {
-    /// Mounts, with so many log blocks set `aside`; returns the log blocks that were found, oldest
-    /// first, for the scheme to hand back. A factory-new chip is formatted.
+    /// Mounts with `aside` log blocks set aside; a factory-new chip is formatted. Returns the log
+    /// blocks that were found, oldest first. The scheme must hand each to the random log or to its
+    /// own list.
     ///
     /// # Errors
-    /// The power is lost again, or the flash holds what such a log cannot have left.
+    /// The power is lost again, or the flash is in a state that such a log cannot have left.
     pub fn mount(
         nand: &mut Nand,
         device: &MountConfig,
@@ -112,7 +117,7 @@ impl FullyAssociative {
         };
         let (most, count) = (map.extra_blocks() - 1, found.len() as u32);
         if count > most {
-            let why = format!("there are {count} log blocks, at most {most} of them may be");
+            let why = format!("there are {count} log blocks, at most {most} are allowed");
             return Err(Error::Unmountable(why));
         }
         let pages = nand.geometry().pages_per_block();
@@ -131,8 +136,8 @@ impl FullyAssociative {
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Writes as many of the `most` pages of the run from page `index` on as go to one place;
-    /// returns how many, or none if a block of the random log must be reclaimed first.
+    /// Writes pages of the run, from page `index` on, at most `most`, as many as go to the same
+    /// block. Returns how many; none if a block of the random log must be reclaimed first.
     ///
     /// # Errors
     /// The power fails.
@@ -152,7 +157,7 @@ impl FullyAssociative {
         }
     }
 
-    /// Writes pages as [`write_some`](Self::write_some) does, or does one thing towards that.
+    /// Does one step of [`write_some`](Self::write_some): writes pages, or makes room for them.
     ///
     /// # Errors
     /// The power fails.
@@ -185,9 +190,9 @@ impl FullyAssociative {
         }
     }
 
-    /// Merges the SW block or opens a block, so that the page may find room.
+    /// Makes room for a page: merges the SW block or opens a block, if it may.
     fn make_room(&mut self, nand: &mut Nand, target: TargetBlock, lpn: Lpn) -> Result<WriteStep> {
-        let (is_over, may_grow) = (self.is_over_its_share(), self.random.len() < self.random_max);
+        let (is_over, may_grow) = (self.is_over_its_maximum(), self.random.len() < self.random_max);
         let map = &mut self.map;
         match target {
             TargetBlock::NewSequential if self.sequential.block().is_some() => {
@@ -202,15 +207,15 @@ impl FullyAssociative {
         Ok(WriteStep::MadeRoom)
     }
 
-    /// Whether the random log has more blocks than it may have: after a mount, or when its share
-    /// shrank.
-    pub fn is_over_its_share(&self) -> bool {
+    /// Whether the random log has more blocks than its maximum. This can be so after a mount, and
+    /// when the budget has shrunk.
+    pub fn is_over_its_maximum(&self) -> bool {
         self.random.len() > self.random_max
     }
 
     // ---- Reclaiming ---------------------------------------------------------------------------
 
-    /// Merges the block of the random log that was allocated longest ago.
+    /// Merges the block of the random log that was allocated first.
     ///
     /// # Errors
     /// The power fails.
@@ -219,8 +224,8 @@ impl FullyAssociative {
         self.merge_victim(nand, victim)
     }
 
-    /// Merges all data blocks that a block taken out of the random log is associated with, and
-    /// erases it.
+    /// Merges all data blocks with which a victim is associated, and erases the victim. The random
+    /// log does not contain it any more.
     ///
     /// # Errors
     /// The power fails.
@@ -232,7 +237,7 @@ impl FullyAssociative {
         merge::discard(nand, &mut self.map, victim)
     }
 
-    /// Merges the data blocks that these slots of a victim are associated with, if any.
+    /// Merges the data blocks that have valid pages in these slots of a victim, if any.
     ///
     /// # Errors
     /// The power fails.
@@ -251,9 +256,9 @@ impl FullyAssociative {
         merge::bring_all_home(nand, map, merges, associated)
     }
 
-    /// Sets how much RAM the map of the log may take, four bytes a page. SW and one RW block are
-    /// always paid for. The scheme reclaims blocks while the log [is over its
-    /// share](Self::is_over_its_share).
+    /// Sets the RAM budget of the log's map, at four bytes per page. SW and one RW block are always
+    /// allowed. The scheme must then reclaim blocks while the log [is over its
+    /// maximum](Self::is_over_its_maximum).
     pub fn set_budget(&mut self, bytes: u64) {
         let paid = bytes / entry_bytes(self.map.pages_per_block());
         let log_blocks = paid.min(u64::from(self.map.extra_blocks() - 1)) as u32;
@@ -262,29 +267,29 @@ impl FullyAssociative {
 
     // ---- Looking ------------------------------------------------------------------------------
 
-    /// Bytes of the map of the log, as far as it may grow.
+    /// Bytes of the log's map at its maximum.
     pub fn log_map_bytes(&self) -> u64 {
         u64::from(self.log_blocks()) * entry_bytes(self.map.pages_per_block())
     }
 
-    /// Log blocks that there may be, SW and those set aside included.
+    /// Maximum number of log blocks, including SW and those set aside.
     pub fn log_blocks(&self) -> u32 {
         1 + self.random_max + self.aside
     }
 
-    /// Bytes of the block map, and of the page map of the log.
+    /// Bytes of the block map and of the log's page map.
     pub fn map_bytes(&self) -> u64 {
         self.map.block_map_bytes() + self.log_map_bytes()
     }
 
-    /// Blocks of the log that there may be, and those of the random log that are in use.
+    /// The maximum number of log blocks, and the number of random-log blocks in use.
     pub fn gauges(&self) -> Vec<(&'static str, f64)> {
         let (may, in_use) = (self.log_blocks(), self.random.len());
         vec![("log_blocks", may.into()), ("rw_blocks", in_use.into())]
     }
 
-    /// Compares everything with itself and with the chip, given the blocks set aside that are in
-    /// use.
+    /// Compares all data structures with each other and with the chip. `aside` lists the set-aside
+    /// blocks in use.
     ///
     /// # Errors
     /// The first contradiction.
@@ -302,7 +307,7 @@ impl FullyAssociative {
         self.random.audit(nand)
     }
 
-    /// Merges and figures, followed by the scheme's own.
+    /// Merges and figures of the log, followed by the scheme's own figures.
     pub fn report(&self, own: Vec<(&'static str, Metric)>) -> Report {
         let counts = &self.random_associated;
         let merges: u64 = counts.iter().sum();

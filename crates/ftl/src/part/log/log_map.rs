@@ -1,22 +1,22 @@
-//! The map of a log-block scheme: one data block for each logical block, and for each page where
-//! its newest version stands.
+//! The map of a log-block scheme: the data block of each logical block, and the place of the newest
+//! version of each page.
 //!
 //! ```text
 //!            data block        log blocks              newest
 //! LBN 0 ─▶  [0 1 2 3]         [1 5 1 _]               0 data, 1 log slot 2, 2 data, 3 data
 //!     1 ─▶  [4 5 6 7]                                 4 data, 5 log slot 1, 6 data, 7 data
 //! ```
-//! A controller keeps four bytes for each data block and for each page of the log. Here `newest` is
-//! flat, one entry a logical page, so that neither a read nor a write searches anything: a page of
-//! a data block is valid exactly if `newest` points at it.
+//! A controller would keep four bytes for each data block and for each page of the log. Here
+//! `newest` is a flat array with one entry per logical page, so neither reads nor writes search
+//! anything. A page of a data block is valid exactly if `newest` points at it.
 //!
-//! **Home.** Page `i` of a data block belongs to offset `i` of its logical block. A write whose
-//! home is still erased goes there, if the chip allows it, before any other rule: on `ascending`
-//! chips if nothing above it is programmed, on `sequential` ones if it is the block's next page.
-//! The first such write takes the data block from the pool. Everything else is for the scheme's
-//! log, also the first write of a page in the middle of a logical block that has no data block yet,
-//! where the chip is sequential. Blocks that a mount found are closed: one of their erased pages
-//! may be torn.
+//! **Home.** The home of page `i` of a logical block is offset `i` of its data block. If the home
+//! is still erased, a write goes there, provided that the chip allows it; this rule comes before
+//! all others. A chip with program order `ascending` allows it if no higher page of the block is
+//! programmed, one with `sequential` if the home is the next page of the block. The first such
+//! write takes the data block from the pool. All other writes are for the scheme's log. On a
+//! `sequential` chip that includes the first write to a logical block if it is not at offset 0.
+//! Data blocks that a mount found are closed, because one of their erased pages may be torn.
 
 use core::ops::Range;
 
@@ -33,10 +33,10 @@ use crate::part::recovery::trim_log::TrimLog;
 /// Logical block number: the pages of a block, in the host's address space.
 pub type Lbn = u32;
 
-/// Where the next pages of a run belong, and for how many of them that holds.
+/// Where the next pages of a run must be written, and for how many of them that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteTarget {
-    /// In the data block, each at its own offset.
+    /// In the data block, each page at its home.
     Home(u32),
     /// In the log.
     Log(u32),
@@ -46,36 +46,37 @@ pub enum WriteTarget {
 #[derive(Clone, Copy, Debug, Default)]
 struct Home {
     block: Option<BlockId>,
-    /// The lowest offset that may still be programmed; without meaning where pages go in any order.
+    /// The lowest offset that may still be programmed. Meaningless if pages may be programmed in
+    /// any order.
     filled: u32,
 }
 
 /// Data blocks, newest pages, free blocks and trims of a log-block scheme.
 #[derive(Clone, Debug)]
 pub struct LogMap<O = Unobserved> {
-    /// Where pages stand, and trims.
+    /// The places of the newest pages, and the trims.
     pub flat: FlatMap,
     homes: Vec<Home>,
-    /// Pages whose home is programmed, or was found so by a mount that trusts no erased page; only
-    /// where pages go in any order.
+    /// Pages whose home is programmed, or lies in a data block that a mount has closed. Kept only
+    /// if pages may be programmed in any order.
     used: Option<BitSet>,
-    /// Valid pages of each physical block.
+    /// Number of valid pages in each physical block.
     valid: Vec<u16>,
     /// Free blocks.
     pub pool: BlockPool,
-    /// The scheme's own account of its log blocks.
+    /// The scheme's account of its log blocks.
     pub observer: O,
-    /// Blocks that are no system blocks.
+    /// Number of blocks, without system blocks.
     blocks: u32,
     pages_per_block: u32,
-    /// Host pages that went home.
+    /// Number of host pages that were written at home.
     pub in_place_pages: u64,
-    /// Pages programmed only because the next one had to be.
+    /// Number of padding pages.
     pub padded_pages: u64,
 }
 
 impl LogMap {
-    /// The map of an empty device that nobody observes: all blocks are free.
+    /// The map of an empty device without an observer: all blocks are free.
     pub fn format(nand: &Nand, device: &MountConfig) -> LogMap {
         LogMap::observed(nand, device, Unobserved)
     }
@@ -103,51 +104,51 @@ impl<O: BlockObserver> LogMap<O> {
 
     // ---- Looking ------------------------------------------------------------------------------
 
-    /// Pages of the exported capacity.
+    /// Number of logical pages: the exported capacity.
     pub fn logical_pages(&self) -> u32 {
         self.flat.pages()
     }
 
-    /// Pages of a block.
+    /// Pages per block.
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block
     }
 
-    /// Logical blocks.
+    /// Number of logical blocks.
     pub fn logical_blocks(&self) -> u32 {
         self.homes.len() as u32
     }
 
-    /// Blocks beyond the exported capacity.
+    /// Number of blocks beyond the exported capacity.
     pub fn extra_blocks(&self) -> u32 {
         self.blocks - self.logical_blocks()
     }
 
-    /// The logical block that a page belongs to.
+    /// The logical block of a page.
     #[inline]
     pub fn lbn_of(&self, lpn: Lpn) -> Lbn {
         lpn.0 / self.pages_per_block
     }
 
-    /// Where the newest versions of a logical block's pages stand, [`Ppn::NONE`] where none is.
+    /// The places of the newest pages of a logical block; [`Ppn::NONE`] for unmapped ones.
     pub fn newest_of(&self, lbn: Lbn) -> &[Ppn] {
         let first = lbn * self.pages_per_block;
         self.flat.entries(first..first + self.pages_per_block)
     }
 
-    /// Whether the newest version of a page stands in its data block.
+    /// Whether the newest version of a page is in its data block.
     pub fn is_home(&self, geometry: &Geometry, lpn: Lpn) -> bool {
         let newest = self.flat.newest(lpn).map(|ppn| geometry.block_of(ppn));
         newest.is_some() && newest == self.data_block(self.lbn_of(lpn))
     }
 
-    /// Valid pages of a block.
+    /// Number of valid pages in a block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.valid[block.0 as usize].into()
     }
 
-    /// The valid pages of a block among `slots`, in the order in which they stand there.
+    /// The valid pages in these slots of a block, in ascending order of slots.
     pub fn valid_pages<'a>(
         &'a self,
         nand: &'a Nand,
@@ -165,8 +166,8 @@ impl<O: BlockObserver> LogMap<O> {
         self.homes[lbn as usize].block
     }
 
-    /// Where page `lpn` belongs if it is written now, and how many of the `most` pages from it on
-    /// share that within its logical block.
+    /// Where page `lpn` must be written now, and for how many of the `most` pages from it on that
+    /// holds. All of these are within its logical block.
     #[inline]
     pub fn place(&self, order: ProgramOrder, lpn: Lpn, most: u32) -> WriteTarget {
         let lbn = self.lbn_of(lpn);
@@ -189,8 +190,8 @@ impl<O: BlockObserver> LogMap<O> {
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Programs pages of a run in their data block, where [`place`](Self::place) found that they
-    /// belong; returns how many of the `most` it did.
+    /// Programs up to `most` pages of a run at home, where [`place`](Self::place) said that they
+    /// belong. Returns how many it programmed.
     ///
     /// # Errors
     /// The power fails.
@@ -211,8 +212,9 @@ impl<O: BlockObserver> LogMap<O> {
         Ok(done)
     }
 
-    /// Programs up to `most` pages of a run from page `index` on at `to` onwards; returns how many
-    /// it did: those that the host gave whole, or one of which it gave some sectors.
+    /// Programs pages of a run, from page `index` on, to `to` and the pages after it. Returns how
+    /// many it programmed: up to `most` whole pages, or a single page of which the host wrote only
+    /// some sectors.
     ///
     /// # Errors
     /// The power fails.
@@ -227,7 +229,7 @@ impl<O: BlockObserver> LogMap<O> {
         self.write_as(nand, run, index, most, to, page_kind::DATA)
     }
 
-    /// The same, with a role of the scheme's.
+    /// Does the same as [`write`](Self::write), with a page kind of the scheme's choice.
     ///
     /// # Errors
     /// The power fails.
@@ -259,7 +261,7 @@ impl<O: BlockObserver> LogMap<O> {
         self.valid[block.0 as usize] += 1;
     }
 
-    /// Points a page elsewhere; the copy that was its newest is stale from now on.
+    /// Points a page to a new place. The copy at the old place is stale from now on.
     #[inline]
     fn point(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
         let old = self.flat.point(lpn, to);
@@ -274,7 +276,7 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
-    /// The pages of a page's logical block.
+    /// The pages of the logical block to which a page belongs.
     fn siblings(&self, lpn: Lpn) -> Range<u32> {
         let first = self.lbn_of(lpn) * self.pages_per_block;
         first..first + self.pages_per_block
@@ -282,9 +284,9 @@ impl<O: BlockObserver> LogMap<O> {
 
     // ---- Moving -------------------------------------------------------------------------------
 
-    /// Copies the newest pages of a logical block among `offsets`, wherever they stand, to their
-    /// own offsets of block `to`; returns where that block stands then. Whatever they were in a
-    /// log, they are plain data now.
+    /// Copies the newest pages of a logical block, those with an offset among `offsets`, from
+    /// wherever they are to their own offsets of block `to`. Their kind becomes plain data. Returns
+    /// the next offset of that block.
     ///
     /// # Errors
     /// The power fails.
@@ -310,8 +312,8 @@ impl<O: BlockObserver> LogMap<O> {
         Ok(filled)
     }
 
-    /// Copies valid pages, in the order given, to `to` onwards. They keep their kind unless they
-    /// are given one.
+    /// Copies valid pages, in the given order, to `to` and the pages after it. They keep their kind
+    /// unless a new one is given.
     ///
     /// # Errors
     /// The power fails.
@@ -330,7 +332,7 @@ impl<O: BlockObserver> LogMap<O> {
         Ok(())
     }
 
-    /// Programs the pages of a hole where the chip cannot skip them.
+    /// Fills a hole with padding, if the chip cannot skip pages.
     ///
     /// # Errors
     /// The power fails.
@@ -353,8 +355,8 @@ impl<O: BlockObserver> LogMap<O> {
         Ok(())
     }
 
-    /// Makes `block` the data block of a logical block. It is programmed up to offset `filled`, and
-    /// where pages go in any order, it holds what is valid and no more.
+    /// Makes `block` the data block of a logical block. It is programmed below offset `filled`; if
+    /// pages may be programmed in any order, exactly its valid pages are.
     pub fn set_data_block(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId, filled: u32) {
         self.homes[lbn as usize] = Home { block: Some(block), filled };
         let first = lbn * self.pages_per_block;
@@ -369,7 +371,8 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
-    /// Makes `block` the data block of a logical block, and never programs a page of it again.
+    /// Makes `block` the data block of a logical block, and closes it: none of its pages will be
+    /// programmed again before its erase.
     pub fn set_closed_data_block(&mut self, lbn: Lbn, block: BlockId) {
         let (first, filled) = (lbn * self.pages_per_block, self.pages_per_block);
         self.homes[lbn as usize] = Home { block: Some(block), filled };
@@ -384,13 +387,13 @@ impl<O: BlockObserver> LogMap<O> {
     /// The power fails.
     pub fn release(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
         let valid = self.valid(block);
-        assert!(valid == 0, "{block:?} is to be erased and holds {valid} valid pages");
+        assert!(valid == 0, "{block:?} is about to be erased, but holds {valid} valid pages");
         nand.erase(block, cause)?;
         self.pool.give(block);
         Ok(())
     }
 
-    /// Points every page at the copy that a mount found.
+    /// Points every entry to the copy that a mount found.
     pub fn adopt(&mut self, geometry: &Geometry, newest: impl Iterator<Item = Option<Ppn>>) {
         for (lpn, ppn) in newest.enumerate() {
             if let Some(ppn) = ppn {
@@ -399,9 +402,9 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
-    // ---- What every log-block scheme answers alike ----------------------------------------------
+    // ---- What every log-block scheme answers in the same way ------------------------------------
 
-    /// Whether the home of a page is known to be programmed.
+    /// Whether the home of a page counts as programmed.
     fn is_used(&self, lbn: Lbn, offset: u32) -> bool {
         match &self.used {
             Some(used) => used.contains(lbn * self.pages_per_block + offset),
@@ -409,7 +412,7 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
-    /// Bytes of whatever a controller keeps beside its maps: trims, and what is programmed.
+    /// Bytes of RAM beside the maps: the trims, and which pages are programmed.
     pub fn other_bytes(&self) -> u64 {
         let used = self.used.as_ref().map_or(0, |used| u64::from(used.bound()).div_ceil(8));
         used + self.flat.trim_bytes()
@@ -420,7 +423,7 @@ impl<O: BlockObserver> LogMap<O> {
         4 * u64::from(self.logical_blocks())
     }
 
-    /// Compares the map with itself, with the chip and with the scheme's log blocks.
+    /// Compares the map with itself, with the chip, and with the scheme's log blocks.
     ///
     /// # Errors
     /// The first contradiction.
@@ -450,15 +453,15 @@ impl<O: BlockObserver> LogMap<O> {
         let data = self.homes.iter().filter_map(|home| home.block);
         for block in self.pool.iter().chain(data).chain(logs) {
             let twice = core::mem::replace(&mut seen[block.0 as usize], true);
-            ensure!(!twice, "{block:?} stands in two lists");
+            ensure!(!twice, "{block:?} is in two lists");
         }
         let listed = seen.iter().filter(|&&seen| seen).count();
-        ensure!(listed == self.blocks as usize, "{listed} of {} blocks are listed", self.blocks);
+        ensure!(listed == self.blocks as usize, "{listed} of {} blocks are in a list", self.blocks);
         for block in self.pool.iter() {
             let valid = self.valid(block);
             ensure!(valid == 0, "{block:?} is free and holds {valid} valid pages");
         }
-        ensure!(!self.pool.is_empty(), "no block is kept for merging");
+        ensure!(!self.pool.is_empty(), "no block is left for merging");
         Ok(())
     }
 
@@ -473,7 +476,10 @@ impl<O: BlockObserver> LogMap<O> {
             for (offset, &owner) in (0..).zip(nand.owners(block)) {
                 let programmed = owner != Lpn::NONE.0;
                 let ppn = geometry.page(block, offset);
-                ensure!(!programmed || self.is_used(lbn, offset), "{ppn:?} is not thought used");
+                ensure!(
+                    !programmed || self.is_used(lbn, offset),
+                    "{ppn:?} is programmed, but counts as erased"
+                );
             }
         }
         Ok(())

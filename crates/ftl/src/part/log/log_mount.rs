@@ -1,39 +1,44 @@
-//! How a log-block scheme comes back: from its pages, never from roles that go stale.
+//! Recovery of log-block schemes. It relies on where pages are and on their versions, never on
+//! roles, because roles go stale.
 //!
 //! ```text
 //! found      D [0 1 2 3]   G [1 0 1 _]   R [0 1 _ _]      R: an unfinished merge, programmed last
-//! given up   D [0 1 2 3]   G [1 0 1 _]   R erased         every page of R has a twin
-//! moved      D [0 1 2 3]   G erased      R [0 1 _ _]      the last page programmed may decay
+//! given up   D [0 1 2 3]   G [1 0 1 _]   R erased         every page of R has a twin in G
+//! moved      D [0 1 2 3]   G erased      R [0 1 _ _]      G's last page may become unreadable
 //! roles      D: data block of LBN 0, closed               R: log block, closed
 //! ```
-//! **Unfinished merges are given up.** Between the first copy of a merge and its last nothing else
-//! is programmed, and no source is erased before. So an unfinished merge is in the block of the
-//! last page programmed, and all that the block holds has a twin of the same version elsewhere.
-//! Such a block is erased before anything else. Then the block programmed last before it is looked
-//! at in the same way: a merge that seemed complete, and was being moved by an earlier mount
-//! because its last page might decay, may have lost that page since. If the block holds all pages
-//! of its logical block, its merge is complete, sources may be erased, and the new block counts,
-//! even if every page has a twin: that may be an old copy, in a block that has had another role
-//! since, or none. Such twins may lie in two log blocks of one logical block, whose erases were cut
-//! one after the other, and bast could not take both back.
+//! **Unfinished merges are given up.** Between the first copy of a merge and its last, nothing else
+//! is programmed, and no source block is erased before the last copy. So an unfinished merge is in
+//! the block of the page programmed last, and everything in that block has a *twin*: another copy
+//! of the same version elsewhere. The mount erases such a block before anything else. Then it
+//! examines the block that was programmed last before that one, in the same way. This is necessary
+//! because of earlier mounts: a mount may have found a merge that looked complete, begun to move
+//! its block because the last page might become unreadable, and been cut; and the page may have
+//! become unreadable since.
 //!
-//! **The last page programmed may decay**: [`recovery_plan`] says what that needs. Its block is
-//! moved to a clean one, a data block each page to its own offset, another in the order of its
-//! slots, the suspect page last; so a cut during the move leaves a block that is given up as above.
+//! If the block holds all pages of its logical block, its merge is complete. Some of its sources
+//! may have been erased, so the new block counts even if every page has a twin. A twin may be an
+//! old copy in a block that has had another role since. Moreover the twins may be in two former log
+//! blocks of the same logical block, if two successive erases were cut short; bast could not take
+//! both back.
 //!
-//! **Roles.** A block whose pages all stand at their own offsets of one logical block may be its
-//! data block, whether it was that, or the log block that a switch or a partial merge was about to
-//! make it. Of two such blocks the one whose first page was programmed later stays log. The last
-//! pages do not tell, because a data block may be written in place after its log block was opened.
-//! For a scheme with a map of the log's pages either block would do; nftl has none, and finds the
-//! newest copy of a page only if it knows which block is which. Both blocks are closed: no erased
-//! page is trusted, so none is programmed after a mount. Blocks without valid pages are free, and
-//! erased again before use.
+//! **The page programmed last may become unreadable**: [`recovery_plan`] says what that requires.
+//! Its block is moved to a clean one, the suspect page last. The pages of a data block go to their
+//! own offsets, other pages keep their order. So a power cut during the move leaves a block that
+//! the next mount gives up as above.
 //!
-//! **Trims that are not recorded** let older copies of a page come back at a later mount, when the
-//! newest is erased. Lest they upset the count of log blocks, none may be where a running scheme
-//! does not expect it: *all* pages of a data block are at home, stale ones too, and free blocks in
-//! which a mount sees a copy are erased by it.
+//! **Roles.** If all pages of a block, stale ones included, are at their own offsets of one logical
+//! block, the block may be a data block. It may have been the data block, or the log block that a
+//! switch or partial merge was about to make the data block. If there are two such blocks, the one
+//! programmed last stays a log block. Either choice would do, because the map is by page and both
+//! blocks are closed. A mount trusts no erased page, so it closes every block with pages. Blocks
+//! without valid pages are free, and are erased again before use.
+//!
+//! **Trims that are not recorded** (durability `paper`) let an older copy of a page come back at a
+//! later mount, once the newest copy is erased. Such copies must not raise the number of log blocks
+//! beyond what the scheme can have. Therefore no copies may be left where a running scheme would
+//! not leave them: the rule for data blocks looks at stale pages too, and a mount erases free
+//! blocks in which it finds any copy.
 
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
@@ -52,10 +57,10 @@ pub struct FoundLog {
     pub block: BlockId,
     /// The logical blocks of its valid pages, ascending.
     pub lbns: Vec<Lbn>,
-    /// What each slot's valid page is, [`page_kind::NONE`] where there is none.
+    /// The kind of the valid page in each slot; [`page_kind::NONE`] if there is none.
     pub kinds: Vec<u8>,
-    /// Whether all readable copies in it, stale ones too, stand at their own offsets of one logical
-    /// block.
+    /// Whether all readable copies in the block, stale ones included, are at their own offsets of
+    /// one logical block.
     pub is_home: bool,
     /// The kind of its last page.
     pub kind: u8,
@@ -65,11 +70,11 @@ pub struct FoundLog {
     last: u64,
 }
 
-/// Fills a map just formatted with what is on the flash; returns the log blocks, the one
-/// programmed longest ago first.
+/// Fills a freshly formatted map with what is on the flash. Returns the log blocks in the order of
+/// their last programs, the oldest first.
 ///
 /// # Errors
-/// The power is lost again, or the flash holds what no scheme with a log can have left.
+/// The power is lost again, or the flash is in a state that no log-block scheme can have left.
 pub fn recover(
     nand: &mut Nand,
     device: &MountConfig,
@@ -111,8 +116,8 @@ pub fn recover(
     }
 }
 
-/// The block of the last page programmed, if every valid page in it has a twin elsewhere and it is
-/// not a data block that is complete.
+/// The block of the page programmed last, if every valid page in it has a twin elsewhere and the
+/// block is not a complete data block.
 fn unfinished_merge(
     geometry: &Geometry,
     copies: &[PageCopy],
@@ -133,7 +138,8 @@ fn unfinished_merge(
     (held.all(has_twin) && !is_complete(geometry, block, &newest)).then_some(block)
 }
 
-/// Whether a block holds the newest version of every page of one logical block, and nothing else.
+/// Whether the valid pages of a block are all mapped pages of one logical block, each at its own
+/// offset.
 fn is_complete(geometry: &Geometry, block: BlockId, newest: &[Option<PageCopy>]) -> bool {
     let per_block = geometry.pages_per_block();
     let places = newest.iter().flatten().map(|copy| (copy.spare.owner, copy.ppn));
@@ -144,7 +150,7 @@ fn is_complete(geometry: &Geometry, block: BlockId, newest: &[Option<PageCopy>])
     are_at_home(geometry, &held) && held.len() == pages
 }
 
-/// Blocks without valid pages are free; the one that a suspect page would fall back to last.
+/// Puts the blocks without valid pages into the pool, the fallback of the suspect page last.
 fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &RecoveryPlan) {
     let mut free: Vec<BlockId> = blocks.to_vec();
     free.retain(|&block| map.valid(block) == 0);
@@ -153,18 +159,18 @@ fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &Re
     free.iter().for_each(|&block| map.pool.give_doubtful(block));
 }
 
-/// What all readable copies in a block, valid or not, say of it.
+/// What the readable copies in a block, valid or not, tell about it.
 #[derive(Clone, Copy)]
 struct BlockTrace {
     /// The lowest sequence.
     first: u64,
-    /// The highest sequence; 0 if there is no copy.
+    /// The highest sequence; 0 if the block holds no copy.
     last: u64,
-    /// The kind of the page that has it.
+    /// The kind of the page with the highest sequence.
     kind: u8,
-    /// The logical block of the copy seen last.
+    /// The logical block of the copy that was looked at last.
     lbn: Lbn,
-    /// Whether each stands at its own offset of that logical block.
+    /// Whether every copy is at its own offset of that logical block.
     is_home: bool,
 }
 
@@ -186,8 +192,8 @@ fn traces(geometry: &Geometry, copies: &[PageCopy]) -> Vec<BlockTrace> {
     traces
 }
 
-/// Moves a block's valid pages to a clean one, the suspect page last; returns that block, and
-/// whether they stand at home there.
+/// Moves the valid pages of a block to a clean block, the suspect page last. Returns the clean
+/// block, and whether its pages are at home.
 fn secure(
     nand: &mut Nand,
     map: &mut LogMap<impl BlockObserver>,
@@ -210,7 +216,8 @@ fn secure(
     Ok((clean, at_home))
 }
 
-/// Finds each logical block its data block; the other blocks with valid pages are log blocks.
+/// Chooses the data block of each logical block. Returns the other blocks with valid pages: the log
+/// blocks.
 fn assign_roles(
     geometry: &Geometry,
     map: &mut LogMap<impl BlockObserver>,
@@ -240,7 +247,7 @@ fn assign_roles(
     found
 }
 
-/// The kind of each slot's page, given a block's valid pages and the copies that were found.
+/// The kind of the valid page in each slot, given a block's valid pages and the newest copies.
 fn kinds(geometry: &Geometry, pages: &[(Lpn, Ppn)], newest: &[Option<PageCopy>]) -> Vec<u8> {
     let mut kinds = vec![page_kind::NONE; geometry.pages_per_block() as usize];
     for &(lpn, ppn) in pages {
@@ -250,7 +257,7 @@ fn kinds(geometry: &Geometry, pages: &[(Lpn, Ppn)], newest: &[Option<PageCopy>])
     kinds
 }
 
-/// The valid pages of each block, in the order of logical pages.
+/// The valid pages of each block, in ascending order of logical pages.
 fn contents(geometry: &Geometry, map: &LogMap<impl BlockObserver>) -> Vec<Vec<(Lpn, Ppn)>> {
     let mut contents = vec![Vec::new(); geometry.blocks() as usize];
     for lpn in (0..map.logical_pages()).map(Lpn) {
@@ -261,7 +268,7 @@ fn contents(geometry: &Geometry, map: &LogMap<impl BlockObserver>) -> Vec<Vec<(L
     contents
 }
 
-/// Whether all these pages of one block stand at their own offsets of one logical block.
+/// Whether all these pages, which are in one block, are at their own offsets of one logical block.
 fn are_at_home(geometry: &Geometry, pages: &[(Lpn, Ppn)]) -> bool {
     let per_block = geometry.pages_per_block();
     pages.iter().all(|&(lpn, ppn)| {

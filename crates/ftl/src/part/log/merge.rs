@@ -1,19 +1,20 @@
-//! Merges: how a log block's pages come home (LAST §2.2, Fig. 2).
+//! Merges: how the pages of a log block return to their data blocks (LAST §2.2, Fig. 2).
 //!
 //! ```text
-//! switch   log [0 1 2 3]   becomes the data block; the old one is erased
-//! partial  log [0 1 _ _]   gets 2 and 3 copied in, then as switch
-//! full     log [1 0 1 5]   for each logical block with a page here its newest pages are gathered
-//!                          from everywhere into a clean block; old ones and log block are erased
+//! switch   log [0 1 2 3]   becomes the data block; the old data block is erased
+//! partial  log [0 1 _ _]   pages 2 and 3 are copied in; then as for a switch
+//! full     log [1 0 1 5]   for each logical block with a valid page here, the newest pages are
+//!                          gathered into a clean block; the old blocks and the log are erased
 //! dead     log [x x x x]   is erased
 //! ```
-//! *In order* (switch, partial) means that every programmed slot `i` holds page `i` of one logical
-//! block, and that all of them are valid. A full merge counts once, whatever its number of
-//! associated data blocks; what it could not skip is padded on sequential chips, cause merge.
+//! A log block is *in order* if every programmed slot `i` holds the valid page `i` of one logical
+//! block; only then a switch or partial merge is possible. A full merge counts once, whatever its
+//! number of associated data blocks. On chips that cannot skip pages, holes are padded with
+//! programs of cause merge.
 //!
-//! First it is decided, by looking alone; then done. Whoever does it has one clean block in the
-//! pool, and has one again afterwards. Nothing else is programmed between the first copy of a merge
-//! and its last, and no source is erased before: [`log_mount`](super::log_mount) stands on that.
+//! A merge is planned first, by looking only, and then carried out. The pool holds one clean block
+//! before a merge and after it. Between the first copy of a merge and its last, nothing else is
+//! programmed and no source block is erased; [`log_mount`](super::log_mount) relies on that.
 
 use nand::{BlockId, Cause, Geometry, Nand};
 
@@ -26,27 +27,27 @@ use crate::part::log::log_map::{Lbn, LogMap};
 pub struct LogBlock {
     /// The block.
     pub block: BlockId,
-    /// How many of its slots are used; all of them in one that a mount found.
+    /// Number of used slots; all slots of a block that a mount found count as used.
     pub filled: u32,
 }
 
-/// How a log block that serves one logical block is merged.
+/// How to merge a log block that serves one logical block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergePlan {
-    /// It becomes the data block as it is.
+    /// The log block becomes the data block as it is.
     Switch,
-    /// It becomes the data block once the pages from this offset on are copied in.
+    /// The log block becomes the data block after the missing pages are copied in.
     Partial {
-        /// The first page that it lacks.
+        /// The offset of the first missing page.
         from: u32,
     },
-    /// All newest pages are gathered in a clean block.
+    /// The newest pages of the logical block are gathered in a clean block.
     Full,
-    /// It holds nothing.
+    /// The log block holds no valid page.
     Dead,
 }
 
-/// Decides how `log`, the log block of logical block `lbn`, is merged as it stands.
+/// Decides how to merge `log`, the log block of logical block `lbn`, in its present state.
 pub fn plan(
     map: &LogMap<impl BlockObserver>,
     geometry: &Geometry,
@@ -65,7 +66,7 @@ pub fn plan(
     }
 }
 
-/// Merges the log block of logical block `lbn` as planned, and counts it.
+/// Carries out a planned merge of the log block of logical block `lbn`, and counts it.
 ///
 /// # Errors
 /// The power fails.
@@ -92,7 +93,7 @@ pub fn carry_out(
     }
 }
 
-/// Gathers the newest pages of every logical block that has a page in the victim, and erases it.
+/// A full merge: gathers the newest pages of each associated logical block, then erases the victim.
 ///
 /// # Errors
 /// The power fails.
@@ -107,7 +108,7 @@ pub fn full(
     map.release(nand, victim, MERGE)
 }
 
-/// A full merge of these logical blocks, without the erase of its victim.
+/// A full merge of these logical blocks, but without the erase of the victim.
 ///
 /// # Errors
 /// The power fails.
@@ -124,7 +125,7 @@ pub fn bring_all_home(
     Ok(())
 }
 
-/// Gathers the newest pages of one logical block in a clean block, which becomes its data block.
+/// Gathers the newest pages of one logical block in a clean block and makes that its data block.
 ///
 /// # Errors
 /// The power fails.
@@ -135,19 +136,19 @@ pub fn bring_home(nand: &mut Nand, map: &mut LogMap<impl BlockObserver>, lbn: Lb
     replace(nand, map, lbn, clean, filled)
 }
 
-/// Counts a full merge of so many associated data blocks.
+/// Counts a full merge with `associated` associated data blocks.
 pub fn count_full(merges: &mut Merges, associated: usize) {
     merges.full += 1;
     count(&mut merges.associated_blocks, associated);
 }
 
-/// Counts one more of size `n`.
+/// Adds one to entry `n` of a histogram.
 pub fn count(histogram: &mut Vec<u64>, n: usize) {
     histogram.resize(histogram.len().max(n + 1), 0);
     histogram[n] += 1;
 }
 
-/// Erases a log block without valid pages.
+/// Erases a dead log block, and counts it.
 ///
 /// # Errors
 /// The power fails.
@@ -161,7 +162,7 @@ pub fn dead(
     discard(nand, map, victim)
 }
 
-/// Erases a block that was emptied.
+/// Erases a block that has been emptied.
 ///
 /// # Errors
 /// The power fails.
@@ -176,22 +177,22 @@ pub fn discard(
 
 const MERGE: Cause = Cause::Merge;
 
-/// Makes a log block in order the data block, once the pages from offset `lacking` on are copied
-/// in.
+/// Makes a log block that is in order the data block, after copying in the pages from offset
+/// `missing` on.
 fn promote(
     nand: &mut Nand,
     map: &mut LogMap<impl BlockObserver>,
     lbn: Lbn,
     block: BlockId,
-    lacking: u32,
+    missing: u32,
 ) -> Result<()> {
     map.flat.flush(nand)?;
-    let lacking = lacking..nand.geometry().pages_per_block();
-    let filled = map.gather(nand, lbn, lacking, block, MERGE)?;
+    let missing = missing..nand.geometry().pages_per_block();
+    let filled = map.gather(nand, lbn, missing, block, MERGE)?;
     replace(nand, map, lbn, block, filled)
 }
 
-/// Puts a new data block in the place of the old one, if there is one, and erases that.
+/// Replaces the data block of a logical block; erases the old one, if there is one.
 fn replace(
     nand: &mut Nand,
     map: &mut LogMap<impl BlockObserver>,

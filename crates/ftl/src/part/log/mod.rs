@@ -1,4 +1,4 @@
-//! Log-block schemes: data blocks, log blocks, and merges.
+//! Log-block schemes: data blocks, log blocks and merges.
 
 pub mod block_associative;
 pub mod block_observer;

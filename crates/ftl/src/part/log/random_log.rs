@@ -1,18 +1,18 @@
-//! The random log (RW): blocks that take any page, filled one after the other (FAST).
+//! The random log (RW): log blocks that take any page, filled one after the other (FAST).
 //!
 //! ```text
 //! oldest                                       head
-//! [1 5 9 d]  [2 2 7 1]  [5 3 8 6]  …  [4 7 _ _]      next: the head's third slot
+//! [1 5 9 d]  [2 2 7 1]  [5 3 8 6]  …  [4 7 _ _]      next slot: the third of the head
 //!  └ reclaimed first, whatever it holds
 //! ```
-//! Any page goes to any block (*full associativity*), so every slot is used before a block is
-//! reclaimed; the price is that a victim's pages may belong to as many data blocks as it has slots.
-//! Blocks are reclaimed in the order of their allocation: a page stays until as many pages were
-//! written as the log has room for, its *window*, and is merged unless the host wrote it again
-//! by then.
+//! Any block takes any page (*full associativity*), so every slot is used before a block is
+//! reclaimed. The price is that the pages of a victim may belong to as many data blocks as the
+//! victim has slots. Blocks are reclaimed in the order of their allocation. So a page stays in the
+//! log until as many pages have been written to it as it has slots: the *log window* (FASTer
+//! §III.B). Unless the host rewrites the page within this window, its data block is merged.
 //!
-//! Invariants: blocks stand in the order of their allocation; only the last one has erased slots
-//! that may be programmed. A mount closes what it finds.
+//! Invariants: blocks are in the order of their allocation. Only the last block has erased slots
+//! that may be programmed; blocks that a mount found are closed.
 
 use std::collections::VecDeque;
 
@@ -28,11 +28,12 @@ use crate::part::map::frontier::Frontier;
 pub struct RandomBlock {
     /// The block.
     pub block: BlockId,
-    /// How many slots at its start were filled with pages of a victim, not by the host.
+    /// Number of slots at the start of the block that hold pages carried over from a victim. The
+    /// host wrote the pages in the other slots.
     pub carried: u32,
 }
 
-/// Log blocks, the one allocated longest ago first.
+/// The blocks of the random log, in the order of their allocation.
 #[derive(Clone, Debug)]
 pub struct RandomLog {
     blocks: VecDeque<RandomBlock>,
@@ -40,57 +41,61 @@ pub struct RandomLog {
 }
 
 impl RandomLog {
-    /// An empty log that will have at most `blocks` blocks.
+    /// An empty log of at most `blocks` blocks.
     pub fn new(blocks: u32) -> RandomLog {
         RandomLog { blocks: VecDeque::with_capacity(blocks as usize), head: Frontier::NONE }
     }
 
-    /// Blocks in use.
+    /// Number of blocks in use.
     pub fn len(&self) -> u32 {
         self.blocks.len() as u32
     }
 
-    /// Whether none is in use.
+    /// Whether no block is in use.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Slots left in the head.
+    /// Number of free slots in the head.
     #[inline]
     pub fn room(&self) -> u32 {
         self.head.room()
     }
 
-    /// Its blocks, the oldest first.
+    /// The blocks in use, the oldest first.
     pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.blocks.iter().map(|log| log.block)
     }
 
-    /// The block that is so many blocks younger than the oldest, and how many slots of it are used.
-    pub fn used(&self, younger: usize, geometry: &Geometry) -> Option<(BlockId, u32)> {
-        let block = self.blocks.get(younger)?.block;
+    /// The block at position `age_rank`, where 0 is the oldest, and its number of used slots.
+    pub fn used(&self, age_rank: usize, geometry: &Geometry) -> Option<(BlockId, u32)> {
+        let block = self.blocks.get(age_rank)?.block;
         let room = if self.head.block(geometry) == Some(block) { self.room() } else { 0 };
         Some((block, geometry.pages_per_block() - room))
     }
 
-    /// A block that a mount found is the youngest so far. It is closed.
+    /// Appends a closed block that a mount found. It is younger than all that were appended before.
     pub fn take_over(&mut self, found: RandomBlock) {
         self.blocks.push_back(found);
     }
 
-    /// Takes a block from the pool as the new head and returns it. The old one is full.
+    /// Takes a block from the pool as the new head and returns it. The old head must be full.
     ///
     /// # Errors
     /// The power fails.
     pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap) -> Result<BlockId> {
-        assert!(self.room() == 0, "opened a head beside one with {} free slots", self.room());
+        assert!(
+            self.room() == 0,
+            "a new head was opened while the old one has {} free slots",
+            self.room()
+        );
         let block = map.pool.take(nand)?;
         self.blocks.push_back(RandomBlock { block, carried: 0 });
         self.head = Frontier::open(block, nand.geometry());
         Ok(block)
     }
 
-    /// Appends up to `most` pages of a run to the head, as far as it has room; returns how many.
+    /// Appends up to `most` pages of a run to the head, as far as it has room. Returns how many.
     ///
     /// # Errors
     /// The power fails.
@@ -108,8 +113,8 @@ impl RandomLog {
         Ok(done)
     }
 
-    /// Moves valid pages of another block, in the order given, to the head, which has room for them
-    /// and holds no page of the host's own yet. They get this kind.
+    /// Moves valid pages of another block to the head, in the given order, and gives them this
+    /// kind. The head must have room for them, and the host must not have written to it yet.
     ///
     /// # Errors
     /// The power fails.
@@ -126,9 +131,9 @@ impl RandomLog {
         Ok(())
     }
 
-    /// Takes the block allocated longest ago out of the log: the victim.
+    /// Removes the block that was allocated first, which is the next victim, from the log.
     pub fn take_oldest(&mut self, nand: &Nand) -> RandomBlock {
-        let victim = self.blocks.pop_front().expect("a victim of an empty log");
+        let victim = self.blocks.pop_front().expect("the random log has a block to reclaim");
         if self.head.block(nand.geometry()) == Some(victim.block) {
             self.head = Frontier::NONE;
         }
@@ -142,7 +147,7 @@ impl RandomLog {
     pub fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let Some(head) = self.head.block(nand.geometry()) else { return Ok(()) };
         let last = self.blocks.back().map(|log| log.block);
-        ensure!(last == Some(head), "{head:?} is being filled, but {last:?} is the youngest");
+        ensure!(last == Some(head), "{head:?} is the head, but {last:?} is the youngest block");
         let filled = nand.geometry().offset_of(self.head.next()) as usize;
         let (below, above) = nand.owners(head).split_at(filled);
         let programmed = below.iter().all(|&owner| owner != Lpn::NONE.0);
@@ -153,8 +158,8 @@ impl RandomLog {
     }
 }
 
-/// The logical blocks with valid pages in a block: the *associated* data blocks, each once, in the
-/// order of its slots. Scratch that is kept, so that a merge allocates nothing.
+/// The *associated* logical blocks of a log block: those with valid pages in it, each listed once,
+/// in the order of slots. The list is reused, so that a merge allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Associated {
     lbns: Vec<Lbn>,
@@ -162,13 +167,13 @@ pub struct Associated {
 }
 
 impl Associated {
-    /// Room for whatever a block may hold.
+    /// An empty list with room for the pages of a block.
     pub fn new(pages_per_block: u32, logical_blocks: u32) -> Associated {
         let lbns = Vec::with_capacity(pages_per_block as usize);
         Associated { lbns, is_listed: BitSet::new(logical_blocks) }
     }
 
-    /// The logical blocks of these pages.
+    /// Lists the logical blocks of these pages.
     pub fn list(&mut self, map: &LogMap, pages: impl Iterator<Item = (Lpn, Ppn)>) -> &[Lbn] {
         self.lbns.drain(..).for_each(|lbn| self.is_listed.remove(lbn));
         for lbn in pages.map(|(lpn, _)| map.lbn_of(lpn)) {

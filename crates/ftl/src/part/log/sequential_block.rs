@@ -1,15 +1,16 @@
-//! The sequential log block (SW): one block that catches a sequential stream (FAST).
+//! The sequential log block (SW): one block that takes a sequential stream (FAST).
 //!
 //! ```text
-//! write 4        SW [4 _ _ _]     a write at offset 0 opens it, for LBN 1
-//! write 5        SW [4 5 _ _]     the next in order is appended
-//! write 5, 7     SW [4 5 _ _]     not next in order: for the random log; 5 is stale here now
-//! write 6        SW [4 5 6 _]     the next in order, whatever became of the pages before it
-//! write 0        SW [0 _ _ _]     the former content was merged first, as it stood
+//! write 4        SW [4 _ _ _]     a write at offset 0 opens the block, for LBN 1
+//! write 5        SW [4 5 _ _]     the next page in order is appended
+//! write 5, 7     SW [4 5 _ _]     not next in order: to the random log; 5 is now stale here
+//! write 6        SW [4 5 6 _]     the next page in order, although page 5 is stale
+//! write 0        SW [0 _ _ _]     the former contents were merged first, as they were
 //! ```
-//! The former content is switched if it is whole, partially merged if it is the start of its
-//! logical block, fully merged if one of its pages is stale, erased if all are. Nothing happens
-//! when the block is full: it waits for the next write at offset 0, also one of its own owner.
+//! The merge of the former contents is a switch if the block is full, partial if it holds the first
+//! pages of its logical block, full if one of its pages is stale, and a single erase if all are. A
+//! full block is not merged at once: it waits for the next write at offset 0, even if that belongs
+//! to its own logical block.
 //!
 //! Invariants: slot `i` holds page `i` of the owner, and no slot is skipped.
 
@@ -19,46 +20,46 @@ use crate::contract::{Merges, Result, Run, Violation, ensure};
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::merge::{self, LogBlock};
 
-/// A log block and the logical block that it serves.
+/// The SW block, and the logical block that owns it.
 #[derive(Clone, Copy, Debug)]
 struct SequentialStream {
     owner: Lbn,
     log: LogBlock,
-    /// The page that it takes next; none if it is full.
+    /// The next page in order; none if the block is full.
     next: Option<Lpn>,
 }
 
-/// The sequential log block, if one is open.
+/// The sequential log block, if there is one.
 #[derive(Clone, Debug, Default)]
 pub struct SequentialBlock {
     stream: Option<SequentialStream>,
 }
 
 impl SequentialBlock {
-    /// The page that it takes next; none if it is full or there is none.
+    /// The next page in order; none if the block is full or there is no block.
     #[inline]
     pub fn next(&self) -> Option<Lpn> {
         self.stream.and_then(|stream| stream.next)
     }
 
-    /// The block.
+    /// The block, if there is one.
     pub fn block(&self) -> Option<BlockId> {
         self.stream.map(|stream| stream.log.block)
     }
 
-    /// Takes a block from the pool for the logical block that starts at `first`.
+    /// Takes a block from the pool for the logical block that begins with page `first`.
     ///
     /// # Errors
     /// The power fails.
     pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap, first: Lpn) -> Result<()> {
-        assert!(self.stream.is_none(), "opened a second sequential log block for {first:?}");
+        assert!(self.stream.is_none(), "a second sequential log block was opened, for {first:?}");
         let log = LogBlock { block: map.pool.take(nand)?, filled: 0 };
         self.stream = Some(SequentialStream { owner: map.lbn_of(first), log, next: Some(first) });
         Ok(())
     }
 
-    /// Appends up to `most` pages of a run, whose page `index` is the one that it takes next;
-    /// returns how many.
+    /// Appends up to `most` pages of a run. Page `index` of the run must be the next page in order.
+    /// Returns how many it appended.
     ///
     /// # Errors
     /// The power fails.
@@ -70,7 +71,8 @@ impl SequentialBlock {
         index: u32,
         most: u32,
     ) -> Result<u32> {
-        let SequentialStream { log, next, .. } = self.stream.as_mut().expect("it takes a page");
+        let SequentialStream { log, next, .. } =
+            self.stream.as_mut().expect("there is a sequential log block");
         let to = nand.geometry().page(log.block, log.filled);
         let done = map.write(nand, run, index, most, to)?;
         log.filled += done;
@@ -79,12 +81,13 @@ impl SequentialBlock {
         Ok(done)
     }
 
-    /// Merges the block as it stands. The caller has seen that there is one.
+    /// Merges the block in its present state. There must be one.
     ///
     /// # Errors
     /// The power fails.
     pub fn merge(&mut self, nand: &mut Nand, map: &mut LogMap, merges: &mut Merges) -> Result<()> {
-        let SequentialStream { owner, log, .. } = self.stream.take().expect("merged no stream");
+        let SequentialStream { owner, log, .. } =
+            self.stream.take().expect("there is a sequential log block to merge");
         let plan = merge::plan(map, nand.geometry(), owner, log);
         merge::carry_out(nand, map, merges, owner, log, plan)
     }
@@ -103,7 +106,7 @@ impl SequentialBlock {
             ensure!(holds == expected, "slot {slot} of {block:?} holds {:?}", Lpn(holds));
         }
         let expected = (filled < per_block).then(|| Lpn(first + filled));
-        ensure!(next == expected, "{block:?} takes {next:?}, not {expected:?}");
+        ensure!(next == expected, "{block:?} expects {next:?} next, not {expected:?}");
         Ok(())
     }
 }

@@ -1,4 +1,8 @@
-//! Erased blocks, taken in the order in which they were freed.
+//! The free blocks of a scheme, taken in the order in which they were freed.
+//!
+//! A mount cannot tell a half-finished erase from a complete one. A block that a mount found
+//! without useful contents is therefore *doubtful*: the pool erases it again before it hands it
+//! out.
 
 use std::collections::VecDeque;
 
@@ -8,17 +12,17 @@ use nand::{BlockId, Cause, Nand};
 /// The free blocks of a scheme.
 #[derive(Clone, Debug, Default)]
 pub struct BlockPool {
-    /// Blocks, and whether a mount is unsure of them: a half-finished erase looks clean.
+    /// The blocks in the order in which they were freed, and whether each is doubtful.
     free: VecDeque<(BlockId, bool)>,
 }
 
 impl BlockPool {
-    /// A pool of clean blocks.
+    /// A pool of erased blocks.
     pub fn of(blocks: &[BlockId]) -> BlockPool {
         BlockPool { free: blocks.iter().map(|&block| (block, false)).collect() }
     }
 
-    /// How many blocks are free.
+    /// Number of free blocks.
     #[inline]
     pub fn len(&self) -> u32 {
         self.free.len() as u32
@@ -29,7 +33,8 @@ impl BlockPool {
         self.free.is_empty()
     }
 
-    /// The block freed longest ago, ready to be programmed. The caller has seen that there is one.
+    /// Takes the block that was freed longest ago, ready to be programmed. The pool must not be
+    /// empty.
     ///
     /// # Errors
     /// The power fails while a doubtful block is erased.
@@ -41,18 +46,18 @@ impl BlockPool {
         Ok(block)
     }
 
-    /// Returns a block that was just erased.
+    /// Adds a block that was just erased.
     pub fn give(&mut self, block: BlockId) {
         self.free.push_back((block, false));
     }
 
-    /// Returns a block in which a mount found nothing worth keeping: it is erased once more before
-    /// its next program.
+    /// Adds a block in which a mount found nothing to keep. It is erased again before its next
+    /// program.
     pub fn give_doubtful(&mut self, block: BlockId) {
         self.free.push_back((block, true));
     }
 
-    /// Erases those of the doubtful blocks that are chosen now.
+    /// Erases the doubtful blocks for which `is_chosen` holds, now instead of when they are taken.
     ///
     /// # Errors
     /// The power fails.

@@ -1,12 +1,14 @@
-//! Where the newest version of each logical page stands, one entry a page, and which pages were
-//! trimmed: what lies below the map of every scheme that finds pages without searching.
+//! The flat map: the place of the newest version of each logical page, in an array with one entry
+//! per page; and the log of trims.
 //!
 //! ```text
 //! LPN     0  1  2  3  4  5 …
-//! newest  7  3  ·  9  2  · …      a PPN, or · for pages never written, or trimmed
+//! newest  7  3  ·  9  2  · …      a PPN, or · if the page was never written, or trimmed
 //! ```
-//! Whose page counts as valid, and what it costs to lose it, is for the map above:
-//! [`page_map`](crate::part::page::page_map) or [`log_map`](crate::part::log::log_map).
+//! The simulator keeps this array for every scheme that maps by page, whatever map a real
+//! controller would keep. Counts of valid pages and rules of reclaiming belong to the maps that are
+//! built on it: [`page_map`](crate::part::page::page_map), [`log_map`](crate::part::log::log_map)
+//! and [`spare_mapped`](crate::part::spare::spare_mapped).
 
 use core::ops::Range;
 
@@ -18,56 +20,56 @@ use crate::part::map::rmw;
 use crate::part::recovery::spare_scan::{self, PageCopy};
 use crate::part::recovery::trim_log::TrimLog;
 
-/// Pages of a run worth a hint; the processor takes no more at once.
+/// Pages of a run that are prefetched. A processor handles no more cache misses at a time.
 const HINTS: u32 = 16;
 
-/// The newest versions, and the trims.
+/// The places of the newest versions, and the trims.
 #[derive(Clone, Debug)]
 pub struct FlatMap {
     newest: Vec<Ppn>,
-    /// Tombstones; none where trims need not survive.
+    /// The log of trims; none if trims need not survive a power cut.
     pub trims: Option<TrimLog>,
 }
 
 impl FlatMap {
-    /// A map of so many pages, none of which is mapped.
+    /// A map of `pages` logical pages, none of them mapped.
     pub fn new(pages: u32, trims: Option<TrimLog>) -> FlatMap {
         FlatMap { newest: vec![Ppn::NONE; pages as usize], trims }
     }
 
     // ---- Looking ------------------------------------------------------------------------------
 
-    /// How many pages it has entries for.
+    /// Number of logical pages.
     pub fn pages(&self) -> u32 {
         self.newest.len() as u32
     }
 
-    /// Where the newest version of a page stands.
+    /// The place of the newest version of a page; none if the page is unmapped.
     #[inline]
     pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
         Some(self.newest[lpn.0 as usize]).filter(|&ppn| ppn != Ppn::NONE)
     }
 
-    /// The same for consecutive pages, [`Ppn::NONE`] where none is.
+    /// The places of consecutive pages; [`Ppn::NONE`] for unmapped ones.
     #[inline]
     pub fn entries(&self, lpns: Range<u32>) -> &[Ppn] {
         &self.newest[lpns.start as usize..lpns.end as usize]
     }
 
-    /// Whether the newest version of what claims to be an owner's page stands here. Padding and
-    /// erased pages own what no map has.
+    /// Whether the page at `ppn` is the newest version of logical page `owner`. Padding and erased
+    /// pages have owners that are in no map, so the answer for them is no.
     #[inline]
     pub fn is_newest(&self, owner: u32, ppn: Ppn) -> bool {
         self.newest.get(owner as usize) == Some(&ppn)
     }
 
-    /// A hint that an owner's entry is needed soon.
+    /// Prefetches the entry of an owner.
     #[inline]
     pub fn prefetch_entry(&self, owner: u32) {
         prefetch(&self.newest, owner as usize);
     }
 
-    /// The next mapped pages in a row.
+    /// The first range of consecutive mapped pages within `lpns`.
     pub fn mapped_run(&self, lpns: Range<u32>) -> Option<Range<u32>> {
         let mapped = |&lpn: &u32| self.newest[lpn as usize] != Ppn::NONE;
         let start = lpns.clone().find(mapped)?;
@@ -77,15 +79,16 @@ impl FlatMap {
 
     // ---- Changing -----------------------------------------------------------------------------
 
-    /// Points a page elsewhere; returns where it stood.
+    /// Points the entry of a page to another place. Returns the old place.
     #[inline]
     pub fn point(&mut self, lpn: Lpn, to: Ppn) -> Ppn {
         core::mem::replace(&mut self.newest[lpn.0 as usize], to)
     }
 
-    /// Programs pages of a run, from page `index` on, at `to` onwards; returns how many of the
-    /// `most` it did: those that the host gave whole, or one of which it gave some sectors. They
-    /// are to be [pointed](Self::point) there, and [noted](Self::note_written).
+    /// Programs pages of a run, from page `index` on, to `to` and the pages after it. Returns how
+    /// many it programmed: up to `most` whole pages, or a single page of which the host wrote only
+    /// some sectors. The caller must then [point](Self::point) their entries there and
+    /// [note](Self::note_written) that they were written.
     ///
     /// # Errors
     /// The power fails.
@@ -111,7 +114,7 @@ impl FlatMap {
         Ok(whole.max(1))
     }
 
-    /// Notes that the host wrote a page: no older trim concerns it.
+    /// Notes that the host wrote a page: older trims of it no longer count.
     #[inline]
     pub fn note_written(&mut self, lpn: Lpn) {
         if let Some(trims) = &mut self.trims {
@@ -119,7 +122,7 @@ impl FlatMap {
         }
     }
 
-    /// Notes that mapped pages in a row were trimmed.
+    /// Notes that consecutive mapped pages were trimmed.
     ///
     /// # Errors
     /// The power fails.
@@ -127,7 +130,7 @@ impl FlatMap {
         self.trims.as_mut().map_or(Ok(()), |trims| trims.trim(nand, lpns))
     }
 
-    /// Goes on with the trim log at the end of a mount that found these `tombstones`.
+    /// Resumes the trim log at the end of a mount that found these `tombstones`.
     ///
     /// # Errors
     /// The power is lost again.
@@ -142,7 +145,7 @@ impl FlatMap {
         trims.resume(nand, tombstones, mapped, last)
     }
 
-    // ---- What every scheme with a flat map answers alike --------------------------------------
+    // ---- What every scheme with a flat map answers in the same way ----------------------------
 
     /// Reads a run.
     ///
@@ -159,9 +162,10 @@ impl FlatMap {
         Ok(())
     }
 
-    /// Writes down the trims that wait. Collections and merges do so before they erase, for the
-    /// erase may take a trimmed page's newest copy; merges before their first program, for a mount
-    /// must find an unfinished merge programmed last.
+    /// Writes all waiting trims to flash. Garbage collection and merges must call this before they
+    /// erase a block, because the erase may remove the newest copy of a trimmed page. Merges must
+    /// call it before their first program, because a mount relies on the block of an unfinished
+    /// merge being the one programmed last.
     ///
     /// # Errors
     /// The power fails.
@@ -169,25 +173,25 @@ impl FlatMap {
         self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
     }
 
-    /// A hint that a run comes soon.
+    /// Prefetches the entries of a run.
     pub fn prefetch(&self, run: &Run) {
         (0..run.pages.min(HINTS)).for_each(|page| self.prefetch_entry(run.first.0 + page));
     }
 
-    /// The version of a page; none if it is unmapped.
+    /// Reads the version of a page; none if the page is unmapped.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The power fails.
     pub fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         self.newest(lpn).map_or(Ok(None), |ppn| spare_scan::version(nand, ppn))
     }
 
-    /// Bytes of RAM that the trims take.
+    /// Bytes of RAM for the trims.
     pub fn trim_bytes(&self) -> u64 {
         self.trims.as_ref().map_or(0, TrimLog::ram_bytes)
     }
 
-    /// Compares each entry with the chip; returns the valid pages of each block, counted.
+    /// Compares each entry with the chip. Returns the number of valid pages in each block.
     ///
     /// # Errors
     /// The first contradiction.
@@ -196,7 +200,7 @@ impl FlatMap {
         let mut valid = vec![0; geometry.blocks() as usize];
         for lpn in (0..self.pages()).map(Lpn) {
             let Some(ppn) = self.newest(lpn) else { continue };
-            // That each page has one owner makes the map injective.
+            // Each physical page has one owner, so no two entries can share a place.
             let owner = nand.owner(ppn);
             ensure!(owner == lpn, "{lpn:?} maps to {ppn:?}, which holds {owner:?}");
             valid[geometry.block_of(ppn).0 as usize] += 1;
@@ -210,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_mapped_pages_end_where_the_range_or_the_row_ends() {
+    fn a_range_of_mapped_pages_ends_at_a_gap_or_at_the_end_of_the_span() {
         let mut map = FlatMap::new(8, None);
         for lpn in [1, 2, 3, 6] {
             assert_eq!(map.point(Lpn(lpn), Ppn(40 + lpn)), Ppn::NONE);
@@ -223,12 +227,12 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_moves_leaves_its_old_place() {
+    fn a_page_that_moves_is_no_longer_at_its_old_place() {
         let mut map = FlatMap::new(2, None);
         map.point(Lpn(1), Ppn(5));
         assert!(map.is_newest(1, Ppn(5)) && !map.is_newest(0, Ppn(5)));
         assert_eq!(map.point(Lpn(1), Ppn(9)), Ppn(5));
         assert_eq!((map.newest(Lpn(0)), map.newest(Lpn(1))), (None, Some(Ppn(9))));
-        assert!(!map.is_newest(u32::MAX, Ppn::NONE), "an erased page is nobody's");
+        assert!(!map.is_newest(u32::MAX, Ppn::NONE), "an erased page has no owner");
     }
 }

@@ -1,8 +1,8 @@
-//! A block that is being filled, page after page.
+//! A frontier: an open block to which pages are appended.
 
 use nand::{BlockId, Geometry, Ppn};
 
-/// The next page to program of a block, and how many are left in it.
+/// The next page to program in a block, and the number of pages left.
 #[derive(Clone, Copy, Debug)]
 pub struct Frontier {
     next: Ppn,
@@ -10,10 +10,10 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// No block.
+    /// No open block.
     pub const NONE: Frontier = Frontier { next: Ppn::NONE, room: 0 };
 
-    /// The start of an erased block.
+    /// A frontier at the start of an erased block.
     pub fn open(block: BlockId, geometry: &Geometry) -> Frontier {
         Frontier { next: geometry.first_page(block), room: geometry.pages_per_block() }
     }
@@ -25,18 +25,18 @@ impl Frontier {
         self.next
     }
 
-    /// Pages left in the block.
+    /// Number of pages left in the block.
     #[inline]
     pub fn room(&self) -> u32 {
         self.room
     }
 
-    /// The block, while it is not full.
+    /// The block, unless it is full.
     pub fn block(&self, geometry: &Geometry) -> Option<BlockId> {
         (self.room > 0).then(|| geometry.block_of(self.next))
     }
 
-    /// Goes `pages` on; the block, if that fills it.
+    /// Advances by `pages` programmed pages. Returns the block if that fills it.
     #[inline]
     pub fn advance(&mut self, pages: u32, geometry: &Geometry) -> Option<BlockId> {
         debug_assert!(pages <= self.room);

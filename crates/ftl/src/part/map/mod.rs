@@ -1,4 +1,4 @@
-//! What lies below every map: entries of pages, free blocks, blocks being filled.
+//! What every map is built on: the entries of pages, the free blocks, and the block being filled.
 
 pub mod block_pool;
 pub mod flat_map;

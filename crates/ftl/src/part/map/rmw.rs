@@ -1,11 +1,12 @@
-//! A page of which the host gave only some sectors: the others are read from its newest version.
+//! Read-modify-write: programming a page of which the host wrote only some sectors. The other
+//! sectors are read from the newest version of the page.
 
 use nand::{Cause, Content, Data, Lpn, Nand, Page, Ppn, SectorMask, Sink};
 
 use crate::contract::Result;
 
-/// Programs the sectors in `mask` of the host's `data`, the others from the page `base`; its read
-/// has cause rmw. Without a base they are zero.
+/// Programs a page: the sectors in `mask` come from the host's `data`, the others from the page
+/// `base`, which is read with cause rmw. Without a base the others are zero.
 ///
 /// # Errors
 /// The power fails, or the base cannot be read.
@@ -23,7 +24,7 @@ pub fn program(
     Ok(nand.program(to, &Page { owner, kind, extra: &[], content }, Cause::Host)?)
 }
 
-/// Reads the sectors that are not in `mask` from the page `base`, if there is one.
+/// Reads the sectors that are not in `mask` from the page `base`, if there is one, with cause rmw.
 ///
 /// # Errors
 /// The power fails, or the base cannot be read.

@@ -1,4 +1,5 @@
-//! What a mount needs: the roles of pages, a scan of spare areas, the newest copies, and trims.
+//! What a mount needs: page kinds, the scan of spare areas, the choice of the newest copies, and
+//! the log of trims.
 
 pub mod page_kind;
 pub mod recovery_plan;

@@ -1,29 +1,33 @@
-//! The role bytes of spare areas. Roles go stale (a log block may become a data block without a
-//! program), so a mount believes positions and versions first.
+//! Kinds of pages: one byte in the header of every spare area (SPEC.md lists the values).
+//!
+//! A mount must not derive the role of a block from kinds alone, because they go stale: a merge can
+//! turn a log block into a data block without programming it. So a mount relies first on where
+//! pages are and on their versions.
 
-/// No page; never programmed.
+/// No page. This value is never programmed.
 pub const NONE: u8 = 0;
-/// A page of the host's.
+/// A page that the host wrote.
 pub const DATA: u8 = 1;
-/// A page programmed only because the next one had to be.
+/// Padding: a page programmed only because the chip requires pages to be programmed in sequence.
 pub const PAD: u8 = 2;
 /// Tombstones: see [`trim_log`](super::trim_log).
 pub const TOMBSTONES: u8 = 3;
-/// A translation page: entries of consecutive logical pages.
+/// A translation page: map entries of consecutive logical pages (dftl).
 pub const TRANSLATION: u8 = 4;
-/// Sectors of several pages of the host's (sector log).
+/// Sectors of several logical pages (sector log).
 pub const SECTORS: u8 = 8;
-/// Trims of pages whose sectors stand in the log (sector log).
+/// Trimmed pages of which the log holds sectors (sector log).
 pub const SECTOR_TRIMS: u8 = 9;
-/// A page of the host's that was carried over from a log block once (faster).
+/// A host page that was carried over from one log block to another (faster).
 pub const CARRIED: u8 = DATA | 1 << 4;
-/// A page of the host's in the isolation area (faster).
+/// A host page in the isolation area (faster).
 pub const ISOLATED: u8 = DATA | 2 << 4;
-/// A page of the host's, written to the hot side of a log.
+/// A host page that was written to the hot partition of the log (last).
 pub const HOT: u8 = DATA | 1 << 4;
-/// A page of the host's whose spare area says where its group's pages are (superblock, lsb).
+/// A host page whose spare area holds the page table (PT) of its group (superblock, lsb).
 pub const TABLE: u8 = DATA | 1 << 4;
-/// A page of the host's whose spare area says which pages know the groups of its logical block.
+/// A host page whose spare area holds the page middle directory (PMD) of its logical block
+/// (superblock, lsb).
 pub const DIRECTORY: u8 = DATA | 2 << 4;
-/// A PMD page that has a page number in each entry (lsb).
+/// A wide PMD page: its entries are full page numbers (lsb).
 pub const WIDE_DIRECTORY: u8 = DATA | 3 << 4;

@@ -1,42 +1,50 @@
-//! What a mount makes of the copies that it finds, for schemes that map page by page.
+//! Recovery for schemes that map page by page: which copy of each page is the newest, and which
+//! blocks the mount must treat with care.
 //!
-//! The newest copy of each page wins (version, then sequence). Two things need care.
+//! The newest copy of a page is the one with the highest version; among equal versions, the one
+//! with the highest sequence. Two situations need care.
 //!
-//! **The last page programmed is suspect**: if the power failed during its program it reads well
-//! now and may decay. So its block is moved to a clean one, that page last; and until this is done
-//! the block that holds the page's next best copy, its *fallback*, must not be erased.
+//! **The page programmed last is suspect.** If the power failed during its program, it reads well
+//! now and may be unreadable later. Therefore the mount moves its whole block to a clean one, the
+//! suspect page last. The block that holds the second newest copy of the suspect page is its
+//! *fallback*. It must not be erased before the move is complete.
 //!
-//! **No block may be free**, or only the fallback. Then either the power failed while a victim was
-//! emptied into the last free block, R, and whatever R holds is still in the victim: R is given up
-//! and erased at once, before a later mount can believe it. (One page in R may have no twin: the
-//! last, if a mount copied it from a suspect page that has decayed since. It was never answered.)
-//! Or R holds more than copies. Then R was not opened for a victim, so when its last page was
-//! programmed another block was free and erased, and would be found so: that page was complete long
-//! ago, and nothing needs care.
+//! **There may be no free block**, or only the fallback. Let R be the block that was programmed
+//! last. Two histories lead here:
+//!
+//! * The power failed while a victim was being copied into R, the last free block. Everything in R
+//!   is still in the victim. The mount gives up R: it erases R at once, before a later mount can
+//!   believe its pages. One page of R may have no twin, namely the last one, if an earlier mount
+//!   copied it from a suspect page that has become unreadable since. The write of that page was
+//!   never answered.
+//! * R holds more than copies. Then R was not opened to receive a victim. When its last page was
+//!   programmed, another block was free and erased, and the mount would find it free. So that page
+//!   was complete long ago, and nothing needs care.
 
 use nand::{BlockId, Geometry, Lpn};
 
 use crate::contract::{Error, Result};
 use crate::part::recovery::spare_scan::PageCopy;
 
-/// What a mount is to do.
+/// What a mount has to do.
 #[derive(Debug)]
 pub struct RecoveryPlan {
     /// The copy that each logical page maps to.
     pub newest: Vec<Option<PageCopy>>,
-    /// A block to erase before anything else.
+    /// The block to give up: it is erased before anything else.
     pub given_up: Option<BlockId>,
-    /// The block to move to a clean one.
+    /// The block of the suspect page, which must be moved to a clean block.
     pub endangered: Option<BlockId>,
-    /// A free block that must not be erased before that is done.
+    /// The block that must not be erased before that move is complete.
     pub fallback: Option<BlockId>,
 }
 
-/// Plans the mount of a device whose data lie in `blocks`. `last` is the last page programmed on
-/// the chip, `tombstones` the version below which copies of each logical page are dead.
+/// Plans the mount of a device that keeps its data in `blocks`. `last` is the page programmed last
+/// on the chip. `tombstones` holds, for each logical page, the version up to which its copies are
+/// dead.
 ///
 /// # Errors
-/// The flash holds what no writes and cuts can have left.
+/// The flash is in a state that no sequence of writes and power cuts can produce.
 pub fn plan(
     geometry: &Geometry,
     blocks: &[BlockId],
@@ -71,7 +79,7 @@ pub fn plan(
     }
 }
 
-/// The newest copy of each logical page that no tombstone beats.
+/// The newest copy of each logical page, unless its tombstone is newer.
 pub fn elect(copies: &[PageCopy], tombstones: &[u64]) -> Vec<Option<PageCopy>> {
     let mut newest: Vec<Option<PageCopy>> = vec![None; tombstones.len()];
     for copy in copies.iter().filter(|copy| is_alive(copy, tombstones)) {
@@ -87,7 +95,7 @@ fn is_alive(copy: &PageCopy, tombstones: &[u64]) -> bool {
     copy.spare.version > tombstones[copy.spare.owner.0 as usize]
 }
 
-/// The copy that would serve if this one were not there.
+/// The second newest copy of the suspect page.
 fn next_best(copies: &[PageCopy], tombstones: &[u64], suspect: PageCopy) -> Option<PageCopy> {
     let others = copies.iter().filter(|copy| {
         copy.spare.owner == suspect.spare.owner
@@ -109,8 +117,8 @@ fn free_blocks(
     blocks.iter().copied().filter(|block| !used[block.0 as usize]).collect()
 }
 
-/// The newest copies outside block `given_up`, if nothing is lost with it that was ever answered;
-/// else a copy that would be.
+/// The newest copies outside the block `given_up`. If erasing that block would lose a write that
+/// was answered, returns a copy of such a page as the error.
 fn without(
     geometry: &Geometry,
     given_up: BlockId,
@@ -149,39 +157,43 @@ mod tests {
         plan(&geometry, &[0, 1, 2].map(BlockId), copies, last, &[0; 6])
     }
 
-    fn places(plan: &RecoveryPlan) -> Vec<u32> {
+    fn newest_ppns(plan: &RecoveryPlan) -> Vec<u32> {
         plan.newest.iter().map(|copy| copy.map_or(99, |copy| copy.ppn.0)).collect()
     }
 
     #[test]
     fn version_beats_sequence_and_sequence_breaks_ties() {
         let copies = [copy(0, 0, 5, 9), copy(1, 0, 6, 6), copy(4, 1, 3, 3), copy(5, 1, 3, 8)];
-        assert_eq!(places(&planned(&copies).unwrap()), [1, 5, 99, 99, 99, 99]);
+        assert_eq!(newest_ppns(&planned(&copies).unwrap()), [1, 5, 99, 99, 99, 99]);
         let newest = elect(&copies, &[6, 4, 0]);
-        assert_eq!(newest, [None, None, None], "a tombstone beats its own and older versions");
+        assert_eq!(
+            newest,
+            [None, None, None],
+            "a tombstone kills copies of its own version and older ones"
+        );
     }
 
     #[test]
-    fn the_block_of_the_last_page_is_moved_and_its_fallback_kept() {
+    fn the_block_of_the_last_page_is_moved_and_its_fallback_is_kept() {
         let plan = planned(&[copy(0, 0, 1, 1), copy(4, 0, 2, 2)]).unwrap();
         assert_eq!((plan.endangered, plan.fallback), (Some(BlockId(1)), Some(BlockId(0))));
         assert_eq!(plan.given_up, None);
     }
 
     #[test]
-    fn a_block_that_holds_only_copies_is_given_up_when_none_is_free() {
+    fn a_block_of_copies_is_given_up_when_no_block_is_free() {
         let mut copies = vec![copy(0, 0, 1, 1), copy(1, 1, 2, 2), copy(4, 2, 3, 3)];
         copies.push(copy(8, 0, 1, 4));
         let plan = planned(&copies).unwrap();
         assert_eq!(plan.given_up, Some(BlockId(2)));
-        assert_eq!(places(&plan)[..3], [0, 1, 4]);
-        // The victim wholly copied: it alone is free, and it is the fallback.
+        assert_eq!(newest_ppns(&plan)[..3], [0, 1, 4]);
+        // Now the whole victim is copied: it alone is free, and it is the fallback.
         copies.push(copy(9, 1, 2, 5));
         assert_eq!(planned(&copies).unwrap().given_up, Some(BlockId(2)));
     }
 
     #[test]
-    fn a_copy_whose_source_has_decayed_was_never_answered() {
+    fn a_copy_without_a_readable_source_may_be_lost() {
         let copies = [
             copy(0, 0, 1, 1),
             copy(1, 1, 2, 2),
@@ -191,18 +203,18 @@ mod tests {
         ];
         let plan = planned(&copies).unwrap();
         assert_eq!(plan.given_up, Some(BlockId(2)));
-        assert_eq!(places(&plan)[..3], [0, 1, 4]);
+        assert_eq!(newest_ppns(&plan)[..3], [0, 1, 4]);
     }
 
     #[test]
-    fn the_only_copies_are_not_given_up() {
-        // Block 0 is free but for the fallback of the last page, which lies among others.
+    fn a_block_with_the_only_copy_of_a_page_is_not_given_up() {
+        // Block 0 holds nothing but the fallback of the last page; block 2 holds more than copies.
         let mut copies = vec![copy(0, 0, 1, 1), copy(4, 1, 2, 2), copy(8, 2, 3, 3)];
         copies.push(copy(9, 0, 1, 4));
         let plan = planned(&copies).unwrap();
         assert_eq!((plan.given_up, plan.endangered), (None, None));
-        assert_eq!(places(&plan)[..3], [9, 4, 8]);
-        // None is free, and the last block holds what is nowhere else.
+        assert_eq!(newest_ppns(&plan)[..3], [9, 4, 8]);
+        // No block is free, and the block programmed last holds pages that are nowhere else.
         copies.push(copy(1, 3, 9, 9));
         copies.push(copy(10, 4, 10, 10));
         assert!(planned(&copies).unwrap_err().to_string().contains("logical page"));

@@ -1,8 +1,8 @@
-//! What a mount reads: every spare area once, and the copies of each page that it finds there.
+//! The scan of spare areas with which a mount begins, and the copies of pages that it finds.
 //!
-//! A mount knows nothing but this. The readable page with the highest sequence is the last that was
-//! programmed: if the power failed during its program it may read well now and badly later. All
-//! others were complete before it began.
+//! Nothing but this scan tells a mount what is on the flash. The readable page with the highest
+//! sequence was programmed last. If the power failed during its program, it may read well now and
+//! be unreadable later. All other pages were complete before that program began.
 
 use nand::{BlockId, Cause, Nand, PageState, Ppn, Spare};
 
@@ -17,9 +17,9 @@ pub struct SpareScan {
 /// A readable copy of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageCopy {
-    /// Where it is.
+    /// Its physical page.
     pub ppn: Ppn,
-    /// Its header.
+    /// The header of its spare area.
     pub spare: Spare,
 }
 
@@ -40,7 +40,7 @@ impl SpareScan {
         Ok(SpareScan { pages })
     }
 
-    /// Every readable page, in the order of the blocks.
+    /// Every readable page, block by block in the order of the scan.
     pub fn copies(&self) -> impl Iterator<Item = PageCopy> + '_ {
         self.pages.iter().filter_map(|&(ppn, state)| match state {
             PageState::Programmed(spare) => Some(PageCopy { ppn, spare }),
@@ -48,10 +48,11 @@ impl SpareScan {
         })
     }
 
-    /// The readable pages of the host's.
+    /// Every readable page that holds host data.
     ///
     /// # Errors
-    /// A page that belongs beyond the capacity: this flash was written as a larger device.
+    /// A page belongs to a logical page beyond the capacity: this flash was written as a larger
+    /// device.
     pub fn host_copies(&self, logical_pages: u32) -> Result<Vec<PageCopy>> {
         let copies: Vec<PageCopy> =
             self.copies().filter(|copy| copy.spare.owner.is_host()).collect();
@@ -71,7 +72,7 @@ impl SpareScan {
     }
 }
 
-/// The version of the page that stands at `ppn`, cause meta; none if it cannot be read.
+/// Reads the version of the page at `ppn`, cause meta. None if the page cannot be read.
 ///
 /// # Errors
 /// The power is lost again.

@@ -1,25 +1,31 @@
-//! Tombstones: how trims survive a power cut under [`Durability::Full`].
+//! The trim log: how trims survive a power cut under [`Durability::Full`].
 //!
-//! A trimmed page leaves nothing on the flash that says so; its old copies would come back at the
-//! next mount. So trims are written down, in *system blocks* of their own, at the next flush at the
-//! latest. The blocks form three segments, of which one is active:
+//! A trim leaves no trace in the data blocks, so at the next mount the old copies of a trimmed page
+//! would come back. Therefore trims are written to *system blocks*, at the next flush at the
+//! latest. A note that a page was trimmed is a *tombstone*. The system blocks form three segments,
+//! of which one is active:
 //!
 //! ```text
 //! active    [checkpoint 0 1 2][record][record][        ]
-//! fallback  what was active before
-//! oldest    erased when the log next changes over, and active then
+//! fallback  the segment that was active before
+//! oldest    will be erased and become active when the active segment is full
 //! ```
-//! A *checkpoint* is a bitmap of all trimmed pages, in as many flash pages as have a bit set; a
-//! *record* lists ranges trimmed since. When a record does not fit, the log changes over: the
-//! oldest segment is erased and starts with a checkpoint, which makes it the one that is believed.
-//! Three and not two, because the page that completes a checkpoint may decay after a cut: the mount
-//! then writes another one, and until that is complete the fallback must still stand. Each page's
-//! version is its place in the order of programs: it beats older copies of the pages it names and
-//! no newer.
+//! A *checkpoint* is a bitmap of all trimmed pages, divided into windows of one flash page; windows
+//! without a trimmed page are left out. A *record* lists the ranges that were trimmed since the
+//! checkpoint. When a record does not fit, the log changes over: it erases the oldest segment and
+//! writes a checkpoint there. From then on a mount believes this segment.
 //!
-//! Page layout, little-endian: `u32` what (0 record, 1 checkpoint); then `u32` the number of ranges
-//! or the first page of the bitmap; for checkpoints `u32` number of this page and `u32` of all;
-//! from byte 16 ranges (`u32` first, `u32` pages) or bits.
+//! Two segments would not be enough. The page that completes a checkpoint may become unreadable
+//! after a power cut, so the mount writes another checkpoint. Until that one is complete, the
+//! fallback must still exist.
+//!
+//! The version of a log page is its place in the order of programs. It kills older copies of the
+//! pages that the log page names, and no newer ones.
+//!
+//! Format of a log page, little-endian: `u32` type (0 record, 1 checkpoint); `u32` number of
+//! ranges, or first page of the bitmap's window; for checkpoints `u32` number of this page and
+//! `u32` number of all pages; from byte 16 on, ranges (`u32` first page, `u32` pages) or the
+//! bitmap.
 
 use core::ops::Range;
 
@@ -34,13 +40,13 @@ const HEADER_BYTES: usize = 16;
 const RANGE_BYTES: usize = 8;
 const RECORD: u32 = 0;
 const CHECKPOINT: u32 = 1;
-/// Ranges that may wait for a flush before the log writes them unasked.
+/// Ranges that may wait for a flush. Beyond that the log writes them unasked.
 const WAITING_MAX: usize = 1 << 14;
 
-/// Checkpoints that the log keeps or is writing.
+/// Number of segments: active, fallback and oldest.
 const SEGMENTS: usize = 3;
 
-/// System blocks that a device of this size needs.
+/// Number of system blocks that a device of this size needs.
 pub fn system_blocks(chip: &ChipModel, logical_blocks: u32, durability: Durability) -> u32 {
     let logical_pages = u64::from(logical_blocks) * u64::from(chip.pages_per_block);
     let segment = || segment_blocks(chip.page_bytes, chip.pages_per_block, logical_pages);
@@ -50,7 +56,7 @@ pub fn system_blocks(chip: &ChipModel, logical_blocks: u32, durability: Durabili
     }
 }
 
-/// How many of a device's blocks are system blocks: the last ones.
+/// Number of system blocks of a device. They are the last ones of its blocks.
 pub fn system_blocks_of(nand: &Nand, device: &MountConfig) -> usize {
     let geometry = nand.geometry();
     let (page_bytes, per_block) = (geometry.page_bytes(), geometry.pages_per_block());
@@ -62,17 +68,17 @@ pub fn system_blocks_of(nand: &Nand, device: &MountConfig) -> usize {
     }
 }
 
-/// A segment holds a checkpoint of every page and as much again for records.
+/// Blocks of a segment: it holds the largest possible checkpoint and as much again for records.
 fn segment_blocks(page_bytes: u32, pages_per_block: u32, logical_pages: u64) -> u32 {
     let windows = logical_pages.div_ceil(u64::from(window(page_bytes)));
     (2 * windows).div_ceil(u64::from(pages_per_block)) as u32
 }
 
-/// What a mount reads back: for each logical page the version of its last tombstone, 0 for none;
-/// where trims need not survive there are none.
+/// Reads the trim log at mount, if there is one. Returns for each logical page the version of its
+/// newest tombstone, 0 for none.
 ///
 /// # Errors
-/// The power is lost again, or a page holds what the log never wrote.
+/// The power is lost again, or a page holds something that the log cannot have written.
 pub fn tombstones(trims: &mut Option<TrimLog>, nand: &mut Nand, pages: u32) -> Result<Vec<u64>> {
     match trims {
         Some(trims) => trims.read_back(nand),
@@ -80,32 +86,32 @@ pub fn tombstones(trims: &mut Option<TrimLog>, nand: &mut Nand, pages: u32) -> R
     }
 }
 
-/// Logical pages that one checkpoint page describes.
+/// Number of logical pages that one checkpoint page describes.
 fn window(page_bytes: u32) -> u32 {
     (page_bytes - HEADER_BYTES as u32) * 8
 }
 
-/// The trims of a device, in RAM and on flash.
+/// The trims of a device, in RAM and in flash.
 #[derive(Clone, Debug)]
 pub struct TrimLog {
     segments: [Vec<BlockId>; SEGMENTS],
-    /// Where each segment's checkpoint stands in the order of programs; 0 if it has no whole one.
+    /// The sequence at which each segment's checkpoint began; 0 if the segment has no complete one.
     born: [u64; SEGMENTS],
-    /// Whether a segment is known to be erased.
+    /// Whether each segment is known to be erased.
     clean: [bool; SEGMENTS],
     active: usize,
-    /// Pages of the active segment that are not free.
+    /// Pages of the active segment that have been programmed, or that a mount does not trust.
     used: u32,
-    /// Pages that were trimmed and not written since.
+    /// Logical pages that were trimmed and not written since.
     trimmed: BitSet,
-    /// Ranges of trims that no flash page records yet.
+    /// Trimmed ranges that are not in flash yet.
     waiting: Vec<Range<u32>>,
     /// The page being composed.
     buffer: Vec<u8>,
 }
 
 impl TrimLog {
-    /// Splits a device's blocks into those for data and, under full durability, a trim log.
+    /// Splits a device's blocks into data blocks and, under full durability, a trim log.
     pub fn split<'a>(nand: &Nand, device: &MountConfig<'a>) -> (&'a [BlockId], Option<TrimLog>) {
         let geometry = nand.geometry();
         let (page_bytes, per_block) = (geometry.page_bytes(), geometry.pages_per_block());
@@ -131,10 +137,10 @@ impl TrimLog {
 
     // ---- Running ------------------------------------------------------------------------------
 
-    /// Pages were trimmed that held something.
+    /// Notes that mapped pages were trimmed.
     ///
     /// # Errors
-    /// The power fails, where so many trims wait that some are written now.
+    /// The power fails; trims are written now if too many of them wait.
     pub fn trim(&mut self, nand: &mut Nand, pages: Range<u32>) -> Result<()> {
         self.trimmed.insert_all(pages.clone());
         match self.waiting.last_mut() {
@@ -144,15 +150,15 @@ impl TrimLog {
         if self.waiting.len() > WAITING_MAX { self.flush(nand) } else { Ok(()) }
     }
 
-    /// A page was written: what is on flash now is newer than any tombstone.
+    /// Notes that a page was written: its copy in flash is newer than any tombstone.
     #[inline]
     pub fn written(&mut self, lpn: Lpn) {
         self.trimmed.remove(lpn.0);
     }
 
-    /// Writes down all trims that no flash page records yet. Must also precede the erase of data
-    /// where older copies may be left: else an erase could take a trimmed page's newest copy and
-    /// let an older one come back.
+    /// Writes all waiting trims to flash. This must also be done before data blocks are erased
+    /// where older copies may be left: otherwise an erase could remove the newest copy of a trimmed
+    /// page, and an older copy would come back.
     ///
     /// # Errors
     /// The power fails.
@@ -179,7 +185,7 @@ impl TrimLog {
         Ok(())
     }
 
-    /// Starts the oldest segment anew with a checkpoint.
+    /// Erases the oldest segment and starts it with a checkpoint.
     fn change_over(&mut self, nand: &mut Nand) -> Result<()> {
         let others = (0..SEGMENTS).filter(|&segment| segment != self.active);
         let target = others.min_by_key(|&segment| self.born[segment]).expect("there are others");
@@ -204,8 +210,8 @@ impl TrimLog {
         Ok(())
     }
 
-    /// The first page of every window that has a trimmed page; window 0 if none has, for a
-    /// checkpoint has at least one page.
+    /// The first page of every window that contains a trimmed page. If none does, window 0, because
+    /// a checkpoint has at least one page.
     fn windows_with_trims(&self, window: u32) -> Vec<u32> {
         let mut firsts = Vec::new();
         let mut from = Some(0);
@@ -244,10 +250,11 @@ impl TrimLog {
 
     // ---- Mounting -------------------------------------------------------------------------------
 
-    /// Reads the log back: for each logical page the version of its last tombstone, 0 for none.
+    /// Reads the log. Returns for each logical page the version of its newest tombstone, 0 for
+    /// none.
     ///
     /// # Errors
-    /// The power is lost again, or a page holds what the log never wrote.
+    /// The power is lost again, or a page holds something that the log cannot have written.
     fn read_back(&mut self, nand: &mut Nand) -> Result<Vec<u64>> {
         let mut tombstones = vec![0; self.trimmed.bound() as usize];
         self.clean = [false; SEGMENTS];
@@ -269,7 +276,7 @@ impl TrimLog {
         Ok(tombstones)
     }
 
-    /// Takes up work after a mount: pages with a tombstone and no newer copy are trimmed.
+    /// Resumes work at the end of a mount: a page with a tombstone is trimmed unless it is mapped.
     ///
     /// # Errors
     /// The power is lost again.
@@ -282,7 +289,7 @@ impl TrimLog {
     ) -> Result<()> {
         let dead = (0..tombstones.len() as u32).filter(|&lpn| tombstones[lpn as usize] > 0);
         dead.filter(|&lpn| !mapped(Lpn(lpn))).for_each(|lpn| self.trimmed.insert(lpn));
-        // A page that may decay must not be the only one to say something.
+        // The suspect page must not be the only one that records a trim.
         let suspect = suspect.map(|copy| nand.geometry().block_of(copy.ppn));
         match suspect.is_some_and(|block| self.segments[self.active].contains(&block)) {
             true => self.change_over(nand),
@@ -290,13 +297,13 @@ impl TrimLog {
         }
     }
 
-    /// Bytes a controller spends on this.
+    /// Bytes of RAM that a controller needs for this.
     pub fn ram_bytes(&self) -> u64 {
         u64::from(self.trimmed.bound()).div_ceil(8)
     }
 }
 
-/// The parts of `waiting` (ascending) that are still trimmed, each once.
+/// The parts of `waiting` (ascending) that are still trimmed, without overlaps.
 fn still_trimmed(trimmed: &BitSet, waiting: &[Range<u32>]) -> Vec<Range<u32>> {
     let mut ranges = Vec::new();
     let mut done = 0;
@@ -308,7 +315,7 @@ fn still_trimmed(trimmed: &BitSet, waiting: &[Range<u32>]) -> Vec<Range<u32>> {
     ranges
 }
 
-/// Whether a segment's readable pages start with all pages of a checkpoint.
+/// Whether the readable pages of a segment start with a complete checkpoint.
 fn has_checkpoint(nand: &mut Nand, found: &[PageCopy]) -> bool {
     let mut total = 1;
     let mut number = 0;
@@ -327,12 +334,14 @@ fn has_checkpoint(nand: &mut Nand, found: &[PageCopy]) -> bool {
     true
 }
 
-/// Applies one page of the log.
+/// Applies one page of the log to the tombstones.
 fn replay(nand: &mut Nand, copy: PageCopy, tombstones: &mut [u64]) -> Result<()> {
     let bytes = nand.read_meta(copy.ppn, Cause::Meta)?;
     let strange = || {
         let page = copy.ppn.0;
-        Error::Unmountable(format!("page {page} of the trim log names pages that do not exist"))
+        Error::Unmountable(format!(
+            "page {page} of the trim log names logical pages that do not exist"
+        ))
     };
     for range in named(bytes).ok_or_else(strange)? {
         let pages = tombstones.get_mut(range.start as usize..range.end as usize);
@@ -343,7 +352,7 @@ fn replay(nand: &mut Nand, copy: PageCopy, tombstones: &mut [u64]) -> Result<()>
     Ok(())
 }
 
-/// The ranges that a page of the log names.
+/// The ranges that a page of the log names; none if it is malformed.
 fn named(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
     let count = word(bytes, 1)?;
     let body = bytes.get(HEADER_BYTES..)?;
@@ -399,7 +408,8 @@ mod tests {
         log.unwrap()
     }
 
-    /// What a fresh mount of this flash believes to be trimmed, when nothing is mapped.
+    /// Mounts a copy of this flash on which no page is mapped. Returns the pages that it believes
+    /// to be trimmed.
     fn mounted(nand: &Nand, blocks: &[BlockId]) -> (Nand, TrimLog, Vec<u32>) {
         let mut nand = nand.try_clone().unwrap();
         nand.power_on();
@@ -415,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_flushed_is_known_after_a_mount_and_what_was_rewritten_is_not_repeated() {
+    fn a_mount_knows_every_flushed_trim_and_no_rewritten_page() {
         let (mut nand, blocks) = chip();
         let mut log = log(&nand, &blocks);
         log.trim(&mut nand, 3..7).unwrap();
@@ -429,11 +439,11 @@ mod tests {
         assert_eq!(mounted(&nand, &blocks).2, [3, 4, 6, 7, 8, 20, 30]);
         let before = nand.tally().total(Op::Program);
         log.flush(&mut nand).unwrap();
-        assert_eq!(nand.tally().total(Op::Program), before, "nothing waits, nothing is written");
+        assert_eq!(nand.tally().total(Op::Program), before, "no trim waits, so nothing is written");
     }
 
     #[test]
-    fn the_log_changes_over_for_ever() {
+    fn the_log_changes_over_again_and_again() {
         let (mut nand, blocks) = chip();
         let mut log = log(&nand, &blocks);
         for round in 0..100 {
@@ -441,16 +451,18 @@ mod tests {
             log.written(Lpn((round + 16) % PAGES));
             log.flush(&mut nand).unwrap();
             let trimmed: Vec<u32> = log.trimmed.runs(0..PAGES).flatten().collect();
-            // A page written since is still named by an old record; whoever wrote it has a newer
-            // version on flash. Here nothing is mapped, so the mount may know more, never less.
+            // An old record may still name a page that was written since. On a real device that
+            // write's newer version would override it. Here nothing is mapped, so the mount may
+            // know more trims, never fewer.
             let found = mounted(&nand, &blocks).2;
             assert!(trimmed.iter().all(|page| found.contains(page)), "{trimmed:?} {found:?}");
         }
     }
 
-    /// At every program and erase of a long run, with every outcome, and again during the mount.
+    /// Cuts at every program and erase of a long run, with every outcome, and again during the
+    /// mount.
     #[test]
-    fn no_cut_forgets_a_flushed_trim() {
+    fn no_power_cut_loses_a_flushed_trim() {
         let steps = |nand: &mut Nand, log: &mut TrimLog, flushed: &mut u32| -> Result<()> {
             for page in *flushed..PAGES {
                 log.trim(nand, page..page + 1)?;

@@ -1,6 +1,7 @@
-//! Numbers of any width side by side, lowest bit first, as spare areas hold them.
+//! Bit fields: numbers of any width packed side by side, lowest bit first, as spare areas hold
+//! them.
 
-/// Numbers being written into zeroed bytes.
+/// A writer that packs numbers into zeroed bytes.
 #[derive(Debug)]
 pub struct BitWriter<'a> {
     bytes: &'a mut [u8],
@@ -8,12 +9,12 @@ pub struct BitWriter<'a> {
 }
 
 impl BitWriter<'_> {
-    /// A writer that goes on from bit `at` of bytes that are zero from there.
+    /// A writer that starts at bit `at`. The bytes must be zero from there on.
     pub fn new(bytes: &mut [u8], at: u32) -> BitWriter<'_> {
         BitWriter { bytes, at }
     }
 
-    /// Writes the lowest `bits` of a number, which has no others.
+    /// Appends a number of `bits` bits.
     pub fn push(&mut self, number: u32, bits: u32) {
         debug_assert!(u64::from(number) >> bits == 0, "{number} has more than {bits} bits");
         for bit in 0..bits {
@@ -24,7 +25,7 @@ impl BitWriter<'_> {
     }
 }
 
-/// The number of `bits` bits that begins at bit `at`.
+/// Reads the number of `bits` bits that begins at bit `at`.
 pub fn number_at(bytes: &[u8], at: u32, bits: u32) -> u32 {
     (0..bits).fold(0, |number, bit| {
         let at = (at + bit) as usize;
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_all_widths_come_back() {
+    fn numbers_of_all_widths_are_read_as_they_were_written() {
         let numbers: Vec<(u32, u32)> =
             (0..=32).map(|bits| ((0xA5A5_A5A5_u64 & ((1_u64 << bits) - 1)) as u32, bits)).collect();
         let mut bytes = vec![0; 66];

@@ -1,14 +1,14 @@
-//! Any number of heaps whose members are blocks: the block with the lowest number of each, the
-//! lowest block among equals.
+//! Many heaps of blocks in one array of links. Each heap finds its block with the lowest number;
+//! among equal numbers, the lowest block.
 //!
 //! ```text
-//! heap a   4:1 ─┬─ 9:3 ─── 2:5        block:number; a parent is before its children
+//! heap a   4:1 ─┬─ 9:3 ─── 2:5        block:number; a parent precedes its children
 //!               └─ 7:1
 //! heap b   3:0
 //! ```
-//! Pairing heaps (Fredman, Sedgewick, Sleator and Tarjan 1986) in one array of links: a block is in
-//! one heap at most, so none needs memory of its own. Looking at the first and lowering a number
-//! take a few steps, taking a block out O(log n) in the mean.
+//! These are pairing heaps (Fredman, Sedgewick, Sleator and Tarjan 1986). A block is in at most one
+//! heap, so one array of links serves all heaps. Finding the first block and lowering a number take
+//! a few steps; removing a block takes O(log n) on average.
 
 use nand::BlockId;
 
@@ -18,17 +18,17 @@ const NONE: u32 = u32::MAX;
 struct Node {
     number: u32,
     child: u32,
-    /// The parent of a first child, else the sibling before; none of a root.
+    /// The parent if this is a first child, otherwise the sibling before it; none for a root.
     before: u32,
     after: u32,
 }
 
-/// A heap: its first block, if there is one. Copies of it go stale when it changes.
+/// A heap, represented by its first block. A copy of this value goes stale when the heap changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heap(u32);
 
 impl Heap {
-    /// The heap without blocks.
+    /// The empty heap.
     pub const EMPTY: Heap = Heap(NONE);
 }
 
@@ -39,13 +39,13 @@ pub struct BlockHeaps {
 }
 
 impl BlockHeaps {
-    /// No block is in a heap.
+    /// Links for `blocks` blocks, none of which is in a heap.
     pub fn new(blocks: u32) -> BlockHeaps {
         let node = Node { number: 0, child: NONE, before: NONE, after: NONE };
         BlockHeaps { nodes: vec![node; blocks as usize] }
     }
 
-    /// The block with the lowest number.
+    /// The block with the lowest number, and that number.
     #[inline]
     pub fn first(&self, heap: Heap) -> Option<(BlockId, u32)> {
         (heap.0 != NONE).then(|| (BlockId(heap.0), self.nodes[heap.0 as usize].number))
@@ -69,7 +69,7 @@ impl BlockHeaps {
         }
     }
 
-    /// Takes a block out of this heap.
+    /// Removes a block of this heap.
     pub fn remove(&mut self, heap: &mut Heap, block: BlockId) {
         let children = self.meld_children(block.0);
         if block.0 == heap.0 {
@@ -84,7 +84,8 @@ impl BlockHeaps {
         (self.nodes[a as usize].number, a) < (self.nodes[b as usize].number, b)
     }
 
-    /// Makes one of two roots the first child of the other; either may be none.
+    /// Makes one of two roots the first child of the other; returns the remaining root. Either may
+    /// be none.
     fn meld(&mut self, a: u32, b: u32) -> u32 {
         if a == NONE || b == NONE {
             return a.min(b);
@@ -99,7 +100,7 @@ impl BlockHeaps {
         root
     }
 
-    /// Makes a block that is no root one, with its children.
+    /// Cuts a block that is not a root, with its children, off its heap: it becomes a root.
     fn cut(&mut self, block: u32) {
         let Node { before, after, .. } = self.nodes[block as usize];
         let parent_or_sibling = &mut self.nodes[before as usize];
@@ -118,7 +119,7 @@ impl BlockHeaps {
         (node.before, node.after) = (NONE, NONE);
     }
 
-    /// Melds a block's children in pairs, then the pairs; returns the root.
+    /// Melds the children of a block in pairs, then the pairs into one heap. Returns the root.
     fn meld_children(&mut self, block: u32) -> u32 {
         let mut child = core::mem::replace(&mut self.nodes[block as usize].child, NONE);
         let mut pairs = NONE;
@@ -150,7 +151,7 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
 
     #[test]
-    fn they_behave_as_lists_that_are_searched() {
+    fn behave_like_lists_with_linear_search() {
         const BLOCKS: u32 = 50;
         let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(3);
         let mut heaps = BlockHeaps::new(BLOCKS);

@@ -1,25 +1,27 @@
-//! Which logical blocks have their map entries in RAM, when these live in spare areas.
+//! The map cache: which logical blocks have their map entries in RAM, for schemes that keep their
+//! map in spare areas.
 //!
-//! An entry holds all that the spare areas say of a logical block. The one used longest ago goes;
-//! none is ever dirty, because the spare areas are written along with the pages.
+//! One entry holds everything that spare areas say about a logical block. The least recently used
+//! entry is evicted. No entry is ever dirty, because spare areas are written together with the
+//! pages.
 
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::recency::Recency;
 
-/// A cache of the maps of logical blocks.
+/// An LRU cache of the maps of logical blocks.
 #[derive(Clone, Debug)]
 pub struct MapCache {
     cached: BitSet,
     order: Recency,
     entries_max: u32,
-    /// Look-ups since the last reset that found their entry, and that did not.
+    /// Look-ups since the last reset that found their entry.
     pub hits: u64,
-    /// See [`hits`](Self::hits).
+    /// Look-ups since the last reset that did not find their entry.
     pub misses: u64,
 }
 
 impl MapCache {
-    /// An empty cache for so many logical blocks, with room for at least one.
+    /// An empty cache of at most `entries_max` entries, but at least one.
     pub fn new(logical_blocks: u32, entries_max: u32) -> MapCache {
         MapCache {
             cached: BitSet::new(logical_blocks),
@@ -30,12 +32,12 @@ impl MapCache {
         }
     }
 
-    /// Entries that there is room for.
+    /// Maximum number of entries.
     pub fn entries_max(&self) -> u32 {
         self.entries_max
     }
 
-    /// Looks a logical block up, which is cached afterwards; says whether it was.
+    /// Looks up a logical block, and caches it if necessary. Returns whether it was cached before.
     pub fn touch(&mut self, lbn: u32) -> bool {
         let hit = self.cached.contains(lbn);
         if hit {
@@ -58,12 +60,12 @@ impl MapCache {
         self.cached.insert(lbn);
     }
 
-    /// Share of the look-ups that found their entry; not a number before the first.
+    /// Share of look-ups that found their entry; NaN before the first look-up.
     pub fn hit_ratio(&self) -> f64 {
         self.hits as f64 / (self.hits + self.misses) as f64
     }
 
-    /// Forgets the look-ups, not the entries.
+    /// Resets the counts of look-ups, but keeps the entries.
     pub fn reset(&mut self) {
         (self.hits, self.misses) = (0, 0);
     }
@@ -74,10 +76,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_entry_used_longest_ago_goes() {
+    fn the_least_recently_used_entry_is_evicted() {
         let mut cache = MapCache::new(9, 2);
         let looked = [3, 4, 3, 5, 4, 3].map(|lbn| cache.touch(lbn));
-        // 5 drives out 4, then 4 drives out 3, then 3 drives out 5.
+        // 5 evicts 4, then 4 evicts 3, then 3 evicts 5.
         assert_eq!(looked, [false, false, true, false, false, false]);
         assert_eq!((cache.hits, cache.misses), (1, 5));
         assert!(cache.touch(4) && (cache.hit_ratio() - 2.0 / 7.0).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Schemes that keep their map in the spare areas of pages.
+//! Schemes that keep their map in spare areas: superblock and lsb.
 
 pub mod bit_fields;
 pub mod block_heaps;

@@ -1,20 +1,24 @@
-//! What schemes share whose map lives in spare areas: a PGD in RAM, superblocks, a map cache, and
-//! the ways to reclaim a block (LSB §II.C, §III).
+//! The common part of schemes that keep their map in spare areas: a PGD in RAM, superblocks, a map
+//! cache, and the ways to reclaim a block (LSB §II.C, §III).
 //!
 //! ```text
-//! RAM     PGD   by logical block: its newest PMD page
-//! spare   PMD   by group: the page that knows it         PT   by page of the group: where it is
+//! RAM          PGD   per logical block: its newest PMD page
+//! spare area   PMD   per group: the page that knows the group
+//!              PT    per page of the group: where the page is
 //! ```
-//! What spare areas say and which pages say it is the scheme's ([`SpareMapped::move_out`] and
-//! whatever it writes). The simulation also keeps every entry [flat](crate::part::map::flat_map);
-//! audits walk
-//! the spare areas and compare, and a mount knows nothing else.
+//! Each scheme decides which pages carry which entries, when it writes them and in
+//! [`SpareMapped::move_out`]. The simulation also keeps all entries in a [flat
+//! map](crate::part::map::flat_map). Audits follow the spare areas and compare them with it; a
+//! mount has the spare areas only.
 //!
-//! A block is reclaimed in one of three ways. *Dead*: nothing in it is valid. *Partial merge*: its
-//! valid pages go to free pages of its superblock. *Full merge*: where no superblock has enough of
-//! them, the two full blocks with most dead pages of one superblock are emptied one after the other
-//! into its open block, then a free one. If fewer than two have a dead page, an open block is
-//! closed, its free pages lost, and emptied after them.
+//! A block is reclaimed in one of three ways:
+//!
+//! * *Dead*: it holds no valid page and is erased.
+//! * *Partial merge*: its valid pages are copied to free pages of its superblock.
+//! * *Full merge*, if no superblock has enough free pages for that: the two full blocks of one
+//!   superblock with the most dead pages are emptied one after the other, into its open block and
+//!   then into a free one. If fewer than two full blocks have a dead page, the open block is
+//!   closed, which loses its free pages, and emptied last.
 
 use core::ops::Range;
 
@@ -33,55 +37,55 @@ use crate::part::spare::superblocks::{Sbn, Superblocks};
 /// The number of a logical block.
 pub type Lbn = u32;
 
-/// The offset of no page.
+/// The offset that stands for no page.
 pub const NO_PAGE: u16 = u16::MAX;
 
-/// Where a page's contents come from.
+/// Where the contents of a page to be programmed come from.
 #[derive(Clone, Copy, Debug)]
 pub enum PageSource<'a> {
-    /// The host wrote it.
+    /// The host writes the page.
     Host(&'a Run<'a>),
-    /// It stands elsewhere and moves.
+    /// The page is copied from its present place, for this cause.
     Copy(Cause),
 }
 
-/// The map, the blocks, and what is counted of them.
+/// The map, the blocks, and the counts of a scheme of this family.
 #[derive(Debug)]
 pub struct SpareMap {
-    /// Every entry, flat; and the trims.
+    /// All entries, and the trims.
     pub flat: FlatMap,
     /// Free blocks.
     pub pool: BlockPool,
-    /// Blocks by superblock.
+    /// The blocks of each superblock.
     pub blocks: Superblocks,
-    /// Logical blocks whose entries are in RAM.
+    /// The logical blocks that have their entries in RAM.
     pub cache: MapCache,
-    /// The PGD: the offset, in its logical block, of the page that is the newest PMD page.
+    /// The PGD: for each logical block, the offset of the page that is its newest PMD page.
     pub pgd: Vec<u16>,
-    /// Logical blocks of a superblock.
+    /// Logical blocks per superblock.
     pub blocks_per_superblock: u32,
-    /// What is counted between two resets.
+    /// The counts since the last reset.
     pub counts: SpareMapCounts,
     logical_blocks: u32,
     pages_per_block: u32,
-    /// log2 of it, where that is whole: divisions stand on every write.
+    /// log2 of the pages per block if it is an integer: every write would otherwise need divisions.
     shift: Option<u32>,
 }
 
-/// What schemes of this family count.
+/// What schemes of this family count between two resets.
 #[derive(Clone, Debug, Default)]
 pub struct SpareMapCounts {
-    /// Blocks erased that held nothing valid when they were chosen.
+    /// Blocks that held no valid page when they were chosen.
     pub dead: u64,
-    /// Blocks emptied into free pages of their superblock.
+    /// Partial merges: blocks emptied into free pages of their superblock.
     pub partial: u64,
-    /// Pairs of blocks emptied with a free one's help.
+    /// Full merges: pairs of blocks emptied with the help of a free block.
     pub full: u64,
-    /// Pages copied only to renew the map in their spare areas.
+    /// Mapping-induced writes: pages copied only to renew the map in their spare areas.
     pub mapping_writes: u64,
-    /// Pages copied because those were trimmed that knew where others are.
+    /// Pages copied because a trim removed a page that knew where others are.
     pub trim_copies: u64,
-    /// Victims by pages of theirs that were programmed.
+    /// Number of erased blocks by the number of pages that were programmed in them.
     pub utilisation: Vec<u64>,
 }
 
@@ -115,7 +119,7 @@ impl SpareMap {
 
     // ---- Numbers ------------------------------------------------------------------------------
 
-    /// Logical blocks of the device.
+    /// Number of logical blocks of the device.
     pub fn logical_blocks(&self) -> u32 {
         self.logical_blocks
     }
@@ -141,7 +145,7 @@ impl SpareMap {
         lbn / self.blocks_per_superblock
     }
 
-    /// Logical blocks of one superblock: the last may be smaller.
+    /// Number of logical blocks of one superblock; the last superblock may be smaller.
     pub fn logical_blocks_of(&self, superblock: Sbn) -> u32 {
         let first = superblock * self.blocks_per_superblock;
         self.blocks_per_superblock.min(self.logical_blocks - first)
@@ -165,7 +169,7 @@ impl SpareMap {
         (offset != NO_PAGE).then(|| self.page(lbn, offset.into()))
     }
 
-    /// A hint that a run comes soon.
+    /// Prefetches what a run needs.
     pub fn prefetch(&self, run: &Run) {
         self.flat.prefetch(run);
         self.blocks.prefetch(self.superblock_of(self.lbn_of(run.first)));
@@ -173,8 +177,8 @@ impl SpareMap {
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// The page of a superblock's open block to program next; an erased block is opened if it has
-    /// none with room, and the caller has seen that there is one.
+    /// The page to program next in a superblock. If its open block has no room, a free block is
+    /// opened; there must be one.
     ///
     /// # Errors
     /// The power fails.
@@ -187,7 +191,7 @@ impl SpareMap {
         Ok(self.blocks.next(superblock))
     }
 
-    /// A page stands elsewhere from now on, or nowhere; returns where it stood.
+    /// Points the entry of a page to a new place, or to none. Returns the old place.
     #[inline]
     pub fn supersede(&mut self, nand: &Nand, lpn: Lpn, to: Ppn) -> Ppn {
         let old = self.flat.point(lpn, to);
@@ -197,15 +201,15 @@ impl SpareMap {
         old
     }
 
-    /// A page is its logical block's newest PMD page.
+    /// Makes a page the newest PMD page of its logical block.
     #[inline]
     pub fn set_directory(&mut self, lpn: Lpn) {
         let lbn = self.lbn_of(lpn);
         self.pgd[lbn as usize] = (lpn.0 - self.page(lbn, 0).0) as u16;
     }
 
-    /// Unmaps pages of a logical block and lists those that were mapped. If none is left it has no
-    /// PMD page.
+    /// Unmaps pages of a logical block, and lists those that were mapped. If no mapped page is
+    /// left, the logical block has no PMD page any more.
     pub fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>, mapped: &mut Vec<Lpn>) {
         mapped.clear();
         mapped.extend(pages.clone().map(Lpn).filter(|&lpn| self.flat.newest(lpn).is_some()));
@@ -217,8 +221,8 @@ impl SpareMap {
         }
     }
 
-    /// Notes that pages of a logical block were trimmed: all of it, if none is left, lest a PMD
-    /// page of old be taken for its newest.
+    /// Notes that pages of a logical block were trimmed. If no page is left, notes a trim of the
+    /// whole logical block; otherwise a mount could take an old PMD page for the newest.
     ///
     /// # Errors
     /// The power fails.
@@ -232,14 +236,14 @@ impl SpareMap {
         Ok(())
     }
 
-    /// The lowest page of a logical block that is mapped, but for some.
+    /// The lowest mapped page of a logical block that is not among the pages `but`.
     pub fn lowest_but(&self, lbn: Lbn, but: &Range<u32>) -> Option<Lpn> {
         let (first, end) = (self.page(lbn, 0).0, self.page(lbn + 1, 0).0);
         let mut others = (first..but.start).chain(but.end..end).map(Lpn);
         others.find(|&lpn| self.flat.newest(lpn).is_some())
     }
 
-    /// Programs a page with a kind and scheme bytes of its own; `old` is where it stood.
+    /// Programs a page with the given kind and scheme bytes; `old` is its former place.
     ///
     /// # Errors
     /// The power fails, or the old page of a partial write cannot be read.
@@ -269,12 +273,12 @@ impl SpareMap {
 
     // ---- Reclaiming ---------------------------------------------------------------------------
 
-    /// Pages that a superblock could program if it took all free blocks.
+    /// Number of pages that a superblock could program if it took all free blocks.
     pub fn room(&self, superblock: Sbn) -> u32 {
         self.blocks.room(superblock) + self.pool.len() * self.pages_per_block
     }
 
-    /// Erases a full block in which nothing is valid, once all trims are written down.
+    /// Erases a full block without valid pages, after writing all waiting trims to flash.
     ///
     /// # Errors
     /// The power fails.
@@ -289,7 +293,7 @@ impl SpareMap {
 
     // ---- Reporting ----------------------------------------------------------------------------
 
-    /// The figures that all schemes of this family have.
+    /// The figures that all schemes of this family report.
     pub fn figures(&self) -> Vec<(&'static str, Metric)> {
         let (counts, cache) = (&self.counts, &self.cache);
         vec![
@@ -305,24 +309,24 @@ impl SpareMap {
         ]
     }
 
-    /// Forgets what was counted.
+    /// Resets the counts.
     pub fn reset_figures(&mut self) {
         self.counts = SpareMapCounts::new(self.pages_per_block);
         self.cache.reset();
     }
 
-    /// Bytes of the PGD: a physical page number a logical block.
+    /// Bytes of the PGD: a physical page number per logical block.
     pub fn map_bytes(&self) -> u64 {
         4 * u64::from(self.logical_blocks)
     }
 
-    /// Bytes a controller spends on valid counts and trims.
+    /// Bytes of RAM that a controller needs for valid counts and trims.
     pub fn other_bytes(&self) -> u64 {
         self.blocks.ram_bytes() + self.flat.trim_bytes()
     }
 
-    /// No two pages on one, each block free or in the superblock of its pages, counts equal to a
-    /// recount.
+    /// No two pages share a place, each block is free or belongs to the superblock of its pages,
+    /// and counts equal a recount.
     ///
     /// # Errors
     /// The first contradiction.
@@ -334,15 +338,22 @@ impl SpareMap {
             let Some(ppn) = self.flat.newest(lpn) else { continue };
             let (own, block) = (self.superblock_of(self.lbn_of(lpn)), geometry.block_of(ppn));
             let owner = self.blocks.owner(block);
-            ensure!(own == owner, "{lpn:?} of superblock {own} stands in a block of {owner}");
+            ensure!(
+                own == owner,
+                "{lpn:?} of superblock {own} is in a block of superblock {owner}"
+            );
         }
         let mut seen = vec![false; geometry.blocks() as usize];
         for block in self.pool.iter() {
             let twice = core::mem::replace(&mut seen[block.0 as usize], true);
-            ensure!(!twice, "{block:?} is free twice");
-            ensure!(self.blocks.is_free(block), "{block:?} is free and in use");
+            ensure!(!twice, "{block:?} is in the pool twice");
+            ensure!(self.blocks.is_free(block), "{block:?} is in the pool and in use");
         }
-        ensure!(self.pool.len() >= reserve, "only {} blocks are free", self.pool.len());
+        ensure!(
+            self.pool.len() >= reserve,
+            "only {} blocks are free, fewer than the reserve of {reserve}",
+            self.pool.len()
+        );
         Ok(())
     }
 }
@@ -354,7 +365,7 @@ impl SpareMapCounts {
     }
 }
 
-/// Lists the valid pages of a block in physical order.
+/// Lists the valid pages of a block, in physical order.
 pub fn gather(flat: &FlatMap, nand: &Nand, block: BlockId, valid: &mut Vec<Lpn>) {
     valid.clear();
     let owners = nand.owners(block);
@@ -364,7 +375,7 @@ pub fn gather(flat: &FlatMap, nand: &Nand, block: BlockId, valid: &mut Vec<Lpn>)
     valid.extend(newest.map(|(&owner, _)| Lpn(owner)));
 }
 
-/// A scheme whose map lives in spare areas.
+/// A scheme that keeps its map in spare areas.
 pub trait SpareMapped: Send {
     /// Its map.
     fn map(&self) -> &SpareMap;
@@ -388,16 +399,17 @@ pub trait SpareMapped: Send {
     /// A hint that what the scheme itself keeps of this page is needed soon.
     fn prefetch_own(&self, lpn: Lpn);
 
-    /// Moves the valid pages of a block into its superblock's open block, then into free ones.
+    /// Copies the valid pages of a block into its superblock's open block, then into free blocks.
     ///
     /// # Errors
     /// The power fails.
     fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()>;
 
-    /// The most pages that moving a block's valid pages may program.
+    /// The maximum number of programs that moving a block's valid pages can take.
     fn needs(&mut self, nand: &Nand, block: BlockId) -> u32;
 
-    /// Empties a full block and erases it: into free pages of its superblock, if it is not dead.
+    /// Copies the valid pages of a full block, if it has any, to free pages of its superblock, and
+    /// erases it.
     ///
     /// # Errors
     /// The power fails.
@@ -410,14 +422,16 @@ pub trait SpareMapped: Send {
         self.map_mut().erase(nand, victim, Cause::Gc)
     }
 
-    /// Empties the two full blocks of a superblock that have the most dead pages; an open one last
-    /// if fewer have any. The second is left where it is if the free blocks could not take it.
+    /// Empties the two full blocks of a superblock that have the most dead pages. If fewer than two
+    /// have any, the open block is emptied last. The second block stays as it is if the free blocks
+    /// might not have room for its pages.
     ///
     /// # Errors
-    /// The power fails; or the free blocks could not take the first: then nothing was done.
+    /// The power fails; or the free blocks might not have room for the pages of the first block,
+    /// and then nothing was done.
     fn merge_fully(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<()> {
         let [first, mut second] = self.map_mut().blocks.two_emptiest(superblock);
-        self.can_begin(nand, superblock, [first, second])?;
+        self.check_room_for_merge(nand, superblock, [first, second])?;
         if second.is_none() {
             second = self.map_mut().blocks.close(nand.geometry(), superblock);
         }
@@ -431,12 +445,12 @@ pub trait SpareMapped: Send {
         Ok(())
     }
 
-    /// Whether there is room for the first victim of a full merge, which closes the open block if
-    /// there is no second one.
+    /// Checks that there is room for the first victim of a full merge. The merge closes the open
+    /// block if there is no second victim.
     ///
     /// # Errors
-    /// There is not.
-    fn can_begin(
+    /// There is not enough room.
+    fn check_room_for_merge(
         &mut self,
         nand: &Nand,
         superblock: Sbn,

@@ -1,24 +1,26 @@
-//! How a scheme comes back whose map lives in spare areas: the newest PMD page of each logical
-//! block is found by one scan; where its pages are follows from the spare areas that hang on it.
+//! Recovery of schemes that keep their map in spare areas. One scan finds the newest PMD page of
+//! each logical block; a chain of spare areas leads from there to every other page.
 //!
 //! ```text
-//! scan       newest PMD page of LBN 3: sequence 812, page 77
-//! chain      77 ─▶ 41 ─▶ 40 ─▶ page 12 of the block stands at 38
+//! scan       newest PMD page of LBN 3: page 77, sequence 812
+//! chain      77 ─▶ 41 ─▶ 40 ─▶ page 12 of the logical block is at 38
 //! ```
-//! No page that the chain does not reach is believed, however new it is: writes of several pages
-//! count once their last one, the PMD page, stands. Owners are a cross-check.
+//! A page counts only if a chain leads to it, however new it is. A write of several pages takes
+//! effect with its last page, the PMD page. Owners of pages serve as a cross-check only.
 //!
-//! * A page that the chain names must be readable and its owner's, unless it was trimmed since; and
-//!   it must be newer than its tombstone.
-//! * **The last page programmed may decay.** If it is in the map the scheme copies it to a clean
-//!   block before anything else, and until that is done no block is erased in which its logical
-//!   block has pages without it (the *fallback*).
-//! * **No block is free**, or only the fallback. Then the power failed while a victim was emptied
-//!   into the last free block, R, and all that R holds is still where it was: R is given up, and
-//!   the PMD pages before those in R count again. (One page in R may have no twin: a mount's copy
-//!   of a last page that has decayed since. It was never answered.) Or R holds more than copies;
-//!   then another block was free when its last page was programmed, which was complete long ago.
-//! * Blocks that were open are closed, and blocks without valid pages erased again before use.
+//! * A page to which a chain leads must be readable, must have the right owner and must be newer
+//!   than its tombstone. Only a page that was trimmed since the chain was written may be missing.
+//! * **The page programmed last may become unreadable.** If it is in the map, the scheme copies it
+//!   to a clean block before anything else. Before that is done, no block may be erased that the
+//!   logical block of this page would need if the page were lost. These blocks are the *fallback*.
+//! * **There may be no free block**, or only the fallback. Let R be the block programmed last. If
+//!   the power failed while a victim was being copied into R, the last free block, everything in R
+//!   is still where it was. The mount gives up R, and PMD pages older than those in R count again.
+//!   One page of R may have no twin: a copy, made by an earlier mount, of a suspect page that has
+//!   become unreadable since; its write was never answered. Otherwise R holds more than copies.
+//!   Then another block was free when R's last page was programmed, so that page was complete long
+//!   ago.
+//! * Blocks that were open are closed. Blocks without valid pages are erased again before use.
 
 use std::borrow::Cow;
 
@@ -29,36 +31,36 @@ use crate::part::recovery::spare_scan::PageCopy;
 use crate::part::recovery::trim_log;
 use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
 
-/// Spare areas that a look-up may read.
+/// Maximum number of spare areas that a look-up reads.
 const SPARES_MAX: usize = 3;
 
-/// The way from a logical block's newest PMD page to one of its pages.
+/// The chain from the newest PMD page of a logical block to one of its pages.
 #[derive(Clone, Copy, Debug)]
 pub struct LookupPath {
-    /// Pages whose spare areas are read, the PMD page first.
+    /// The pages whose spare areas are read, the PMD page first.
     pub spares: [Ppn; SPARES_MAX],
-    /// How many they are.
+    /// Number of these pages.
     pub len: usize,
-    /// Where the page is; none if the chain says that there is none.
+    /// The place to which the chain leads; none if it says that the page is unmapped.
     pub page: Option<Ppn>,
 }
 
 impl LookupPath {
-    /// A way that has come as far as the PMD page.
+    /// A chain that consists of the PMD page only.
     pub fn new(directory: Ppn) -> LookupPath {
         LookupPath { spares: [directory; SPARES_MAX], len: 1, page: None }
     }
 
-    /// Goes on to another page's spare area.
+    /// Appends a page whose spare area is read next.
     ///
     /// # Panics
-    /// It would be one too many.
+    /// The chain would be longer than three spare areas.
     pub fn push(&mut self, ppn: Ppn) {
         self.spares[self.len] = ppn;
         self.len += 1;
     }
 
-    /// The same way, to its end.
+    /// Ends the chain at the place of the page, or at none.
     pub fn to(self, page: Option<Ppn>) -> LookupPath {
         LookupPath { page, ..self }
     }
@@ -69,9 +71,9 @@ impl LookupPath {
     }
 }
 
-/// Where spare areas can be looked up.
+/// A source of spare areas: the chip, or the result of a scan.
 pub trait SpareAreas {
-    /// Header and scheme bytes of a page, if it can be read.
+    /// The header and the scheme bytes of a page, if it can be read.
     fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)>;
 }
 
@@ -81,12 +83,12 @@ impl SpareAreas for Nand {
     }
 }
 
-/// How a scheme writes its chains.
+/// How a scheme builds its chains.
 pub trait SpareChains {
     /// Whether a page of this kind is a PMD page.
     fn is_directory(&self, kind: u8) -> bool;
 
-    /// The way to a page.
+    /// The chain from the PMD page at `directory` to a page.
     fn path(
         &self,
         geometry: &Geometry,
@@ -96,11 +98,11 @@ pub trait SpareChains {
     ) -> LookupPath;
 }
 
-/// What a scan found.
+/// The spare areas that a scan found.
 #[derive(Debug)]
 pub struct FoundSpares {
     pages: Vec<Option<(Spare, Box<[u8]>)>>,
-    /// Pages of each block that are not, or do not look, erased.
+    /// For each block, the number of pages up to its last page that is not erased.
     occupied: Vec<u16>,
 }
 
@@ -152,21 +154,22 @@ impl FoundSpares {
     }
 }
 
-/// What a mount still has to do, and what for.
+/// The state of a mount after the map has been filled.
 #[derive(Debug)]
 pub struct SpareRecovery {
-    /// The page to copy: it may decay.
+    /// The suspect page, which the scheme must copy.
     pub suspect: Option<Ppn>,
-    /// The spare areas, as they were found.
+    /// The spare areas that the scan found.
     pub found: FoundSpares,
     last: Option<PageCopy>,
     tombstones: Vec<u64>,
 }
 
-/// Fills a map just formatted with what is on the flash.
+/// Fills a freshly formatted map with what is on the flash.
 ///
 /// # Errors
-/// The power is lost again, or the flash holds what no writes and cuts can have left.
+/// The power is lost again, or the flash is in a state that no sequence of writes and power cuts
+/// can produce.
 pub fn recover(
     nand: &mut Nand,
     device: &MountConfig,
@@ -195,7 +198,7 @@ pub fn recover(
     Ok(SpareRecovery { suspect: plan.suspect, found, last, tombstones })
 }
 
-/// Goes on with the trim log, once nothing is endangered any more.
+/// Resumes the trim log, after the suspect page has been copied.
 ///
 /// # Errors
 /// The power is lost again.
@@ -203,9 +206,9 @@ pub fn resume_trims(nand: &mut Nand, map: &mut SpareMap, recovered: &SpareRecove
     map.flat.resume_trims(nand, &recovered.tombstones, recovered.last)
 }
 
-/// What the chains say of every page.
+/// The pages to which the chains lead.
 struct ElectedPages {
-    /// Where each page is.
+    /// The place of each logical page.
     places: Vec<Ppn>,
     /// The newest PMD page of each logical block.
     directories: Vec<Option<PageCopy>>,
@@ -215,7 +218,7 @@ struct SpareMountPlan {
     elected: ElectedPages,
     suspect: Option<Ppn>,
     given_up: Option<BlockId>,
-    /// Blocks that must not be erased before the suspect page is copied.
+    /// The blocks that must not be erased before the suspect page has been copied.
     fallback: Vec<BlockId>,
 }
 
@@ -249,7 +252,7 @@ impl ChainSearch<'_> {
         }
     }
 
-    /// Follows the chains of all PMD pages that stand where `counts`.
+    /// Follows the chains from the newest PMD pages, of those pages for which `counts` holds.
     fn elect(&self, counts: impl Fn(Ppn) -> bool) -> Result<ElectedPages> {
         let np = self.geometry.pages_per_block();
         let mut directories: Vec<Option<PageCopy>> =
@@ -275,7 +278,8 @@ impl ChainSearch<'_> {
         Ok(ElectedPages { places, directories })
     }
 
-    /// Where a page stands, if the chain names one that is its own and no tombstone beats.
+    /// The place of a page, if its chain leads to a page with the right owner that no tombstone
+    /// kills.
     fn place(&self, directory: PageCopy, lpn: Lpn) -> Result<Ppn> {
         let path = self.chains.path(&self.geometry, self.found, directory.ppn, lpn);
         let Some(ppn) = path.page else { return Ok(Ppn::NONE) };
@@ -287,20 +291,21 @@ impl ChainSearch<'_> {
             _ if !self.is_full || tombstone > directory.spare.sequence => Ok(Ppn::NONE),
             _ if tombstone > self.written(&path) => Ok(Ppn::NONE),
             _ => Err(Error::Unmountable(format!(
-                "the map says that logical page {} stands at page {}, which is not its own",
+                "the map says that logical page {} is at page {}, which belongs to another",
                 lpn.0, ppn.0
             ))),
         }
     }
 
-    /// When the spare area was written that says where a page is.
+    /// The sequence of the spare area at the end of a chain.
     fn written(&self, path: &LookupPath) -> u64 {
         let last = path.spares().last().and_then(|&ppn| self.found.at(ppn));
         last.map_or(u64::MAX, |(spare, _)| spare.sequence)
     }
 
-    /// The blocks in which the suspect page's logical block has pages if it is not believed. If its
-    /// chains are broken then, a block was erased after that page was programmed: it is complete.
+    /// The blocks that the logical block of the suspect page would need if that page were lost. If
+    /// the chains are broken without it, a block was erased after the page was programmed; so it is
+    /// complete, and nothing needs care.
     fn fallback(&self, suspect: PageCopy) -> Vec<BlockId> {
         let np = self.geometry.pages_per_block();
         let lbn = suspect.spare.owner.0 / np;
@@ -326,11 +331,13 @@ impl ChainSearch<'_> {
 
     fn block_programmed_last(&self) -> Result<BlockId> {
         let last = self.found.host_copies().max_by_key(|copy| copy.spare.sequence);
-        let last = last.ok_or_else(|| Error::Unmountable("no block is free or in use".into()))?;
+        let last = last
+            .ok_or_else(|| Error::Unmountable("no block is free, and none holds a page".into()))?;
         Ok(self.geometry.block_of(last.ppn))
     }
 
-    /// What the chains say without a block, if no page is lost with it that was ever answered.
+    /// Returns `without`, the pages to which chains lead without this block, unless giving up the
+    /// block would lose a write that was answered.
     fn is_without(
         &self,
         block: BlockId,
@@ -353,7 +360,7 @@ impl ChainSearch<'_> {
         })
     }
 
-    /// Whether the newest copy of a page in a block is no original.
+    /// Whether the newest version of a page in this block is a copy and not an original.
     fn is_copy(&self, lpn: Lpn, block: BlockId) -> bool {
         let inside =
             |copy: &PageCopy| copy.spare.owner == lpn && self.geometry.block_of(copy.ppn) == block;
@@ -369,7 +376,7 @@ impl ElectedPages {
     }
 }
 
-/// Takes over what was found: blocks with a valid page are full, the others free.
+/// Fills the map according to the plan: blocks with a valid page are full, the others free.
 fn adopt(search: &ChainSearch, map: &mut SpareMap, blocks: &[BlockId], plan: &SpareMountPlan) {
     let np = search.geometry.pages_per_block();
     let mut valid = vec![(0, 0); search.geometry.blocks() as usize];
@@ -391,14 +398,16 @@ fn adopt(search: &ChainSearch, map: &mut SpareMap, blocks: &[BlockId], plan: &Sp
         let occupied = search.found.occupied[block.0 as usize];
         map.blocks.adopt(superblock, block, pages, occupied.into());
     }
-    // The fallback last: the first is erased and written to before the mount is done.
+    // The fallback comes last, because the first free block is erased and written to during the
+    // mount.
     free.sort_by_key(|block| plan.fallback.contains(block));
     map.pool = Default::default();
     free.iter().for_each(|&block| map.pool.give_doubtful(block));
 }
 
-/// Walks the chains of all pages through the spare areas: they lead where the flat map says, over
-/// valid pages alone. `uses` says whether a load of the logical block reads a page's spare area.
+/// Follows the chains of all pages through the spare areas. Each must lead to the place in the flat
+/// map, over valid pages only. `uses` lists the pages whose spare areas a load of a logical block
+/// reads; these must be the pages of its chains.
 ///
 /// # Errors
 /// The first contradiction.
@@ -416,7 +425,7 @@ pub fn audit(
         let pages = first..first + nand.geometry().pages_per_block();
         let mapped = pages.clone().filter(|&lpn| map.flat.newest(Lpn(lpn)).is_some());
         let Some(directory) = map.directory(lbn) else {
-            ensure!(mapped.count() == 0, "logical block {lbn} has pages and no PMD page");
+            ensure!(mapped.count() == 0, "logical block {lbn} has pages but no PMD page");
             continue;
         };
         let Some(directory) = map.flat.newest(directory) else {
@@ -426,10 +435,10 @@ pub fn audit(
         for lpn in mapped.map(Lpn) {
             let path = chains.path(nand.geometry(), nand, directory, lpn);
             let place = map.flat.newest(lpn);
-            ensure!(path.page == place, "{lpn:?} is at {place:?}; spare areas say {path:?}");
+            ensure!(path.page == place, "{lpn:?} is at {place:?}, but spare areas say {path:?}");
             for &ppn in path.spares() {
                 let alive = map.flat.is_newest(nand.owner(ppn).0, ppn);
-                ensure!(alive, "the way to {lpn:?} passes through {ppn:?}, which is dead");
+                ensure!(alive, "the chain to {lpn:?} passes through {ppn:?}, which is dead");
             }
             read.extend(path.spares());
         }

@@ -1,18 +1,19 @@
-//! Map entries in a spare area: few bits each, because they share the block numbers (LSB §II.C).
+//! Layout of map entries in a spare area. Entries take few bits, because they share block numbers
+//! (LSB §II.C).
 //!
 //! ```text
-//! PBMT      [17][903][ - ][ - ]       block numbers, 24 bits each, taken as they are needed
-//! entries   (1, 5) (this, 2) …        which of these blocks, or this one, and which page of it
+//! PBMT      [17][903][ - ][ - ]       block numbers of 24 bits each, allocated on demand
+//! entries   (1, 5) (this, 2) …        index of the block, or "this block"; offset in the block
 //! ```
-//! A *page table* (PT) says where the pages of a group are; a *page middle directory* (PMD) says
+//! A *page table* (PT) says where the pages of a group are. A *page middle directory* (PMD) says
 //! which page knows each group of a logical block. An entry is an index into the *PBMT* and an
-//! offset; the highest index means the block that the spare area itself is in. An entry of
-//! *another* page or group that points at the page carrying it says that there is nothing.
+//! offset; the highest index means the block of the spare area itself. If the entry of *another*
+//! page or group points at the page that carries the entry, that page or group is unmapped.
 //!
 //! ```text
 //! bits   flag   PBMT × 24   directory × (index + offset)   table × (index + offset)
 //! ```
-//! A *wide* PMD page (ours) shares no block numbers: see [`WideSheet`].
+//! The entries of a *wide* PMD page (ours) do not share block numbers: see [`WideSheet`].
 
 use nand::{BlockId, Geometry, Ppn};
 
@@ -20,17 +21,17 @@ use crate::part::spare::bit_fields::{BitWriter, number_at};
 
 /// Bits of a block number.
 pub const BLOCK_BITS: u32 = 24;
-/// No sheet has more block numbers.
+/// Maximum number of block numbers in a PBMT.
 pub const PBMT_MAX: usize = 64;
 
-/// A list of entries.
+/// Format of a list of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryFormat {
-    /// How many.
+    /// Number of entries.
     pub count: u32,
-    /// Bits of an index.
+    /// Bits per index.
     pub index_bits: u32,
-    /// The index that means this block; lower ones stand for the PBMT's.
+    /// The index that means "this block". Lower indexes refer to the PBMT.
     pub this: u32,
 }
 
@@ -39,28 +40,28 @@ impl EntryFormat {
     pub const NONE: EntryFormat = EntryFormat { count: 0, index_bits: 0, this: 0 };
 }
 
-/// How a spare area is laid out.
+/// Layout of the map entries in a spare area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpareSheet {
-    /// A bit that tells a PMD page (1) from a PT page (0), where there are both.
+    /// The bit that tells a PMD page (1) from a PT page (0), if the scheme has both.
     pub flag: Option<bool>,
-    /// Block numbers.
+    /// Block numbers in the PBMT.
     pub pbmt: u32,
-    /// The entry of each group.
+    /// Entries of the groups.
     pub directory: EntryFormat,
-    /// The entry of each page.
+    /// Entries of the pages.
     pub table: EntryFormat,
     /// Bits of a page's offset in its block.
     pub offset_bits: u32,
 }
 
 impl SpareSheet {
-    /// Bits that it takes.
+    /// Number of bits.
     pub fn bits(&self) -> u32 {
         self.table_at() + self.table.count * (self.table.index_bits + self.offset_bits)
     }
 
-    /// Bytes that it takes.
+    /// Number of bytes.
     pub fn bytes(&self) -> usize {
         self.bits().div_ceil(8) as usize
     }
@@ -77,7 +78,8 @@ impl SpareSheet {
         self.directory_at() + self.directory.count * (self.directory.index_bits + self.offset_bits)
     }
 
-    /// Whether the PBMT has room for all blocks that these entries of a page in `block` refer to.
+    /// Whether the PBMT has room for all blocks to which these entries refer, if the page is in
+    /// `block`.
     pub fn fits(
         &self,
         geometry: &Geometry,
@@ -88,8 +90,8 @@ impl SpareSheet {
         entries.into_iter().all(|ppn| pbmt.index_of(geometry.block_of(ppn)).is_some())
     }
 
-    /// Composes the sheet of the page `own`, whose entries must fit; those that are missing point
-    /// at itself.
+    /// Composes the entries of the page `own`; they must fit. Missing entries point at the page
+    /// itself.
     pub fn compose(
         &self,
         geometry: &Geometry,
@@ -133,12 +135,12 @@ impl SpareSheet {
         }
     }
 
-    /// Where the directory entry of a group points in the sheet of the page `own`.
+    /// Decodes the directory entry of a group from the spare area of the page `own`.
     pub fn group(&self, geometry: &Geometry, own: Ppn, bytes: &[u8], group: u32) -> Ppn {
         self.entry(geometry, own, bytes, self.directory_at(), self.directory, group)
     }
 
-    /// Where the table's entry of a page points in the sheet of the page `own`.
+    /// Decodes the table entry of a page from the spare area of the page `own`.
     pub fn page(&self, geometry: &Geometry, own: Ppn, bytes: &[u8], page: u32) -> Ppn {
         self.entry(geometry, own, bytes, self.table_at(), self.table, page)
     }
@@ -162,7 +164,7 @@ impl SpareSheet {
         geometry.page(block, offset)
     }
 
-    /// Block number `index` of the PBMT; zero where it has none.
+    /// Block number `index` of the PBMT; zero if it was not allocated.
     pub fn block(&self, bytes: &[u8], index: u32) -> BlockId {
         BlockId(number_at(bytes, self.pbmt_at() + index * BLOCK_BITS, BLOCK_BITS))
     }
@@ -171,38 +173,38 @@ impl SpareSheet {
 /// The page that carries a wide sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SheetPage {
-    /// Where it is.
+    /// Its physical page.
     pub ppn: Ppn,
-    /// Its group, counted in its logical block.
+    /// The number of its group in the logical block.
     pub group: u32,
     /// Its number in the group.
     pub page: u32,
 }
 
-/// A PMD page whose entries are page numbers, so that they refer to any blocks whatever. Ours: the
-/// paper has no such page.
+/// Layout of a wide PMD page. Its entries are full page numbers, so they can refer to any blocks.
+/// Ours: the paper has no such page.
 ///
 /// ```text
 /// bits   other groups × page number   other pages × page number
 /// ```
-/// Both lists leave out the carrying page's own entry, which could say nothing new.
+/// Both lists leave out the entry of the carrying page itself, because its place is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WideSheet {
-    /// Groups of a logical block, the own one included.
+    /// Groups per logical block, including the page's own.
     pub groups: u32,
-    /// Pages of a group, the own one included.
+    /// Pages per group, including the page itself.
     pub pages: u32,
-    /// Bits of a page number.
+    /// Bits per page number.
     pub page_bits: u32,
 }
 
 impl WideSheet {
-    /// Bits that it takes.
+    /// Number of bits.
     pub fn bits(&self) -> u32 {
         (self.groups - 1 + self.pages - 1) * self.page_bits
     }
 
-    /// Composes the sheet of a page; entries that are missing point at itself.
+    /// Composes the entries of the page `own`. Missing entries point at the page itself.
     pub fn compose(
         &self,
         own: SheetPage,
@@ -230,12 +232,12 @@ impl WideSheet {
         }
     }
 
-    /// Where the entry of a group points.
+    /// Decodes the entry of a group.
     pub fn group(&self, own: SheetPage, bytes: &[u8], group: u32) -> Ppn {
         self.entry(own.ppn, bytes, 0, [group, own.group])
     }
 
-    /// Where the entry of a page of the own group points.
+    /// Decodes the entry of a page of the own group.
     pub fn page(&self, own: SheetPage, bytes: &[u8], page: u32) -> Ppn {
         self.entry(own.ppn, bytes, self.groups - 1, [page, own.page])
     }
@@ -249,10 +251,10 @@ impl WideSheet {
     }
 }
 
-/// What stands for the own block in a PBMT of any size.
+/// The index that means "this block", in a PBMT of any size.
 const THIS: u32 = u32::MAX;
 
-/// A PBMT while it is filled.
+/// A PBMT that is being filled.
 struct Pbmt {
     blocks: [BlockId; PBMT_MAX],
     len: u32,
@@ -269,7 +271,7 @@ impl Pbmt {
         &self.blocks[..self.len as usize]
     }
 
-    /// The index of a block, which is entered if need be; none if there is no room for it.
+    /// The index of a block, which is added if necessary. None if there is no room for it.
     #[inline]
     fn index_of(&mut self, block: BlockId) -> Option<u32> {
         if block == self.own {
@@ -292,7 +294,7 @@ mod tests {
     use super::*;
     use nand::ProgramOrder;
 
-    /// Blocks of four pages; three block numbers, two groups, four pages.
+    /// A sheet with three block numbers, for two groups of four pages; blocks have four pages.
     fn sheet() -> (Geometry, SpareSheet) {
         let geometry = Geometry::new(512, 64, 4, 100, ProgramOrder::Any).unwrap();
         let directory = EntryFormat { count: 2, index_bits: 1, this: 1 };
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_share_block_numbers_which_are_taken_on_demand() {
+    fn entries_share_block_numbers_that_are_allocated_on_demand() {
         let (geometry, sheet) = sheet();
         assert_eq!(sheet.bits(), 1 + 3 * 24 + 2 * 3 + 4 * 4);
         let own = Ppn(4 * 7 + 2);
@@ -313,7 +315,7 @@ mod tests {
         assert_eq!(bytes.len(), 12);
         assert_eq!(bytes[0] & 1, 1, "the flag");
         let blocks = [0, 1, 2].map(|index| sheet.block(&bytes, index).0);
-        assert_eq!(blocks, [90, 22, 0], "7 is this block, the third is not needed");
+        assert_eq!(blocks, [90, 22, 0], "7 is this block; the third number is not needed");
         for group in 0..2 {
             let found = sheet.group(&geometry, own, &bytes, group);
             assert_eq!(found, directory[group as usize]);
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_are_missing_point_at_the_page_itself() {
+    fn missing_entries_point_at_the_page_itself() {
         let (geometry, sheet) = sheet();
         let (own, mut bytes) = (Ppn(13), Vec::new());
         let none = core::iter::empty;
@@ -337,7 +339,7 @@ mod tests {
     const WIDE: WideSheet = WideSheet { groups: 3, pages: 4, page_bits: 9 };
 
     #[test]
-    fn a_wide_sheet_refers_to_a_block_an_entry_and_leaves_its_own_entries_out() {
+    fn a_wide_sheet_may_refer_to_a_different_block_in_each_entry() {
         assert_eq!(WIDE.bits(), (2 + 3) * 9);
         let own = SheetPage { ppn: Ppn(300), group: 1, page: 2 };
         let (groups, pages) = ([Ppn(0), own.ppn, Ppn(511)], [Ppn(17), Ppn(401), own.ppn, Ppn(258)]);
@@ -351,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_a_wide_sheet_misses_point_at_the_page_itself() {
+    fn missing_entries_of_a_wide_sheet_point_at_the_page_itself() {
         let own = SheetPage { ppn: Ppn(300), group: 0, page: 0 };
         let mut bytes = Vec::new();
         let pages = [own.ppn, Ppn(5)];
@@ -362,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn more_blocks_than_numbers_do_not_fit() {
+    fn more_blocks_than_pbmt_entries_do_not_fit() {
         let (geometry, sheet) = sheet();
         let pages = |blocks: &[u32]| -> Vec<Ppn> { blocks.iter().map(|&b| Ppn(4 * b)).collect() };
         let fits = |blocks| sheet.fits(&geometry, BlockId(9), pages(blocks).into_iter());

@@ -1,22 +1,27 @@
-//! Superblocks: which blocks each has, how many pages in them are dead, and what to collect.
+//! The superblocks: which blocks each one has, how many of their pages are dead, and which block to
+//! reclaim next.
 //!
 //! ```text
 //! superblock 0   full [0 x 2 x] [x 5 6 7]   open [1 3 4 _]     logical blocks 0 and 1
-//! superblock 1   full [8 9 a b] [c d e f]                      2 and 3
+//! superblock 1   full [8 9 a b] [c d e f]                      logical blocks 2 and 3
 //! ```
-//! Consecutive logical blocks share physical ones: their pages stand anywhere in them. A superblock
-//! fills one block at a time, its *open* one; the others are *full*, or were closed before they
-//! were.
+//! A superblock is a set of consecutive logical blocks that share physical blocks. A page can be
+//! anywhere in these. A superblock fills one block at a time, its *open* block. The others are
+//! *full*; a block that was closed early counts as full too.
 //!
-//! Collection is greedy over the device: the full block with the most dead pages is next whose
-//! superblock has free pages enough in its open block for what would have to move. What that is,
-//! more than its valid pages perhaps, the scheme says when it comes to it. So each superblock keeps
-//! its full blocks in a [heap](super::block_heaps) by valid pages, and a tree over the superblocks
-//! has the first of each that its free pages might take. A block that turns out to need more than
-//! there are is set aside, by the least that it may need, until its superblock opens a block and
-//! has as many, or enough of its pages are superseded: each lowers the need by two at the most, for
-//! itself and for a write that it might have induced. All full blocks are in a heap of their own
-//! too, which tells the emptiest.
+//! Garbage collection is greedy over the device: the victim is the full block with the most dead
+//! pages, among those that their superblock can take back, that is, whose pages fit into the free
+//! pages of its open block. How many pages that takes may be more than the number of valid pages.
+//! Only the scheme knows, and only when it examines the block.
+//!
+//! No search is needed. Each superblock keeps its full blocks in a [heap](super::block_heaps)
+//! ordered by valid pages. A tree over all superblocks holds the first block of each heap that the
+//! superblock's free pages might take. A block that turns out to need more free pages than there
+//! are is *set aside*, together with the number that it needs. It is offered again when its
+//! superblock opens a block and has enough free pages, or when enough of its own pages are
+//! superseded. Each superseded page lowers the need by at most two: one for itself, and one for a
+//! write that it might have induced. All full blocks are also in a second heap, which finds the
+//! block with the fewest valid pages.
 
 use nand::{BlockId, Geometry, Ppn};
 
@@ -30,34 +35,34 @@ use crate::part::spare::block_heaps::{BlockHeaps, Heap};
 pub type Sbn = u32;
 
 const NONE: u32 = u32::MAX;
-/// Programs by which a block's need may fall when one of its pages is superseded.
+/// Maximum number of programs by which a block's need falls when one of its pages is superseded.
 const LESS_A_PAGE: u16 = 2;
-/// A tree's leaf where a superblock offers nothing.
+/// The leaf of a superblock that has nothing to offer.
 const NOTHING: u64 = u64::MAX;
 
 #[derive(Clone, Debug)]
 struct SuperblockState {
     open: Frontier,
-    /// Blocks that it has, the open one included.
+    /// Number of blocks, including the open one.
     blocks: u32,
-    /// Pages of them that hold nothing valid and cannot be programmed.
+    /// Number of dead pages: pages that hold nothing valid and cannot be programmed.
     dead: u32,
-    /// All full blocks, by valid pages.
+    /// All full blocks, ordered by valid pages.
     full: Heap,
-    /// Those not set aside, by valid pages.
+    /// The full blocks that are not set aside, ordered by valid pages.
     offered: Heap,
-    /// The others, by the free pages that they need at least.
+    /// The blocks set aside, ordered by the free pages that they need at least.
     aside: Heap,
 }
 
-/// What is known of a block.
+/// What is known about a block.
 #[derive(Clone, Copy, Debug)]
 struct BlockRecord {
     superblock: Sbn,
     valid: u16,
-    /// Pages of a full block that were programmed.
+    /// Number of programmed pages of a full block.
     occupied: u16,
-    /// Free pages that a block set aside needs at least.
+    /// Number of free pages that a block set aside needs at least.
     need: u16,
     state: BlockState,
 }
@@ -76,21 +81,22 @@ enum BlockState {
 pub struct Superblocks {
     superblocks: Vec<SuperblockState>,
     blocks: Vec<BlockRecord>,
-    /// Links of the heaps of all full blocks.
+    /// Links of the heaps `full`.
     full: BlockHeaps,
-    /// Links of the heaps of those that are offered or aside.
+    /// Links of the heaps `offered` and `aside`; a block is in one of these.
     either: BlockHeaps,
-    /// The best full block of each superblock that its free pages may take: valid pages, block.
+    /// For each superblock the best full block that its free pages might take, as valid pages and
+    /// block number.
     offers: MinTree<u64>,
-    /// Dead pages of each superblock, subtracted from the most there can be.
+    /// For each superblock a number that falls as its dead pages grow.
     live: MinTree<u64>,
     pages_per_block: u32,
-    /// Whether an open block without valid pages is offered too.
+    /// Whether an open block without valid pages is offered as well.
     offers_open: bool,
 }
 
 impl Superblocks {
-    /// Superblocks without blocks.
+    /// Superblocks that have no blocks.
     pub fn new(geometry: &Geometry, superblocks: u32, offers_open: bool) -> Superblocks {
         let none = Heap::EMPTY;
         let (full, offered, aside) = (none, none, none);
@@ -112,71 +118,74 @@ impl Superblocks {
 
     // ---- Looking ------------------------------------------------------------------------------
 
-    /// Free pages in the open block.
+    /// Number of free pages in the open block.
     #[inline]
     pub fn room(&self, superblock: Sbn) -> u32 {
         self.superblocks[superblock as usize].open.room()
     }
 
-    /// The page of the open block to program next; it has room.
+    /// The page of the open block to program next. The open block must have room.
     #[inline]
     pub fn next(&self, superblock: Sbn) -> Ppn {
         self.superblocks[superblock as usize].open.next()
     }
 
-    /// Blocks that a superblock has.
+    /// Number of blocks of a superblock.
     #[inline]
     pub fn blocks_of(&self, superblock: Sbn) -> u32 {
         self.superblocks[superblock as usize].blocks
     }
 
-    /// The superblock that has a block.
+    /// The superblock to which a block belongs.
     pub fn owner(&self, block: BlockId) -> Sbn {
         self.blocks[block.0 as usize].superblock
     }
 
-    /// Valid pages of a block.
+    /// Number of valid pages in a block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.blocks[block.0 as usize].valid.into()
     }
 
-    /// Pages of a full block that were programmed.
+    /// Number of programmed pages of a full block.
     pub fn occupied(&self, block: BlockId) -> u32 {
         self.blocks[block.0 as usize].occupied.into()
     }
 
-    /// The open block, while it has room.
+    /// The open block, unless it is full.
     pub fn open_block(&self, geometry: &Geometry, superblock: Sbn) -> Option<BlockId> {
         self.superblocks[superblock as usize].open.block(geometry)
     }
 
-    /// Whether a block is being filled.
+    /// Whether a block is open.
     pub fn is_open(&self, block: BlockId) -> bool {
         self.blocks[block.0 as usize].state == BlockState::Open
     }
 
-    /// Whether no superblock has a block.
+    /// Whether a block belongs to no superblock.
     pub fn is_free(&self, block: BlockId) -> bool {
         self.blocks[block.0 as usize].state == BlockState::Free
     }
 
-    /// A hint that a superblock is needed soon.
+    /// Prefetches a superblock.
     pub fn prefetch(&self, superblock: Sbn) {
         prefetch(&self.superblocks, superblock as usize);
     }
 
-    /// A hint that a block is needed soon.
+    /// Prefetches a block.
     pub fn prefetch_block(&self, block: BlockId) {
         prefetch(&self.blocks, block.0 as usize);
     }
 
     // ---- Filling ------------------------------------------------------------------------------
 
-    /// Gives a superblock without an open block an erased one to fill.
+    /// Makes an erased block the open block of a superblock that has none.
     pub fn open(&mut self, geometry: &Geometry, superblock: Sbn, block: BlockId) {
         let owner = &mut self.superblocks[superblock as usize];
-        assert!(owner.open.room() == 0, "superblock {superblock} has a block to fill");
+        assert!(
+            owner.open.room() == 0,
+            "a block was opened for superblock {superblock}, which has one with room"
+        );
         owner.open = Frontier::open(block, geometry);
         owner.blocks += 1;
         let state = BlockState::Open;
@@ -185,7 +194,7 @@ impl Superblocks {
         self.take_up(superblock, self.room(superblock));
     }
 
-    /// The next pages of the open block hold newest versions now.
+    /// Notes that the next `pages` pages of the open block were programmed and are valid.
     #[inline]
     pub fn fill(&mut self, geometry: &Geometry, superblock: Sbn, pages: u32) {
         let owner = &mut self.superblocks[superblock as usize];
@@ -197,7 +206,7 @@ impl Superblocks {
         self.offer(superblock);
     }
 
-    /// Closes the open block, if there is one: its free pages are lost.
+    /// Closes the open block, if there is one. Its free pages are lost.
     pub fn close(&mut self, geometry: &Geometry, superblock: Sbn) -> Option<BlockId> {
         let block = self.open_block(geometry, superblock)?;
         let owner = &mut self.superblocks[superblock as usize];
@@ -208,7 +217,7 @@ impl Superblocks {
         Some(block)
     }
 
-    /// A page of a block holds its newest version no longer.
+    /// Notes that a page of a block is not the newest version any more.
     #[inline]
     pub fn supersede(&mut self, block: BlockId) {
         let known = &mut self.blocks[block.0 as usize];
@@ -223,7 +232,7 @@ impl Superblocks {
                 self.either.lower(&mut owner.aside, block, known.need.into());
             }
             BlockState::Open => {}
-            BlockState::Free => panic!("{block:?} is free and holds a valid page"),
+            BlockState::Free => panic!("{block:?} is free, but holds a valid page"),
         }
         if state != BlockState::Open {
             self.full.lower(&mut owner.full, block, valid);
@@ -234,15 +243,15 @@ impl Superblocks {
         self.recount(superblock);
     }
 
-    /// Takes an empty full block away from its superblock: it is erased.
+    /// Removes a full block without valid pages, which is being erased, from its superblock.
     pub fn release(&mut self, block: BlockId) {
         let BlockRecord { superblock, valid, state, .. } = self.blocks[block.0 as usize];
-        assert!(valid == 0, "{block:?} is erased and holds {valid} valid pages");
+        assert!(valid == 0, "{block:?} is released, but holds {valid} valid pages");
         let owner = &mut self.superblocks[superblock as usize];
         match state {
             BlockState::Aside => self.either.remove(&mut owner.aside, block),
             BlockState::Full => self.either.remove(&mut owner.offered, block),
-            _ => panic!("{block:?} is erased and is not full"),
+            _ => panic!("{block:?} is released, but was not full"),
         }
         self.full.remove(&mut owner.full, block);
         owner.blocks -= 1;
@@ -251,7 +260,7 @@ impl Superblocks {
         self.recount(superblock);
     }
 
-    /// A mount found a block with valid pages: it is full, whatever it was.
+    /// Adds a block with valid pages that a mount found. It counts as full, whatever it was before.
     pub fn adopt(&mut self, superblock: Sbn, block: BlockId, valid: u32, occupied: u32) {
         let owner = &mut self.superblocks[superblock as usize];
         owner.blocks += 1;
@@ -273,8 +282,9 @@ impl Superblocks {
 
     // ---- Choosing -----------------------------------------------------------------------------
 
-    /// The full block with the most dead pages that needs no more free pages than its superblock
-    /// has, the lowest among equals. `needs` is told its valid pages and these.
+    /// The full block with the most dead pages among those that need no more free pages than their
+    /// superblock has; the lowest among equals. `needs` returns the need of a block, given its
+    /// valid pages and those free pages.
     pub fn choose(&mut self, mut needs: impl FnMut(BlockId, u32, u32) -> u32) -> Option<BlockId> {
         loop {
             let (superblock, offer) = self.offers.first_minimum();
@@ -291,12 +301,12 @@ impl Superblocks {
         }
     }
 
-    /// The full block of a superblock with the most dead pages, the lowest among equals.
+    /// The full block of a superblock with the most dead pages; the lowest among equals.
     pub fn emptiest(&self, superblock: Sbn) -> Option<BlockId> {
         self.full.first(self.superblocks[superblock as usize].full).map(|(block, _)| block)
     }
 
-    /// The two of them with the most dead pages that have any.
+    /// The two full blocks of a superblock with the most dead pages, among those that have any.
     pub fn two_emptiest(&mut self, superblock: Sbn) -> [Option<BlockId>; 2] {
         let (np, heap) = (self.pages_per_block, &mut self.superblocks[superblock as usize].full);
         let first = self.full.first(*heap).filter(|&(_, valid)| valid < np);
@@ -307,7 +317,7 @@ impl Superblocks {
         [Some(block), second.map(|(block, _)| block)]
     }
 
-    /// The superblock with the most dead pages, those of its open block included; the lowest among
+    /// The superblock with the most dead pages, including those of its open block; the lowest among
     /// equals.
     pub fn deadest(&self) -> Option<Sbn> {
         let (superblock, live) = self.live.first_minimum();
@@ -323,13 +333,14 @@ impl Superblocks {
         self.offer(superblock);
     }
 
-    /// All that was set aside is offered again: needs are less from now on.
+    /// Offers all blocks again that were set aside, because needs are lower from now on.
     pub fn take_all_up(&mut self) {
         let all = 0..self.superblocks.len() as Sbn;
         all.for_each(|superblock| self.take_up(superblock, u32::MAX));
     }
 
-    /// What was set aside and may need so many pages or fewer is offered again.
+    /// Offers the blocks of a superblock again that were set aside and may need at most `most`
+    /// pages.
     fn take_up(&mut self, superblock: Sbn, most: u32) {
         let owner = &mut self.superblocks[superblock as usize];
         while let Some((block, need)) = self.either.first(owner.aside)
@@ -365,7 +376,7 @@ impl Superblocks {
         self.offers.set(superblock as usize, offer);
     }
 
-    /// An open block is worth erasing if nothing in it is valid.
+    /// The offer of an open block: only a block without valid pages is worth erasing.
     fn offer_of_open(&self, owner: &SuperblockState) -> u64 {
         let block = owner.open.next().0 / self.pages_per_block;
         if self.blocks[block as usize].valid == 0 { block.into() } else { NOTHING }
@@ -373,24 +384,27 @@ impl Superblocks {
 
     // ---- Auditing -----------------------------------------------------------------------------
 
-    /// Bytes a controller spends on this: a valid count a block.
+    /// Bytes of RAM that a controller needs for this: a count of valid pages per block.
     pub fn ram_bytes(&self) -> u64 {
         2 * self.blocks.len() as u64
     }
 
-    /// No superblock has more blocks than it may.
+    /// Checks that no superblock has more than `most` blocks.
     ///
     /// # Errors
-    /// The first that has.
+    /// The first superblock that has more.
     pub fn audit_limit(&self, most: u32) -> Result<(), Violation> {
         for (superblock, owner) in self.superblocks.iter().enumerate() {
             let blocks = owner.blocks;
-            ensure!(blocks <= most, "superblock {superblock} has {blocks} blocks of {most}");
+            ensure!(
+                blocks <= most,
+                "superblock {superblock} has {blocks} blocks, at most {most} are allowed"
+            );
         }
         Ok(())
     }
 
-    /// Compares all counts with the valid pages of each block, counted anew.
+    /// Compares all counts with `valid`, a recount of the valid pages of each block.
     ///
     /// # Errors
     /// The first contradiction.
@@ -399,14 +413,17 @@ impl Superblocks {
         for (block, known) in (0..).map(BlockId).zip(&self.blocks) {
             let recount = valid[block.0 as usize];
             if known.state == BlockState::Free {
-                ensure!(recount == 0, "{block:?} is free and holds {recount} valid pages");
+                ensure!(recount == 0, "{block:?} is free, but holds {recount} valid pages");
                 continue;
             }
             let count = u32::from(known.valid);
             ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
             let open = self.open_block(geometry, known.superblock) == Some(block);
             let opened = known.state == BlockState::Open;
-            ensure!(open == opened, "{block:?}: open {opened}, being filled {open}");
+            ensure!(
+                open == opened,
+                "{block:?}: state says open: {opened}, frontier says open: {open}"
+            );
             let room = if open { self.room(known.superblock) } else { 0 };
             let (blocks, dead, least) = &mut counted[known.superblock as usize];
             *blocks += 1;
@@ -420,7 +437,10 @@ impl Superblocks {
         {
             let known = (owner.blocks, owner.dead, self.emptiest(superblock));
             let found = (blocks, dead, least.map(|(_, block)| block));
-            ensure!(known == found, "superblock {superblock}: {known:?}, counted {found:?}");
+            ensure!(
+                known == found,
+                "superblock {superblock}: recorded {known:?}, counted {found:?}"
+            );
         }
         Ok(())
     }
@@ -457,10 +477,10 @@ mod tests {
         add(&mut all, &geometry, 0, 1, 2);
         add(&mut all, &geometry, 1, 2, 1);
         let choose = |all: &mut Superblocks| all.choose(|_, valid, _| valid);
-        assert_eq!(choose(&mut all), None, "nobody has a free page");
+        assert_eq!(choose(&mut all), None, "no superblock has a free page");
         assert_eq!(all.deadest(), Some(0));
         all.open(&geometry, 1, BlockId(5));
-        assert_eq!(choose(&mut all), Some(BlockId(2)), "0 has none");
+        assert_eq!(choose(&mut all), Some(BlockId(2)), "superblock 0 has no free page");
         all.fill(&geometry, 1, 2);
         assert_eq!(choose(&mut all), None, "three pages do not fit two");
         all.open(&geometry, 0, BlockId(6));
@@ -469,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_needs_more_is_set_aside_until_something_changes() {
+    fn a_block_that_needs_too_much_is_set_aside_until_something_changes() {
         let (geometry, mut all) = superblocks();
         add(&mut all, &geometry, 0, 3, 2);
         add(&mut all, &geometry, 0, 1, 1);
@@ -483,19 +503,23 @@ mod tests {
             (chosen.map(|block| block.0), core::mem::take(&mut asked))
         };
         assert_eq!(choose(&mut all, 5), (Some(1), vec![3, 1]));
-        assert_eq!(choose(&mut all, 5), (Some(1), vec![1]), "3 is not asked again");
-        assert_eq!(all.emptiest(0), Some(BlockId(3)), "but not forgotten");
+        assert_eq!(choose(&mut all, 5), (Some(1), vec![1]), "block 3 is not examined again");
+        assert_eq!(all.emptiest(0), Some(BlockId(3)), "but block 3 is still known");
         all.supersede(BlockId(3));
         assert_eq!(choose(&mut all, 4), (Some(3), vec![3]));
         assert_eq!(choose(&mut all, 5), (Some(1), vec![3, 1]));
         all.fill(&geometry, 0, 4);
         all.open(&geometry, 0, BlockId(7));
-        assert_eq!(choose(&mut all, 4), (Some(1), vec![1]), "3 needs five, and four are free");
+        assert_eq!(
+            choose(&mut all, 4),
+            (Some(1), vec![1]),
+            "block 3 needs five pages, and four are free"
+        );
         all.audit(&geometry, &valid(&all)).unwrap();
     }
 
     #[test]
-    fn what_was_set_aside_is_offered_again_once_there_is_room_for_it() {
+    fn a_block_set_aside_is_offered_again_once_there_is_room_for_it() {
         let (geometry, mut all) = superblocks();
         add(&mut all, &geometry, 0, 3, 2);
         all.open(&geometry, 0, BlockId(0));
@@ -507,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_set_aside_is_offered_again_where_less_is_needed() {
+    fn all_blocks_set_aside_are_offered_again_when_needs_fall() {
         let (geometry, mut all) = superblocks();
         for (superblock, block) in [(0, 3), (1, 2)] {
             add(&mut all, &geometry, superblock, block, 2);
@@ -515,14 +539,14 @@ mod tests {
             all.fill(&geometry, superblock, 2);
         }
         assert_eq!(all.choose(|_, _, _| 3), None, "two pages are free in each");
-        assert_eq!(all.choose(|_, valid, _| valid), None, "both are aside");
+        assert_eq!(all.choose(|_, valid, _| valid), None, "both blocks are set aside");
         all.take_all_up();
         assert_eq!(all.choose(|_, valid, _| valid), Some(BlockId(2)));
         all.audit(&geometry, &valid(&all)).unwrap();
     }
 
     #[test]
-    fn the_two_emptiest_have_dead_pages_and_ties_go_to_the_lowest() {
+    fn the_two_emptiest_blocks_have_dead_pages_and_ties_go_to_the_lowest() {
         let (geometry, mut all) = superblocks();
         add(&mut all, &geometry, 1, 6, 1);
         assert_eq!(all.two_emptiest(1), [Some(BlockId(6)), None]);
@@ -535,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn free_pages_of_a_closed_block_are_lost_and_count_as_dead() {
+    fn free_pages_of_a_closed_block_count_as_dead() {
         let (geometry, mut all) = superblocks();
         all.open(&geometry, 0, BlockId(2));
         all.fill(&geometry, 0, 3);

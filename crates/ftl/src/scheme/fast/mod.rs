@@ -194,7 +194,7 @@ impl Ftl for Fast {
 impl ResizableMap for Fast {
     fn resize(&mut self, nand: &mut Nand, bytes: u64) -> Result<u64> {
         self.log.set_budget(bytes);
-        while self.log.is_over_its_share() {
+        while self.log.is_over_its_maximum() {
             self.reclaim(nand)?;
         }
         Ok(self.log.log_map_bytes())

@@ -200,7 +200,7 @@ impl Faster {
 
     /// Makes room in the random log.
     fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
-        let is_over = self.log.is_over_its_share();
+        let is_over = self.log.is_over_its_maximum();
         let RandomBlock { block: victim, carried } = self.log.random.take_oldest(nand);
         let still_valid = self.log.map.valid_pages(nand, victim, 0..carried).count();
         self.counts.saved += u64::from(carried) - still_valid as u64;
