@@ -9,7 +9,6 @@
 //! `cargo bench -p ftlab-benches --bench sector_log`
 
 use ftl::Layers;
-use ftl::layer::Options;
 use ftlab_benches::bare::PAGES_PER_BLOCK;
 use ftlab_benches::simulated::{Ask, Simulated};
 use ftlab_benches::{Contender, Dice, compare};
@@ -22,7 +21,7 @@ const REQUESTS: u32 = 400_000;
 
 /// A device with a log of this size, filled, then worn in by writes of half pages.
 fn worn_in(sector_log: &str) -> Simulated {
-    let layers = Layers::new(&Options { sector_log, ..Options::default() }).expect("a size");
+    let layers = Layers::from_texts(&[("sector_log", sector_log)]).expect("a size");
     let mut device = Simulated::filled_under(&layers, "page", LOGICAL_BLOCKS, EXTRA_BLOCKS);
     let mut dice = Dice::new(1);
     device.serve(1_000_000, || (Ask::Patch, dice.below(PAGES)));

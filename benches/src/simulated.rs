@@ -51,7 +51,7 @@ impl Simulated {
         extra_blocks: u32,
     ) -> Simulated {
         let chip = ChipModel::from_spec(&Spec::plain("slc-fast2010")).expect("a preset");
-        let blocks = logical_blocks + extra_blocks + layers.log_blocks(&chip).0;
+        let blocks = logical_blocks + extra_blocks + layers.blocks(&chip).blocks;
         let geometry = chip.geometry(blocks).expect("a possible device");
         let mut nand = Nand::new(geometry, Mode::Count);
         let blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();

@@ -49,7 +49,7 @@ impl Case {
         subject.layers.check(choice.scheme, &choice.given, &chip)?;
         let system_blocks = ftl::system_blocks(&chip, model.logical_blocks, durability);
         // The blocks of a sector log are always added: no scheme could spare any on these devices.
-        let (log_blocks, _) = subject.layers.log_blocks(&chip);
+        let log_blocks = subject.layers.blocks(&chip).blocks;
         let blocks = model.logical_blocks + extra_blocks + log_blocks + system_blocks;
         let geometry = chip.geometry(blocks)?;
         let dimensions = Dimensions {

@@ -7,25 +7,28 @@
 mod common;
 
 use check::campaign::Campaign;
+use check::device_model::DEVICE_MODELS;
 use check::power_loss::SecondCuts;
 use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
-use ftl::layer::Options;
-use ftl::{Durability, Layers};
+use ftl::{Durability, LAYERS, Layers};
 
 fn buffer(text: &str) -> Layers {
-    Layers::new(&Options { buffer: text, ..Options::default() }).unwrap()
+    Layers::from_texts(&[("buffer", text)]).unwrap()
 }
 
-fn divided(dram: u64, split: &str) -> Layers {
-    Layers::new(&Options { dram: Some(dram), split: Some(split), ..Options::default() }).unwrap()
+/// The corners of every layer.
+fn corners() -> Vec<Layers> {
+    let corners = LAYERS.iter().flat_map(|layer| layer.corners);
+    corners.map(|corner| Layers::from_texts(corner).unwrap()).collect()
 }
 
 /// Every scheme under each of these layers that it accepts.
 fn under(layers: &[Layers]) -> Vec<Subject> {
     let subjects = schemes().into_iter().flat_map(|scheme| {
-        let accepts = |layers: &&Layers| layers.split.is_none() || scheme.map_budget.is_some();
         let subject = || Subject::of(scheme, &[]).unwrap();
+        let chip = DEVICE_MODELS[0].chip();
+        let accepts = move |layers: &&Layers| layers.check(scheme, &[], &chip).is_ok();
         layers.iter().filter(accepts).map(move |layers| subject().under(layers))
     });
     subjects.collect()
@@ -40,30 +43,14 @@ fn every_scheme_conforms_under_a_buffer() {
 }
 
 #[test]
-fn every_scheme_survives_every_cut_under_a_buffer() {
-    let buffers = ["3KiB", "6KiB,reads=true,evict=run"].map(buffer);
-    let campaign = campaign(under(&buffers), models(&["tiny"]));
-    finds_nothing(&Campaign { second_cuts: SecondCuts::OneIn(1000), ..campaign }, 500);
-}
-
-/// Budgets of a few pages. The adaptive ones are tuned every few requests, by large steps.
-fn budgets() -> [Layers; 3] {
-    [
-        divided(2 << 10, "1%"),
-        divided(4 << 10, "adaptive:interval=3,max_step=20%"),
-        divided(1 << 10, "adaptive:interval=2,max_step=100%"),
-    ]
-}
-
-#[test]
-fn divided_budgets_conform() {
-    let campaign = campaign(under(&budgets()), models(&["tiny", "tiny-any", "odd"]));
+fn every_scheme_conforms_in_the_corners_of_every_layer() {
+    let campaign = campaign(under(&corners()), models(&["tiny", "tiny-any", "odd"]));
     finds_nothing(&Campaign { durability: Durability::Paper, seeds: vec![1, 2, 3], ..campaign }, 0);
 }
 
 #[test]
-fn divided_budgets_survive_every_cut() {
-    let campaign = campaign(under(&budgets()), models(&["tiny"]));
+fn every_scheme_survives_every_cut_in_the_corners_of_every_layer() {
+    let campaign = campaign(under(&corners()), models(&["tiny"]));
     finds_nothing(&Campaign { second_cuts: SecondCuts::OneIn(1000), ..campaign }, 500);
 }
 

@@ -7,11 +7,10 @@ use check::campaign::Campaign;
 use check::power_loss::SecondCuts;
 use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
-use ftl::layer::Options;
 use ftl::{Durability, Layers};
 
 fn layers(buffer: &str, sector_log: &str) -> Layers {
-    Layers::new(&Options { buffer, sector_log, ..Options::default() }).unwrap()
+    Layers::from_texts(&[("buffer", buffer), ("sector_log", sector_log)]).unwrap()
 }
 
 /// Every scheme under each of these pairs of write buffer and sector log.

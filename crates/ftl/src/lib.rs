@@ -16,6 +16,6 @@ pub use contract::{
     Merges, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run, Scheme,
     Violation, ensure,
 };
-pub use layer::Layers;
+pub use layer::{LAYERS, Layers};
 pub use part::recovery::trim_log::system_blocks;
 pub use registry::{Choice, SCHEMES};

@@ -9,6 +9,7 @@
 //! `--durability full` needs; they are added and never taken from the extra blocks. With
 //! `--durability paper` there are none.
 
+use ftl::layer::LayerBlocks;
 use ftl::{Choice, Ftl, Layers};
 use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
@@ -53,7 +54,7 @@ impl Device {
         let extra = Extra::of(experiment.extra, logical);
         let logical_blocks = number(&chip, logical, logical)?;
         let system_blocks = ftl::system_blocks(&chip, logical_blocks, durability);
-        let (sector_log_blocks, added) = layers.log_blocks(&chip);
+        let LayerBlocks { blocks: sector_log_blocks, added } = layers.blocks(&chip);
         let extra = without(extra, sector_log_blocks - added)?;
         let blocks = logical.saturating_add(extra).saturating_add(sector_log_blocks.into());
         let blocks = blocks.saturating_add(system_blocks.into());

@@ -75,7 +75,7 @@ fn every_law_can_be_broken() {
 fn the_laws_of_a_buffer_can_be_broken() {
     let broken = |name: &str| {
         let mut result = honest_under("64KiB");
-        let buffer = result.layers.buffer.as_mut().unwrap();
+        let buffer = result.layers.get_mut("buffer").unwrap();
         let figure = buffer[name].as_u64().unwrap();
         assert!(figure > 0 || name == "drained" || name == "dropped", "{name}: {figure}");
         buffer[name] = (figure + 1).into();
@@ -107,7 +107,7 @@ fn the_laws_of_a_sector_log_can_be_broken() {
     let honest = || honest_on(trace, "none", "512KiB");
     let broken = |name: &str| {
         let mut result = honest();
-        let log = result.layers.sector_log.as_mut().unwrap();
+        let log = result.layers.get_mut("sector_log").unwrap();
         let figure = log[name].as_u64().unwrap();
         let may_be_zero = ["Writes_full", "padding_sectors", "address_sectors"].contains(&name);
         assert!(figure > 0 || may_be_zero, "{name}: {figure}");
@@ -130,7 +130,7 @@ fn the_laws_of_a_sector_log_can_be_broken() {
         }
     }
     let mut result = honest();
-    let log = result.layers.sector_log.as_mut().unwrap();
+    let log = result.layers.get_mut("sector_log").unwrap();
     let per_page = log["sectors_per_page"].as_u64().unwrap();
     for (name, more) in [("Writes_SL", 1), ("padding_sectors", per_page)] {
         log[name] = (log[name].as_u64().unwrap() + more).into();
@@ -139,7 +139,7 @@ fn the_laws_of_a_sector_log_can_be_broken() {
     // Under a buffer, the pages from above are those that the buffer hands down.
     let mut result = honest_on(trace, "64KiB", "512KiB");
     check_all(&result).unwrap();
-    let log = result.layers.sector_log.as_mut().unwrap();
+    let log = result.layers.get_mut("sector_log").unwrap();
     log["Writes_full"] = (log["Writes_full"].as_u64().unwrap() + 1).into();
     assert!(check_all(&result).unwrap_err().contains("from above"));
 }

@@ -301,10 +301,10 @@ fn a_buffer_absorbs_and_is_told_of_in_the_layers() {
     let result = ran(&experiment.with("buffer", "4KiB").unwrap());
     assert_eq!((result.trace.writes, result.host_pages.written), (3, 1));
     assert_eq!((result.programs.host, result.reads.host), (1, 1));
-    let buffer = result.layers.buffer.as_ref().unwrap();
+    let buffer = result.layers.get("buffer").unwrap();
     assert_eq!((&buffer["size"], &buffer["evict"]), (&4096.into(), &"page".into()));
     assert_eq!((&buffer["waiting"], &buffer["write_hit_ratio"]), (&2.into(), &0.25.into()));
-    assert_eq!((result.ram_bytes.buffer, &result.layers.sector_log), (4096, &None));
+    assert_eq!((result.ram_bytes.buffer, result.layers.get("sector_log")), (4096, None));
     // Four writes into the buffer and one out of it.
     assert_eq!(result.time_us.dram, 5.0);
     assert_eq!(result.time_us.total, 200.0 + 25.0 + 5.0);
@@ -326,7 +326,7 @@ fn a_buffer_is_drained_by_flushes_unless_they_are_ignored() {
     let trace = Some(flushes.path().to_str().unwrap().to_owned());
     let forced = Experiment { trace, format: Some("blkparse".into()), ..buffered };
     let result = ran(&forced);
-    let drained = |result: &RunResult| result.layers.buffer.as_ref().unwrap()["drained"].clone();
+    let drained = |result: &RunResult| result.layers.get("buffer").unwrap()["drained"].clone();
     assert_eq!((drained(&result), result.host_pages.written), (3.into(), 3), "{:?}", result.trace);
     let ignored = ran(&Experiment { flush: FlushMode::Ignore, ..forced });
     assert_eq!((drained(&ignored), ignored.trace.flushes), (0.into(), result.trace.flushes));
@@ -367,9 +367,9 @@ fn a_divided_budget_changes_no_data_and_its_boundary_is_in_the_series() {
             let shares = &plain.series.as_ref().unwrap().scheme["map_share"];
             let moves = shares.windows(2).filter(|pair| pair[0] != pair[1]).count();
             assert_eq!(moves > 0, split.starts_with("adaptive"), "{ftl}, {split}: {shares:?}");
-            let part = plain.layers.split.as_ref().unwrap();
+            let part = plain.layers.get("split").unwrap();
             assert_eq!(part["map_share"].as_f64(), shares.last().copied());
-            assert!(plain.layers.buffer.as_ref().unwrap()["write_hits"].is_number());
+            assert!(plain.layers.get("buffer").unwrap()["write_hits"].is_number());
             let ram = plain.ram_bytes;
             assert!(ram.map + ram.cache + ram.buffer <= 64 << 10 || split == "0%", "{ram:?}");
         }

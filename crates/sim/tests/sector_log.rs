@@ -31,7 +31,7 @@ fn refused(experiment: &Experiment) -> Error {
 }
 
 fn log(result: &RunResult) -> &Map<String, Value> {
-    result.layers.sector_log.as_ref().unwrap()
+    result.layers.get("sector_log").unwrap()
 }
 
 fn figure(result: &RunResult, name: &str) -> f64 {
@@ -124,7 +124,7 @@ fn one_budget_pays_for_buffer_and_map() {
     let map = figure(&result, "map_bytes") as u64;
     assert_eq!((result.ram_bytes.sector_map, result.ram_bytes.total > 0), (map, true));
     let pages = ((256 << 10) - 4096 - map) / 4096;
-    assert_eq!(result.layers.buffer.as_ref().unwrap()["pages_max"], pages);
+    assert_eq!(result.layers.get("buffer").unwrap()["pages_max"], pages);
     assert!(map > 4 * 512 && pages < 63, "{map} bytes of map leave {pages} pages");
     // A map that the buffer cannot pay for is kept small by cleaning early.
     let poor = ran(&small("page", "2MiB").with("buffer", "16KiB").unwrap());

@@ -198,7 +198,7 @@ fn subjects(args: &Args) -> failure::Result<Vec<Subject>> {
 }
 
 fn layers(args: &Args) -> failure::Result<Layers> {
-    Ok(args.layers.first().layers.layers()?)
+    Layers::new(&args.layers.first().layers).map_err(unusable)
 }
 
 fn models(args: &Args) -> failure::Result<Vec<&'static DeviceModel>> {

@@ -145,10 +145,9 @@ fn amplification(result: &RunResult) -> String {
 /// Figures of the layers, each after the name of its layer.
 fn layers(result: &RunResult) -> String {
     let layers = &result.layers;
-    let parts = [("buffer", &layers.buffer), ("log", &layers.sector_log), ("split", &layers.split)];
-    let lines = parts.iter().flat_map(|(layer, part)| {
-        let figures = part.iter().flat_map(|part| part.iter());
-        figures.map(move |(name, figure)| (format!("{layer} {name}"), figure))
+    let lines = ftl::LAYERS.iter().flat_map(|layer| {
+        let figures = layers.get(&layer.key()).into_iter().flatten();
+        figures.map(|(name, figure)| (format!("{} {name}", layer.name), figure))
     });
     lines.map(|(name, figure)| format!("{name:31} {figure}\n")).collect()
 }

@@ -41,14 +41,17 @@ use crate::contract::{
     Base, Entered, Ftl, LayerReport, Layered, Metric, MountConfig, Ram, Report, Result, Run,
     Violation, ensure,
 };
-use crate::layer::Layer;
 use crate::layer::below::Below;
+use crate::layer::definition::{Layer, LayerBlocks, LayerEvidence, equal, read_size_and_keys};
 use crate::layer::ghost_buffer::GhostBuffer;
+use crate::layer::option::LayerOption;
 use crate::part::index::prefetch::prefetch;
 use crate::part::index::recency::Recency;
 
 const SECTOR_BYTES: u64 = nand::geometry::SECTOR_BYTES as u64;
 const NONE: u32 = u32::MAX;
+/// The name of the layer below. Its file imports this one, so this one must not import it.
+const SECTOR_LOG: &str = "sector-log";
 
 /// The write buffer.
 pub static LAYER: Layer = Layer {
@@ -80,22 +83,47 @@ pub static LAYER: Layer = Layer {
             doc: "run: neighbours in the same logical block go along, as one run",
         },
     ],
+    corners: &[&[("buffer", "3KiB")], &[("buffer", "6KiB,reads=true,evict=run")]],
+    options: &[LayerOption {
+        name: "buffer",
+        kind: Kind::Text,
+        default: "none",
+        value_name: "SIZE|none",
+        help: "Write buffer above the FTL, as SIZE[,key=value…] such as 8MiB,evict=run; see \
+               `ftlab list layers`",
+    }],
+    read: |options| read_size_and_keys(&LAYER, options),
+    refuses: |setting, _, chip| refuses(&setting.params, chip),
+    blocks: |_, _| LayerBlocks::default(),
+    mount: |params, _, nand, config, below| {
+        let below = below(nand, config)?;
+        Ok(Box::new(WriteBuffer::new(below, nand, config, params)))
+    },
+    laws: buffered_pages_are_accounted_for,
 };
 
 /// Why a buffer with these parameters cannot stand above such a chip.
-pub(super) fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
+fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     let (size, page) = (params.size("size"), u64::from(chip.page_bytes));
     (size < page).then(|| format!("{size} bytes hold no page of {page}; give more, or `none`"))
 }
 
-/// Puts a buffer above an FTL that was mounted on this device.
-pub fn above(
-    below: Box<dyn Ftl>,
-    nand: &Nand,
-    device: &MountConfig,
-    params: &Params,
-) -> Box<dyn Ftl> {
-    Box::new(WriteBuffer::new(below, nand, device, params))
+/// Every page that the host asked for hit or missed; every page that became dirty has left or
+/// waits; without a layer between, every page that left has entered the scheme.
+fn buffered_pages_are_accounted_for(evidence: &LayerEvidence) -> core::result::Result<(), String> {
+    let sum = |names: &[&str]| evidence.sum(LAYER.name, names);
+    let asked = &evidence.asked;
+    equal("buffered writes = asked for", sum(&["write_hits", "write_misses"]), asked.written)?;
+    equal("buffered reads = asked for", sum(&["read_hits", "read_misses"]), asked.read)?;
+    let came = sum(&["waiting_before", "soiled"]);
+    let went = sum(&["waiting", "evicted", "drained", "dropped"]);
+    equal("waiting before + soiled = waiting + evicted + drained + dropped", came, went)?;
+    if evidence.layers.contains(&SECTOR_LOG) {
+        // What comes out of the log is not what went in; the log has laws of its own.
+        return Ok(());
+    }
+    let down = sum(&["evicted", "drained"]);
+    equal("evicted + drained = handed down", down, evidence.entered.written)
 }
 
 /// A page in the buffer.

@@ -1,6 +1,6 @@
 //! A write buffer above an FTL that records, and above schemes on a small chip.
 
-use ftl::layer::{Layers, Options, Setting, write_buffer};
+use ftl::layer::{Layers, Stack, write_buffer};
 use ftl::{Choice, Durability, Ftl, Metric, MountConfig, Run};
 use nand::{BlockId, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink, Stamp};
 use spec::Spec;
@@ -25,7 +25,7 @@ pub fn chip() -> ChipModel {
 }
 
 pub fn layers(buffer: &str) -> Layers {
-    Layers::new(&Options { buffer, ..Options::default() }).unwrap()
+    Layers::from_texts(&[("buffer", buffer)]).unwrap()
 }
 
 /// Mounts a scheme with a buffer above it.
@@ -64,9 +64,9 @@ impl Real {
     }
 
     pub fn above(recorder: Recorder, pages: u32, settings: &str) -> Real {
-        let nand = Nand::new(chip().geometry(LOGICAL_BLOCKS).unwrap(), Mode::Stamps);
+        let mut nand = Nand::new(chip().geometry(LOGICAL_BLOCKS).unwrap(), Mode::Stamps);
         let text = format!("{}{settings}", pages * PAGE_BYTES);
-        let setting = Setting::parse(&write_buffer::LAYER, &text).unwrap().unwrap();
+        let layers = layers(&text);
         let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
         let device = MountConfig {
             params: &choice.params,
@@ -76,7 +76,14 @@ impl Real {
             seed: 0,
             timing: chip().timing,
         };
-        let ftl = write_buffer::above(Box::new(recorder), &nand, &device, &setting.params);
+        let params = &layers.iter().next().unwrap().params;
+        let stack = Stack { layers: &layers, scheme: choice.scheme, given: &[] };
+        let mut recorder = Some(recorder);
+        let mut below = |_: &mut Nand, _: &MountConfig| -> ftl::Result<Box<dyn Ftl>> {
+            Ok(Box::new(recorder.take().expect("mounted once")))
+        };
+        let mount = write_buffer::LAYER.mount;
+        let ftl = mount(params, &stack, &mut nand, &device, &mut below).unwrap();
         Real { nand, ftl, writes: 0 }
     }
 

@@ -3,7 +3,9 @@
 
 use std::sync::{Arc, RwLock};
 
-use ftl::{Base, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap, Run, Violation};
+use ftl::{
+    Base, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap, Run, Scheme, Violation,
+};
 use nand::{Lpn, Nand, Sink};
 
 use crate::recorder::{Calls, Recorder};
@@ -11,8 +13,23 @@ use crate::recorder::{Calls, Recorder};
 /// Bytes of the map's part for one page.
 pub const ENTRY_BYTES: u64 = 1024;
 
-pub static BUDGET: MapBudget =
-    MapBudget { replaces: "", unit_bytes: |_| 512, entry_bytes: ENTRY_BYTES, interval: 7 };
+/// The scheme, mounted by the tests themselves.
+pub static SCHEME: Scheme = Scheme {
+    name: "elastic",
+    summary: "",
+    source: "",
+    params: &[],
+    corners: &[],
+    refuses: |_, _| None,
+    map_budget: Some(MapBudget {
+        replaces: "",
+        unit_bytes: |_| 512,
+        entry_bytes: ENTRY_BYTES,
+        interval: 7,
+    }),
+    least_extra: |_, _, _| 0,
+    mount: |_, _| unreachable!("the tests mount it"),
+};
 
 /// Pages whose entries are cached, the least recently used first.
 #[derive(Clone, Debug, Default)]

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, RwLock};
 
-use ftl::layer::{Layers, Options, Setting, partitioner};
+use ftl::layer::{Layers, Stack, partitioner};
 use ftl::{Choice, Durability, MissCosts, MountConfig};
 use nand::{Cause, Mode, Nand, Op};
 use spec::Spec;
 
 use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, chip, mount_under, went_down};
-use crate::elastic::{BUDGET, ENTRY_BYTES, Elastic};
+use crate::elastic::{ENTRY_BYTES, Elastic, SCHEME};
 use crate::recorder::{Calls, WHOLE};
 
 /// Twelve pages, or 24 entries.
@@ -36,9 +36,14 @@ impl Divided {
             seed: 0,
             timing: chip().timing,
         };
-        let setting = Setting::split(DRAM, split).unwrap();
-        let below = Box::new(ftl);
-        let ftl = partitioner::above(below, &BUDGET, &mut nand, &device, &setting.params);
+        let layers = budget(split);
+        let params = &layers.iter().next().unwrap().params;
+        let stack = Stack { layers: &layers, scheme: &SCHEME, given: &[] };
+        let mut ftl = Some(ftl);
+        let mut below = |_: &mut Nand, _: &MountConfig| -> ftl::Result<Box<dyn ftl::Ftl>> {
+            Ok(Box::new(ftl.take().expect("mounted once")))
+        };
+        let ftl = (partitioner::LAYER.mount)(params, &stack, &mut nand, &device, &mut below);
         let real = Real { nand, ftl: ftl.unwrap(), writes: 0 };
         Divided { real, calls, costs, budgets }
     }
@@ -253,10 +258,13 @@ fn ram_is_what_the_budget_pays_and_the_rest_is_other() {
 
 // ---- Above real schemes -------------------------------------------------------------------------
 
+fn budget(split: &str) -> Layers {
+    Layers::from_texts(&[("dram", &DRAM.to_string()), ("split", split)]).unwrap()
+}
+
 fn divided(ftl: &str, split: &str) -> Real {
-    let options = Options { dram: Some(DRAM), split: Some(split), ..Options::default() };
     let mut nand = Nand::new(chip().geometry(LOGICAL_BLOCKS + 8).unwrap(), Mode::Count);
-    let ftl = mount_under(ftl, &Layers::new(&options).unwrap(), &mut nand).unwrap();
+    let ftl = mount_under(ftl, &budget(split), &mut nand).unwrap();
     Real { nand, ftl, writes: 0 }
 }
 
@@ -295,16 +303,17 @@ fn without_a_buffer_dftl_counts_as_if_it_stood_alone() {
 
 #[test]
 fn what_cannot_be_divided_is_refused_with_the_reason() {
-    let refused = |buffer, dram, split, ftl: &str| {
+    let refused = |texts: &[(&str, &str)], ftl: &str| {
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let layers = Layers::new(&Options { buffer, dram, split, ..Options::default() });
+        let layers = Layers::from_texts(texts);
         let checked = layers.and_then(|layers| layers.check(choice.scheme, &choice.given, &chip()));
         checked.unwrap_err().to_string()
     };
-    let of = |split, ftl| refused("none", Some(DRAM), Some(split), ftl);
-    assert!(refused("4KiB", Some(DRAM), None, "dftl").contains("leave `--buffer` out"));
-    assert!(refused("none", None, Some("30%"), "dftl").contains("no `--dram`"));
-    assert!(refused("none", Some(2047), None, "dftl").contains("hold no page of 2048"));
+    let of = |split, ftl| refused(&[("dram", "24KiB"), ("split", split)], ftl);
+    let both = refused(&[("buffer", "4KiB"), ("dram", "24KiB")], "dftl");
+    assert!(both.contains("leave `--buffer` out"));
+    assert!(refused(&[("split", "30%")], "dftl").contains("no `--dram`"));
+    assert!(refused(&[("dram", "2047")], "dftl").contains("hold no page of 2048"));
     assert!(of("adaptive", "page").contains("the map of page has a fixed size"));
     assert!(of("30%", "faster").contains("the map of faster"));
     assert!(of("30%", "dftl:cmt=8KiB").contains("`cmt` of dftl follows from"));
@@ -314,8 +323,7 @@ fn what_cannot_be_divided_is_refused_with_the_reason() {
     assert!(of("adaptive:alpha=0", "fast").contains("alpha=0"));
     assert!(of("adaptive:maxstep=1%", "fast").contains("did you mean `max_step`?"));
     assert!(of("adaptive:share=1%,share=2%", "fast").contains("given twice"));
-    let layers = Options { dram: Some(DRAM), ..Options::default() };
-    let layers = Layers::new(&layers).unwrap();
-    assert_eq!(layers.to_string(), " --dram 24576 --split adaptive");
-    assert!(!layers.keep_order());
+    let layers = Layers::from_texts(&[("dram", "24576")]).unwrap();
+    assert_eq!(layers.to_string(), " --dram 24KiB");
+    assert!(!layers.is_empty());
 }

@@ -4,7 +4,7 @@
 //! …]`: page 0 sector 0, page 1 sector 2.
 
 use ftl::layer::sector_log::{self, SectorLogSize};
-use ftl::layer::{Layers, Options};
+use ftl::layer::{LayerBlocks, Layers};
 use ftl::{Choice, Durability, MountConfig, Run, system_blocks};
 use nand::{BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink};
 use spec::Spec;
@@ -40,8 +40,11 @@ pub fn on_chip(settings: &str, layout: SectorLogSize, durability: Durability) ->
     };
     let recorder = Recorder::default();
     let calls = recorder.calls.clone();
-    let below = |_: &mut Nand, _: &MountConfig| Ok(Box::new(recorder) as Box<dyn ftl::Ftl>);
-    let ftl = sector_log::mount(&mut nand, &device, layout, below).unwrap();
+    let mut recorder = Some(recorder);
+    let mut below = |_: &mut Nand, _: &MountConfig| -> ftl::Result<Box<dyn ftl::Ftl>> {
+        Ok(Box::new(recorder.take().expect("mounted once")))
+    };
+    let ftl = sector_log::mount(&mut nand, &device, layout, &mut below).unwrap();
     (Real { nand, ftl, writes: 0 }, calls)
 }
 
@@ -74,7 +77,7 @@ fn mount_as(
 }
 
 fn layers(buffer: &str, log: &str) -> Layers {
-    Layers::new(&Options { buffer, sector_log: log, ..Options::default() }).unwrap()
+    Layers::from_texts(&[("buffer", buffer), ("sector_log", log)]).unwrap()
 }
 
 impl Real {
@@ -502,13 +505,16 @@ fn what_cannot_be_is_refused_with_the_reason() {
     assert!(message.starts_with("sector-log: its map takes 112 bytes at least"), "{message}");
     assert_eq!(check("2KiB", "0"), Ok(()));
     assert!(check("none", "2TiB").unwrap_err().contains("32-bit"));
-    let parse = |log| Layers::new(&Options { sector_log: log, ..Options::default() });
+    let parse = |log| Layers::from_texts(&[("sector_log", log)]);
     assert!(parse("8KiB,from=spare").unwrap_err().to_string().contains("one of `added`, `extra`"));
-    let dram = Options { sector_log: "8KiB", dram: Some(1 << 20), ..Options::default() };
-    assert!(Layers::new(&dram).unwrap_err().to_string().contains("sector log"));
+    let dram = Layers::from_texts(&[("sector_log", "8KiB"), ("dram", "1MiB")]).unwrap();
+    let dftl = Choice::from_spec(&Spec::plain("dftl")).unwrap();
+    let refused = dram.check(dftl.scheme, &[], &chip("")).unwrap_err().to_string();
+    assert!(refused.contains("sector log"), "{refused}");
     assert_eq!(layers("4KiB", "8KiB").to_string(), " --buffer 4KiB --sector-log 8KiB");
-    assert_eq!(layers("none", "8193").log_blocks(&chip("")), (3, 3));
-    assert_eq!(layers("none", "8KiB,from=extra").log_blocks(&chip("")), (2, 0));
+    let blocks = |log| layers("none", log).blocks(&chip(""));
+    assert_eq!(blocks("8193"), LayerBlocks { blocks: 3, added: 3 });
+    assert_eq!(blocks("8KiB,from=extra"), LayerBlocks { blocks: 2, added: 0 });
 }
 
 // ---- Blocks and bytes ---------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 //! The write buffer by hand: which pages go down, when, in which order, and what they carry.
 
-use ftl::layer::{Setting, write_buffer};
+use ftl::layer::Layers;
 use ftl::{Durability, Run};
 use nand::{Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use spec::Spec;
@@ -336,8 +336,8 @@ fn bytes_are_carried() {
 
 #[test]
 fn what_cannot_be_is_refused_with_the_reason() {
-    let parse = |text| Setting::parse(&write_buffer::LAYER, text);
-    assert_eq!(parse("none").unwrap(), None);
+    let parse = |text| Layers::from_texts(&[("buffer", text)]);
+    assert!(parse("none").unwrap().is_empty());
     let page = ftl::Choice::from_spec(&Spec::plain("page")).unwrap().scheme;
     let check = |text, chip: &ChipModel| layers(text).check(page, &[], chip);
     let message = |text| parse(text).unwrap_err().to_string();

@@ -3,18 +3,19 @@
 //! The table below is all that command, plans, results and Python know of an option: its field, its
 //! default, its notation, its help (which is the field's documentation), the heading under which
 //! help lists it, and whether a result reports it. A new option is one entry. Options of layers
-//! follow in [`layer_options`](crate::config::layer_options).
+//! follow; the layers themselves declare them ([`ftl::layer`]).
 //!
 //! Values are kept as users write them (`page:victim=fifo`, `7%`); a
 //! [`Setup`](crate::config::setup::Setup) has read and checked them.
 
 use std::sync::LazyLock;
 
+use ftl::Layers;
+use ftl::layer::{LayerOption, LayerOptions, layer_options};
 use serde_json::{Map, Value};
 
 use crate::clock::serial::LATENCY_NS_MAX;
 use crate::config::choices::{Durability, Fit, FlushMode, Precondition, ReplayMode, Timing};
-use crate::config::layer_options::{LAYER_OPTIONS, LayerOption, LayerOptions};
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::option_text::{
     COUNT, Notation, OptionField, OptionValue, SIZE, SMALL_COUNT, SWITCH, TEXT, TIME_NS,
@@ -248,7 +249,7 @@ enum Access {
 }
 
 static OPTIONS: LazyLock<Vec<ExperimentOption>> = LazyLock::new(|| {
-    let of_layers = LAYER_OPTIONS.iter().map(|option| ExperimentOption {
+    let of_layers = layer_options().map(|option| ExperimentOption {
         name: option.name,
         keywords: &[],
         is_switch: false,
@@ -302,7 +303,7 @@ impl ExperimentOption {
                 read(experiment, text)?;
                 check(experiment)
             }
-            Access::Layer(option) => experiment.layers.set(option, text),
+            Access::Layer(option) => Ok(experiment.layers.set(option, text)?),
         }
     }
 
@@ -341,7 +342,8 @@ impl Experiment {
     /// The first value that no experiment can have.
     pub fn check_values(&self) -> Result<()> {
         options().iter().try_for_each(|option| option.check(self))?;
-        self.layers.check_each()
+        Layers::new(&self.layers)?;
+        Ok(())
     }
 
     /// All options as JSON: names and texts, null for those that are not given.

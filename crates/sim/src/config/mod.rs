@@ -2,7 +2,6 @@
 //!
 //! * [`experiment`]    all options, declared once
 //! * [`setup`]         all options read and checked; a run is built from it
-//! * [`layer_options`] the options of layers
 //! * [`choices`]       options that are one keyword of a few
 //! * [`values`]        options with a notation of their own
 //! * [`option_text`]   options as text
@@ -12,7 +11,6 @@
 pub mod choices;
 pub mod experiment;
 pub(crate) mod keyword_enum;
-pub mod layer_options;
 pub mod named_trace;
 pub mod option_text;
 pub mod setup;

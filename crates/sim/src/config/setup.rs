@@ -42,7 +42,7 @@ impl Setup {
             format: format(experiment)?,
             chip: chip(experiment)?,
             ftl: scheme(experiment)?,
-            layers: experiment.layers.layers()?,
+            layers: Layers::new(&experiment.layers)?,
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;
         Ok(setup)

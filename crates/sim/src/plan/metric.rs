@@ -12,6 +12,7 @@
 
 use core::fmt;
 
+use ftl::LAYERS;
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -19,8 +20,14 @@ use toml::de::DeValue;
 use crate::plan::document::{Fault, Parsed, TablePart, text_of, unknown_key};
 use crate::result::columns::{at, columns};
 
-/// Parts of a row whose figures have no fixed names.
-const OPEN: &[&str] = &["scheme.", "layers.buffer.", "layers.sector_log.", "layers.split."];
+/// Whether a name lies in a part of a row whose metrics have no fixed names: those of schemes and
+/// layers.
+fn is_open(name: &str) -> bool {
+    let is_of_layer = |rest: &str| {
+        rest.split_once('.').is_some_and(|(key, _)| LAYERS.iter().any(|layer| layer.key() == key))
+    };
+    name.starts_with("scheme.") || name.strip_prefix("layers.").is_some_and(is_of_layer)
+}
 
 /// A figure of a row.
 #[derive(Debug)]
@@ -136,8 +143,7 @@ fn column(value: &Spanned<DeValue>) -> Parsed<String> {
     let name = value.get_ref().as_str();
     let name = name.ok_or_else(|| Fault::new(value.span(), "a figure is named by a text"))?;
     let columns = columns();
-    if OPEN.iter().any(|part| name.starts_with(part)) || columns.iter().any(|column| column == name)
-    {
+    if is_open(name) || columns.iter().any(|column| column == name) {
         return Ok(name.to_owned());
     }
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();

@@ -1,5 +1,6 @@
 //! The columns of a row: the names of a result's fields, nested ones joined by points.
 
+use ftl::LAYERS;
 use nand::Cause;
 use serde_json::Value;
 
@@ -58,7 +59,8 @@ pub fn columns() -> Vec<String> {
     add("run", &run_part::names());
     add("ftl", &["name", "params"]);
     add("device", DEVICE);
-    add("layers", &["buffer", "sector_log", "split"]);
+    let layers: Vec<String> = LAYERS.iter().map(|layer| layer.key()).collect();
+    add("layers", &layers.iter().map(String::as_str).collect::<Vec<_>>());
     add("trace", TRACE);
     add("host_pages", &["read", "written", "trimmed"]);
     for kind in ["reads", "programs", "erases", "copies", "spare_reads"] {

@@ -24,6 +24,13 @@ impl From<Entered> for HostPages {
     }
 }
 
+impl From<HostPages> for Entered {
+    fn from(pages: HostPages) -> Entered {
+        let HostPages { read, written, trimmed } = pages;
+        Entered { read, written, trimmed }
+    }
+}
+
 /// Operations of one kind by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the fields are the contract of the command, named there")]

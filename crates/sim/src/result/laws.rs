@@ -25,8 +25,10 @@
 //! reads of cause log           = pages read by cleaning and for the host
 //! ```
 
-use nand::Cause;
-use serde_json::{Map, Value};
+use ftl::LAYERS;
+use ftl::layer::{Layer, LayerEvidence};
+use nand::{Cause, Op};
+use serde_json::Value;
 
 use crate::result::counts::Causes;
 use crate::result::run_result::RunResult;
@@ -53,13 +55,7 @@ pub fn check_all(result: &RunResult) -> Result<(), String> {
     totals_are_sums(result)?;
     time_is_count_times_latency(result)?;
     wear_is_erases(result)?;
-    if let Some(buffer) = &result.layers.buffer {
-        a_buffer_loses_nothing(buffer, result)?;
-    }
-    match &result.layers.sector_log {
-        Some(log) => a_sector_log_loses_nothing(log, result),
-        None => Ok(()),
-    }
+    layers_keep_their_laws(result)
 }
 
 /// An equation of exact counts.
@@ -150,50 +146,29 @@ fn wear_is_erases(result: &RunResult) -> Result<(), String> {
     equal("sum of wear = erases since birth", wear.into(), erases.into())
 }
 
-fn a_buffer_loses_nothing(buffer: &Map<String, Value>, result: &RunResult) -> Result<(), String> {
-    let figure = |name: &&str| buffer.get(*name).and_then(Value::as_u64).unwrap_or(0);
-    let sum = |names: &[&str]| names.iter().map(figure).map(u128::from).sum::<u128>();
-    let asked = &result.evidence.asked;
-    let written = sum(&["write_hits", "write_misses"]);
-    equal("buffered writes = asked for", written, asked.written.into())?;
-    equal("buffered reads = asked for", sum(&["read_hits", "read_misses"]), asked.read.into())?;
-    let came = sum(&["waiting_before", "soiled"]);
-    let went = sum(&["waiting", "evicted", "drained", "dropped"]);
-    equal("waiting before + soiled = waiting + evicted + drained + dropped", came, went)?;
-    match result.layers.sector_log {
-        Some(_) => Ok(()),
-        None => {
-            let down = result.host_pages.written;
-            equal("evicted + drained = handed down", sum(&["evicted", "drained"]), down.into())
-        }
-    }
-}
-
-/// The sum of some figures of a layer.
-fn sum(layer: &Map<String, Value>, names: &[&str]) -> u128 {
-    let figure = |name: &&str| layer.get(*name).and_then(Value::as_u64).unwrap_or(0);
-    names.iter().map(figure).map(u128::from).sum()
-}
-
-fn a_sector_log_loses_nothing(log: &Map<String, Value>, result: &RunResult) -> Result<(), String> {
-    let of = |names: &[&str]| sum(log, names);
-    let came = of(&["subpage_sectors", "waiting_before"]);
-    let went = of(&["programmed_sectors", "waiting", "replaced_waiting", "taken_waiting"]);
-    equal("sectors that came = programmed + waiting + replaced + taken", came, went)?;
-    let pages = of(&["Writes_SL"]) * of(&["sectors_per_page"]);
-    let held = of(&["programmed_sectors", "padding_sectors", "address_sectors"]);
-    equal("sectors of log pages = programmed + padding + addresses", pages, held)?;
-    let before = of(&["distinct_before", "subpage_sectors"]);
-    let now = of(&["distinct", "hit_sectors", "left_sectors"]);
-    equal("distinct before + partial writes = distinct + hits + left", before, now)?;
-    let above = match &result.layers.buffer {
-        Some(buffer) => sum(buffer, &["evicted", "drained"]),
-        None => result.evidence.asked.written.into(),
+/// Each layer states its own laws.
+fn layers_keep_their_laws(result: &RunResult) -> Result<(), String> {
+    let part = |layer: &Layer| result.layers.get(&layer.key());
+    let present: Vec<&Layer> =
+        LAYERS.iter().copied().filter(|layer| part(layer).is_some()).collect();
+    let names: Vec<&'static str> = present.iter().map(|layer| layer.name).collect();
+    let count = |name: &str, metric: &str| {
+        let layer = present.iter().find(|layer| layer.name == name);
+        let part = layer.and_then(|layer| part(layer));
+        part.and_then(|part| part.get(metric)).and_then(Value::as_u64).unwrap_or(0)
     };
-    equal("whole + partial writes = from above", of(&["Writes_full", "Writes_subpage"]), above)?;
-    let (down, written) = (of(&["Writes_full", "Evicts_SL"]), result.host_pages.written);
-    equal("whole writes + evicted pages = handed down", down, written.into())?;
-    equal("programs.log", result.programs.log.into(), of(&["Writes_SL"]))?;
-    equal("erases.log", result.erases.log.into(), of(&["cleanings"]))?;
-    equal("reads.log", result.reads.log.into(), of(&["log_pages", "log_pages_host"]))
+    let operations = |op, cause| match op {
+        Op::Read => result.reads.get(cause),
+        Op::SpareRead => result.spare_reads.get(cause),
+        Op::Program => result.programs.get(cause),
+        Op::Erase => result.erases.get(cause),
+    };
+    let evidence = LayerEvidence {
+        count: &count,
+        layers: &names,
+        operations: &operations,
+        asked: result.evidence.asked.into(),
+        entered: result.host_pages.into(),
+    };
+    present.iter().try_for_each(|layer| (layer.laws)(&evidence))
 }

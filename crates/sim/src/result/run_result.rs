@@ -3,7 +3,8 @@
 //! Counts are exact integers, times microseconds, ratios null where their denominator is zero. All
 //! but `wall` is the same, byte for byte, for the same inputs and seed.
 
-use ftl::layer::{Layer, Setting, partitioner, sector_log, write_buffer};
+use ftl::LAYERS;
+use ftl::layer::Layer;
 use nand::Timing;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -96,14 +97,10 @@ impl From<Timing> for TimingPart {
     }
 }
 
-/// Layers above the scheme: parameters and figures of each, null where it is not there.
-#[derive(Clone, Debug, Default, Serialize)]
-#[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
-pub struct LayersPart {
-    pub buffer: Option<Map<String, Value>>,
-    pub sector_log: Option<Map<String, Value>>,
-    pub split: Option<Map<String, Value>>,
-}
+/// Layers above the scheme: parameters and metrics of each, by its key; null where it is not there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct LayersPart(Map<String, Value>);
 
 /// What the trace asked for in the measured pass.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -137,17 +134,26 @@ pub struct TracePart {
 impl LayersPart {
     /// What stands above the scheme, and what it reports.
     pub fn of(layers: &ftl::Layers, reports: &[ftl::LayerReport]) -> LayersPart {
-        let part = |layer: &Layer, setting: Option<&Setting>| {
+        let part = |layer: &Layer| {
             let report = reports.iter().find(|report| report.layer == layer.name)?;
-            let params = setting.into_iter().flat_map(|setting| setting.params.iter());
+            // The buffer of a divided budget reports, but has no options of its own.
+            let setting = layers.named(layer.name).into_iter();
+            let params = setting.flat_map(|setting| setting.params.iter());
             let params = params.map(|(name, value)| (name.to_owned(), param_value(value)));
-            Some(params.chain(figures(&report.figures, &[])).collect())
+            Some(Value::Object(params.chain(figures(&report.figures, &[])).collect()))
         };
-        LayersPart {
-            buffer: part(&write_buffer::LAYER, layers.buffer.as_ref()),
-            sector_log: part(&sector_log::LAYER, layers.sector_log.as_ref()),
-            split: part(&partitioner::LAYER, layers.split.as_ref()),
-        }
+        let parts = LAYERS.iter().map(|layer| (layer.key(), part(layer).unwrap_or_default()));
+        LayersPart(parts.collect())
+    }
+
+    /// The part of a layer that is there, by its key.
+    pub fn get(&self, key: &str) -> Option<&Map<String, Value>> {
+        self.0.get(key)?.as_object()
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Map<String, Value>> {
+        self.0.get_mut(key)?.as_object_mut()
     }
 }
 

@@ -35,11 +35,13 @@ use spec::{Kind, Param, Params, Share};
 use self::ghost_map::GhostMap;
 use crate::contract::{
     Base, Entered, Ftl, LayerReport, Layered, MapBudget, MapEvent, Metric, MissCosts, MountConfig,
-    Ram, Report, ResizableMap, Result, Run, Scheme, Violation,
+    Ram, Report, ResizableMap, Result, Run, Violation,
 };
+use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
-use crate::layer::write_buffer::WriteBuffer;
-use crate::layer::{Layer, Setting};
+use crate::layer::option::{LayerOption, LayerOptions};
+use crate::layer::sector_log;
+use crate::layer::write_buffer::{self, WriteBuffer};
 
 /// The bitmap has one bit for each so many bytes of the budget.
 const BYTES_A_GHOST_BIT: u64 = 8;
@@ -90,32 +92,68 @@ pub static LAYER: Layer = Layer {
             doc: "fewer bits than one in so many entries are not reset (§IV.A)",
         },
     ],
+    corners: &[
+        &[("dram", "2KiB"), ("split", "1%")],
+        &[("dram", "4KiB"), ("split", "adaptive:interval=3,max_step=20%")],
+        &[("dram", "1KiB"), ("split", "adaptive:interval=2,max_step=100%")],
+    ],
+    options: &[
+        LayerOption {
+            name: "dram",
+            kind: Kind::Size,
+            default: "",
+            value_name: "SIZE",
+            help: "One DRAM budget for a write buffer and the map of dftl or fast",
+        },
+        LayerOption {
+            name: "split",
+            kind: Kind::Text,
+            default: "",
+            value_name: "SHARE|adaptive",
+            help: "Share of the map in the DRAM budget: a fixed share such as 30%, or \
+                   adaptive[:key=value…], the default; see `ftlab list layers`",
+        },
+    ],
+    read,
+    refuses,
+    blocks: |_, _| LayerBlocks::default(),
+    mount,
+    laws: |_| Ok(()),
 };
 
-impl Setting {
-    /// Reads `SHARE`, or `adaptive[:key=value…]`, for a budget of so many bytes.
-    ///
-    /// # Errors
-    /// Neither, an unknown key, or a value that is no such thing.
-    pub fn split(dram_bytes: u64, text: &str) -> Result<Setting> {
-        let mut pairs = vec![("dram".to_owned(), dram_bytes.to_string())];
-        match text.split_once(':').unwrap_or((text, "")) {
-            ("adaptive", "") => {}
-            ("adaptive", settings) => pairs.extend(spec::parse_pairs(settings)?),
-            _ => pairs.push(("share".to_owned(), text.to_owned())),
-        }
-        let params = spec::resolve(LAYER.name, &pairs, LAYER.params)?;
-        Ok(Setting { text: text.to_owned(), params })
+/// Reads `SHARE`, or `adaptive[:key=value…]`, and the budget.
+fn read(options: &LayerOptions) -> Result<Params> {
+    let [dram, split] = [&LAYER.options[0], &LAYER.options[1]].map(|option| options.get(option));
+    let mut pairs = vec![("dram".to_owned(), dram.unwrap_or("0").to_owned())];
+    let split = split.unwrap_or("adaptive");
+    match split.split_once(':').unwrap_or((split, "")) {
+        ("adaptive", "") => {}
+        ("adaptive", settings) => pairs.extend(spec::parse_pairs(settings)?),
+        _ => pairs.push(("share".to_owned(), split.to_owned())),
+    }
+    Ok(spec::resolve(LAYER.name, &pairs, LAYER.params)?)
+}
+
+/// Why the options contradict each other or those of other layers.
+fn contradicts(setting: &LayerSetting, stack: &Stack) -> Option<&'static str> {
+    let has = |layer: &Layer| stack.layers.named(layer.name).is_some();
+    if !setting.is_given("dram") {
+        Some("there is no `--dram` that it could divide")
+    } else if has(&write_buffer::LAYER) {
+        Some("`--dram` pays for the buffer too; leave `--buffer` out")
+    } else if has(&sector_log::LAYER) {
+        Some("`--dram` does not pay for the map of a sector log; give `--buffer`")
+    } else {
+        None
     }
 }
 
 /// Why such a budget cannot be divided above such a scheme, whose parameters `given` were set.
-pub(super) fn refuses(
-    params: &Params,
-    scheme: &Scheme,
-    given: &[String],
-    chip: &ChipModel,
-) -> Option<String> {
+fn refuses(setting: &LayerSetting, stack: &Stack, chip: &ChipModel) -> Option<String> {
+    let (params, Stack { scheme, given, .. }) = (&setting.params, *stack);
+    if let Some(why) = contradicts(setting, stack) {
+        return Some(why.to_owned());
+    }
     let (dram, page) = (params.size("dram"), u64::from(chip.page_bytes));
     let Some(budget) = &scheme.map_budget else {
         return Some(format!(
@@ -144,18 +182,18 @@ fn max_step(params: &Params) -> u64 {
     params.share("max_step").floor_of(params.size("dram"))
 }
 
-/// Puts a buffer above an FTL that was mounted on this device, and divides DRAM between the two.
-///
-/// # Errors
-/// The power fails.
-pub fn above(
-    below: Box<dyn Ftl>,
-    budget: &MapBudget,
-    nand: &mut Nand,
-    device: &MountConfig,
+/// Puts a buffer above an FTL and divides DRAM between its pages and the FTL's map.
+fn mount(
     params: &Params,
+    stack: &Stack,
+    nand: &mut Nand,
+    config: &MountConfig,
+    below: MountBelow,
 ) -> Result<Box<dyn Ftl>> {
-    let mut partitioner = Partitioner::new(below, budget, nand, device, params);
+    let budget = stack.scheme.map_budget.as_ref();
+    let budget = budget.expect("a scheme without a resizable map is refused");
+    let below = below(nand, config)?;
+    let mut partitioner = Partitioner::new(below, budget, nand, config, params);
     let share = params.opt_share("share");
     let half = Share::parse("50%").expect("a share");
     let mapping = share.unwrap_or(half).floor_of(partitioner.dram);

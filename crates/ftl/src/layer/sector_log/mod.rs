@@ -49,6 +49,7 @@
 //! at once.
 
 mod counts;
+mod laws;
 pub mod page_buffer;
 mod payload;
 mod recovery;
@@ -69,8 +70,10 @@ use crate::contract::{
     Base, Durability, Entered, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result, Run,
     Violation, ensure,
 };
-use crate::layer::Layer;
 use crate::layer::below::Below;
+use crate::layer::definition::{Layer, LayerBlocks, Stack, read_size_and_keys};
+use crate::layer::option::LayerOption;
+use crate::layer::write_buffer;
 use crate::part::recovery::page_kind;
 use counts::SectorLogCounts;
 use payload::Payload;
@@ -100,7 +103,37 @@ pub static LAYER: Layer = Layer {
             doc: "where its blocks come from: added to the device, or taken out of the extra ones",
         },
     ],
+    corners: &[&[("sector_log", "8KiB")], &[("buffer", "3KiB"), ("sector_log", "4KiB")]],
+    options: &[LayerOption {
+        name: "sector_log",
+        kind: Kind::Text,
+        default: "none",
+        value_name: "SIZE|none",
+        help: "Sector log between write buffer and FTL, as SIZE[,from=added|extra] such as 512MiB; \
+               it collects writes of partial pages",
+    }],
+    read: |options| read_size_and_keys(&LAYER, options),
+    refuses: |setting, stack, chip| {
+        size(&setting.params, stack, chip.page_bytes, chip.pages_per_block).refused(chip)
+    },
+    blocks: |params, chip| {
+        let blocks = SectorLogSize::of(params, chip.page_bytes, chip.pages_per_block, None).blocks;
+        LayerBlocks { blocks, added: if params.choice("from") == "added" { blocks } else { 0 } }
+    },
+    mount: |params, stack, nand, config, below| {
+        let geometry = nand.geometry();
+        let size = size(params, stack, geometry.page_bytes(), geometry.pages_per_block());
+        mount(nand, config, size, below)
+    },
+    laws: laws::logged_sectors_are_accounted_for,
 };
+
+/// The log on a chip of such pages, with the map that a buffer above pays for.
+fn size(params: &Params, stack: &Stack, page_bytes: u32, pages_per_block: u32) -> SectorLogSize {
+    let buffer = stack.layers.named(write_buffer::LAYER.name);
+    let buffer_bytes = buffer.map(|buffer| buffer.params.size("size"));
+    SectorLogSize::of(params, page_bytes, pages_per_block, buffer_bytes)
+}
 
 /// How a log is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,6 +30,7 @@ use super::sector_pages::{self, FoundBlocks, FoundPage, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::{SectorLog, SectorLogSize, bits};
 use crate::contract::{Base, Error, Ftl, MountConfig, Result};
+use crate::layer::definition::MountBelow;
 use crate::part::recovery::trim_log;
 
 /// Mounts a log, and below it an FTL on the blocks that are not the log's; a factory-new chip is
@@ -41,7 +42,7 @@ pub fn mount(
     nand: &mut Nand,
     device: &MountConfig,
     layout: SectorLogSize,
-    mount_below: impl FnOnce(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>,
+    mount_below: MountBelow,
 ) -> Result<Box<dyn Ftl>> {
     let system = trim_log::system_blocks_of(nand, device);
     let (data, system) = device.blocks.split_at(device.blocks.len() - system);
@@ -70,7 +71,7 @@ fn mount_on(
     device: &MountConfig,
     data: &[BlockId],
     system: &[BlockId],
-    mount: impl FnOnce(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>,
+    mount: MountBelow,
 ) -> Result<Box<dyn Ftl>> {
     let blocks = [data, system].concat();
     mount(nand, &MountConfig { blocks: &blocks, ..*device })

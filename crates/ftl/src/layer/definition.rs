@@ -1,0 +1,216 @@
+//! What a layer is: a value with its options, its refusals, its mount and its laws.
+
+use core::fmt;
+
+use nand::{Cause, ChipModel, Nand, Op};
+use spec::{Param, Params};
+
+use crate::contract::{Entered, Error, Ftl, MountConfig, Result, Scheme};
+use crate::layer::option::{LayerOption, LayerOptions};
+
+/// Mounts what stands below a layer, on the blocks of the configuration that it is given.
+pub type MountBelow<'a> = &'a mut dyn FnMut(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>;
+
+/// A layer as the list has it.
+#[derive(Debug)]
+pub struct Layer {
+    /// The name that lists and messages use.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// Its parameters, with those that its options set.
+    pub params: &'static [Param],
+    /// Options under which it does on a tiny device what it does on others at their size: names
+    /// and texts. The tests attack every scheme under these.
+    pub corners: &'static [&'static [(&'static str, &'static str)]],
+    /// Its options. It stands above the scheme if any of them is given.
+    pub options: &'static [LayerOption],
+    /// Reads its options into parameters. They may still contradict other layers.
+    pub read: fn(&LayerOptions) -> Result<Params>,
+    /// Refuses what cannot work, with the sentence that says why.
+    pub refuses: fn(&LayerSetting, &Stack, &ChipModel) -> Option<String>,
+    /// Blocks of flash that it keeps for itself.
+    pub blocks: fn(&Params, &ChipModel) -> LayerBlocks,
+    /// Mounts it above whatever the closure mounts. What it keeps in flash it finds first: it
+    /// claims its blocks and hands the others down. What it keeps in DRAM is gone.
+    pub mount: fn(&Params, &Stack, &mut Nand, &MountConfig, MountBelow) -> Result<Box<dyn Ftl>>,
+    /// What its counts obey at the end of every run; the error names the law that is broken.
+    pub laws: fn(&LayerEvidence) -> core::result::Result<(), String>,
+}
+
+impl Layer {
+    /// The name of its part in results.
+    pub fn key(&self) -> String {
+        self.name.replace('-', "_")
+    }
+}
+
+/// Blocks of flash that a layer keeps for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LayerBlocks {
+    /// How many.
+    pub blocks: u32,
+    /// Those of them that are added to the device. The others are taken out of the extra blocks.
+    pub added: u32,
+}
+
+/// A layer with its parameters.
+#[derive(Clone, Debug)]
+pub struct LayerSetting {
+    /// The layer.
+    pub layer: &'static Layer,
+    /// Its parameters, defaults included.
+    pub params: Params,
+    /// Its options as they were given, by name.
+    pub given: Vec<(&'static str, String)>,
+}
+
+impl LayerSetting {
+    /// Whether an option was given.
+    pub fn is_given(&self, option: &str) -> bool {
+        self.given.iter().any(|(name, _)| *name == option)
+    }
+}
+
+/// The layers above a scheme, from the top down.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    pub(super) settings: Vec<LayerSetting>,
+}
+
+/// Everything that a layer may have to know of what it stands among.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack<'a> {
+    /// All layers.
+    pub layers: &'a Layers,
+    /// The scheme at the bottom.
+    pub scheme: &'static Scheme,
+    /// The parameters of the scheme that were set.
+    pub given: &'a [String],
+}
+
+/// What the laws of a layer compare.
+pub struct LayerEvidence<'a> {
+    /// A count that a layer reports, by the names of layer and metric; 0 if there is none.
+    pub count: &'a dyn Fn(&str, &str) -> u64,
+    /// The names of the layers that report.
+    pub layers: &'a [&'static str],
+    /// Operations of the flash.
+    pub operations: &'a dyn Fn(Op, Cause) -> u64,
+    /// Pages that the host asked for.
+    pub asked: Entered,
+    /// Pages that entered the scheme.
+    pub entered: Entered,
+}
+
+impl LayerEvidence<'_> {
+    /// The sum of some counts of a layer.
+    pub fn sum(&self, layer: &str, names: &[&str]) -> u64 {
+        names.iter().map(|name| (self.count)(layer, name)).sum()
+    }
+}
+
+/// Reads the first option of a layer, `SIZE[,key=value…]`: the size goes to its first parameter.
+///
+/// # Errors
+/// An unknown key, or a value that is no such thing.
+pub fn read_size_and_keys(layer: &Layer, options: &LayerOptions) -> Result<Params> {
+    let text = options.get(&layer.options[0]).unwrap_or_default();
+    let (size, rest) = text.split_once(',').unwrap_or((text, ""));
+    let mut pairs = vec![(layer.params[0].name.to_owned(), size.to_owned())];
+    if !rest.is_empty() {
+        pairs.extend(spec::parse_pairs(rest)?);
+    }
+    Ok(spec::resolve(layer.name, &pairs, layer.params)?)
+}
+
+/// An equation of exact counts.
+///
+/// # Errors
+/// The law and both sides, if they differ.
+pub fn equal(law: &str, left: u64, right: u64) -> core::result::Result<(), String> {
+    match left == right {
+        true => Ok(()),
+        false => Err(format!("{law}: {left} is not {right}")),
+    }
+}
+
+impl Layers {
+    /// The layers, from the top down.
+    pub fn iter(&self) -> impl Iterator<Item = &LayerSetting> {
+        self.settings.iter()
+    }
+
+    /// Whether no layer stands above the scheme. Then pages reach it in the order in which the host
+    /// wrote them.
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty()
+    }
+
+    /// The setting of a layer, by its name.
+    pub fn named(&self, name: &str) -> Option<&LayerSetting> {
+        self.settings.iter().find(|setting| setting.layer.name == name)
+    }
+
+    /// Refuses what cannot work, before anything is built. `given` are the parameters of the scheme
+    /// that were set.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn check(&self, scheme: &'static Scheme, given: &[String], chip: &ChipModel) -> Result<()> {
+        let stack = Stack { layers: self, scheme, given };
+        self.settings.iter().try_for_each(|setting| {
+            let why = (setting.layer.refuses)(setting, &stack, chip);
+            why.map_or(Ok(()), |why| Err(Error::Refused { scheme: setting.layer.name, why }))
+        })
+    }
+
+    /// Blocks that the layers keep for themselves.
+    pub fn blocks(&self, chip: &ChipModel) -> LayerBlocks {
+        let each =
+            self.settings.iter().map(|setting| (setting.layer.blocks)(&setting.params, chip));
+        each.fold(LayerBlocks::default(), |sum, one| LayerBlocks {
+            blocks: sum.blocks.saturating_add(one.blocks),
+            added: sum.added.saturating_add(one.added),
+        })
+    }
+
+    /// Mounts a scheme with these layers above it.
+    ///
+    /// # Errors
+    /// The power is lost again, or the flash holds what cannot be.
+    pub fn mount(
+        &self,
+        scheme: &'static Scheme,
+        nand: &mut Nand,
+        config: &MountConfig,
+    ) -> Result<Box<dyn Ftl>> {
+        mount_from(&self.settings, &Stack { layers: self, scheme, given: &[] }, nand, config)
+    }
+}
+
+/// Mounts these layers, from the top down, and the scheme below them.
+fn mount_from(
+    settings: &[LayerSetting],
+    stack: &Stack,
+    nand: &mut Nand,
+    config: &MountConfig,
+) -> Result<Box<dyn Ftl>> {
+    let Some((top, rest)) = settings.split_first() else {
+        return (stack.scheme.mount)(nand, config);
+    };
+    let mut below = |nand: &mut Nand, config: &MountConfig| mount_from(rest, stack, nand, config);
+    (top.layer.mount)(&top.params, stack, nand, config, &mut below)
+}
+
+/// The options as a command takes them, each after a space.
+impl fmt::Display for Layers {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let given = self.settings.iter().flat_map(|setting| &setting.given);
+        given
+            .into_iter()
+            .try_for_each(|(name, text)| write!(out, " --{} {text}", name.replace('_', "-")))
+    }
+}

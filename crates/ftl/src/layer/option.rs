@@ -1,0 +1,59 @@
+//! The options by which users set up layers.
+
+use std::collections::BTreeMap;
+
+use spec::Kind;
+
+use crate::contract::Result;
+
+/// An option of a layer.
+#[derive(Debug)]
+pub struct LayerOption {
+    /// The name, with `_` between words; the command line has `-` instead.
+    pub name: &'static str,
+    /// The form of the value.
+    pub kind: Kind,
+    /// The value when none is given; empty: none.
+    pub default: &'static str,
+    /// What help calls the value.
+    pub value_name: &'static str,
+    /// The help.
+    pub help: &'static str,
+}
+
+impl LayerOption {
+    /// The default, if there is one.
+    pub fn default_text(&self) -> Option<&'static str> {
+        (!self.default.is_empty()).then_some(self.default)
+    }
+}
+
+/// The options of layers that are given, by name, each in the form in which it is printed. An
+/// option that has its default counts as not given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LayerOptions(BTreeMap<&'static str, String>);
+
+impl LayerOptions {
+    /// The value of an option, or its default.
+    pub fn get(&self, option: &LayerOption) -> Option<&str> {
+        self.given(option).or(option.default_text())
+    }
+
+    /// The value of an option if it is given.
+    pub fn given(&self, option: &LayerOption) -> Option<&str> {
+        self.0.get(option.name).map(String::as_str)
+    }
+
+    /// Sets an option.
+    ///
+    /// # Errors
+    /// The text is not of the option's kind.
+    pub fn set(&mut self, option: &LayerOption, text: &str) -> Result<()> {
+        let text = option.kind.parse(text)?.to_string();
+        match option.default_text() == Some(text.as_str()) {
+            true => self.0.remove(option.name),
+            false => self.0.insert(option.name, text),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! What the counts of a sector log obey (SL §4.4): no sector appears or vanishes.
+
+use nand::{Cause, Op};
+
+use crate::layer::definition::{LayerEvidence, equal};
+use crate::layer::write_buffer;
+
+const LOG: &str = "sector-log";
+
+/// Sectors that came were programmed, wait, or were replaced; pages of the log hold sectors,
+/// padding and addresses; distinct sectors grow by partial writes that missed; pages that came from
+/// above went to the log or below; operations under cause log are those that the log counts.
+pub(super) fn logged_sectors_are_accounted_for(
+    evidence: &LayerEvidence,
+) -> core::result::Result<(), String> {
+    let of = |names: &[&str]| evidence.sum(LOG, names);
+    let came = of(&["subpage_sectors", "waiting_before"]);
+    let went = of(&["programmed_sectors", "waiting", "replaced_waiting", "taken_waiting"]);
+    equal("sectors that came = programmed + waiting + replaced + taken", came, went)?;
+    let pages = of(&["Writes_SL"]) * of(&["sectors_per_page"]);
+    let held = of(&["programmed_sectors", "padding_sectors", "address_sectors"]);
+    equal("sectors of log pages = programmed + padding + addresses", pages, held)?;
+    let before = of(&["distinct_before", "subpage_sectors"]);
+    let now = of(&["distinct", "hit_sectors", "left_sectors"]);
+    equal("distinct before + partial writes = distinct + hits + left", before, now)?;
+    let above = match evidence.layers.contains(&write_buffer::LAYER.name) {
+        true => evidence.sum(write_buffer::LAYER.name, &["evicted", "drained"]),
+        false => evidence.asked.written,
+    };
+    equal("whole + partial writes = from above", of(&["Writes_full", "Writes_subpage"]), above)?;
+    let down = of(&["Writes_full", "Evicts_SL"]);
+    equal("whole writes + evicted pages = handed down", down, evidence.entered.written)?;
+    let logged = |op| (evidence.operations)(op, Cause::Log);
+    equal("programs.log", logged(Op::Program), of(&["Writes_SL"]))?;
+    equal("erases.log", logged(Op::Erase), of(&["cleanings"]))?;
+    equal("reads.log", logged(Op::Read), of(&["log_pages", "log_pages_host"]))
+}
