@@ -40,7 +40,8 @@ impl DeviceModel {
 
     /// The chip inside the device. No check looks at time, so all latencies are 1 ns.
     pub fn chip(&self) -> ChipModel {
-        let timing = Timing { read_ns: 1, spare_read_ns: 1, program_ns: 1, erase_ns: 1 };
+        let timing =
+            Timing { read_ns: 1, spare_read_ns: 1, program_ns: 1, erase_ns: 1, ..Timing::ZERO };
         ChipModel {
             name: self.name,
             page_bytes: self.page_bytes,

@@ -1,27 +1,28 @@
-//! Chips by name. Latencies are those of the named source, bus transfer included; what a source
-//! does not say is filled in here and marked with `assumed`.
+//! Chips by name. Latencies are those of the named source, including the transfer over the channel.
+//! Figures that a source does not give are filled in here and marked with `assumed`.
 
 use crate::error::{Error, Result};
 use crate::geometry::{Geometry, ProgramOrder};
+use crate::op::Op;
 use crate::timing::Timing;
 use spec::{Kind, Param, Params, Spec, Value};
 
-/// A chip without its number of blocks: what `--chip` names.
+/// A chip without its number of blocks, as `--chip` names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipModel {
-    /// The preset it started from.
+    /// The preset that it is based on.
     pub name: &'static str,
     /// Bytes of a page.
     pub page_bytes: u32,
     /// Bytes of a spare area.
     pub spare_bytes: u32,
-    /// Pages a block.
+    /// Pages per block.
     pub pages_per_block: u32,
     /// Program order.
     pub order: ProgramOrder,
     /// Latencies.
     pub timing: Timing,
-    /// Program/erase cycles that a block is rated for.
+    /// Program/erase cycles for which a block is rated.
     pub rated_cycles: u32,
 }
 
@@ -29,7 +30,7 @@ impl ChipModel {
     /// The chip that a spec such as `mlc-k9gag:page=8KiB` names.
     ///
     /// # Errors
-    /// Unknown chip or key, or a value that is no such thing.
+    /// An unknown chip or key, or an impossible value.
     pub fn from_spec(spec: &Spec) -> Result<ChipModel> {
         let known: Vec<&str> = PRESETS.iter().map(|preset| preset.model.name).collect();
         let preset = PRESETS.iter().find(|preset| preset.model.name == spec.name);
@@ -39,7 +40,7 @@ impl ChipModel {
         preset.model.with(&params)
     }
 
-    /// A device of `blocks` such blocks.
+    /// The geometry of a chip with this number of blocks.
     ///
     /// # Errors
     /// A geometry that cannot exist.
@@ -49,8 +50,9 @@ impl ChipModel {
 
     fn with(&self, params: &Params) -> Result<ChipModel> {
         let number = |name: &str, default: u32| match params.get(name) {
-            Some(Value::Size(n) | Value::Count(n)) => u32::try_from(*n)
-                .map_err(|_| Error::Geometry(format!("{name} is above what any chip has: {n}"))),
+            Some(Value::Size(n) | Value::Count(n)) => u32::try_from(*n).map_err(|_| {
+                Error::ImpossibleChip(format!("{name} of {n} is more than any chip has"))
+            }),
             _ => Ok(default),
         };
         let time = |name: &str, default: u64| params.opt_time_ns(name).unwrap_or(default);
@@ -60,11 +62,13 @@ impl ChipModel {
             true => self.spare_bytes,
             false => (page_bytes / 32).max(crate::spare::HEADER_BYTES as u32),
         };
+        let spare_bytes = number("spare", spare_bytes)?;
+        let transfer_ns = time("transfer", self.timing.transfer_ns);
         let order = params.opt_choice("program_order").and_then(ProgramOrder::named);
         let chip = ChipModel {
             name: self.name,
             page_bytes,
-            spare_bytes: number("spare", spare_bytes)?,
+            spare_bytes,
             pages_per_block: number("pages_per_block", self.pages_per_block)?,
             order: order.unwrap_or(self.order),
             timing: Timing {
@@ -72,39 +76,63 @@ impl ChipModel {
                 spare_read_ns: time("spare_read", self.timing.spare_read_ns),
                 program_ns: time("program", self.timing.program_ns),
                 erase_ns: time("erase", self.timing.erase_ns),
+                transfer_ns,
+                spare_transfer_ns: share_of_spare(transfer_ns, page_bytes, spare_bytes),
             },
             rated_cycles: number("cycles", self.rated_cycles)?,
         };
         chip.geometry(1)?;
+        chip.check_transfer()?;
         Ok(chip)
     }
+
+    /// A transfer is a part of each latency that contains it.
+    fn check_transfer(&self) -> Result<()> {
+        match Op::ALL.into_iter().find(|&op| self.timing.transfer_ns(op) > self.timing.of(op)) {
+            Some(op) => Err(Error::ImpossibleChip(format!(
+                "a transfer takes {} ns of the {} ns of a {}",
+                self.timing.transfer_ns(op),
+                self.timing.of(op),
+                op.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The time in which the spare area of a page crosses the channel, if the whole page takes
+/// `transfer_ns`.
+fn share_of_spare(transfer_ns: u64, page_bytes: u32, spare_bytes: u32) -> u64 {
+    let (page, spare) = (u128::from(page_bytes), u128::from(spare_bytes));
+    (u128::from(transfer_ns) * spare / (page + spare).max(1)) as u64
 }
 
 const fn key(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Param {
     Param { name, kind, default: "", unit, doc }
 }
 
-/// What a chip spec may change of its preset.
+/// The keys of a chip spec; each changes one figure of the preset.
 pub static PARAMS: &[Param] = &[
     key("page", Kind::Size, "", "page size; the spare area grows with it unless given"),
     key("spare", Kind::Size, "", "spare area of a page"),
-    key("pages_per_block", Kind::Count, "pages", "pages a block"),
+    key("pages_per_block", Kind::Count, "pages", "pages per block"),
     key("program_order", Kind::Choice(ProgramOrder::NAMES), "", "order of programs in a block"),
     key("read", Kind::Time, "", "latency of a page read"),
     key("spare_read", Kind::Time, "", "latency of a spare-area read"),
     key("program", Kind::Time, "", "latency of a page program"),
     key("erase", Kind::Time, "", "latency of a block erase"),
+    key("transfer", Kind::Time, "", "transfer over the channel, part of read and program"),
     key("cycles", Kind::Count, "erases", "rated program/erase cycles of a block"),
 ];
 
-/// A named chip and where its figures come from.
+/// A named chip and the source of its figures.
 #[derive(Debug)]
 pub struct Preset {
     /// The chip.
     pub model: ChipModel,
-    /// What it is.
+    /// One line about the chip.
     pub summary: &'static str,
-    /// Where the figures come from, and which are assumed.
+    /// The source of the figures, and those that are assumed.
     pub source: &'static str,
 }
 
@@ -114,7 +142,7 @@ const fn us(tenths: u64) -> u64 {
     tenths * 100
 }
 
-/// A paper's SLC or MLC chip, times in tenths of a microsecond.
+/// An SLC or MLC chip of a paper; times are in tenths of a microsecond.
 const fn chip(
     name: &'static str,
     page_bytes: u32,
@@ -128,6 +156,7 @@ const fn chip(
         spare_read_ns: us(spare_read),
         program_ns: us(program),
         erase_ns: us(erase),
+        ..Timing::ZERO
     };
     let spare_bytes = page_bytes / 32;
     ChipModel { name, page_bytes, spare_bytes, pages_per_block, order, timing, rated_cycles }
@@ -208,13 +237,14 @@ pub static PRESETS: &[Preset] = &[
                 spare_read_ns: us(400),
                 program_ns: us(3560),
                 erase_ns: us(35000),
+                ..Timing::ZERO
             },
             rated_cycles: 3_000,
         },
         summary: "3D TLC of the 176-layer generation",
         source: "after 512 Gb 3b/cell 7th-generation V-NAND, ISSCC 2021 30.3: read 40 µs, \
                  184 MB/s over four 16 KiB planes = 356 µs a page; spare 2 KiB, \
-                 768 pages a block, erase 3.5 ms and 3,000 cycles assumed; \
+                 768 pages per block, erase 3.5 ms and 3,000 cycles assumed; \
                  not checked against the paper",
     },
     Preset {
@@ -229,13 +259,14 @@ pub static PRESETS: &[Preset] = &[
                 spare_read_ns: us(850),
                 program_ns: us(16380),
                 erase_ns: us(100000),
+                ..Timing::ZERO
             },
             rated_cycles: 1_500,
         },
         summary: "3D QLC of the 144-layer generation",
         source: "after 1 Tb 4b/cell 144-tier floating-gate NAND, ISSCC 2021 30.1: read 85 µs, \
                  40 MB/s over four 16 KiB planes = 1638 µs a page; spare 2 KiB, \
-                 2304 pages a block, erase 10 ms and 1,500 cycles assumed; \
+                 2304 pages per block, erase 10 ms and 1,500 cycles assumed; \
                  not checked against the paper",
     },
 ];
@@ -268,10 +299,25 @@ mod tests {
     }
 
     #[test]
+    fn a_transfer_splits_latencies_and_changes_none() {
+        let (plain, split) = (named("slc-lsb").unwrap(), named("slc-lsb:transfer=63us").unwrap());
+        for op in Op::ALL {
+            assert_eq!(plain.timing.transfer_ns(op), 0);
+            assert_eq!(plain.timing.of(op), split.timing.of(op));
+        }
+        let array = Op::ALL.map(|op| split.timing.array_ns(op));
+        assert_eq!(array, [25_000, 28_000 - 63_000 * 64 / 2112, 200_000, 2_000_000]);
+    }
+
+    #[test]
     fn nonsense_is_refused_with_a_hint() {
         assert!(named("slc-fast").unwrap_err().to_string().contains("slc-fast2010"));
         assert!(named("slc-lsb:pages=7").unwrap_err().to_string().contains("pages_per_block"));
         assert!(named("slc-lsb:page=1000").unwrap_err().to_string().contains("512"));
-        assert!(named("slc-lsb:page=8TiB").unwrap_err().to_string().contains("above"));
+        assert!(
+            named("slc-lsb:page=8TiB").unwrap_err().to_string().contains("more than any chip has")
+        );
+        let long = named("slc-lsb:transfer=89us").unwrap_err().to_string();
+        assert_eq!(long, "impossible chip: a transfer takes 89000 ns of the 88000 ns of a read");
     }
 }

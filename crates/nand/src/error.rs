@@ -17,7 +17,7 @@ pub enum Error {
     Storage(String),
     /// A chip that cannot exist, with the reason.
     #[error("impossible chip: {0}")]
-    Geometry(String),
+    ImpossibleChip(String),
     /// A chip spec that does not parse.
     #[error(transparent)]
     Spec(#[from] spec::Error),

@@ -1,20 +1,20 @@
-//! How a chip is cut into pages and blocks, and who may do arithmetic on their numbers.
+//! Pages and blocks of a chip. Only a [`Geometry`] does arithmetic on their numbers.
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::spare::HEADER_BYTES;
 
-/// Bytes of a sector, the unit of every host address.
+/// Bytes of a sector, the unit of host addresses.
 pub const SECTOR_BYTES: u32 = 512;
 
-/// In which order the pages of an erased block may be programmed.
+/// The order in which the pages of an erased block may be programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProgramOrder {
-    /// Each page once, in any order (small-block chips).
+    /// Any order (small-block chips).
     Any,
-    /// Upwards; pages may be skipped, never gone back to (large-block SLC).
+    /// Ascending order; pages may be skipped, but then stay unused (large-block SLC).
     Ascending,
-    /// Page k only after page k-1 (MLC, TLC, QLC, and the chip of LSB §II.A).
+    /// Page k only after page k−1 (MLC, TLC, QLC, and the chip of LSB §II.A).
     Sequential,
 }
 
@@ -42,21 +42,22 @@ pub struct Geometry {
     pages_per_block: u32,
     blocks: u32,
     order: ProgramOrder,
-    /// log2(pages_per_block) where that is whole: divisions stand on every simulated write.
+    /// log₂(pages_per_block) if that is whole: it saves a division in every simulated write.
     shift: Option<u32>,
 }
 
 impl Geometry {
-    /// Pages larger than this have more sectors than a [`SectorMask`] has bits.
+    /// A larger page would have more sectors than a [`SectorMask`] has bits.
     pub const PAGE_BYTES_MAX: u32 = 64 * SECTOR_BYTES;
-    /// Valid counts of a block are kept in 15 bits.
+    /// FTLs keep the number of valid pages of a block in 15 bits.
     pub const PAGES_PER_BLOCK_MAX: u32 = (1 << 15) - 1;
 
-    /// A geometry that can exist, or the sentence that says why not.
+    /// A geometry, if such a chip can exist.
     ///
     /// # Errors
-    /// A page that is no multiple of 512 B or above 32 KiB, a spare area too small for the header,
-    /// no blocks, fewer than 2 or more than 32,767 pages a block, or more pages than 32 bits count.
+    /// The page size is no multiple of 512 B or above 32 KiB, the spare area is too small for the
+    /// header, there are no blocks, fewer than 2 or more than 32,767 pages per block, or more pages
+    /// than 32 bits can number.
     pub fn new(
         page_bytes: u32,
         spare_bytes: u32,
@@ -64,7 +65,7 @@ impl Geometry {
         blocks: u32,
         order: ProgramOrder,
     ) -> Result<Geometry> {
-        let refuse = |why: String| Err(Error::Geometry(why));
+        let refuse = |why: String| Err(Error::ImpossibleChip(why));
         if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
             return refuse(format!("a page of {page_bytes} B is no multiple of {SECTOR_BYTES} B"));
         }
@@ -77,7 +78,7 @@ impl Geometry {
         }
         if !(2..=Self::PAGES_PER_BLOCK_MAX).contains(&pages_per_block) {
             let most = Self::PAGES_PER_BLOCK_MAX;
-            return refuse(format!("{pages_per_block} pages a block; 2 to {most} are possible"));
+            return refuse(format!("{pages_per_block} pages per block; 2 to {most} are possible"));
         }
         if blocks == 0 {
             return refuse("it has no blocks".into());
@@ -104,7 +105,7 @@ impl Geometry {
     pub fn scheme_bytes(&self) -> u32 {
         self.spare_bytes - HEADER_BYTES as u32
     }
-    /// Pages a block.
+    /// Pages per block.
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block
     }
@@ -120,7 +121,7 @@ impl Geometry {
     pub fn block_bytes(&self) -> u64 {
         u64::from(self.page_bytes) * u64::from(self.pages_per_block)
     }
-    /// Sectors a page.
+    /// Sectors per page.
     pub fn sectors_per_page(&self) -> u32 {
         self.page_bytes / SECTOR_BYTES
     }
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_mask_has_a_bit_a_sector() {
+    fn a_full_mask_has_one_bit_per_sector() {
         let mask = |page| {
             Geometry::new(page, 64, 64, 8, ProgramOrder::Any).unwrap().full_mask().count_ones()
         };

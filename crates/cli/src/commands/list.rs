@@ -153,6 +153,7 @@ fn figure(chip: &ChipModel, key: &str) -> Option<String> {
         "spare_read" => time(timing.spare_read_ns),
         "program" => time(timing.program_ns),
         "erase" => time(timing.erase_ns),
+        "transfer" if timing.transfer_ns > 0 => time(timing.transfer_ns),
         "cycles" => chip.rated_cycles.to_string(),
         _ => return None,
     })

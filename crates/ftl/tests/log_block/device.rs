@@ -14,7 +14,7 @@ pub const PAGE_BYTES: u32 = 2048;
 pub const SECTORS: u32 = 4;
 pub const WHOLE: u64 = 0b1111;
 pub const TIMING: Timing =
-    Timing { read_ns: 10, spare_read_ns: 1, program_ns: 100, erase_ns: 1000 };
+    Timing { read_ns: 10, spare_read_ns: 1, program_ns: 100, erase_ns: 1000, ..Timing::ZERO };
 
 /// What both sides count.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]

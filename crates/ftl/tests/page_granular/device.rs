@@ -9,8 +9,13 @@ use spec::Spec;
 pub const PAGE_BYTES: u32 = 2048;
 pub const LOGICAL_BLOCKS: u32 = 12;
 /// That of the chip.
-const TIMING: Timing =
-    Timing { read_ns: 88_000, spare_read_ns: 28_000, program_ns: 263_000, erase_ns: 2_000_000 };
+const TIMING: Timing = Timing {
+    read_ns: 88_000,
+    spare_read_ns: 28_000,
+    program_ns: 263_000,
+    erase_ns: 2_000_000,
+    ..Timing::ZERO
+};
 
 /// What both sides count.
 #[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]

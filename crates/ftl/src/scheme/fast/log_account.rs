@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     const TIMING: Timing =
-        Timing { read_ns: 10, spare_read_ns: 0, program_ns: 100, erase_ns: 1000 };
+        Timing { read_ns: 10, spare_read_ns: 0, program_ns: 100, erase_ns: 1000, ..Timing::ZERO };
 
     #[test]
     fn costs_are_those_of_table_iv() {
