@@ -3,7 +3,7 @@
 # Which schemes the attacks of the checker are worth running on.
 SCHEMES = "page,block"
 
-CHIP = "crates/nand/src/nand.rs"
+CHIP = "crates/nand/src/nand/mod.rs"
 POOL = "crates/ftl/src/part/map/block_pool.rs"
 RECOVERY = "crates/ftl/src/part/recovery/recovery_plan.rs"
 RMW = "crates/ftl/src/part/map/rmw.rs"

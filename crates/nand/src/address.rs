@@ -1,21 +1,21 @@
-//! Kinds of numbers: logical and physical pages, blocks, sectors of a page.
+//! Types for the numbers of logical pages, physical pages and blocks, and for sets of sectors.
 
 /// Logical page number: a page of the capacity that the host sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lpn(pub u32);
 
 impl Lpn {
-    /// No page: the owner of an erased page.
+    /// No page. An erased page has this owner.
     pub const NONE: Lpn = Lpn(u32::MAX);
-    /// The owner of a page that holds no host data: padding, metadata.
+    /// The owner of a page without host data: padding or metadata.
     pub const SYSTEM: Lpn = Lpn(u32::MAX - 1);
 
-    /// Whether this names a page of the host's.
+    /// Whether this is a page of the host.
     pub fn is_host(self) -> bool {
         self.0 < Lpn::SYSTEM.0
     }
 
-    /// The page `n` further on.
+    /// The page `n` pages further on.
     pub fn plus(self, n: u32) -> Lpn {
         Lpn(self.0 + n)
     }
@@ -26,10 +26,10 @@ impl Lpn {
 pub struct Ppn(pub u32);
 
 impl Ppn {
-    /// No page: what an unmapped LPN maps to.
+    /// No page. An unmapped LPN maps to it.
     pub const NONE: Ppn = Ppn(u32::MAX);
 
-    /// The page `n` further on.
+    /// The page `n` pages further on.
     pub fn plus(self, n: u32) -> Ppn {
         Ppn(self.0 + n)
     }
@@ -39,5 +39,5 @@ impl Ppn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
-/// One bit a sector of a page, bit 0 the first; pages have at most 64 sectors.
+/// A set of sectors of one page. Bit 0 is the first sector; pages have at most 64.
 pub type SectorMask = u64;

@@ -102,7 +102,7 @@ impl FlashArray {
         })
     }
 
-    // ---- Looking at the array -------------------------------------------------------------------
+    // ---- Looking at the array --------------------------------------------------------------
 
     /// Pages, blocks and program order.
     #[inline]
@@ -150,8 +150,8 @@ impl FlashArray {
         self.filled.iter().map(|&filled| per_block - u64::from(filled)).sum()
     }
 
-    pub(crate) fn peek_spare(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
-        self.pages.as_ref()?.peek_spare(ppn)
+    pub(crate) fn peek_spare(&self, ppn: Ppn) -> Result<Option<(Spare, Cow<'_, [u8]>)>> {
+        self.pages.as_ref().map_or(Ok(None), |pages| pages.peek_spare(ppn))
     }
 
     pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
@@ -169,7 +169,7 @@ impl FlashArray {
         filled as u16
     }
 
-    // ---- Operations in count mode ---------------------------------------------------------------
+    // ---- Operations in count mode ----------------------------------------------------------
 
     /// Programs a run of pages, of which only the owners are kept: `first` and the following.
     /// Returns the owners.
@@ -193,7 +193,7 @@ impl FlashArray {
         self.owners_of_run(to, from.len() as u32)
     }
 
-    // ---- Operations on stored pages -------------------------------------------------------------
+    // ---- Operations on stored pages --------------------------------------------------------
 
     /// Programs a page. After a failure of the storage it counts as torn.
     pub(crate) fn program(&mut self, ppn: Ppn, page: &Page, sequence: u64) -> Result<()> {
@@ -247,7 +247,7 @@ impl FlashArray {
         self.pages.as_mut().map_or(Ok(()), StoredPages::sync)
     }
 
-    // ---- Operations in every mode ---------------------------------------------------------------
+    // ---- Operations in every mode ----------------------------------------------------------
 
     /// Erases a block. After an error it counts as half erased.
     pub(crate) fn erase(&mut self, block: BlockId) -> Result<()> {
@@ -287,7 +287,7 @@ impl FlashArray {
         panic!("read {ppn:?} for {lpn:?}, but it holds {:?}", self.owner(ppn));
     }
 
-    // ---- Faults ---------------------------------------------------------------------------------
+    // ---- Faults ----------------------------------------------------------------------------
 
     /// Leaves a programmed page as an interrupted program does.
     pub(crate) fn tear(&mut self, ppn: Ppn, health: Health) -> Result<()> {
@@ -311,7 +311,7 @@ impl FlashArray {
         self.stored_mut().decay()
     }
 
-    // ---- Ownership of pages ---------------------------------------------------------------------
+    // ---- Ownership of pages ----------------------------------------------------------------
 
     /// Claims the `pages` pages from `to` on for programming; here the rules are enforced.
     #[inline]

@@ -1,6 +1,6 @@
-//! Operations, their causes, and the tally: the one place where ftlab counts.
+//! Kinds of operations, their causes, and the tally that counts them.
 
-/// What a chip can do.
+/// A kind of flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Read a page with its spare area.
@@ -17,30 +17,30 @@ impl Op {
     /// Every operation, in the order of the tally.
     pub const ALL: [Op; 4] = [Op::Read, Op::SpareRead, Op::Program, Op::Erase];
 
-    /// The name that logs use.
+    /// The name in operation logs.
     pub fn name(self) -> &'static str {
         ["read", "spare", "program", "erase"][self as usize]
     }
 }
 
-/// Why an operation was done. Each one is counted under exactly one cause.
+/// The reason for an operation. Each operation is counted under exactly one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The page the host asked for.
+    /// A page that the host reads or writes.
     Host,
-    /// Reading the old page for a write that covers part of it.
+    /// The read of the old page for a write that covers only part of it.
     Rmw,
-    /// Page-granular garbage collection: valid-page copies and erases.
+    /// Page-granular garbage collection: copies of valid pages, and erases.
     Gc,
     /// Switch, partial and full merges: copies, padding and erases.
     Merge,
     /// Mapping pages and mapping reads in flash.
     Map,
-    /// Everything the sector log does.
+    /// All operations of the sector log.
     Log,
     /// Wear-levelling moves.
     Wear,
-    /// Checkpoints, tombstones and the work of a mount: what surviving a power cut costs.
+    /// The price of surviving power cuts: checkpoints, tombstones, mounts.
     Meta,
 }
 
@@ -57,7 +57,7 @@ impl Cause {
         Cause::Meta,
     ];
 
-    /// The name that results use.
+    /// The name in results.
     pub fn name(self) -> &'static str {
         ["host", "rmw", "gc", "merge", "map", "log", "wear", "meta"][self as usize]
     }
@@ -68,7 +68,7 @@ impl Cause {
 pub struct Tally {
     by_cause: [[u64; Cause::ALL.len()]; Op::ALL.len()],
     copies: [u64; Cause::ALL.len()],
-    /// The sums over causes, kept beside them: a clock asks for them twice a request.
+    /// Sums over all causes. They are kept because a clock needs them twice per request.
     totals: [u64; Op::ALL.len()],
 }
 
@@ -99,7 +99,7 @@ impl Tally {
         self.totals[op as usize]
     }
 
-    /// Page copies under one cause; they are contained in its reads and programs.
+    /// Page copies under one cause. Its reads and programs include them.
     pub fn copies(&self, cause: Cause) -> u64 {
         self.copies[cause as usize]
     }
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn totals_are_the_sums_over_causes_and_copies_lie_in_reads_and_programs() {
+    fn totals_are_sums_over_causes_and_reads_and_programs_include_copies() {
         let mut tally = Tally::default();
         for (n, cause) in Cause::ALL.into_iter().enumerate() {
             tally.book(Op::Erase, cause, n as u64 + 1);

@@ -10,7 +10,7 @@ use crate::geometry::SECTOR_BYTES;
 /// How much of its pages a chip keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Owners only, 4 bytes a page; such a chip cannot be mounted again.
+    /// Owners only, 4 bytes per page; such a chip cannot be mounted again.
     Count,
     /// Full spare areas and a [`Stamp`] for each sector; metadata pages keep their bytes.
     Stamps,

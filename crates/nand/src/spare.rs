@@ -1,4 +1,4 @@
-//! The spare area: what stands beside each page, and how a mount reads it.
+//! The spare area of a page: its header, and how a mount reads it.
 //!
 //! ```text
 //! byte  0    4         9          14    15         16     20
@@ -6,13 +6,13 @@
 //! ```
 //! All little-endian. The CRC covers bytes 0–15 and the scheme bytes. An erased page is all 0xFF.
 //!
-//! *Version* is the order of the host's writes: the sequence that the page's first program had;
-//! copies and merges keep it. *Sequence* is the order of programs on the chip. Between copies of a
-//! page the highest version wins, at a tie the highest sequence.
+//! *Sequence* numbers the programs of the chip in their order. *Version* is the sequence of the
+//! program that wrote the page for the host; copies and merges keep it. Of several copies of a page
+//! the one with the highest version is valid, at a tie the one with the highest sequence.
 
 use crate::address::Lpn;
 
-/// Bytes of the header that every page carries.
+/// Bytes of the header in every spare area.
 pub const HEADER_BYTES: usize = 20;
 /// Versions and sequences are 40-bit numbers.
 pub const SEQUENCE_MAX: u64 = (1 << 40) - 1;
@@ -21,23 +21,23 @@ const FORMAT: u8 = 1;
 /// The header of a programmed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spare {
-    /// The page of the host's that it holds, or [`Lpn::SYSTEM`].
+    /// The host's page, or [`Lpn::SYSTEM`].
     pub owner: Lpn,
-    /// The order of the host's writes.
+    /// Place of the host's write in the order of programs.
     pub version: u64,
-    /// The order of programs on this chip.
+    /// Place of this page in the order of programs.
     pub sequence: u64,
-    /// The page's role, in the scheme's own code.
+    /// The role of the page, in the scheme's own code.
     pub kind: u8,
 }
 
 impl Spare {
-    /// Whether the page is where its version was first written: copies have a later sequence.
+    /// Whether the host's write went to this page. Copies have a later sequence.
     pub fn is_original(&self) -> bool {
         self.version == self.sequence
     }
 
-    /// The order in which copies of a page beat each other.
+    /// The rank among copies of a page; the highest is valid.
     pub fn rank(&self) -> (u64, u64) {
         (self.version, self.sequence)
     }
@@ -82,14 +82,14 @@ fn checksum(header: &[u8], extra: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// What reading a spare area finds.
+/// The result of reading a spare area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageState {
-    /// All 0xFF: never programmed, or it only looks so after a cut.
+    /// All bytes are 0xFF: the page is erased, or only looks erased after a cut.
     Erased,
-    /// A header whose checksum holds.
+    /// A header with a correct checksum.
     Programmed(Spare),
-    /// Something that error correction or checksum refuses.
+    /// Error correction or the checksum failed.
     Unreadable,
 }
 
@@ -101,14 +101,14 @@ mod tests {
         Spare { owner: Lpn(0x0102_0304), version: 0xAB_CDEF_0123, sequence: SEQUENCE_MAX, kind: 7 };
 
     #[test]
-    fn a_header_survives_its_bytes() {
+    fn a_decoded_header_equals_the_encoded_one() {
         for extra in [&b""[..], b"scheme bytes"] {
             assert_eq!(Spare::decode(&SAMPLE.encode(extra), extra), Some(SAMPLE));
         }
     }
 
     #[test]
-    fn every_flipped_bit_is_noticed() {
+    fn a_flipped_bit_is_detected_wherever_it_is() {
         let whole = SAMPLE.encode(b"xy");
         for bit in 0..8 * HEADER_BYTES {
             let mut bytes = whole;

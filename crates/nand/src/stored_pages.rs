@@ -46,7 +46,7 @@ impl StoredPages {
         self.store.mode()
     }
 
-    // ---- Operations -----------------------------------------------------------------------------
+    // ---- Operations ------------------------------------------------------------------------
 
     /// Composes a page to be programmed.
     pub(crate) fn compose(&mut self, page: &Page, sequence: u64) -> Result<()> {
@@ -101,7 +101,7 @@ impl StoredPages {
         self.store.sync()
     }
 
-    // ---- Looking at pages -----------------------------------------------------------------------
+    // ---- Looking at pages ------------------------------------------------------------------
 
     pub(crate) fn geometry(&self) -> &Geometry {
         self.store.geometry()
@@ -116,12 +116,12 @@ impl StoredPages {
     }
 
     /// The header and the scheme bytes of a page, if it can be read.
-    pub(crate) fn peek_spare(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
-        let record = self.store.load_spare(ppn).ok()?;
-        match record.state() {
+    pub(crate) fn peek_spare(&self, ppn: Ppn) -> Result<Option<(Spare, Cow<'_, [u8]>)>> {
+        let record = self.store.load_spare(ppn)?;
+        Ok(match record.state() {
             PageState::Programmed(spare) => Some((spare, record.extra)),
             _ => None,
-        }
+        })
     }
 
     /// The metadata of a page, if it can be read.
@@ -135,7 +135,7 @@ impl StoredPages {
         self.store.block(block)
     }
 
-    // ---- Faults ---------------------------------------------------------------------------------
+    // ---- Faults ----------------------------------------------------------------------------
 
     pub(crate) fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
         self.store.set_health(ppn, health)
@@ -149,7 +149,7 @@ impl StoredPages {
         self.store.decay()
     }
 
-    // ---- Records --------------------------------------------------------------------------------
+    // ---- Records ---------------------------------------------------------------------------
 
     /// Composes the data area of a page of `owner`.
     fn compose_data(&mut self, owner: Lpn, content: Content) -> Result<()> {

@@ -146,7 +146,7 @@ impl Real {
         });
         let sequence = |&(_, (block, page)): &(u32, (u32, u32))| {
             let ppn = self.nand.geometry().page(BlockId(block), page);
-            self.nand.peek_spare(ppn).unwrap().0.rank()
+            self.nand.peek_spare(ppn).unwrap().unwrap().0.rank()
         };
         let own = newest.filter(|&(owner, _)| owner == lpn);
         own.max_by_key(sequence).unwrap().1

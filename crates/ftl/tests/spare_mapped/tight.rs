@@ -163,7 +163,7 @@ fn it_survives_cuts_of_tight_collections() {
 
 /// Pages of kind 0x31 that are the newest PMD pages of their logical blocks.
 fn wide_pages(real: &Real) -> Vec<Ppn> {
-    let spare = |ppn: Ppn| Some(real.nand.peek_spare(ppn)?.0);
+    let spare = |ppn: Ppn| Some(real.nand.peek_spare(ppn).unwrap()?.0);
     let np = real.nand.geometry().pages_per_block();
     let mut newest = BTreeMap::new();
     for ppn in (0..real.nand.geometry().pages()).map(Ppn) {
@@ -188,7 +188,7 @@ fn entries_of_a_wide_page_are_page_numbers() {
         assert_eq!(real.figure("wide_pmd_bits"), 45.0);
         for ppn in wide_pages(real) {
             checked += 1;
-            let (spare, bytes) = real.nand.peek_spare(ppn).unwrap();
+            let (spare, bytes) = real.nand.peek_spare(ppn).unwrap().unwrap();
             assert_eq!(bytes.len(), 6);
             let (own, first) = (spare.owner.0 / 4, spare.owner.0 / 12 * 3);
             let others = (first..first + 3).filter(|&group| group != own);
@@ -208,7 +208,7 @@ fn entries_of_a_wide_page_are_page_numbers() {
 
 /// Whose newest version a page is, and its kind.
 fn standing(real: &Real, ppn: u32) -> (u32, u8) {
-    let spare = real.nand.peek_spare(Ppn(ppn)).unwrap().0;
+    let spare = real.nand.peek_spare(Ppn(ppn)).unwrap().unwrap().0;
     assert_eq!(real.place(spare.owner.0), (ppn / 12, ppn % 12), "page {ppn} is dead");
     (spare.owner.0, spare.kind)
 }

@@ -8,7 +8,7 @@ use nand::{
 use crate::fixture::{chip, host, program};
 
 #[test]
-fn a_cut_program_leaves_each_of_its_outcomes() {
+fn an_interrupted_program_leaves_each_of_its_outcomes() {
     for outcome in Outcome::OF_PROGRAM {
         let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
         nand.cut_after(Cut { after: 1, outcome });

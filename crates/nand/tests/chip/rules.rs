@@ -22,7 +22,7 @@ fn sequential_chips_refuse_to_skip() {
 
 #[test]
 #[should_panic(expected = "is programmed")]
-fn any_order_still_means_once() {
+fn a_page_is_programmed_once_in_any_order() {
     let mut nand = chip(ProgramOrder::Any, Mode::Count);
     program(&mut nand, 3, 5);
     program(&mut nand, 0, 6);
@@ -46,7 +46,7 @@ fn erased_pages_are_not_read() {
 
 #[test]
 #[should_panic(expected = "for Lpn(6)")]
-fn a_reader_must_know_what_it_reads() {
+fn a_reader_must_name_the_owner_of_the_page() {
     let mut nand = chip(ProgramOrder::Any, Mode::Count);
     program(&mut nand, 0, 5);
     nand.read(Ppn(0), Lpn(6), 1, &mut Sink::None, Cause::Host).unwrap();
@@ -60,7 +60,7 @@ fn erased_pages_are_not_copied() {
 
 /// Free pages at the start + erased pages − lost pages = programs + free pages now.
 #[test]
-fn no_page_is_lost_to_the_books() {
+fn every_page_is_accounted_for() {
     for order in [ProgramOrder::Any, ProgramOrder::Ascending] {
         let mut nand = chip(order, Mode::Count);
         let start = nand.free_pages();

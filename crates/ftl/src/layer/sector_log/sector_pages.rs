@@ -183,7 +183,7 @@ fn read(
     if !is_log(spare) {
         return Err(strange("stands among pages that are none of the log's"));
     }
-    let in_spare = nand.peek_spare(ppn).map_or_else(Vec::new, |(_, bytes)| bytes.to_vec());
+    let in_spare = nand.peek_spare(ppn)?.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec());
     let bytes = match in_spare.is_empty() {
         true => nand.read_meta(ppn, Cause::Meta)?,
         false => &in_spare,

@@ -79,7 +79,7 @@ pub trait SpareAreas {
 
 impl SpareAreas for Nand {
     fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
-        self.peek_spare(ppn)
+        self.peek_spare(ppn).ok().flatten()
     }
 }
 
@@ -125,7 +125,7 @@ impl FoundSpares {
                 if state != PageState::Erased {
                     occupied[block.0 as usize] = offset as u16 + 1;
                 }
-                let page = nand.peek_spare(ppn).map(|(spare, bytes)| (spare, bytes.into()));
+                let page = nand.peek_spare(ppn)?.map(|(spare, bytes)| (spare, bytes.into()));
                 pages[ppn.0 as usize] = page;
             }
         }

@@ -1,0 +1,197 @@
+//! The chip: a flash array whose operations are booked and whose power can fail.
+//!
+//! An FTL borrows the chip and never owns it, so dropping an FTL and mounting another on the same
+//! chip is exactly a power cycle. The rules of flash are those of the [flash array](FlashArray).
+//!
+//! Its operations are in `operations`, its power in `power`.
+
+mod operations;
+mod power;
+
+use alloc::borrow::Cow;
+use core::any::Any;
+
+use crate::address::{BlockId, Lpn, Ppn};
+use crate::error::Result;
+use crate::flash_array::FlashArray;
+use crate::geometry::Geometry;
+use crate::op::Tally;
+use crate::op_sink::{Ledger, OpSink};
+use crate::payload::Mode;
+use crate::power_cut::TestPower;
+use crate::spare::Spare;
+
+/// A single-plane NAND chip.
+pub struct Nand {
+    array: FlashArray,
+    ledger: Ledger,
+    /// The sequence of the next program. None from power-on until the mount has found it.
+    sequence: Option<u64>,
+    /// Lost pages of the array at the last reset of the counters.
+    lost_pages_before: u64,
+    /// Present while a cut is armed, snapshots are recorded or the power is off.
+    power: Option<Box<TestPower>>,
+}
+
+impl Nand {
+    /// A factory-fresh chip: all blocks erased.
+    pub fn new(geometry: Geometry, mode: Mode) -> Nand {
+        Nand { sequence: Some(1), ..Nand::power_up(FlashArray::new(geometry, mode)) }
+    }
+
+    /// A chip that was just powered up, with this flash. A mount must find the sequence again.
+    pub fn power_up(array: FlashArray) -> Nand {
+        Nand {
+            ledger: Ledger::default(),
+            sequence: None,
+            lost_pages_before: array.lost_pages(),
+            power: None,
+            array,
+        }
+    }
+
+    /// The flash of the chip.
+    pub fn array(&self) -> &FlashArray {
+        &self.array
+    }
+
+    /// Ends the chip and returns its flash.
+    pub fn into_array(self) -> FlashArray {
+        self.array
+    }
+
+    /// A chip with the same flash, in the same place of the order of programs. Counters start at
+    /// zero; nothing is attached or armed.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn try_clone(&self) -> Result<Nand> {
+        Ok(Nand { sequence: self.sequence, ..Nand::power_up(self.array.try_clone()?) })
+    }
+
+    /// Pages, blocks and program order.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        self.array.geometry()
+    }
+
+    /// How much the chip keeps of its pages.
+    pub fn mode(&self) -> Mode {
+        self.array.mode()
+    }
+
+    // ---- Knowledge that costs no operation -------------------------------------------------
+
+    /// The true owners of a block's pages, [`Lpn::NONE`] where erased. They stand for the P2L table
+    /// that a controller keeps in RAM; a mount must not use them.
+    #[inline]
+    pub fn owners(&self, block: BlockId) -> &[u32] {
+        self.array.owners(block)
+    }
+
+    /// The owner of a page, as in [`owners`](Self::owners).
+    #[inline]
+    pub fn owner(&self, ppn: Ppn) -> Lpn {
+        self.array.owner(ppn)
+    }
+
+    /// Whether scheme bytes of spare areas are kept. If not, schemes need not compose them; no
+    /// operation may depend on it.
+    #[inline]
+    pub fn keeps_spares(&self) -> bool {
+        self.array.keeps_pages()
+    }
+
+    /// Header and scheme bytes of a page; none if error correction or the checksum failed, or in
+    /// count mode. For audits, and for mounts that have [read](Self::read_spare) this spare area.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn peek_spare(&self, ppn: Ppn) -> Result<Option<(Spare, Cow<'_, [u8]>)>> {
+        self.array.peek_spare(ppn)
+    }
+
+    /// The metadata of a page, for audits; none if it cannot be read, or in count mode.
+    pub fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
+        self.array.peek_meta(ppn)
+    }
+
+    // ---- Order of programs -----------------------------------------------------------------
+
+    /// Takes the next place in the order of programs, for something that is not a program: the
+    /// version of a tombstone.
+    pub fn take_sequence(&mut self) -> u64 {
+        self.take_sequences(1)
+    }
+
+    /// Takes several places, and returns the first.
+    #[inline]
+    fn take_sequences(&mut self, places: u32) -> u64 {
+        let next =
+            self.sequence.as_mut().expect("programmed before the mount resumed the sequence");
+        let first = *next;
+        *next += u64::from(places);
+        first
+    }
+
+    /// Continues the order of programs. A mount calls it with a sequence above all that it found.
+    pub fn resume_sequence(&mut self, next_sequence: u64) {
+        self.sequence = Some(next_sequence.max(self.sequence.unwrap_or(1)));
+    }
+
+    /// Whether the chip comes from the factory: it was never off, and nothing was erased.
+    pub fn is_factory_new(&self) -> bool {
+        self.sequence == Some(1) && self.wear().iter().all(|&erases| erases == 0)
+    }
+
+    // ---- Counters --------------------------------------------------------------------------
+
+    /// Operations since the last reset.
+    #[inline]
+    pub fn tally(&self) -> &Tally {
+        &self.ledger.tally
+    }
+
+    /// Pages skipped, or unused when their block was erased, since the last reset.
+    pub fn lost_pages(&self) -> u64 {
+        self.array.lost_pages() - self.lost_pages_before
+    }
+
+    /// Sets all counters to zero. The flash and its wear stay as they are.
+    pub fn reset_tally(&mut self) {
+        self.ledger.tally = Tally::default();
+        self.lost_pages_before = self.array.lost_pages();
+    }
+
+    /// Erases of each block since it was made.
+    pub fn wear(&self) -> &[u32] {
+        self.array.wear()
+    }
+
+    /// Pages that can still be programmed before the next erase. Walks all blocks.
+    pub fn free_pages(&self) -> u64 {
+        self.array.free_pages()
+    }
+
+    // ---- Sink of operations ----------------------------------------------------------------
+
+    /// From now on the sink sees every operation.
+    ///
+    /// # Panics
+    /// Another sink is attached.
+    pub fn attach(&mut self, sink: Box<dyn OpSink>) {
+        assert!(self.ledger.sink.is_none(), "the chip has an operation sink already");
+        self.ledger.sink = Some(sink);
+    }
+
+    /// Detaches the sink and returns it.
+    pub fn detach(&mut self) -> Option<Box<dyn OpSink>> {
+        self.ledger.sink.take()
+    }
+
+    /// The attached sink, if it is an `S`.
+    pub fn sink_mut<S: OpSink>(&mut self) -> Option<&mut S> {
+        let sink: &mut dyn Any = &mut **self.ledger.sink.as_mut()?;
+        sink.downcast_mut()
+    }
+}

@@ -1,0 +1,290 @@
+//! Operations of the chip: each one is done by the flash array and booked by the ledger.
+//!
+//! In count mode they take a short way, because simulations spend their time there: owners change
+//! and the ledger books, nothing else. Such a chip has no store and its power cannot fail.
+
+use core::ops::Range;
+
+use super::Nand;
+use crate::address::{BlockId, Lpn, Ppn, SectorMask};
+use crate::error::Result;
+use crate::flash_array::FlashArray;
+use crate::op::Cause;
+use crate::op_sink::Operation;
+use crate::payload::{Content, Data, Page, Sink};
+use crate::power_cut::Interruptible;
+use crate::spare::PageState;
+use crate::stored_pages::CopySpare;
+
+impl Nand {
+    // ---- Reads -----------------------------------------------------------------------------
+
+    /// Reads page `ppn`, which must hold `lpn`, and copies the sectors in `mask` to the sink.
+    ///
+    /// # Errors
+    /// Power lost, the page cannot be read, or the storage failed.
+    #[inline]
+    pub fn read(
+        &mut self,
+        ppn: Ppn,
+        lpn: Lpn,
+        mask: SectorMask,
+        sink: &mut Sink,
+        cause: Cause,
+    ) -> Result<()> {
+        if self.array.keeps_pages() {
+            return self.read_stored(ppn, lpn, mask, sink, cause);
+        }
+        self.array.expect_owner(ppn, lpn)?;
+        self.ledger.book(cause, Operation::Read { ppn, owner: lpn });
+        Ok(())
+    }
+
+    fn read_stored(
+        &mut self,
+        ppn: Ppn,
+        lpn: Lpn,
+        mask: SectorMask,
+        sink: &mut Sink,
+        cause: Cause,
+    ) -> Result<()> {
+        self.check_power()?;
+        self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        self.array.read(ppn, lpn, mask, sink)
+    }
+
+    /// Reads the spare area of page `ppn`.
+    ///
+    /// # Errors
+    /// Power lost, or the storage failed.
+    pub fn read_spare(&mut self, ppn: Ppn, cause: Cause) -> Result<PageState> {
+        self.book_spare_read(ppn, cause)?;
+        self.array.state(ppn)
+    }
+
+    /// Books the read of a spare area whose contents the caller knows from elsewhere. Works in
+    /// every mode.
+    ///
+    /// # Errors
+    /// Power lost.
+    pub fn book_spare_read(&mut self, ppn: Ppn, cause: Cause) -> Result<()> {
+        self.check_power()?;
+        self.ledger.book(cause, Operation::SpareRead { ppn, owner: self.array.owner(ppn) });
+        Ok(())
+    }
+
+    /// Reads the metadata of a page.
+    ///
+    /// # Errors
+    /// Power lost, the page cannot be read, or the storage failed.
+    pub fn read_meta(&mut self, ppn: Ppn, cause: Cause) -> Result<&[u8]> {
+        self.check_power()?;
+        self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        self.array.read_meta(ppn)
+    }
+
+    // ---- Programs, copies, erases ----------------------------------------------------------
+
+    /// Programs one page. It gets a new version.
+    ///
+    /// # Errors
+    /// Power lost, the base of a partial page cannot be read, or the storage failed.
+    #[inline]
+    pub fn program(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
+        if self.array.keeps_pages() {
+            return self.program_stored(ppn, page, cause);
+        }
+        assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
+        self.count_programs(ppn, page.owner, 1, cause);
+        Ok(())
+    }
+
+    /// Programs whole pages of the host, `first` and the following, to consecutive pages of one
+    /// block from `to` on. They are booked at once.
+    ///
+    /// # Errors
+    /// Power lost or storage failed, with some of the pages programmed.
+    #[inline]
+    pub fn program_run(
+        &mut self,
+        to: Ppn,
+        first: Lpn,
+        pages: u32,
+        kind: u8,
+        data: Data,
+        cause: Cause,
+    ) -> Result<()> {
+        if self.array.keeps_pages() {
+            return self.program_run_stored(to, first, pages, kind, data, cause);
+        }
+        self.count_programs(to, first, pages, cause);
+        Ok(())
+    }
+
+    /// Copies pages, in the order given, to consecutive pages of one block from `to` on. They are
+    /// booked at once. Owner, contents and version are kept; the kind too, unless a new one is
+    /// given.
+    ///
+    /// # Errors
+    /// Power lost, a page cannot be read, or the storage failed, with some of the pages copied.
+    #[inline]
+    pub fn copy_many(
+        &mut self,
+        from: &[Ppn],
+        to: Ppn,
+        kind: Option<u8>,
+        cause: Cause,
+    ) -> Result<()> {
+        if self.array.keeps_pages() {
+            return self.copy_stored(from, to, kind, None, cause);
+        }
+        self.count_copies(from, to, cause);
+        Ok(())
+    }
+
+    /// Copies one page and gives the copy another kind and other scheme bytes. Owner, contents and
+    /// version are kept.
+    ///
+    /// # Errors
+    /// Power lost, the page cannot be read, or the storage failed.
+    pub fn copy(&mut self, from: Ppn, to: Ppn, kind: u8, extra: &[u8], cause: Cause) -> Result<()> {
+        if self.array.keeps_pages() {
+            return self.copy_stored(&[from], to, Some(kind), Some(extra), cause);
+        }
+        self.count_copies(&[from], to, cause);
+        Ok(())
+    }
+
+    /// Erases a block.
+    ///
+    /// # Errors
+    /// Power lost, or the storage failed.
+    pub fn erase(&mut self, block: BlockId, cause: Cause) -> Result<()> {
+        let operation = Interruptible::Erase(block);
+        let cut = self.begin(operation)?;
+        let erased = self.array.erase(block);
+        self.ledger.book(cause, Operation::Erase { block });
+        erased?;
+        self.end(operation, cut)
+    }
+
+    /// Makes everything that was programmed and erased so far outlive the process.
+    ///
+    /// # Errors
+    /// Power lost, or the storage failed.
+    pub fn sync(&mut self) -> Result<()> {
+        self.check_power()?;
+        self.array.sync()
+    }
+
+    // ---- In count mode ---------------------------------------------------------------------
+
+    #[inline]
+    fn count_programs(&mut self, to: Ppn, first: Lpn, pages: u32, cause: Cause) {
+        self.take_sequences(pages);
+        let owners = self.array.count_run(to, first, pages);
+        self.ledger.book(cause, Operation::Program { first: to, owners });
+    }
+
+    #[inline]
+    fn count_copies(&mut self, from: &[Ppn], to: Ppn, cause: Cause) {
+        self.take_sequences(from.len() as u32);
+        let owners = self.array.count_copies(from, to);
+        self.ledger.book(cause, Operation::Copy { from, to, owners });
+    }
+
+    // ---- With a store ----------------------------------------------------------------------
+
+    fn program_stored(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
+        self.write_stored(ppn, 1, None, cause, |array, _, sequence| {
+            array.program(ppn, page, sequence)
+        })
+    }
+
+    fn program_run_stored(
+        &mut self,
+        to: Ppn,
+        first: Lpn,
+        pages: u32,
+        kind: u8,
+        data: Data,
+        cause: Cause,
+    ) -> Result<()> {
+        let (mask, page_bytes) = (self.geometry().full_mask(), self.geometry().page_bytes());
+        self.write_stored(to, pages, None, cause, |array, index, sequence| {
+            let data = data.from_page(index, page_bytes);
+            let content = Content::Host { data, mask, base: None };
+            let page = Page { owner: first.plus(index), kind, extra: &[], content };
+            array.program(to.plus(index), &page, sequence)
+        })
+    }
+
+    fn copy_stored(
+        &mut self,
+        from: &[Ppn],
+        to: Ppn,
+        kind: Option<u8>,
+        extra: Option<&[u8]>,
+        cause: Cause,
+    ) -> Result<()> {
+        self.write_stored(to, from.len() as u32, Some(from), cause, |array, index, sequence| {
+            let new = CopySpare { sequence, kind, extra };
+            array.copy(from[index as usize], to.plus(index), new)
+        })
+    }
+
+    /// Writes a run of pages one by one and books it as a whole. While the power can fail, each
+    /// page is a run of its own.
+    fn write_stored(
+        &mut self,
+        to: Ppn,
+        pages: u32,
+        from: Option<&[Ppn]>,
+        cause: Cause,
+        mut write: impl FnMut(&mut FlashArray, u32, u64) -> Result<()>,
+    ) -> Result<()> {
+        let step = if self.power.is_some() { 1 } else { pages.max(1) };
+        for start in (0..pages).step_by(step as usize) {
+            let operation = Interruptible::Program(to.plus(start));
+            let cut = self.begin(operation)?;
+            let mut written = Ok(());
+            let mut end = start;
+            while written.is_ok() && end < start + step {
+                let sequence = self.take_sequence();
+                written = write(&mut self.array, end, sequence);
+                end += u32::from(written.is_ok());
+            }
+            if start < end {
+                self.book_written(to, start..end, from, cause);
+            }
+            if written.is_err() {
+                self.book_failed_copy(from, end, cause);
+            }
+            written?;
+            self.end(operation, cut)?;
+        }
+        Ok(())
+    }
+
+    /// Books the pages of a run, by their numbers in it, that were programmed or copied.
+    fn book_written(&mut self, to: Ppn, written: Range<u32>, from: Option<&[Ppn]>, cause: Cause) {
+        let first = to.plus(written.start);
+        let owners = self.array.owners_of_run(first, written.len() as u32);
+        let operation = match from {
+            Some(from) => {
+                let from = &from[written.start as usize..written.end as usize];
+                Operation::Copy { from, to: first, owners }
+            }
+            None => Operation::Program { first, owners },
+        };
+        self.ledger.book(cause, operation);
+    }
+
+    /// A copy that failed has read its source all the same.
+    #[cold]
+    fn book_failed_copy(&mut self, from: Option<&[Ppn]>, index: u32, cause: Cause) {
+        if let Some(ppn) = from.map(|from| from[index as usize]) {
+            self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        }
+    }
+}

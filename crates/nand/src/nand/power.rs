@@ -1,0 +1,80 @@
+//! The power of the chip: it can be turned off and on, and a test can cut it.
+
+use super::Nand;
+use crate::error::{Error, Result};
+use crate::power_cut::{Cut, Interruptible, Outcome, Snapshot, TestPower};
+
+impl Nand {
+    /// Arms a cut.
+    pub fn cut_after(&mut self, cut: Cut) {
+        self.test_power().cut_after(cut);
+    }
+
+    /// From now on keeps the flash as it is after every program and erase.
+    pub fn record_snapshots(&mut self) {
+        self.test_power().record();
+    }
+
+    /// The snapshots since the last call. Recording goes on.
+    pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
+        self.power.as_mut().map_or_else(Vec::new, |power| power.take_snapshots())
+    }
+
+    /// Whether the power is on.
+    pub fn is_on(&self) -> bool {
+        self.power.as_ref().is_none_or(|power| power.is_on())
+    }
+
+    /// Turns the power off and on again between two operations. Pages that an earlier cut left
+    /// unstable have decayed by then.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn power_cycle(&mut self) -> Result<()> {
+        self.decay()?;
+        self.power_on();
+        Ok(())
+    }
+
+    /// Turns the power on after a cut. Counters in RAM are gone: a mount must find the sequence
+    /// again. No cut is armed and nothing is recorded.
+    pub fn power_on(&mut self) {
+        self.power = None;
+        self.sequence = None;
+    }
+
+    /// Makes pages that a cut left unstable unreadable, as they will be some day.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn decay(&mut self) -> Result<()> {
+        self.array.decay()
+    }
+
+    fn test_power(&mut self) -> &mut TestPower {
+        let keeps_pages = self.array.keeps_pages();
+        assert!(keeps_pages, "a chip in count mode cannot be mounted after a cut");
+        self.power.get_or_insert_default()
+    }
+
+    #[inline]
+    pub(super) fn check_power(&self) -> Result<()> {
+        if self.is_on() { Ok(()) } else { Err(Error::PowerLost) }
+    }
+
+    #[inline]
+    pub(super) fn begin(&mut self, operation: Interruptible) -> Result<Option<Outcome>> {
+        match &mut self.power {
+            Some(power) => power.begin(&mut self.array, operation),
+            None => Ok(None),
+        }
+    }
+
+    #[inline]
+    pub(super) fn end(&mut self, operation: Interruptible, cut: Option<Outcome>) -> Result<()> {
+        match &mut self.power {
+            Some(power) => power.end(&mut self.array, operation, cut),
+            None => Ok(()),
+        }
+    }
+}
