@@ -25,7 +25,7 @@ pub mod share;
 pub mod words;
 
 pub use error::{Error, Result};
-pub use params::{Kind, Param, Params, Value, resolve};
+pub use params::{Kind, Param, Params, Value, joined, resolve, total_len};
 pub use quantity::{parse_count, parse_ratio, parse_size, parse_switch, parse_time_ns, print_size};
 pub use share::{Share, parse_share};
 pub use words::{Spec, nearest, parse_pairs, unknown};

@@ -66,6 +66,34 @@ pub struct Param {
     pub doc: &'static str,
 }
 
+/// The number of parameters in several lists.
+pub const fn total_len(lists: &[&[Param]]) -> usize {
+    let (mut total, mut list) = (0, 0);
+    while list < lists.len() {
+        total += lists[list].len();
+        list += 1;
+    }
+    total
+}
+
+/// Joins several lists of parameters into one, for declarations that are made of parts. `N` is
+/// their [`total_len`].
+pub const fn joined<const N: usize>(lists: &[&[Param]]) -> [Param; N] {
+    let mut all = [Param { name: "", kind: Kind::Text, default: "", unit: "", doc: "" }; N];
+    let (mut filled, mut list) = (0, 0);
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            all[filled] = lists[list][at];
+            filled += 1;
+            at += 1;
+        }
+        list += 1;
+    }
+    assert!(filled == N);
+    all
+}
+
 /// The value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -292,6 +320,14 @@ mod tests {
 
     fn resolved(text: &str) -> Result<Params> {
         resolve("scheme page", &Spec::parse(text).unwrap().pairs, PARAMS)
+    }
+
+    #[test]
+    fn joined_lists_keep_their_order() {
+        const PARTS: &[&[Param]] = &[&[param("a", Kind::Count, "1")], &[], PLAIN];
+        const PLAIN: &[Param] = &[param("b", Kind::Count, "2"), param("c", Kind::Count, "3")];
+        const ALL: [Param; total_len(PARTS)] = joined(PARTS);
+        assert_eq!(ALL.map(|param| param.name), ["a", "b", "c"]);
     }
 
     #[test]
