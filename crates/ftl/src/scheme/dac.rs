@@ -36,7 +36,7 @@ use crate::contract::{
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
-use crate::part::page::victims::Policy;
+use crate::part::page::victims::registry;
 use crate::part::recovery::page_kind;
 
 /// Erased blocks that only garbage collection may open.
@@ -44,35 +44,25 @@ const RESERVE: u32 = 1;
 /// The most regions: their numbers must fit in the upper half of a spare area's kind.
 const REGIONS_MAX: u64 = 15;
 
-static PARAMS: &[Param] = &[
-    Param {
-        name: "regions",
-        kind: Kind::Count,
-        default: "3",
-        unit: "regions",
-        doc: "R, from coldest to hottest, each with an open block; 1 to 15",
-    },
-    Param {
-        name: "young",
-        kind: Kind::Count,
-        default: "0",
-        unit: "host pages",
-        doc: "a page rewritten after fewer climbs; 0: as many as there are logical pages",
-    },
-    Param {
-        name: "victim",
-        kind: Kind::Choice(Policy::NAMES),
-        default: "cost_benefit",
-        unit: "",
-        doc: "which full block garbage collection empties",
-    },
-    Param {
-        name: "d",
-        kind: Kind::Count,
-        default: "2",
-        unit: "draws",
-        doc: "blocks that dchoices draws, with replacement",
-    },
+const PARAMS: &[&[Param]] = &[
+    &[
+        Param {
+            name: "regions",
+            kind: Kind::Count,
+            default: "3",
+            unit: "regions",
+            doc: "R, from coldest to hottest, each with an open block; 1 to 15",
+        },
+        Param {
+            name: "young",
+            kind: Kind::Count,
+            default: "0",
+            unit: "host pages",
+            doc: "a page rewritten after fewer climbs; 0: as many as there are logical pages",
+        },
+        registry::victim_param("cost_benefit"),
+    ],
+    &registry::OWN_PARAMS,
 ];
 
 /// Dynamic data clustering.
@@ -81,7 +71,7 @@ pub static SCHEME: Scheme = Scheme {
     summary: "page mapping in regions by update frequency: rewritten pages climb, copied ones sink",
     source: "Chiang, Lee, Chang: Using data clustering to improve cleaning performance for flash \
              memory, Software: Practice and Experience 29(3), 1999; base of the sector log's paper",
-    params: PARAMS,
+    params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &[],
     refuses,
     map_budget: None,
@@ -90,17 +80,14 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
-    match (params.count("regions"), params.count("d")) {
-        (1..=REGIONS_MAX, 1..=65_536) => None,
-        (1..=REGIONS_MAX, d) => Some(format!("d={d} draws; 1 to 65536 are possible")),
-        (regions, _) => Some(format!("regions={regions}; 1 to {REGIONS_MAX} are possible")),
+    match params.count("regions") {
+        1..=REGIONS_MAX => registry::refuses(params),
+        regions => Some(format!("regions={regions}; 1 to {REGIONS_MAX} are possible")),
     }
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
-    let (choice, d) = (device.params.choice("victim"), device.params.count("d") as u32);
-    let policy = Policy::named(choice, d).expect("a declared choice");
-    let map = PageMap::format(nand, device, policy, 0);
+    let map = PageMap::format(nand, device, registry::chosen(device.params), 0);
     let pages = map.logical_pages() as usize;
     let regions = device.params.count("regions") as usize;
     let mut ftl = Clustered {

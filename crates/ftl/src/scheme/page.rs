@@ -22,34 +22,22 @@ use crate::contract::{
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
-use crate::part::page::victims::Policy;
+use crate::part::page::victims::registry;
 use crate::part::recovery::page_kind;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;
 
-static PARAMS: &[Param] = &[
-    Param {
-        name: "victim",
-        kind: Kind::Choice(Policy::NAMES),
-        default: "greedy",
-        unit: "",
-        doc: "which full block garbage collection empties",
-    },
-    Param {
-        name: "d",
-        kind: Kind::Count,
-        default: "2",
-        unit: "draws",
-        doc: "blocks that dchoices draws, with replacement",
-    },
-    Param {
+const PARAMS: &[&[Param]] = &[
+    &[registry::victim_param("greedy")],
+    &registry::OWN_PARAMS,
+    &[Param {
         name: "frontiers",
         kind: Kind::Count,
         default: "1",
         unit: "blocks",
         doc: "1: host and garbage collection fill one block; 2: one each",
-    },
+    }],
 ];
 
 /// Page mapping.
@@ -57,7 +45,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "page",
     summary: "page mapping: an L2P entry a page, garbage collection by a choice of victim policies",
     source: "the baseline of all five papers; policies as in schemes they cite",
-    params: PARAMS,
+    params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &[],
     refuses,
     map_budget: None,
@@ -66,18 +54,15 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
-    match (params.count("frontiers"), params.count("d")) {
-        (1 | 2, 1..=65_536) => None,
-        (1 | 2, d) => Some(format!("d={d} draws; 1 to 65536 are possible")),
-        (frontiers, _) => Some(format!("frontiers={frontiers}; 1 or 2 are possible")),
+    match params.count("frontiers") {
+        1 | 2 => registry::refuses(params),
+        frontiers => Some(format!("frontiers={frontiers}; 1 or 2 are possible")),
     }
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
-    let choice = device.params.choice("victim");
-    let policy = Policy::named(choice, device.params.count("d") as u32);
     let mut ftl = PageMapped {
-        map: PageMap::format(nand, device, policy.expect("a declared choice"), 0),
+        map: PageMap::format(nand, device, registry::chosen(device.params), 0),
         host: Frontier::NONE,
         gc: (device.params.count("frontiers") == 2).then_some(Frontier::NONE),
         victims_taken: 0,

@@ -5,7 +5,8 @@ use nand::{Data, Lpn, Mode};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::device::{Counts, LOGICAL_BLOCKS, PAGE_BYTES, Real, step};
+use crate::device::{Counts, LOGICAL_BLOCKS, PAGE_BYTES, Real, SEED, step};
+use crate::naive_victims::{NaiveVictims, params, settings};
 
 // ---- Counted by hand ----------------------------------------------------------------------------
 
@@ -185,15 +186,15 @@ fn ram_is_the_page_map_and_five_bytes_a_page_for_regions_and_ages() {
 
 #[test]
 fn with_one_region_dac_counts_as_page_does() {
-    for policy in ["greedy", "fifo", "cost_benefit", "random", "dchoices"] {
-        let mut dac = device(&format!("dac:regions=1,victim={policy}"), 3);
-        let mut page = device(&format!("page:victim={policy}"), 3);
+    for setting in settings() {
+        let mut dac = device(&format!("dac:regions=1,{setting}"), 3);
+        let mut page = device(&format!("page:{setting}"), 3);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(8);
         for round in 0..3000 {
             let step = step(&mut rng, 4);
             step.run_on(&mut dac);
             step.run_on(&mut page);
-            assert_eq!(dac.counts(), page.counts(), "{policy}, step {round}");
+            assert_eq!(dac.counts(), page.counts(), "{setting}, step {round}");
         }
         assert!(dac.counts().copies > 1000);
     }
@@ -205,8 +206,6 @@ fn with_one_region_dac_counts_as_page_does() {
 struct Block {
     owners: Vec<usize>,
     region: usize,
-    opened: u64,
-    last_program: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -217,7 +216,6 @@ struct Page {
 }
 
 struct NaiveDac {
-    policy: &'static str,
     np: usize,
     regions: usize,
     young: u64,
@@ -225,25 +223,25 @@ struct NaiveDac {
     free: Vec<usize>,
     open: Vec<Option<usize>>,
     pages: Vec<Page>,
+    victims: NaiveVictims,
     clock: u64,
-    openings: u64,
     counts: Counts,
 }
 
 impl NaiveDac {
-    fn new(policy: &'static str, regions: usize, young: u64, np: usize, extra: usize) -> NaiveDac {
-        let logical = LOGICAL_BLOCKS as usize;
+    fn new(spec: &str, np: usize, extra: usize) -> NaiveDac {
+        let (params, logical) = (params(spec), LOGICAL_BLOCKS as usize);
+        let regions = params.count("regions") as usize;
         NaiveDac {
-            policy,
             np,
             regions,
-            young,
+            young: params.count("young"),
             blocks: (0..logical + extra).map(|_| Block::default()).collect(),
             free: (0..logical + extra).collect(),
             open: vec![None; regions],
             pages: vec![Page::default(); logical * np],
+            victims: NaiveVictims::new(params, np, SEED),
             clock: 0,
-            openings: 0,
             counts: Counts::default(),
         }
     }
@@ -254,8 +252,7 @@ impl NaiveDac {
 
     fn take(&mut self, region: usize) {
         let block = self.free.remove(0);
-        self.openings += 1;
-        self.blocks[block].opened = self.openings;
+        self.victims.open(block);
         self.blocks[block].region = region;
         self.open[region] = Some(block);
     }
@@ -263,45 +260,20 @@ impl NaiveDac {
     fn append(&mut self, region: usize, lpn: usize) {
         let block = self.open[region].unwrap();
         self.blocks[block].owners.push(lpn);
-        self.blocks[block].last_program = self.clock;
         self.pages[lpn].at = Some((block, self.blocks[block].owners.len() - 1));
         self.pages[lpn].region = region;
-    }
-
-    fn valid(&self, block: usize) -> Vec<usize> {
-        let owners = self.blocks[block].owners.iter().enumerate();
-        let valid = owners.filter(|&(at, &lpn)| self.pages[lpn].at == Some((block, at)));
-        valid.map(|(_, &lpn)| lpn).collect()
-    }
-
-    fn victim(&self) -> usize {
-        let full = (0..self.blocks.len()).filter(|&b| self.blocks[b].owners.len() == self.np);
-        let valid = |block: usize| self.valid(block).len();
-        match self.policy {
-            "fifo" => full.min_by_key(|&block| self.blocks[block].opened).unwrap(),
-            "greedy" => full.min_by_key(|&block| (valid(block), block)).unwrap(),
-            _ => {
-                // age (Np − v) / 2v as a fraction, dead blocks above all.
-                let score = |block: usize| {
-                    let age = self.clock - self.blocks[block].last_program;
-                    (age * (self.np - valid(block)) as u64, 2 * valid(block) as u64)
-                };
-                let better = |a: (u64, u64), b: (u64, u64)| match (a.1, b.1) {
-                    (_, 0) => false,
-                    (0, _) => true,
-                    _ => a.0 * b.1 > b.0 * a.1,
-                };
-                let candidates = full.filter(|&block| valid(block) < self.np);
-                candidates.reduce(|a, b| if better(score(b), score(a)) { b } else { a }).unwrap()
-            }
+        if self.blocks[block].owners.len() == self.np {
+            self.victims.close(block, self.clock);
         }
     }
 
     fn collect(&mut self) {
-        let victim = self.victim();
+        let NaiveDac { victims, blocks, pages, .. } = self;
+        let count = |block: usize| valid(blocks, pages, block).len();
+        let victim = victims.choose(self.clock, count).unwrap();
         let region = self.blocks[victim].region;
         let target = region.max(1) - 1;
-        for lpn in self.valid(victim) {
+        for lpn in valid(&self.blocks, &self.pages, victim) {
             if !self.has_room(target) {
                 self.take(target);
             }
@@ -315,6 +287,7 @@ impl NaiveDac {
         for open in self.open.iter_mut().filter(|open| **open == Some(victim)) {
             *open = None;
         }
+        self.victims.release(victim);
         self.free.push(victim);
         self.counts.erases += 1;
     }
@@ -339,15 +312,22 @@ impl NaiveDac {
     }
 }
 
+/// The valid pages of a block.
+fn valid(blocks: &[Block], pages: &[Page], block: usize) -> Vec<usize> {
+    let owners = blocks[block].owners.iter().enumerate();
+    let valid = owners.filter(|&(at, &lpn)| pages[lpn].at == Some((block, at)));
+    valid.map(|(_, &lpn)| lpn).collect()
+}
+
 #[test]
 fn dac_counts_as_the_naive_model_counts() {
-    for policy in ["greedy", "fifo", "cost_benefit"] {
+    for setting in settings() {
         for (regions, young, np, extra) in
             [(2, 48, 4, 3), (3, 20, 4, 4), (3, 72, 6, 6), (5, 9, 4, 9)]
         {
-            let spec = format!("dac:regions={regions},young={young},victim={policy}");
+            let spec = format!("dac:regions={regions},young={young},{setting}");
             let mut real = Real::new(&spec, "sequential", np, extra);
-            let mut naive = NaiveDac::new(policy, regions, young, np, extra as usize);
+            let mut naive = NaiveDac::new(&spec, np, extra as usize);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
             for round in 0..3000 {
                 let step = step(&mut rng, np);

@@ -8,6 +8,8 @@ use spec::Spec;
 
 pub const PAGE_BYTES: u32 = 2048;
 pub const LOGICAL_BLOCKS: u32 = 12;
+/// What policies with random draws start from.
+pub const SEED: u64 = 0;
 /// That of the chip.
 const TIMING: Timing = Timing {
     read_ns: 88_000,
@@ -77,7 +79,7 @@ fn mount(choice: &Choice, nand: &mut Nand) -> Box<dyn Ftl> {
         logical_blocks: LOGICAL_BLOCKS,
         blocks: &blocks,
         durability: Durability::Paper,
-        seed: 0,
+        seed: SEED,
         timing: TIMING,
     };
     choice.mount(nand, &device).unwrap()

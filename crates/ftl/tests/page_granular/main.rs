@@ -1,10 +1,13 @@
 //! Schemes without a log, count for count: by hand, and against naive models.
 //!
-//! The models know the counting rules and no data structure: they search all blocks for a victim
-//! and recount what they need.
+//! The models follow the counting rules and have no clever data structure. They choose victims by
+//! the specification of the policy, among all full blocks, and recount valid pages whenever they
+//! need them.
 
 mod block;
 mod dac;
 mod device;
 mod dftl;
+mod naive_victims;
 mod page;
+mod victims;

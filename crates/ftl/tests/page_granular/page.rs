@@ -1,104 +1,77 @@
-//! page against a naive model. Random victims draw from a generator, so there is nothing to
-//! compare.
+//! page against a naive model, with every victim policy.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::device::{Counts, LOGICAL_BLOCKS, Real, step};
-
-struct Block {
-    owners: Vec<Option<usize>>,
-    opened: u64,
-    last_program: u64,
-}
+use crate::device::{Counts, LOGICAL_BLOCKS, Real, SEED, step};
+use crate::naive_victims::{NaiveVictims, params, settings};
 
 struct NaivePage {
-    policy: &'static str,
     np: usize,
-    blocks: Vec<Block>,
+    /// The pages programmed in each block.
+    blocks: Vec<Vec<usize>>,
     free: Vec<usize>,
     l2p: Vec<Option<(usize, usize)>>,
     /// The host's open block, and garbage collection's; one and the same with one frontier.
     open: [Option<usize>; 2],
     frontiers: usize,
+    victims: NaiveVictims,
     clock: u64,
-    openings: u64,
     counts: Counts,
 }
 
 impl NaivePage {
-    fn new(policy: &'static str, frontiers: usize, np: usize, blocks: usize) -> NaivePage {
-        let block = || Block { owners: Vec::new(), opened: 0, last_program: 0 };
+    fn new(spec: &str, np: usize, blocks: usize) -> NaivePage {
+        let params = params(spec);
         NaivePage {
-            policy,
             np,
-            blocks: (0..blocks).map(|_| block()).collect(),
+            blocks: vec![Vec::new(); blocks],
             free: (0..blocks).collect(),
             l2p: vec![None; LOGICAL_BLOCKS as usize * np],
             open: [None; 2],
-            frontiers,
+            frontiers: params.count("frontiers") as usize,
+            victims: NaiveVictims::new(params, np, SEED),
             clock: 0,
-            openings: 0,
             counts: Counts::default(),
         }
     }
 
     fn has_room(&self, who: usize) -> bool {
-        self.open[who].is_some_and(|block| self.blocks[block].owners.len() < self.np)
+        self.open[who].is_some_and(|block| self.blocks[block].len() < self.np)
     }
 
     fn take(&mut self, who: usize) {
         let block = self.free.remove(0);
-        self.openings += 1;
-        self.blocks[block].opened = self.openings;
+        self.victims.open(block);
         self.open[who] = Some(block);
     }
 
     fn append(&mut self, who: usize, lpn: usize) {
         let block = self.open[who].unwrap();
-        self.blocks[block].owners.push(Some(lpn));
-        self.l2p[lpn] = Some((block, self.blocks[block].owners.len() - 1));
-        self.blocks[block].last_program = self.clock;
-    }
-
-    fn valid(&self, block: usize) -> Vec<usize> {
-        let owners = self.blocks[block].owners.iter().enumerate();
-        let valid = owners
-            .filter_map(|(at, owner)| owner.filter(|&lpn| self.l2p[lpn] == Some((block, at))));
-        valid.collect()
-    }
-
-    fn victim(&self) -> usize {
-        let full = (0..self.blocks.len()).filter(|&b| self.blocks[b].owners.len() == self.np);
-        match self.policy {
-            "fifo" => full.min_by_key(|&block| self.blocks[block].opened).unwrap(),
-            "greedy" => full.min_by_key(|&block| (self.valid(block).len(), block)).unwrap(),
-            _ => {
-                let score = |block: usize| {
-                    let (v, np) = (self.valid(block).len() as f64, self.np as f64);
-                    let age = (self.clock - self.blocks[block].last_program) as f64;
-                    if v == 0.0 { f64::INFINITY } else { age * (np - v) / (2.0 * v) }
-                };
-                let candidates = full.filter(|&block| self.valid(block).len() < self.np);
-                candidates.reduce(|a, b| if score(b) > score(a) { b } else { a }).unwrap()
-            }
+        self.l2p[lpn] = Some((block, self.blocks[block].len()));
+        self.blocks[block].push(lpn);
+        if self.blocks[block].len() == self.np {
+            self.victims.close(block, self.clock);
         }
     }
 
     fn collect(&mut self) {
-        let victim = self.victim();
+        let NaivePage { victims, blocks, l2p, .. } = self;
+        let count = |block: usize| valid(blocks, l2p, block).len();
+        let victim = victims.choose(self.clock, count).unwrap();
         let gc = self.frontiers - 1;
-        for lpn in self.valid(victim) {
+        for lpn in valid(&self.blocks, &self.l2p, victim) {
             if !self.has_room(gc) {
                 self.take(gc);
             }
             self.append(gc, lpn);
             self.counts.copies += 1;
         }
-        self.blocks[victim].owners.clear();
+        self.blocks[victim].clear();
         for open in self.open.iter_mut().filter(|open| **open == Some(victim)) {
             *open = None;
         }
+        self.victims.release(victim);
         self.free.push(victim);
         self.counts.erases += 1;
     }
@@ -114,14 +87,19 @@ impl NaivePage {
     }
 }
 
+/// The valid pages of a block.
+fn valid(blocks: &[Vec<usize>], l2p: &[Option<(usize, usize)>], block: usize) -> Vec<usize> {
+    let pages = blocks[block].iter().enumerate();
+    pages.filter(|&(at, &lpn)| l2p[lpn] == Some((block, at))).map(|(_, &lpn)| lpn).collect()
+}
+
 #[test]
 fn page_counts_as_the_naive_model_counts() {
-    for policy in ["greedy", "fifo", "cost_benefit"] {
+    for setting in settings() {
         for (frontiers, extra, np) in [(1, 2, 4), (1, 3, 8), (2, 3, 4), (2, 5, 6)] {
-            let spec = format!("page:victim={policy},frontiers={frontiers}");
+            let spec = format!("page:{setting},frontiers={frontiers}");
             let mut real = Real::new(&spec, "sequential", np, extra);
-            let blocks = (LOGICAL_BLOCKS + extra) as usize;
-            let mut naive = NaivePage::new(policy, frontiers, np, blocks);
+            let mut naive = NaivePage::new(&spec, np, (LOGICAL_BLOCKS + extra) as usize);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
             for round in 0..3000 {
                 let step = step(&mut rng, np);

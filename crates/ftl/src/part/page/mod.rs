@@ -1,4 +1,4 @@
-//! Page-granular schemes: a map with an entry a page, and victims of garbage collection.
+//! The base of page-granular schemes: a map with an entry for each page, and the choice of victims.
 
 pub mod page_map;
 pub mod victims;

@@ -1,5 +1,5 @@
-//! A map with an entry for each logical page, and the blocks that it points into: what
-//! page-granular schemes have in common.
+//! A map with an entry for each logical page, and the blocks that it points into: the common base
+//! of the page-granular schemes.
 //!
 //! ```text
 //! L2P  0 1 2 3 …          frontier  [3 0 7 3 _ _]   pages are appended
@@ -7,15 +7,15 @@
 //!      └────────────────▶ full      [x 0 x x x 2]   a victim: its valid pages are copied to a
 //!                                                   frontier, then it is erased
 //! ```
-//! How many frontiers there are, and who writes to which, is the scheme's business. Blocks are
-//! filled in page order, so this runs on every program order.
+//! The scheme decides how many frontiers there are and which pages go to which. Blocks are filled
+//! in page order, so every chip accepts the programs, whatever order it demands.
 //!
-//! A scheme may keep pages of its own in the same map, above the host's: their owner is a number
-//! beyond the capacity, and collections, mounts and audits treat them alike.
+//! A scheme may keep pages of its own in the same map, after the host's. Their owner is a number
+//! beyond the capacity. Garbage collection, mounts and audits treat them like the host's pages.
 //!
-//! **Coming back.** One scan finds the newest copy of each page; [`recovery_plan`] says what needs
-//! care. Blocks that were open are closed and their remaining pages lost, for one of them may look
-//! erased and be torn.
+//! **Mounting.** One scan finds the newest copy of each page; [`recovery_plan`] explains the cases
+//! that need care. Blocks that were open are closed, and their remaining pages are lost, because
+//! one of them may be torn although it looks erased.
 
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
 
@@ -23,7 +23,8 @@ use crate::contract::{Base, BlockLender, MountConfig, Result, Run, Violation, en
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::frontier::Frontier;
-use crate::part::page::victims::{Policy, Victims};
+use crate::part::page::victims::Victims;
+use crate::part::page::victims::policy::Policy;
 use crate::part::recovery::recovery_plan::{self, RecoveryPlan};
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
 use crate::part::recovery::trim_log::{self, TrimLog};
@@ -31,21 +32,22 @@ use crate::part::recovery::trim_log::{self, TrimLog};
 /// The map, the blocks, and the trims of a page-granular scheme.
 #[derive(Debug)]
 pub struct PageMap {
-    /// Where pages stand, and trims. A scheme's own pages follow the host's.
+    /// The newest place of each page, and trims. A scheme's own pages follow the host's.
     pub flat: FlatMap,
     logical_pages: u32,
     /// Free blocks.
     pub pool: BlockPool,
     victims: Victims,
-    /// Host pages written: the clock of ages.
+    /// Host pages written. The ages of blocks are measured by this clock.
     written: u64,
-    /// Valid pages of the victim; kept for its capacity.
+    /// Valid pages of the current victim. Kept between victims to reuse its memory.
     moving: Vec<Ppn>,
 }
 
 impl PageMap {
-    /// The map of an empty device: all blocks are free. The scheme keeps `own_pages` of its own.
-    pub fn format(nand: &Nand, device: &MountConfig, policy: Policy, own_pages: u32) -> PageMap {
+    /// The map of an empty device, on which all blocks are free. The scheme keeps `own_pages` pages
+    /// of its own.
+    pub fn format(nand: &Nand, device: &MountConfig, policy: &Policy, own_pages: u32) -> PageMap {
         let geometry = nand.geometry();
         let per_block = geometry.pages_per_block();
         let (data, trims) = TrimLog::split(nand, device);
@@ -54,7 +56,7 @@ impl PageMap {
             flat: FlatMap::new(logical_pages + own_pages, trims),
             logical_pages,
             pool: BlockPool::of(data),
-            victims: Victims::new(policy, geometry, device.seed),
+            victims: Victims::new(policy, geometry, device.params, device.seed),
             written: 0,
             moving: Vec::with_capacity(per_block as usize),
         }
@@ -65,7 +67,8 @@ impl PageMap {
         self.logical_pages
     }
 
-    /// Host pages written; after a mount it goes on from the sequence of the last program.
+    /// Host pages written. After a mount the count continues from the sequence number of the last
+    /// program.
     #[inline]
     pub fn written(&self) -> u64 {
         self.written
@@ -73,7 +76,7 @@ impl PageMap {
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Takes a free block, of which the caller has seen that there is one, to be filled.
+    /// Takes a free block to be filled. The caller guarantees that there is one.
     ///
     /// # Errors
     /// The power fails.
@@ -83,8 +86,9 @@ impl PageMap {
         Ok(Frontier::open(block, nand.geometry()))
     }
 
-    /// Programs pages of a run, from page `index` on, at a frontier with room; returns how many of
-    /// the `most` it did: those that the host gave whole, or one of which it gave some sectors.
+    /// Programs at most `most` pages of a run, from page `index` on, at a frontier with room.
+    /// Returns the number of pages programmed: the pages in a row that the host wrote whole, or one
+    /// page of which it wrote some sectors.
     ///
     /// # Errors
     /// The power fails.
@@ -100,7 +104,7 @@ impl PageMap {
         let (first, to) = (run.first.plus(index), frontier.next());
         let done = self.flat.program(nand, run, index, most.min(frontier.room()), to, kind)?;
         for page in 0..done {
-            self.point(first.plus(page), to.plus(page), nand.geometry());
+            self.point(nand, first.plus(page), to.plus(page));
             self.flat.note_written(first.plus(page));
         }
         self.written += u64::from(done);
@@ -124,19 +128,29 @@ impl PageMap {
         let to = frontier.next();
         let content = Content::Meta(bytes);
         nand.program(to, &Page { owner, kind, extra: &[], content }, cause)?;
-        self.point(owner, to, nand.geometry());
+        self.point(nand, owner, to);
         self.advance(frontier, 1, nand.geometry());
         Ok(())
     }
 
+    /// Points a page to the place where it was just programmed.
     #[inline]
-    fn point(&mut self, lpn: Lpn, to: Ppn, geometry: &Geometry) {
+    fn point(&mut self, nand: &Nand, lpn: Lpn, to: Ppn) {
+        debug_assert_eq!(nand.owner(to), lpn, "{lpn:?} is pointed to another page's {to:?}");
+        self.replace(nand, lpn, to);
+    }
+
+    /// Replaces a map entry; the page that it pointed to is no longer valid.
+    #[inline]
+    fn replace(&mut self, nand: &Nand, lpn: Lpn, to: Ppn) {
         let old = self.flat.point(lpn, to);
         if old != Ppn::NONE {
-            self.victims.invalidate(geometry.block_of(old));
+            debug_assert_eq!(nand.owner(old), lpn, "{lpn:?} stood at another page's {old:?}");
+            self.victims.invalidate(nand.geometry().block_of(old));
         }
     }
 
+    /// Moves a frontier past pages that were just programmed, and closes its block if it is full.
     fn advance(&mut self, frontier: &mut Frontier, pages: u32, geometry: &Geometry) {
         if let Some(full) = frontier.advance(pages, geometry) {
             self.victims.close(full, geometry.pages_per_block(), self.written);
@@ -148,10 +162,11 @@ impl PageMap {
     /// The policy's victim.
     ///
     /// # Panics
-    /// No full block has a dead page, which cannot be on a device with the least extra blocks.
+    /// No full block has a dead page. This cannot happen on a device that has at least the extra
+    /// blocks that its scheme demands.
     pub fn choose_victim(&mut self) -> BlockId {
         let victim = self.victims.choose(self.written);
-        victim.expect("with its least extra blocks a device always has a dead page")
+        victim.expect("with the extra blocks that schemes demand, some full block has a dead page")
     }
 
     /// The first valid page of a block, if there is one.
@@ -161,9 +176,9 @@ impl PageMap {
         valid.next().map(|(&owner, _)| Lpn(owner))
     }
 
-    /// Copies a block's valid pages to a frontier, which goes on in free blocks as need be, and
-    /// erases it. `moved` hears of each page, and where it was. Copies get this `kind`; none: they
-    /// keep theirs.
+    /// Copies the valid pages of a block to a frontier and erases the block. When the frontier's
+    /// block is full, the frontier continues in a free one. `moved` is called with each page and
+    /// its old place. Copies get the given `kind`, or keep theirs if there is none.
     ///
     /// # Errors
     /// The power fails.
@@ -180,7 +195,7 @@ impl PageMap {
         self.erase(nand, victim, cause)
     }
 
-    /// The first half of [`empty`](Self::empty): copies a block's valid pages.
+    /// The first half of [`empty`](Self::empty): copies the valid pages of a block.
     ///
     /// # Errors
     /// The power fails.
@@ -204,11 +219,14 @@ impl PageMap {
         Ok(())
     }
 
-    /// The second half: erases a block without valid pages, once all trims are written down.
+    /// The second half: erases a block without valid pages, after all trims have been written to
+    /// flash.
     ///
     /// # Errors
     /// The power fails.
     pub fn erase(&mut self, nand: &mut Nand, victim: BlockId, cause: Cause) -> Result<()> {
+        let valid = || self.first_valid(nand, victim);
+        debug_assert_eq!(valid(), None, "{victim:?} is to be erased and holds a valid page");
         self.flat.flush(nand)?;
         nand.erase(victim, cause)?;
         self.victims.release(victim);
@@ -216,13 +234,13 @@ impl PageMap {
         Ok(())
     }
 
-    /// Lists the valid pages of a block, in physical order.
+    /// Lists the valid pages of a block in `moving`, in physical order.
     fn gather(&mut self, nand: &Nand, block: BlockId) {
         let owners = nand.owners(block);
         for &owner in owners {
             self.flat.prefetch_entry(owner);
         }
-        // Without a branch on validity, which no predictor could guess.
+        // No branch on validity: the processor could not predict it.
         self.moving.resize(owners.len(), Ppn::NONE);
         let mut valid = 0;
         for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
@@ -232,7 +250,8 @@ impl PageMap {
         self.moving.truncate(valid);
     }
 
-    /// Copies gathered pages from number `done` on, as many as the frontier takes.
+    /// Copies gathered pages from number `done` on, as many as the frontier has room for. Returns
+    /// their number.
     fn copy_some(
         &mut self,
         nand: &mut Nand,
@@ -247,22 +266,22 @@ impl PageMap {
         nand.copy_many(&self.moving[done..][..pages], to, kind, cause)?;
         for (copy, &from) in (to.0..).map(Ppn).zip(&self.moving[done..][..pages]) {
             let owner = nand.owner(copy);
-            self.flat.point(owner, copy);
+            let old = self.flat.point(owner, copy);
+            debug_assert_eq!(old, from, "{owner:?} was copied from a place that it had left");
             moved(owner, from);
         }
         self.advance(frontier, pages as u32, nand.geometry());
         Ok(pages)
     }
 
-    // ---- Coming back --------------------------------------------------------------------------
+    // ---- Mounting -----------------------------------------------------------------------------
 
-    /// Fills a map just formatted with what is on the flash. `found` hears of the newest copy of
-    /// each page, and how old it is on the clock of [`written`](Self::written). Returns the block
-    /// that must be emptied before anything else, if there is one; after that the caller
-    /// [resumes trims](Self::resume_trims).
+    /// Fills a map that was just formatted with the pages found on flash. `found` is called with
+    /// the newest copy of each page. If the result names an endangered block, the caller empties it
+    /// before anything else; then it [resumes trims](Self::resume_trims).
     ///
     /// # Errors
-    /// The power is lost again, or the flash holds what no writes and cuts can have left.
+    /// The power is lost again, or no sequence of writes and cuts can have led to what is on flash.
     pub fn recover(
         &mut self,
         nand: &mut Nand,
@@ -285,7 +304,7 @@ impl PageMap {
         Ok(Recovered { endangered: plan.endangered, last, tombstones })
     }
 
-    /// Goes on with the trim log, once nothing is endangered any more.
+    /// Continues the trim log. The caller has emptied the endangered block, if there was one.
     ///
     /// # Errors
     /// The power is lost again.
@@ -294,7 +313,7 @@ impl PageMap {
         self.flat.resume_trims(nand, tombstones, recovered.last)
     }
 
-    /// Takes over what a scan found: blocks with a valid page are full, the others free.
+    /// Fills map, pool and victims by a plan: blocks with a valid page are full, the others free.
     fn adopt(&mut self, geometry: &Geometry, scan: &SpareScan, plan: &RecoveryPlan) {
         let mut valid = vec![0; geometry.blocks() as usize];
         for (lpn, copy) in (0..).map(Lpn).zip(&plan.newest) {
@@ -305,10 +324,10 @@ impl PageMap {
         }
         let mut free: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
         free.retain(|block| valid[block.0 as usize] == 0);
-        // The fallback last: the first is erased and written to before the mount is done.
+        // The fallback goes last: the mount itself may erase and program the first free block.
         free.sort_by_key(|&block| Some(block) == plan.fallback);
         free.iter().for_each(|&block| self.pool.give_doubtful(block));
-        // In the order of their last programs, which is the order of ages.
+        // Blocks close in the order of their last programs, which is the order of their ages.
         let mut full = last_programs(geometry, scan);
         full.retain(|&(_, block)| valid[block.0 as usize] > 0);
         for (sequence, block) in full {
@@ -318,20 +337,20 @@ impl PageMap {
         }
     }
 
-    // ---- What every page-granular scheme answers alike ----------------------------------------
+    // ---- Answers common to all page-granular schemes ------------------------------------------
 
-    /// Bytes of the map itself, an entry a logical page.
+    /// Bytes of the map itself: one entry per logical page.
     pub fn map_bytes(&self) -> u64 {
         4 * u64::from(self.logical_pages)
     }
 
-    /// Bytes a controller spends on valid counts and trims.
+    /// Bytes of RAM that a controller spends on valid counts and trims.
     pub fn other_bytes(&self) -> u64 {
-        self.victims.ram_bytes() + self.flat.trim_bytes()
+        self.victims.counts().ram_bytes() + self.flat.trim_bytes()
     }
 
-    /// No two pages on one, each block free, full or at a frontier, counts equal to a recount, and
-    /// at least `reserve` free blocks.
+    /// Checks that no two logical pages share a physical one, that each block is free, full or at a
+    /// frontier, that valid counts equal a recount, and that at least `reserve` blocks are free.
     ///
     /// # Errors
     /// The first contradiction.
@@ -358,8 +377,10 @@ impl PageMap {
             let twice = core::mem::replace(&mut seen[block.0 as usize], true);
             ensure!(!twice, "{block:?} is free twice");
             ensure!(valid[block.0 as usize] == 0, "{block:?} is free and holds valid pages");
-            let listed = self.victims.is_open(block) || self.victims.valid(block).is_some();
-            ensure!(!listed, "{block:?} is free and in use");
+            let is_open = self.victims.counts().is_open(block);
+            ensure!(!is_open, "{block:?} is free and open");
+            let is_full = self.victims.counts().of_full(block).is_some();
+            ensure!(!is_full, "{block:?} is free and full");
         }
         Ok(())
     }
@@ -370,32 +391,34 @@ impl PageMap {
         valid: &[u32],
         frontiers: &[Frontier],
     ) -> core::result::Result<(), Violation> {
+        let counts = self.victims.counts();
         for block in (0..geometry.blocks()).map(BlockId) {
             let recount = valid[block.0 as usize];
-            if let Some(count) = self.victims.valid(block) {
-                ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
-            } else if self.victims.is_open(block) {
-                let mut fills = frontiers.iter();
-                let frontier = fills.find(|frontier| frontier.block(geometry) == Some(block));
-                ensure!(frontier.is_some(), "{block:?} is open, but nothing fills it");
+            if counts.of_full(block).is_some() {
+                counts.audit(block, geometry.pages_per_block(), recount)?;
+            } else if counts.is_open(block) {
+                let mut at_block = frontiers.iter().filter(|f| f.block(geometry) == Some(block));
+                let frontier = at_block.next();
+                ensure!(frontier.is_some(), "{block:?} is open, but no frontier fills it");
+                ensure!(at_block.next().is_none(), "{block:?} is filled by two frontiers");
                 let room = frontier.map_or(0, Frontier::room);
-                self.victims.audit(block, geometry.pages_per_block() - room, recount)?;
+                counts.audit(block, geometry.pages_per_block() - room, recount)?;
             }
         }
         Ok(())
     }
 }
 
-/// What a mount still has to do, and what for.
+/// The steps of a mount that are left to the scheme.
 #[derive(Debug)]
 pub struct Recovered {
-    /// The block to empty: its last page may decay.
+    /// The block to empty, because its last page may become unreadable.
     pub endangered: Option<BlockId>,
     last: Option<PageCopy>,
     tombstones: Vec<u64>,
 }
 
-/// Blocks with a readable page, by the sequence of their last program.
+/// Blocks with a readable page, in the order of their last programs.
 fn last_programs(geometry: &Geometry, scan: &SpareScan) -> Vec<(u64, BlockId)> {
     let mut last = vec![0; geometry.blocks() as usize];
     for copy in scan.copies() {
@@ -417,7 +440,7 @@ impl Base for PageMap {
         let (mut at, end) = (first.0, first.0 + pages);
         while let Some(run) = self.flat.mapped_run(at..end) {
             at = run.end;
-            run.clone().for_each(|lpn| self.point(Lpn(lpn), Ppn::NONE, nand.geometry()));
+            run.clone().for_each(|lpn| self.replace(nand, Lpn(lpn), Ppn::NONE));
             self.flat.note_trimmed(nand, run)?;
         }
         Ok(())

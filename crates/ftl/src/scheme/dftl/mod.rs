@@ -50,7 +50,7 @@ use crate::contract::{
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
-use crate::part::page::victims::Policy;
+use crate::part::page::victims::greedy;
 use crate::part::recovery::page_kind;
 
 /// Erased blocks that only garbage collection may open.
@@ -127,7 +127,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let entries = entries_per_page(device.params, geometry.page_bytes());
     let pages = device.logical_blocks * geometry.pages_per_block();
     let mut ftl = Dftl {
-        map: PageMap::format(nand, device, Policy::Greedy, pages.div_ceil(entries)),
+        map: PageMap::format(nand, device, &greedy::POLICY, pages.div_ceil(entries)),
         cmt: CachedMap::new(pages, entries),
         capacity: device.params.size("cmt") / CACHED_BYTES,
         entries,

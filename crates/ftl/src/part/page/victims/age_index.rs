@@ -1,15 +1,16 @@
-//! For each valid count the blocks that have it, oldest first.
+//! The full blocks by valid count, and among those with the same count by age.
 //!
-//! A full block's age is settled when it closes; only its valid count changes afterwards. So blocks
-//! get a *rank* in the order of closing, and each valid count has a set of ranks:
+//! The age of a full block is settled when it closes; afterwards only its valid count changes. So
+//! each block gets a *rank*, in the order of closing, and each valid count has a set of ranks:
 //!
 //! ```text
-//! valid 0  . . 1 . . . . .        the oldest of each count is the first bit of its row;
-//! valid 1  1 . . . 1 . . .        cost-benefit compares these few, not all blocks
+//! valid 0  . . 1 . . . . .        the oldest block of each count is the first bit of its row
+//! valid 1  1 . . . 1 . . .
 //! valid 2  . 1 . . . . 1 .
 //!   rank   0 1 2 3 4 5 6 7 →
 //! ```
-//! When ranks run out they are dealt again, in the same order.
+//! Ranks of blocks that left stay unused. When all ranks are used up, the blocks are renumbered in
+//! the same order.
 
 use nand::BlockId;
 
@@ -19,8 +20,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct AgeIndex {
     rows: Vec<Ranks>,
-    /// The block of each rank ever given since the last dealing; [`NONE`] where it has left.
+    /// The block of each rank given since the last renumbering; [`NONE`] if the block has left.
     block_at: Vec<u32>,
+    /// The rank of each block; [`NONE`] if it is not in the index.
     rank_of: Vec<u32>,
     capacity: usize,
 }
@@ -39,8 +41,9 @@ impl AgeIndex {
 
     /// Adds a block as the youngest.
     pub fn insert(&mut self, block: BlockId, valid: u16) {
+        assert!(self.rank_of[block.0 as usize] == NONE, "{block:?} is in the index already");
         if self.block_at.len() == self.capacity {
-            self.deal_again();
+            self.renumber();
         }
         let rank = self.block_at.len();
         self.block_at.push(block.0);
@@ -48,25 +51,34 @@ impl AgeIndex {
         self.rows[valid as usize].insert(rank);
     }
 
-    /// Removes a block.
+    /// Removes a block that has this valid count.
     pub fn remove(&mut self, block: BlockId, valid: u16) {
         let rank = core::mem::replace(&mut self.rank_of[block.0 as usize], NONE) as usize;
+        assert!(self.rows[valid as usize].contains(rank), "{block:?} is not in row {valid}");
         self.block_at[rank] = NONE;
         self.rows[valid as usize].remove(rank);
     }
 
-    /// A block's valid count went down by one, to `valid`; one that is not here is no concern.
+    /// Lowers the valid count of a block by one, to `valid`.
     #[inline]
     pub fn lower(&mut self, block: BlockId, valid: u16) {
-        let rank = self.rank_of[block.0 as usize];
-        if rank != NONE {
-            self.rows[valid as usize + 1].remove(rank as usize);
-            self.rows[valid as usize].insert(rank as usize);
-        }
+        let rank = self.rank_of[block.0 as usize] as usize;
+        debug_assert!(
+            self.rows[valid as usize + 1].contains(rank),
+            "{block:?} was not above {valid}"
+        );
+        self.rows[valid as usize + 1].remove(rank);
+        self.rows[valid as usize].insert(rank);
     }
 
-    /// The blocks with this valid count, oldest first.
-    pub fn oldest(&self, valid: u16) -> impl Iterator<Item = BlockId> + '_ {
+    /// The oldest block with this valid count.
+    #[inline]
+    pub fn oldest(&self, valid: u16) -> Option<BlockId> {
+        self.rows[valid as usize].first().map(|rank| BlockId(self.block_at[rank]))
+    }
+
+    /// All blocks with this valid count, oldest first.
+    pub fn oldest_first(&self, valid: u16) -> impl Iterator<Item = BlockId> + '_ {
         let row = &self.rows[valid as usize];
         let mut from = 0;
         core::iter::from_fn(move || {
@@ -76,13 +88,15 @@ impl AgeIndex {
         })
     }
 
-    fn deal_again(&mut self) {
+    /// Gives the lowest ranks to the blocks in the index, in the same order.
+    fn renumber(&mut self) {
         let mut order = Vec::with_capacity(self.capacity);
         for (rank, &block) in self.block_at.iter().enumerate().filter(|&(_, &b)| b != NONE) {
             let row = self.rows.iter().position(|row| row.contains(rank));
-            order.push((BlockId(block), row.expect("a ranked block stands in a row") as u16));
+            order.push((BlockId(block), row.expect("every used rank stands in a row") as u16));
         }
         self.block_at.clear();
+        self.rank_of.fill(NONE);
         self.rows.iter_mut().for_each(Ranks::clear);
         for (block, valid) in order {
             self.insert(block, valid);
@@ -90,8 +104,8 @@ impl AgeIndex {
     }
 }
 
-/// A set of ranks in which the first is found in a few steps: each bit of a level says whether 64
-/// bits of the level below hold any.
+/// A set of ranks that finds the next member in a few steps: each bit of a level tells whether any
+/// of 64 bits of the level below is set.
 #[derive(Clone, Debug)]
 struct Ranks {
     levels: Vec<Vec<u64>>,
@@ -141,8 +155,17 @@ impl Ranks {
         }
     }
 
-    /// The first rank from `from` on: up while the rest of a word is empty, then down its first
-    /// bit.
+    /// The first member: the first set bit of the top word, then of the words below it.
+    #[inline]
+    fn first(&self) -> Option<usize> {
+        let (top, below) = self.levels.split_last()?;
+        let descend = |at: usize, level: &Vec<u64>| at * 64 + level[at].trailing_zeros() as usize;
+        let at = top[0].trailing_zeros() as usize;
+        (at < 64).then(|| below.iter().rev().fold(at, descend))
+    }
+
+    /// The first member from `from` on. It climbs while the rest of a word is empty, then descends
+    /// along the first set bits.
     fn next(&self, from: usize) -> Option<usize> {
         let mut at = from;
         for height in 0..self.levels.len() {
@@ -165,7 +188,7 @@ mod tests {
     use super::*;
     use rand_core::{Rng, SeedableRng};
 
-    /// Against a plain list of (block, valid) in closing order.
+    /// The model is a plain list of blocks and valid counts in the order of closing.
     #[test]
     fn equals_a_naive_list() {
         let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(2);
@@ -191,12 +214,13 @@ mod tests {
             }
             let valid = (rng.next_u32() % (valid_max + 1)) as u16;
             let expected = naive.iter().filter(|&&(_, v)| v == valid).map(|&(block, _)| block);
-            assert!(index.oldest(valid).eq(expected));
+            assert!(index.oldest_first(valid).eq(expected.clone()));
+            assert_eq!(index.oldest(valid), expected.clone().next());
         }
     }
 
     #[test]
-    fn a_wide_set_finds_its_next() {
+    fn the_next_member_may_be_far_away() {
         let mut ranks = Ranks::new(300_000);
         for rank in [5, 64, 4095, 4096, 262_144, 299_999] {
             ranks.insert(rank);

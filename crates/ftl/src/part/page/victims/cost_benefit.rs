@@ -1,0 +1,176 @@
+//! cost_benefit: an erase should free many pages, cost few copies, and leave alone the pages that
+//! are about to be superseded anyway.
+//!
+//! ```text
+//!          benefit   age · (Np − v)     (Np − v) pages become free; old pages are likely to stay
+//! score =  ─────── = ──────────────     valid, so copying them is not wasted
+//!           cost          2 v           v pages are read and programmed again
+//! ```
+//! A block without valid pages costs nothing and comes first. A block without dead pages is no
+//! victim.
+
+use core::cmp::Ordering;
+
+use nand::{BlockId, Geometry};
+use spec::Params;
+
+use crate::part::page::victims::age_index::AgeIndex;
+use crate::part::page::victims::draws::Draws;
+use crate::part::page::victims::policy::{Candidate, Policy, Selector, refuses_nothing};
+use crate::part::page::victims::valid_counts::ValidCounts;
+
+/// Cost-benefit.
+pub static POLICY: Policy = Policy {
+    name: "cost_benefit",
+    summary: "the block with the highest age·(Np−v)/2v, where v of Np pages are valid",
+    source: "Kawaguchi, Nishioka, Motoda: A flash-memory based file system, USENIX 1995; age as \
+             in Chiang, Lee, Chang, Software: Practice and Experience 29(3), 1999",
+    params: &[],
+    corners: &[],
+    refuses: refuses_nothing,
+    selector,
+    specification,
+};
+
+/// The lowest dead block; if there is none, the highest score, of which the lowest block wins a
+/// tie.
+fn specification(
+    candidates: &[Candidate],
+    pages_per_block: u32,
+    _: &Params,
+    _: &mut Draws,
+) -> Option<BlockId> {
+    let dead = candidates.iter().filter(|block| block.valid == 0).map(|block| block.block).min();
+    let scores = candidates
+        .iter()
+        .filter(|block| (1..pages_per_block).contains(&block.valid))
+        .map(|&Candidate { block, valid, age, .. }| Score::of(block, valid, age, pages_per_block));
+    dead.or_else(|| scores.reduce(Score::better).map(|best| best.block))
+}
+
+/// A block and its score, a fraction that is never rounded.
+#[derive(Clone, Copy)]
+struct Score {
+    benefit: u64,
+    cost: u64,
+    block: BlockId,
+}
+
+impl Score {
+    fn of(block: BlockId, valid: u32, age: u64, pages_per_block: u32) -> Score {
+        let benefit = age * u64::from(pages_per_block - valid);
+        Score { benefit, cost: 2 * u64::from(valid), block }
+    }
+
+    fn cmp_value(&self, other: &Score) -> Ordering {
+        let ours = u128::from(self.benefit) * u128::from(other.cost);
+        ours.cmp(&(u128::from(other.benefit) * u128::from(self.cost)))
+    }
+
+    fn better(self, other: Score) -> Score {
+        let is_better = self.cmp_value(&other).then(other.block.cmp(&self.block)).is_gt();
+        if is_better { self } else { other }
+    }
+}
+
+fn selector(geometry: &Geometry, _: &Params, _: u64) -> Box<dyn Selector> {
+    Box::new(CostBenefit {
+        full: AgeIndex::new(geometry.blocks(), geometry.pages_per_block()),
+        closed_at: vec![0; geometry.blocks() as usize],
+        pages_per_block: geometry.pages_per_block(),
+    })
+}
+
+/// Of all blocks with the same valid count the oldest has the highest score, so that only one block
+/// a count needs to be compared.
+#[derive(Debug)]
+struct CostBenefit {
+    full: AgeIndex,
+    /// Host pages written when each block closed.
+    closed_at: Vec<u64>,
+    pages_per_block: u32,
+}
+
+impl CostBenefit {
+    fn age(&self, block: BlockId, now: u64) -> u64 {
+        now - self.closed_at[block.0 as usize]
+    }
+
+    /// The best of the blocks that have valid pages, and dead ones.
+    fn best(&self, now: u64) -> Option<BlockId> {
+        let mut best: Option<Score> = None;
+        for valid in 1..self.pages_per_block {
+            let Some(oldest) = self.full.oldest(valid as u16) else { continue };
+            let score = Score::of(oldest, valid, self.age(oldest, now), self.pages_per_block);
+            if best.is_some_and(|best| best.cmp_value(&score).is_gt()) {
+                continue;
+            }
+            let score = Score { block: self.lowest_as_old(oldest, valid as u16), ..score };
+            best = Some(best.map_or(score, |best| best.better(score)));
+        }
+        best.map(|best| best.block)
+    }
+
+    /// The lowest block among those that closed at the same time as the oldest one with this count.
+    fn lowest_as_old(&self, oldest: BlockId, valid: u16) -> BlockId {
+        let closed_at = |block: BlockId| self.closed_at[block.0 as usize];
+        let blocks = self.full.oldest_first(valid);
+        let as_old = blocks.take_while(|&block| closed_at(block) == closed_at(oldest));
+        as_old.fold(oldest, BlockId::min)
+    }
+}
+
+impl Selector for CostBenefit {
+    fn closed(&mut self, block: BlockId, valid: u16, now: u64) {
+        self.closed_at[block.0 as usize] = now;
+        self.full.insert(block, valid);
+    }
+
+    fn follows_invalidations(&self) -> bool {
+        true
+    }
+
+    fn invalidated(&mut self, block: BlockId, valid: u16) {
+        self.full.lower(block, valid);
+    }
+
+    fn released(&mut self, block: BlockId, valid: u16) {
+        self.full.remove(block, valid);
+    }
+
+    fn choose(&mut self, _: &ValidCounts, now: u64) -> Option<BlockId> {
+        let lowest_dead = self.full.oldest_first(0).min();
+        lowest_dead.or_else(|| self.best(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::page::victims::policy::by_hand::victim;
+
+    #[test]
+    fn age_is_weighed_against_valid_pages() {
+        // At 10 the ages are 10, 9 and 8, and the scores 10·1/6, 9·2/4 and 8·2/4.
+        assert_eq!(victim(&POLICY, &[3, 2, 2], 10), Some(1));
+        // At 2 the ages are 2, 1 and 0, and the scores 2·1/6, 1·2/4 and 0.
+        assert_eq!(victim(&POLICY, &[3, 2, 2], 2), Some(1));
+        // At 5 the scores are 5·1/6 and 1·2/4: an old block may cost one copy more.
+        assert_eq!(victim(&POLICY, &[3, 4, 4, 4, 2], 5), Some(0));
+    }
+
+    #[test]
+    fn the_lowest_of_equal_scores_goes() {
+        // At 3: 3·1/6 and 1·2/4.
+        assert_eq!(victim(&POLICY, &[3, 4, 2], 3), Some(0));
+        // At 1: 1·1/6 and 0.
+        assert_eq!(victim(&POLICY, &[3, 3], 1), Some(0));
+    }
+
+    #[test]
+    fn a_dead_block_beats_every_age_and_a_valid_one_is_no_victim() {
+        assert_eq!(victim(&POLICY, &[1, 0, 0], 1000), Some(1));
+        assert_eq!(victim(&POLICY, &[4, 3], 5), Some(1));
+        assert_eq!(victim(&POLICY, &[4, 4], 1000), None);
+    }
+}
