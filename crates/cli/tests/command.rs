@@ -418,6 +418,7 @@ fn lists_show_every_parameter() {
         ("chips", "slc-fast2010", "program_order"),
         ("workloads", "skew", "hot"),
         ("formats", "blkparse", "action"),
+        ("victims", "dchoices", "d"),
     ] {
         let list = json(&printed(&["list", what, "--json"]));
         let entry = list.as_array().unwrap().iter().find(|entry| entry["name"] == name);

@@ -100,6 +100,20 @@ fn every_scheme_file_is_registered() {
 }
 
 #[test]
+fn every_victim_policy_is_registered() {
+    let folder = root().join("crates/ftl/src/part/page/victims");
+    let registry = read(&folder.join("registry.rs"));
+    let is_policy = |path: &PathBuf| read(path).contains("pub static POLICY: Policy");
+    let mut seen = 0;
+    for path in rust_files(&folder).into_iter().filter(is_policy) {
+        let name = path.file_stem().expect("a file").to_string_lossy().into_owned();
+        assert!(registry.contains(&format!("&{name}::POLICY")), "{name} is not registered");
+        seen += 1;
+    }
+    assert_eq!(seen, ftl::part::page::victims::registry::POLICIES.len());
+}
+
+#[test]
 fn no_line_is_longer_than_100_columns() {
     let root = root();
     for folder in ["crates", "benches"] {

@@ -1,6 +1,7 @@
 //! `ftlab list`: what there is, from the registries themselves.
 
 use clap::ValueEnum;
+use ftl::part::page::victims;
 use nand::ChipModel;
 use serde::Serialize;
 use spec::{Kind, Param};
@@ -27,6 +28,7 @@ enum What {
     Workloads,
     Formats,
     Layers,
+    Victims,
 }
 
 /// Runs the subcommand.
@@ -37,6 +39,7 @@ pub fn run(args: &Args) -> Result<()> {
         What::Workloads => workloads(),
         What::Formats => formats(),
         What::Layers => layers(),
+        What::Victims => victims(),
     };
     match args.json {
         true => output::print(&output::json(&entries)),
@@ -123,6 +126,17 @@ fn layers() -> Vec<Entry> {
         examples: Vec::new(),
     };
     ftl::layer::LAYERS.iter().map(entry).collect()
+}
+
+fn victims() -> Vec<Entry> {
+    let entry = |policy: &&victims::policy::Policy| Entry {
+        name: policy.name,
+        summary: policy.summary,
+        source: policy.source,
+        params: policy.params.iter().map(Key::declared).collect(),
+        examples: Vec::new(),
+    };
+    victims::registry::POLICIES.iter().map(entry).collect()
 }
 
 /// A chip's defaults are the preset's own figures.
@@ -223,7 +237,8 @@ mod tests {
     /// what it means and what a number counts.
     #[test]
     fn every_entry_is_complete() {
-        for entry in [ftls(), chips(), workloads(), formats(), layers()].into_iter().flatten() {
+        let lists = [ftls(), chips(), workloads(), formats(), layers(), super::victims()];
+        for entry in lists.into_iter().flatten() {
             let name = entry.name;
             assert!(!entry.summary.is_empty(), "{name} has no summary");
             assert!(!entry.source.is_empty(), "{name}: whose is it?");
