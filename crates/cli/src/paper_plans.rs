@@ -1,7 +1,7 @@
 //! The papers, what they claim, and the experiments that examine it. The plans are in the program,
 //! so that `ftlab papers` needs no file.
 
-use report::papers::Paper;
+use report::paper_pages::Paper;
 use sim::plan::{Plan, Scale};
 
 /// An experiment: a plan's name, and the plan.

@@ -3,44 +3,47 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What a page, a notebook or a printer draws.
+/// A figure that a page, a notebook or a printer can draw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure {
-    /// Its name in the page, and of the files saved from it.
+    /// Its id in the page, and the name of files saved from it.
     pub id: String,
     /// What it shows, in a few words.
     pub title: String,
-    /// What it shows, in sentences, and from which runs.
+    /// What it shows, in sentences, and which runs it shows.
     pub caption: String,
-    /// Vega-Lite, version 6; the data is inline under `data.values`.
+    /// The Vega-Lite 6 spec, with the data inline under `data.values`.
     pub spec: Value,
-    /// Its numbers, or those worth reading.
-    pub table: Option<Table>,
+    /// The most important numbers.
+    pub table: Option<DataTable>,
 }
 
-/// Numbers beside a figure.
+/// A table in a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Table {
-    /// The columns.
+pub struct DataTable {
+    /// The titles of the columns.
     pub head: Vec<String>,
-    /// The rows, as many cells each.
+    /// The rows, with one cell per column.
     pub rows: Vec<Vec<String>>,
-    /// How many columns, from the first on, are words and not numbers.
-    pub words: usize,
+    /// Number of columns at the left that hold text. The others hold numbers.
+    pub text_columns: usize,
 }
 
-impl Table {
-    /// A table whose first column says what each row is.
-    pub fn new(head: Vec<String>, rows: Vec<Vec<String>>) -> Table {
-        Table { head, rows, words: 1 }
+impl DataTable {
+    /// A table whose first column names the rows.
+    pub fn new(head: Vec<String>, rows: Vec<Vec<String>>) -> DataTable {
+        DataTable { head, rows, text_columns: 1 }
     }
 }
 
-/// The schema that specs name.
+/// A curve has at most about this many points: more could not be told apart.
+pub(crate) const POINTS_MAX: usize = 400;
+
+/// The schema of all specs.
 const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
-/// A spec over these values: what `parts` says, and what all figures have in common. A figure of
-/// one view is as wide as its page; those of several have widths of their own.
+/// The spec of a figure: these values, these parts, and what all figures have in common. A figure
+/// with one view is as wide as its page. A figure with panels sets its own widths.
 pub(crate) fn spec(values: Vec<Value>, parts: Value) -> Value {
     let mut spec = json!({"$schema": SCHEMA, "data": {"name": "figure", "values": values}});
     if parts.get("facet").is_none() {
@@ -53,18 +56,18 @@ pub(crate) fn spec(values: Vec<Value>, parts: Value) -> Value {
     spec
 }
 
-/// Characters of a legend that stand side by side on a page.
+/// Width of a legend, in characters.
 const LEGEND_CHARACTERS: usize = 120;
-/// What the symbol of an entry takes, and the room behind it.
+/// Width of a legend's symbol and of the space between entries, in characters.
 const LEGEND_SYMBOL: usize = 6;
 
-/// A legend below a figure with as many columns as there is room for.
+/// A legend below a figure, with as many columns as fit.
 pub(crate) fn legend(labels: &[String]) -> Value {
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     json!({"columns": (LEGEND_CHARACTERS / (longest + LEGEND_SYMBOL)).clamp(1, 4)})
 }
 
-/// A name that is safe as an id and as a file's name.
+/// Turns a text into a name that can be used as an id and as a file name.
 pub(crate) fn slug(text: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let words: String = text.chars().map(safe).collect();
@@ -76,18 +79,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slugs_are_words_joined_by_dashes() {
+    fn a_slug_joins_words_by_dashes() {
         assert_eq!(slug("LAST-1 my-tpcc: 46 % below"), "last-1-my-tpcc-46-below");
     }
 
     #[test]
-    fn long_labels_stand_below_each_other() {
+    fn a_legend_has_fewer_columns_if_labels_are_long() {
         let columns = |characters| legend(&["x".into(), "x".repeat(characters)])["columns"].clone();
         assert_eq!([0, 24, 25, 54, 55, 200].map(columns), [4, 4, 3, 2, 1, 1]);
     }
 
     #[test]
-    fn a_spec_keeps_its_data_apart_from_what_is_drawn() {
+    fn a_spec_has_data_and_parts() {
         let spec = spec(vec![json!({"x": 1})], json!({"mark": "bar", "width": 80}));
         assert_eq!(spec["data"]["values"][0]["x"], 1);
         assert_eq!((spec["mark"].as_str(), spec["width"].as_u64()), (Some("bar"), Some(80)));

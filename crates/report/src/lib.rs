@@ -1,35 +1,34 @@
-//! Results that people look at: figures as data, and a page that draws them.
+//! Reports: figures as data, and HTML pages that draw them.
 //!
 //! ```text
-//! results, rows, traces ────▶ Figure (Vega-Lite spec, caption, table) ──▶ Page ──▶ an HTML file
+//! results, rows, traces ──▶ Figure (Vega-Lite spec, caption, table) ──▶ HtmlPage ──▶ HTML file
 //! ```
-//! * [`figure`] a figure: what is drawn, what it shows, the numbers beside it
-//! * [`runs`]   figures of results side by side: time by cause, latencies, merges, wear, the course
-//! * [`traces`] figures of traces side by side: where writes go, when they come back, sizes
-//! * [`curves`] figures of rows, measured and published, over the parameter that varies
-//! * [`drawings`] what plans draw of their rows, claims or not
-//! * [`sweeps`] the page of a sweep: its claims, judged and drawn
-//! * [`papers`] the pages of papers: every claim with its verdict, and all experiments
-//! * [`plans`]  what captions say of the runs of a plan
-//! * [`words`]  columns of results, in words with units
-//! * [`page`]   sections of text, tables and figures as one self-contained HTML file
+//! * [`figure`]        a figure: what it shows, its spec, its numbers
+//! * [`runs`]          figures that compare results: time by cause, times of requests, merges, wear
+//! * [`traces`]        figures of traces: write locality, write intervals, request sizes
+//! * [`charts`]        charts of the rows of a sweep over the parameter that varies
+//! * [`plan_figures`]  the figures that a plan asks for
+//! * [`sweep_page`]    the page of a sweep with its claims
+//! * [`paper_pages`]   the pages of papers with all claims and experiments
+//! * [`captions`]      sentences that captions have in common
+//! * [`axis_labels`]   the columns of results in words, with units
+//! * [`number_format`] numbers as text
+//! * [`html_page`]     text, tables and figures as one self-contained HTML file
 //!
-//! A figure is one definition for page, notebook and print: its spec carries its data and names no
-//! colour of its own, so that whoever draws it may choose light or dark. The page needs no network:
-//! the library that draws is inside it.
+//! The same figure is used for a page, a notebook and print. Its spec contains its data and sets no
+//! colours for text or background, so it can be drawn light or dark. A page needs no network,
+//! because it contains the libraries that draw the figures.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod curves;
-pub mod drawings;
+pub mod axis_labels;
+pub mod captions;
+pub mod charts;
 pub mod figure;
-pub mod page;
-pub mod papers;
-pub mod plans;
+pub mod html_page;
+pub mod number_format;
+pub mod paper_pages;
+pub mod plan_figures;
 pub mod runs;
-pub mod sweeps;
+pub mod sweep_page;
 pub mod traces;
-pub mod words;
-
-pub use figure::{Figure, Table};
-pub use page::{Link, Page, Section};

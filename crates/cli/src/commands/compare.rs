@@ -1,7 +1,8 @@
 //! `ftlab compare`: the same device and trace for several FTLs, side by side.
 
-use report::runs::{Run, figures, provenance};
-use report::{Page, Section};
+use report::figure::DataTable;
+use report::html_page::{HtmlPage, Section};
+use report::runs::{LabelledResult, figures, provenance};
 use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::config::experiment::Experiment;
@@ -106,14 +107,14 @@ fn text(args: &Args, results: &[RunResult]) -> String {
 }
 
 /// The report: the same numbers, and figures.
-fn page(args: &Args, results: &[RunResult]) -> Page {
+fn page(args: &Args, results: &[RunResult]) -> HtmlPage {
     let labels = labels(args);
     let values: Vec<Value> = results.iter().map(output::value).collect();
-    let runs = labels.iter().zip(&values).map(|(label, result)| Run { label, result });
-    let runs: Vec<Run> = runs.collect();
+    let runs = labels.iter().zip(&values).map(|(label, result)| LabelledResult { label, result });
+    let runs: Vec<LabelledResult> = runs.collect();
     let mut rows = cells(args, results).into_iter();
-    let table = report::Table::new(rows.next().unwrap_or_default(), rows.collect());
-    Page {
+    let table = DataTable::new(rows.next().unwrap_or_default(), rows.collect());
+    HtmlPage {
         title: format!("{} on one device", labels.join(", ")),
         lead: vec![provenance(&runs), SERIAL_CAVEAT.to_owned()],
         sections: vec![
@@ -121,7 +122,7 @@ fn page(args: &Args, results: &[RunResult]) -> Page {
             Section { title: "Figures".into(), figures: figures(&runs), ..Section::default() },
         ],
         made_by: output::made_by("compare"),
-        ..Page::default()
+        ..HtmlPage::default()
     }
 }
 

@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use report::Page;
-use report::papers::{self, Examined, Line, Paper};
+use report::html_page::HtmlPage;
+use report::paper_pages::{self, ClaimSummary, ExperimentFindings, Paper};
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
 use sim::sweep::{self, Findings, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
@@ -90,13 +90,13 @@ pub fn run(args: &Args) -> Result<()> {
     for study in &studies {
         let examined = study.examine(args, &mut monitor)?;
         let made_by = output::made_by("papers");
-        let page = papers::page(study.paper, &examined, args.scale.into(), made_by);
+        let page = paper_pages::page(study.paper, &examined, args.scale.into(), made_by);
         write(&page, &args.out.join(format!("{}.html", study.paper.id)))?;
-        summary.push((study.paper, papers::lines(study.paper, &examined)));
+        summary.push((study.paper, paper_pages::summaries(study.paper, &examined)));
         failed.extend(examined.into_iter().flat_map(|examined| examined.found.failed));
     }
     drop(monitor);
-    let index = papers::index(&summary, args.scale.into(), output::made_by("papers"));
+    let index = paper_pages::index(&summary, args.scale.into(), output::made_by("papers"));
     write(&index, &args.out.join("index.html"))?;
     if !args.quiet {
         output::print(&text(&summary, args))?;
@@ -128,7 +128,11 @@ impl Study {
     }
 
     /// Runs what is missing, and looks at the rows as each experiment does.
-    fn examine(&self, args: &Args, monitor: &mut SweepMonitor) -> Result<Vec<Examined<'_>>> {
+    fn examine(
+        &self,
+        args: &Args,
+        monitor: &mut SweepMonitor,
+    ) -> Result<Vec<ExperimentFindings<'_>>> {
         let file = |ending: &str| {
             let (paper, scale) = (self.paper.id, args.scale.word());
             args.out.join("rows").join(format!("{paper}.{scale}.{ending}"))
@@ -155,7 +159,7 @@ impl Study {
                 found.see(row, &parsed(place, &journal.row(place)?)?);
             }
             found.survey(&mut surveys);
-            Ok(Examined { name, found })
+            Ok(ExperimentFindings { name, found })
         });
         examined.collect()
     }
@@ -174,7 +178,7 @@ fn open(path: &Path, plan: &Plan) -> Result<Journal> {
     }
 }
 
-fn write(page: &Page, path: &Path) -> Result<()> {
+fn write(page: &HtmlPage, path: &Path) -> Result<()> {
     destination(path)?.write(|out| write_text(out, &page.html()))
 }
 
@@ -187,15 +191,15 @@ fn cannot_make(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// A line a claim.
-fn text(summary: &[(&Paper, Vec<Line>)], args: &Args) -> String {
+fn text(summary: &[(&Paper, Vec<ClaimSummary>)], args: &Args) -> String {
     let mut table = Table::new(&["claim", "cells", "worst off by", "verdict"]);
     for line in summary.iter().flat_map(|(_, lines)| lines) {
         let (holding, all) = line.cells;
         table.row(&[
             format!("{:<7} {}", line.id, line.says),
             if all == 0 { String::new() } else { format!("{holding}/{all}") },
-            line.off(),
-            line.standing.word().to_owned(),
+            line.deviation(),
+            line.status.word().to_owned(),
         ]);
     }
     let quick = match args.scale.into() {

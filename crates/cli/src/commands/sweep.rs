@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use report::sweeps;
+use report::sweep_page;
 use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::claim::{Claim, Outcome, Verdict};
@@ -105,7 +105,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut found = write(&plan, &journal, form, &destination)?;
     if let Some(report) = report {
         found.survey(&mut TraceStatsCache::default());
-        let page = sweeps::page(&found, args.scale.into(), output::made_by("sweep"));
+        let page = sweep_page::page(&found, args.scale.into(), output::made_by("sweep"));
         report.write(|out| write_text(out, &page.html()))?;
     }
     journal.delete()?;

@@ -1,13 +1,13 @@
-//! What merges and collections meet, and how the blocks wear.
+//! Figures about blocks: merges, victims, wear.
 
 use serde_json::json;
 
-use super::run::{Run, float, integer, labels, provenance, run_colour};
-use crate::figure::{Figure, Table, spec};
-use crate::words::number;
+use super::labelled_result::{LabelledResult, float, integer, labels, provenance, run_colour};
+use crate::figure::{DataTable, Figure, spec};
+use crate::number_format::number;
 
-/// How many data blocks a full merge concerns; none if there were no full merges.
-pub(super) fn associated_blocks(runs: &[Run]) -> Option<Figure> {
+/// The number of data blocks per full merge; `None` if there were no full merges.
+pub(super) fn associated_blocks(runs: &[LabelledResult]) -> Option<Figure> {
     let mut values = Vec::new();
     let mut rows = Vec::new();
     for run in runs {
@@ -34,7 +34,7 @@ pub(super) fn associated_blocks(runs: &[Run]) -> Option<Figure> {
             "mark": {"type": "bar", "tooltip": true},
             "encoding": {
                 "x": {"field": "Na", "type": "quantitative", "bin": {"binned": true, "step": 1},
-                      "title": "data blocks associated with the log block, Na"},
+                      "title": "data blocks associated with the log block (Na)"},
                 "y": {"field": "share", "type": "quantitative", "title": null,
                       "axis": {"format": "%", "tickCount": 3}},
             },
@@ -43,18 +43,18 @@ pub(super) fn associated_blocks(runs: &[Run]) -> Option<Figure> {
     let head = ["run", "full merges", "mean Na"].map(str::to_owned).to_vec();
     Some(Figure {
         id: "associated-blocks".into(),
-        title: "What full merges concern".into(),
+        title: "Data blocks per full merge".into(),
         caption: format!(
-            "Share of full merges by the number of data blocks whose pages the log block held. {}",
+            "Share of full merges by Na, the number of data blocks with pages in the log block. {}",
             provenance(runs)
         ),
         spec: spec(values, parts),
-        table: Some(Table::new(head, rows)),
+        table: Some(DataTable::new(head, rows)),
     })
 }
 
-/// How many pages of a victim are programmed, cumulatively; none if no victim was counted.
-pub(super) fn victim_utilisation(runs: &[Run]) -> Option<Figure> {
+/// The distribution of the programmed pages of a victim; `None` if no victim was counted.
+pub(super) fn victim_utilisation(runs: &[LabelledResult]) -> Option<Figure> {
     let (mut values, mut rows) = (Vec::new(), Vec::new());
     for run in runs {
         let counts = run.result["scheme"]["victim_utilisation"].as_array();
@@ -81,30 +81,30 @@ pub(super) fn victim_utilisation(runs: &[Run]) -> Option<Figure> {
         "height": 240,
         "encoding": {
             "x": {"field": "used", "type": "quantitative", "axis": {"format": "%"},
-                  "title": "programmed pages of a victim"},
+                  "title": "share of a victim's pages that are programmed"},
             "y": {"field": "share", "type": "quantitative", "axis": {"format": "%"},
-                  "title": "share of victims with no more"},
+                  "title": "share of victims with this share or less"},
             "color": run_colour(runs),
         },
     });
     let head = ["run", "victims", "with free pages, %"].map(str::to_owned).to_vec();
     Some(Figure {
         id: "victim-utilisation".into(),
-        title: "What victims hold".into(),
+        title: "Utilisation of victims".into(),
         caption: format!(
-            "Share of victims by how many of their pages are programmed, cumulative. {}",
+            "Cumulative distribution of the share of a victim's pages that are programmed. {}",
             provenance(runs)
         ),
         spec: spec(values, parts),
-        table: Some(Table::new(head, rows)),
+        table: Some(DataTable::new(head, rows)),
     })
 }
 
-/// Cells of the wear map side by side.
+/// Number of cells of the wear map in a row.
 const WEAR_COLUMNS: usize = 32;
 
-/// A map of the blocks by erases; none if the results have no map.
-pub(super) fn wear(runs: &[Run]) -> Option<Figure> {
+/// A map of the erases of all blocks; `None` if the results have no map.
+pub(super) fn wear(runs: &[LabelledResult]) -> Option<Figure> {
     let mut values = Vec::new();
     for run in runs {
         let map = &run.result["wear"]["map"];
@@ -131,25 +131,28 @@ pub(super) fn wear(runs: &[Run]) -> Option<Figure> {
                 "x": {"field": "column", "type": "ordinal", "axis": null},
                 "y": {"field": "row", "type": "ordinal", "axis": null},
                 "color": {"field": "erases", "type": "quantitative",
-                          "scale": {"scheme": "viridis"}, "title": "erases a block"},
+                          "scale": {"scheme": "viridis"}, "title": "erases per block"},
             },
         },
     });
     let columns = ["min", "max", "mean", "stddev"];
-    let row = |run: &Run| {
+    let row = |run: &LabelledResult| {
         let cells = columns.iter().map(|&column| number(float(&run.result["wear"][column])));
         [run.label.to_owned()].into_iter().chain(cells).collect()
     };
-    let head = ["run", "least erases", "most", "mean", "standard deviation"];
+    let head = ["run", "minimum", "maximum", "mean", "standard deviation"];
     Some(Figure {
         id: "wear".into(),
         title: "Wear of the blocks".into(),
         caption: format!(
-            "Erases since birth, precondition and warm-up included; blocks in the order of their \
-             numbers, row by row, those of a cell taken together. {}",
+            "Erases since the device was new, with precondition and warm-up. The blocks are in \
+             the order of their numbers, row by row. A cell may stand for several blocks. {}",
             provenance(runs)
         ),
         spec: spec(values, parts),
-        table: Some(Table::new(head.map(str::to_owned).to_vec(), runs.iter().map(row).collect())),
+        table: Some(DataTable::new(
+            head.map(str::to_owned).to_vec(),
+            runs.iter().map(row).collect(),
+        )),
     })
 }

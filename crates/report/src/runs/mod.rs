@@ -1,52 +1,47 @@
-//! Figures of results side by side: where the time goes, how long requests take, what merges do,
-//! how the flash wears, and how all of it goes along.
+//! Figures that compare results: time by cause, times of requests, merges, wear, time series.
 //!
-//! Results are taken as JSON (`ftlab.run/1`), so that those of earlier runs can be drawn, too.
-//!
-//! * `run`     a result with its name, and what its figures have in common
-//! * `times`   where the time goes, and how long requests take
-//! * `courses` what changes along the trace
-//! * `blocks`  what merges and collections meet, and wear
+//! Results are taken as JSON (`ftlab.run/1`), so that results of earlier runs can be drawn too.
 
 mod blocks;
-mod courses;
-mod run;
+mod labelled_result;
+mod series;
 mod times;
 
 use sim::plan::drawing::Portrait;
 
 use crate::figure::Figure;
 use blocks::{associated_blocks, victim_utilisation, wear};
-use courses::{FREE_BLOCKS, SERVICE_COURSE, THROUGHPUT, WRITE_AMPLIFICATION, course, gauges};
-use times::{INCREMENTS, SERVICE, time_by_cause, times};
+use series::{FREE_BLOCKS, SERVICE_TIME, THROUGHPUT, WRITE_AMPLIFICATION, gauges, over_requests};
+use times::{INCREMENTS, SERVICE, distribution, time_by_cause};
 
-pub use run::{Run, provenance};
+pub use labelled_result::{LabelledResult, provenance};
 
-/// All figures that these results have something for, in the order of a report.
-pub fn figures(runs: &[Run]) -> Vec<Figure> {
+/// All figures for which the results have data, in the order of a report.
+pub fn figures(runs: &[LabelledResult]) -> Vec<Figure> {
     let mut figures = vec![time_by_cause(runs)];
-    figures.extend(["write", "read"].into_iter().filter_map(|op| times(runs, &SERVICE, op)));
-    figures.extend([WRITE_AMPLIFICATION, FREE_BLOCKS].iter().filter_map(|of| course(runs, of)));
+    figures.extend(["write", "read"].into_iter().filter_map(|op| distribution(runs, &SERVICE, op)));
+    figures
+        .extend([WRITE_AMPLIFICATION, FREE_BLOCKS].iter().filter_map(|of| over_requests(runs, of)));
     figures.extend(associated_blocks(runs));
     figures.extend(wear(runs));
     figures.extend(runs.iter().filter_map(gauges));
     figures
 }
 
-/// One figure of these results; none if they have nothing for it.
-pub fn portrait(of: Portrait, runs: &[Run]) -> Option<Figure> {
+/// One figure of these results; `None` if they have no data for it.
+pub fn portrait(of: Portrait, runs: &[LabelledResult]) -> Option<Figure> {
     match of {
         Portrait::TimeByCause => Some(time_by_cause(runs)),
-        Portrait::ServiceOfWrites => times(runs, &SERVICE, "write"),
-        Portrait::ServiceOfReads => times(runs, &SERVICE, "read"),
-        Portrait::IncrementsOfWrites => times(runs, &INCREMENTS, "write"),
-        Portrait::IncrementsOfReads => times(runs, &INCREMENTS, "read"),
+        Portrait::ServiceOfWrites => distribution(runs, &SERVICE, "write"),
+        Portrait::ServiceOfReads => distribution(runs, &SERVICE, "read"),
+        Portrait::IncrementsOfWrites => distribution(runs, &INCREMENTS, "write"),
+        Portrait::IncrementsOfReads => distribution(runs, &INCREMENTS, "read"),
         Portrait::AssociatedBlocks => associated_blocks(runs),
         Portrait::VictimUtilisation => victim_utilisation(runs),
-        Portrait::WriteAmplification => course(runs, &WRITE_AMPLIFICATION),
-        Portrait::FreeBlocks => course(runs, &FREE_BLOCKS),
-        Portrait::ServiceCourse => course(runs, &SERVICE_COURSE),
-        Portrait::Throughput => course(runs, &THROUGHPUT),
+        Portrait::WriteAmplification => over_requests(runs, &WRITE_AMPLIFICATION),
+        Portrait::FreeBlocks => over_requests(runs, &FREE_BLOCKS),
+        Portrait::ServiceCourse => over_requests(runs, &SERVICE_TIME),
+        Portrait::Throughput => over_requests(runs, &THROUGHPUT),
         Portrait::Wear => wear(runs),
     }
 }
@@ -58,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_measured_is_drawn() {
+    fn figures_without_data_are_left_out() {
         let result = json!({
             "time_us": {"total": 3e6, "host": 2e6, "gc": 1e6, "merge": 0.0},
             "histograms": {"service_us": {"write": [[225.0, 10]], "read": []}},
             "service_us": {"write": {"mean": 225.0}},
             "series": null, "merges": null, "wear": {},
         });
-        let figures = figures(&[Run { label: "page", result: &result }]);
+        let figures = figures(&[LabelledResult { label: "page", result: &result }]);
         let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
         assert_eq!(ids, ["time-by-cause", "service-write"]);
         let values = figures[0].spec["data"]["values"].as_array().unwrap();

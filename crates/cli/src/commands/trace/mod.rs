@@ -5,8 +5,9 @@ mod locality;
 use std::io::{BufWriter, Write};
 
 use clap::{Subcommand, ValueEnum};
-use report::traces::{self, Traced};
-use report::{Page, Section, Table};
+use report::figure::DataTable;
+use report::html_page::{HtmlPage, Section};
+use report::traces::{self, LabelledTrace};
 use serde_json::{Map, Value, json};
 use sim::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use sim::input::trace_stats::TraceStats;
@@ -242,26 +243,26 @@ fn say(
 }
 
 /// The lines as a table, and all figures.
-fn page(trace: &Trace, found: &TraceStats) -> Result<Page> {
+fn page(trace: &Trace, found: &TraceStats) -> Result<HtmlPage> {
     let lines = lines(trace, &found.survey, Some(&found.locality))?;
     let rows = lines.into_iter().map(|(name, value)| vec![name.trim().to_owned(), value]);
     let head = ["what", "counted"].map(str::to_owned).to_vec();
     // Where it lies stands in the title.
     let label = trace.name().rsplit('/').next().unwrap_or(trace.name());
-    let figures = traces::figures(&[Traced { label, found }]);
+    let figures = traces::figures(&[LabelledTrace { label, found }]);
     let sections = vec![
         Section {
             title: "What it is made of".into(),
-            table: Some(Table { head, rows: rows.collect(), words: 2 }),
+            table: Some(DataTable { head, rows: rows.collect(), text_columns: 2 }),
             ..Section::default()
         },
         Section { title: "Figures".into(), figures, ..Section::default() },
     ];
-    Ok(Page {
+    Ok(HtmlPage {
         title: format!("{} ({})", trace.name(), trace.format()),
         sections,
         made_by: output::made_by("trace info"),
-        ..Page::default()
+        ..HtmlPage::default()
     })
 }
 

@@ -1,32 +1,29 @@
-//! A result with its name, and what the figures of results have in common.
+//! A result with its label, and what the figures of results have in common.
 
 use serde_json::{Value, json};
 
 use crate::figure::legend;
-use crate::words::number;
+use crate::number_format::number;
 
-/// A result and what it is called in the figures.
+/// A result with its label in the figures.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
-    /// Its name, such as the FTL's spec.
+pub struct LabelledResult<'a> {
+    /// The label, such as the FTL's spec.
     pub label: &'a str,
     /// The result, as `ftlab run --json` writes it.
     pub result: &'a Value,
 }
 
-/// The points of a curve that a page needs: more cannot be told apart.
-pub(super) const POINTS_MAX: usize = 400;
-
-/// What a caption says of where the numbers come from.
-pub fn provenance(runs: &[Run]) -> String {
-    let Some(Run { result, .. }) = runs.first() else { return String::new() };
+/// Sentences for captions that say which trace and device the results belong to.
+pub fn provenance(runs: &[LabelledResult]) -> String {
+    let Some(LabelledResult { result, .. }) = runs.first() else { return String::new() };
     let (device, run, trace) = (&result["device"], &result["run"], &result["trace"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (blocks, pages) = (integer(&device["logical_blocks"]), integer(&device["pages_per_block"]));
     let mebibytes = (blocks * pages * integer(&device["page_bytes"])) as f64 / f64::from(1 << 20);
     format!(
         "Trace {}: {} requests, {} of them writes. Device: {} of {} MiB with {} extra blocks. \
-         Preconditioned by {}, trace replayed {} × before it is measured, seed {}.",
+         Precondition: {}. Warm-up replays of the trace: {}. Seed {}.",
         text(&trace["name"]),
         number(float(&trace["requests"])),
         number(float(&trace["writes"])),
@@ -47,18 +44,18 @@ pub(super) fn float(value: &Value) -> f64 {
     value.as_f64().unwrap_or(0.0)
 }
 
-/// Words with a capital at the beginning.
-pub(super) fn sentence(words: &str) -> String {
-    format!("{}{}", words[..1].to_uppercase(), &words[1..])
+/// The text with a capital letter at the beginning.
+pub(super) fn capitalised(text: &str) -> String {
+    format!("{}{}", text[..1].to_uppercase(), &text[1..])
 }
 
-/// What the runs are called, in their order.
-pub(super) fn labels(runs: &[Run]) -> Vec<String> {
+/// The labels of the runs, in their order.
+pub(super) fn labels(runs: &[LabelledResult]) -> Vec<String> {
     runs.iter().map(|run| run.label.to_owned()).collect()
 }
 
-/// Colour by run, in the order of the runs.
-pub(super) fn run_colour(runs: &[Run]) -> Value {
+/// Colours the runs in their order.
+pub(super) fn run_colour(runs: &[LabelledResult]) -> Value {
     let labels = labels(runs);
     json!({
         "field": "run", "type": "nominal", "title": null, "legend": legend(&labels),

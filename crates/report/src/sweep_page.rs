@@ -1,4 +1,4 @@
-//! The page of a sweep: each claim with what was found, and what every sweep shows.
+//! The page of a sweep: its claims with their verdicts, its drawings, and an overview of all runs.
 
 use serde_json::{Map, Value};
 use sim::clock::SERIAL_CAVEAT;
@@ -6,26 +6,28 @@ use sim::plan::claim::{Claim, Outcome, Verdict, Wanted};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
-use crate::curves::{Layout, Point, draw};
-use crate::drawings;
-use crate::figure::{Figure, Table, slug};
-use crate::page::{Page, Section};
-use crate::plans::{QUICK, in_common};
-use crate::words::{self, number};
+use crate::axis_labels::{label, metric_axis, scaled};
+use crate::captions::{QUICK_NOTE, common_options};
+use crate::charts::{Facets, Point, draw};
+use crate::figure::{DataTable, Figure, slug};
+use crate::html_page::{HtmlPage, Section};
+use crate::number_format::number;
+use crate::plan_figures;
 
-/// A claim, and what was found, cell by cell.
+/// A claim with the verdicts of its cells.
 #[derive(Debug)]
-pub struct Judged<'a> {
-    /// What is claimed.
+pub struct JudgedClaim<'a> {
+    /// The claim.
     pub claim: &'a Claim,
-    /// Whether each of its cells holds.
+    /// The verdict of each cell.
     pub verdicts: Vec<Verdict>,
-    /// Whether a run failed that it looks at.
+    /// Whether one of its runs failed.
     pub has_failed: bool,
 }
 
-impl Judged<'_> {
-    /// How many cells hold, and how many say something; one that will do stands for all.
+impl JudgedClaim<'_> {
+    /// The number of cells that hold, and of cells that were decided. If the claim needs only one
+    /// cell to hold and one does, it counts as one cell.
     pub fn cells(&self) -> (usize, usize) {
         let are = |of: Outcome| self.verdicts.iter().filter(move |cell| cell.outcome == of).count();
         match (self.claim.is_of_any, self.outcome()) {
@@ -34,12 +36,12 @@ impl Judged<'_> {
         }
     }
 
-    /// What becomes of the claim.
+    /// The verdict of the claim.
     pub fn outcome(&self) -> Outcome {
         self.claim.outcome(&self.verdicts)
     }
 
-    /// How far off the worst cell is that falls short, as a part of what is expected.
+    /// The largest deviation of a cell that falls short, relative to the expected value.
     pub fn worst(&self) -> Option<f64> {
         if self.outcome() == Outcome::Holds {
             return None;
@@ -50,66 +52,71 @@ impl Judged<'_> {
     }
 }
 
-/// The claims of a plan, judged.
-pub fn judged<'a>(found: &Findings<'a>) -> Vec<Judged<'a>> {
+/// The claims of a plan with their verdicts.
+pub fn judged_claims<'a>(found: &Findings<'a>) -> Vec<JudgedClaim<'a>> {
     let failed = |row| found.failed.iter().any(|failed| failed.row == row);
     let claims = found.plan().claims.iter().enumerate();
     let judge = |(index, claim): (usize, &'a Claim)| {
         let has_failed = claim.rows().any(failed);
-        Judged { claim, verdicts: found.verdicts(index), has_failed }
+        JudgedClaim { claim, verdicts: found.verdicts(index), has_failed }
     };
     claims.map(judge).collect()
 }
 
-/// A report of a sweep.
-pub fn page(found: &Findings, scale: Scale, made_by: String) -> Page {
+/// The page of a sweep.
+pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     let plan = found.plan();
     let title = if plan.title.is_empty() { "Sweep" } else { &plan.title };
-    let runs = || format!("{} runs. {}", number(plan.rows.len() as f64), in_common(plan));
+    let runs = || format!("{} runs. {}", number(plan.rows.len() as f64), common_options(plan));
     let mut lead = Vec::new();
     lead.extend((!plan.rows.is_empty()).then(runs));
     lead.extend(failures(found));
-    lead.extend((scale == Scale::Quick).then(|| QUICK.to_owned()));
+    lead.extend((scale == Scale::Quick).then(|| QUICK_NOTE.to_owned()));
     lead.extend((!plan.rows.is_empty()).then(|| SERIAL_CAVEAT.to_owned()));
-    let judged = judged(found);
+    let judged = judged_claims(found);
     let mut sections = Vec::new();
     if !judged.is_empty() {
-        let table = Some(glance(&judged));
-        sections.push(Section { title: "Claims at a glance".into(), table, ..Section::default() });
+        let table = Some(claim_table(&judged));
+        sections.push(Section {
+            title: "Summary of the claims".into(),
+            table,
+            ..Section::default()
+        });
         let figures = judged.iter().map(|judged| figure(judged, found, scale, "")).collect();
         sections.push(Section { title: "Claims".into(), figures, ..Section::default() });
     }
-    let drawn = drawings::figures(found, scale, "");
+    let drawn = plan_figures::figures(found, scale, "");
     if !drawn.is_empty() {
         let figures = drawn;
-        sections.push(Section { title: "Drawings".into(), figures, ..Section::default() });
+        sections.push(Section { title: "Figures".into(), figures, ..Section::default() });
     }
     if !plan.rows.is_empty() {
         let figures = overviews(found, "");
         sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
     }
-    Page { title: title.to_owned(), lead, sections, made_by, ..Page::default() }
+    HtmlPage { title: title.to_owned(), lead, sections, made_by, ..HtmlPage::default() }
 }
 
-/// What is to be said of rows that failed, and of traces that could not be read.
+/// A sentence about runs that failed and traces that could not be read; `None` if there are none.
 pub fn failures(found: &Findings) -> Option<String> {
     let runs = found.failed.first().map(|first| {
         let failed = number(found.failed.len() as f64);
-        format!("{failed} runs failed, the first, row {}, with: {}", first.row, first.message)
+        format!("{failed} runs failed. The first one, row {}: {}", first.row, first.message)
     });
     let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}"));
     let all: Vec<String> = runs.into_iter().chain(unread).collect();
     (!all.is_empty()).then(|| all.join(". "))
 }
 
-/// What every sweep shows, a figure a column; `prefix` keeps names apart in a page of several.
+/// One figure for each column of the overview. `prefix` makes their ids unique in a page with
+/// several plans.
 pub fn overviews(found: &Findings, prefix: &str) -> Vec<Figure> {
     (0..OVERVIEW.len()).map(|column| overview(found, column, prefix)).collect()
 }
 
-/// A line a claim.
-pub fn glance(judged: &[Judged]) -> Table {
-    let row = |judged: &Judged| {
+/// A table with one row per claim.
+pub fn claim_table(judged: &[JudgedClaim]) -> DataTable {
+    let row = |judged: &JudgedClaim| {
         let off = judged.worst().map_or(String::new(), |off| format!("{:+.1} %", 100.0 * off));
         let (holding, decided) = judged.cells();
         vec![
@@ -121,33 +128,36 @@ pub fn glance(judged: &[Judged]) -> Table {
             judged.outcome().word().to_owned(),
         ]
     };
-    let head = ["claim", "says", "published in", "cells that hold", "worst is off by", "verdict"];
+    let head =
+        ["claim", "statement", "published in", "cells that hold", "largest deviation", "verdict"];
     let head = head.map(str::to_owned).to_vec();
-    Table { head, rows: judged.iter().map(row).collect(), words: 3 }
+    DataTable { head, rows: judged.iter().map(row).collect(), text_columns: 3 }
 }
 
-/// The figure of a claim, with the published points drawn in.
-pub fn figure(judged: &Judged, found: &Findings, scale: Scale, prefix: &str) -> Figure {
+/// The figure of a claim: measured values and published ones.
+pub fn figure(judged: &JudgedClaim, found: &Findings, scale: Scale, prefix: &str) -> Figure {
     let claim = judged.claim;
     let name = claim.figure.to_string();
-    let figures = judged.verdicts.iter().filter_map(|v| v.found);
-    let (factor, title) = words::axis(&name, &claim.says, claim.is_relative(), figures);
+    let values = judged.verdicts.iter().filter_map(|verdict| verdict.found);
+    let (factor, title) = metric_axis(&name, &claim.says, claim.is_relative(), values);
     let point = |(cell, varied): (&Verdict, Map<String, Value>)| {
         let point = Point::new(cell.label.clone(), &varied, cell.found);
         point.against(cell.wanted).times(factor)
     };
     let varied = varied(&judged.verdicts, found.plan());
     let points: Vec<Point> = judged.verdicts.iter().zip(varied).map(point).collect();
-    let source = if claim.source.is_empty() { "the source" } else { &claim.source };
-    let mut caption = format!("{}: {title}. {}", found.plan().title, in_common(found.plan()));
+    let mut caption = format!("{}: {title}. {}", found.plan().title, common_options(found.plan()));
     if !claim.common.is_empty() {
-        caption += &format!(" Here: {}.", claim.common);
+        caption += &format!(" Runs shown: {}.", claim.common);
     }
     if points.iter().any(Point::is_published) {
-        caption += &format!(" Diamonds and red ticks: what {source} gives.");
+        caption += " Diamonds and red ticks are published values.";
+    }
+    if !claim.source.is_empty() {
+        caption += &format!(" Source: {}.", claim.source);
     }
     if scale == Scale::Quick {
-        caption += &format!(" {QUICK}");
+        caption += &format!(" {QUICK_NOTE}");
     }
     if name.contains("_us") {
         caption += &format!(" {SERIAL_CAVEAT}");
@@ -156,17 +166,18 @@ pub fn figure(judged: &Judged, found: &Findings, scale: Scale, prefix: &str) -> 
         id: slug(&format!("{prefix} {}", claim.id)),
         title: format!("{}: {}", claim.id, claim.says),
         caption,
-        spec: draw(&points, &title, Layout::default()),
-        table: Some(cells(&judged.verdicts, factor)),
+        spec: draw(&points, &title, Facets::default()),
+        table: Some(cell_table(&judged.verdicts, factor)),
     }
 }
 
-/// What the row of each cell sets. Where all cells look at one value and compare it with many, such
-/// as a share that adapts with every other share, each is told by the one it is compared with.
+/// The options that the row of each cell sets. If all cells compare the same row with different
+/// other rows, such as an adaptive share with every fixed share, the options of the other row
+/// identify a cell.
 fn varied(verdicts: &[Verdict], plan: &Plan) -> Vec<Map<String, Value>> {
     let own = |cell: &Verdict| &plan.rows[cell.row].varied;
     let other = |cell: &Verdict| cell.over.map(|row| &plan.rows[row].varied);
-    let is_told_by_other = |key: &str| {
+    let is_from_other = |key: &str| {
         let first = &verdicts[0];
         verdicts.iter().all(|cell| own(cell).get(key) == own(first).get(key))
             && verdicts.iter().any(|cell| {
@@ -176,7 +187,7 @@ fn varied(verdicts: &[Verdict], plan: &Plan) -> Vec<Map<String, Value>> {
     let of_cell = |cell: &Verdict| {
         let mut varied = own(cell).clone();
         for (key, value) in other(cell).into_iter().flatten() {
-            if is_told_by_other(key) {
+            if is_from_other(key) {
                 varied.insert(key.clone(), value.clone());
             }
         }
@@ -185,8 +196,8 @@ fn varied(verdicts: &[Verdict], plan: &Plan) -> Vec<Map<String, Value>> {
     verdicts.iter().map(of_cell).collect()
 }
 
-/// What is expected and what was found, cell by cell.
-fn cells(verdicts: &[Verdict], factor: f64) -> Table {
+/// A table with the published and the measured value of each cell.
+fn cell_table(verdicts: &[Verdict], factor: f64) -> DataTable {
     let row = |cell: &Verdict| {
         let off = cell.deviation().map(|off| format!("{:+.2} %", 100.0 * off));
         vec![
@@ -197,8 +208,9 @@ fn cells(verdicts: &[Verdict], factor: f64) -> Table {
             cell.outcome.word().to_owned(),
         ]
     };
-    let head = ["runs", "published", "measured", "off by", "verdict"].map(str::to_owned).to_vec();
-    Table::new(head, verdicts.iter().map(row).collect())
+    let head = ["runs", "published", "measured", "deviation", "verdict"];
+    let head = head.map(str::to_owned).to_vec();
+    DataTable::new(head, verdicts.iter().map(row).collect())
 }
 
 fn wanted(wanted: Wanted, factor: f64) -> String {
@@ -214,12 +226,12 @@ fn wanted(wanted: Wanted, factor: f64) -> String {
     }
 }
 
-/// A column of all rows.
+/// A figure of one column of all rows.
 fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
     let (plan, name) = (found.plan(), OVERVIEW[column]);
     let rows = plan.rows.iter().enumerate();
-    let figures = (0..plan.rows.len()).filter_map(|row| found.overview(row, column));
-    let (factor, title) = words::scaled(words::of(name), figures);
+    let values = (0..plan.rows.len()).filter_map(|row| found.overview(row, column));
+    let (factor, title) = scaled(label(name), values);
     let points: Vec<Point> = rows
         .map(|(index, row)| {
             let parts = row.varied.iter().map(|(key, value)| format!("{key}={value}"));
@@ -231,8 +243,8 @@ fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
     Figure {
         id: slug(&format!("{prefix} all {name}")),
         title: title.clone(),
-        caption: format!("{}: {title} of every run. {} {caveat}", plan.title, in_common(plan)),
-        spec: draw(&points, &title, Layout::default()),
+        caption: format!("{}: {title} of all runs. {} {caveat}", plan.title, common_options(plan)),
+        spec: draw(&points, &title, Facets::default()),
         table: None,
     }
 }

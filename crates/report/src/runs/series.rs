@@ -1,64 +1,64 @@
-//! What changes along the trace.
+//! Time series: values that change along the trace.
 
 use serde_json::{Value, json};
 use sim::clock::SERIAL_CAVEAT;
 
-use super::run::{POINTS_MAX, Run, float, provenance, run_colour, sentence};
-use crate::figure::{Figure, slug, spec};
-use crate::words::number;
+use super::labelled_result::{LabelledResult, capitalised, float, provenance, run_colour};
+use crate::figure::{Figure, POINTS_MAX, slug, spec};
+use crate::number_format::number;
 
-/// A list of the series that is drawn over the requests served.
-pub(super) struct Course {
-    /// Its name in results.
-    list: &'static str,
-    words: &'static str,
+/// A series that is drawn over the number of requests served.
+pub(super) struct Series {
+    /// Its field in results.
+    field: &'static str,
+    label: &'static str,
     unit: &'static str,
-    /// What becomes of its values.
-    scale: fn(f64) -> f64,
-    /// Whether a value is of the requests since the last sample, not of the moment.
+    /// Converts a value of the field into the value drawn.
+    convert: fn(f64) -> f64,
+    /// Whether a value describes the requests since the last sample, and not one moment.
     is_of_interval: bool,
-    /// Whether it tells of times.
+    /// Whether the values depend on times.
     is_timed: bool,
 }
 
-pub(super) const WRITE_AMPLIFICATION: Course = Course {
-    list: "write_amplification",
-    words: "write amplification",
+pub(super) const WRITE_AMPLIFICATION: Series = Series {
+    field: "write_amplification",
+    label: "write amplification",
     unit: "",
-    scale: |value| value,
+    convert: |value| value,
     is_of_interval: true,
     is_timed: false,
 };
 
-pub(super) const FREE_BLOCKS: Course = Course {
-    list: "free_blocks",
-    words: "free blocks",
+pub(super) const FREE_BLOCKS: Series = Series {
+    field: "free_blocks",
+    label: "free blocks",
     is_of_interval: false,
     ..WRITE_AMPLIFICATION
 };
 
-pub(super) const SERVICE_COURSE: Course = Course {
-    list: "mean_service_us",
-    words: "mean service time",
+pub(super) const SERVICE_TIME: Series = Series {
+    field: "mean_service_us",
+    label: "mean service time",
     unit: " (µs)",
     is_timed: true,
     ..WRITE_AMPLIFICATION
 };
 
-pub(super) const THROUGHPUT: Course = Course {
-    words: "throughput",
+pub(super) const THROUGHPUT: Series = Series {
+    label: "throughput",
     unit: " (requests/s)",
-    scale: |mean_service_us| 1e6 / mean_service_us,
-    ..SERVICE_COURSE
+    convert: |mean_service_us| 1e6 / mean_service_us,
+    ..SERVICE_TIME
 };
 
-/// A figure of the series over the requests served; none if no run took samples.
-pub(super) fn course(runs: &[Run], of: &Course) -> Option<Figure> {
+/// A figure of the series; `None` if no run took samples.
+pub(super) fn over_requests(runs: &[LabelledResult], of: &Series) -> Option<Figure> {
     let mut values = Vec::new();
     for run in runs {
         let series = &run.result["series"];
-        for (requests, value) in samples(series, &series[of.list]) {
-            let value = (of.scale)(value);
+        for (requests, value) in samples(series, &series[of.field]) {
+            let value = (of.convert)(value);
             if value.is_finite() {
                 values.push(json!({"run": run.label, "requests": requests, "value": value}));
             }
@@ -74,16 +74,19 @@ pub(super) fn course(runs: &[Run], of: &Course) -> Option<Figure> {
             "x": {"field": "requests", "type": "quantitative", "title": "requests served"},
             "y": {
                 "field": "value", "type": "quantitative",
-                "title": format!("{}{}", of.words, of.unit),
+                "title": format!("{}{}", of.label, of.unit),
             },
             "color": run_colour(runs),
         },
     });
     let every = float(&runs[0].result["series"]["every"]);
-    let since = if of.is_of_interval { ", each over the requests since the last" } else { "" };
+    let since = match of.is_of_interval {
+        true => " A sample covers the requests since the previous one.",
+        false => "",
+    };
     let mut caption = format!(
-        "The {}{} of the measured pass, a sample every {} requests{since}. {}",
-        of.words,
+        "{}{} during the measured pass, sampled every {} requests.{since} {}",
+        capitalised(of.label),
         of.unit,
         number(every),
         provenance(runs),
@@ -91,11 +94,11 @@ pub(super) fn course(runs: &[Run], of: &Course) -> Option<Figure> {
     if of.is_timed {
         caption += &format!(" {SERIAL_CAVEAT}");
     }
-    let title = format!("{} along the trace", sentence(of.words));
+    let title = format!("{} along the trace", capitalised(of.label));
     Some(Figure { id: slug(&title), title, caption, spec: spec(values, parts), table: None })
 }
 
-/// Samples of a list beside the requests served; at most so many as can be told apart.
+/// The samples of a list with the number of requests served, at most [`POINTS_MAX`] of them.
 fn samples(series: &Value, list: &Value) -> Vec<(u64, f64)> {
     let empty = Vec::new();
     let requests = series["requests"].as_array().unwrap_or(&empty);
@@ -105,8 +108,8 @@ fn samples(series: &Value, list: &Value) -> Vec<(u64, f64)> {
     pairs.filter_map(|(at, value)| Some((at.as_u64()?, value.as_f64()?))).collect()
 }
 
-/// What a scheme regulates or watches, a small figure each; none if it has no gauges or no samples.
-pub(super) fn gauges(run: &Run) -> Option<Figure> {
+/// The gauges of a scheme, one panel per gauge; `None` if it has no gauges or no samples.
+pub(super) fn gauges(run: &LabelledResult) -> Option<Figure> {
     let series = &run.result["series"];
     let gauges = series["scheme"].as_object()?;
     let mut values = Vec::new();
@@ -133,11 +136,11 @@ pub(super) fn gauges(run: &Run) -> Option<Figure> {
         },
         "resolve": {"scale": {"y": "independent"}},
     });
-    let title = format!("What {} watches and regulates", run.label);
+    let title = format!("Gauges of {}", run.label);
     Some(Figure {
         id: slug(&title),
         caption: format!(
-            "The scheme's own gauges over the requests served. {}",
+            "The scheme's own gauges over the number of requests served. {}",
             provenance(std::slice::from_ref(run))
         ),
         title,

@@ -1,31 +1,31 @@
-//! Text, tables and figures as one HTML file that needs nothing but itself.
+//! A self-contained HTML file with text, tables and figures.
 
 use minijinja::{Environment, context};
 use serde::Serialize;
 
-use crate::figure::{Figure, Table};
+use crate::figure::{DataTable, Figure};
 
 /// A page of a report.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Page {
-    /// What it is about.
+pub struct HtmlPage {
+    /// Its title.
     pub title: String,
-    /// What the reader should know before anything else, a paragraph each.
+    /// Paragraphs below the title.
     pub lead: Vec<String>,
-    /// Pages beside this one: their files and what they are.
+    /// Links to other pages.
     pub links: Vec<Link>,
     /// The sections.
     pub sections: Vec<Section>,
-    /// What made it, and when nothing else says so: the command's name and version.
+    /// The name and version of the program, for the footer.
     pub made_by: String,
 }
 
-/// A way to another page.
+/// A link to another page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Link {
-    /// Its file, in the same folder.
+    /// The file, in the same folder.
     pub file: String,
-    /// What it is about.
+    /// The text of the link.
     pub title: String,
 }
 
@@ -36,38 +36,38 @@ pub struct Section {
     pub title: String,
     /// Paragraphs.
     pub text: Vec<String>,
-    /// A table before the figures.
-    pub table: Option<Table>,
+    /// A table above the figures.
+    pub table: Option<DataTable>,
     /// The figures.
     pub figures: Vec<Figure>,
 }
 
-const TEMPLATE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const TEMPLATE: &str = include_str!("template.html");
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
 
-/// The library that draws, as vendored.
+/// The vendored libraries that draw the figures.
 const LIBRARY: [&str; 3] = [
-    include_str!("../../../third_party/vega/vega.min.js"),
-    include_str!("../../../third_party/vega/vega-lite.min.js"),
-    include_str!("../../../third_party/vega/vega-embed.min.js"),
+    include_str!("../../../../third_party/vega/vega.min.js"),
+    include_str!("../../../../third_party/vega/vega-lite.min.js"),
+    include_str!("../../../../third_party/vega/vega-embed.min.js"),
 ];
 
-impl Page {
-    /// The page as HTML. Equal pages are equal bytes.
+impl HtmlPage {
+    /// The page as HTML. Equal pages give equal bytes.
     ///
     /// # Panics
-    /// The template does not fit the page, which a test would have shown.
+    /// The template is broken. A test would have failed.
     pub fn html(&self) -> String {
         let mut environment = Environment::new();
-        environment.add_template("page.html", TEMPLATE).expect("our own template");
+        environment.add_template("page.html", TEMPLATE).expect("the template is valid");
         let template = environment.get_template("page.html").expect("added above");
         let specs: Vec<Spec> = self.figures().map(Spec::of).collect();
         let library: Vec<String> = LIBRARY.iter().map(|script| inline(script)).collect();
         let context = context! {
             page => self, specs, library, style => STYLE, script => inline(SCRIPT),
         };
-        template.render(context).expect("our own template takes our own page")
+        template.render(context).expect("the template fits the page")
     }
 
     fn figures(&self) -> impl Iterator<Item = &Figure> {
@@ -75,7 +75,7 @@ impl Page {
     }
 }
 
-/// A spec as it stands in the page.
+/// A spec as text for the page.
 #[derive(Serialize)]
 struct Spec {
     id: String,
@@ -84,13 +84,13 @@ struct Spec {
 
 impl Spec {
     fn of(figure: &Figure) -> Spec {
-        // No text of a user's can end the element that it stands in.
+        // A text from the user must not end the script element that contains the spec.
         let json = figure.spec.to_string().replace('<', "\\u003c");
         Spec { id: figure.id.clone(), json }
     }
 }
 
-/// A script as it may stand in a page: its own texts must not end the element.
+/// A script without texts that would end the script element that contains it.
 fn inline(script: &str) -> String {
     script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
@@ -100,9 +100,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn page(title: &str) -> Page {
+    fn page(title: &str) -> HtmlPage {
         let spec = json!({"data": {"values": [{"run": title}]}, "mark": "bar"});
-        let table = Table::new(vec!["run".into()], vec![vec![title.into()]]);
+        let table = DataTable::new(vec!["run".into()], vec![vec![title.into()]]);
         let figure = Figure {
             id: "one".into(),
             title: title.into(),
@@ -112,28 +112,28 @@ mod tests {
         };
         let section =
             Section { title: "Section".into(), figures: vec![figure], ..Section::default() };
-        Page { title: title.into(), sections: vec![section], ..Page::default() }
+        HtmlPage { title: title.into(), sections: vec![section], ..HtmlPage::default() }
     }
 
     #[test]
-    fn texts_of_users_stay_texts() {
+    fn a_text_from_the_user_cannot_add_or_end_elements() {
         let html = page("</script><script>alert(1)</script>&").html();
-        assert!(!html.contains("<script>alert"), "an element of theirs");
-        let ours = page("plain").html();
+        assert!(!html.contains("<script>alert"), "the text added an element");
+        let plain = page("plain").html();
         let elements = |html: &str| html.matches("</script>").count();
-        assert_eq!(elements(&html), elements(&ours), "an element of ours ends early");
+        assert_eq!(elements(&html), elements(&plain), "the text ended an element");
     }
 
     #[test]
-    fn the_page_asks_the_network_for_nothing() {
+    fn the_page_loads_nothing_from_the_network() {
         let html = page("plain").html();
-        for asking in ["src=\"http", "href=\"http", "src='http", "@import", "url(http"] {
-            assert!(!html.contains(asking), "{asking}");
+        for loading in ["src=\"http", "href=\"http", "src='http", "@import", "url(http"] {
+            assert!(!html.contains(loading), "{loading}");
         }
     }
 
     #[test]
-    fn equal_pages_are_equal_bytes() {
+    fn equal_pages_give_equal_bytes() {
         assert_eq!(page("plain").html(), page("plain").html());
     }
 }

@@ -1,5 +1,5 @@
 "use strict";
-// Draws every figure of the page, light or dark as the reader has it, and hands out its data.
+// Draws every figure of the page, in light or dark colours as the reader prefers, and offers its data as csv.
 (function () {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const specs = new Map();

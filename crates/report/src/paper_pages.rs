@@ -1,0 +1,272 @@
+//! The pages of papers: every claim with its verdict, and the experiments that decide it.
+
+use sim::clock::SERIAL_CAVEAT;
+use sim::plan::Scale;
+use sim::plan::claim::Outcome;
+use sim::sweep::Findings;
+
+use crate::captions::{QUICK_NOTE, common_options};
+use crate::figure::DataTable;
+use crate::html_page::{HtmlPage, Link, Section};
+use crate::plan_figures;
+use crate::sweep_page::{self, JudgedClaim};
+
+/// A paper whose experiments are repeated.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// Its short name.
+    pub id: &'static str,
+    /// Authors, title and venue.
+    pub title: &'static str,
+    /// The id and the statement of each claim.
+    pub claims: &'static [(&'static str, &'static str)],
+}
+
+/// An experiment of a paper with its results.
+#[derive(Debug)]
+pub struct ExperimentFindings<'a> {
+    /// The name of the plan.
+    pub name: &'a str,
+    /// The results of its rows.
+    pub found: Findings<'a>,
+}
+
+/// Status of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The runs decided it, as far as they could.
+    Judged(Outcome),
+    /// Some of its runs failed, for example because a trace is missing.
+    NotRun,
+    /// No experiment examines it.
+    NotExamined,
+}
+
+impl Status {
+    /// The status in words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Judged(outcome) => outcome.word(),
+            Status::NotRun => "not run",
+            Status::NotExamined => "not examined",
+        }
+    }
+}
+
+/// Summary of a claim over all experiments.
+#[derive(Clone, Debug)]
+pub struct ClaimSummary {
+    /// Its id.
+    pub id: &'static str,
+    /// Its statement.
+    pub says: &'static str,
+    /// Its status.
+    pub status: Status,
+    /// The number of cells that hold, and of cells that were decided.
+    pub cells: (usize, usize),
+    /// The largest deviation of a cell that falls short, relative to the expected value.
+    pub worst: Option<f64>,
+}
+
+impl ClaimSummary {
+    /// The largest deviation in percent; empty if no cell falls short.
+    pub fn deviation(&self) -> String {
+        self.worst.map_or(String::new(), |off| format!("{:+.1} %", 100.0 * off))
+    }
+
+    fn cells(&self) -> String {
+        match self.cells {
+            (_, 0) => String::new(),
+            (holding, all) => format!("{holding} of {all}"),
+        }
+    }
+}
+
+/// The claim that a part such as `FSTR-2b` or `LAST-1 desktop` belongs to.
+fn claim_of(part: &str) -> &str {
+    let digits = part.find(|c: char| c.is_ascii_digit()).unwrap_or(part.len());
+    let behind = part[digits..].find(|c: char| !c.is_ascii_digit());
+    behind.map_or(part, |behind| &part[..digits + behind])
+}
+
+/// A summary of each claim of a paper.
+pub fn summaries(paper: &Paper, experiments: &[ExperimentFindings]) -> Vec<ClaimSummary> {
+    let judged: Vec<JudgedClaim> =
+        experiments.iter().flat_map(|it| sweep_page::judged_claims(&it.found)).collect();
+    let summary = |&(id, says): &(&'static str, &'static str)| {
+        let parts: Vec<&JudgedClaim> =
+            judged.iter().filter(|part| claim_of(&part.claim.id) == claim_of(id)).collect();
+        // If a paper has both SL-6 and SL-6b, each is a claim of its own.
+        let is_own = |part: &&&JudgedClaim| part.claim.id.split(' ').next() == Some(id);
+        let exact: Vec<&JudgedClaim> = parts.iter().filter(is_own).copied().collect();
+        let has_siblings = paper.claims.iter().filter(|(other, _)| claim_of(other) == claim_of(id));
+        let parts = if has_siblings.count() > 1 { exact } else { parts };
+        summary_of(id, says, &parts)
+    };
+    paper.claims.iter().map(summary).collect()
+}
+
+fn summary_of(id: &'static str, says: &'static str, parts: &[&JudgedClaim]) -> ClaimSummary {
+    let cells = parts.iter().map(|part| part.cells());
+    let cells = cells.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
+    let verdicts = || parts.iter().flat_map(|part| &part.verdicts);
+    let has_failed = parts.iter().any(|part| part.has_failed);
+    let status = match Outcome::of_all(parts.iter().map(|part| part.outcome())) {
+        _ if verdicts().count() == 0 => Status::NotExamined,
+        _ if has_failed && verdicts().any(|cell| cell.found.is_none()) => Status::NotRun,
+        outcome => Status::Judged(outcome),
+    };
+    let worst = parts.iter().filter_map(|part| part.worst());
+    let worst = worst.max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    ClaimSummary { id, says, status, cells, worst }
+}
+
+fn table(summaries: &[ClaimSummary]) -> DataTable {
+    let row = |it: &ClaimSummary| {
+        let text = [it.id, it.says].map(str::to_owned).into_iter();
+        text.chain([it.cells(), it.deviation(), it.status.word().to_owned()]).collect()
+    };
+    let head = ["claim", "statement", "cells that hold", "largest deviation", "verdict"];
+    let head = head.map(str::to_owned).to_vec();
+    DataTable { head, rows: summaries.iter().map(row).collect(), text_columns: 2 }
+}
+
+fn lead(scale: Scale) -> Vec<String> {
+    let quick = (scale == Scale::Quick).then(|| QUICK_NOTE.to_owned());
+    quick.into_iter().chain([STAND_INS.to_owned(), SERIAL_CAVEAT.to_owned()]).collect()
+}
+
+const STAND_INS: &str = "The papers' traces are private. Each experiment names the traces or \
+                         workloads used instead. If a claim falls short, docs/papers.md gives the \
+                         reason as far as it is known.";
+
+/// The page of a paper.
+pub fn page(
+    paper: &Paper,
+    experiments: &[ExperimentFindings],
+    scale: Scale,
+    made_by: String,
+) -> HtmlPage {
+    let claims = table(&summaries(paper, experiments));
+    let mut sections =
+        vec![Section { title: "Claims".into(), table: Some(claims), ..Section::default() }];
+    sections.extend(experiments.iter().map(|experiment| section(experiment, scale)));
+    HtmlPage {
+        title: format!("{}: published and measured", paper.id),
+        lead: [vec![paper.title.to_owned()], lead(scale)].concat(),
+        links: vec![Link { file: "index.html".into(), title: "all papers".into() }],
+        sections,
+        made_by,
+    }
+}
+
+fn section(experiment: &ExperimentFindings, scale: Scale) -> Section {
+    let (name, found) = (experiment.name, &experiment.found);
+    let plan = found.plan();
+    let judged = sweep_page::judged_claims(found);
+    let mut figures: Vec<_> =
+        judged.iter().map(|judged| sweep_page::figure(judged, found, scale, name)).collect();
+    figures.extend(plan_figures::figures(found, scale, name));
+    let text = [Some(common_options(plan)), sweep_page::failures(found)];
+    Section {
+        title: format!("{} ({name}.toml, {})", plan.title, runs(plan.rows.len())),
+        text: text.into_iter().flatten().filter(|text| !text.is_empty()).collect(),
+        table: (!judged.is_empty()).then(|| sweep_page::claim_table(&judged)),
+        figures,
+    }
+}
+
+fn runs(rows: usize) -> String {
+    match rows {
+        0 => "traces only".to_owned(),
+        1 => "1 run".to_owned(),
+        rows => format!("{rows} runs"),
+    }
+}
+
+/// The page with the claims of all papers and links to their pages.
+pub fn index(papers: &[(&Paper, Vec<ClaimSummary>)], scale: Scale, made_by: String) -> HtmlPage {
+    let link = |(paper, _): &(&Paper, Vec<ClaimSummary>)| Link {
+        file: format!("{}.html", paper.id),
+        title: format!("{}: {}", paper.id, paper.title),
+    };
+    let all: Vec<ClaimSummary> = papers.iter().flat_map(|(_, claims)| claims.clone()).collect();
+    let claims =
+        Section { title: "All claims".into(), table: Some(table(&all)), ..Section::default() };
+    HtmlPage {
+        title: "The experiments of the papers, repeated".into(),
+        lead: lead(scale),
+        links: papers.iter().map(link).collect(),
+        sections: vec![claims],
+        made_by,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use sim::plan::Plan;
+
+    #[test]
+    fn a_part_belongs_to_the_claim_it_is_named_after() {
+        let parts = ["T5", "FSTR-2b", "LAST-1 my-tpcc", "FSTR-4 at 15%", "SL-6b"].map(claim_of);
+        assert_eq!(parts, ["T5", "FSTR-2", "LAST-1", "FSTR-4", "SL-6"]);
+    }
+
+    const PLAN: &str = r#"
+        [base]
+        trace = "uniform:writes=10"
+        [[grid]]
+        seed = [1, 2]
+        [[claim]]
+        id = "X-1 one"
+        says = ""
+        figure = "erases.total"
+        rows = [{ seed = 1, expected = 10 }]
+        [[claim]]
+        id = "X-1 other"
+        says = ""
+        figure = "erases.total"
+        within = "10%"
+        rows = [{ seed = 2, expected = 10 }]
+        [[claim]]
+        id = "X-2"
+        says = ""
+        figure = "erases.total"
+        rows = [{ expected = 10 }]"#;
+
+    /// The status of each claim, given the erases of both rows. If `fails` is set, a row without
+    /// erases failed.
+    fn statuses(erases: [Option<u64>; 2], fails: bool) -> Vec<(Status, (usize, usize))> {
+        let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
+        let mut found = Findings::of(&plan);
+        for (row, erases) in erases.into_iter().enumerate() {
+            let error = json!({"exit_code": 1, "message": "no such file"});
+            let error = (fails && erases.is_none()).then_some(error);
+            found.see(row, &json!({"erases": {"total": erases}, "sweep": {"error": error}}));
+        }
+        let claims = &[("X-1", ""), ("X-2", ""), ("X-3", "")];
+        let paper = Paper { id: "X", title: "", claims };
+        let summaries = summaries(&paper, &[ExperimentFindings { name: "X", found }]);
+        summaries.iter().map(|summary| (summary.status, summary.cells)).collect()
+    }
+
+    #[test]
+    fn a_claim_holds_if_all_its_parts_hold_and_is_not_run_if_one_of_them_is_not() {
+        use Status::{Judged, NotExamined, NotRun};
+        let [holds, short] = [Outcome::Holds, Outcome::FallsShort].map(Judged);
+        let found = statuses([Some(10), Some(10)], true);
+        assert_eq!(found, [(holds, (2, 2)), (holds, (2, 2)), (NotExamined, (0, 0))]);
+        let found = statuses([Some(10), Some(11)], true);
+        assert_eq!(found[..2], [(holds, (2, 2)), (short, (1, 2))]);
+        let found = statuses([None, Some(10)], true);
+        assert_eq!(found[..2], [(NotRun, (1, 1)), (NotRun, (1, 1))]);
+        let found = statuses([None, Some(10)], false);
+        assert_eq!(found[..2], [(holds, (1, 1)), (holds, (1, 1))]);
+        let found = statuses([None, None], false);
+        assert_eq!(found[0], (Judged(Outcome::Undecided), (0, 0)));
+        let found = statuses([None, Some(12)], false);
+        assert_eq!(found[..2], [(short, (0, 1)), (short, (0, 1))]);
+    }
+}

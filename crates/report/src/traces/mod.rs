@@ -1,0 +1,111 @@
+//! Figures of one or several traces: where their writes go, after how long pages are written again,
+//! and how large their requests are.
+//!
+//! The statistics come from [`sim::input::trace_stats`], so that a page about one trace and a plan
+//! with many traces draw the same figures.
+
+mod labelled_trace;
+mod request_sizes;
+mod write_intervals;
+mod write_locality;
+
+use sim::plan::drawing::TracePortrait;
+
+use crate::figure::Figure;
+use labelled_trace::provenance;
+use request_sizes::{request_sizes, sub_page_writes, updates_by_size};
+use write_intervals::{hot_warm_cold, write_intervals};
+use write_locality::{access_pattern, update_frequency};
+
+pub use labelled_trace::LabelledTrace;
+
+/// All figures for which the traces have data, in the order of a report.
+pub fn figures(traces: &[LabelledTrace]) -> Vec<Figure> {
+    TracePortrait::ALL.iter().filter_map(|&of| portrait(of, traces)).collect()
+}
+
+/// One figure of these traces; `None` if they have no data for it.
+pub fn portrait(of: TracePortrait, traces: &[LabelledTrace]) -> Option<Figure> {
+    let mut figure = match of {
+        TracePortrait::AccessPattern => access_pattern(traces),
+        TracePortrait::UpdateFrequency => update_frequency(traces),
+        TracePortrait::WriteIntervals => write_intervals(traces),
+        TracePortrait::HotWarmCold => hot_warm_cold(traces),
+        TracePortrait::UpdatesBySize => updates_by_size(traces),
+        TracePortrait::SubPageWrites => sub_page_writes(traces),
+        TracePortrait::RequestSizes => request_sizes(traces),
+    }?;
+    figure.caption += &format!(" {}", provenance(traces));
+    Some(figure)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use serde_json::Value;
+    use sim::Experiment;
+    use sim::input::trace_stats::TraceStats;
+
+    use super::*;
+
+    fn statistics(trace: &str) -> TraceStats {
+        let experiment = Experiment {
+            trace: Some(trace.to_owned()),
+            capacity_bytes: Some(16 << 20),
+            ..Experiment::default()
+        };
+        TraceStats::of(&experiment).unwrap()
+    }
+
+    fn values(figure: &Figure) -> &Vec<Value> {
+        figure.spec["data"]["values"].as_array().unwrap()
+    }
+
+    #[test]
+    fn every_figure_can_be_drawn_for_one_trace_and_for_several() {
+        let [skew, mixed] = ["skew:writes=20K,pages=2K", "mixed:writes=3K"].map(statistics);
+        let traces = [("skew", &skew), ("mixed", &mixed)];
+        let traces = traces.map(|(label, found)| LabelledTrace { label, found });
+        for traces in [&traces[..1], &traces[..]] {
+            let figures = figures(traces);
+            assert_eq!(figures.len(), TracePortrait::ALL.len());
+            for figure in &figures {
+                assert!(figure.caption.contains("skew: 20\u{202f}000 requests"), "{}", figure.id);
+                let table = figure.table.as_ref().unwrap();
+                assert!(table.rows.iter().all(|row| row.len() == table.head.len()));
+                let named =
+                    |name: &&LabelledTrace| table.rows.iter().any(|row| row[0] == name.label);
+                assert!(traces.iter().all(|traced| named(&traced)), "{}", figure.id);
+                let is_bounded = values(figure).len() <= 4000 * traces.len();
+                assert!(is_bounded && !values(figure).is_empty(), "{}", figure.id);
+            }
+        }
+    }
+
+    #[test]
+    fn a_trace_without_writes_has_one_figure_the_sizes_of_its_reads() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        writeln!(file, "0,0,4096,R,0.0\n0,64,512,R,0.5").unwrap();
+        let reads = statistics(file.path().to_str().unwrap());
+        let figures = figures(&[LabelledTrace { label: "reads", found: &reads }]);
+        let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(ids, ["request-sizes"]);
+        let sizes: Vec<&Value> =
+            values(&figures[0]).iter().map(|value| &value["sectors"]).collect();
+        assert_eq!(sizes, ["1", "8"]);
+    }
+
+    #[test]
+    fn the_table_shows_the_skew_that_the_workload_was_made_with() {
+        let skew = statistics("skew:writes=200K,pages=2K,hot=70/30");
+        let figure = portrait(
+            TracePortrait::UpdateFrequency,
+            &[LabelledTrace { label: "skew", found: &skew }],
+        );
+        let table = figure.unwrap().table.unwrap();
+        let at = table.head.iter().position(|name| name == "to top 30 %").unwrap();
+        let share: f64 = table.rows[0][at].trim_end_matches(" %").parse().unwrap();
+        assert!((69.0..71.0).contains(&share), "{share} %");
+    }
+}
