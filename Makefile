@@ -17,8 +17,9 @@ bench: ## Speed: schemes against bare loops, readers against the csv crate
 build: setup
 	cargo build --release --bin ftlab
 
-format:
+format: ## Also the files that a macro declares, which cargo fmt does not find
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 
 lint:
 	cargo clippy --workspace --all-targets -- -D warnings

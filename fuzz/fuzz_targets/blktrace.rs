@@ -1,4 +1,4 @@
-//! blktrace's binary records.
+//! The binary records of blktrace.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

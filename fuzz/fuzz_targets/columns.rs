@@ -1,4 +1,4 @@
-//! The first line is what stands behind `csv:`, the rest is the trace.
+//! The first line contains the keys of format csv, the rest is the trace.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Whatever the content says the format is, compressed or not.
+//! Any format, detected by the content, which may be compressed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

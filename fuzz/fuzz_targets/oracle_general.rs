@@ -1,4 +1,4 @@
-//! libCacheSim's binary records, with and without operations.
+//! The binary records of libCacheSim, with and without operations.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,16 +1,13 @@
-//! The first byte chooses a text format, the rest is the trace.
+//! The first byte chooses a format and its keys, the rest is the trace.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-
-static FORMATS: [&str; 19] = [
-    "spc", "msr", "systor", "tencent", "alibaba", "fiu", "blkparse", "blkparse:action=C",
-    "blkreplay", "fio", "etw", "disksim", "disksim:unit=s", "mqsim", "mqsim:unit=ps", "ssdsim",
-    "flashsim:pages=8KiB", "diskmon", "csv",
-];
+use trace::registry::FORMATS;
 
 fuzz_target!(|bytes: &[u8]| {
+    let mut specs = FORMATS.iter().flat_map(|format| format.specimens).map(|one| one.spec);
     if let [choice, rest @ ..] = bytes {
-        ftlab_trace_fuzz::read(Some(FORMATS[usize::from(*choice) % FORMATS.len()]), rest);
+        let count = specs.clone().count();
+        ftlab_trace_fuzz::read(specs.nth(usize::from(*choice) % count), rest);
     }
 });

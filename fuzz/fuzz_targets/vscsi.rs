@@ -1,4 +1,4 @@
-//! vscsi's binary records, of both versions.
+//! The binary records of vscsi, in both versions.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

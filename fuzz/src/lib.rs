@@ -1,11 +1,11 @@
-//! What must hold whatever bytes a reader is given: it ends, it does not panic, and what it
-//! delivers keeps the promises of a request.
+//! The check of all fuzz targets: reading arbitrary bytes ends, does not panic, and delivers only
+//! valid requests.
 //!
 //! `cargo +nightly fuzz run text` in this directory's parent; see `fuzz_targets`.
 
 use trace::{Op, ReadOptions, Request, Trace};
 
-/// Reads `bytes` in a format (by content if there is none) in all ways, and checks what comes.
+/// Reads `bytes` in a format (detected if `None`) in all ways, and checks the requests.
 pub fn read(format: Option<&str>, bytes: &[u8]) {
     for (skip_bad, sort) in [(false, false), (true, false), (true, true)] {
         let format = match format.map(spec::Spec::parse).transpose() {

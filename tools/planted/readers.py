@@ -5,7 +5,7 @@ PACKAGES = ["ftlab-trace"]
 A = "crates/trace/src/input/archive.rs"
 I = "crates/trace/src/input/stored_trace.rs"
 N = "crates/trace/src/input/resolve_path.rs"
-P = "crates/trace/src/input/packing.rs"
+P = "crates/trace/src/input/compression.rs"
 L = "crates/trace/src/parse/text/lines.rs"
 R = "crates/trace/src/parse/records.rs"
 T = "crates/trace/src/parse/normalize.rs"
@@ -13,7 +13,7 @@ B = "crates/trace/src/parse/formats/tracers/blktrace.rs"
 PLACE = "crates/trace/src/input/storage.rs"
 W = "crates/trace/src/input/sliding_window.rs"
 K = "crates/trace/src/input/part_cursor.rs"
-O = "crates/trace/src/parse/formats/simulators/oracle_general.rs"
+O = "crates/trace/src/parse/formats/simulators/oracle_general_opns.rs"
 G = "crates/trace/src/registry.rs"
 
 MUTANTS = [
@@ -29,8 +29,8 @@ MUTANTS = [
     ("clock-not-rewound", "archives: times of fio and ETW are taken as absolute", T,
      "self.clock.rewound |= own_clock;", "self.clock.rewound |= own_clock && self.clock.raw;"),
     ("archive-not-drained", "archives: a compressed archive that is cut off after its members is accepted", A,
-     "fn ends(name: &str, members: usize, mut rest: impl Read) -> Result<()> {",
-     "fn ends(name: &str, members: usize, rest: impl Read) -> Result<()> {\n    let mut rest = rest.take(0);"),
+     "fn check_end(name: &str, members: usize, mut rest: impl Read) -> Result<()> {",
+     "fn check_end(name: &str, members: usize, rest: impl Read) -> Result<()> {\n    let mut rest = rest.take(0);"),
     ("cut-member-passes", "archives: an uncompressed archive that is cut off in a member is accepted", I,
      "member.start + member.bytes <= self.size_bytes", "member.start <= self.size_bytes"),
     ("sparse-as-it-lies", "archives: a sparse member is read without its holes", A,

@@ -1,11 +1,12 @@
-//! What can go wrong with a trace. Every message is a sentence with the file, the place, the text.
+//! Errors of reading, generating and writing traces. Every message names the trace, and the
+//! position and text if there are any.
 
 use std::io;
 
-/// The result of reading or making a trace.
+/// The result of reading, generating or writing a trace.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a trace cannot be read or made.
+/// The reason why a trace cannot be read, generated or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,36 +24,36 @@ pub enum Error {
         /// The trace.
         name: String,
     },
-    /// There is not a byte in the file, or in what it decompresses to.
+    /// The file is empty, or its decompressed content is.
     #[error("trace `{name}` is empty")]
     Empty {
         /// The trace.
         name: String,
     },
-    /// The file is packed in a way that is not read.
+    /// The compression of the file is not supported.
     #[error(
-        "trace `{name}` is packed with {packing}, which is not read here; \
-         unpack it first: `{remedy}`"
+        "trace `{name}` is compressed with {compression}, which is not supported; \
+         decompress it first: `{remedy}`"
     )]
-    Packing {
+    UnsupportedCompression {
         /// The trace.
         name: String,
-        /// The packing found by its magic bytes.
-        packing: &'static str,
-        /// A command that unpacks it.
+        /// The compression, recognised by its magic number.
+        compression: &'static str,
+        /// A command that decompresses it.
         remedy: &'static str,
     },
-    /// The compressed data end too early.
-    #[error("trace `{name}`: the {packing} data end too early after line {line}; is it cut off?")]
+    /// The compressed data are truncated.
+    #[error("trace `{name}`: the {compression} data are truncated after line {line}")]
     Truncated {
         /// The trace.
         name: String,
-        /// The packing.
-        packing: &'static str,
-        /// The last whole line.
+        /// The compression.
+        compression: &'static str,
+        /// The last complete line.
         line: u64,
     },
-    /// There is no room to keep what can be read only once, or must be unpacked.
+    /// Input that can be read only once, or has to be decompressed, cannot be copied.
     #[error("cannot copy trace `{name}` to a temporary file: {source}")]
     Spool {
         /// The trace.
@@ -60,7 +61,7 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// An archive whose members are no trace, or that is damaged.
+    /// An archive is damaged, or its members are not a trace.
     #[error("archive `{name}`: {what}")]
     Archive {
         /// The archive.
@@ -68,64 +69,65 @@ pub enum Error {
         /// What is wrong, in a sentence.
         what: String,
     },
-    /// The file cannot be read on.
-    #[error("trace `{name}`: cannot read on after line {line}: {source}")]
+    /// Reading the file fails.
+    #[error("trace `{name}`: cannot continue reading after line {line}: {source}")]
     Read {
         /// The trace.
         name: String,
-        /// The last whole line.
+        /// The last complete line.
         line: u64,
-        /// What the system or the decompressor says.
+        /// The error of the system or of the decompressor.
         source: io::Error,
     },
-    /// A line is not what its format demands.
+    /// A line violates its format.
     #[error("{name}:{line}: {what}: {text}{}", remedy_clause(.remedy))]
     Line {
         /// The trace.
         name: String,
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: u64,
         /// What is wrong.
         what: String,
-        /// The line's text, clipped.
+        /// The text of the line, shortened.
         text: String,
-        /// What to do about it; may be empty.
+        /// A hint or remedy; may be empty.
         remedy: &'static str,
     },
-    /// A record of a binary trace is not what its format demands.
+    /// A record of a binary trace violates its format.
     #[error("{name}: record {record}: {what}{}", remedy_clause(.remedy))]
     Record {
         /// The trace.
         name: String,
-        /// The record, from 1.
+        /// The number of the record, from 1.
         record: u64,
         /// What is wrong.
         what: &'static str,
-        /// What to do about it; may be empty.
+        /// A hint or remedy; may be empty.
         remedy: &'static str,
     },
-    /// A trace cannot be sorted for want of room for temporary files.
-    #[error("cannot sort the trace in a temporary file: {0}")]
+    /// A temporary file for sorting a trace cannot be written or read.
+    #[error("cannot sort the trace with temporary files: {0}")]
     Sort(#[source] io::Error),
-    /// The content is in no known format.
+    /// The format of the content is unknown.
     #[error(
         "trace `{name}` is in no known format; it begins: {text}\n\
-         If you know the format, give `--format NAME`; known: {known}{}", member_clause(*is_member)
+         If you know the format, give `--format NAME`; the formats are: {known}{}",
+        member_clause(*is_member)
     )]
     UnknownFormat {
         /// The trace.
         name: String,
-        /// Whether it is a member of an archive, of which others may be the trace.
+        /// Whether it is a member of an archive, where other members may be the trace.
         is_member: bool,
-        /// Its first line, clipped.
+        /// Its first line, shortened.
         text: String,
         /// The known formats.
         known: String,
     },
     /// The parts of a trace are in different formats.
     #[error(
-        "`{first}` is {first_format} and `{other}` is {other_format}, so they are not one trace; \
-         name members of one format, as in `set.tar/*.csv`"
+        "`{first}` is in format {first_format} and `{other}` in format {other_format}, so they are \
+         not one trace; name members in one format, as in `set.tar/*.csv`"
     )]
     MixedFormats {
         /// The first part.
@@ -138,43 +140,47 @@ pub enum Error {
         other_format: &'static str,
     },
     /// The content could be in several formats.
-    #[error("trace `{name}` could be in any of these formats: {candidates}; choose by `--format`")]
+    #[error(
+        "trace `{name}` could be in any of these formats: {candidates}; choose one with `--format`"
+    )]
     AmbiguousFormat {
         /// The trace.
         name: String,
         /// The formats that match.
         candidates: String,
     },
-    /// A blkparse text has none of the events that are replayed by default.
+    /// A trace of the block layer has none of the events that are replayed by default.
     #[error(
-        "trace `{name}` has no event D (issued) or Q (queued) to replay; it has {found}; \
-         choose one with `--format blkparse:action=…` (or blktrace:action=…)"
+        "trace `{name}` has no events D (issued) or Q (queued) to replay; it has {found}; \
+         choose one with `--format {format}:action=…`"
     )]
     NoEvents {
         /// The trace.
         name: String,
+        /// Its format.
+        format: &'static str,
         /// The actions that it has.
         found: String,
     },
     /// A name, key or value of a spec is wrong.
     #[error(transparent)]
     Spec(#[from] spec::Error),
-    /// A workload that cannot exist, such as one that touches more pages than there are.
+    /// A workload is impossible, such as one that touches more pages than the space has.
     #[error("workload {workload}: {what}")]
     Workload {
         /// The workload.
         workload: &'static str,
-        /// What is impossible, with its numbers.
+        /// What is impossible, with the numbers.
         what: String,
     },
-    /// A request that the format to be written cannot express.
+    /// A request cannot be expressed in the format that is written.
     #[error("request {index} cannot be written as {format}: {what}")]
     Unwritable {
-        /// The request, from 0.
+        /// The number of the request, from 0.
         index: u64,
         /// The format.
         format: &'static str,
-        /// Why not.
+        /// The reason.
         what: &'static str,
     },
     /// Writing a trace failed.
@@ -183,7 +189,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the user asked for something impossible, rather than the trace being at fault.
+    /// Whether the user's request is at fault, not the trace.
     pub fn is_usage(&self) -> bool {
         matches!(self, Error::Spec(_) | Error::Workload { .. })
     }
@@ -191,7 +197,7 @@ impl Error {
 
 fn member_clause(is_member: bool) -> &'static str {
     match is_member {
-        true => "\nIf it is no trace, name the members that are, as in `set.tar/*.csv`",
+        true => "\nIf it is not a trace, name the members that are, as in `set.tar/*.csv`",
         false => "",
     }
 }
@@ -200,12 +206,12 @@ fn remedy_clause(remedy: &str) -> String {
     if remedy.is_empty() { String::new() } else { format!(" ({remedy})") }
 }
 
-/// The longest text of a line that a message shows, in characters.
+/// The longest quotation of a line in a message, in characters.
 const LONGEST_QUOTE: usize = 120;
 
-/// A line as a message shows it: clipped, bytes that are no text replaced.
+/// A line as quoted in a message: shortened, and with replacements for bytes that are not text.
 pub(crate) fn quote(line: &[u8]) -> String {
-    // A character has at most four bytes, so these are enough for the clip and bound the work.
+    // A character has at most four bytes, so this prefix suffices and limits the work.
     let head = &line[..line.len().min(4 * (LONGEST_QUOTE + 1))];
     let text = String::from_utf8_lossy(head);
     let shown = |c: char| match c {
@@ -225,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_are_clipped_and_harmless() {
+    fn quotations_are_short_and_printable() {
         assert_eq!(quote(b"a,b\r"), "a,b");
         assert_eq!(quote(b"\xff\x00\tx"), "\u{fffd}\u{fffd} x");
         assert_eq!(quote(&[b'x'; 120]).chars().count(), 120);

@@ -1,27 +1,33 @@
-//! What a host asks: block-I/O traces from files, made-up workloads, and what can be said of both.
+//! Block-I/O traces from files, generated workloads, and statistics of both.
 //!
 //! ```text
-//! files, archive, stdin ─ input ─ window ─ parse/{spc,msr,…} ┐
-//!                                                            ├─ Replay: Requests in batches
-//! spec + seed ─── generate/{uniform,zipf,skew,oltp,…} ───────┘            │
-//!                                                     survey, write, and the simulator
+//! files, archives, stdin ─▶ input ─▶ parse (spc, msr, …) ──────┐
+//!                                                              ├─▶ Replay: batches of requests
+//! spec and seed ─────────▶ generate (uniform, zipf, oltp, …) ──┘           │
+//!                                                      analysis, writer, and the simulator
 //! ```
 //!
-//! * [`request`]: the request, the one thing all formats become
-//! * [`replay`]: [`Trace`], a source that can be read again, and [`Replay`], one reading of it
-//! * [`registry`]: the known formats and workloads, as data
-//! * [`analysis::survey`]: everything there is to say about a trace, in one pass
-//! * [`analysis::locality`]: where writes go and come back to, in a second pass
-//! * [`volumes`]: several devices laid end to end
-//! * [``writer`]: requests back to text
+//! * [`request`]: the request, the common form of all formats and workloads
+//! * [`replay`]: [`Trace`], which can be read any number of times, and [`Replay`], which reads it
+//!   once
+//! * [`registry`]: formats and workloads by name, and formats by content
+//! * [`input`]: finding, decompressing and reading stored bytes
+//! * [`parse`]: trace formats
+//! * [`generate`]: workloads
+//! * [`analysis`]: statistics of a trace
+//! * [`sort`]: sorting a trace by time
+//! * [`volumes`]: mapping several devices to one address space
+//! * [`writer`]: writing requests as text
 //!
-//! A new format is one file in `parse/formats/` and its line in the list there; so is a workload in
-//! `generate/workloads/`.
+//! A new format costs a file in a folder of `parse/formats/` and a line in the list there
+//! ([`parse::formats`]). A new workload costs a file in a folder of `generate/workloads/` and a
+//! line in the list there ([`generate::workloads`]).
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod analysis;
+mod catalogue;
 pub mod error;
 pub mod generate;
 pub mod input;

@@ -1,4 +1,5 @@
-//! What formats and workloads do for a replay: requests in batches, and what was left out of them.
+//! The reader of a format or workload, which a replay wraps: batches of requests, and counts of
+//! skipped ones.
 
 use std::sync::Arc;
 
@@ -6,21 +7,21 @@ use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::request::Request;
 
-/// A good number of requests to ask for at a time: a few of them in the first cache.
+/// A suitable number of requests to read at a time: they fit into the cache.
 pub const BATCH: usize = 1024;
 
-/// What was left out of a trace, and why.
+/// The number of requests of a trace that were skipped, by reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Skipped {
     reasons: Vec<(&'static str, u64)>,
-    /// Requests whose time was before that of an earlier one and was raised to it; not skipped.
+    /// Requests that had an earlier time than their predecessor and got its time. Not skipped.
     pub backward_times: u64,
-    /// Lines that hold no request by design: headers, summaries, other actions; not skipped.
+    /// Lines that by design contain no request: headers, summaries, other actions. Not skipped.
     pub other_lines: u64,
 }
 
 impl Skipped {
-    /// Counts a request left out.
+    /// Counts a skipped request.
     pub(crate) fn add(&mut self, reason: &'static str) {
         match self.reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += 1,
@@ -33,18 +34,18 @@ impl Skipped {
         self.reasons.iter().copied()
     }
 
-    /// How many requests were left out for this reason.
+    /// The number of requests that were skipped for this reason.
     pub fn get(&self, reason: &str) -> u64 {
         self.iter().find(|(known, _)| *known == reason).map_or(0, |(_, count)| count)
     }
 
-    /// How many requests were left out.
+    /// The number of skipped requests.
     pub fn total(&self) -> u64 {
         self.iter().map(|(_, count)| count).sum()
     }
 }
 
-/// What formats and workloads do for a replay.
+/// The reader of a format or workload.
 pub(crate) trait Reader: Send {
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize>;
     fn skipped(&self) -> &Skipped;
@@ -53,19 +54,20 @@ pub(crate) trait Reader: Send {
     fn note(&self) -> Option<String>;
 }
 
-/// A format with all that it had to learn about a trace: starts readings of it.
+/// Makes readers of a trace. It contains all that the format had to learn about the trace first.
 pub(crate) trait ReaderFactory: Send + Sync {
-    fn reader(&self, input: &Arc<StoredTrace>, reading: ReadMode) -> Result<Box<dyn Reader>>;
+    fn reader(&self, input: &Arc<StoredTrace>, mode: ReadMode) -> Result<Box<dyn Reader>>;
 
-    /// Whether its records do not come in the order of their times and have to be sorted.
+    /// Whether the requests of the format are not in the order of their times and must be sorted.
     fn is_unsorted(&self) -> bool;
 }
 
-/// How a source is to be read.
+/// How a trace is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadMode {
     /// Count bad lines instead of failing at the first.
     pub(crate) skip_bad: bool,
-    /// Deliver times as they stand, for sorting; else from the first record and never going back.
+    /// Deliver times unchanged, for sorting; otherwise they count from the first record and never
+    /// decrease.
     pub(crate) raw_times: bool,
 }

@@ -1,7 +1,6 @@
-//! The known trace formats and workloads, as data.
+//! Trace formats and workloads by name, and trace formats by content.
 //!
-//! The command's lists, its help, format detection and the tests read these two lists; there is no
-//! `match` on their names anywhere.
+//! The lists themselves are in `parse/formats/mod.rs` and `generate/workloads/mod.rs`.
 
 use spec::Spec;
 
@@ -13,29 +12,29 @@ use crate::parse::format::Format;
 pub use crate::parse::formats::FORMATS;
 use crate::parse::trace_head::{HEAD_BYTES, Likeness, TraceHead};
 
-/// The format of this name.
+/// The format with this name.
 ///
 /// # Errors
-/// There is none; the message lists all and the nearest.
+/// Unknown name; the message lists all names and suggests the nearest.
 pub fn format(name: &str) -> Result<&'static Format> {
     let found = FORMATS.iter().copied().find(|format| format.name == name);
     found.ok_or_else(|| spec::unknown("format", name, &format_names()).into())
 }
 
-/// The workload of this name.
+/// The workload with this name.
 ///
 /// # Errors
-/// There is none; the message lists all and the nearest.
+/// Unknown name; the message lists all names and suggests the nearest.
 pub fn workload(name: &str) -> Result<&'static Workload> {
     let found = WORKLOADS.iter().copied().find(|workload| workload.name == name);
     let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
     found.ok_or_else(|| spec::unknown("workload", name, &names).into())
 }
 
-/// The capacity a workload asks for when the user gives none, in bytes.
+/// The capacity that a workload needs, in bytes; used if the user gives none.
 ///
 /// # Errors
-/// An unknown workload or key, or a space beyond 64 bits.
+/// Unknown workload or key, or a capacity beyond 64 bits.
 pub fn default_capacity(spec: &Spec, page_bytes: u32) -> Result<u64> {
     workload(&spec.name)?.default_capacity(&spec.pairs, page_bytes)
 }
@@ -44,13 +43,13 @@ fn format_names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
 
-/// Tells the format of a trace by the first lines of each part.
-pub(crate) fn detect(input: &StoredTrace) -> Result<&'static Format> {
-    let mut told: Option<(&StoredTrace, &'static Format)> = None;
-    for part in input.parts() {
+/// Detects the format of a trace by the beginning of each part, which must all agree.
+pub(crate) fn detect(trace: &StoredTrace) -> Result<&'static Format> {
+    let mut detected: Option<(&StoredTrace, &'static Format)> = None;
+    for part in trace.parts() {
         let format = detect_part(part)?;
-        match told {
-            None => told = Some((part, format)),
+        match detected {
+            None => detected = Some((part, format)),
             Some((first, known)) if known.name != format.name => {
                 return Err(Error::MixedFormats {
                     first: first.name().to_owned(),
@@ -62,10 +61,10 @@ pub(crate) fn detect(input: &StoredTrace) -> Result<&'static Format> {
             Some(_) => {}
         }
     }
-    Ok(told.expect("a trace has parts").1)
+    Ok(detected.expect("a trace has parts").1)
 }
 
-/// Tells the format of one part; a header counts more than alike lines.
+/// Detects the format of one part. A matching header takes precedence over matching lines.
 fn detect_part(part: &StoredTrace) -> Result<&'static Format> {
     let bytes = part.head(HEAD_BYTES)?;
     let head = TraceHead::new(&bytes);
@@ -95,36 +94,19 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_told_apart_by_their_first_lines() {
-        let cases: &[(&[u8], &str)] = &[
-            (b"0,20941264,8192,W,0.551706\n", "spc"),
-            (b"0, 20941264, 8192, r, 0.551706, x\n", "spc"),
-            (b"128166481075232275,rsrch,1,Write,281358336,45056,94872\r\n", "msr"),
-            (b"fio version 3 iolog\n53 vdev add\n", "fio"),
-            (b"fio version 2 iolog\n8,0 add\n", "fio"),
-            (b"254,0    0      421     1.3    24  Q  DS 266240 + 2048 [x]\n", "blkparse"),
-            (b"\n  7,4 0 1 0.000000000 23648 Q WS 41680 4\n", "blkparse"),
-            (b"0,1,2,r,0.5,x,y\n", "spc"),
-            (b"Timestamp,Response,IOType,LUN,Offset,Size\n1.0,,R,1,0,512\n", "systor"),
-            (b"1538323200,4247200,128,1,1058\n", "tencent"),
-            (b"419,W,8792731648,16384,1577808144360767\n", "alibaba"),
-            (b"8996 4253 nfsd x 508516672 8 W 6 0 88b9\n", "fiu"),
-            (b"5265.313 0 6357144 8 0\n", "disksim"),
-            (b"0\t4.6\t0.00003815\t0\tWrite\t6194591\t32\r\n", "diskmon"),
-            (b"BeginHeader\nDiskRead, TimeStamp\nEndHeader\n", "etw"),
-            (b"x\n\nstart ; sector; length ; op ; a ; b\n", "blkreplay"),
-            (b"time_ns,device,rwbs,offset,bytes\n", "csv"),
-            (b"\x07tae more", "blktrace"),
-            (b"eat\x07 more", "blktrace"),
-            (b"a stray line\n7,4 0 1 0.000000000 23648 Q WS 41680 4\n", "blkparse"),
-        ];
-        for (text, name) in cases {
-            assert_eq!(&detected(text).unwrap(), name, "{}", quote(text));
+    fn specimens_are_detected_if_their_content_identifies_the_format() {
+        for format in FORMATS {
+            assert!(!format.specimens.is_empty(), "{} has no specimen", format.name);
+            for specimen in format.specimens {
+                let is_detected = detected(specimen.bytes).is_ok_and(|name| name == format.name);
+                let shown = format!("{}: {}", specimen.spec, quote(specimen.bytes));
+                assert_eq!(is_detected, specimen.is_detected, "{shown}");
+            }
         }
     }
 
     #[test]
-    fn an_unknown_format_shows_its_first_line_and_the_remedy() {
+    fn the_error_for_an_unknown_format_shows_the_first_line_and_a_remedy() {
         let message = detected(b"\n\nsome,text\nmore").unwrap_err().to_string();
         assert!(message.contains("in no known format; it begins: some,text"), "{message}");
         assert!(message.contains("--format NAME"), "{message}");
@@ -134,23 +116,25 @@ mod tests {
     }
 
     #[test]
-    fn a_tie_is_an_error() {
+    fn a_trace_that_looks_like_two_formats_is_refused() {
         let both = b"0,1,512,W,0.1\n7,4 0 1 0.0 23648 Q WS 41680 4\n";
         let message = detected(both).unwrap_err().to_string();
         assert!(message.contains("any of these formats: spc, blkparse; choose"), "{message}");
     }
 
     #[test]
-    fn five_integers_could_be_several() {
+    fn five_integers_are_ambiguous() {
         let message = detected(b"938513000 4 264719034 16 0\n").unwrap_err().to_string();
         assert!(message.contains("these formats: disksim, mqsim, ssdsim; choose"), "{message}");
     }
 
     #[test]
-    fn examples_are_well_formed() {
+    fn examples_and_specimens_are_well_formed() {
         for format in FORMATS {
-            for example in format.examples {
-                let spec = spec::Spec::parse(example.spec).unwrap();
+            let examples = format.examples.iter().map(|example| example.spec);
+            let specimens = format.specimens.iter().map(|specimen| specimen.spec);
+            for text in examples.chain(specimens) {
+                let spec = Spec::parse(text).unwrap();
                 assert_eq!(spec.name, format.name);
                 spec::resolve(format.name, &spec.pairs, format.params).unwrap();
             }
@@ -158,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_misspellings_are_helped() {
+    fn names_are_unique_and_misspellings_get_a_suggestion() {
         for (index, format) in FORMATS.iter().enumerate() {
             assert!(FORMATS[..index].iter().all(|earlier| earlier.name != format.name));
             spec::resolve(format.name, &[], format.params).unwrap();

@@ -1,8 +1,8 @@
-//! A trace is a source that can be read again; a replay is one reading of it, in batches.
+//! A trace, which can be read any number of times, and a replay, which reads it once in batches.
 //!
-//! Warm-up and measurement read the same trace twice, a survey reads it before: so a [`Trace`]
-//! keeps the way to its bytes (or a workload's parameters) and what was learnt about them, no
-//! position.
+//! A trace is often read several times: surveyed, used for warm-up, and measured. So a [`Trace`]
+//! has no position. It contains the location of the bytes, or the parameters of a workload, and
+//! what the format learnt about the trace.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ use crate::sort::SortedReader;
 /// How to read a trace file.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// The format; `None`: told by the content.
+    /// The format; `None`: detected by the content.
     pub format: Option<Spec>,
     /// Count bad lines instead of failing at the first.
     pub skip_bad: bool,
@@ -30,7 +30,7 @@ pub struct ReadOptions {
     pub limit: Option<u64>,
 }
 
-/// A source of requests that can be read again and again: a file, or a generated workload.
+/// A sequence of requests that can be read any number of times: a file, or a generated workload.
 pub struct Trace {
     name: String,
     origin: TraceOrigin,
@@ -48,20 +48,20 @@ struct FileOrigin {
     params: Params,
     skip_bad: bool,
     sort: bool,
-    /// What the format had to learn from the whole file; learnt at the first replay.
+    /// Made at the first replay, because the format may have to read the whole file for it.
     source: OnceLock<Box<dyn ReaderFactory>>,
 }
 
 impl Trace {
-    /// Opens a trace file; `-` is standard input, which is spooled to a temporary file.
+    /// Opens a trace file; `-` is standard input, which is copied to a temporary file.
     ///
     /// # Errors
-    /// The file cannot be read, or its format is unknown, ambiguous or wrongly specified.
+    /// The file cannot be read, or its format is unknown, ambiguous or specified incorrectly.
     pub fn open(path: &str, options: &ReadOptions) -> Result<Trace> {
         Trace::of_input(StoredTrace::open(path)?, options)
     }
 
-    /// Bytes in memory as if they were a file of that name.
+    /// A trace in memory, with a name for messages.
     ///
     /// # Errors
     /// As [`Trace::open`].
@@ -82,10 +82,11 @@ impl Trace {
         Ok(Trace { name, origin: TraceOrigin::File(file), limit: options.limit })
     }
 
-    /// A workload over a space; `seed` is the run's, which a `seed=` in the spec overrides.
+    /// A workload over an address space. `seed` is that of the run; `seed=` in the spec overrides
+    /// it.
     ///
     /// # Errors
-    /// An unknown workload or key, or parameters that are impossible in this space.
+    /// Unknown workload or key, or parameters that are impossible in this space.
     pub fn generate(spec: &Spec, space: &AddressSpace, seed: u64) -> Result<Trace> {
         let workload = registry::workload(&spec.name)?;
         let params = workload.resolve(&spec.pairs)?;
@@ -94,8 +95,8 @@ impl Trace {
         Ok(Trace { name: spec.to_string(), origin, limit: None })
     }
 
-    /// The same trace, its requests put in the order of their times, those of the same time in the
-    /// order of the file. Costs time and memory as `sort` says; a workload is in order already.
+    /// The same trace sorted by time. Requests with the same time stay in the order of the file.
+    /// For the cost see [`crate::sort`]; workloads are always in order.
     pub fn sorted(mut self, sort: bool) -> Trace {
         if let TraceOrigin::File(file) = &mut self.origin {
             file.sort = sort;
@@ -103,18 +104,18 @@ impl Trace {
         self
     }
 
-    /// The same trace, delivering at most `limit` requests.
+    /// The same trace with at most `limit` requests.
     pub fn with_limit(mut self, limit: Option<u64>) -> Trace {
         self.limit = limit;
         self
     }
 
-    /// The file's path, `standard input`, or the workload's spec as written.
+    /// The path of the file, `standard input`, or the spec of the workload.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The format's name, or `workload`.
+    /// The name of the format, or `workload`.
     pub fn format(&self) -> &str {
         match &self.origin {
             TraceOrigin::File(file) => file.format.name,
@@ -122,7 +123,7 @@ impl Trace {
         }
     }
 
-    /// The parameters of the format or of the workload, defaults included.
+    /// The parameters of the format or workload, including defaults.
     pub fn params(&self) -> &Params {
         match &self.origin {
             TraceOrigin::File(file) => &file.params,
@@ -133,7 +134,7 @@ impl Trace {
     /// The SHA-256 of the bytes as stored, in hexadecimal; `None` for workloads.
     ///
     /// # Errors
-    /// The file cannot be read any more.
+    /// The file can no longer be read.
     pub fn sha256(&self) -> Result<Option<String>> {
         match &self.origin {
             TraceOrigin::File(file) => file.input.sha256().map(Some),
@@ -141,8 +142,8 @@ impl Trace {
         }
     }
 
-    /// The stored size, which [`Replay::position_bytes`] approaches; for a workload both count
-    /// requests. `None` if a limit makes it meaningless.
+    /// The stored size, up to which [`Replay::position_bytes`] counts. For a workload both are in
+    /// requests. `None` if the trace has a limit, as the replay then ends earlier.
     pub fn size_hint_bytes(&self) -> Option<u64> {
         match (&self.origin, self.limit) {
             (_, Some(_)) => None,
@@ -153,10 +154,10 @@ impl Trace {
         }
     }
 
-    /// Starts reading from the first request.
+    /// Starts reading at the first request.
     ///
     /// # Errors
-    /// The file cannot be opened again, or lacks what its format needs.
+    /// The file cannot be opened again, or lacks something that its format requires.
     pub fn replay(&self) -> Result<Replay> {
         let reader: Box<dyn Reader> = match &self.origin {
             TraceOrigin::File(file) => file.reader()?,
@@ -193,16 +194,16 @@ impl FileOrigin {
     }
 }
 
-/// One reading of a trace.
+/// A reader of a trace, with a position.
 pub struct Replay {
     reader: Box<dyn Reader>,
     left: u64,
 }
 
 impl Replay {
-    /// Appends up to `max` requests to `out` and returns how many; 0 only at the end.
+    /// Appends up to `max` requests to `out` and returns their number, which is 0 only at the end.
     ///
-    /// Requests before an error are appended all the same.
+    /// Requests before an error are appended, too.
     ///
     /// # Errors
     /// A bad line, or bytes that cannot be read or decompressed.
@@ -213,22 +214,22 @@ impl Replay {
         Ok(count)
     }
 
-    /// What has been skipped so far, and why.
+    /// The requests skipped so far, by reason.
     pub fn skipped(&self) -> &Skipped {
         self.reader.skipped()
     }
 
-    /// How far this reading has come, in the unit of [`Trace::size_hint_bytes`].
+    /// The position, in the unit of [`Trace::size_hint_bytes`].
     pub fn position_bytes(&self) -> u64 {
         self.reader.position_bytes()
     }
 
-    /// The names of the devices seen so far, by their number.
+    /// The names of the devices seen so far, in the order of their numbers.
     pub fn devices(&self) -> Vec<String> {
         self.reader.devices()
     }
 
-    /// What the reader chose that the user may want to know, such as the action of a blkparse text.
+    /// A choice of the reader that the user may want to know, such as the replayed action.
     pub fn note(&self) -> Option<String> {
         self.reader.note()
     }
@@ -237,7 +238,7 @@ impl Replay {
 const _: () = {
     const fn is_shared<T: Send + Sync>() {}
     const fn is_sent<T: Send>() {}
-    // Sweeps read one trace from several threads.
+    // Sweeps read the same trace in several threads.
     is_shared::<Trace>();
     is_sent::<Replay>();
     is_sent::<Error>();

@@ -1,37 +1,37 @@
-//! The request: what every trace format and every workload becomes.
+//! The request: the common form of all trace formats and workloads.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// What the host wants done.
+/// The operation that the host requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Bring back what was written.
+    /// Return the current data of the range.
     Read,
-    /// Keep these bytes.
+    /// Store new data in the range.
     Write,
-    /// These bytes are no longer needed (discard).
+    /// The data of the range are no longer needed (discard).
     Trim,
-    /// Make durable what was written before; carries no range.
+    /// Make all earlier writes durable; has no range.
     Flush,
 }
 
-/// What the host said besides; a set of bits.
+/// The flags of a request; a set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// Nothing said.
+    /// No flags.
     pub const NONE: Flags = Flags(0);
     /// The data are durable when the request completes (forced unit access).
     pub const FUA: Flags = Flags(1);
-    /// Flush before serving the request.
+    /// Flush before executing the request.
     pub const PREFLUSH: Flags = Flags(2);
-    /// Somebody waits for it.
+    /// A process waits for the request.
     pub const SYNC: Flags = Flags(4);
-    /// Metadata of a file system.
+    /// The data are metadata of a file system.
     pub const META: Flags = Flags(8);
-    /// Read ahead of need.
+    /// The data are read before they are needed.
     pub const READAHEAD: Flags = Flags(16);
 
     /// The set as bits, for temporary files.
@@ -39,7 +39,7 @@ impl Flags {
         self.0
     }
 
-    /// The set that these bits stand for; unknown ones are dropped.
+    /// The set with these bits; unknown bits are dropped.
     pub(crate) fn from_bits(bits: u8) -> Flags {
         Flags(bits & 31)
     }
@@ -77,28 +77,28 @@ impl fmt::Debug for Flags {
     }
 }
 
-/// One request of the host: one line of a trace.
+/// A request of the host.
 ///
-/// Readers guarantee that `offset + bytes` does not overflow, that `bytes` is 0 for a flush and
-/// only then, and that times never go back.
+/// Readers guarantee that `offset + bytes` does not overflow, that `bytes` is 0 if and only if the
+/// request is a flush, and that times never decrease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Nanoseconds since the first record of the trace.
     pub time_ns: u64,
-    /// Where it starts on its device, in bytes; need not be aligned to anything.
+    /// Its first byte on its device; need not be aligned.
     pub offset: u64,
     /// Its length in bytes.
     pub bytes: u64,
     /// The device, numbered from 0 in order of first appearance.
     pub device: u32,
-    /// What to do.
+    /// Its operation.
     pub op: Op,
-    /// What was said besides. A write with [`Flags::PREFLUSH`] is one request: flush, then write.
+    /// Its flags. A write with [`Flags::PREFLUSH`] is a single request: flush, then write.
     pub flags: Flags,
 }
 
 impl Request {
-    /// The first byte behind the request.
+    /// The first byte after the request.
     pub fn end(&self) -> u64 {
         self.offset + self.bytes
     }

@@ -1,4 +1,4 @@
-//! Sorting a trace by time: for `--sort`, and for formats written in the order of completion.
+//! Sorts a trace by time: for `--sort`, and for formats whose lines are in the order of completion.
 //!
 //! ```text
 //! reader ─▶ 4 M requests ─ sort ─▶ temporary file ┐
@@ -6,10 +6,10 @@
 //!           the rest     ─ sort ─▶ (memory)       ┘
 //! ```
 //!
-//! Stable: requests of the same time stay in the order of the file. Memory is bounded: a run of
-//! [`RUN_REQUESTS`] takes 128 MiB, and half as much again while it is sorted; a shorter trace never
-//! touches the disk, a longer one writes 30 bytes a request to temporary files, gone with the
-//! reading. Nothing is delivered before all is read.
+//! The sort is stable: requests with the same time stay in the order of the file. Memory is
+//! bounded: a run of [`RUN_REQUESTS`] takes 128 MiB, and another 64 MiB while it is sorted. A trace
+//! with fewer requests needs no disk space. A longer one takes 30 bytes per request in temporary
+//! files, which are deleted with the reader. No request is delivered before all have been read.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,10 +20,10 @@ use crate::error::{Error, Result};
 use crate::reader::{BATCH, Reader, Skipped};
 use crate::request::{Flags, Op, Request};
 
-/// How many requests are sorted in memory at a time.
+/// The number of requests that are sorted in memory at a time.
 pub const RUN_REQUESTS: usize = 4 << 20;
 
-/// A reader whose requests come in the order of their times.
+/// A reader that delivers requests in the order of their times.
 pub(crate) struct SortedReader {
     reader: Box<dyn Reader>,
     run_requests: usize,
@@ -31,12 +31,12 @@ pub(crate) struct SortedReader {
 }
 
 impl SortedReader {
-    /// Sorts what `reader` delivers with times as they stand.
+    /// Sorts the requests of `reader`, which must deliver their times unchanged.
     pub(crate) fn new(reader: Box<dyn Reader>) -> SortedReader {
         SortedReader { reader, run_requests: RUN_REQUESTS, merge: None }
     }
 
-    /// Reads everything, a run at a time.
+    /// Reads the whole trace, run by run.
     fn merge(&mut self) -> Result<Merge> {
         let mut runs = Vec::new();
         loop {
@@ -50,7 +50,7 @@ impl SortedReader {
         }
     }
 
-    /// The next requests of the file; fewer than a run only at the end.
+    /// The next run of requests; shorter only at the end.
     fn run(&mut self) -> Result<Vec<Request>> {
         let mut requests = Vec::new();
         while requests.len() < self.run_requests {
@@ -98,12 +98,12 @@ impl Reader for SortedReader {
     }
 }
 
-/// Sorted runs with the first request of each; of equal times the earlier run's is first.
+/// Merges sorted runs. Of requests with the same time, that of the earlier run comes first.
 struct Merge {
     runs: Vec<SortedRun>,
     heads: Vec<Option<Request>>,
     order: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The earliest time, which becomes 0.
+    /// The earliest time, which is delivered as 0.
     first_ns: u64,
 }
 
@@ -135,10 +135,10 @@ impl Merge {
     }
 }
 
-/// Requests in the order of their times.
+/// A run of requests, sorted by time.
 enum SortedRun {
     Memory(std::vec::IntoIter<Request>),
-    /// A temporary file and how many requests are left in it.
+    /// A temporary file, and the number of requests left in it.
     Spilt(BufReader<File>, usize),
 }
 
@@ -157,7 +157,7 @@ impl SortedRun {
     }
 }
 
-/// Writes a run to a temporary file that has no name.
+/// Writes a run to an anonymous temporary file.
 fn spill(requests: &[Request]) -> io::Result<SortedRun> {
     let mut out = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
     for request in requests {
@@ -168,7 +168,7 @@ fn spill(requests: &[Request]) -> io::Result<SortedRun> {
     Ok(SortedRun::Spilt(BufReader::with_capacity(256 << 10, file), requests.len()))
 }
 
-/// Time, offset, bytes, device, operation, flags.
+/// The size of a request in a temporary file: time, offset, bytes, device, operation, flags.
 const SPILT_BYTES: usize = 8 + 8 + 8 + 4 + 1 + 1;
 
 /// The operations in the order of their numbers in a temporary file.
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Delivers requests as they are.
+    /// Delivers the given requests unchanged.
     struct Given(std::vec::IntoIter<Request>, Skipped);
 
     impl Reader for Given {
@@ -255,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn runs_on_disk_merge_to_what_a_stable_sort_gives(
+        fn merging_runs_equals_a_stable_sort(
             times in prop::collection::vec(0u64..20, 0..60),
             run_requests in 1usize..70,
         ) {

@@ -1,33 +1,33 @@
-//! Traces of several devices on one: volumes laid end to end.
+//! Maps the devices of a trace to one address space, one after the other.
 //!
 //! ```text
 //! device 0 [..........]     device 1 [....]         each rounded up to a block
-//! layout   [..........|pad][....|pad]               base(0) = 0, base(1) = one of the pads' ends
+//! layout   [..........|pad][....|pad]               base(0) = 0, base(1) = end of the first pad
 //! ```
 
 use crate::analysis::survey::Survey;
 use crate::request::Request;
 
-/// Which devices of a trace take part.
+/// The devices of a trace that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VolumeChoice {
-    /// All, laid end to end.
+    /// All, one after the other.
     All,
-    /// This one alone, by its number in the trace.
+    /// Only the device with this number.
     One(u32),
 }
 
-/// Where each device of a trace lies in one space.
+/// The position of each device in a common address space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VolumeLayout {
-    /// By device: where it starts, in bytes; `None` for those that do not take part.
+    /// The start of each device, in bytes; `None` for devices that are not used.
     bases: Vec<Option<u64>>,
     total_bytes: u64,
 }
 
 impl VolumeLayout {
-    /// Lays out volumes of these sizes, each rounded up to a multiple of `align_bytes`; `None` if
-    /// they exceed 64 bits or the one chosen does not exist.
+    /// The layout of devices with these sizes, each rounded up to a multiple of `align_bytes`.
+    /// `None` if they exceed 64 bits or the chosen device does not exist.
     ///
     /// # Panics
     /// If `align_bytes` is 0.
@@ -63,17 +63,17 @@ impl VolumeLayout {
         VolumeLayout::new(&sizes, choice, align_bytes)
     }
 
-    /// Where a device starts, in bytes; `None` if it does not take part.
+    /// The start of a device, in bytes; `None` if it is not used.
     pub fn base(&self, device: u32) -> Option<u64> {
         self.bases.get(device as usize).copied().flatten()
     }
 
-    /// The size of the whole, in bytes.
+    /// The size of the common address space, in bytes.
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// The request in the common space; `None` if its device does not take part.
+    /// The request in the common address space; `None` if its device is not used.
     pub fn place(&self, request: &Request) -> Option<Request> {
         let offset = request.offset.checked_add(self.base(request.device)?)?;
         Some(Request { offset, device: 0, ..*request })
@@ -86,7 +86,7 @@ mod tests {
     use crate::request::{Flags, Op};
 
     #[test]
-    fn volumes_lie_end_to_end_on_whole_blocks() {
+    fn devices_follow_each_other_at_block_boundaries() {
         let layout = VolumeLayout::new(&[100, 4096, 0, 5000], VolumeChoice::All, 4096).unwrap();
         let bases: Vec<_> = (0..5).map(|device| layout.base(device)).collect();
         assert_eq!(bases, [Some(0), Some(4096), Some(8192), Some(8192), None]);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn one_volume_starts_at_zero() {
+    fn a_single_device_starts_at_zero() {
         let layout = VolumeLayout::new(&[100, 5000], VolumeChoice::One(1), 4096).unwrap();
         assert_eq!((layout.base(0), layout.base(1)), (None, Some(0)));
         assert_eq!(layout.total_bytes(), 8192);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_laid_out_is_none() {
+    fn impossible_layouts_are_none() {
         assert_eq!(VolumeLayout::new(&[1], VolumeChoice::One(1), 1), None);
         assert_eq!(VolumeLayout::new(&[u64::MAX], VolumeChoice::All, 4096), None);
         assert_eq!(VolumeLayout::new(&[u64::MAX / 2 + 1; 2], VolumeChoice::All, 1), None);

@@ -1,7 +1,7 @@
-//! Requests back to text: fio iolog version 3, blkparse in its compact form, and csv.
+//! Writes requests as text: fio iolog version 3, blkparse in its compact form, or csv.
 //!
-//! fio's has microseconds and no flags; blkparse's has nanoseconds and all flags, but whole
-//! sectors; csv has everything.
+//! An fio iolog has microseconds and no flags. blkparse text has nanoseconds and all flags, but
+//! only whole sectors. csv has everything.
 
 use std::io::Write;
 
@@ -9,21 +9,21 @@ use crate::error::{Error, Result};
 use crate::parse::formats::custom::csv::WRITTEN_HEADING;
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
-/// The form in which requests are written.
+/// The format in which requests are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputFormat {
     /// `fio version 3 iolog`.
     Fio,
     /// `major,minor cpu number seconds pid Q rwbs sector sectors`.
     Blkparse,
-    /// `time_ns,device,rwbs,offset,bytes` under that heading; [`CSV_SPEC`] reads it back.
+    /// `time_ns,device,rwbs,offset,bytes`, with a heading; [`CSV_SPEC`] reads it.
     Csv,
 }
 
-/// The `--format` that reads what is written as [`OutputFormat::Csv`]; the content tells it, too.
+/// The `--format` that reads [`OutputFormat::Csv`], which is also detected by its heading.
 pub const CSV_SPEC: &str = "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes,header=true";
 
-/// Writes requests one by one; nothing is kept but the devices' numbers.
+/// Writes requests one by one.
 pub struct TraceWriter<W> {
     out: W,
     form: OutputFormat,
@@ -51,7 +51,7 @@ impl<W: Write> TraceWriter<W> {
     /// Writes one request.
     ///
     /// # Errors
-    /// The output cannot be written, or the form cannot express the request.
+    /// The output cannot be written, or the format cannot express the request.
     pub fn write(&mut self, request: &Request) -> Result<()> {
         match self.form {
             OutputFormat::Fio => self.write_fio(request)?,
@@ -106,7 +106,8 @@ impl<W: Write> TraceWriter<W> {
             (request.time_ns / 1_000_000_000, request.time_ns % 1_000_000_000);
         let (sector, sectors) = (request.offset / SECTOR_BYTES, request.bytes / SECTOR_BYTES);
         if sector * SECTOR_BYTES != request.offset || sectors * SECTOR_BYTES != request.bytes {
-            let what = "it is not whole sectors of 512 bytes; fio iologs hold any bytes";
+            let what =
+                "it is not a whole number of sectors of 512 bytes; fio and csv allow any bytes";
             return Err(Error::Unwritable { index: self.index, format: "blkparse", what });
         }
         let (device, number, rwbs) = (request.device, self.index + 1, rwbs(request));
@@ -118,7 +119,7 @@ impl<W: Write> TraceWriter<W> {
     }
 }
 
-/// The letters of operation and flags; a flush always has its preflush.
+/// The RWBS word of operation and flags. A flush is written as a preflush.
 fn rwbs(request: &Request) -> String {
     let letter = match request.op {
         Op::Read => 'R',
@@ -146,7 +147,7 @@ mod tests {
     use crate::replay::{ReadOptions, Trace};
     use proptest::prelude::*;
 
-    /// Writes requests to a file and reads them back, the format told by the content.
+    /// Writes requests to a file and reads them back; the format is detected.
     fn round_trip(requests: &[Request], form: OutputFormat) -> Vec<Request> {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = TraceWriter::new(&file, form).unwrap();
@@ -158,7 +159,7 @@ mod tests {
         Trace::open(path, &ReadOptions::default()).unwrap().requests().unwrap()
     }
 
-    /// Any valid trace whose times start at 0, devices numbered as they appear.
+    /// Valid traces whose times start at 0 and whose devices are numbered in order of appearance.
     fn requests() -> impl Strategy<Value = Vec<Request>> {
         let one = (0u64..10_000_000, 0u64..1 << 50, 1u64..5000, 0u32..3, 0usize..4, 0usize..32);
         prop::collection::vec(one, 1..50).prop_map(|fields| {
@@ -210,7 +211,7 @@ mod tests {
         }
 
         #[test]
-        fn every_request_but_its_flags_survives_fio(requests in requests()) {
+        fn every_request_survives_fio_except_for_its_flags(requests in requests()) {
             let plain: Vec<_> =
                 requests.iter().map(|r| Request { flags: Flags::NONE, ..*r }).collect();
             prop_assert_eq!(round_trip(&requests, OutputFormat::Fio), plain);
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spec_for_csv_is_what_csv_is_by_itself() {
+    fn the_spec_for_csv_equals_the_default() {
         let text = b"time_ns,device,rwbs,offset,bytes\n0,a,FWFS,7,9\n5,b,FW,0,0\n";
         let read = |format: &str| {
             let format = Some(spec::Spec::parse(format).unwrap());
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn fio_holds_any_bytes_and_blkparse_refuses_them() {
+    fn blkparse_refuses_requests_that_are_not_whole_sectors() {
         let (op, flags) = (Op::Write, Flags::NONE);
         let odd = Request { time_ns: 0, offset: 7, bytes: 9, device: 0, op, flags };
         assert_eq!(round_trip(&[odd], OutputFormat::Fio), [odd]);

@@ -1,4 +1,4 @@
-//! Archives of every kind of trace: members are one trace, each with a header of its own.
+//! Archives of all kinds of traces: the members are one trace, and each has its own header.
 
 use std::io::Write;
 
@@ -27,17 +27,17 @@ fn opened(bytes: &[u8], format: &str, skip_bad: bool) -> Result<Trace, String> {
     Trace::of_bytes("set", bytes, &options).map_err(|error| error.to_string())
 }
 
-/// The requests of an archive, plain and packed: the same.
+/// The requests of an archive, which are the same if it is compressed.
 #[track_caller]
 fn requests(files: &[(&str, &[u8])], format: &str) -> Vec<Request> {
     let archive = tar(files);
     let all = |bytes: &[u8]| opened(bytes, format, false).unwrap().requests().unwrap();
     let requests = all(&archive);
-    assert_eq!(all(&gzip(&archive)), requests, "packed or not");
+    assert_eq!(all(&gzip(&archive)), requests, "compressed or not");
     requests
 }
 
-/// The message of an archive that cannot be read, plain or packed.
+/// The error of an archive that cannot be read, which is the same if it is compressed.
 #[track_caller]
 fn refused(files: &[(&str, &[u8])], format: &str) -> String {
     let archive = tar(files);
@@ -54,7 +54,7 @@ fn seconds(requests: &[Request]) -> Vec<u64> {
 }
 
 #[test]
-fn a_heading_is_one_in_every_member() {
+fn every_member_has_its_own_heading() {
     let member = |second: u32| {
         format!("Timestamp,Response,IOType,LUN,Offset,Size\n{second}.0,0.1,W,0,{second},512\n")
     };
@@ -70,7 +70,7 @@ fn a_heading_is_one_in_every_member() {
 }
 
 #[test]
-fn a_bad_line_is_named_with_its_member() {
+fn the_error_for_a_bad_line_names_the_member() {
     let files: [(&str, &[u8]); 2] =
         [("1.spc", b"0,0,512,W,0.1\n"), ("d/2.spc", b"0,8,512,W,0.2\n0,x,512,W,0.3\n")];
     let message = refused(&files, "");
@@ -80,7 +80,7 @@ fn a_bad_line_is_named_with_its_member() {
 }
 
 #[test]
-fn a_line_does_not_go_on_in_the_next_member() {
+fn a_line_does_not_continue_in_the_next_member() {
     let files: [(&str, &[u8]); 2] = [("1", b"0,0,512,W,0.1\n0,1,512,W"), ("2", b",0.2\n")];
     assert!(refused(&files, "spc").starts_with("set/1:2: column 5"));
     let files: [(&str, &[u8]); 2] = [("1", b"0,0,512,W,0.1"), ("2", b"0,1,512,W,0.2\n")];
@@ -88,21 +88,22 @@ fn a_line_does_not_go_on_in_the_next_member() {
 }
 
 #[test]
-fn members_that_are_no_trace_are_not_left_out_by_guessing() {
+fn a_member_that_is_not_a_trace_is_an_error() {
     let trace = b"0,0,512,W,0.1\n";
     let message = refused(&[("README", b"hello there\n"), ("t.spc", trace)], "");
     assert!(message.starts_with("trace `set/README` is in no known format"), "{message}");
     assert!(message.contains("name the members that are, as in `set.tar/*.csv`"), "{message}");
     let fio = b"fio version 3 iolog\n";
     let message = refused(&[("a.spc", trace), ("b.log", fio)], "");
-    let expected = "`set/a.spc` is spc and `set/b.log` is fio, so they are not one trace";
+    let expected = "`set/a.spc` is in format spc and `set/b.log` in format fio, so they are not";
     assert!(message.starts_with(expected), "{message}");
     let message = refused(&[("a.log", fio), ("b.spc", trace)], "");
-    assert!(message.starts_with("`set/a.log` is fio and `set/b.spc` is spc"), "{message}");
+    let expected = "`set/a.log` is in format fio and `set/b.spc` in format spc";
+    assert!(message.starts_with(expected), "{message}");
 }
 
 #[test]
-fn clocks_that_begin_with_their_file_are_laid_end_to_end() {
+fn times_relative_to_the_file_continue_from_the_previous_member() {
     let fio = |second: u32| {
         format!(
             "fio version 3 iolog\n0 v add\n{second}000000 v write 0 512\n\
@@ -118,12 +119,12 @@ fn clocks_that_begin_with_their_file_are_laid_end_to_end() {
     let etw = b"BeginHeader\nEndHeader\nDiskRead, 9000000, p, 6, 0xf, 0x0, 0x200, 0, 1, 0\n\
         DiskRead, 7000000, p, 6, 0xe, 0x200, 0x200, 0, 1, 0\n";
     let etw = requests(&[("1", etw), ("2", etw)], "");
-    assert_eq!(seconds(&etw), [0, 2, 2, 2], "sorted in a member, not across members");
+    assert_eq!(seconds(&etw), [0, 2, 2, 2], "sorted within each member, not across members");
     assert_eq!(etw.iter().map(|r| r.offset).collect::<Vec<_>>(), [512, 0, 0, 512]);
 }
 
 #[test]
-fn clocks_of_the_world_run_on() {
+fn absolute_times_of_all_members_share_one_clock() {
     let files: [(&str, &[u8]); 2] = [
         ("1", b"7,R,0,512,5000000\n7,R,0,512,9000000\n"),
         ("2", b"7,R,512,512,8000000\n7,R,0,512,11000000\n"),
@@ -134,7 +135,7 @@ fn clocks_of_the_world_run_on() {
 }
 
 #[test]
-fn binary_records_go_on_in_the_next_member() {
+fn members_with_binary_records_are_one_trace() {
     let record = |seconds: u32| {
         let mut record = seconds.to_le_bytes().to_vec();
         record.extend_from_slice(&7u64.to_le_bytes());
@@ -150,7 +151,7 @@ fn binary_records_go_on_in_the_next_member() {
     assert!(message.starts_with("set/2: record 1: the file ends within"), "{message}");
 }
 
-/// A queued write as blktrace records it.
+/// A queued write, recorded by blktrace.
 fn event(time_ns: u64, sector: u64) -> Vec<u8> {
     let mut record = 0x6561_7407u32.to_le_bytes().to_vec();
     record.extend_from_slice(&1u32.to_le_bytes());
@@ -163,7 +164,7 @@ fn event(time_ns: u64, sector: u64) -> Vec<u8> {
 }
 
 #[test]
-fn files_of_cpus_are_merged_in_an_archive_too() {
+fn files_of_several_cpus_in_an_archive_are_merged() {
     let (one, two) = ([event(0, 1), event(20, 3)].concat(), event(10, 2));
     let files = [("d.blktrace.0", one.as_slice()), ("d.blktrace.1", &two)];
     let sectors: Vec<_> = requests(&files, "").iter().map(|r| r.offset / 512).collect();
@@ -176,11 +177,11 @@ fn files_of_cpus_are_merged_in_an_archive_too() {
 }
 
 #[test]
-fn members_of_a_file_are_mapped_where_they_lie() {
+fn members_of_an_uncompressed_archive_are_mapped() {
     let line = |n: u32| format!("0,{n},512,{},{n}.5\n", ["R", "W"][n as usize % 2]);
     let texts: Vec<String> =
         (0..3).map(|member| (member * 60_000..(member + 1) * 60_000).map(line).collect()).collect();
-    assert!(texts[0].len() > 1 << 20, "more than is in view at a time");
+    assert!(texts[0].len() > 1 << 20, "more than a window");
     let named = ["a", "b", "c"].into_iter().zip(texts.iter().map(String::as_bytes));
     let files: Vec<(&str, &[u8])> = named.collect();
     let directory = tempfile::tempdir().unwrap();

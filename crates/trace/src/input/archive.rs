@@ -1,17 +1,18 @@
-//! Tar archives: traces that are published as one archive of many files.
+//! Tar archives, for traces that are published as an archive of many files.
 //!
 //! ```text
-//! set.tar.gz   README   02.csv   10.csv.gz   01.csv          in whatever order they were added
+//! set.tar.gz   README   02.csv   10.csv.gz   01.csv          in the order in which they were added
 //!                  01.csv ─▶ 02.csv ─▶ 10.csv.gz             read in the order of their names
 //! ```
 //!
-//! Members are one trace, laid one behind another: each begins as a file of its own would, with its
-//! own header and its own packing. Which of them are the trace is for the user to say where not all
-//! are (`set.tar.gz/*.csv*`); nothing is left out by guessing. Directories hold nothing; of members
-//! of one name the last counts, as when an archive is unpacked.
+//! The members are the consecutive parts of one trace. Each is read like a file of its own, with
+//! its own header and its own compression. If only some members are a trace, the user names them
+//! (`set.tar.gz/*.csv*`); no member is left out by guessing. Directories are ignored. Of several
+//! members with the same name the last one is read, as when an archive is extracted.
 //!
-//! An archive is looked through before anything runs, a packed one from its first byte to its last,
-//! so that one cut off or damaged is found out. Only the list of members is kept.
+//! The whole archive is scanned before the trace is read, and a compressed one is decompressed to
+//! its end. So truncation and damage are detected first. Only the list of members is kept in
+//! memory.
 
 use std::io::{self, Read, Seek};
 
@@ -19,25 +20,26 @@ use tar::{Archive, Entries, Entry, EntryType};
 
 use crate::error::{Error, Result};
 
-/// As many of the first bytes as tell a tar archive.
+/// Number of first bytes that identify a tar archive.
 pub(crate) const TAR_HEADER_BYTES: usize = 512;
 
 /// A file in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) name: String,
-    /// Where its bytes begin in the archive, unpacked.
+    /// The offset of its bytes in the decompressed archive.
     pub(crate) start: u64,
     pub(crate) bytes: u64,
 }
 
-/// Whether bytes that begin so are a tar archive; those from before 1988 have no mark.
+/// Whether bytes that begin with `head` are a tar archive. Archives from before 1988 have no magic
+/// number and are not recognised.
 pub(crate) fn is_archive(head: &[u8]) -> bool {
     head.get(257..262).is_some_and(|magic| magic == b"ustar")
 }
 
-/// The members of an archive that a pattern chooses, all if there is none, in the order of their
-/// names. What lies between their headers is not read.
+/// The members of an archive that match a pattern, or all, in the order of their names. Seeks from
+/// header to header.
 pub(crate) fn seek_members(
     name: &str,
     file: impl Read + Seek,
@@ -46,11 +48,11 @@ pub(crate) fn seek_members(
     let mut archive = Archive::new(file);
     let entries = archive.entries_with_seek().map_err(|error| broken(name, 0, &error))?;
     let members = chosen(name, entries, pattern)?;
-    ends(name, members.len(), archive.into_inner())?;
+    check_end(name, members.len(), archive.into_inner())?;
     Ok(members)
 }
 
-/// The same for one that can only be read on; it is, to its last byte.
+/// The same for an archive that cannot be seeked; reads it to its end.
 pub(crate) fn read_members(
     name: &str,
     reader: impl Read,
@@ -59,18 +61,18 @@ pub(crate) fn read_members(
     let mut archive = Archive::new(reader);
     let entries = archive.entries().map_err(|error| broken(name, 0, &error))?;
     let members = chosen(name, entries, pattern)?;
-    ends(name, members.len(), archive.into_inner())?;
+    check_end(name, members.len(), archive.into_inner())?;
     Ok(members)
 }
 
-/// Demands that nothing but zeros follows the end of an archive, such as another one.
-fn ends(name: &str, members: usize, mut rest: impl Read) -> Result<()> {
+/// Checks that only zeros follow the end of an archive, not for example another archive.
+fn check_end(name: &str, members: usize, mut rest: impl Read) -> Result<()> {
     let mut chunk = vec![0; 64 << 10];
     loop {
         let count = rest.read(&mut chunk).map_err(|error| broken(name, members, &error))?;
         if chunk[..count].iter().any(|&byte| byte != 0) {
             let what =
-                String::from("something follows its end; several archives are several traces");
+                String::from("more data follow after its end; several archives are not one trace");
             return Err(Error::Archive { name: name.to_owned(), what });
         }
         if count == 0 {
@@ -97,7 +99,7 @@ fn chosen(
             false => others.push(name),
         }
     }
-    // Of equal names the last one stays.
+    // Of members with the same name the last one is kept.
     members.reverse();
     members.sort_by(|one, other| one.name.cmp(&other.name));
     members.dedup_by(|later, kept| later.name == kept.name);
@@ -105,33 +107,35 @@ fn chosen(
     match (members.is_empty(), pattern) {
         (false, _) => Ok(members),
         (true, Some(pattern)) if !others.is_empty() => Err(refuse(no_such(pattern, &others))),
-        (true, _) => Err(refuse(String::from("it has no member with anything in it"))),
+        (true, _) => Err(refuse(String::from("it has no member that is not empty"))),
     }
 }
 
-/// The error for an archive that cannot be read on.
+/// The error for an archive that cannot be read to its end.
 fn broken(archive: &str, members: usize, error: &io::Error) -> Error {
-    let what = format!("it is damaged, or cut off, after {members} members: {error}");
+    let what = format!("it is damaged or truncated after {members} members: {error}");
     Error::Archive { name: archive.to_owned(), what }
 }
 
 fn name_of(entry: &Entry<impl Read>) -> String {
     let path = entry.path_bytes();
     let name = String::from_utf8_lossy(path.strip_prefix(b"./").unwrap_or(&path));
-    // A message shows it as it is.
+    // Messages contain the name, so control characters are replaced.
     let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     name.chars().map(shown).collect()
 }
 
-/// Whether a member could be a part of a trace at all.
+/// Whether a member can be part of a trace.
 fn holds_bytes(entry: &Entry<impl Read>) -> bool {
     !matches!(entry.header().entry_type(), EntryType::Directory | EntryType::XGlobalHeader)
 }
 
-/// A member as a file, or what is wrong with it.
+/// A member that is a regular file, or the reason why it cannot be read.
 fn file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Result<Member, String> {
     let sparse = |name| {
-        format!("member `{name}` is stored sparse, without its holes; pack it without `--sparse`")
+        format!(
+            "member `{name}` is stored without its holes; create the archive without `--sparse`"
+        )
     };
     match entry.header().entry_type() {
         EntryType::Regular | EntryType::Continuous => {}
@@ -150,7 +154,7 @@ fn file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Result<Membe
 }
 
 fn choose_others() -> &'static str {
-    "name those that are the trace behind the archive, as in `set.tar/*.csv`"
+    "name the members that are the trace, as in `set.tar/*.csv`"
 }
 
 const NAMES_SHOWN: usize = 8;
@@ -158,11 +162,11 @@ const NAMES_SHOWN: usize = 8;
 fn no_such(pattern: &str, others: &[String]) -> String {
     let shown = others[..others.len().min(NAMES_SHOWN)].join(", ");
     let more = if others.len() > NAMES_SHOWN { ", …" } else { "" };
-    format!("no member is named `{pattern}`; it has {} members: {shown}{more}", others.len())
+    format!("no member matches `{pattern}`; it has {} members: {shown}{more}", others.len())
 }
 
-/// Whether a pattern chooses a member: its name, a directory above it, or either with `*` for any
-/// number of any characters.
+/// Whether a pattern selects a member. It matches the name or a directory above it; `*` stands for
+/// any number of any characters.
 fn chooses(pattern: &str, name: &str) -> bool {
     let pattern = pattern.trim_end_matches('/');
     let above = name.match_indices('/').map(|(end, _)| &name[..end]);
@@ -171,7 +175,7 @@ fn chooses(pattern: &str, name: &str) -> bool {
 
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut in_name) = (0, 0);
-    // The latest star, and the end of what it stands for.
+    // The latest star in the pattern, and the end in `name` of the characters it stands for.
     let mut star: Option<(usize, usize)> = None;
     while in_name < name.len() {
         match pattern.get(at) {

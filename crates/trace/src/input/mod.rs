@@ -1,14 +1,15 @@
-//! The stored bytes of a trace: found, unpacked, taken out of archives, and brought into view.
+//! The stored bytes of a trace: finding, decompressing and reading them.
 //!
-//! * `resolve_path`: which files a word names
-//! * `packing`, `archive`: gzip, zstd, xz; members of tar archives
-//! * `storage`: where bytes lie, so that they can be read again
-//! * `stored_trace`: all of these together: what every reader of a format is given
-//! * `sliding_window`: a bounded part of the bytes at a time, and the lines in it
-//! * `part_cursor`: one reading of all parts of a trace
+//! * [`resolve_path`]: the files that the user's argument names
+//! * `compression`: gzip, zstd and xz
+//! * `archive`: the members of tar archives
+//! * `storage`: the location of bytes, from which they can be read again
+//! * `stored_trace`: all of these together; every reader of a format gets one
+//! * `sliding_window`: a window over the bytes, and the lines in it
+//! * `part_cursor`: a position in all parts of a trace
 
 pub(crate) mod archive;
-pub(crate) mod packing;
+pub(crate) mod compression;
 pub(crate) mod part_cursor;
 pub mod resolve_path;
 pub(crate) mod sliding_window;

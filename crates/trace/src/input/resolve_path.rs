@@ -1,31 +1,31 @@
-//! Which files a word for a trace names.
+//! The files that the user's argument for a trace names.
 //!
 //! ```text
 //! disk.csv                     a file
-//! disk, disk.blktrace,         the files that blktrace wrote for each CPU, as `blkparse -i` finds
-//!   disk.blktrace.3            them: disk.blktrace.0, disk.blktrace.1.zst, …
+//! disk, disk.blktrace,         the files that blktrace wrote, one for each CPU, as `blkparse -i`
+//!   disk.blktrace.3            finds them: disk.blktrace.0, disk.blktrace.1.zst, …
 //! set.tgz/2016/*.csv           members of an archive
 //! ```
 //!
-//! What exists under the very name comes first.
+//! A file that has exactly the given name takes precedence.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a word names.
+/// What an argument names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ResolvedPath {
-    /// A file, there or missing.
+    /// A file, which may be missing.
     File(PathBuf),
-    /// One file a CPU, in the order of CPUs.
+    /// One file for each CPU, in the order of CPUs.
     Cpus(Vec<PathBuf>),
-    /// Members of an archive, by a pattern.
+    /// The members of an archive that match a pattern.
     Members(PathBuf, String),
 }
 
 impl ResolvedPath {
-    /// What this word names.
-    pub(crate) fn by(word: &str) -> ResolvedPath {
+    /// Resolves an argument.
+    pub(crate) fn of(word: &str) -> ResolvedPath {
         let files = cpu_files(word);
         if !files.is_empty() {
             return ResolvedPath::Cpus(files);
@@ -37,9 +37,9 @@ impl ResolvedPath {
     }
 }
 
-/// The stored files that a word for a trace names; none if there are none.
+/// The existing files that an argument for a trace names.
 pub fn stored_files(word: &str) -> Vec<PathBuf> {
-    let files = match ResolvedPath::by(word) {
+    let files = match ResolvedPath::of(word) {
         ResolvedPath::File(path) | ResolvedPath::Members(path, _) => vec![path],
         ResolvedPath::Cpus(files) => files,
     };
@@ -48,8 +48,8 @@ pub fn stored_files(word: &str) -> Vec<PathBuf> {
 
 const MIDDLE: &str = ".blktrace.";
 
-/// The files that blktrace wrote for each CPU, if `word` is one of them or what their names have in
-/// common; else none.
+/// The files that blktrace wrote for each CPU, if `word` is one of them or the common part of their
+/// names; else none.
 fn cpu_files(word: &str) -> Vec<PathBuf> {
     let common = match word.rsplit_once(MIDDLE) {
         Some((common, end)) if cpu(end).is_some() => common,
@@ -70,20 +70,20 @@ fn cpu_files(word: &str) -> Vec<PathBuf> {
         })
         .collect();
     files.sort();
-    // Of a file that is there packed and unpacked, the shorter name comes first.
+    // If a file exists compressed and uncompressed, the uncompressed one sorts first and is kept.
     files.dedup_by_key(|(cpu, _)| *cpu);
     files.into_iter().map(|(_, name)| Path::new(directory).join(name)).collect()
 }
 
-/// The CPU that the end of a name tells: `0`, `12.zst`.
+/// The CPU in the end of a name, such as `0` or `12.zst`.
 fn cpu(end: &str) -> Option<u32> {
-    let packings = [".zst", ".gz", ".xz"];
-    let digits = packings.iter().find_map(|packing| end.strip_suffix(packing)).unwrap_or(end);
+    let suffixes = [".zst", ".gz", ".xz"];
+    let digits = suffixes.iter().find_map(|suffix| end.strip_suffix(suffix)).unwrap_or(end);
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-/// What the names of the files of several CPUs have in common; `None` if one is not such a file,
-/// or they are of several traces.
+/// The common part of the names of files of several CPUs; `None` if one is not such a file or they
+/// belong to several traces.
 pub(crate) fn common_of_cpus<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut commons = names.into_iter().map(|name| {
         let (common, end) = name.rsplit_once(MIDDLE)?;
@@ -93,7 +93,7 @@ pub(crate) fn common_of_cpus<'a>(names: impl IntoIterator<Item = &'a str>) -> Op
     commons.all(|common| common == Some(first)).then_some(first)
 }
 
-/// The file that a path leads into, and the rest of the path.
+/// The archive in a path such as `set.tar/a/b.csv`, and the rest of the path.
 fn members(word: &str) -> Option<(PathBuf, String)> {
     if Path::new(word).exists() {
         return None;
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_all_cpus_belong_together() {
+    fn files_of_all_cpus_are_found() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
         let names = ["x.blktrace.10", "x.blktrace.2.gz", "x.blktrace.0", "x.blktrace.0.zst"];
@@ -119,23 +119,23 @@ mod tests {
         let expected: Vec<PathBuf> =
             ["x.blktrace.0", "x.blktrace.2.gz", "x.blktrace.10"].map(|n| at(n).into()).into();
         for word in ["x", "x.blktrace", "x.blktrace.10", "x.blktrace.0", "x.blktrace.77"] {
-            assert_eq!(ResolvedPath::by(&at(word)), ResolvedPath::Cpus(expected.clone()), "{word}");
+            assert_eq!(ResolvedPath::of(&at(word)), ResolvedPath::Cpus(expected.clone()), "{word}");
             assert_eq!(stored_files(&at(word)), expected);
         }
         for word in ["x.blktrace.more", "y", "y.blktrace"] {
-            assert_eq!(ResolvedPath::by(&at(word)), ResolvedPath::File(at(word).into()));
+            assert_eq!(ResolvedPath::of(&at(word)), ResolvedPath::File(at(word).into()));
         }
         assert!(stored_files(&at("y")).is_empty());
         fs::write(at("x"), b"a").unwrap();
         assert_eq!(
-            ResolvedPath::by(&at("x")),
+            ResolvedPath::of(&at("x")),
             ResolvedPath::File(at("x").into()),
-            "what exists comes first"
+            "an existing file takes precedence"
         );
     }
 
     #[test]
-    fn cpus_of_one_trace_are_told_from_others() {
+    fn files_of_several_traces_are_rejected() {
         assert_eq!(common_of_cpus(["a/x.blktrace.0", "a/x.blktrace.1.zst"]), Some("a/x"));
         for others in [["a/x.blktrace.0", "b/x.blktrace.1"], ["x.blktrace.0", "x.txt"]] {
             assert_eq!(common_of_cpus(others), None);
@@ -144,15 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn a_path_through_a_file_names_members() {
+    fn a_path_into_an_archive_names_members() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
         fs::write(at("set.tgz"), b"a").unwrap();
-        let named = ResolvedPath::by(&at("set.tgz/2016/*.csv"));
+        let named = ResolvedPath::of(&at("set.tgz/2016/*.csv"));
         assert_eq!(named, ResolvedPath::Members(at("set.tgz").into(), "2016/*.csv".into()));
         assert_eq!(stored_files(&at("set.tgz/x")), [PathBuf::from(at("set.tgz"))]);
         for word in ["set.tgz", "set.tgz/", "no.tgz/x"] {
-            assert_eq!(ResolvedPath::by(&at(word)), ResolvedPath::File(at(word).into()), "{word}");
+            assert_eq!(ResolvedPath::of(&at(word)), ResolvedPath::File(at(word).into()), "{word}");
         }
     }
 }

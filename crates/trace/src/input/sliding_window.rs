@@ -1,12 +1,12 @@
-//! A window that slides over the bytes of a trace and yields its lines, in bounded memory.
+//! A window that slides over the bytes of a trace and finds its lines in bounded memory.
 //!
 //! ```text
-//! plain file   |......[=== mapped ===]..............|   the next map starts at the unfinished line
-//! compressed   decoder → [unfinished line|new bytes ]   the unfinished line moves to the front
+//! plain file   |......[=== mapped ===]..............|   the next map starts at the incomplete line
+//! compressed   decoder → [incomplete line|new bytes ]   the incomplete line moves to the front
 //! ```
 //!
-//! Whatever the length of the file, a window holds [`WINDOW_BYTES`]; a line longer than
-//! [`LONGEST_LINE`] is reported as such and can be stepped over without keeping it.
+//! The window has [`WINDOW_BYTES`], however long the file is. A line longer than [`LONGEST_LINE`]
+//! is reported and can be skipped without holding all of it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,25 +16,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
-/// How much of a trace is in view at a time.
+/// The size of the window.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// No format has lines near this long; whatever has is no trace.
+/// The longest line that is read. No format has lines that are nearly as long.
 pub(crate) const LONGEST_LINE: usize = 64 << 10;
 
 const _: () = assert!(WINDOW_BYTES > 2 * LONGEST_LINE);
 
-/// What comes next in the window; ranges are for [`SlidingWindow::slice`].
+/// The next line in the window. [`SlidingWindow::slice`] turns the ranges into bytes.
 pub(crate) enum NextLine {
     /// A line without its newline.
     Line(Range<usize>),
-    /// The beginning of a line that is too long; [`SlidingWindow::step_over`] leaves it behind.
+    /// The beginning of a line that is too long; [`SlidingWindow::skip_line`] skips it.
     TooLong(Range<usize>),
-    /// There is nothing more.
+    /// There are no more lines.
     End,
 }
 
-/// The bytes in view, the start of the next line in them, and where more come from.
+/// The bytes in the window, the start of the next line in them, and the source of more bytes.
 pub(crate) struct SlidingWindow {
     view: View,
     start: usize,
@@ -53,13 +53,13 @@ impl SlidingWindow {
         SlidingWindow { view, start: 0, ended: false }
     }
 
-    /// A window over a decompressor; `consumed` counts the stored bytes it has taken.
+    /// A window over a decompressor. `consumed` counts the stored bytes that it has read.
     pub(crate) fn stream(reader: Box<dyn Read + Send>, consumed: Arc<AtomicU64>) -> SlidingWindow {
         let view = View::Stream { reader, buffer: Vec::new(), consumed };
         SlidingWindow { view, start: 0, ended: false }
     }
 
-    /// The stored bytes behind us, for progress.
+    /// The number of stored bytes that have been read, for progress.
     pub(crate) fn position_bytes(&self) -> u64 {
         match &self.view {
             View::Mapped { map_offset, .. } => map_offset + self.start as u64,
@@ -67,7 +67,7 @@ impl SlidingWindow {
         }
     }
 
-    /// Finds the next line. A last line without newline counts.
+    /// Finds the next line. The last line need not end with a newline.
     #[inline]
     pub(crate) fn next_line(&mut self) -> io::Result<NextLine> {
         loop {
@@ -91,7 +91,7 @@ impl SlidingWindow {
         }
     }
 
-    /// The next `count` bytes, which must be far less than the window; fewer only at the end.
+    /// The next `count` bytes, or fewer at the end. `count` must be far smaller than the window.
     #[inline]
     pub(crate) fn next_bytes(&mut self, count: usize) -> io::Result<Range<usize>> {
         if self.bytes().len() - self.start < count && !self.ended {
@@ -103,14 +103,14 @@ impl SlidingWindow {
         Ok(range)
     }
 
-    /// The bytes of a line or range just found.
+    /// The bytes of the line or range that was found last.
     #[inline]
     pub(crate) fn slice(&self, line: Range<usize>) -> &[u8] {
         &self.bytes()[line]
     }
 
-    /// Leaves a line behind that was too long.
-    pub(crate) fn step_over(&mut self) -> io::Result<()> {
+    /// Skips a line that is too long.
+    pub(crate) fn skip_line(&mut self) -> io::Result<()> {
         loop {
             let rest = &self.bytes()[self.start..];
             match memchr::memchr(b'\n', rest) {
@@ -127,7 +127,7 @@ impl SlidingWindow {
         }
     }
 
-    /// The first bytes of the trace, up to `most`; for a fresh window.
+    /// The first bytes, at most `most`, of a new window.
     pub(crate) fn head(&mut self, most: usize) -> io::Result<&[u8]> {
         self.refill()?;
         let bytes = self.bytes();
@@ -141,7 +141,7 @@ impl SlidingWindow {
         }
     }
 
-    /// Slides on so that the unfinished line is at the front with new bytes behind it.
+    /// Slides the window so that the incomplete line is at its front, followed by new bytes.
     fn refill(&mut self) -> io::Result<()> {
         let start = std::mem::take(&mut self.start);
         self.ended = match &mut self.view {
@@ -161,22 +161,22 @@ impl SlidingWindow {
     }
 }
 
-/// Maps the next part of a plain file, if there is any.
+/// Maps the next bytes of a plain file, if there are any.
 #[allow(unsafe_code)]
 fn map_part(file: &File, offset: u64, rest: u64) -> io::Result<Option<Mmap>> {
     if rest == 0 {
         return Ok(None);
     }
     let length = rest.min(WINDOW_BYTES as u64) as usize;
-    // SAFETY: the map is read-only and private to one window. Whoever changes the file under it
-    // changes what we parse, and parsers take any bytes; whoever shortens it ends the process by
-    // SIGBUS, as for every program that maps its input.
+    // SAFETY: the map is read-only and private to one window. If the file is modified meanwhile,
+    // the parsers see other bytes, which they accept. If it is truncated, SIGBUS ends the process,
+    // as in every program that maps its input.
     let map =
         unsafe { memmap2::MmapOptions::new().offset(offset).len(length).populate().map(file) };
     map.map(Some)
 }
 
-/// Appends up to `wanted` bytes; fewer only at the end.
+/// Appends `wanted` bytes, or fewer at the end.
 fn fill(reader: &mut dyn Read, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<usize> {
     reader.take(wanted as u64).read_to_end(buffer)
 }
@@ -190,7 +190,7 @@ mod tests {
         SlidingWindow::stream(Box::new(io::Cursor::new(bytes)), Arc::default())
     }
 
-    /// A file in which the bytes stand between others.
+    /// A window over a part of a file.
     fn mapped(bytes: &[u8]) -> SlidingWindow {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"before\n").unwrap();
@@ -199,7 +199,7 @@ mod tests {
         SlidingWindow::mapped(file, 7, bytes.len() as u64)
     }
 
-    /// All lines; a line too long is shown as its first byte and `…`.
+    /// All lines; one that is too long is shown as its first byte and `…`.
     fn lines(mut window: SlidingWindow) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -209,7 +209,7 @@ mod tests {
                 }
                 NextLine::TooLong(line) => {
                     lines.push(format!("{}…", window.slice(line)[0] as char));
-                    window.step_over().unwrap();
+                    window.skip_line().unwrap();
                 }
                 NextLine::End => return lines,
             }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn both_views_yield_the_same_lines_across_their_seams() {
+    fn lines_across_the_ends_of_windows_are_complete() {
         let text: String = (0..300_000).map(|n| format!("line {n}\n")).collect();
         assert!(text.len() > 3 * WINDOW_BYTES);
         let expected: Vec<_> = text.lines().map(str::to_owned).collect();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn both_views_yield_the_same_bytes_across_their_seams() {
+    fn bytes_across_the_ends_of_windows_are_complete() {
         let bytes: Vec<u8> = (0..2 * WINDOW_BYTES + 5).map(|n| (n / 7) as u8).collect();
         for mut window in [mapped(&bytes), stream(bytes.clone())] {
             let mut taken = Vec::new();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn overlong_lines_can_be_stepped_over() {
+    fn lines_that_are_too_long_can_be_skipped() {
         for length in [LONGEST_LINE + 1, 3 * WINDOW_BYTES] {
             let text = format!("a\n{}\nb\n{}", "x".repeat(length), "y".repeat(length));
             let expected = ["a", "x…", "b", "y…"];

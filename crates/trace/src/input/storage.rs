@@ -1,4 +1,4 @@
-//! Where stored bytes lie, so that they can be read again and again.
+//! The location of stored bytes, from which they can be read any number of times.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,52 +7,52 @@ use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
-use crate::input::packing::Packing;
+use crate::input::compression::Compression;
 
-/// The storage of a trace's bytes.
+/// The location of the bytes of a trace, or of one of its parts.
 #[derive(Debug, Clone)]
 pub(crate) enum Storage {
-    /// A file of the user's.
+    /// A file of the user.
     Path(PathBuf),
-    /// A temporary file, gone with the last who reads it.
+    /// A temporary file, deleted with its last user.
     Spool(Arc<NamedTempFile>),
     Memory(Arc<[u8]>),
-    /// A stretch of an archive, counted in the bytes that the archive was packed from.
+    /// A range of bytes of the decompressed archive.
     Member {
         archive: Box<Storage>,
-        packing: Packing,
+        compression: Compression,
         start: u64,
         bytes: u64,
     },
 }
 
 impl Storage {
-    /// Copies what can be read only once to a temporary file.
+    /// Copies bytes that can be read only once to a temporary file; also returns their number.
     pub(crate) fn spool(reader: &mut dyn Read) -> io::Result<(Storage, u64)> {
         let mut spool = NamedTempFile::new()?;
         let bytes = io::copy(reader, &mut spool)?;
         Ok((Storage::Spool(Arc::new(spool)), bytes))
     }
 
-    /// Whether it is a stretch of an archive.
+    /// Whether this is a member of an archive.
     pub(crate) fn is_member(&self) -> bool {
         matches!(self, Storage::Member { .. })
     }
 
-    /// The file in which the bytes stand as they are, and where in it they begin; `None` for
-    /// memory and for what would have to be unpacked.
+    /// The file that contains the bytes uncompressed, and their offset in it. `None` if they are in
+    /// memory or have to be decompressed first.
     pub(crate) fn file(&self) -> io::Result<Option<(File, u64)>> {
         Ok(match self {
             Storage::Path(path) => Some((File::open(path)?, 0)),
             Storage::Spool(spool) => Some((spool.reopen()?, 0)),
-            Storage::Member { archive, packing: Packing::None, start, .. } => {
+            Storage::Member { archive, compression: Compression::None, start, .. } => {
                 archive.file()?.map(|(file, before)| (file, before + start))
             }
             Storage::Memory(_) | Storage::Member { .. } => None,
         })
     }
 
-    /// The bytes from the first on.
+    /// A reader that begins at the first byte.
     pub(crate) fn reader(&self) -> io::Result<Box<dyn Read + Send>> {
         let file = self.file()?;
         Ok(match (self, file) {
@@ -60,10 +60,10 @@ impl Storage {
                 file.seek(SeekFrom::Start(start))?;
                 Box::new(file.take(*bytes))
             }
-            (Storage::Member { archive, packing, start, bytes }, None) => {
-                let mut unpacked = packing.unpack(archive.reader()?)?;
-                io::copy(&mut unpacked.by_ref().take(*start), &mut io::sink())?;
-                Box::new(unpacked.take(*bytes))
+            (Storage::Member { archive, compression, start, bytes }, None) => {
+                let mut decompressed = compression.decompress(archive.reader()?)?;
+                io::copy(&mut decompressed.by_ref().take(*start), &mut io::sink())?;
+                Box::new(decompressed.take(*bytes))
             }
             (Storage::Memory(bytes), _) => Box::new(io::Cursor::new(Arc::clone(bytes))),
             (_, Some((file, _))) => Box::new(file),
@@ -75,7 +75,7 @@ impl Storage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::packing::tests::gzip;
+    use crate::input::compression::tests::gzip;
 
     fn all(storage: &Storage) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -83,26 +83,30 @@ mod tests {
         bytes
     }
 
-    fn member(archive: &Storage, packing: Packing) -> Storage {
-        Storage::Member { archive: Box::new(archive.clone()), packing, start: 3, bytes: 4 }
+    fn member(archive: &Storage, compression: Compression) -> Storage {
+        Storage::Member { archive: Box::new(archive.clone()), compression, start: 3, bytes: 4 }
     }
 
     #[test]
-    fn a_stretch_is_the_same_wherever_it_lies() {
+    fn a_member_is_the_same_in_every_kind_of_storage() {
         let text = b"0123456789";
         let (spool, bytes) = Storage::spool(&mut &text[..]).unwrap();
         assert_eq!(bytes, 10);
         let memory = Storage::Memory(text[..].into());
         let packed = Storage::Memory(gzip(text).into());
-        let places = [(&spool, Packing::None), (&memory, Packing::None), (&packed, Packing::Gzip)];
-        for (archive, packing) in places {
-            let member = member(archive, packing);
+        let places = [
+            (&spool, Compression::None),
+            (&memory, Compression::None),
+            (&packed, Compression::Gzip),
+        ];
+        for (archive, compression) in places {
+            let member = member(archive, compression);
             for _ in 0..2 {
                 assert_eq!(all(&member), b"3456");
             }
         }
-        let (_, start) = member(&spool, Packing::None).file().unwrap().unwrap();
+        let (_, start) = member(&spool, Compression::None).file().unwrap().unwrap();
         assert_eq!(start, 3);
-        assert!(member(&spool, Packing::Gzip).file().unwrap().is_none());
+        assert!(member(&spool, Compression::Gzip).file().unwrap().is_none());
     }
 }

@@ -1,10 +1,10 @@
-//! Where the bytes of a trace come from: a file, several of them, members of an archive, or
-//! standard input, packed or not.
+//! A stored trace: a file, several files, members of an archive, or standard input, compressed or
+//! not.
 //!
-//! A trace is read more than once (to learn its format, to warm up, to measure), so what cannot be
-//! read again, such as a pipe, is spooled to a temporary file first; so is an archive that is
-//! packed, unless a single member of it is wanted, which is found anew each time. Packings and
-//! archives are told by their content, never by their names.
+//! A trace is read more than once: to detect its format, to warm up, to measure. So input that
+//! cannot be read again, such as a pipe, is first copied to a temporary file. A compressed archive
+//! is decompressed into a temporary file, unless only one member is wanted, which is then searched
+//! anew each time. Compression and archives are recognised by their content, never by file names.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,47 +16,50 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::input::archive::{self, Member};
-use crate::input::packing::{MAGIC_BYTES, Packing};
+use crate::input::compression::{Compression, MAGIC_BYTES};
 use crate::input::resolve_path::ResolvedPath;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::storage::Storage;
 
-/// A trace's stored bytes, which can be opened again and again.
+/// A trace as it is stored, which can be opened any number of times.
 #[derive(Debug)]
 pub(crate) struct StoredTrace {
     name: String,
     storage: Storage,
     size_bytes: u64,
-    packing: Packing,
+    compression: Compression,
     parts: Parts,
 }
 
-/// What a trace consists of.
+/// The parts of a trace.
 #[derive(Debug)]
 enum Parts {
-    /// This input.
+    /// The trace itself.
     Itself,
-    /// This input and the files of the other CPUs.
+    /// The trace itself, which is the file of the first CPU, and the files of the other CPUs.
     Cpus(Vec<StoredTrace>),
     /// The members of this archive.
     Members(Vec<StoredTrace>),
 }
 
 impl StoredTrace {
-    /// Opens what a word names; `-` is standard input.
+    /// Opens the trace that an argument names; `-` is standard input.
     ///
     /// # Errors
-    /// What the system says, a directory, an empty file, a packing that is not read, an archive
-    /// without a trace.
+    /// An error of the system, a directory, an empty file, unsupported compression, or an archive
+    /// that cannot be read or has no suitable members.
     pub(crate) fn open(word: &str) -> Result<StoredTrace> {
         if word == "-" {
             return StoredTrace::spool("standard input", io::stdin().lock());
         }
-        match ResolvedPath::by(word) {
-            ResolvedPath::File(path) => StoredTrace::file(word, &path)?.looked_into(None),
+        match ResolvedPath::of(word) {
+            ResolvedPath::File(path) => StoredTrace::file(word, &path)?.with_archive_members(None),
             ResolvedPath::Members(path, pattern) => {
                 let archive = StoredTrace::file(&path.to_string_lossy(), &path)?;
-                Ok(StoredTrace { name: word.to_owned(), ..archive.looked_into(Some(&pattern))? })
+                Ok(StoredTrace {
+                    name: word.to_owned(),
+                    ..archive.with_archive_members(Some(&pattern))?
+                })
             }
             ResolvedPath::Cpus(paths) => {
                 let path_name = |path: &Path| path.to_string_lossy().into_owned();
@@ -66,7 +69,7 @@ impl StoredTrace {
         }
     }
 
-    /// Files that blktrace wrote together; it leaves an empty one for a CPU without events.
+    /// The files of one run of blktrace, which leaves an empty file for a CPU without events.
     fn of_cpus(
         word: &str,
         files: impl Iterator<Item = Result<StoredTrace>>,
@@ -89,15 +92,15 @@ impl StoredTrace {
         StoredTrace::at(name.to_owned(), Storage::Path(path.to_owned()), metadata.len())
     }
 
-    /// Bytes in memory as if they were a file.
+    /// A trace in memory.
     pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Result<StoredTrace> {
         let storage = Storage::Memory(bytes.into());
-        StoredTrace::at(name.to_owned(), storage, bytes.len() as u64)?.looked_into(None)
+        StoredTrace::at(name.to_owned(), storage, bytes.len() as u64)?.with_archive_members(None)
     }
 
-    /// Copies what can be read only once to a temporary file, gone with the input.
+    /// Copies a trace that can be read only once to a temporary file, deleted with this value.
     pub(crate) fn spool(name: &str, reader: impl Read) -> Result<StoredTrace> {
-        StoredTrace::spooled(name, reader)?.looked_into(None)
+        StoredTrace::spooled(name, reader)?.with_archive_members(None)
     }
 
     fn spooled(name: &str, mut reader: impl Read) -> Result<StoredTrace> {
@@ -107,7 +110,7 @@ impl StoredTrace {
         StoredTrace::at(name.to_owned(), storage, size_bytes)
     }
 
-    /// The bytes in a storage, whatever they are.
+    /// The bytes in a storage, without looking for an archive.
     fn at(name: String, storage: Storage, size_bytes: u64) -> Result<StoredTrace> {
         if size_bytes == 0 {
             return Err(Error::Empty { name });
@@ -119,28 +122,29 @@ impl StoredTrace {
         if let Err(source) = read {
             return Err(Error::Open { name, source });
         }
-        let packing = Packing::of(&name, &magic)?;
-        Ok(StoredTrace { name, storage, size_bytes, packing, parts: Parts::Itself })
+        let compression = Compression::of(&name, &magic)?;
+        Ok(StoredTrace { name, storage, size_bytes, compression, parts: Parts::Itself })
     }
 
     // ---- archives ----------------------------------------------------------------------------
 
-    /// The same, with its members if it is an archive: those that a pattern chooses, or all.
-    fn looked_into(self, pattern: Option<&str>) -> Result<StoredTrace> {
+    /// The same trace; if it is an archive, with the members that match a pattern, or all.
+    fn with_archive_members(self, pattern: Option<&str>) -> Result<StoredTrace> {
         match (self.is_archive(), pattern) {
             (true, _) => self.with_members(pattern),
             (false, None) => Ok(self),
             (false, Some(pattern)) => {
-                Err(self.refused(format!("it is no archive, so there is no `{pattern}` in it")))
+                Err(self
+                    .refused(format!("it is not an archive, so `{pattern}` does not exist in it")))
             }
         }
     }
 
-    /// Whether it is an archive; what cannot be read will say so when it is.
+    /// Whether it is an archive. Errors are ignored here, because reading the trace reports them.
     fn is_archive(&self) -> bool {
         let mut head = Vec::with_capacity(archive::TAR_HEADER_BYTES);
-        let unpacked = self.unpacked();
-        let read = unpacked.and_then(|reader| {
+        let decompressed = self.decompressed();
+        let read = decompressed.and_then(|reader| {
             reader.take(archive::TAR_HEADER_BYTES as u64).read_to_end(&mut head)
         });
         read.is_ok() && archive::is_archive(&head)
@@ -148,17 +152,19 @@ impl StoredTrace {
 
     fn with_members(mut self, pattern: Option<&str>) -> Result<StoredTrace> {
         let members = self.listed(pattern)?;
-        let (archive, packing) = match members.len() {
-            2.. if self.packing != Packing::None => (self.unpacked_to_a_file()?, Packing::None),
-            _ => (self.storage.clone(), self.packing),
+        let (archive, compression) = match members.len() {
+            2.. if self.compression != Compression::None => {
+                (self.decompressed_to_a_file()?, Compression::None)
+            }
+            _ => (self.storage.clone(), self.compression),
         };
         let part = |Member { name, start, bytes }| {
             let storage =
-                Storage::Member { archive: Box::new(archive.clone()), packing, start, bytes };
+                Storage::Member { archive: Box::new(archive.clone()), compression, start, bytes };
             let part = StoredTrace::at(format!("{}/{name}", self.name), storage, bytes)?;
             match part.is_archive() {
                 true => {
-                    Err(self.refused(format!("member `{name}` is an archive; unpack it first")))
+                    Err(self.refused(format!("member `{name}` is an archive; extract it first")))
                 }
                 false => Ok(part),
             }
@@ -167,26 +173,26 @@ impl StoredTrace {
         Ok(self)
     }
 
-    /// The chosen members in the order of their names.
+    /// The members that match a pattern, or all, in the order of their names.
     fn listed(&self, pattern: Option<&str>) -> Result<Vec<Member>> {
         let failed = |source| Error::Open { name: self.name.clone(), source };
-        if self.packing == Packing::None
+        if self.compression == Compression::None
             && let Some((file, _)) = self.storage.file().map_err(failed)?
         {
             let members = archive::seek_members(&self.name, file, pattern)?;
             let whole = |member: &&Member| member.start + member.bytes <= self.size_bytes;
             return match members.iter().find(|member| !whole(member)) {
-                Some(cut) => Err(self.refused(format!("it is cut off in member `{}`", cut.name))),
+                Some(cut) => Err(self.refused(format!("it is truncated in member `{}`", cut.name))),
                 None => Ok(members),
             };
         }
-        let unpacked = self.unpacked().map_err(failed)?;
-        archive::read_members(&self.name, unpacked, pattern)
+        let decompressed = self.decompressed().map_err(failed)?;
+        archive::read_members(&self.name, decompressed, pattern)
     }
 
-    fn unpacked_to_a_file(&self) -> Result<Storage> {
+    fn decompressed_to_a_file(&self) -> Result<Storage> {
         let failed = |source| Error::Spool { name: self.name.clone(), source };
-        let spooled = self.unpacked().and_then(|mut reader| Storage::spool(&mut reader));
+        let spooled = self.decompressed().and_then(|mut reader| Storage::spool(&mut reader));
         spooled.map(|(storage, _)| storage).map_err(failed)
     }
 
@@ -196,7 +202,7 @@ impl StoredTrace {
 
     // ---- reading -----------------------------------------------------------------------------
 
-    /// What messages call the trace.
+    /// The name of the trace in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -206,12 +212,12 @@ impl StoredTrace {
         self.storage.is_member()
     }
 
-    /// The stored size, of all parts.
+    /// The stored size of all parts together.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.parts().map(|part| part.size_bytes).sum()
     }
 
-    /// What the trace consists of, in order: one input, and more for several CPUs or an archive.
+    /// The parts in order: the trace itself, the files of all CPUs, or the members of an archive.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &StoredTrace> {
         let (first, more) = match &self.parts {
             Parts::Itself => (Some(self), &[][..]),
@@ -221,15 +227,15 @@ impl StoredTrace {
         first.into_iter().chain(more)
     }
 
-    /// The part with this number, from 0.
+    /// The part with this index.
     pub(crate) fn part(&self, index: usize) -> Option<&StoredTrace> {
         self.parts().nth(index)
     }
 
-    /// A fresh window at the first byte of this part.
+    /// A new window at the first byte of this part.
     pub(crate) fn window(&self) -> Result<SlidingWindow> {
         let failed = |source| self.failure(0, source);
-        if self.packing == Packing::None
+        if self.compression == Compression::None
             && let Some((file, start)) = self.storage.file().map_err(failed)?
         {
             return Ok(SlidingWindow::mapped(file, start, self.size_bytes));
@@ -237,15 +243,15 @@ impl StoredTrace {
         let consumed = Arc::new(AtomicU64::new(0));
         let stored = self.storage.reader().map_err(failed)?;
         let stored = Counted { stored, consumed: Arc::clone(&consumed) };
-        let unpacked = self.packing.unpack(Box::new(stored)).map_err(failed)?;
-        Ok(SlidingWindow::stream(unpacked, consumed))
+        let decompressed = self.compression.decompress(Box::new(stored)).map_err(failed)?;
+        Ok(SlidingWindow::stream(decompressed, consumed))
     }
 
-    fn unpacked(&self) -> io::Result<Box<dyn Read + Send>> {
-        self.packing.unpack(self.storage.reader()?)
+    fn decompressed(&self) -> io::Result<Box<dyn Read + Send>> {
+        self.compression.decompress(self.storage.reader()?)
     }
 
-    /// The first bytes of the first part after unpacking, up to `most`.
+    /// The first bytes of the first part, at most `most`, decompressed.
     pub(crate) fn head(&self, most: usize) -> Result<Vec<u8>> {
         let part = self.part(0).expect("an archive without members is refused");
         let mut window = part.window()?;
@@ -256,18 +262,18 @@ impl StoredTrace {
         }
     }
 
-    /// The error for a failure to read on after `line`.
+    /// The error for a failure to continue reading after `line`.
     pub(crate) fn failure(&self, line: u64, source: io::Error) -> Error {
         let name = self.name.clone();
-        let cut_off = source.kind() == io::ErrorKind::UnexpectedEof;
-        if cut_off && self.packing != Packing::None {
-            return Error::Truncated { name, packing: self.packing.name(), line };
+        let is_truncated = source.kind() == io::ErrorKind::UnexpectedEof;
+        if is_truncated && self.compression != Compression::None {
+            return Error::Truncated { name, compression: self.compression.name(), line };
         }
         Error::Read { name, line, source }
     }
 
-    /// The SHA-256 of the stored bytes, in hexadecimal; several files count as one behind another,
-    /// an archive as it is.
+    /// The SHA-256 of the stored bytes in hexadecimal: of the archive, of the file, or of several
+    /// files concatenated.
     pub(crate) fn sha256(&self) -> Result<String> {
         let mut hasher = Sha256::new();
         self.digest(&mut hasher)?;
@@ -291,7 +297,7 @@ impl StoredTrace {
     }
 }
 
-/// Stored bytes that say how much of them has been taken, also from inside a decompressor.
+/// A reader that counts the bytes read, to be used below a decompressor.
 struct Counted {
     stored: Box<dyn Read + Send>,
     consumed: Arc<AtomicU64>,

@@ -1,4 +1,9 @@
-//! What blkparse's text and blktrace's records have in common: actions, and the letters of RWBS.
+//! Events of the Linux block layer, shared by blkparse's text and blktrace's records.
+//!
+//! An event has an action (such as D, issued) and RWBS, a word of the form `F?(D|W|R|N)F?A?S?M?`:
+//! preflush; discard, write, read or none; then FUA, readahead, sync, metadata. A request with
+//! preflush and without data is a flush. One with preflush and data stays a single request with
+//! [`Flags::PREFLUSH`].
 
 use spec::{Kind, Param};
 
@@ -11,27 +16,31 @@ pub(crate) static ACTION_PARAMS: &[Param] = &[Param {
     kind: Kind::Choice(&["Q", "G", "I", "D", "C"]),
     default: "",
     unit: "",
-    doc: "the event to replay; without it D (issued) if the file has any, else Q (queued)",
+    doc: "the events to replay; default: D (issued) if the file has any, else Q (queued)",
 }];
 
-/// D if it was seen, else Q.
-pub(crate) fn choose_action(input: &StoredTrace, seen: &[bool; 128]) -> Result<u8> {
+/// D if it was seen, else Q; an error if neither was.
+pub(crate) fn choose_action(
+    trace: &StoredTrace,
+    format: &'static str,
+    seen: &[bool; 128],
+) -> Result<u8> {
     let found: Vec<_> = (0..128).filter(|&action| seen[usize::from(action)]).collect();
     match [b'D', b'Q'].into_iter().find(|action| found.contains(action)) {
         Some(action) => Ok(action),
-        None => Err(no_events(input, &found)),
+        None => Err(no_events(trace, format, &found)),
     }
 }
 
-fn no_events(input: &StoredTrace, found: &[u8]) -> Error {
+fn no_events(trace: &StoredTrace, format: &'static str, found: &[u8]) -> Error {
     let mut names: Vec<_> = found.iter().map(|&action| char::from(action).to_string()).collect();
     if names.is_empty() {
         names.push(String::from("no event at all"));
     }
-    Error::NoEvents { name: input.name().to_owned(), found: names.join(", ") }
+    Error::NoEvents { name: trace.name().to_owned(), format, found: names.join(", ") }
 }
 
-/// What the replayed action means.
+/// A note about the replayed action.
 pub(crate) fn action_note(action: u8) -> String {
     let meaning = match action {
         b'Q' => "queued",
@@ -43,7 +52,7 @@ pub(crate) fn action_note(action: u8) -> String {
     format!("action {}, {meaning}", char::from(action))
 }
 
-/// The letter of the operation and the flags around it.
+/// The letter of the operation, and the flags, of an RWBS word.
 #[inline]
 pub(crate) fn rwbs(word: &[u8]) -> Option<(u8, Flags)> {
     let mut flags = Flags::NONE;
@@ -67,11 +76,11 @@ pub(crate) fn rwbs(word: &[u8]) -> Option<(u8, Flags)> {
     Some((letter, flags))
 }
 
-/// What the letter asks for; `None` for a request without data that is no flush either.
+/// The operation that a letter means; `None` for a request that has no data and is not a flush.
 #[inline]
 pub(crate) fn op_of(letter: u8, flags: Flags, bytes: u64) -> Option<Op> {
     match letter {
-        // Newer kernels print the flush operation itself as F.
+        // Newer kernels print a flush request as F.
         b'F' => Some(Op::Flush),
         _ if flags.contains(Flags::PREFLUSH) && (bytes == 0 || letter == b'N') => Some(Op::Flush),
         b'R' => Some(Op::Read),
@@ -86,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_of_rwbs() {
+    fn rwbs_words() {
         assert_eq!(rwbs(b"WSM"), Some((b'W', Flags::SYNC | Flags::META)));
         assert_eq!(rwbs(b"FF"), Some((b'F', Flags::PREFLUSH)));
         assert_eq!(rwbs(b"FWFS").unwrap().1, Flags::PREFLUSH | Flags::FUA | Flags::SYNC);

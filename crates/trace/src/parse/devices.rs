@@ -1,6 +1,6 @@
-//! Device names become dense numbers, in order of first appearance.
+//! Dense numbers for the names of devices, in order of first appearance.
 //!
-//! Most lines name the device of the line before, so that one is compared first.
+//! Most lines name the same device as the line before, so that name is compared first.
 
 use rustc_hash::FxHashMap;
 
@@ -13,17 +13,19 @@ pub(crate) struct Devices {
     latest_index: u32,
     indices: FxHashMap<Vec<u8>, u32>,
     names: Vec<Vec<u8>>,
-    /// The latest device of [`Devices::named`], and all of them.
+    /// The latest device of [`Devices::named`].
     latest_number: Option<(u64, u32)>,
+    /// All devices of [`Devices::named`].
     numbers: FxHashMap<u64, u32>,
 }
 
-/// The largest public trace has some 5600 volumes; a trace with more than these is misread.
+/// The largest public trace has about 5600 volumes. A trace with more devices than this is being
+/// misread.
 const MOST_DEVICES: usize = 1 << 16;
 
 const TOO_MANY: ParseError = ParseError::fatal(
-    "this would be device number 65537",
-    "no trace has that many; the device column is probably something else",
+    "there are more than 65536 devices",
+    "the device column probably contains something else",
 );
 
 impl Devices {
@@ -36,19 +38,19 @@ impl Devices {
         self.look_up(name)
     }
 
-    /// Whether this was the latest name.
+    /// Whether this is the name of the latest device.
     #[inline]
     pub(crate) fn is_latest(&self, name: &[u8]) -> bool {
         self.latest == name && !name.is_empty()
     }
 
-    /// The number of the device that binary records know by `number`.
+    /// The number of the device that binary records call `number`.
     #[inline]
     pub(crate) fn number(&mut self, number: u64) -> Result<u32, ParseError> {
         self.named(number, |number| number.to_string())
     }
 
-    /// The same for a device whose name is made from its number.
+    /// The same, with a function that makes the device's name from `number`.
     #[inline]
     pub(crate) fn named(
         &mut self,
@@ -68,7 +70,7 @@ impl Devices {
         Ok(index)
     }
 
-    /// The names, for people.
+    /// The names, safe to print.
     pub(crate) fn names(&self) -> Vec<String> {
         self.names.iter().map(|name| crate::error::quote(name)).collect()
     }
@@ -97,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_are_numbered_as_they_appear() {
+    fn devices_are_numbered_in_order_of_first_appearance() {
         let mut devices = Devices::default();
         let names = [&b"usr,1"[..], b"usr,1", b"usr,2", b"usr,1", b""];
         let indices: Vec<_> = names.iter().map(|name| devices.index(name).unwrap()).collect();
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_names_too() {
+    fn names_may_be_numbers() {
         let mut devices = Devices::default();
         let indices = [7, 7, 9, 7].map(|number| devices.number(number).unwrap());
         assert_eq!(indices, [0, 0, 1, 0]);
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn absurdly_many_devices_are_an_error() {
+    fn too_many_devices_are_an_error() {
         let mut devices = Devices::default();
         for number in 0..MOST_DEVICES {
             devices.index(number.to_string().as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! What a trace format declares of itself.
+//! The declaration of a trace format.
 
 use spec::{Param, Params};
 
@@ -13,23 +13,48 @@ pub struct Format {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// Where its columns and units are laid down.
+    /// The document or program that defines its columns and units.
     pub source: &'static str,
     /// Its keys in `--format`.
     pub params: &'static [Param],
     /// Settings that read well-known traces.
     pub examples: &'static [FormatExample],
-    /// Whether the first lines of a trace look like it.
+    /// Short traces in this format, read by tests and fuzzers.
+    pub specimens: &'static [Specimen],
+    /// Whether the beginning of a trace looks like this format.
     pub(crate) detect: fn(&TraceHead) -> Likeness,
-    /// Learns what it needs to know of a trace before reading it.
+    /// Learns what has to be known about a trace before it is read.
     pub(crate) open: fn(&Params, &StoredTrace) -> Result<Box<dyn ReaderFactory>>,
 }
 
 /// Settings of a format for traces that many people have.
 #[derive(Debug, Clone, Copy)]
 pub struct FormatExample {
-    /// Which traces.
+    /// The traces.
     pub traces: &'static str,
     /// What to give as `--format`.
     pub spec: &'static str,
+}
+
+/// A short trace in a format.
+#[derive(Debug, Clone, Copy)]
+pub struct Specimen {
+    /// What to give as `--format`.
+    pub spec: &'static str,
+    /// The trace.
+    pub bytes: &'static [u8],
+    /// Whether the content alone identifies the format.
+    pub is_detected: bool,
+}
+
+impl Specimen {
+    /// A trace whose content identifies the format.
+    pub(crate) const fn detected(spec: &'static str, bytes: &'static [u8]) -> Specimen {
+        Specimen { spec, bytes, is_detected: true }
+    }
+
+    /// A trace that could be in several formats, or in none that is known.
+    pub(crate) const fn undetected(spec: &'static str, bytes: &'static [u8]) -> Specimen {
+        Specimen { spec, bytes, is_detected: false }
+    }
 }

@@ -1,21 +1,27 @@
-//! Trace formats: one file a format, and the machinery they share.
+//! Trace formats: one file for each, and the machinery that they share.
 //!
-//! A text format implements `LineParser`: a line in, a `Line` out; most of them are a mere
-//! declaration of columns. A binary one implements `RecordParser`, but for blktrace, whose records
-//! have different sizes and come from several files. Everything else is common: where lines come
-//! from, times that never go back, overflow of addresses, bad lines, skips by reason.
+//! ```text
+//! lines or records ─▶ the format's parser ─▶ Parsed ─▶ Normalizer ─▶ requests
+//! ```
 //!
-//! * `formats`: all formats, a file each, by family
-//! * `format`: what a format declares of itself
-//! * `trace_head`: the first lines, for telling formats apart
-//! * `text`: the loop over all lines of a trace, and what takes a line apart
-//! * `records`: the loop over all records of a binary trace
-//! * `parsed`: what both loops get from a format's parser
-//! * `normalize`: checks, the clock, skips by reason
-//! * `devices`: device names become dense numbers
-//! * `block_layer`: what blkparse's text and blktrace's records have in common
+//! The parser of a text format implements `LineParser`, which turns a line into a `Parsed`. Most
+//! text formats need no code for this, because they consist of columns: they declare a
+//! `ColumnLayout`. The parser of a binary format implements `RecordParser`; only blktrace, which
+//! has records of various sizes in several files, has a reader of its own.
+//!
+//! * [`formats`]: the list of formats, by family
+//! * [`format`](mod@format): the declaration of a format
+//! * `trace_head`: the beginning of a trace, by which its format is detected
+//! * `text`: the loop over the lines of a trace, and the parser of columns
+//! * `records`: the loop over the records of a binary trace
+//! * `parsed`: what a format's parser delivers
+//! * `normalize`: checks, the clock of the trace, counts of skipped requests
+//! * `devices`: numbers for the names of devices
+//! * `block_layer`: shared by the formats of the Linux block layer, blkparse and blktrace
+//! * `cache_object`: shared by the formats of libCacheSim
 
 pub(crate) mod block_layer;
+pub(crate) mod cache_object;
 pub(crate) mod devices;
 pub mod format;
 pub mod formats;

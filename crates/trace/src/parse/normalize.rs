@@ -1,7 +1,5 @@
-//! What happens to every record, whatever its format: checks, the trace's clock, skips by reason.
-//!
-//! Readers of lines and of binary records hand in what they parsed; what comes back is a request,
-//! nothing (there is nothing to serve), or a fault, which is an error or, on request, counted.
+//! From raw requests to requests, the same for every format: checks, the clock of the trace, and
+//! counts of what is skipped.
 
 use crate::error::{Error, Result, quote};
 use crate::input::stored_trace::StoredTrace;
@@ -10,10 +8,10 @@ use crate::parse::parsed::{ParseError, RawRequest};
 use crate::reader::{ReadMode, Skipped};
 use crate::request::{Op, Request};
 
-const TOO_LATE: ParseError = ParseError::new("the time lies more than 584 years after the first");
+const TOO_LATE: ParseError = ParseError::new("the time is more than 584 years after the first");
 const BEYOND: ParseError = ParseError::new("offset + length exceeds 64 bits");
 
-/// What one reading of a trace keeps between records.
+/// Checks the raw requests of one replay of a trace and appends them as requests.
 pub(crate) struct Normalizer {
     pub(crate) devices: Devices,
     pub(crate) skipped: Skipped,
@@ -22,31 +20,31 @@ pub(crate) struct Normalizer {
 }
 
 impl Normalizer {
-    pub(crate) fn new(reading: ReadMode) -> Normalizer {
+    pub(crate) fn new(mode: ReadMode) -> Normalizer {
         Normalizer {
             devices: Devices::default(),
             skipped: Skipped::default(),
-            clock: Clock { raw: reading.raw_times, ..Clock::default() },
-            skip_bad: reading.skip_bad,
+            clock: Clock { raw: mode.raw_times, ..Clock::default() },
+            skip_bad: mode.skip_bad,
         }
     }
 
-    /// The records of another part follow, whose times count from its own beginning if so said.
+    /// Begins another part of the trace. If `own_clock`, its times count from its own beginning.
     pub(crate) fn next_part(&mut self, own_clock: bool) {
         self.clock.rewound |= own_clock;
     }
 
-    /// Checks a record, puts it on the trace's clock, and takes it in, unless there is nothing to
-    /// serve. It is written where it stays: a processor waits when it reads whole what it has just
-    /// written field by field.
+    /// Checks a raw request, converts its time, and appends it to `out`; one without data is
+    /// skipped and counted. It is pushed into `out` directly, because copying a struct that was
+    /// just written field by field stalls the processor.
     #[inline(always)]
     pub(crate) fn request(
         &mut self,
-        record: RawRequest,
+        request: RawRequest,
         tick_ns: u64,
         out: &mut Vec<Request>,
     ) -> std::result::Result<(), ParseError> {
-        let RawRequest { ticks, offset, bytes, device, op, flags } = record;
+        let RawRequest { ticks, offset, bytes, device, op, flags } = request;
         offset.checked_add(bytes).ok_or(BEYOND)?;
         let ticks = self.clock.advance(ticks, &mut self.skipped);
         let time_ns = ticks.checked_mul(tick_ns).ok_or(TOO_LATE)?;
@@ -58,11 +56,11 @@ impl Normalizer {
         Ok(())
     }
 
-    /// A bad line is an error, or is counted where the user wants that.
+    /// Handles a bad line: an error, or counted if the user tolerates bad lines.
     #[cold]
     pub(crate) fn bad_line(
         &mut self,
-        fault: ParseError,
+        error: ParseError,
         part: &StoredTrace,
         number: u64,
         line: &[u8],
@@ -70,20 +68,20 @@ impl Normalizer {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
-        // What fills up the last block of a tar archive is no line.
+        // The zeros that fill the last block of a tar archive are not a line.
         if line.iter().all(|&byte| byte == 0) {
             self.skipped.other_lines += 1;
             return Ok(());
         }
-        if self.is_tolerated(fault) {
+        if self.is_tolerated(error) {
             return Ok(());
         }
         Err(Error::Line {
             name: part.name().to_owned(),
             line: number,
-            what: fault.sentence(),
+            what: error.sentence(),
             text: quote(line),
-            remedy: fault.remedy,
+            remedy: error.remedy,
         })
     }
 
@@ -91,19 +89,19 @@ impl Normalizer {
     #[cold]
     pub(crate) fn bad_record(
         &mut self,
-        fault: ParseError,
+        error: ParseError,
         part: &StoredTrace,
         number: u64,
     ) -> Result<()> {
-        if self.is_tolerated(fault) {
+        if self.is_tolerated(error) {
             return Ok(());
         }
         let name = part.name().to_owned();
-        Err(Error::Record { name, record: number, what: fault.what, remedy: fault.remedy })
+        Err(Error::Record { name, record: number, what: error.what, remedy: error.remedy })
     }
 
-    fn is_tolerated(&mut self, fault: ParseError) -> bool {
-        let tolerated = self.skip_bad && !fault.fatal;
+    fn is_tolerated(&mut self, error: ParseError) -> bool {
+        let tolerated = self.skip_bad && !error.fatal;
         if tolerated {
             self.skipped.add("malformed");
         }
@@ -111,18 +109,19 @@ impl Normalizer {
     }
 }
 
-/// The clock of a trace: ticks since the first record, never going back; or, for sorting later,
-/// ticks as they stand. Where a part's times count from its own beginning, its first record comes
-/// right behind the latest one before.
+/// The clock of a trace. It counts ticks since the first request and never goes back; or, if the
+/// requests will be sorted, it leaves ticks as they are. If the times of a part count from its own
+/// beginning, the first request of the part gets the latest time of the parts before it.
 #[derive(Default)]
 struct Clock {
     first: Option<u64>,
     latest: u64,
     raw: bool,
-    /// A part with its own beginning has begun, and none of its records has come.
+    /// Whether a part with its own clock has begun, but has delivered no request yet.
     rewound: bool,
-    /// The first tick of such a part, and the tick that it becomes.
+    /// The first tick of the latest such part.
     part_first: u64,
+    /// The tick of the trace that corresponds to `part_first`.
     part_becomes: u64,
 }
 

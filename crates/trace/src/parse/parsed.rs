@@ -1,15 +1,16 @@
-//! What the parsers deliver: a request, a skip, or what is wrong.
+//! What a format's parser delivers for each line or record: a request, a reason to skip it, or an
+//! error.
 
 use crate::request::{Flags, Op};
 
-/// What a line turned out to be.
+/// The meaning of a line or of a binary record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parsed {
     /// A request.
     Request(RawRequest),
-    /// A request that cannot be replayed, and why; counted by reason.
+    /// A request that cannot be replayed, with the reason; counted by reason.
     Skip(&'static str),
-    /// No request by design: a header, a summary, another action.
+    /// Not a request, by design of the format: a header, a summary, an event of another kind.
     Other,
 }
 
@@ -18,16 +19,16 @@ impl Parsed {
     #[inline]
     pub(crate) fn at(self, ticks: u64) -> Parsed {
         match self {
-            Parsed::Request(record) => Parsed::Request(RawRequest { ticks, ..record }),
+            Parsed::Request(request) => Parsed::Request(RawRequest { ticks, ..request }),
             other => other,
         }
     }
 }
 
-/// A request as its line tells it, before clock and checks.
+/// A request as its line states it, not yet checked and with the trace's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RawRequest {
-    /// Time in units of [`LineParser::TICK_NS`] from any origin.
+    /// The time in ticks of the format's clock, from any origin.
     pub(crate) ticks: u64,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
@@ -36,14 +37,14 @@ pub(crate) struct RawRequest {
     pub(crate) flags: Flags,
 }
 
-/// What is wrong with a line.
+/// Why a line or record violates its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ParseError {
     pub(crate) what: &'static str,
     pub(crate) remedy: &'static str,
-    /// The whole trace is not what it should be: `--skip-bad` does not help.
+    /// Whether the whole trace is unreadable, so that `--skip-bad` does not help.
     pub(crate) fatal: bool,
-    /// The column it is about, from 1; 0 if the sentence says where.
+    /// The column in question, from 1; 0 if `what` says where.
     pub(crate) column: u8,
 }
 
@@ -60,12 +61,12 @@ impl ParseError {
         ParseError { what, remedy, fatal: true, column: 0 }
     }
 
-    /// The same fault in a column, counted from 1.
+    /// The same error, in the column with this number, from 1.
     pub(crate) fn in_column(self, column: usize) -> ParseError {
         ParseError { column: column.min(255) as u8, ..self }
     }
 
-    /// What is wrong, with the column if there is one.
+    /// What is wrong, preceded by the column if there is one.
     pub(crate) fn sentence(&self) -> String {
         match self.column {
             0 => self.what.to_owned(),

@@ -1,7 +1,7 @@
-//! The loop over all records of a binary trace whose records have one size.
+//! The loop over the records of a binary trace, for formats whose records all have the same size.
 //!
 //! The parser says what each record is; the [`Normalizer`] checks it and delivers the request. A
-//! file that ends within a record was cut off.
+//! file that ends within a record is truncated.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::parse::parsed::{ParseError, Parsed};
 use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::Request;
 
-/// A format of records of one size.
+/// The parser of a format whose records all have the same size.
 pub(crate) trait RecordParser: Clone + Send + Sync + 'static {
     /// Nanoseconds in a tick of this format's clock.
     const TICK_NS: u64;
@@ -22,39 +22,39 @@ pub(crate) trait RecordParser: Clone + Send + Sync + 'static {
     /// The size of a record.
     fn bytes(&self) -> usize;
 
-    /// Reads a record of [`RecordParser::bytes`] bytes. Any bytes may come.
+    /// Parses a record of [`RecordParser::bytes`] bytes, which may have any content.
     fn parse(
         &mut self,
         record: &[u8],
         devices: &mut Devices,
     ) -> std::result::Result<Parsed, ParseError>;
 
-    /// What the reader chose that the user may want to know.
+    /// A choice of the parser that the user may want to know.
     fn note(&self) -> Option<String>;
 }
 
-/// A source of records: each reading starts with a copy of the parser.
+/// The factory of readers of records; each reader starts with a copy of the parser.
 pub(crate) struct Records<P>(pub(crate) P);
 
-/// One reading of a binary trace.
+/// The reader of a binary trace.
 struct RecordReader<P> {
     normalizer: Normalizer,
     cursor: PartCursor,
     parser: P,
-    /// The parser as it begins each part.
+    /// The parser in its initial state, in which it begins each part.
     fresh: P,
     record_number: u64,
 }
 
-/// A record is cut off.
-pub(crate) const CUT_OFF: ParseError = ParseError::with_remedy(
+/// A truncated record.
+pub(crate) const TRUNCATED: ParseError = ParseError::with_remedy(
     "the file ends within this record",
-    "it was cut off, or is in another format; --skip-bad reads what is whole",
+    "it is truncated or in another format; --skip-bad reads the complete records",
 );
 
 impl<P: RecordParser> ReaderFactory for Records<P> {
-    fn reader(&self, input: &Arc<StoredTrace>, reading: ReadMode) -> Result<Box<dyn Reader>> {
-        let (normalizer, cursor) = (Normalizer::new(reading), PartCursor::new(input)?);
+    fn reader(&self, input: &Arc<StoredTrace>, mode: ReadMode) -> Result<Box<dyn Reader>> {
+        let (normalizer, cursor) = (Normalizer::new(mode), PartCursor::new(input)?);
         let (parser, fresh) = (self.0.clone(), self.0.clone());
         Ok(Box::new(RecordReader { normalizer, cursor, parser, fresh, record_number: 0 }))
     }
@@ -65,7 +65,7 @@ impl<P: RecordParser> ReaderFactory for Records<P> {
 }
 
 impl<P: RecordParser> RecordReader<P> {
-    /// Goes on to the next part; false if there is none.
+    /// Begins the next part; false if there is none.
     fn next_part(&mut self) -> Result<bool> {
         let more = self.cursor.next_part()?;
         if more {
@@ -79,23 +79,23 @@ impl<P: RecordParser> RecordReader<P> {
     #[inline]
     fn record(&mut self, range: std::ops::Range<usize>, out: &mut Vec<Request>) -> Result<()> {
         if range.len() < self.parser.bytes() {
-            return self.bad_record(CUT_OFF);
+            return self.bad_record(TRUNCATED);
         }
         match self.parser.parse(self.cursor.window.slice(range), &mut self.normalizer.devices) {
             Ok(Parsed::Request(record)) => match self.normalizer.request(record, P::TICK_NS, out) {
                 Ok(()) => {}
-                Err(fault) => self.bad_record(fault)?,
+                Err(error) => self.bad_record(error)?,
             },
             Ok(Parsed::Skip(reason)) => self.normalizer.skipped.add(reason),
             Ok(Parsed::Other) => self.normalizer.skipped.other_lines += 1,
-            Err(fault) => self.bad_record(fault)?,
+            Err(error) => self.bad_record(error)?,
         }
         Ok(())
     }
 
     #[cold]
-    fn bad_record(&mut self, fault: ParseError) -> Result<()> {
-        self.normalizer.bad_record(fault, self.cursor.part(), self.record_number)
+    fn bad_record(&mut self, error: ParseError) -> Result<()> {
+        self.normalizer.bad_record(error, self.cursor.part(), self.record_number)
     }
 }
 
@@ -136,7 +136,7 @@ impl<P: RecordParser> Reader for RecordReader<P> {
     }
 }
 
-/// Numbers at fixed places of a record, in little-endian order unless swapped.
+/// The bytes of a record, and the numbers at fixed positions in them.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordBytes<'a> {
     pub(crate) bytes: &'a [u8],
@@ -181,9 +181,8 @@ pub(crate) mod tests {
         skip_bad: bool,
     ) -> std::result::Result<(Vec<Request>, Skipped), String> {
         let input = Arc::new(StoredTrace::of_bytes("t", bytes).map_err(|error| error.to_string())?);
-        let reading = ReadMode { skip_bad, raw_times: false };
-        let mut reader =
-            Records(parser).reader(&input, reading).map_err(|error| error.to_string())?;
+        let mode = ReadMode { skip_bad, raw_times: false };
+        let mut reader = Records(parser).reader(&input, mode).map_err(|error| error.to_string())?;
         let mut requests = Vec::new();
         while reader.next_batch(&mut requests, 7).map_err(|error| error.to_string())? > 0 {}
         Ok((requests, reader.skipped().clone()))

@@ -1,21 +1,21 @@
-//! The first lines of a trace, by which its format is told.
+//! The beginning of a trace, by which its format is detected.
 
 use crate::parse::text::field::Field;
 
-/// How many bytes are looked at, after decompression.
+/// Bytes that are examined, after decompression.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
-/// How many lines are looked at: enough to get past a stray line or two.
+/// Lines that are examined: more than one, because the first lines may be stray ones.
 const HEAD_LINES: usize = 16;
 
-/// How sure a format is that a trace is its own.
+/// How much a trace looks like one of a format, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Likeness {
-    /// It is another.
+    /// Not at all.
     None,
-    /// Its lines look like it.
+    /// Its lines could be in the format.
     Lines,
-    /// It begins with the format's own header.
+    /// It begins with the header of the format.
     Header,
 }
 
@@ -25,21 +25,21 @@ impl Likeness {
     }
 }
 
-/// The first lines that are not blank.
+/// The first bytes of a trace, and the first lines that are not blank.
 pub(crate) struct TraceHead<'a> {
     bytes: &'a [u8],
     lines: Vec<&'a [u8]>,
 }
 
 impl<'a> TraceHead<'a> {
-    /// Takes the lines from the trace's first bytes.
+    /// Splits the first bytes of a trace into lines.
     pub(crate) fn new(bytes: &'a [u8]) -> TraceHead<'a> {
         let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         let lines = lines.filter(|line| !line.is_empty()).take(HEAD_LINES).collect();
         TraceHead { bytes, lines }
     }
 
-    /// The first bytes themselves.
+    /// The first bytes.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -55,19 +55,20 @@ impl<'a> TraceHead<'a> {
     }
 }
 
-/// The fields of a line between commas, blanks trimmed, at most `most`.
+/// The first fields of a line, at most `most`, separated by commas and without surrounding blanks.
 pub(crate) fn comma_fields(line: &[u8], most: usize) -> Vec<&[u8]> {
     line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).take(most).collect()
 }
 
-/// The fields of a line between blanks and tabs, at most `most`.
+/// The first fields of a line, at most `most`, separated by blanks and tabs.
 pub(crate) fn blank_fields(line: &[u8], most: usize) -> Vec<&[u8]> {
     let words = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
     words.take(most).collect()
 }
 
-/// Whether the line is five numbers between blanks, as simulators of disks and SSDs have it: time,
-/// device, sector, length, operation; the time whole or with decimals as wanted.
+/// Whether the line has the five numbers that simulators of disks and SSDs use, separated by
+/// blanks: time, device, sector, length, operation. The time has decimals if `decimal`, else it has
+/// none.
 pub(crate) fn is_five_numbers(line: &[u8], decimal: bool) -> bool {
     let fields = blank_fields(line, 6);
     let hexadecimal = |field: &[u8]| field.iter().all(u8::is_ascii_hexdigit);
@@ -78,7 +79,7 @@ pub(crate) fn is_five_numbers(line: &[u8], decimal: bool) -> bool {
         && hexadecimal(fields[4].strip_prefix(b"0x").unwrap_or(fields[4]))
 }
 
-/// Whether the field is digits only, `shortest` to `longest` of them.
+/// Whether the field consists of `shortest` to `longest` digits.
 pub(crate) fn is_digits(field: &[u8], shortest: usize, longest: usize) -> bool {
     (shortest..=longest).contains(&field.len()) && field.iter().all(u8::is_ascii_digit)
 }

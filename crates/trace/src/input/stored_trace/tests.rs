@@ -1,7 +1,7 @@
-//! Files, pipes, packings and archives made by hand, whole and damaged.
+//! Hand-made files, pipes, compressed data and archives, intact and damaged.
 
 use super::*;
-use crate::input::packing::tests::{PACKERS, Pack, gzip, xz, zstd};
+use crate::input::compression::tests::{COMPRESSORS, Compress, gzip, xz, zstd};
 
 const TEXT: &[u8] = b"one\ntwo\n";
 
@@ -9,17 +9,17 @@ fn spooled(bytes: &[u8]) -> Result<StoredTrace> {
     StoredTrace::spool("test", bytes)
 }
 
-/// Names and samples of all parts.
+/// Names and first bytes of all parts.
 fn parts(input: &StoredTrace) -> Vec<(String, String)> {
     let text = |part: &StoredTrace| String::from_utf8(part.head(100).unwrap()).unwrap();
     input.parts().map(|part| (part.name().to_owned(), text(part))).collect()
 }
 
 #[test]
-fn packings_are_told_by_content_as_often_as_read() {
-    let plain: Pack = |bytes| bytes.to_vec();
-    for (name, pack) in PACKERS.into_iter().chain([("plain", plain)]) {
-        let input = spooled(&pack(TEXT)).unwrap();
+fn compression_is_recognised_by_content_at_every_reading() {
+    let plain: Compress = |bytes| bytes.to_vec();
+    for (name, compress) in COMPRESSORS.into_iter().chain([("plain", plain)]) {
+        let input = spooled(&compress(TEXT)).unwrap();
         for _ in 0..2 {
             assert_eq!(input.head(100).unwrap(), TEXT, "{name}");
         }
@@ -28,17 +28,17 @@ fn packings_are_told_by_content_as_often_as_read() {
 }
 
 #[test]
-fn cut_off_data_are_called_so() {
-    for (name, pack) in PACKERS {
-        let bytes = pack(TEXT);
+fn truncated_data_are_reported() {
+    for (name, compress) in COMPRESSORS {
+        let bytes = compress(TEXT);
         let message = spooled(&bytes[..bytes.len() - 3]).unwrap().head(100).unwrap_err();
-        let expected = format!("the {name} data end too early");
+        let expected = format!("the {name} data are truncated");
         assert!(message.to_string().contains(&expected), "{message}");
     }
 }
 
 #[test]
-fn garbage_behind_a_magic_is_an_error() {
+fn garbage_after_a_magic_number_is_an_error() {
     for magic in [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"] {
         let bytes = [magic, &[0xee; 100]].concat();
         assert!(spooled(&bytes).unwrap().head(100).is_err());
@@ -46,7 +46,7 @@ fn garbage_behind_a_magic_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_said_plainly() {
+fn errors_say_why_a_trace_cannot_be_opened() {
     let message = |path: &str| StoredTrace::open(path).unwrap_err().to_string();
     assert!(message("/nowhere/at/all").starts_with("cannot open trace `/nowhere/at/all`: No"));
     assert_eq!(message("/"), "trace `/` is a directory; name one of the files in it");
@@ -54,11 +54,11 @@ fn what_cannot_be_opened_is_said_plainly() {
     let nothing = spooled(&gzip(b"")).unwrap().head(10).unwrap_err();
     assert_eq!(nothing.to_string(), "trace `test` is empty");
     let packed = spooled(b"BZh9abc").unwrap_err().to_string();
-    assert!(packed.contains("packed with bzip2"), "{packed}");
+    assert!(packed.contains("compressed with bzip2"), "{packed}");
 }
 
 #[test]
-fn files_of_all_cpus_are_one_trace_and_empty_ones_do_not_matter() {
+fn files_of_all_cpus_are_one_trace_and_empty_ones_are_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     for (name, byte) in [("x.blktrace.10", b'k'), ("x.blktrace.2", b'b'), ("x.blktrace.0", b'a')] {
@@ -79,7 +79,7 @@ fn files_of_all_cpus_are_one_trace_and_empty_ones_do_not_matter() {
 }
 
 #[test]
-fn the_checksum_is_that_of_the_stored_bytes() {
+fn the_checksum_is_of_the_stored_bytes() {
     let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(spooled(b"abc").unwrap().sha256().unwrap(), expected);
     let directory = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// One with a member of another kind between files.
+/// An archive with a member of another kind between two files.
 fn tar_with(kind: tar::EntryType) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, kind) in
@@ -122,9 +122,9 @@ fn refused(bytes: &[u8]) -> String {
     spooled(bytes).unwrap_err().to_string()
 }
 
-/// The same bytes plain and in every packing, from a file and from memory.
-fn everywhere(bytes: &[u8]) -> Vec<StoredTrace> {
-    let packed = PACKERS.iter().map(|(_, pack)| pack(bytes)).chain([bytes.to_vec()]);
+/// The same bytes, plain and with every compression, in a file and in memory.
+fn in_every_storage(bytes: &[u8]) -> Vec<StoredTrace> {
+    let packed = COMPRESSORS.iter().map(|(_, compress)| compress(bytes)).chain([bytes.to_vec()]);
     packed
         .flat_map(|bytes| {
             [spooled(&bytes).unwrap(), StoredTrace::of_bytes("test", &bytes).unwrap()]
@@ -143,7 +143,7 @@ fn members_are_parts_in_the_order_of_their_names() {
         ("a/10", &xz(b"ten")),
         ("c", &zstd(&vec![b'c'; 70_000])),
     ];
-    for input in everywhere(&tar(&members)) {
+    for input in in_every_storage(&tar(&members)) {
         let found = parts(&input);
         let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
         let last = format!("test/{long}");
@@ -155,14 +155,14 @@ fn members_are_parts_in_the_order_of_their_names() {
 }
 
 #[test]
-fn of_equal_names_the_last_counts() {
+fn of_members_with_the_same_name_the_last_is_read() {
     let input = spooled(&tar(&[("x", b"old"), ("y", b"y"), ("x", b"new")])).unwrap();
     let texts: Vec<_> = parts(&input).into_iter().map(|(_, text)| text).collect();
     assert_eq!(texts, ["new", "y"]);
 }
 
 #[test]
-fn a_path_into_an_archive_chooses() {
+fn a_path_into_an_archive_selects_members() {
     let members: [(&str, &[u8]); 4] =
         [("README", b"read me"), ("set/2.csv", b"2"), ("set/1.csv", b"1"), ("set/sizes", b"s")];
     let directory = tempfile::tempdir().unwrap();
@@ -190,22 +190,22 @@ fn a_path_into_an_archive_chooses() {
             let chosen: Result<String> = chosen(pattern);
             chosen.unwrap_err().to_string()
         };
-        let expected = "no member is named `*.txt`; it has 4 members: README, set/2.csv, set/1.csv";
+        let expected = "no member matches `*.txt`; it has 4 members: README, set/2.csv, set/1.csv";
         assert!(message("*.txt").contains(expected), "{}", message("*.txt"));
-        assert!(message("se").contains("no member is named `se`"));
+        assert!(message("se").contains("no member matches `se`"));
     }
     std::fs::write(&path, b"text").unwrap();
     let message = StoredTrace::open(&format!("{}/x", path.display())).unwrap_err().to_string();
-    assert!(message.contains("it is no archive, so there is no `x` in it"), "{message}");
+    assert!(message.contains("it is not an archive, so `x` does not exist in it"), "{message}");
 }
 
 #[test]
-fn only_files_are_members() {
+fn members_that_are_not_files_are_refused() {
     for kind in [tar::EntryType::Directory, tar::EntryType::XGlobalHeader] {
         assert_eq!(spooled(&tar_with(kind)).unwrap().parts().count(), 2, "{kind:?}");
     }
     let cases = [
-        (tar::EntryType::Symlink, "member `b` is a link; name those that are the trace"),
+        (tar::EntryType::Symlink, "member `b` is a link; name the members that are the trace"),
         (tar::EntryType::Link, "member `b` is a link"),
         (tar::EntryType::Fifo, "member `b` is not a file"),
     ];
@@ -216,18 +216,18 @@ fn only_files_are_members() {
 }
 
 #[test]
-fn holes_are_not_guessed() {
+fn sparse_members_are_refused() {
     let mut builder = tar::Builder::new(Vec::new());
     builder.append_pax_extensions([("GNU.sparse.major", &b"1"[..])]).unwrap();
     let mut header = tar::Header::new_gnu();
     header.set_size(2);
     builder.append_data(&mut header, "holes", &b"xy"[..]).unwrap();
     let message = refused(&builder.into_inner().unwrap());
-    assert!(message.contains("member `holes` is stored sparse"), "{message}");
+    assert!(message.contains("member `holes` is stored without its holes"), "{message}");
 }
 
 #[test]
-fn archives_without_a_trace_are_called_so() {
+fn archives_without_a_trace_are_refused() {
     let mut directories = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_ustar();
     header.set_entry_type(tar::EntryType::Directory);
@@ -235,46 +235,46 @@ fn archives_without_a_trace_are_called_so() {
     directories.append_data(&mut header, "d", io::empty()).unwrap();
     for bytes in [directories.into_inner().unwrap(), tar(&[("a", b""), ("b", b"")])] {
         let message = refused(&bytes);
-        assert_eq!(message, "archive `test`: it has no member with anything in it");
+        assert_eq!(message, "archive `test`: it has no member that is not empty");
     }
     let inner = gzip(&tar(&[("a", b"x")]));
     let message = refused(&tar(&[("in.tgz", &inner), ("out", b"x")]));
-    assert_eq!(message, "archive `test`: member `in.tgz` is an archive; unpack it first");
+    assert_eq!(message, "archive `test`: member `in.tgz` is an archive; extract it first");
 }
 
 #[test]
-fn an_archive_behind_another_is_not_lost() {
+fn data_after_the_end_of_an_archive_are_refused() {
     let one = tar(&[("a", b"x")]);
     let both = [one.clone(), one.clone()].concat();
     for bytes in [both.clone(), gzip(&both), xz(&both)] {
         let message = refused(&bytes);
-        assert!(message.starts_with("archive `test`: something follows its end"), "{message}");
+        assert!(message.starts_with("archive `test`: more data follow after its end"), "{message}");
     }
     let padded = [one, vec![0; 20_000]].concat();
     assert_eq!(spooled(&padded).unwrap().parts().count(), 1);
 }
 
 #[test]
-fn names_are_harmless() {
+fn control_characters_in_names_are_replaced() {
     let input = spooled(&tar(&[("a\u{1b}[2Jb", b"x")])).unwrap();
     assert_eq!(input.part(0).unwrap().name(), "test/a\u{fffd}[2Jb");
 }
 
 #[test]
-fn an_archive_cut_off_or_damaged_is_found_out() {
+fn truncated_and_damaged_archives_are_refused() {
     let whole = tar(&[("a", &[b'a'; 3000]), ("b", &[b'b'; 2000])]);
     for cut in [600, 3000, 4000, 4608 + 100, 6000] {
         let message = refused(&whole[..cut]);
         assert!(message.starts_with("archive `test`: it is "), "{cut}: {message}");
-        assert!(message.contains("cut off"), "{cut}: {message}");
+        assert!(message.contains("truncated"), "{cut}: {message}");
         assert!(StoredTrace::of_bytes("test", &whole[..cut]).is_err());
     }
-    for (name, pack) in PACKERS {
-        let packed = pack(&whole);
+    for (name, compress) in COMPRESSORS {
+        let packed = compress(&whole);
         for cut in [packed.len() / 2, packed.len() - 1] {
             let read = spooled(&packed[..cut]).and_then(|input| input.head(100));
             let message = read.unwrap_err().to_string();
-            assert!(message.contains("cut off"), "{name} {cut}: {message}");
+            assert!(message.contains("truncated"), "{name} {cut}: {message}");
         }
     }
     let mut damaged = whole.clone();

@@ -1,47 +1,47 @@
-//! Columns: what most text formats have in common, so that a format is a small declaration.
+//! Column layouts: a text format that consists of columns is a declaration instead of code.
 //!
 //! ```text
-//! 5265.313 0 6357144 8 0                                                      a line of DiskSim's
-//! [Time(MILLISECONDS), Device, Offset(SECTORS), Length(SECTORS), Op] between Separator::Blanks,
-//! with OpNames::FlagBit                                                           what it declares
+//! a line of DiskSim   5265.313 0 6357144 8 0
+//! its declaration     Separator::Blanks, OpNames::FlagBit,
+//!                     [Time(MILLISECONDS), Device, Offset(SECTORS), Length(SECTORS), Op]
 //! ```
 //!
-//! A layout says what separates fields, what each one means and in which unit, and how operations
-//! are named. One loop over the columns reads every such format (`fields`); what a user writes as
-//! `--format csv:columns=…` becomes the same layout.
+//! A layout states the separator of fields, the meaning and unit of each field, and the names of
+//! the operations. One parser (`column_parser`) reads all such formats. The keys of `--format
+//! csv:…` are turned into a layout, too.
 
 use crate::request::{Op, SECTOR_BYTES};
 
-/// What a column of a format means.
+/// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// When the request came.
+    /// The arrival time of the request.
     Time(TimeUnit),
-    /// What it asks for, named as [`OpNames`] says.
+    /// The operation, named as in [`OpNames`].
     Op,
-    /// Where it starts.
+    /// The address.
     Offset(AddressUnit),
-    /// How long it is.
+    /// The length.
     Length(AddressUnit),
-    /// To which device it goes; two such columns name it together.
+    /// The device; if there are two such columns, both together name it.
     Device,
-    /// Nothing of interest.
+    /// Not used.
     Ignored,
 }
 
-/// A unit of time: ten to the `power` nanoseconds, or picoseconds.
+/// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
-    /// 10^0 to 10^9 ns.
+    /// 10^`power` ns; the power is 0 to 9.
     Nanoseconds { power: u8 },
-    /// Thousandths of a nanosecond; what is left over is dropped.
+    /// Thousandths of a nanosecond; fractions of a nanosecond are dropped.
     Picoseconds,
 }
 
 pub(crate) const SECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 9 };
 pub(crate) const MILLISECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 6 };
 pub(crate) const MICROSECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 3 };
-/// 100 ns, as Windows counts.
+/// 100 ns, the unit of Windows.
 pub(crate) const TICKS: TimeUnit = TimeUnit::Nanoseconds { power: 2 };
 pub(crate) const NANOSECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 0 };
 
@@ -56,34 +56,34 @@ pub(crate) const BYTES: AddressUnit = AddressUnit { bytes: 1, hexadecimal: false
 pub(crate) const SECTORS: AddressUnit = AddressUnit { bytes: SECTOR_BYTES, hexadecimal: false };
 pub(crate) const PAGES: AddressUnit = AddressUnit { bytes: 4096, hexadecimal: false };
 
-/// What stands between fields.
+/// The separator of fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Separator {
-    /// This byte, once; blanks around it do not matter.
+    /// This byte; blanks around it are ignored.
     Byte(u8),
-    /// Blanks and tabs, as many as there are.
+    /// Any number of blanks and tabs.
     Blanks,
 }
 
-/// How operations are named.
+/// The names of operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OpNames {
-    /// By these words, whatever their case.
+    /// These words, in upper or lower case.
     Words(OpWords),
     /// 0 is a write, any other number a read.
     ZeroWrites,
     /// A hexadecimal number whose lowest bit is set for reads.
     FlagBit,
-    /// As blkparse does, with all flags.
+    /// The words of blkparse, which include flags.
     Rwbs,
 }
 
-/// Words for operations; those of a single byte are looked up in a table.
+/// Words for operations. Words of a single byte are found in a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpWords {
     letters: Box<[Option<Op>; 256]>,
     words: Vec<(Vec<u8>, Op)>,
-    /// Why requests without a word are left out; `None`: they are errors.
+    /// The reason to skip requests whose word is blank; if `None`, they are errors.
     pub(crate) blank: Option<&'static str>,
 }
 
@@ -117,21 +117,21 @@ impl OpWords {
     }
 }
 
-/// What a format's lines look like.
+/// The layout of a format's lines.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnLayout {
     pub(crate) separator: Separator,
     pub(crate) columns: Vec<Column>,
     pub(crate) ops: OpNames,
-    /// Whether fields may follow those declared.
+    /// Whether more fields may follow the declared ones.
     pub(crate) open_ended: bool,
     /// Whether the next line is a heading.
     pub(crate) heading: bool,
-    /// The text of headings, wherever they stand; empty: there are none.
+    /// The text of headings, which may be on any line; empty if there are none.
     pub(crate) heading_text: &'static str,
-    /// The number of the first column.
+    /// The number of the first column in error messages.
     pub(crate) first_column: usize,
-    /// What a decimal fraction begins with; thousands are set off by the other one.
+    /// The decimal separator, point or comma; the other one separates thousands.
     pub(crate) point: u8,
     pub(crate) note: Option<&'static str>,
     pub(crate) device_name: Vec<u8>,
@@ -153,7 +153,7 @@ impl ColumnLayout {
         }
     }
 
-    /// Further fields may follow.
+    /// More fields may follow the declared ones.
     pub(crate) fn open_ended(self) -> ColumnLayout {
         ColumnLayout { open_ended: true, ..self }
     }
@@ -163,17 +163,17 @@ impl ColumnLayout {
         ColumnLayout { heading: true, ..self }
     }
 
-    /// Lines of this text, whatever its case, are headings.
+    /// Lines with this text, in upper or lower case, are headings.
     pub(crate) fn with_headings_like(self, heading_text: &'static str) -> ColumnLayout {
         ColumnLayout { heading_text, ..self }
     }
 
-    /// The first column is not the first of the line.
+    /// Error messages give the first column this number.
     pub(crate) fn numbered_from(self, first_column: usize) -> ColumnLayout {
         ColumnLayout { first_column, ..self }
     }
 
-    /// Requests whose operation is blank are left out for this reason.
+    /// Requests whose operation is blank are skipped for this reason.
     pub(crate) fn skipping_blank_ops(mut self, reason: &'static str) -> ColumnLayout {
         if let OpNames::Words(words) = &mut self.ops {
             words.blank = Some(reason);
@@ -181,12 +181,12 @@ impl ColumnLayout {
         self
     }
 
-    /// `1.024,5` instead of `1024.5`.
+    /// Numbers are written as `1.024,5` instead of `1024.5`.
     pub(crate) fn with_decimal_comma(self) -> ColumnLayout {
         ColumnLayout { point: b',', ..self }
     }
 
-    /// What users of the trace may want to know.
+    /// A note that users of the trace may want to know.
     pub(crate) fn with_note(self, note: &'static str) -> ColumnLayout {
         ColumnLayout { note: Some(note), ..self }
     }

@@ -1,8 +1,8 @@
-//! One loop over the columns of a line, for every format that is a declaration of columns.
+//! The parser of all formats that declare a [`ColumnLayout`]: a loop over the columns of a line.
 //!
-//! The loop is compiled once for a separating byte and once for blanks. A line whose quotes are not
-//! simple, with separators or quotes within them, is rare and takes a slow way through the csv
-//! crate.
+//! The loop is compiled twice, once for a separator byte and once for blanks. Quoted fields that
+//! contain separators or quotes are rare; lines with such fields are parsed by the csv crate, which
+//! is slower.
 
 use crate::parse::block_layer::{op_of, rwbs};
 use crate::parse::devices::Devices;
@@ -17,20 +17,20 @@ use crate::parse::text::swar;
 use crate::request::{Flags, Op};
 
 const TIME: ParseError =
-    ParseError::new("the time, is not a decimal number such as 0.551706 below 584 years");
+    ParseError::new("the time, is not a decimal number such as 0.551706, below 584 years");
 const OFFSET: ParseError = ParseError::new("the offset, is not a whole number such as 4096");
 const LENGTH: ParseError = ParseError::new("the length, is not a whole number such as 4096");
 const HEX_OFFSET: ParseError =
     ParseError::new("the offset, is not a hexadecimal number such as 0x1000");
 const HEX_LENGTH: ParseError =
     ParseError::new("the length, is not a hexadecimal number such as 0x1000");
-const OP: ParseError = ParseError::new("the operation, is none of the known words");
-const OP_NUMBER: ParseError =
-    ParseError::new("the operation, is not a number whose value tells it");
+const OP: ParseError = ParseError::new("the operation, is not a known word");
+const OP_NUMBER: ParseError = ParseError::new("the operation, is not a number");
 const OP_RWBS: ParseError = ParseError::new("the operation, is not RWBS, F?(D|W|R|N)F?A?S?M?");
-const MISSING: ParseError = ParseError::new("and those behind it are missing");
-const FURTHER: ParseError = ParseError::new("the last one of this format, is followed by more");
-const QUOTES: ParseError = ParseError::new("the quotes on this line do not pair");
+const MISSING: ParseError = ParseError::new("which this format requires, is missing");
+const FURTHER: ParseError =
+    ParseError::new("the last one of this format, is followed by more fields");
+const QUOTES: ParseError = ParseError::new("the quotes on this line are not balanced");
 const NO_DATA: &str = "no data";
 const OFFSET_BEYOND: ParseError = ParseError::new("the offset exceeds 64 bits in bytes");
 const LENGTH_BEYOND: ParseError = ParseError::new("the length exceeds 64 bits in bytes");
@@ -48,7 +48,7 @@ impl LineParser for ColumnLayout {
         match self.fields(line, &mut fields) {
             Ok(true) => self.line(&fields, devices),
             Ok(false) => self.quoted_line(line, devices),
-            Err(fault) => self.heading_or(fault, line),
+            Err(error) => self.heading_or(error, line),
         }
     }
 
@@ -58,7 +58,7 @@ impl LineParser for ColumnLayout {
 }
 
 impl ColumnLayout {
-    /// Reads a line by its columns; false if the quotes of a field are not simple.
+    /// Reads the fields of a line. False if a quoted field needs the csv crate.
     #[inline]
     fn fields<'a>(
         &self,
@@ -66,20 +66,20 @@ impl ColumnLayout {
         fields: &mut ParsedFields<'a>,
     ) -> Result<bool, ParseError> {
         match self.separator {
-            Separator::Byte(byte) => self.fields_between(line, fields, byte),
-            Separator::Blanks => self.fields_between(line, fields, Blanks),
+            Separator::Byte(byte) => self.fields_separated_by(line, fields, byte),
+            Separator::Blanks => self.fields_separated_by(line, fields, Blanks),
         }
     }
 
-    /// The same for a separator that is known when this is compiled to be of one kind.
+    /// The same, compiled for one kind of separator.
     #[inline(always)]
-    fn fields_between<'a, B: Delimiter>(
+    fn fields_separated_by<'a, B: Delimiter>(
         &self,
         line: &'a [u8],
         fields: &mut ParsedFields<'a>,
-        between: B,
+        separator: B,
     ) -> Result<bool, ParseError> {
-        let mut split = Split::new(line, between);
+        let mut split = Split::new(line, separator);
         let mut quotes = 0;
         for (index, column) in self.columns.iter().enumerate() {
             let Some(mut field) = split.next() else { return Err(self.at(&MISSING, index)) };
@@ -92,10 +92,10 @@ impl ColumnLayout {
             match fields.read(column, field, self) {
                 Ok(()) => {}
                 Err(_) if quotes > 0 => return Ok(false),
-                Err(fault) => return Err(self.at(fault, index)),
+                Err(error) => return Err(self.at(error, index)),
             }
         }
-        // Other quotes, within fields or behind them, may mean that fields end elsewhere.
+        // With other quotes, inside or after fields, the fields may end elsewhere.
         if quotes > 0 && quotes != swar::count(line, b'"') {
             return Ok(false);
         }
@@ -105,7 +105,7 @@ impl ColumnLayout {
         Ok(true)
     }
 
-    /// The time on a line; for formats that take lines apart themselves.
+    /// The time on a line; for formats that split lines themselves.
     #[inline]
     pub(crate) fn time_ns(&self, line: &[u8]) -> Result<u64, ParseError> {
         let mut fields = ParsedFields::new();
@@ -115,21 +115,21 @@ impl ColumnLayout {
         }
     }
 
-    /// A line that is no request may still be a heading.
+    /// Returns the error of a line, unless the line is a heading.
     #[cold]
-    fn heading_or(&self, fault: ParseError, line: &[u8]) -> Result<Parsed, ParseError> {
+    fn heading_or(&self, error: ParseError, line: &[u8]) -> Result<Parsed, ParseError> {
         let heading = self.heading_text.as_bytes();
         let alike = !heading.is_empty() && line.trim_ascii().eq_ignore_ascii_case(heading);
-        if alike { Ok(Parsed::Other) } else { Err(fault) }
+        if alike { Ok(Parsed::Other) } else { Err(error) }
     }
 
-    /// The fault with its column's number, the columns of the layout counted from 0.
+    /// The error with the number of its column; `index` counts the columns of the layout from 0.
     #[cold]
-    fn at(&self, fault: &ParseError, index: usize) -> ParseError {
-        fault.in_column(self.first_column + index)
+    fn at(&self, error: &ParseError, index: usize) -> ParseError {
+        error.in_column(self.first_column + index)
     }
 
-    /// Reads a line with quotes by way of the csv crate.
+    /// Parses a line with the csv crate.
     #[cold]
     fn quoted_line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, ParseError> {
         let Separator::Byte(separator) = self.separator else { return Err(QUOTES) };
@@ -144,9 +144,9 @@ impl ColumnLayout {
         for (index, column) in self.columns.iter().enumerate() {
             let field = record.get(index).ok_or_else(|| self.at(&MISSING, index))?;
             let read = fields.read(column, Field::new(field), self);
-            read.map_err(|fault| self.at(fault, index))?;
+            read.map_err(|error| self.at(error, index))?;
         }
-        // A separator at the end means nothing, here as elsewhere.
+        // A single separator at the end of the line is ignored, as in lines without quotes.
         let mut further = record.iter().skip(self.columns.len());
         let more =
             further.next().is_some_and(|field| !field.is_empty()) || further.next().is_some();
@@ -156,15 +156,15 @@ impl ColumnLayout {
         self.line(&fields, devices)
     }
 
-    /// What the fields of a line amount to.
+    /// The request that the fields of a line describe.
     #[inline(always)]
     fn line(&mut self, fields: &ParsedFields, devices: &mut Devices) -> Result<Parsed, ParseError> {
-        let asked = match fields.op {
+        let requested = match fields.op {
             RequestedOp::Op(op) => Some(op),
             RequestedOp::Letter(letter) => op_of(letter, fields.flags, fields.length),
             RequestedOp::Nothing => return Ok(Parsed::Skip(fields.reason)),
         };
-        let Some(op) = asked else { return Ok(Parsed::Skip(NO_DATA)) };
+        let Some(op) = requested else { return Ok(Parsed::Skip(NO_DATA)) };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { fields.range()? };
         let device = match fields.device_columns {
             0 => devices.index(b"0")?,
@@ -184,29 +184,29 @@ impl ColumnLayout {
 
 // ---- one field -------------------------------------------------------------------------------
 
-/// What has been read of a line.
+/// The fields read so far from a line.
 struct ParsedFields<'a> {
     time_ns: u64,
     op: RequestedOp,
     flags: Flags,
-    /// Why nothing is asked for, if so.
+    /// The reason to skip the request, if `op` is [`RequestedOp::Nothing`].
     reason: &'static str,
     offset: u64,
     length: u64,
     offset_unit: u64,
     length_unit: u64,
-    /// An address that is missing, which only a flush may lack.
+    /// The error for a missing offset or length, which only a flush may lack.
     absent: Option<&'static ParseError>,
     device: [&'a [u8]; 2],
     device_columns: usize,
 }
 
-/// What a line asks for. Two bytes, which are copied at once: larger ones were in pieces, and a
-/// processor waits when it reads across what it has just written in pieces.
+/// The operation that a line requests. Two bytes, which are copied at once: a larger value is
+/// written in pieces, and reading it as a whole right after that stalls the processor.
 #[derive(Clone, Copy)]
 enum RequestedOp {
     Op(Op),
-    /// A letter of RWBS, which means different things with and without a length.
+    /// The letter of an RWBS word, whose meaning depends on flags and length.
     Letter(u8),
     Nothing,
 }
@@ -229,8 +229,8 @@ impl<'a> ParsedFields<'a> {
         }
     }
 
-    /// Reads one field. Its fault is referred to: one by value takes the registers that the loop
-    /// needs.
+    /// Reads one field. The error is returned by reference, because one by value would occupy the
+    /// registers that the loop needs.
     #[inline(always)]
     fn read(
         &mut self,
@@ -244,18 +244,20 @@ impl<'a> ParsedFields<'a> {
                 self.offset_unit = unit.bytes;
                 match address(unit, field, layout.point) {
                     Some(offset) => self.offset = offset,
-                    None => {
-                        self.lacks(field, if unit.hexadecimal { &HEX_OFFSET } else { &OFFSET })?
-                    }
+                    None => self.missing_address(
+                        field,
+                        if unit.hexadecimal { &HEX_OFFSET } else { &OFFSET },
+                    )?,
                 }
             }
             Column::Length(unit) => {
                 self.length_unit = unit.bytes;
                 match address(unit, field, layout.point) {
                     Some(length) => self.length = length,
-                    None => {
-                        self.lacks(field, if unit.hexadecimal { &HEX_LENGTH } else { &LENGTH })?
-                    }
+                    None => self.missing_address(
+                        field,
+                        if unit.hexadecimal { &HEX_LENGTH } else { &LENGTH },
+                    )?,
                 }
             }
             Column::Op => self.read_op(field, &layout.ops)?,
@@ -265,20 +267,21 @@ impl<'a> ParsedFields<'a> {
         Ok(())
     }
 
-    /// An empty field is no fault yet, as flushes have no addresses.
+    /// Handles a field that is not an address. An empty one is not an error yet, since a flush
+    /// needs no address.
     #[cold]
-    fn lacks(
+    fn missing_address(
         &mut self,
         field: Field,
-        fault: &'static ParseError,
+        error: &'static ParseError,
     ) -> Result<(), &'static ParseError> {
-        self.absent.get_or_insert(fault);
-        if field.is_empty() { Ok(()) } else { Err(fault) }
+        self.absent.get_or_insert(error);
+        if field.is_empty() { Ok(()) } else { Err(error) }
     }
 
     #[inline]
     fn name_device(&mut self, name: &'a [u8]) {
-        // Layouts have at most two such columns.
+        // A layout has at most two such columns.
         self.device[self.device_columns.min(1)] = name;
         self.device_columns += 1;
     }
@@ -313,8 +316,8 @@ impl<'a> ParsedFields<'a> {
     /// Offset and length in bytes.
     #[inline]
     fn range(&self) -> Result<(u64, u64), ParseError> {
-        if let Some(fault) = self.absent {
-            return Err(*fault);
+        if let Some(error) = self.absent {
+            return Err(*error);
         }
         let offset = self.offset.checked_mul(self.offset_unit).ok_or(OFFSET_BEYOND)?;
         let length = self.length.checked_mul(self.length_unit).ok_or(LENGTH_BEYOND)?;
@@ -343,8 +346,8 @@ fn address(unit: AddressUnit, field: Field, point: u8) -> Option<u64> {
     }
 }
 
-/// A field without blanks around it and quotes around that, which are counted; none if it has a
-/// quote at one end only.
+/// A field without surrounding blanks and quotes; the quotes are counted. `None` if it has a quote
+/// at one end only.
 #[inline(always)]
 fn plain<'a>(field: Field<'a>, quotes: &mut usize) -> Option<Field<'a>> {
     match field.bytes() {
@@ -361,7 +364,7 @@ fn plain<'a>(field: Field<'a>, quotes: &mut usize) -> Option<Field<'a>> {
     }
 }
 
-/// The same for a field with blanks around it; and whether it has quotes.
+/// A field without surrounding blanks and quotes, and whether it has quotes.
 #[cold]
 fn trimmed(field: &[u8]) -> Option<(&[u8], bool)> {
     match field.trim_ascii() {
@@ -386,7 +389,8 @@ mod tests {
     }
 
     proptest! {
-        /// Blanks before a quote apart, which here mean nothing and there end its meaning.
+        /// Lines with blanks before a quote are left out: this parser ignores such blanks, while
+        /// the csv crate then takes the quote literally.
         #[test]
         fn quotes_are_read_as_the_csv_crate_reads_them(
             line in "\"[0-9]{1,2}\",\"?[RW]\"?( ?,([0-9a]{0,3}|\"([0-9a ,]|\"\"){0,3}\")){3} ?,?",

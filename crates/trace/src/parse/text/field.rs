@@ -1,9 +1,9 @@
-//! One field of a line: numbers in the notations of traces, read as a whole or not at all.
+//! One field of a line, and the numbers in it. A field that is not entirely a number is an error.
 
 use crate::parse::text::swar::{POWERS_OF_TEN, before, digits, first_eight};
 
-/// The first `length` bytes of `text`, which goes on to the end of the line, so that eight bytes
-/// can be looked at at once.
+/// The first `length` bytes of `text`. The text extends to the end of the line, so that eight bytes
+/// can be read at once even from a shorter field.
 #[derive(Clone, Copy)]
 pub(crate) struct Field<'a> {
     text: &'a [u8],
@@ -11,19 +11,19 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// A field of its own.
+    /// A field that consists of all these bytes.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8]) -> Field<'a> {
         Field { text: bytes, length: bytes.len() }
     }
 
-    /// The first bytes of a line's rest, which has at least that many.
+    /// The first `length` bytes of the rest of a line, which has at least that many.
     #[inline(always)]
     pub(crate) fn of_line(text: &'a [u8], length: usize) -> Field<'a> {
         Field { text, length }
     }
 
-    /// Its bytes.
+    /// The bytes of the field.
     #[inline(always)]
     pub(crate) fn bytes(self) -> &'a [u8] {
         &self.text[..self.length]
@@ -34,13 +34,13 @@ impl<'a> Field<'a> {
         self.length == 0
     }
 
-    /// The same without its first bytes, of which it has that many.
+    /// The field without its first `count` bytes; it has at least that many.
     #[inline(always)]
     fn behind(self, count: usize) -> Field<'a> {
         Field { text: &self.text[count..], length: self.length - count }
     }
 
-    /// The same without the quotes around it and blanks within these.
+    /// The field without its quotes, and without blanks inside the quotes.
     #[inline(always)]
     pub(crate) fn unquoted(self) -> Field<'a> {
         let inner = Field { text: &self.text[1..], length: self.length - 2 };
@@ -50,13 +50,13 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The bytes from here through those of the next field.
+    /// The bytes from the beginning of this field to the end of the next one.
     #[inline(always)]
     pub(crate) fn through(self, next: Field) -> &'a [u8] {
         &self.text[..self.text.len() - next.text.len() + next.length]
     }
 
-    /// Whether there are digits and nothing else, however many.
+    /// Whether the field consists of one or more digits.
     #[inline(always)]
     pub(crate) fn is_digits(self) -> bool {
         match self.length {
@@ -66,7 +66,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// How many bytes there are before this one, or all.
+    /// The number of bytes before the first `wanted` one, or of all bytes if there is none.
     #[inline(always)]
     fn before(self, wanted: u8) -> usize {
         let few = before(first_eight(self.text), wanted);
@@ -77,7 +77,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A decimal number; `None` if it is none or exceeds 64 bits.
+    /// A decimal number; `None` if the field is not one or exceeds 64 bits.
     #[inline(always)]
     pub(crate) fn number(self) -> Option<u64> {
         match self.length {
@@ -87,7 +87,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// One of more than eight digits.
+    /// A number of more than eight digits.
     #[inline(always)]
     fn long_number(self) -> Option<u64> {
         let high = digits(first_eight(self.text), 8)?;
@@ -97,7 +97,7 @@ impl<'a> Field<'a> {
         if low.length <= 8 { Some(value) } else { low.behind(8).digits_behind(value) }
     }
 
-    /// The number that begins with the digits of `value` and goes on with these.
+    /// The number that consists of the digits of `value` followed by those of the field.
     #[inline(always)]
     fn digits_behind(self, value: u64) -> Option<u64> {
         self.bytes().iter().try_fold(value, |value, &byte| {
@@ -106,10 +106,11 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// A decimal number times ten to the `power`, at most 9; digits beyond that are dropped.
+    /// A decimal fraction times 10^`power`, where the power is at most 9. Further digits are
+    /// dropped.
     #[inline(always)]
     pub(crate) fn decimal(self, power: usize, point: u8) -> Option<u64> {
-        // Where there is nothing to multiply, there is hardly ever a point to look for.
+        // Without a factor there is rarely a decimal point, so try a whole number first.
         if power == 0
             && let Some(value) = self.number()
         {
@@ -123,7 +124,7 @@ impl<'a> Field<'a> {
         value.checked_add(self.behind(whole.length + 1).fraction(power)?)
     }
 
-    /// The digits behind a decimal point, of which there may be none.
+    /// The digits after a decimal point; there may be none.
     #[inline(always)]
     fn fraction(self, power: usize) -> Option<u64> {
         if self.length <= power && self.length > 0 {
@@ -132,7 +133,7 @@ impl<'a> Field<'a> {
         self.long_fraction(power)
     }
 
-    /// No digits, or more than are wanted.
+    /// The same if there are no digits or more than `power`.
     #[cold]
     fn long_fraction(self, power: usize) -> Option<u64> {
         let bytes = self.bytes();
@@ -156,7 +157,8 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// A whole number whose thousands may be set off: `16.384` is 16384, `16.38` is none.
+    /// A whole number that may contain separators of thousands: `16.384` is 16384, but `16.38` is
+    /// not a number.
     pub(crate) fn grouped_number(self, separator: u8) -> Option<u64> {
         let mut groups = self.bytes().split(|&byte| byte == separator);
         let first = groups.next().unwrap_or_default();
@@ -169,7 +171,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The same where there are more than eight.
+/// [`Field::before`] for long fields.
 #[inline(never)]
 fn memchr_before(bytes: &[u8], wanted: u8) -> usize {
     memchr::memchr(wanted, bytes).unwrap_or(bytes.len())
@@ -182,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals() {
+    fn decimal_fractions() {
         let seconds = |text: &str| Field::new(text.as_bytes()).decimal(9, b'.');
         assert_eq!(seconds("0.551706"), Some(551_706_000));
         assert_eq!(seconds("1.313174332"), Some(1_313_174_332));
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn other_notations() {
+    fn hexadecimal_and_grouped_numbers() {
         let hex = |text: &str| Field::new(text.as_bytes()).hexadecimal();
         assert_eq!(hex("0x0000000000000400"), Some(1024));
         assert_eq!(hex("fFfFfFfFfFfFfFfF"), Some(u64::MAX));
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn between_quotes() {
+    fn quotes_and_inner_blanks_are_removed() {
         let unquoted = |text| Field::new(text).unquoted().bytes();
         assert_eq!(unquoted(b"\"12\""), b"12");
         assert_eq!(unquoted(b"\" a long name\t\""), b"a long name");
@@ -229,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands behind a field on its line.
+        /// Also if other bytes follow the field on its line.
         #[test]
         fn numbers_agree_with_the_library(
             bytes: Vec<u8>,

@@ -1,6 +1,7 @@
-//! The loop over all lines of a trace, for every text format.
+//! The loop over the lines of a trace, for every text format.
 //!
-//! For each line the parser says what it is; what becomes of it is for the [`Normalizer`] to say.
+//! The parser of the format says what each line means; the [`Normalizer`] checks the request and
+//! delivers it.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::parse::parsed::{ParseError, Parsed};
 use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::Request;
 
-/// A text format: one line at a time, state only where the format has some.
+/// The parser of a text format.
 pub(crate) trait LineParser: Send {
     /// Nanoseconds in a tick of this format's clock.
     const TICK_NS: u64;
@@ -23,18 +24,18 @@ pub(crate) trait LineParser: Send {
     /// Whether the format's records do not come in the order of their times.
     const UNSORTED: bool = false;
 
-    /// Whether times count from the beginning of each file, so that those of the members of an
-    /// archive are laid one behind another.
+    /// Whether times count from the beginning of each file. If so, each member of an archive begins
+    /// at the time at which the member before it ended.
     const OWN_CLOCK: bool = false;
 
-    /// Reads a line that is not blank and has no line end. Any bytes may come.
+    /// Parses a line, which comes without line end and may have any content.
     fn parse(
         &mut self,
         line: &[u8],
         devices: &mut Devices,
     ) -> std::result::Result<Parsed, ParseError>;
 
-    /// What the reader chose that the user may want to know.
+    /// A choice of the parser that the user may want to know.
     fn note(&self) -> Option<String> {
         None
     }
@@ -42,23 +43,23 @@ pub(crate) trait LineParser: Send {
 
 const TOO_LONG: ParseError = ParseError::with_remedy(
     "the line is longer than 64 KiB",
-    "is this a binary file, or one without line ends?",
+    "the file may be binary or have no line ends",
 );
 
-/// One reading of a text trace.
+/// The reader of a text trace.
 pub(crate) struct LineReader<P> {
     normalizer: Normalizer,
     cursor: PartCursor,
     parser: P,
-    /// The parser as it begins each part, which may have a header of its own.
+    /// The parser in its initial state, in which it begins each part.
     fresh: P,
     line_number: u64,
 }
 
-/// A parser in its first state is a source: each reading starts with a copy of it.
+/// A parser in its initial state is a factory of readers, each of which starts with a copy of it.
 impl<P: LineParser + Clone + Sync + 'static> ReaderFactory for P {
-    fn reader(&self, input: &Arc<StoredTrace>, reading: ReadMode) -> Result<Box<dyn Reader>> {
-        let (normalizer, cursor) = (Normalizer::new(reading), PartCursor::new(input)?);
+    fn reader(&self, input: &Arc<StoredTrace>, mode: ReadMode) -> Result<Box<dyn Reader>> {
+        let (normalizer, cursor) = (Normalizer::new(mode), PartCursor::new(input)?);
         let (parser, fresh) = (self.clone(), self.clone());
         Ok(Box::new(LineReader { normalizer, cursor, parser, fresh, line_number: 0 }))
     }
@@ -82,7 +83,7 @@ impl<P: LineParser + Clone> Reader for LineReader<P> {
                 NextLine::TooLong(range) => {
                     self.line_number += 1;
                     self.bad_line(TOO_LONG, range)?;
-                    let stepped = self.cursor.window.step_over();
+                    let stepped = self.cursor.window.skip_line();
                     stepped.map_err(|source| self.failure(source))?;
                 }
                 NextLine::End if self.next_part()? => {}
@@ -110,8 +111,7 @@ impl<P: LineParser + Clone> Reader for LineReader<P> {
 }
 
 impl<P: LineParser + Clone> LineReader<P> {
-    /// Goes on to the next part, which is read as a file of its own would be; false if there is
-    /// none.
+    /// Begins the next part, which is read like a file of its own; false if there is none.
     fn next_part(&mut self) -> Result<bool> {
         let more = self.cursor.next_part()?;
         if more {
@@ -132,19 +132,19 @@ impl<P: LineParser + Clone> LineReader<P> {
         match self.parser.parse(line, &mut self.normalizer.devices) {
             Ok(Parsed::Request(record)) => match self.normalizer.request(record, P::TICK_NS, out) {
                 Ok(()) => {}
-                Err(fault) => self.bad_line(fault, range)?,
+                Err(error) => self.bad_line(error, range)?,
             },
             Ok(Parsed::Skip(reason)) => self.normalizer.skipped.add(reason),
             Ok(Parsed::Other) => self.normalizer.skipped.other_lines += 1,
-            Err(fault) => self.bad_line(fault, range)?,
+            Err(error) => self.bad_line(error, range)?,
         }
         Ok(())
     }
 
     #[cold]
-    fn bad_line(&mut self, fault: ParseError, range: Range<usize>) -> Result<()> {
+    fn bad_line(&mut self, error: ParseError, range: Range<usize>) -> Result<()> {
         let (part, line) = (self.cursor.part(), self.cursor.window.slice(range));
-        self.normalizer.bad_line(fault, part, self.line_number, line)
+        self.normalizer.bad_line(error, part, self.line_number, line)
     }
 }
 
@@ -154,7 +154,8 @@ fn trim_line_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Calls `visit` with every line of every part that is not too long, until it breaks.
+/// Calls `visit` with every line of every part until it breaks; lines that are too long are
+/// skipped.
 pub(crate) fn for_each_line(
     input: &StoredTrace,
     mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
@@ -183,7 +184,7 @@ fn for_each_line_of(
                 }
             }
             NextLine::TooLong(_) => {
-                window.step_over().map_err(failed)?;
+                window.skip_line().map_err(failed)?;
                 line_number += 1;
             }
             NextLine::End => return Ok(ControlFlow::Continue(())),
@@ -206,14 +207,14 @@ pub(crate) mod tests {
         skip_bad: bool,
     ) -> std::result::Result<(Vec<Request>, Skipped), String> {
         let input = Arc::new(StoredTrace::spool("t", text).map_err(|error| error.to_string())?);
-        let reading = ReadMode { skip_bad, raw_times: false };
-        let mut reader = parser.reader(&input, reading).map_err(|error| error.to_string())?;
+        let mode = ReadMode { skip_bad, raw_times: false };
+        let mut reader = parser.reader(&input, mode).map_err(|error| error.to_string())?;
         let mut requests = Vec::new();
         while reader.next_batch(&mut requests, 7).map_err(|error| error.to_string())? > 0 {}
         Ok((requests, reader.skipped().clone()))
     }
 
-    /// A format for tests: `ticks offset bytes`, a tick is a second.
+    /// A format for tests: `ticks offset bytes`. A tick is a second.
     #[derive(Clone)]
     struct Plain;
 
@@ -242,18 +243,18 @@ pub(crate) mod tests {
         let seconds: Vec<_> = requests.iter().map(|r| r.time_ns / 1_000_000_000).collect();
         assert_eq!(seconds, [0, 2, 2, 2, 3]);
         assert_eq!(skipped.backward_times, 2);
-        assert_eq!(skipped.total(), 0, "clamped is not skipped");
+        assert_eq!(skipped.total(), 0, "a request with a raised time is not skipped");
     }
 
     #[test]
-    fn blank_lines_and_foreign_line_ends_do_not_matter() {
+    fn blank_lines_and_windows_line_ends_are_accepted() {
         let (requests, skipped) = read_all(Plain, b"\r\n1 2 3\r\n\n  \n1 2 3\r", false).unwrap();
         assert_eq!(requests.len(), 2);
         assert_eq!(skipped, Skipped::default());
     }
 
     #[test]
-    fn a_bad_line_names_its_place_or_is_counted() {
+    fn a_bad_line_is_an_error_that_names_it_or_is_counted() {
         let text = b"1 2 3\n\n1 x 3\n1 2 0\n1 2 3\n";
         let message = read_all(Plain, text, false).unwrap_err();
         assert_eq!(message, "t:3: no number: 1 x 3");
@@ -268,11 +269,11 @@ pub(crate) mod tests {
         let message = read_all(Plain, b"1 18446744073709551615 1", false).unwrap_err();
         assert!(message.starts_with("t:1: offset + length exceeds 64 bits"), "{message}");
         let message = read_all(Plain, b"1 0 1\n99999999999 0 1", false).unwrap_err();
-        assert!(message.starts_with("t:2: the time lies more than 584 years"), "{message}");
+        assert!(message.starts_with("t:2: the time is more than 584 years"), "{message}");
     }
 
     #[test]
-    fn an_overlong_line_is_an_error_or_counted() {
+    fn a_line_that_is_too_long_is_an_error_or_is_counted() {
         let text = [b"1 2 3\n", &[b'x'; 200_000][..], b"\n1 2 3\n"].concat();
         let message = read_all(Plain, &text, false).unwrap_err();
         assert!(message.starts_with("t:2: the line is longer than 64 KiB: xxx"), "{message}");

@@ -1,11 +1,11 @@
-//! Text traces: the loop over lines, and what takes a line apart.
+//! The machinery of text formats.
 //!
-//! * `lines`: the loop over all lines of a trace
-//! * `column_layout`, `column_parser`: formats that are a declaration of columns, and the loop over
-//!   them
-//! * `split`: a line taken apart into fields
-//! * `field`: one of them: numbers in all their notations
-//! * `swar`: eight bytes at a time, for both
+//! * `lines`: the loop over the lines of a trace
+//! * `column_layout`: the declaration of a format that consists of columns
+//! * `column_parser`: the parser of all such formats
+//! * `split`: the fields of a line
+//! * `field`: one field; numbers in all notations
+//! * `swar`: searching bytes and reading digits eight bytes at a time
 
 pub(crate) mod column_layout;
 mod column_parser;

@@ -1,38 +1,38 @@
-//! A line taken apart into fields, by a separator or by blanks.
+//! Splits a line into fields, at a separator byte or at blanks.
 //!
-//! Separators are looked for among 64 bytes at once, wherever fields begin and end, so that the
-//! processor need not have seen where one ends to find the next one.
+//! The separators in 64 bytes are found at once, before any field is read. So finding the next
+//! separator does not have to wait until the end of the current field is known.
 
 use crate::parse::text::field::Field;
 use crate::parse::text::swar;
 
-/// The fields of a line, blanks around them and quotes included.
+/// Iterator over the fields of a line, with the blanks and quotes around them.
 pub(crate) struct Split<'a, B> {
     line: &'a [u8],
-    between: B,
-    /// Where the next field begins; beyond the line's end if there is none.
+    delimiter: B,
+    /// Start of the next field; beyond the end of the line if there is none.
     start: usize,
-    /// Those of the 64 bytes from `from` on that are separators and were not used yet.
-    places: u64,
-    from: usize,
+    /// A bit for each of the 64 bytes from `mask_start` on that is a separator not yet passed.
+    mask: u64,
+    mask_start: usize,
 }
 
-/// What stands between fields, as a type, so that a loop over them is compiled for each.
+/// The separator of fields. It is a type so that loops over fields are compiled for each kind.
 pub(crate) trait Delimiter: Copy {
-    /// Whether it is blanks, as many as there are: then no field is empty.
+    /// Whether any number of blanks separates two fields, so that no field is empty.
     const BLANKS: bool;
 
-    /// Which of the first 64 bytes are separators.
-    fn places(self, bytes: &[u8]) -> u64;
+    /// A bit for each of the first 64 bytes that is a separator.
+    fn mask(self, bytes: &[u8]) -> u64;
 }
 
-/// This byte, once.
+/// A single byte.
 impl Delimiter for u8 {
     const BLANKS: bool = false;
 
     #[inline(always)]
-    fn places(self, bytes: &[u8]) -> u64 {
-        swar::places(bytes, self)
+    fn mask(self, bytes: &[u8]) -> u64 {
+        swar::mask(bytes, self)
     }
 }
 
@@ -44,49 +44,50 @@ impl Delimiter for Blanks {
     const BLANKS: bool = true;
 
     #[inline(always)]
-    fn places(self, bytes: &[u8]) -> u64 {
-        swar::places(bytes, b' ') | swar::places(bytes, b'\t')
+    fn mask(self, bytes: &[u8]) -> u64 {
+        swar::mask(bytes, b' ') | swar::mask(bytes, b'\t')
     }
 }
 
 impl<'a, B: Delimiter> Split<'a, B> {
     #[inline(always)]
-    pub(crate) fn new(line: &'a [u8], between: B) -> Split<'a, B> {
-        Split { line, between, start: 0, places: between.places(line), from: 0 }
+    pub(crate) fn new(line: &'a [u8], delimiter: B) -> Split<'a, B> {
+        Split { line, delimiter, start: 0, mask: delimiter.mask(line), mask_start: 0 }
     }
 
-    /// The place of the next separator, or the line's end.
+    /// The position of the next separator, or the end of the line.
     #[inline(always)]
-    fn next_place(&mut self) -> usize {
-        if self.places == 0 {
-            if self.line.len() - self.from > 64 {
-                (self.from, self.places) = separators_behind(self.line, self.from, self.between);
+    fn next_separator(&mut self) -> usize {
+        if self.mask == 0 {
+            if self.line.len() - self.mask_start > 64 {
+                (self.mask_start, self.mask) =
+                    next_separators(self.line, self.mask_start, self.delimiter);
             }
-            if self.places == 0 {
+            if self.mask == 0 {
                 return self.line.len();
             }
         }
-        let place = self.from + self.places.trailing_zeros() as usize;
-        self.places &= self.places - 1;
-        place
+        let position = self.mask_start + self.mask.trailing_zeros() as usize;
+        self.mask &= self.mask - 1;
+        position
     }
 
-    /// What is left of the line.
+    /// The rest of the line.
     #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.line.get(self.start..).unwrap_or_default()
     }
 }
 
-/// The next bytes, at most 64, among which there are separators, behind those from `from` on; those
-/// at the end of the line may have none. Few lines are that long.
+/// Finds the next 64 bytes after those at `start` that contain a separator: their start and mask.
+/// The last bytes of the line may contain none. Not inlined, because few lines are that long.
 #[inline(never)]
-fn separators_behind<B: Delimiter>(line: &[u8], mut from: usize, between: B) -> (usize, u64) {
+fn next_separators<B: Delimiter>(line: &[u8], mut start: usize, delimiter: B) -> (usize, u64) {
     loop {
-        from += 64;
-        let places = between.places(&line[from..]);
-        if places != 0 || line.len() - from <= 64 {
-            return (from, places);
+        start += 64;
+        let mask = delimiter.mask(&line[start..]);
+        if mask != 0 || line.len() - start <= 64 {
+            return (start, mask);
         }
     }
 }
@@ -98,7 +99,7 @@ impl<'a, B: Delimiter> Iterator for Split<'a, B> {
     fn next(&mut self) -> Option<Field<'a>> {
         loop {
             let rest = self.line.get(self.start..)?;
-            let length = self.next_place() - self.start;
+            let length = self.next_separator() - self.start;
             self.start += length + 1;
             if length > 0 || !B::BLANKS {
                 return Some(Field::of_line(rest, length));
@@ -115,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fields_are_those_of_the_library(
+        fn fields_agree_with_the_standard_library(
             line in "[a,; \t]{0,140}|[a-z]{0,70}(,[0-9]{1,20}){0,9}",
         ) {
             let line = line.as_bytes();

@@ -1,15 +1,18 @@
-//! Any columns: `--format csv:columns=…`, for all traces that no other reader knows.
+//! Columns described by the user, for traces in no other known format: `--format csv:columns=…`.
 //!
 //! ```text
 //! --format csv:sep=comma,columns=_+dev+op+off.sectors+len.sectors+time.s,header=true
 //! <...>-12228,8388608,R,29880920,16,159273.751646
 //! ```
 //!
-//! Columns are joined by `+`, in the order of the file: `time.UNIT` (s, ms, us, ns, or ticks of
-//! 100 ns), `op` (words given by `reads=`, `writes=`, `trims=`, `flushes=`) or `rwbs` (as blkparse
-//! has it, with flags), `off.UNIT` and `len.UNIT` (bytes, sectors, pages of 4 KiB, or blocks:SIZE),
-//! `dev` (twice at most, then both together name the device), `_` for what is of no interest, and
-//! at the end `_...` for any number of further fields.
+//! Columns are listed in the order of the file and joined by `+`:
+//!
+//! * `time.UNIT`: s, ms, us, ns, or ticks of 100 ns
+//! * `op`: one of the words given by `reads=`, `writes=`, `trims=` and `flushes=`; or `rwbs`:
+//!   operation and flags as blkparse prints them
+//! * `off.UNIT` and `len.UNIT`: bytes, sectors, pages of 4 KiB, or blocks:SIZE
+//! * `dev`: the device; if there are two such columns, both together name it
+//! * `_`: ignored; at the end, `_...` stands for any number of ignored fields
 //!
 //! Without `columns=` the columns are those of the text that this program writes
 //! ([`crate::writer::OutputFormat::Csv`]), the only csv that is recognised by its content. Quoted
@@ -19,7 +22,7 @@ use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::{Format, FormatExample};
+use crate::parse::format::{Format, FormatExample, Specimen};
 use crate::parse::text::column_layout::{
     AddressUnit, BYTES, Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames,
     OpWords, PAGES, SECONDS, SECTORS, Separator, TICKS, TimeUnit,
@@ -28,21 +31,22 @@ use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "csv",
-    summary: "any columns in any units, as columns= says; without it what `convert` writes as csv",
-    source: "columns as the user names them; the default is this program's own",
+    summary: "any columns in any units, listed by columns=; default: what `convert` writes as csv",
+    source: "the user's description of the columns; the default is this program's own",
     params: PARAMS,
     examples: EXAMPLES,
+    specimens: SPECIMENS,
     detect,
     open,
 };
 
-/// The heading of the form that is written, a column for each of [`WRITTEN_COLUMNS`].
+/// The heading of the csv that this program writes: a name for each of [`WRITTEN_COLUMNS`].
 pub(crate) const WRITTEN_HEADING: &str = "time_ns,device,rwbs,offset,bytes";
 
-/// The columns of the form that is written.
+/// The columns of the csv that this program writes.
 pub(crate) const WRITTEN_COLUMNS: &str = "time.ns+dev+rwbs+off.bytes+len.bytes";
 
 static EXAMPLES: &[FormatExample] = &[
@@ -70,13 +74,25 @@ static EXAMPLES: &[FormatExample] = &[
     },
 ];
 
+static SPECIMENS: &[Specimen] = &[
+    Specimen::detected("csv", b"time_ns,device,rwbs,offset,bytes\n0,a,FWFS,7,9\n5,b,FW,0,0\n"),
+    Specimen::undetected(
+        "csv:columns=_+dev+op+off.sectors+len.pages+time.s",
+        b"\"k\",83,R,2988,16,159273.75\n",
+    ),
+    Specimen::undetected(
+        "csv:sep=tab,columns=op+off.bytes+len.bytes+time.ticks+_...,hex=off",
+        b"R\t0xf\t16\t15\tx\n",
+    ),
+];
+
 static PARAMS: &[Param] = &[
     Param {
         name: "columns",
         kind: Kind::Text,
         default: WRITTEN_COLUMNS,
         unit: "",
-        doc: "what each field is, joined by +: time.s|ms|us|ns|ticks, op, rwbs, \
+        doc: "the meaning of each field, joined by +: time.s|ms|us|ns|ticks, op, rwbs, \
               off.bytes|sectors|pages|blocks:SIZE, len.(the same), dev, _ (ignored), _... (the \
               rest)",
     },
@@ -85,19 +101,19 @@ static PARAMS: &[Param] = &[
         kind: Kind::Choice(&["comma", "tab", "semicolon", "blank"]),
         default: "comma",
         unit: "",
-        doc: "what stands between fields; blank: any number of blanks and tabs",
+        doc: "the separator of fields; blank: any number of blanks and tabs",
     },
     Param {
         name: "header",
         kind: Kind::Switch,
         default: "",
         unit: "",
-        doc: "whether the first line is a heading; false unless columns= is left out, too",
+        doc: "whether the first line is a heading; default: true without columns=, else false",
     },
-    words("reads", "R+Read", "words for reads in column op, joined by +; case does not matter"),
+    words("reads", "R+Read", "words for reads in column op, joined by +; case is ignored"),
     words("writes", "W+Write", "words for writes"),
     words("trims", "D+T+Trim+Discard", "words for trims (discards)"),
-    words("flushes", "F+Flush", "words for flushes, whose offset and length do not matter"),
+    words("flushes", "F+Flush", "words for flushes; their offset and length are ignored"),
     Param {
         name: "hex",
         kind: Kind::Choice(&["none", "off", "len", "off+len"]),
@@ -110,7 +126,7 @@ static PARAMS: &[Param] = &[
         kind: Kind::Choice(&["point", "comma"]),
         default: "point",
         unit: "",
-        doc: "comma: 1,5 is one and a half and 16.384 is sixteen thousand",
+        doc: "comma: 1,5 is one and a half, and 16.384 is sixteen thousand",
     },
 ];
 
@@ -129,7 +145,7 @@ fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout(params)?))
 }
 
-/// The layout that the keys describe.
+/// The layout described by the keys.
 fn layout(params: &Params) -> spec::Result<ColumnLayout> {
     let separator = match params.choice("sep") {
         "tab" => Separator::Byte(b'\t'),
@@ -152,7 +168,7 @@ fn layout(params: &Params) -> spec::Result<ColumnLayout> {
     }
     match (params.choice("decimal"), separator) {
         ("comma", Separator::Byte(b',')) => {
-            Err(refused("decimal", "comma", "possible where commas separate the fields"))
+            Err(refused("decimal", "comma", "possible if commas separate the fields"))
         }
         ("comma", _) => Ok(layout.with_decimal_comma()),
         _ => Ok(layout),
@@ -167,13 +183,13 @@ fn refused(key: &str, text: &str, form: &str) -> spec::Error {
 
 // ---- columns= --------------------------------------------------------------------------------
 
-/// What `columns=` lists.
+/// The columns listed by `columns=`.
 struct ColumnList {
     columns: Vec<Column>,
     open_ended: bool,
 }
 
-/// More columns than any trace has.
+/// More columns than any real trace has.
 const MOST_COLUMNS: usize = 100;
 
 fn columns(text: &str, hex: &str) -> spec::Result<ColumnList> {
@@ -292,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_read_lines_of_their_traces() {
+    fn every_example_reads_lines_of_its_traces() {
         let lines = [
             "proces,device,rw_flag,sector,size,timestamp\r\n\
              <...>-12228,8388608,R,29880920,16,159273.751646\r\n\
@@ -320,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_make_no_sense_are_refused() {
+    fn contradictory_keys_are_refused() {
         let cases = [
             ("csv:columns=time.s+op+off.bytes", "one `len.UNIT`"),
             ("csv:columns=op+op+off.bytes+len.bytes", "one `op` (or `rwbs`)"),
@@ -330,7 +346,7 @@ mod tests {
             ("csv:columns=op+off+len.bytes", "`off` is not followed by .bytes"),
             ("csv:columns=op+off.blocks:0+len.bytes", "`off.blocks:0` is not followed by"),
             ("csv:columns=op+offset.bytes+len.bytes", "`offset.bytes` is not a column"),
-            ("csv:decimal=comma", "`comma` is not possible where commas separate"),
+            ("csv:decimal=comma", "`comma` is not possible if commas separate"),
             ("csv:columns=op+off.bytes+len.bytes,reads=1,writes=1", "for this operation alone"),
         ];
         for (spec, what) in cases {
@@ -340,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_fields_hold_separators() {
+    fn quoted_fields_may_contain_separators() {
         let spec = "csv:columns=_+time.s+op+dev+off.blocks:4KiB+len.pages";
         let text = "\"a, \"\"b\"\"\",1.5,R,x,2,1\nc,\"2.5\",\"w\",\"y,z\",\"3\",4\n";
         let (requests, _) = read(spec, text).unwrap();
@@ -348,7 +364,7 @@ mod tests {
         assert_eq!((requests[1].offset, requests[1].bytes, requests[1].device), (12288, 16384, 1));
         assert_eq!((requests[1].op, requests[1].time_ns), (Op::Write, 1_000_000_000));
         for (line, what) in [
-            ("\"c\",2.5,w,y,3", "column 6, and those behind it are missing"),
+            ("\"c\",2.5,w,y,3", "column 6, which this format requires, is missing"),
             ("\"c\",2.5,w,y,3,4,5", "column 6, the last one"),
             ("\"c\",2.5x,w,y,3,4", "column 2, the time"),
             ("\"c\",2.5,q,y,3,4", "column 3, the operation"),
@@ -359,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_need_no_addresses_and_others_do() {
+    fn only_flushes_may_lack_an_address() {
         let spec = "csv:columns=op+off.sectors+len.sectors+time.ticks,hex=off+len";
         let (requests, _) = read(spec, "W,10,8,5\nF,,,6\nt,0x20,0x10,7").unwrap();
         let seen: Vec<_> = requests.iter().map(|r| (r.op, r.offset, r.bytes)).collect();
@@ -367,11 +383,11 @@ mod tests {
         assert_eq!(seen, expected);
         assert_eq!(requests[2].time_ns, 200);
         assert!(read(spec, "W,,8,5").unwrap_err().contains("hexadecimal number"));
-        assert!(read(spec, "W,8").unwrap_err().contains("column 3, and those behind"));
+        assert!(read(spec, "W,8").unwrap_err().contains("column 3, which this format requires"));
     }
 
     #[test]
-    fn what_is_written_keeps_flags() {
+    fn the_default_columns_include_flags() {
         let (requests, _) =
             read("csv", "time_ns,device,rwbs,offset,bytes\n7,a,FWFS,1,2\n8,a,FW,0,0\n").unwrap();
         assert_eq!(requests[0].flags, Flags::PREFLUSH | Flags::FUA | Flags::SYNC);
@@ -391,9 +407,9 @@ mod tests {
             }
         }
 
-        /// Around a field in which nothing needs them.
+        /// Quotes around a field that contains no separator.
         #[test]
-        fn quotes_change_nothing(
+        fn needless_quotes_change_nothing(
             lines in proptest::collection::vec(("[0-9]{1,3}(\\.[0-9])?", "[RWx]", "[a-c ]{1,3}",
                                                 "[0-9]{0,4}", "[0-9]{1,20}"), 1..5),
             quoted in 0_u8..32,

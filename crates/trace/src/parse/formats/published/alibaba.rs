@@ -5,13 +5,13 @@
 //! device, R|W, offset in bytes, bytes, microseconds
 //! ```
 //!
-//! As published there is no heading; excerpts that go about have the columns' names as one.
+//! The published file has no heading; some excerpts have one with the names of the columns.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     BYTES, Column, ColumnLayout, MICROSECONDS, OpNames, OpWords, Separator,
 };
@@ -19,22 +19,21 @@ use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "alibaba",
     summary: "Alibaba 2020 csv: device,R|W,offset,bytes,µs",
     source: "README of alibaba/block-traces; Li et al., IISWC 2020",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[Specimen::detected("alibaba", b"419,W,8792731648,16384,1577808144360767\n")],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[];
-
 const HEADING: &str = "device_id,opcode,offset,length,timestamp";
 
-/// Five fields, the second R or W, all others numbers.
+/// Five fields: the second is R or W, all others are numbers.
 fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 6);

@@ -1,19 +1,19 @@
-//! FIU: the I/O deduplication traces of Koller and Rangaswami (FAST 2010).
+//! FIU: the I/O deduplication traces of Koller and Rangaswami, FAST 2010.
 //!
 //! ```text
 //! 89966527950584 4253 nfsd 508516672 8 W 6 0 88b93b628d84082186026d9da044f173
 //! nanoseconds    pid process sector sectors W|R major minor md5 of the content
 //! ```
 //!
-//! The process may hold blanks, so the last six fields are counted from the right. Sectors are of
-//! 512 bytes; major and minor together are the device.
+//! The name of the process may contain blanks, so the last six fields are counted from the right.
+//! Sectors have 512 bytes. A device is the pair of major and minor number.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::parsed::{ParseError, Parsed};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, NANOSECONDS, OpNames, OpWords, SECTORS, Separator,
@@ -23,20 +23,22 @@ use crate::parse::trace_head::{Likeness, TraceHead, blank_fields, is_digits};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "fiu",
     summary: "FIU deduplication: ns pid process sector sectors W|R major minor md5",
     source: "README of the traces; Koller and Rangaswami, I/O Deduplication, FAST 2010",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[
+        Specimen::detected("fiu", b"89966527950584 4253 nfsd x 508516672 8 W 6 0 88b93b62\n"),
+        Specimen::detected("fiu", b"8996 4253 nfsd x 508516672 8 W 6 0 88b9\n"),
+    ],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[];
-
-/// Nine or more fields, W or R the fourth from the last.
+/// Nine or more fields, of which the fourth from the right is W or R.
 fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| {
         let fields = blank_fields(line, 64);
@@ -49,7 +51,7 @@ fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(fiu()))
 }
 
-/// From the sixth field from the right.
+/// The last six fields.
 static TAIL: &[Column] = &[
     Column::Offset(SECTORS),
     Column::Length(SECTORS),
@@ -59,7 +61,7 @@ static TAIL: &[Column] = &[
     Column::Ignored,
 ];
 
-/// From the left.
+/// The first three fields.
 static HEAD: &[Column] = &[Column::Time(NANOSECONDS), Column::Ignored, Column::Ignored];
 
 fn fiu() -> Fiu {
@@ -74,7 +76,7 @@ struct Fiu {
     tail: ColumnLayout,
 }
 
-const FIELDS: ParseError = ParseError::new("there are less than the nine fields of this format");
+const FIELDS: ParseError = ParseError::new("there are fewer fields than the nine of this format");
 
 impl LineParser for Fiu {
     const TICK_NS: u64 = 1;
@@ -92,7 +94,7 @@ impl LineParser for Fiu {
     }
 }
 
-/// The line before and from its sixth field from the right.
+/// The line in two parts; the second begins with the sixth field from the right.
 #[inline]
 fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -115,7 +117,7 @@ mod tests {
 ";
 
     #[test]
-    fn processes_may_hold_blanks() {
+    fn names_of_processes_may_contain_blanks() {
         let (requests, _) = read_all(fiu(), TEXT, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 508_516_672 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 16 * 512));
@@ -124,11 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn each_field_is_named_when_it_is_bad() {
+    fn errors_name_the_field() {
         let cases = [
-            ("1 2 W 6 0 5", "there are less than the nine fields"),
+            ("1 2 W 6 0 5", "there are fewer fields than the nine"),
             ("x 4253 nfsd 8 8 W 6 0 5", "column 1, the time"),
-            ("1 4253 8 8 W 6 0 5", "column 3, and those behind it are missing"),
+            ("1 4253 8 8 W 6 0 5", "column 3, which this format requires, is missing"),
             ("1 4253 nfsd x 8 W 6 0 5", "column 4, the offset"),
             ("1 4253 nfsd 8 8 X 6 0 5", "column 6, the operation"),
         ];

@@ -1,20 +1,20 @@
-//! MSR Cambridge: the block traces of Narayanan et al., "Write off-loading", FAST 2008.
+//! MSR Cambridge: the block traces of Narayanan et al., "Write Off-Loading", FAST 2008.
 //!
 //! ```text
 //! 128166481075232275,rsrch,1,Write,281358336,45056,94872
 //! time               host disk type offset   size  response
 //! ```
 //!
-//! As published there is no heading; excerpts that go about have one. The time is Windows'
-//! FILETIME, 100 ns ticks since 1601; offset and size are bytes; the response time, in ticks, is
-//! not used. A device is a host with a disk number.
+//! The published files have no heading, but some excerpts do. The time is a Windows FILETIME: ticks
+//! of 100 ns since 1601. Offset and size are in bytes. The response time, in ticks, is not used. A
+//! device is the pair of host and disk number.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
@@ -23,20 +23,22 @@ use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op};
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "msr",
     summary: "MSR Cambridge csv: FILETIME,host,disk,Read|Write,offset,size,response",
     source: "README of the traces; Narayanan et al., Write off-loading, FAST 2008",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[Specimen::detected(
+        "msr",
+        b"128166481075232275,rsrch,1,Write,281358336,45056,94872\r\n",
+    )],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[];
-
-/// Seven fields, the first of 17 to 19 digits, the fourth Read or Write.
+/// Seven fields: the first has 17 to 19 digits, the fourth is Read or Write.
 fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 8);
@@ -92,7 +94,7 @@ fn number(fields: &mut Split<u8>) -> Option<u64> {
     fields.next().and_then(Field::number)
 }
 
-/// What has no time may be the columns' names.
+/// A line that does not begin with a time may be the heading.
 #[cold]
 fn heading(line: &[u8]) -> Option<Parsed> {
     line.trim_ascii().eq_ignore_ascii_case(HEADING).then_some(Parsed::Other)
@@ -120,7 +122,7 @@ mod tests {
         128166481075299367,rsrch,0,Write,281227264,65536,27781";
 
     #[test]
-    fn real_lines() {
+    fn lines_of_the_published_traces() {
         let (requests, _) = read_all(Msr, REAL, false).unwrap();
         assert_eq!(requests.len(), 3);
         let second = requests[1];
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_is_named_when_it_is_bad() {
+    fn errors_name_the_field() {
         let cases = [
             ("x,h,1,Read,0,1,1", "field 1, the time"),
             ("18446744073709551616,h,1,Read,0,1,1", "field 1, the time"),
@@ -157,7 +159,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_survived(bytes: Vec<u8>) {
-            // The newline keeps the bytes from passing for a compressed file.
+            // The newline prevents the bytes from looking like a compressed file.
             let bytes = [b"\n", &bytes[..]].concat();
             let _ = read_all(Msr, &bytes, false);
             prop_assert!(read_all(Msr, &bytes, true).is_ok());

@@ -5,14 +5,14 @@
 //! unit, block of 512 bytes, size in bytes, opcode, seconds[, more…]
 //! ```
 //!
-//! The UMass traces (Financial1, WebSearch1) are in it. A unit (ASU) is a device with its own
-//! addresses; blanks may stand around commas; any further fields are ignored.
+//! The UMass traces (Financial1, WebSearch1) use this format. A unit (ASU) is a device with its own
+//! addresses. Blanks around commas are allowed. Fields after the fifth are ignored.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     BYTES, Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
 };
@@ -20,18 +20,23 @@ use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "spc",
     summary: "SPC 1.0.1 (UMass Financial, WebSearch): unit,block,bytes,R|W,seconds[,…]",
     source: "SPC trace file format specification 1.0.1 (Storage Performance Council, 2002)",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[
+        Specimen::detected(
+            "spc",
+            b"0,20941264,8192,W,0.551706\n0, 20939840, 8192, r, 0.554041,x\n",
+        ),
+        Specimen::detected("spc", b"0,1,2,r,0.5,x,y\n"),
+    ],
     detect,
     open,
 };
-
-static PARAMS: &[Param] = &[];
 
 /// At least five fields: three numbers, R or W, seconds.
 fn detect(head: &TraceHead) -> Likeness {
@@ -73,7 +78,7 @@ mod tests {
         0,0,0,R,2\n";
 
     #[test]
-    fn real_lines_with_blanks_extras_and_nothing_to_do() {
+    fn blanks_extra_fields_and_empty_requests() {
         let (requests, skipped) = read_all(layout(), REAL, false).unwrap();
         assert_eq!(requests.len(), 3);
         assert_eq!(requests[0].offset, 20_941_264 * 512);
@@ -86,13 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn each_field_is_named_when_it_is_bad() {
+    fn errors_name_the_field() {
         let cases = [
-            ("0", "column 2, and those behind it are missing"),
+            ("0", "column 2, which this format requires, is missing"),
             ("0,-1,2,R,0.1", "column 2, the offset, is not a whole number"),
             ("0,1,2.5,R,0.1", "column 3, the length, is not a whole number"),
-            ("0,1,2,X,0.1", "column 4, the operation, is none"),
-            ("0,1,2,Read,0.1", "column 4, the operation, is none"),
+            ("0,1,2,X,0.1", "column 4, the operation, is not a known word"),
+            ("0,1,2,Read,0.1", "column 4, the operation, is not a known word"),
             ("0,1,2,R,", "column 5, the time, is not a decimal number"),
             ("0,1,2,R,0.1x", "column 5, the time, is not a decimal"),
             ("0,1,2,R,1e99", "column 5, the time, is not a decimal"),
@@ -108,7 +113,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_survived(bytes: Vec<u8>) {
-            // The newline keeps the bytes from passing for a compressed file.
+            // The newline prevents the bytes from looking like a compressed file.
             let bytes = [b"\n", &bytes[..]].concat();
             let _ = read_all(layout(), &bytes, false);
             prop_assert!(read_all(layout(), &bytes, true).is_ok());

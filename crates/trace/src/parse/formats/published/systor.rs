@@ -6,15 +6,15 @@
 //! seconds, seconds, R|W, logical unit, bytes, bytes
 //! ```
 //!
-//! Times are read as integers, as nine decimals behind ten digits do not fit a floating-point
-//! number. A blank type is a request whose response was not seen: counted, not replayed. The header
-//! may recur where hourly files were joined.
+//! Times are read as integers, because a floating-point number cannot hold ten digits before and
+//! nine after the point. If the type is blank, the tracer did not see the response; such requests
+//! are counted but not replayed. The header may recur in a file joined from hourly ones.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     BYTES, Column, ColumnLayout, OpNames, OpWords, SECONDS, Separator,
 };
@@ -22,18 +22,21 @@ use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "systor",
     summary: "SYSTOR '17 csv: s,response,R|W,LUN,offset,bytes, with a header",
     source: "README of the traces; Lee et al., SYSTOR 2017",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[Specimen::detected(
+        "systor",
+        b"Timestamp,Response,IOType,LUN,Offset,Size\n1455529206.0020,0.0003,W,4,398,4096\n\
+          1455529206.0021,,R,4,0,512\n",
+    )],
     detect,
     open,
 };
-
-static PARAMS: &[Param] = &[];
 
 const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
@@ -87,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_type_is_an_error() {
+    fn an_unknown_type_is_an_error() {
         let message = read_all(layout(), b"1.0,0.1,X,6,0,512", false).unwrap_err();
         assert!(message.contains("column 3, the operation"), "{message}");
     }

@@ -5,13 +5,13 @@
 //! seconds, sector, sectors, 0 read | 1 write, volume
 //! ```
 //!
-//! No header; times are whole Unix seconds, so thousands of requests share one.
+//! There is no header. Times are whole Unix seconds, so thousands of requests have the same time.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
 };
@@ -19,20 +19,22 @@ use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "tencent",
     summary: "Tencent CBS csv: s,sector,sectors,0 read|1 write,volume",
     source: "README of the traces; Zhang et al., OSCA, USENIX ATC 2020",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[Specimen::detected(
+        "tencent",
+        b"1538323200,4247200,128,1,1058\n1538323199,13896880,128,0,1063\n",
+    )],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[];
-
-/// Five integers, the fourth 0 or 1.
+/// Five integers, the fourth of which is 0 or 1.
 fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 6);
@@ -65,7 +67,7 @@ mod tests {
     use crate::parse::text::lines::tests::read_all;
 
     #[test]
-    fn real_lines() {
+    fn lines_of_the_published_trace() {
         let text = b"1538323199,4247200,128,1,1058\n1538323200,13896880,8,0,1063\n";
         let (requests, _) = read_all(layout(), text, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 4_247_200 * 512));

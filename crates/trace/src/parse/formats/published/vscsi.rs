@@ -1,5 +1,5 @@
-//! CloudPhysics' vscsi traces (Waldspurger et al., FAST 2015), versions 1 and 2, as libCacheSim
-//! reads them.
+//! The vscsi traces of CloudPhysics (Waldspurger et al., FAST 2015), versions 1 and 2, as
+//! libCacheSim reads them.
 //!
 //! ```text
 //! version 1, 32 bytes: u32 number, u32 bytes, u32 segments, u16 command, u16 version, u64 block,
@@ -8,36 +8,46 @@
 //!                      u64 µs, u64 response
 //! ```
 //!
-//! Little-endian; a block is 512 bytes, the command a SCSI opcode. The upper byte of `version` is 1
-//! or 2 and stands at different places, so the first two records tell which it is. An unmap has no
-//! range in the record and is left out.
+//! Numbers are little-endian. A block has 512 bytes; the command is a SCSI opcode. The upper byte
+//! of `version` is 1 or 2. It lies at a different offset in each version, so the first two records
+//! show which version it is. An unmap command is skipped, because the record does not contain its
+//! range.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::{Error, Result};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::records::{RecordBytes, RecordParser, Records};
 use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op, SECTOR_BYTES};
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "vscsi",
-    summary: "CloudPhysics vscsi, binary, version 1 or 2 as its first records tell",
+    summary: "CloudPhysics vscsi, binary, version 1 or 2 (recognised by the first records)",
     source: "libCacheSim, vscsi.h; Waldspurger et al., SHARDS, FAST 2015",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[
+        Specimen::undetected(
+            "vscsi",
+            b"\x07\0\0\0\0\x10\0\0\x01\0\0\0\x2a\0\x04\x01\x08\0\0\0\0\0\0\0\x40\x42\x0f\0\0\0\0\0",
+        ),
+        Specimen::undetected(
+            "vscsi",
+            b"\x28\0\0\x02\x07\0\0\0\0\x10\0\0\x01\0\0\0\x08\0\0\0\0\0\0\0\x40\x42\x0f\0\0\0\0\0\
+              \x63\0\0\0\0\0\0\0",
+        ),
+    ],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[];
-
-/// Nothing in it is unmistakable.
+/// No field identifies the format.
 fn detect(_: &TraceHead) -> Likeness {
     Likeness::None
 }
@@ -49,13 +59,13 @@ fn open(_: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
         None => Err(Error::Record {
             name: input.name().to_owned(),
             record: 1,
-            what: "its version is neither 1 nor 2 where vscsi has it",
-            remedy: "is it in another format?",
+            what: "the version of a vscsi record is neither 1 nor 2",
+            remedy: "the trace may be in another format",
         }),
     }
 }
 
-/// Where a version has its fields.
+/// The layout of the records of one version.
 #[derive(Clone, Copy)]
 struct Vscsi {
     version: u16,
@@ -83,7 +93,7 @@ impl Vscsi {
     }
 }
 
-const VERSION: ParseError = ParseError::new("its version is another than that of the first record");
+const VERSION: ParseError = ParseError::new("its version differs from that of the first record");
 const BLOCK: ParseError = ParseError::new("its block address exceeds 64 bits in bytes");
 
 impl RecordParser for Vscsi {
@@ -159,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_hold_the_same() {
+    fn both_versions_deliver_the_same_requests() {
         for (vscsi, record) in [(ONE, one as fn(_, _, _, _) -> _), (TWO, two)] {
             let bytes = [
                 record(0x2a, 512, 42_932_745, 5_633_898_368_802),
@@ -182,12 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named() {
+    fn errors_name_the_damage() {
         let mut bytes = [one(0x2a, 512, 1, 1), one(0x2a, 512, u64::MAX, 2)].concat();
         let message = |bytes: &[u8]| read_records(ONE, bytes, false).unwrap_err();
         assert!(message(&bytes).starts_with("t: record 2: its block address exceeds"));
         bytes[32 + 15] = 9;
-        assert!(message(&bytes).starts_with("t: record 2: its version is another"));
+        assert!(message(&bytes).starts_with("t: record 2: its version differs"));
         assert!(message(&bytes[..40]).starts_with("t: record 2: the file ends within"));
         let (requests, skipped) = read_records(ONE, &bytes[..40], true).unwrap();
         assert_eq!((requests.len(), skipped.get("malformed")), (1, 1));
@@ -196,7 +206,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 1..200)) {
-            // A byte in front keeps the bytes from passing for a compressed file.
+            // The newline prevents the bytes from looking like a compressed file.
             let bytes = [b"\n", &bytes[..]].concat();
             prop_assert!(read_records(ONE, &bytes, true).is_ok());
             prop_assert!(read_records(TWO, &bytes, true).is_ok());

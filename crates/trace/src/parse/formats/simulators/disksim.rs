@@ -5,28 +5,33 @@
 //! time     device sector sectors flags; bit 0 of the flags: 1 read, 0 write
 //! ```
 //!
-//! Times are milliseconds; some converted traces count seconds: `unit=s`. FlashSim's traces and
-//! excerpts of MSR's look the same and mean other units, which nothing in them tells: the note says
-//! how the trace was understood.
+//! Times are in milliseconds; some converted traces have seconds (`unit=s`). FlashSim's traces and
+//! excerpts of MSR's look the same but use other units, and their content does not show which. So a
+//! note tells the user how the trace was read.
 
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, MILLISECONDS, OpNames, SECONDS, SECTORS, Separator,
 };
 use crate::parse::trace_head::{Likeness, TraceHead, is_five_numbers};
 use crate::reader::ReaderFactory;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "disksim",
     summary: "DiskSim ASCII: ms device sector sectors flags (bit 0: read)",
     source: "DiskSim 4.0 reference manual (CMU-PDL-08-101) and disksim_iotrace.c",
     params: PARAMS,
     examples: &[],
+    specimens: &[
+        Specimen::detected("disksim", b"5265.313 0 6357144 8 0\n"),
+        Specimen::detected("disksim:unit=s", b"5265.313 0 6357144 8 0\n"),
+        Specimen::undetected("disksim", b"938513000 4 264719034 16 0\n"),
+    ],
     detect,
     open,
 };
@@ -36,10 +41,10 @@ static PARAMS: &[Param] = &[Param {
     kind: Kind::Choice(&["ms", "s"]),
     default: "ms",
     unit: "",
-    doc: "what times count; DiskSim itself has milliseconds",
+    doc: "the unit of times; DiskSim itself uses milliseconds",
 }];
 
-/// Five numbers, the first with decimals; five integers could be its, too.
+/// Five numbers, the first with decimals. Five integers are possible, too.
 fn detect(head: &TraceHead) -> Likeness {
     let alike = |line: &[u8]| is_five_numbers(line, true) || is_five_numbers(line, false);
     Likeness::of_lines(head.any(alike))
@@ -75,7 +80,7 @@ mod tests {
     use crate::request::Op;
 
     #[test]
-    fn real_lines() {
+    fn lines_of_published_traces() {
         let text = b"5265.313 0 6357144 8 0\n5297.450\t0\t191072\t64\t1\r\n5297.45 1 5 1 10\n";
         let (requests, _) = read_all(layout("ms"), text, false).unwrap();
         let [first, second, third] = requests[..] else { panic!("{requests:?}") };
@@ -87,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_is_named_when_it_is_bad() {
+    fn errors_name_the_field() {
         let cases = [
             ("x 0 8 8 0", "column 1, the time"),
             ("18446744073710.0 0 8 8 0", "column 1, the time"),
@@ -95,7 +100,7 @@ mod tests {
             ("1.0 0 8.5 8 0", "column 3, the offset"),
             ("1.0 0 8 x 0", "column 4, the length"),
             ("1.0 0 8 8 g", "column 5, the operation"),
-            ("1.0 0 8 8", "column 5, and those behind it are missing"),
+            ("1.0 0 8 8", "column 5, which this format requires, is missing"),
             ("1.0 0 8 8 0 7", "column 5, the last one of this format"),
         ];
         for (line, what) in cases {

@@ -1,18 +1,19 @@
-//! FlashSim's traces (Kim et al., SIMUL 2009).
+//! Traces for FlashSim (Kim et al., SIMUL 2009).
 //!
 //! ```text
 //! 26.214000       0       303574  1       0
 //! milliseconds device sector pages operation; 1 read, 0 write
 //! ```
 //!
-//! Addresses count sectors of 512 bytes, lengths whole pages: a request of 7 sectors in the source
-//! has become one page of 8. DiskSim's traces look the same, so this one is never guessed.
+//! Addresses are in sectors of 512 bytes, lengths in whole pages: a request of 7 sectors in the
+//! original trace has become one page of 8. DiskSim's traces look the same, so this format is never
+//! detected by content.
 
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     AddressUnit, Column, ColumnLayout, MILLISECONDS, OpNames, OpWords, SECTORS, Separator,
 };
@@ -20,13 +21,17 @@ use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "flashsim",
     summary: "FlashSim: ms device sector pages op (1 read, 0 write)",
     source: "FlashSim's own traces; Kim et al., SIMUL 2009",
     params: PARAMS,
     examples: &[],
+    specimens: &[
+        Specimen::undetected("flashsim", b"26.214000\t0\t303574\t1\t0\n"),
+        Specimen::undetected("flashsim:pages=8KiB", b"26.214000\t0\t303574\t1\t0\n"),
+    ],
     detect,
     open,
 };
@@ -36,7 +41,7 @@ static PARAMS: &[Param] = &[Param {
     kind: Kind::Size,
     default: "4KiB",
     unit: "bytes",
-    doc: "the size of the pages that lengths count",
+    doc: "the page size, which is the unit of lengths",
 }];
 
 fn detect(_: &TraceHead) -> Likeness {

@@ -1,19 +1,20 @@
-//! MQSim's ASCII traces (`ASCII_Trace_Definition.h`).
+//! ASCII traces for MQSim (`ASCII_Trace_Definition.h`).
 //!
 //! ```text
 //! 938513000 4 264719034 16 0
 //! time device sector sectors type; type 0 write, 1 read
 //! ```
 //!
-//! The unit of time stands in MQSim's configuration, not in the trace: nanoseconds unless `unit=`
-//! says other. MQSim itself stops at the first line that is no request and wraps addresses at the
-//! device's size; here the former is an error and the latter is for `--fit` to decide.
+//! MQSim's configuration states the unit of time, the trace does not. It is nanoseconds unless
+//! `unit=` gives another. MQSim itself stops at the first line that is not a request, and wraps
+//! addresses that exceed the device. Here such a line is an error, and `--fit` decides about
+//! addresses.
 
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames, SECTORS, Separator,
     TimeUnit,
@@ -21,13 +22,18 @@ use crate::parse::text::column_layout::{
 use crate::parse::trace_head::{Likeness, TraceHead, is_five_numbers};
 use crate::reader::ReaderFactory;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "mqsim",
     summary: "MQSim ASCII: ns device sector sectors type (0 write, 1 read)",
     source: "MQSim, ASCII_Trace_Definition.h; Tavakkol et al., FAST 2018",
     params: PARAMS,
     examples: &[],
+    specimens: &[
+        Specimen::undetected("mqsim", b"938513000 4 264719034 16 0\n"),
+        Specimen::undetected("mqsim:unit=ms", b"938513000 4 264719034 16 0\n"),
+        Specimen::undetected("mqsim:unit=ps", b"938513000 4 264719034 16 0\n"),
+    ],
     detect,
     open,
 };
@@ -37,11 +43,11 @@ static PARAMS: &[Param] = &[Param {
     kind: Kind::Choice(&["ns", "us", "ps", "ms"]),
     default: "ns",
     unit: "",
-    doc: "what times count, as MQSim's configuration says",
+    doc: "the unit of times, as in MQSim's configuration",
 }];
 
 /// Five integers.
-pub(crate) fn detect(head: &TraceHead) -> Likeness {
+fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| is_five_numbers(line, false)))
 }
 
@@ -73,7 +79,7 @@ mod tests {
     use crate::request::Op;
 
     #[test]
-    fn real_lines_in_every_unit() {
+    fn published_lines_in_every_unit() {
         let text = b"938513000 4 264719034 16 0\n938828000 3 197570570 32 1\n";
         for (unit, time_ns) in
             [("ns", 315_000), ("us", 315_000_000), ("ps", 315), ("ms", 315_000_000_000)]
@@ -88,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_fit_are_errors() {
+    fn numbers_beyond_64_bits_are_errors() {
         let message = |line: &str| read_all(layout("ms"), line.as_bytes(), false).unwrap_err();
         assert!(message("18446744073710 0 8 8 1").contains("column 1, the time"));
         assert!(message("1 0 18446744073709551616 8 1").contains("column 3, the offset"));

@@ -1,32 +1,36 @@
-//! SSDsim's traces (Hu et al., ICS 2011).
+//! Traces for SSDsim (Hu et al., ICS 2011).
 //!
 //! ```text
 //! 26214000 1 240840 6 0
 //! time device sector sectors operation; 1 read, 0 write
 //! ```
 //!
-//! Nanoseconds, though some traces that go about count something else: `unit=`.
+//! Times are in nanoseconds. Some traces in circulation use another unit (`unit=`).
 
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
-use crate::parse::formats::simulators::mqsim::detect;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames, OpWords, SECTORS,
     Separator,
 };
+use crate::parse::trace_head::{Likeness, TraceHead, is_five_numbers};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "ssdsim",
     summary: "SSDsim: ns device sector sectors op (1 read, 0 write)",
     source: "SSDsim's own traces; Hu et al., ICS 2011",
     params: PARAMS,
     examples: &[],
+    specimens: &[
+        Specimen::undetected("ssdsim", b"26214000 1 240840 6 1\n"),
+        Specimen::undetected("ssdsim:unit=us", b"26214000 1 240840 6 1\n"),
+    ],
     detect,
     open,
 };
@@ -36,8 +40,13 @@ static PARAMS: &[Param] = &[Param {
     kind: Kind::Choice(&["ns", "us", "ms"]),
     default: "ns",
     unit: "",
-    doc: "what times count",
+    doc: "the unit of times",
 }];
+
+/// Five integers.
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| is_five_numbers(line, false)))
+}
 
 fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(layout(params.choice("unit"))))
@@ -66,7 +75,7 @@ mod tests {
     use crate::parse::text::lines::tests::read_all;
 
     #[test]
-    fn real_lines() {
+    fn lines_of_a_published_trace() {
         let text = b"0 0 303567 7 0\n26214000 1 240840 6 1\n";
         let (requests, _) = read_all(layout("ns"), text, false).unwrap();
         assert_eq!((requests[0].op, requests[0].bytes), (Op::Write, 7 * 512));

@@ -1,19 +1,16 @@
-//! blkparse text: Linux' block layer, as printed by `blkparse` (its `blkparse_fmt.c`).
+//! blkparse text: events of the Linux block layer as printed by `blkparse` (`blkparse_fmt.c`).
 //!
 //! ```text
 //! 254,0    0      421     1.313174332    24  Q  DS 266240 + 2048 [kworker/u2:1]
 //! dev      cpu    number  seconds        pid action rwbs sector + sectors [process]
 //! ```
 //!
-//! A request passes several actions, and one of them is replayed: D (issued to the device) if the
-//! file has any, else Q (queued), or what `action=` says. To know, the file is read through once
-//! until its first D. Lines that do not begin with `digits,digits` are a summary.
+//! Each request causes several events, one for each action on it. Only one action is replayed:
+//! `action=`, or by default D (issued to the device) if the file has any, else Q (queued). To
+//! choose the default, the file is read once up to its first D. Lines that do not begin with
+//! `digits,digits` belong to the summary.
 //!
-//! A compact form leaves out `+` and the process: `7,4 0 1 0.000000000 23648 Q WS 41680 4`.
-//!
-//! RWBS is `F?(D|W|R|N)F?A?S?M?`: preflush, then discard, write, read or nothing, then FUA,
-//! readahead, sync, metadata. With a preflush and no data it is a flush; with data it is one
-//! request with `Flags::PREFLUSH`.
+//! A compact form omits `+` and the process: `7,4 0 1 0.000000000 23648 Q WS 41680 4`.
 
 use std::ops::ControlFlow;
 
@@ -23,7 +20,7 @@ use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of, rwbs};
 use crate::parse::devices::Devices;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
@@ -33,13 +30,23 @@ use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::{Op, SECTOR_BYTES};
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "blkparse",
     summary: "Linux blktrace as text by blkparse, default or compact columns",
     source: "blkparse(1) and blktrace's blkparse_fmt.c",
     params: ACTION_PARAMS,
     examples: &[],
+    specimens: &[
+        Specimen::detected(
+            "blkparse",
+            b"254,0 0 421 1.313174332 24 D DS 266240 + 2048 [kworker]\n\
+              7,4 0 1 0.0 2 D FWS 0 0\n",
+        ),
+        Specimen::detected("blkparse:action=C", b"254,0 0 421 1.3 24 C R 266240 + 2048 [0]\n"),
+        Specimen::detected("blkparse", b"\n  7,4 0 1 0.000000000 23648 Q WS 41680 4\n"),
+        Specimen::detected("blkparse", b"a stray line\n7,4 0 1 0.0 23648 Q WS 41680 4\n"),
+    ],
     detect,
     open,
 };
@@ -57,7 +64,7 @@ fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> 
     Ok(Box::new(Blkparse { action }))
 }
 
-/// D if the file has any, else Q. Reads up to the first D, so all of a file without.
+/// D if the file has any, else Q. Reads up to the first D, or the whole file if it has none.
 fn action_to_replay(input: &StoredTrace) -> Result<u8> {
     let mut seen = [false; 128];
     for_each_line(input, |line| {
@@ -68,7 +75,7 @@ fn action_to_replay(input: &StoredTrace) -> Result<u8> {
         }
         if seen[usize::from(b'D')] { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    choose_action(input, &seen)
+    choose_action(input, FORMAT.name, &seen)
 }
 
 #[derive(Clone)]
@@ -79,11 +86,11 @@ struct Blkparse {
 const CPU: ParseError = ParseError::new("column 2, the CPU, is not a number");
 const NUMBER: ParseError = ParseError::new("column 3, the sequence number, is not a number");
 const TIME: ParseError = ParseError::new("column 4, the time, is not seconds such as 1.313174332");
-const PID: ParseError = ParseError::new("column 5, the process number, is not a number");
+const PID: ParseError = ParseError::new("column 5, the process id, is not a number");
 const ACTION: ParseError = ParseError::new("column 6, the action, is missing");
 const RWBS: ParseError = ParseError::new("column 7 is not RWBS, F?(D|W|R|N)F?A?S?M?");
 const RANGE: ParseError =
-    ParseError::new("columns 8 and on are not `sector + sectors` or `sector sectors`");
+    ParseError::new("columns 8 and following are neither `sector + sectors` nor `sector sectors`");
 const BEYOND: ParseError = ParseError::new("the sectors exceed 64 bits in bytes");
 
 impl LineParser for Blkparse {
@@ -96,7 +103,7 @@ impl LineParser for Blkparse {
         devices: &mut Devices,
     ) -> std::result::Result<Parsed, ParseError> {
         let mut words = Split::new(line, Blanks);
-        // Mostly it is the device of the line before.
+        // It is usually the device of the line before, so the digits need not be checked again.
         let is_device = |name: Field| devices.is_latest(name.bytes()) || is_device_name(name);
         let Some(head) = EventHead::read(&mut words, is_device)? else { return Ok(Parsed::Other) };
         if head.action != [self.action] {
@@ -117,7 +124,7 @@ impl LineParser for Blkparse {
     }
 }
 
-/// The columns that every event has.
+/// The columns common to all events.
 struct EventHead<'a> {
     device: &'a [u8],
     time_ns: u64,
@@ -125,7 +132,7 @@ struct EventHead<'a> {
 }
 
 impl<'a> EventHead<'a> {
-    /// Reads up to the action; `None` for a line that does not begin with a device.
+    /// Reads up to the action. `None` if the line does not begin with a device.
     #[inline(always)]
     fn read(
         words: &mut Split<'a, Blanks>,
@@ -149,8 +156,8 @@ fn is_device_name(word: Field) -> bool {
     both && numbers.next().is_none()
 }
 
-/// Offset and length in bytes, both 0 where the line has none; `None` for a SCSI command, which
-/// has `(12 00 …)` instead or before it a length alone.
+/// Offset and length in bytes; both 0 if the line has none. `None` for a SCSI command: `(12 00 …)`,
+/// possibly after a length.
 #[inline(always)]
 fn range(words: &mut Split<Blanks>) -> std::result::Result<Option<(u64, u64)>, ParseError> {
     let Some(sector) = words.next() else { return Ok(Some((0, 0))) };
@@ -163,7 +170,7 @@ fn range(words: &mut Split<Blanks>) -> std::result::Result<Option<(u64, u64)>, P
     let mut sectors = words.next().ok_or(RANGE)?;
     match sectors.bytes() {
         [b'(', ..] => return Ok(None),
-        // A flush that completes has a sector, and no sectors.
+        // The completion of a flush has a sector, but no length.
         [b'[', ..] => return Ok(Some((0, 0))),
         b"+" => sectors = words.next().ok_or(RANGE)?,
         _ => {}
@@ -201,7 +208,7 @@ CPU0 (8,16):
 ";
 
     #[test]
-    fn real_lines_of_the_default_form() {
+    fn captured_lines_of_the_default_form() {
         let (requests, skipped) = read(b'D', REAL).unwrap();
         assert_eq!(requests.len(), 3);
         assert_eq!((requests[0].op, requests[0].bytes), (Op::Flush, 0));
@@ -230,7 +237,7 @@ CPU0 (8,16):
     }
 
     #[test]
-    fn the_action_is_d_if_there_is_one_anywhere() {
+    fn the_action_is_d_if_the_file_has_any() {
         let action = |text: &str| {
             let input = StoredTrace::spool("t", text.as_bytes()).unwrap();
             action_to_replay(&input).map_err(|error| error.to_string())
@@ -246,7 +253,7 @@ CPU0 (8,16):
     }
 
     #[test]
-    fn each_column_is_named_when_it_is_bad() {
+    fn errors_name_the_column() {
         let cases = [
             ("8,0 x", "column 2"),
             ("8,0 1 x", "column 3"),

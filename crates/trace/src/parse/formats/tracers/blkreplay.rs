@@ -1,20 +1,20 @@
-//! Loads for blkreplay (Thomas Schöbel-Theuer), such as its traces of production servers.
+//! Load files of blkreplay (Thomas Schöbel-Theuer), such as its traces of production servers.
 //!
 //! ```text
-//! Copyright … any number of comment lines
+//! Copyright …  (any number of comment lines)
 //! start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0
 //!       0.000000000 ;     37766853 ;   64 ; W ; 0.0 ; 0.0
 //!       seconds     ;       sector ; sectors ; R|W ; unused
 //! ```
 //!
-//! Some loads name operations as blkparse does (`RA`: readahead); so all of that is understood.
+//! Some loads use the operations of blkparse (`RA`: readahead), so all of RWBS is accepted.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::parsed::{ParseError, Parsed};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, OpNames, SECONDS, SECTORS, Separator,
@@ -23,20 +23,25 @@ use crate::parse::text::lines::LineParser;
 use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "blkreplay",
     summary: "blkreplay .load: comments, a header, then s ; sector ; sectors ; R|W ; …",
     source: "blkreplay's own loads and documentation (Schöbel-Theuer)",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[
+        Specimen::detected(
+            "blkreplay",
+            b"Copyright\nstart ; sector; length ; op ; x\n 0.44 ; 37766917 ; 14 ; W ; 0.0\n",
+        ),
+        Specimen::detected("blkreplay", b"x\n\nstart ; sector; length ; op ; a\n1 ; 8 ; 1 ; R ;\n"),
+    ],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[];
-
-/// Its header, behind whatever comments.
+/// The header, after any comments.
 fn detect(head: &TraceHead) -> Likeness {
     let mut lines = head.bytes().split(|&byte| byte == b'\n');
     match lines.any(is_header) {
@@ -67,7 +72,7 @@ fn blkreplay() -> Blkreplay {
 #[derive(Clone)]
 struct Blkreplay {
     layout: ColumnLayout,
-    /// Before the header, and before the first request where there is none.
+    /// Whether neither the header nor a request has been read.
     in_comments: bool,
 }
 
@@ -106,7 +111,7 @@ mod tests {
         0.456676896 ;            0 ;    1 ;RA ; 0.0 ; 0.0\n";
 
     #[test]
-    fn real_lines() {
+    fn lines_of_a_published_load() {
         let (requests, skipped) = read_all(blkreplay(), TEXT, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 37_766_917 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 512));
@@ -117,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_comments_may_be_no_requests() {
+    fn other_lines_are_allowed_only_before_the_first_request() {
         let text = [TEXT, b"PLEASE\n"].concat();
         let message = read_all(blkreplay(), &text, false).unwrap_err();
         assert!(message.starts_with("t:7: column 1, the time"), "{message}");

@@ -1,45 +1,56 @@
-//! blktrace: Linux' block layer as the kernel writes it (`blktrace_api.h`), a file for each CPU.
+//! blktrace: events of the Linux block layer as the kernel writes them (`blktrace_api.h`), one file
+//! for each CPU.
 //!
 //! ```text
-//! NAME.blktrace.0   ─┐  record: 48 bytes and the payload they announce
-//! NAME.blktrace.1   ─┼─ merged by time ─▶ one action's events ─▶ requests
+//! NAME.blktrace.0   ─┐  record: a header of 48 bytes, and a payload
+//! NAME.blktrace.1   ─┼─ merged by time ─▶ events of one action ─▶ requests
 //! NAME.blktrace.2   ─┘
 //! ```
 //!
-//! Any one of the files, or `NAME`, opens all of them. The byte order is that of the machine that
-//! was traced, told by the magic; only version 7 is known. A request passes several actions, of
-//! which one is replayed, chosen as for blkparse's text: D (issued) if there is any, else Q. Notes
-//! (process names, wall clock, messages) are no requests.
+//! Any of the files, or `NAME`, opens all of them. The byte order is that of the traced machine;
+//! the magic number shows it. Only version 7 is supported. The action to replay is chosen as for
+//! blkparse's text: D (issued) if there is any, else Q (queued). Notes (process names, wall clock,
+//! messages) are ignored.
 
 use std::sync::Arc;
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::{Error, Result};
 use crate::input::resolve_path::common_of_cpus;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of};
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::normalize::Normalizer;
 use crate::parse::parsed::{ParseError, Parsed, RawRequest};
-use crate::parse::records::{CUT_OFF, RecordBytes};
+use crate::parse::records::{RecordBytes, TRUNCATED};
 use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "blktrace",
     summary: "Linux blktrace, binary; NAME.blktrace.0, .1 … are merged by time",
     source: "Linux, include/uapi/linux/blktrace_api.h",
-    params: PARAMS,
+    params: ACTION_PARAMS,
     examples: &[],
+    specimens: &[
+        Specimen::detected(
+            "blktrace",
+            b"\x07tae\x01\0\0\0\xe8\x03\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\x10\0\0\x01\0\x02\0\
+              \x63\0\0\0\x10\0\x80\0\0\0\0\0\0\0\0\0",
+        ),
+        Specimen::detected(
+            "blktrace:action=Q",
+            b"eat\x07\0\0\0\x01\0\0\0\0\0\0\x03\xe8\0\0\0\0\0\0\0\x08\0\0\x10\0\0\x02\0\x01\
+              \0\0\0\x63\0\x80\0\x10\0\0\0\0\0\0\0\x02xy",
+        ),
+    ],
     detect,
     open,
 };
-
-static PARAMS: &[Param] = ACTION_PARAMS;
 
 const HEADER_BYTES: usize = 48;
 
@@ -54,7 +65,7 @@ fn detect(head: &TraceHead) -> Likeness {
     }
 }
 
-/// Whether the magic is in big-endian order; `None` if there is no magic.
+/// Whether the magic number is in big-endian order; `None` if the word is not the magic number.
 fn big_endian(word: [u8; 4]) -> Option<bool> {
     if u32::from_le_bytes(word) & !0xff == MAGIC {
         return Some(false);
@@ -71,16 +82,16 @@ fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> 
     Ok(Box::new(Blktrace { action }))
 }
 
-/// Several files are those of the CPUs of one trace.
+/// Checks that several files belong to one trace, each from another CPU.
 fn of_one_trace(input: &StoredTrace) -> Result<()> {
     let names: Vec<&str> = input.parts().map(StoredTrace::name).collect();
-    // Files beside each other were found by what their names have in common.
+    // Files outside archives were found by the common part of their names.
     let in_archive = names.len() > 1 && input.parts().all(StoredTrace::is_member);
     if !in_archive || common_of_cpus(names.iter().copied()).is_some() {
         return Ok(());
     }
     let what = format!(
-        "its members are files of several traces, from `{}` to `{}`; name those of one, as in \
+        "its members belong to several traces, from `{}` to `{}`; name those of one trace, as in \
          `set.tar/disk.blktrace.*`",
         names[0],
         names[names.len() - 1]
@@ -88,7 +99,7 @@ fn of_one_trace(input: &StoredTrace) -> Result<()> {
     Err(Error::Archive { name: input.name().to_owned(), what })
 }
 
-/// D if any file has one, else Q. Reads up to the first D, so all of a trace without.
+/// D if any file has one, else Q. Reads up to the first D, or the whole trace if it has none.
 fn action_to_replay(input: &StoredTrace) -> Result<u8> {
     let mut seen = [false; 128];
     for part in input.parts() {
@@ -107,12 +118,12 @@ fn action_to_replay(input: &StoredTrace) -> Result<u8> {
             }
         }
     }
-    choose_action(input, &seen)
+    choose_action(input, FORMAT.name, &seen)
 }
 
 // ---- events ----------------------------------------------------------------------------------
 
-/// The fields of a record that matter here.
+/// The fields of a record that are used.
 #[derive(Clone, Copy)]
 struct Event {
     time_ns: u64,
@@ -136,7 +147,7 @@ const FUA: u32 = 0x8000;
 const SECTORS: ParseError = ParseError::new("its sector exceeds 64 bits in bytes");
 
 impl Event {
-    /// The action as blkparse prints it; `None` for notes and rarer actions.
+    /// The action as blkparse prints it; `None` for notes and for actions that are never replayed.
     fn letter(&self) -> Option<u8> {
         if self.action >> 16 & NOTIFY != 0 {
             return None;
@@ -163,7 +174,7 @@ impl Event {
         set.fold(Flags::NONE, |flags, (_, flag)| flags | *flag)
     }
 
-    /// The operation as blkparse prints it; a discard is also a write.
+    /// The operation as blkparse prints it. The kernel marks discards as writes, too.
     fn op_letter(&self) -> u8 {
         let bits = self.action >> 16;
         if bits & DISCARD != 0 {
@@ -177,7 +188,7 @@ impl Event {
         }
     }
 
-    /// What a replayed event amounts to.
+    /// The request of an event, or the reason to skip it.
     #[inline(always)]
     fn line(&self, normalizer: &mut Normalizer) -> std::result::Result<Parsed, ParseError> {
         if self.action >> 16 & PASSTHROUGH != 0 {
@@ -205,13 +216,13 @@ impl Event {
 struct EventFile {
     window: SlidingWindow,
     record_number: u64,
-    /// The latest event. It is read where it stands, field by field: a processor waits when it
-    /// copies whole what it has just written in pieces.
+    /// The latest event. Callers read its fields in place: copying a struct that was just written
+    /// field by field stalls the processor.
     event: Event,
     ended: bool,
 }
 
-/// Why a file cannot be read on, at its latest record.
+/// Why a file cannot be read beyond its latest record.
 enum EventError {
     Parse(ParseError),
     Read(std::io::Error),
@@ -221,23 +232,23 @@ impl EventError {
     fn into_error(self, part: &StoredTrace, record_number: u64) -> Error {
         match self {
             EventError::Read(source) => part.failure(record_number, source),
-            EventError::Parse(fault) => Error::Record {
+            EventError::Parse(error) => Error::Record {
                 name: part.name().to_owned(),
                 record: record_number,
-                what: fault.what,
-                remedy: fault.remedy,
+                what: error.what,
+                remedy: error.remedy,
             },
         }
     }
 }
 
 const NO_MAGIC: ParseError = ParseError::fatal(
-    "it does not begin with blktrace's magic 0x65617407",
-    "the file is damaged, or not from blktrace",
+    "it does not begin with the magic number of blktrace, 0x65617407",
+    "the file is damaged or not from blktrace",
 );
 const OTHER_VERSION: ParseError = ParseError::fatal(
-    "it is of another version of blktrace than 7, the only one known",
-    "let its own blkparse print it, and read the text",
+    "it is not in version 7 of the format, the only supported one",
+    "convert it with the blkparse of its own version and read the text",
 );
 
 impl EventFile {
@@ -246,7 +257,7 @@ impl EventFile {
         Ok(EventFile { window: part.window()?, record_number: 0, event, ended: false })
     }
 
-    /// Goes on to the next event; false at the end, and where the file cannot be read on.
+    /// Reads the next event. False at the end of the file.
     #[inline(always)]
     fn advance(&mut self) -> std::result::Result<bool, EventError> {
         let header = self.take(HEADER_BYTES)?;
@@ -256,14 +267,14 @@ impl EventFile {
         }
         self.record_number += 1;
         if header.len() < HEADER_BYTES {
-            return self.fault(CUT_OFF);
+            return self.error(TRUNCATED);
         }
         let bytes = self.window.slice(header);
         let magic = [bytes[0], bytes[1], bytes[2], bytes[3]];
-        let Some(big_endian) = big_endian(magic) else { return self.fault(NO_MAGIC) };
+        let Some(big_endian) = big_endian(magic) else { return self.error(NO_MAGIC) };
         let record = RecordBytes { bytes, big_endian };
         if record.u32(0) != MAGIC | VERSION {
-            return self.fault(OTHER_VERSION);
+            return self.error(OTHER_VERSION);
         }
         self.event = Event {
             time_ns: record.u64(8),
@@ -274,22 +285,22 @@ impl EventFile {
         };
         let payload_bytes = usize::from(record.u16(46));
         if payload_bytes > 0 && self.take(payload_bytes)?.len() < payload_bytes {
-            return self.fault(CUT_OFF);
+            return self.error(TRUNCATED);
         }
         Ok(true)
     }
 
-    /// The next bytes, fewer only at the end.
+    /// The next bytes; fewer than `count` only at the end.
     #[inline(always)]
     fn take(&mut self, count: usize) -> std::result::Result<std::ops::Range<usize>, EventError> {
         self.window.next_bytes(count).map_err(EventError::Read)
     }
 
-    /// A fault of the latest record, behind which nothing can be told.
+    /// An error in the latest record. It ends the file, because the next record cannot be found.
     #[cold]
-    fn fault(&mut self, fault: ParseError) -> std::result::Result<bool, EventError> {
+    fn error(&mut self, error: ParseError) -> std::result::Result<bool, EventError> {
         self.ended = true;
-        Err(EventError::Parse(fault))
+        Err(EventError::Parse(error))
     }
 }
 
@@ -300,9 +311,9 @@ struct Blktrace {
 }
 
 impl ReaderFactory for Blktrace {
-    fn reader(&self, input: &Arc<StoredTrace>, reading: ReadMode) -> Result<Box<dyn Reader>> {
+    fn reader(&self, input: &Arc<StoredTrace>, mode: ReadMode) -> Result<Box<dyn Reader>> {
         let streams = input.parts().map(EventFile::open).collect::<Result<Vec<_>>>()?;
-        let (input, normalizer) = (Arc::clone(input), Normalizer::new(reading));
+        let (input, normalizer) = (Arc::clone(input), Normalizer::new(mode));
         let mut merged = MergedReader { action: self.action, input, normalizer, streams };
         for index in 0..merged.streams.len() {
             merged.advance(index)?;
@@ -320,17 +331,17 @@ struct MergedReader {
     action: u8,
     input: Arc<StoredTrace>,
     normalizer: Normalizer,
-    /// Each at its next event.
+    /// Each has read its next event.
     streams: Vec<EventFile>,
 }
 
 impl MergedReader {
-    /// Brings up the next event of a file; a record cut off is its end where that is tolerated.
+    /// Reads the next event of a file. If errors are tolerated, a truncated record ends the file.
     #[inline(always)]
     fn advance(&mut self, index: usize) -> Result<()> {
         match self.streams[index].advance() {
             Ok(_) => Ok(()),
-            Err(EventError::Parse(fault)) => self.bad_record(fault, index),
+            Err(EventError::Parse(error)) => self.bad_record(error, index),
             Err(failure) => {
                 let record_number = self.streams[index].record_number;
                 Err(failure.into_error(self.part(index), record_number))
@@ -343,19 +354,19 @@ impl MergedReader {
     }
 
     #[cold]
-    fn bad_record(&mut self, fault: ParseError, index: usize) -> Result<()> {
+    fn bad_record(&mut self, error: ParseError, index: usize) -> Result<()> {
         let part = self.input.part(index).expect("a stream for each part");
-        self.normalizer.bad_record(fault, part, self.streams[index].record_number)
+        self.normalizer.bad_record(error, part, self.streams[index].record_number)
     }
 
-    /// The file with the earliest event, the first of equals.
+    /// The file with the earliest event; of several, the first.
     #[inline(always)]
     fn earliest(&self) -> Option<usize> {
         let streams = self.streams.iter().enumerate().filter(|(_, stream)| !stream.ended);
         streams.min_by_key(|(_, stream)| stream.event.time_ns).map(|(index, _)| index)
     }
 
-    /// Takes in the event that a file is at.
+    /// Delivers the current event of a file.
     #[inline(always)]
     fn event(&mut self, index: usize, out: &mut Vec<Request>) -> Result<()> {
         let event = &self.streams[index].event;
@@ -370,9 +381,9 @@ impl MergedReader {
                 Ok(())
             }
             Ok(Parsed::Other) => Ok(()),
-            Err(fault) => Err(fault),
+            Err(error) => Err(error),
         };
-        taken.or_else(|fault| self.bad_record(fault, index))
+        taken.or_else(|error| self.bad_record(error, index))
     }
 }
 

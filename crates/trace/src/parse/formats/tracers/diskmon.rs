@@ -1,15 +1,15 @@
-//! Logs of Sysinternals' DiskMon, a Windows tool.
+//! Logs of DiskMon, a Windows tool by Sysinternals.
 //!
 //! ```text
 //! 0       4.656875        0.00003815      0       Write   6194591 32
-//! number  seconds         duration        disk    Read|Write sector sectors    between tabs
+//! number  seconds         duration        disk    Read|Write sector sectors    separated by tabs
 //! ```
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
 };
@@ -17,20 +17,22 @@ use crate::parse::trace_head::{Likeness, TraceHead, is_digits, is_seconds};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "diskmon",
     summary: "Sysinternals DiskMon: number, s, duration, disk, Read|Write, sector, sectors; tabs",
     source: "logs of Sysinternals DiskMon",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[Specimen::detected(
+        "diskmon",
+        b"0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\r\n",
+    )],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[];
-
-/// Seven or more fields between tabs, the fifth Read or Write.
+/// Seven or more fields separated by tabs, of which the fifth is Read or Write.
 fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| {
         let fields: Vec<_> = line.split(|&byte| byte == b'\t').take(8).collect();
@@ -69,7 +71,7 @@ mod tests {
         1\t5.000625\t0.00007629\t0\tRead\t6164519\t8\t\r\n";
 
     #[test]
-    fn real_lines() {
+    fn lines_of_a_published_log() {
         let (requests, _) = read_all(layout(), TEXT, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 6_194_591 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));

@@ -1,5 +1,5 @@
-//! ETW disk events as csv: what `xperf` or `tracerpt` dump, such as Microsoft's production servers
-//! (Kavalanekar et al., IISWC 2008).
+//! Disk events of Event Tracing for Windows as csv, dumped by `xperf` or `tracerpt`; for example
+//! the traces of Microsoft's production servers (Kavalanekar et al., IISWC 2008).
 //!
 //! ```text
 //! BeginHeader
@@ -8,22 +8,24 @@
 //! DiskRead, 2500, System (   4), 64, 0xfffffa8, 0x00001000, 0x00000200, 420, 0, 0x…, "C:\a,b"
 //! ```
 //!
-//! The header names the columns of each event; an event it does not name has the classic ones.
-//! Newer dumpers have a column `CPU` behind `ThreadID` that some headers do not mention: then what
-//! stands in IrpPtr's place is no hexadecimal number, and all columns from there are one further.
+//! The header names the columns of each event. Events without a header line have the classic
+//! columns. Newer dumpers add a column `CPU` after `ThreadID`, which some headers do not mention.
+//! The reader notices it because the field at IrpPtr's position is not a hexadecimal number; then
+//! all columns from there on are shifted by one.
 //!
-//! An event is logged when the request completes. It came ElapsedTime earlier, or when its Init
-//! event with the same IrpPtr says; so the trace is sorted after. Times are microseconds, offset
-//! and size hexadecimal bytes. File names are quoted and may hold commas: fields are counted from
-//! the left, and all that matter stand before the name.
+//! An event is logged when the request completes. The request arrived at the time of its Init event
+//! (the one with the same IrpPtr) or, without one, ElapsedTime before completion. So the requests
+//! have to be sorted by arrival. Times are in microseconds; offset and size are hexadecimal bytes.
+//! File names are quoted and may contain commas, so fields are counted from the left; all used
+//! fields precede the name.
 
 use rustc_hash::FxHashMap;
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
@@ -31,18 +33,20 @@ use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op};
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "etw",
     summary: "ETW disk events as csv (xperf): DiskRead, DiskWrite, DiskFlush; sorted by arrival",
     source: "headers of the traces themselves; Kavalanekar et al., IISWC 2008",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[Specimen::detected(
+        "etw",
+        b"BeginHeader\nEndHeader\nDiskRead, 1500, p, 64, 0xfa, 0x1000, 0x200, 42, 1, 0xa\n",
+    )],
     detect,
     open,
 };
-
-static PARAMS: &[Param] = &[];
 
 fn detect(head: &TraceHead) -> Likeness {
     match head.any(|line| line == b"BeginHeader") {
@@ -55,13 +59,13 @@ fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     Ok(Box::new(Etw::new()))
 }
 
-/// The events that matter, and what they ask for; Init events begin with the same word.
+/// The events of completed requests. The names of Init events begin with the same word.
 static EVENTS: [(&str, Op); 3] =
     [("DiskRead", Op::Read), ("DiskWrite", Op::Write), ("DiskFlush", Op::Flush)];
 
 const THREAD: usize = 3;
 
-/// Where an event has its fields; 0 where it has none.
+/// The index of each field of an event; 0 if it has no such field.
 #[derive(Clone, Copy)]
 struct EventColumns {
     time: usize,
@@ -78,40 +82,40 @@ const CLASSIC_FLUSH: EventColumns =
     EventColumns { time: 1, irp: 4, offset: 0, size: 0, elapsed: 5, disk: 6 };
 
 impl EventColumns {
-    /// The places that a line of the header tells.
+    /// The columns named by a line of the header.
     fn of_header(fields: &EventFields) -> EventColumns {
-        let place = |name: &str| {
+        let index = |name: &str| {
             let named = |field: &&[u8]| field.eq_ignore_ascii_case(name.as_bytes());
             fields.0.iter().position(named).unwrap_or(0)
         };
         EventColumns {
-            time: place("TimeStamp"),
-            irp: place("IrpPtr"),
-            offset: place("ByteOffset"),
-            size: place("IOSize"),
-            elapsed: place("ElapsedTime"),
-            disk: place("DiskNum"),
+            time: index("TimeStamp"),
+            irp: index("IrpPtr"),
+            offset: index("ByteOffset"),
+            size: index("IOSize"),
+            elapsed: index("ElapsedTime"),
+            disk: index("DiskNum"),
         }
     }
 
-    /// The same with a column more behind the thread.
+    /// The same with one more column after the thread.
     fn with_cpu(self) -> EventColumns {
-        let further = |place| if place > THREAD { place + 1 } else { place };
+        let shifted = |index| if index > THREAD { index + 1 } else { index };
         EventColumns {
-            time: further(self.time),
-            irp: further(self.irp),
-            offset: further(self.offset),
-            size: further(self.size),
-            elapsed: further(self.elapsed),
-            disk: further(self.disk),
+            time: shifted(self.time),
+            irp: shifted(self.irp),
+            offset: shifted(self.offset),
+            size: shifted(self.size),
+            elapsed: shifted(self.elapsed),
+            disk: shifted(self.disk),
         }
     }
 }
 
-/// More fields than stand before a file name.
+/// More fields than precede a file name.
 const MOST_FIELDS: usize = 24;
 
-/// The fields of a line from the left, blanks trimmed; empty where there are none.
+/// The first fields of a line without surrounding blanks; empty beyond the last one.
 struct EventFields<'a>([&'a [u8]; MOST_FIELDS]);
 
 impl<'a> EventFields<'a> {
@@ -123,9 +127,9 @@ impl<'a> EventFields<'a> {
         EventFields(fields)
     }
 
-    /// The field at a place; empty if the event has no such field.
-    fn at(&self, place: usize) -> &'a [u8] {
-        if place == 0 { b"" } else { self.0.get(place).copied().unwrap_or_default() }
+    /// The field with this index; empty if the event has no such field.
+    fn at(&self, index: usize) -> &'a [u8] {
+        if index == 0 { b"" } else { self.0.get(index).copied().unwrap_or_default() }
     }
 }
 
@@ -133,12 +137,12 @@ impl<'a> EventFields<'a> {
 struct Etw {
     in_header: bool,
     /// For each of [`EVENTS`].
-    places: [EventColumns; 3],
-    /// When requests came that have an Init event and have not completed, by IrpPtr.
+    columns: [EventColumns; 3],
+    /// The arrival times of requests that have an Init event and have not completed, by IrpPtr.
     begun_ns: FxHashMap<Vec<u8>, u64>,
 }
 
-/// No device has this many requests in flight; more Init events are those of another tool.
+/// More requests than any device has in flight; further Init events are ignored.
 const MOST_IN_FLIGHT: usize = 1 << 16;
 
 const TIME: ParseError = ParseError::new("TimeStamp is not a number of microseconds");
@@ -166,14 +170,14 @@ impl LineParser for Etw {
     }
 
     fn note(&self) -> Option<String> {
-        Some(String::from("arrival is completion less ElapsedTime, or the Init event"))
+        Some(String::from("arrival is the time of the Init event, or completion minus ElapsedTime"))
     }
 }
 
 impl Etw {
     fn new() -> Etw {
-        let places = [CLASSIC, CLASSIC, CLASSIC_FLUSH];
-        Etw { in_header: false, places, begun_ns: FxHashMap::default() }
+        let columns = [CLASSIC, CLASSIC, CLASSIC_FLUSH];
+        Etw { in_header: false, columns, begun_ns: FxHashMap::default() }
     }
 
     fn event(
@@ -190,7 +194,7 @@ impl Etw {
         };
         match (known(""), self.in_header) {
             (Some(event), true) => {
-                self.places[event] = EventColumns::of_header(&EventFields::new(line))
+                self.columns[event] = EventColumns::of_header(&EventFields::new(line))
             }
             (Some(event), false) => return self.completed(event, &EventFields::new(line), devices),
             (None, false) if known("Init").is_some() => self.begun(&EventFields::new(line))?,
@@ -199,10 +203,10 @@ impl Etw {
         Ok(Parsed::Other)
     }
 
-    /// A request begins; its columns are the classic ones up to IrpPtr.
+    /// A request arrives. Up to IrpPtr the columns of its event are the classic ones.
     fn begun(&mut self, fields: &EventFields) -> std::result::Result<(), ParseError> {
         let time_ns = time_ns(fields.at(CLASSIC.time)).ok_or(TIME)?;
-        let irp = fields.at(irp_place(CLASSIC, fields).irp);
+        let irp = fields.at(columns_of_line(CLASSIC, fields).irp);
         if self.begun_ns.len() < MOST_IN_FLIGHT {
             self.begun_ns.insert(irp.to_vec(), time_ns);
         }
@@ -215,33 +219,35 @@ impl Etw {
         fields: &EventFields,
         devices: &mut Devices,
     ) -> std::result::Result<Parsed, ParseError> {
-        let places = irp_place(self.places[event], fields);
-        let completed_ns = time_ns(fields.at(places.time)).ok_or(TIME)?;
-        let ticks = match self.begun_ns.remove(fields.at(places.irp)) {
+        let columns = columns_of_line(self.columns[event], fields);
+        let completed_ns = time_ns(fields.at(columns.time)).ok_or(TIME)?;
+        let ticks = match self.begun_ns.remove(fields.at(columns.irp)) {
             Some(begun_ns) => begun_ns,
-            // One under way when the trace began came at its beginning, as far as it tells.
-            None => completed_ns.saturating_sub(time_ns(fields.at(places.elapsed)).ok_or(ELAPSED)?),
+            // A request that arrived before the trace began counts as arrived at time 0.
+            None => {
+                completed_ns.saturating_sub(time_ns(fields.at(columns.elapsed)).ok_or(ELAPSED)?)
+            }
         };
         let op = EVENTS[event].1;
         let (offset, bytes) = match op {
             Op::Flush => (0, 0),
             _ => (
-                hexadecimal(fields.at(places.offset)).ok_or(OFFSET)?,
-                hexadecimal(fields.at(places.size)).ok_or(SIZE)?,
+                hexadecimal(fields.at(columns.offset)).ok_or(OFFSET)?,
+                hexadecimal(fields.at(columns.size)).ok_or(SIZE)?,
             ),
         };
-        let device = devices.index(fields.at(places.disk))?;
+        let device = devices.index(fields.at(columns.disk))?;
         Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE }))
     }
 }
 
-/// The places as they are on this line, which may have a CPU that its header does not mention.
-fn irp_place(places: EventColumns, fields: &EventFields) -> EventColumns {
-    let is_hex = |place| fields.at(place).starts_with(b"0x");
-    if places.irp > THREAD && !is_hex(places.irp) && is_hex(places.irp + 1) {
-        return places.with_cpu();
+/// The columns of this line, which may contain a CPU that the header does not mention.
+fn columns_of_line(columns: EventColumns, fields: &EventFields) -> EventColumns {
+    let is_hex = |index| fields.at(index).starts_with(b"0x");
+    if columns.irp > THREAD && !is_hex(columns.irp) && is_hex(columns.irp + 1) {
+        return columns.with_cpu();
     }
-    places
+    columns
 }
 
 fn time_ns(field: &[u8]) -> Option<u64> {
@@ -283,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_come_in_the_order_of_their_arrival() {
+    fn requests_are_sorted_by_arrival() {
         let requests = sorted(CLASSIC_TEXT);
         let seen: Vec<_> = requests.iter().map(|r| (r.op, r.time_ns, r.offset, r.bytes)).collect();
         let expected = [
@@ -297,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_behind_the_thread_moves_the_rest() {
+    fn a_cpu_after_the_thread_shifts_the_other_columns() {
         let plain = b"DiskWrite, 1500, System (   4), 64, 3, 0xfa80, 0x1000, 0x200, 420, 1, 0xa00";
         let told = "BeginHeader\nDiskWrite, TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, \
             ByteOffset, IOSize, ElapsedTime, DiskNum\nEndHeader\n";
@@ -309,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_is_named_when_it_is_bad() {
+    fn errors_name_the_field() {
         let cases = [
             ("DiskRead, x, p, 1, 0x1, 0x0, 0x200, 1, 0", "TimeStamp"),
             ("DiskRead, -5, p, 1, 0x1, 0x0, 0x200, 1, 0", "TimeStamp"),

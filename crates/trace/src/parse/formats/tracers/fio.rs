@@ -8,16 +8,16 @@
 //! /dev/sda wait 2000 0           336499 /dev/sda datasync 0 0
 //! ```
 //!
-//! Times are microseconds: in version 3 on every line, in version 2 only as `wait`, which adds to
-//! the clock. Offset and length are bytes. A file is a device. Version 1 has neither and is
-//! refused.
+//! Times are in microseconds. Version 3 has one on every line; version 2 has only `wait` lines,
+//! which advance the clock. Offset and length are in bytes. A file is a device. Version 1 has
+//! neither times nor file names and is refused.
 
-use spec::{Param, Params};
+use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::Format;
+use crate::parse::format::{Format, Specimen};
 use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
@@ -26,20 +26,26 @@ use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op};
 
-/// The format's entry in the registry.
+/// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "fio",
     summary: "fio iolog, version 2 or 3: [µs] file action [offset length]",
     source: "fio's HOWTO, Trace file format, and iolog.c",
-    params: PARAMS,
+    params: &[],
     examples: &[],
+    specimens: &[
+        Specimen::detected(
+            "fio",
+            b"fio version 3 iolog\n53 v add\n60 v read 0 4096\n61 v datasync 0 0\n",
+        ),
+        Specimen::detected("fio", b"fio version 2 iolog\nv read 0 4096\nv wait 2000 0\n"),
+        Specimen::detected("fio", b"fio version 2 iolog\n8,0 add\n8,0 read 0 512\n"),
+    ],
     detect,
     open,
 };
 
-static PARAMS: &[Param] = &[];
-
-/// The header, or what looks like version 1, which [`Fio`] then refuses with a hint.
+/// The header, or lines of version 1, which [`Fio`] then refuses with a hint.
 fn detect(head: &TraceHead) -> Likeness {
     if head.first().starts_with(b"fio version ") {
         return Likeness::Header;
@@ -60,7 +66,7 @@ fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IologVersion {
-    /// No times but `wait`.
+    /// Times only as `wait` lines.
     Two,
     /// A time on every line.
     Three,
@@ -68,29 +74,29 @@ enum IologVersion {
 
 #[derive(Clone)]
 struct Fio {
-    /// From the header; `None` before it.
+    /// As stated by the header; `None` before it.
     version: Option<IologVersion>,
-    /// Version 2: all waits so far.
+    /// In version 2, the sum of all waits so far.
     clock_us: u64,
 }
 
-const CONVERT: &str = "let fio 3 write it again: fio --read_iolog=OLD --write_iolog=NEW";
+const CONVERT: &str = "convert it with fio 3: fio --read_iolog=OLD --write_iolog=NEW";
 const VERSION_1: ParseError =
     ParseError::fatal("this is an fio iolog of version 1, without times and file names", CONVERT);
 const VERSION: ParseError =
-    ParseError::fatal("only versions 2 and 3 of fio iologs are known", CONVERT);
+    ParseError::fatal("only versions 2 and 3 of fio iologs are supported", CONVERT);
 const HEADER: ParseError = ParseError::fatal(
     "an fio iolog begins with `fio version 2 iolog` or `fio version 3 iolog`",
-    "give the format by --format if it is another",
+    "if the trace is in another format, choose it with --format",
 );
 const TIME: ParseError = ParseError::new("the time is not a number of microseconds");
 const FILE: ParseError = ParseError::new("the file name is missing");
 const ACTION: ParseError = ParseError::new(
-    "the action is none of read, write, trim, sync, datasync, wait, add, open, close",
+    "the action is not one of read, write, trim, sync, datasync, wait, add, open, close",
 );
 const OFFSET: ParseError = ParseError::new("the offset is not a number of bytes");
 const LENGTH: ParseError = ParseError::new("the length is not a number of bytes");
-const EXTRA: ParseError = ParseError::new("there is more on the line than offset and length");
+const EXTRA: ParseError = ParseError::new("more fields follow after offset and length");
 const WAIT: ParseError = ParseError::new("the waits add up to more than 64 bits");
 
 impl LineParser for Fio {
@@ -149,7 +155,7 @@ impl Fio {
         Ok(Parsed::Other)
     }
 
-    /// Version 2 moves the clock; in version 3 there should be no waits, as every line has a time.
+    /// Advances the clock in version 2. Version 3 has a time on every line, so waits are skipped.
     fn wait(&mut self, words: &mut Split<Blanks>) -> std::result::Result<Parsed, ParseError> {
         if self.version == Some(IologVersion::Three) {
             return Ok(Parsed::Skip("wait"));
@@ -160,7 +166,7 @@ impl Fio {
     }
 }
 
-/// Offset and length, and nothing behind them.
+/// Offset and length, which end the line.
 fn range(words: &mut Split<Blanks>) -> std::result::Result<(u64, u64), ParseError> {
     let offset = words.next().and_then(Field::number).ok_or(OFFSET)?;
     let length = words.next().and_then(Field::number).ok_or(LENGTH)?;
@@ -190,7 +196,7 @@ mod tests {
         58356007 vdev close\n";
 
     #[test]
-    fn version_3_has_times() {
+    fn version_3_has_a_time_on_every_line() {
         let (requests, skipped) = read(THREE).unwrap();
         let ops: Vec<_> = requests.iter().map(|request| request.op).collect();
         assert_eq!(ops, [Op::Read, Op::Write, Op::Trim, Op::Flush]);
@@ -202,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_waits() {
+    fn waits_advance_the_clock_of_version_2() {
         let text = b"\nfio version 2 iolog\r\nf add\nf open\nf read 0 512\nf wait 2000 0\n\
             f write 512 512\nf sync 0 0\n";
         let (requests, _) = read(text).unwrap();
@@ -223,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn each_field_is_named_when_it_is_bad() {
+    fn errors_name_the_field() {
         let cases = [
             ("x vdev read 0 512", "the time"),
             ("5", "the file name"),
             ("5 vdev erase 0 512", "the action"),
             ("5 vdev read -1 512", "the offset"),
             ("5 vdev read 0", "the length"),
-            ("5 vdev read 0 512 1", "there is more"),
+            ("5 vdev read 0 512 1", "more fields follow"),
         ];
         for (line, what) in cases {
             let message = read(format!("fio version 3 iolog\n{line}").as_bytes()).unwrap_err();

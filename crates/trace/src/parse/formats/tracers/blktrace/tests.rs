@@ -1,4 +1,4 @@
-//! Records made by hand, in both byte orders, whole and damaged.
+//! Hand-made records in both byte orders, intact and damaged.
 
 use super::*;
 use proptest::prelude::*;
@@ -37,7 +37,8 @@ fn raw(raw: &Raw, big: bool) -> Vec<u8> {
     bytes
 }
 
-/// A name, a queued and issued write with a cgroup, a flush, a discard, a passthrough.
+/// A process name, a write with cgroup (queued, then issued), a flush, a discard, a passthrough
+/// command, a read.
 fn sample(big: bool) -> Vec<u8> {
     let all = [
         Raw { time_ns: 0, sector: 0, bytes: 0, action: NOTIFY << 16, payload: b"kworker\0" },
@@ -83,15 +84,15 @@ fn read(
     let say = |error: Error| error.to_string();
     let input = Arc::new(StoredTrace::of_bytes("t", bytes).map_err(say)?);
     let action = action.map_or_else(|| action_to_replay(&input).map_err(say), Ok)?;
-    let reading = ReadMode { skip_bad, raw_times: false };
-    let mut reader = Blktrace { action }.reader(&input, reading).map_err(say)?;
+    let mode = ReadMode { skip_bad, raw_times: false };
+    let mut reader = Blktrace { action }.reader(&input, mode).map_err(say)?;
     let mut requests = Vec::new();
     while reader.next_batch(&mut requests, 3).map_err(say)? > 0 {}
     Ok((requests, reader.skipped().clone()))
 }
 
 #[test]
-fn events_of_either_byte_order() {
+fn events_in_either_byte_order() {
     for big in [false, true] {
         let bytes = sample(big);
         assert_eq!(detect(&TraceHead::new(&bytes)), Likeness::Header);
@@ -109,7 +110,7 @@ fn events_of_either_byte_order() {
 }
 
 #[test]
-fn damage_is_named() {
+fn errors_name_the_damage() {
     let bytes = sample(false);
     let message = |bytes: &[u8]| read(bytes, Some(b'Q'), false).unwrap_err();
     assert!(message(&bytes[..50]).starts_with("t: record 1: the file ends within"));
@@ -118,10 +119,10 @@ fn damage_is_named() {
     assert_eq!((requests.len(), skipped.get("malformed")), (0, 1));
     let mut other = bytes.clone();
     other[56] = 8;
-    assert!(message(&other).contains("record 2: it is of another version"));
+    assert!(message(&other).contains("record 2: it is not in version 7"));
     other[57] = 0;
-    assert!(message(&other).contains("record 2: it does not begin with blktrace's magic"));
-    assert!(read(&other, Some(b'Q'), true).is_err(), "nothing tells where the next one is");
+    assert!(message(&other).contains("record 2: it does not begin with the magic number"));
+    assert!(read(&other, Some(b'Q'), true).is_err(), "the next record cannot be found");
 }
 
 proptest! {
