@@ -1,4 +1,4 @@
-//! The reader of every workload: how many requests, of which operation, and when.
+//! The reader of all workloads: number of requests, operations, arrival times.
 
 use spec::{Params, Share, Value};
 
@@ -9,7 +9,7 @@ use crate::generate::workload::{AddressSpace, Placement, Workload};
 use crate::reader::{BATCH, Reader, Skipped};
 use crate::request::{Flags, Op, Request};
 
-/// One reading of a workload.
+/// The reader of a workload.
 pub(crate) struct Generator {
     name: &'static str,
     placement: Box<dyn Placement>,
@@ -23,7 +23,7 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// Checks everything that can be wrong, so that generating cannot fail.
+    /// Checks all parameters, so that generating requests cannot fail.
     pub(crate) fn new(
         workload: &'static Workload,
         params: &Params,
@@ -43,7 +43,7 @@ impl Generator {
         let too_long = || impossible(String::from("the requests take more than 584 years"));
         Ok(Generator {
             name: workload.name,
-            placement: (workload.place)(params, space).map_err(impossible)?,
+            placement: (workload.placement)(params, space).map_err(impossible)?,
             random: Random::new(params.opt_count(SEED.name).unwrap_or(seed)),
             interarrival_ns,
             requests: requests.ok_or_else(too_long)?,
@@ -54,7 +54,7 @@ impl Generator {
         })
     }
 
-    /// How many requests there are in all.
+    /// The number of requests.
     pub(crate) fn requests(&self) -> u64 {
         self.requests
     }
@@ -64,14 +64,14 @@ impl Generator {
         let op = self.next_op();
         let (offset, bytes) = match op {
             Op::Flush => (0, 0),
-            _ => self.placement.place(op, &mut self.random),
+            _ => self.placement.next_range(op, &mut self.random),
         };
         let time_ns = self.done * self.interarrival_ns;
         self.done += 1;
         Request { time_ns, offset, bytes, device: 0, op, flags: Flags::NONE }
     }
 
-    /// Flushes and reads in a random order, of an exact number; the rest is writes.
+    /// Draws the next operation. Flushes and reads occur in exact numbers and random order.
     #[inline]
     fn next_op(&mut self) -> Op {
         let mut left = self.requests - self.done;
@@ -86,7 +86,7 @@ impl Generator {
     }
 }
 
-/// How many reads make `share` of all requests, to the nearest.
+/// The number of reads that are `share` of all requests, rounded to the nearest.
 fn reads_beside(writes: u64, share: Share) -> std::result::Result<u64, String> {
     if writes == 0 {
         return Err(String::from("writes=0 leaves nothing to do"));

@@ -1,7 +1,7 @@
-//! Logarithm and exponential from additions, multiplications and divisions alone.
+//! Logarithm and exponential, computed by additions, multiplications and divisions only.
 //!
-//! Those are exact to the last bit on every machine by IEEE 754, which the functions of
-//! mathematical libraries are not; so a Zipf workload is the same everywhere. Accurate to about
+//! IEEE 754 defines the results of these operations to the last bit, unlike those of mathematical
+//! libraries. So a Zipf workload is the same on every machine. The results are accurate to about
 //! 1e-15.
 
 use std::f64::consts::{LN_2, SQRT_2};
@@ -26,14 +26,14 @@ pub(crate) fn ln(x: f64) -> f64 {
 
 const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// `2 artanh(s)` by its series, for |s| up to 0.18: `s + s³/3 + s⁵/5 …`, twice.
+/// `2 artanh(s)` for |s| up to 0.18, by its series: `2 (s + s³/3 + s⁵/5 …)`.
 fn twice_artanh(s: f64) -> f64 {
     let square = s * s;
     let series = (0..=12).rev().fold(0.0, |sum, k| sum * square + 1.0 / f64::from(2 * k + 1));
     2.0 * s * series
 }
 
-/// `e^x`; infinity or 0 where it leaves the range.
+/// `e^x`; infinity or 0 outside the range of `f64`.
 pub(crate) fn exp(x: f64) -> f64 {
     if x > 700.0 {
         return f64::INFINITY;
@@ -42,13 +42,13 @@ pub(crate) fn exp(x: f64) -> f64 {
         return 0.0;
     }
     let halvings = (x / LN_2).round();
-    // ln 2 in two parts: the product with the first is exact.
+    // ln 2 is split in two parts so that the product with the first is exact.
     let rest = x - halvings * 0.693_147_180_369_123_8 - halvings * 1.908_214_929_270_587_7e-10;
     let power = f64::from_bits(((halvings as i64 + 1023) as u64) << 52);
     (1.0 + rest * exp_m1_over(rest)) * power
 }
 
-/// `(e^x - 1) / x`, also near 0, where it is 1.
+/// `(e^x - 1) / x`, accurate also near 0; 1 at 0.
 pub(crate) fn exp_m1_over(x: f64) -> f64 {
     if x.abs() > 0.4 {
         return (exp(x) - 1.0) / x;
@@ -56,7 +56,7 @@ pub(crate) fn exp_m1_over(x: f64) -> f64 {
     (2..=16).rev().fold(1.0, |sum, k| 1.0 + sum * x / f64::from(k))
 }
 
-/// `ln(1 + x) / x`, also near 0, where it is 1; infinity at -1.
+/// `ln(1 + x) / x`, accurate also near 0; 1 at 0, infinity at -1.
 pub(crate) fn ln_1p_over(x: f64) -> f64 {
     if x.abs() > 0.3 {
         return ln(1.0 + x) / x;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn all_agree_with_the_library() {
+    fn results_agree_with_the_library() {
         for step in -3000..3000 {
             let x = f64::from(step) * 0.21 + 0.005;
             assert_close(exp(x), x.exp(), &format!("exp {x}"));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_edges_are_defined() {
+    fn limits_are_defined() {
         assert_eq!(exp_m1_over(0.0), 1.0);
         assert_eq!(ln_1p_over(0.0), 1.0);
         assert_eq!(ln_1p_over(-1.0), f64::INFINITY);

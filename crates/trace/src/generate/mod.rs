@@ -1,27 +1,39 @@
-//! Workloads: requests made from a spec, a space and a seed, the same on every machine.
+//! Workloads: requests generated from a spec, an address space and a seed, identical on every
+//! machine.
 //!
 //! ```text
-//! Workload ── place ──> Placement: where the next request goes       one file a workload
-//!     └────> Generator: how many, reads or writes, when              here
+//! Workload ──▶ Placement: address and size of each request               one file per workload
+//!     └──────▶ Generator: number of requests, operations, arrival times  common to all
 //! ```
 //!
-//! All workloads share some keys. `writes` requests are writes; `reads` is the share of all
-//! requests that are reads, in a random order but of an exact number; they come one every
-//! `interarrival`.
+//! Some keys are common to all workloads. `writes` is the number of writes. `reads` is the share of
+//! all requests that are reads: their number is exact, their order random. One request arrives
+//! every `interarrival`.
 //!
-//! There are two kinds. The *plain* ones are an idea with a few knobs: all requests have the size
-//! `request`, a page unless given, and reads are placed like the writes. A space is cut into
-//! *units*, each the whole pages that one request spans. A request starts at the start of its unit;
-//! one smaller than a page lies anywhere in it, at a multiple of its size if that divides the page,
-//! else at a sector. So `pages=` touched pages are touched pages at any size.
+//! There are two kinds of workloads:
 //!
-//! The *calibrated* ones stand for traces that papers used and nobody can have. Each is a table of
-//! `streams`, fitted to what the papers say of the trace; sizes, places and the space it is laid
-//! over belong to it, whatever the pages of the device. docs/workloads.md compares them with what
-//! is published and captured.
+//! * *Plain* workloads implement one idea with a few parameters. All requests have the size
+//!   `request`, by default a page. Reads are placed like writes. The space is divided into *units*:
+//!   a unit is the smallest number of whole pages that a request fits in. A request begins at the
+//!   start of a unit. A request smaller than a page begins anywhere in its page: at a multiple of
+//!   its size if that divides the page, else at any sector. So `pages=` is the number of touched
+//!   pages for requests of any size.
+//! * *Calibrated* workloads replace traces that papers used and did not publish. Each is a table of
+//!   streams (`streams`) fitted to the figures in the papers. Sizes, addresses and the size of the
+//!   space belong to the workload and do not depend on the pages of the device. docs/workloads.md
+//!   compares them with published and captured figures.
 //!
-//! Nothing here depends on a mathematical library or on the version of a crate: random words come
-//! from Xoshiro256++, everything behind them is in these files.
+//! No result depends on a mathematical library or on the version of a crate: random words come from
+//! Xoshiro256++, and all further arithmetic is in these files.
+//!
+//! * [`workloads`]: the list of workloads, by kind
+//! * [`workload`]: the declaration of a workload
+//! * `params`: the keys that workloads share
+//! * `generator`: the reader of all workloads
+//! * `grid`: units and positions of requests
+//! * `tiers`, `scatter`: hot and cold units, scattered over the space
+//! * `streams`: the engine of the calibrated workloads
+//! * `random`, `math`: random numbers, logarithm and exponential
 
 pub(crate) mod generator;
 pub(crate) mod grid;

@@ -7,21 +7,21 @@ pub(crate) const WRITES: Param = Param {
     kind: Kind::Count,
     default: "1M",
     unit: "requests",
-    doc: "how many requests are writes",
+    doc: "the number of writes",
 };
 pub(crate) const SEED: Param = Param {
     name: "seed",
     kind: Kind::Count,
     default: "",
     unit: "a number of 64 bits",
-    doc: "the seed of this workload, instead of the run's",
+    doc: "the seed of this workload, instead of that of the run",
 };
 pub(crate) const PAGES: Param = Param {
     name: "pages",
     kind: Kind::Count,
     default: "",
     unit: "pages",
-    doc: "how many pages are ever touched, scattered over the space; default: all",
+    doc: "the number of pages that are ever touched, scattered over the space; default: all",
 };
 pub(crate) const READS: Param = Param {
     name: "reads",
@@ -35,7 +35,7 @@ pub(crate) const FLUSHES: Param = Param {
     kind: Kind::Share,
     default: "0%",
     unit: "of the writes",
-    doc: "how many flushes there are beside the writes, at random among the requests",
+    doc: "the number of flushes relative to the writes, at random among the requests",
 };
 pub(crate) const REQUEST: Param = Param {
     name: "request",
@@ -52,24 +52,24 @@ pub(crate) const INTERARRIVAL: Param = Param {
     doc: "the time from one request to the next",
 };
 
-/// The share of reads; every calibrated workload has a default of its own.
+/// The share of reads; each calibrated workload has its own default.
 pub(crate) const CALIBRATED_READS: Param = Param {
     doc: "the share of the requests that are reads; they have streams of their own",
     ..READS
 };
-/// How much a load is laid over; every calibrated workload has a default of its own.
+/// The size of the space of a calibrated workload; each has its own default.
 pub(crate) const SPACE: Param = Param {
     name: "space",
     kind: Kind::Size,
     default: "",
     unit: "bytes",
-    doc: "what the load is laid over, from the start of the device; scales with `writes`",
+    doc: "the size of the workload's space, from the start of the device; scale it with `writes`",
 };
-/// Shifts a load against the pages of the device.
+/// The start of the partition, which shifts requests relative to the pages of the device.
 pub(crate) const START: Param = Param {
     name: "start",
     kind: Kind::Size,
     default: "0",
     unit: "bytes",
-    doc: "where the partition begins, in whole sectors; 31.5KiB is sector 63, as once usual",
+    doc: "the start of the partition, in whole sectors; formerly often sector 63 (31.5KiB)",
 };

@@ -1,5 +1,6 @@
-//! Random numbers that are the same for ever: Xoshiro256++ (Blackman and Vigna, 2021), seeded by
-//! SplitMix64, and unbiased draws by Lemire, "Fast random integer generation in an interval", 2019.
+//! Random numbers that never change between versions: Xoshiro256++ (Blackman and Vigna, 2021),
+//! seeded by SplitMix64; unbiased draws by Lemire, "Fast random integer generation in an interval",
+//! 2019.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -25,13 +26,13 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// A number below `bound`, each equally likely. The caller guarantees that `bound` is not 0.
+    /// A number below `bound`, all equally likely. The caller guarantees that `bound` is not 0.
     #[inline]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "there is no number below 0");
         let mut product = u128::from(self.word()) * u128::from(bound);
         if (product as u64) < bound {
-            // 2^64 mod bound low halves are one too many; draw again on those.
+            // The lowest (2^64 mod bound) low halves would occur too often; reject them.
             let surplus = bound.wrapping_neg() % bound;
             while (product as u64) < surplus {
                 product = u128::from(self.word()) * u128::from(bound);
@@ -47,7 +48,7 @@ impl Random {
     }
 }
 
-/// SplitMix64: the next word of a counter that is mixed well.
+/// SplitMix64: advances a counter and returns a hash of it.
 pub(crate) fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut word = *state;
@@ -62,11 +63,11 @@ mod tests {
 
     #[test]
     fn the_sequence_is_the_published_one() {
-        // SplitMix64 from 1234567, from its reference implementation.
+        // The values of the reference implementation of SplitMix64 for seed 1234567.
         let mut state = 1_234_567;
         assert_eq!(split_mix(&mut state), 6_457_827_717_110_365_317);
         assert_eq!(split_mix(&mut state), 3_203_168_211_198_807_973);
-        // The generator seeds itself in the same way.
+        // The crate's generator seeds itself in the same way.
         let mut reference = Xoshiro256PlusPlus::seed_from_u64(42);
         let mut ours = Random::new(42);
         assert!((0..100).all(|_| ours.word() == reference.next_u64()));
@@ -85,8 +86,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_wraps_badly_is_still_even() {
-        // Without rejection the lower half of this bound would come up twice as often.
+    fn draws_below_a_large_bound_are_even() {
+        // Without rejection, some numbers below this bound would occur twice as often as others.
         let bound = 3 << 62;
         let mut random = Random::new(2);
         let low = (0..30_000).filter(|_| random.below(bound) < 1 << 62).count();

@@ -1,8 +1,8 @@
-//! A seeded bijection: scatters ranks over a space, each to a place of its own, without a table.
+//! A random permutation without a table: scatters ranks over a space.
 //!
-//! A Feistel network permutes the numbers of as many bits as the space needs; a result beyond the
-//! space is fed in again until it falls within ("cycle walking", Black and Rogaway 2002). At least
-//! half of the numbers are within, so it takes two rounds at most on average.
+//! A Feistel network permutes all numbers of the required width in bits. A result beyond the space
+//! is permuted again until it is within ("cycle walking", Black and Rogaway, 2002). At least half
+//! of the numbers are within, so this takes at most two rounds on average.
 
 use crate::generate::random::{Random, split_mix};
 
@@ -16,12 +16,12 @@ pub(crate) struct Scatter {
     keys: [u64; ROUNDS],
 }
 
-/// Each half is changed three times by the other.
+/// Rounds of the network: each half changes the other three times.
 const ROUNDS: usize = 6;
 
 impl Scatter {
-    /// A permutation of `count` numbers drawn from `random`. The caller guarantees that there are
-    /// any.
+    /// A random permutation of the numbers below `count`. The caller guarantees that `count` is not
+    /// 0.
     pub(crate) fn new(count: u64, random: &mut Random) -> Scatter {
         assert!(count > 0, "there is nothing to scatter");
         let bits = u64::BITS - (count - 1).leading_zeros();
@@ -36,7 +36,7 @@ impl Scatter {
         }
     }
 
-    /// Where `rank` goes. The caller guarantees that it is below the count.
+    /// The number to which `rank` is mapped. The caller guarantees that it is below the count.
     #[inline]
     pub(crate) fn place(&self, rank: u64) -> u64 {
         debug_assert!(rank < self.count, "rank {rank} of {}", self.count);
@@ -58,7 +58,7 @@ impl Scatter {
     }
 }
 
-/// The round function; it need not be invertible.
+/// The round function, which need not be invertible.
 #[inline]
 fn mixed(half: u64, key: u64) -> u64 {
     let product = (half ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_has_a_place_of_its_own() {
+    fn no_two_ranks_have_the_same_place() {
         for count in (1..70).chain([255, 256, 257, 1000, 4097, 65_536]) {
             let scatter = Scatter::new(count, &mut Random::new(count));
             let mut taken = vec![false; count as usize];
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_part() {
+    fn neighbours_are_separated() {
         let count = 1 << 20;
         let scatter = Scatter::new(count, &mut Random::new(5));
         let places: Vec<_> = (0..10_000).map(|rank| scatter.place(rank)).collect();

@@ -1,31 +1,33 @@
-//! The engine below the calibrated workloads: streams that take turns over the regions of a space.
+//! The engine of the calibrated workloads: streams of requests that take turns.
 //!
 //! ```text
-//! space    | region   | region                     | region              | never touched    |
-//! patterns   log ▶▶▶    spots  ▪   ▪  ▪▪     ▪       runs  ▶▶▶    ▶▶▶▶▶
-//! streams    some write, some read; one of the writing and one of the reading ones has the turn
+//! space      | region  | region                  | region             | never touched   |
+//! patterns     log ▶▶▶   spots ▪   ▪  ▪▪     ▪     runs  ▶▶▶    ▶▶▶▶▶
 //! ```
 //!
-//! Four words are all there is, and a workload is a table of them:
+//! A workload is a table with four kinds of entries:
 //!
-//! * A *region* is a part of the space. Regions lie side by side; what is left is never touched.
-//! * A *stream* is one kind of activity in a region: its share of the reads or of the writes, its
-//!   pattern, and the sizes of its requests, each drawn by weight.
-//! * A *pattern* says where a stream's next request starts. *Spots*: at the start of a grain (a
-//!   database page, a slot for a document), drawn from tiers of hot and cold ones, which lie
-//!   scattered over the region. *Runs*: where the last request ended, until the run is over; then
-//!   anywhere in the region, at a multiple of 4 KiB. *Log*: where the last one ended, and from the
-//!   start of the region again at its end.
-//! * A *turn* is how many requests a stream of runs or a log issues on average before another one
-//!   may. Without turns no two requests in a row would follow each other on the device.
+//! * A *region* is a part of the space. Regions are adjacent; the rest of the space is never
+//!   touched.
+//! * A *stream* is one activity in a region. It has a share of the reads or of the writes, a
+//!   pattern, and a distribution of request sizes.
+//! * A *pattern* decides where the next request of a stream begins. *Spots*: at the start of a
+//!   grain (a database page, a slot for a document), drawn from tiers of hot and cold grains
+//!   scattered over the region. *Runs*: at the end of the previous request until the run is over,
+//!   then anywhere in the region at a multiple of 4 KiB. *Log*: at the end of the previous request,
+//!   and at the end of the region again from its start.
+//! * A *turn* is the average number of consecutive requests of a stream with runs or a log. One
+//!   stream of writes and one stream of reads have the turn at any time. Without turns, consecutive
+//!   requests would almost never be sequential on the device.
 //!
-//! Lengths of turns and runs have no memory (they are geometric), so neither needs a counter, and
-//! the whole state is a place for each stream. Regions are parts of the space: when `writes` and
-//! `space` are divided by one number, so are footprint and write intervals, while shares, sizes,
-//! skew and the rewrites of a page stay what they are.
+//! The lengths of turns and runs are geometrically distributed, so their ends are independent of
+//! what happened before and no counters are needed: the only state is a position for each stream.
+//! Regions are fractions of the space. If `writes` and `space` are divided by the same number, so
+//! are the footprint and the write intervals; shares, sizes, skew and rewrites per page stay the
+//! same.
 //!
-//! Nothing drifts: in captured TPC-C the intervals between a page's writes spread no wider than
-//! those of a steady chance do (docs/workloads.md), so hot pages stay hot.
+//! Hot pages stay hot. In captured TPC-C the intervals between the writes of a page vary no more
+//! than those of a constant probability (docs/workloads.md).
 
 use spec::Params;
 
@@ -35,56 +37,60 @@ use crate::generate::tiers::Tiers;
 use crate::generate::workload::{AddressSpace, Placement, PlacementResult};
 use crate::request::{Op, SECTOR_BYTES};
 
-/// A load as a table.
+/// The table of a calibrated workload.
 pub(crate) struct Profile {
-    /// Names and sizes, in ten-thousandths of the space, of what lies side by side from its start.
+    /// Names of the regions and their sizes in ten-thousandths of the space, from its start.
     pub(crate) regions: &'static [(&'static str, u64)],
     pub(crate) writes: &'static [Stream],
     pub(crate) reads: &'static [Stream],
 }
 
-/// One kind of activity.
+/// One activity in a region.
 pub(crate) struct Stream {
-    /// Its share of the requests, by weight.
+    /// Its weight among the streams of the same operation.
     pub(crate) weight: u64,
     pub(crate) region: &'static str,
     pub(crate) pattern: Pattern,
-    /// Weights of sizes in sectors.
+    /// Pairs of weight and size in sectors.
     pub(crate) sizes: &'static [(u64, u64)],
 }
 
-/// Where the next request of a stream starts.
+/// The rule for the start of the next request of a stream.
 #[derive(Clone, Copy)]
 pub(crate) enum Pattern {
-    /// At a grain of so many sectors; tiers are weights and parts of the region.
+    /// The start of a grain of `grain` sectors; tiers are pairs of weight and part of the region.
     Spots { grain: u64, tiers: &'static [(u64, u64)] },
-    /// Where the last one ended, for so many requests on average.
+    /// The end of the previous request, for `requests` requests on average.
     Runs { requests: u64, turn: u64 },
-    /// Where the last one ended, for ever.
+    /// The end of the previous request, forever.
     Log { turn: u64 },
 }
 
-/// Spots that are equally likely.
+/// Tiers in which all spots are equally likely.
 pub(crate) const EVEN: &[(u64, u64)] = &[(1, 1)];
 
-/// A whole space in the unit of regions.
+/// The size of the space in the unit of regions.
 const SPACE_PARTS: u64 = 10_000;
-/// Regions and runs start at multiples of so many sectors behind the start of the partition.
+/// The alignment of regions and runs, in sectors from the start of the partition.
 const RUN_GRAIN: u64 = 8;
 
-/// Lays a profile over the space that `space=` and `start=` say.
-pub(crate) fn place(profile: &Profile, params: &Params, device: &AddressSpace) -> PlacementResult {
+/// The placement of a workload in the space given by `space=` and `start=`.
+pub(crate) fn placement(
+    profile: &Profile,
+    params: &Params,
+    device: &AddressSpace,
+) -> PlacementResult {
     let (space, start) = (params.size(SPACE.name), params.size(START.name));
     let capacity = device.capacity_bytes;
     if space > capacity {
         return Err(format!(
             "space={space} is more than the {capacity} bytes of the device; \
-             scale it and `writes` down"
+             reduce it and `writes` by the same factor"
         ));
     }
     if !start.is_multiple_of(SECTOR_BYTES) || start >= space {
         return Err(format!(
-            "start={start} is not whole sectors of 512 bytes within space={space}"
+            "start={start} is not a whole number of sectors of 512 bytes within space={space}"
         ));
     }
     let first = start / SECTOR_BYTES;
@@ -92,11 +98,11 @@ pub(crate) fn place(profile: &Profile, params: &Params, device: &AddressSpace) -
     let side = |streams| StreamSet::new(streams, &areas);
     match (side(profile.reads), side(profile.writes)) {
         (Some(reads), Some(writes)) => Ok(Box::new(StreamPlacement { reads, writes })),
-        _ => Err(format!("space={space} is too small for this load")),
+        _ => Err(format!("space={space} is too small for this workload")),
     }
 }
 
-/// Where a region lies, in sectors.
+/// The position of a region, in sectors.
 struct RegionExtent {
     region: &'static str,
     first: u64,
@@ -116,7 +122,7 @@ fn areas(regions: &[(&'static str, u64)], first: u64, sectors: u64) -> Vec<Regio
     regions.iter().map(&mut area).collect()
 }
 
-/// `parts` of `of` parts of a whole, rounded down.
+/// `parts` / `of` of a whole, rounded down.
 fn part_of(whole: u64, parts: u64, of: u64) -> u64 {
     (u128::from(whole) * u128::from(parts) / u128::from(of)) as u64
 }
@@ -129,7 +135,7 @@ struct StreamPlacement {
 
 impl Placement for StreamPlacement {
     #[inline]
-    fn place(&mut self, op: Op, random: &mut Random) -> (u64, u64) {
+    fn next_range(&mut self, op: Op, random: &mut Random) -> (u64, u64) {
         let side = match op {
             Op::Read => &mut self.reads,
             _ => &mut self.writes,
@@ -139,19 +145,20 @@ impl Placement for StreamPlacement {
     }
 }
 
-/// The streams of one operation, one of which has the turn.
+/// The streams of one operation. One of them has the turn.
 struct StreamSet {
     flows: Vec<RunningStream>,
-    /// Who gets the next turn: by the share of the requests over the length of a turn.
+    /// Draws the stream that gets the next turn: by its share of the requests over the length of
+    /// its turns.
     turns: WeightedChoice<usize>,
     turn: usize,
 }
 
-/// Makes whole numbers of weights over turns, exact to a millionth.
+/// Scales weights over turn lengths to whole numbers, exact to a millionth.
 const TURN_SCALE: u64 = 1 << 20;
 
 impl StreamSet {
-    /// None if a region is too small for its streams.
+    /// `None` if a region is too small for its streams.
     fn new(streams: &[Stream], areas: &[RegionExtent]) -> Option<StreamSet> {
         let flow = |stream| RunningStream::new(stream, areas);
         let flows: Vec<RunningStream> = streams.iter().map(flow).collect::<Option<_>>()?;
@@ -171,13 +178,13 @@ impl StreamSet {
     }
 }
 
-/// True once in `mean` times on average.
+/// True with probability 1 / `mean`.
 #[inline]
 fn once_in(mean: u64, random: &mut Random) -> bool {
     mean == 1 || random.below(mean) == 0
 }
 
-/// A stream that is under way.
+/// A stream with its current position.
 struct RunningStream {
     first: u64,
     sectors: u64,
@@ -186,7 +193,8 @@ struct RunningStream {
     course: StreamPosition,
 }
 
-/// A pattern in its region; `next` is where the last request ended, from the start of the region.
+/// The current position of a pattern; `next` is the end of the previous request, counted from the
+/// start of the region.
 enum StreamPosition {
     Spots { grain: u64, tiers: Tiers },
     Runs { requests: u64, next: u64 },
@@ -212,7 +220,7 @@ impl RunningStream {
                     1,
                 )
             }
-            // No request follows the end of the region: the first run starts anywhere.
+            // At the end of the region no request follows, so the first run starts anywhere.
             Pattern::Runs { requests, turn } => {
                 (StreamPosition::Runs { requests, next: sectors }, turn)
             }
@@ -246,7 +254,7 @@ impl RunningStream {
     }
 }
 
-/// Tiers as weights and numbers of grains; none if one would be empty.
+/// Tiers as pairs of weight and number of grains; `None` if one would be empty.
 fn ranks(tiers: &[(u64, u64)], grains: u64) -> Option<Vec<(u64, u64)>> {
     let whole: u64 = tiers.iter().map(|(_, parts)| *parts).sum();
     let mut before = 0;
@@ -259,35 +267,35 @@ fn ranks(tiers: &[(u64, u64)], grains: u64) -> Option<Vec<(u64, u64)>> {
     tiers.iter().map(tier).collect()
 }
 
-/// Things drawn by weight.
+/// Draws items by weight.
 struct WeightedChoice<T> {
-    /// Each with its weight and that of those before it.
-    things: Vec<(u64, T)>,
+    /// Each item with the sum of its weight and of all weights before it.
+    items: Vec<(u64, T)>,
     total: u64,
 }
 
 impl<T: Copy> WeightedChoice<T> {
-    /// The caller guarantees that there is something with a weight.
+    /// The caller guarantees that at least one weight is not 0.
     fn new(weights: impl Iterator<Item = (u64, T)>) -> WeightedChoice<T> {
         let mut total = 0;
-        let add = |(weight, thing)| {
+        let add = |(weight, item)| {
             total += weight;
-            (total, thing)
+            (total, item)
         };
-        let things: Vec<_> = weights.map(add).collect();
-        assert!(total > 0, "nothing to draw from");
-        WeightedChoice { things, total }
+        let items: Vec<_> = weights.map(add).collect();
+        assert!(total > 0, "all weights are 0");
+        WeightedChoice { items, total }
     }
 
     #[inline]
     fn draw(&self, random: &mut Random) -> T {
-        let things = self.things.as_slice();
-        if let [(_, only)] = things {
+        let items = self.items.as_slice();
+        if let [(_, only)] = items {
             return *only;
         }
         let weight = random.below(self.total);
-        let found = things.iter().find(|(up_to, _)| weight < *up_to);
-        found.unwrap_or(&things[things.len() - 1]).1
+        let found = items.iter().find(|(up_to, _)| weight < *up_to);
+        found.unwrap_or(&items[items.len() - 1]).1
     }
 }
 
@@ -309,13 +317,14 @@ mod tests {
         spec::resolve("a test", &pairs, PARAMS).unwrap()
     }
 
-    /// What a profile's writes (first sector, sectors) are, over 10,000 pages of 4 KiB: a part of
-    /// the space is a page.
+    /// The writes of a profile (first sector, sectors) over a space of 10,000 pages of 4 KiB, so
+    /// that a part of the space is a page.
     fn writes(profile: &Profile, start: u64, count: usize) -> Vec<(u64, u64)> {
-        let mut placed = place(profile, &params(DEVICE.capacity_bytes, start), &DEVICE).unwrap();
+        let mut placed =
+            placement(profile, &params(DEVICE.capacity_bytes, start), &DEVICE).unwrap();
         let mut random = Random::new(1);
         let place = |_| {
-            let (offset, bytes) = placed.place(Op::Write, &mut random);
+            let (offset, bytes) = placed.next_range(Op::Write, &mut random);
             (offset / SECTOR_BYTES, bytes / SECTOR_BYTES)
         };
         (0..count).map(place).collect()
@@ -332,26 +341,27 @@ mod tests {
         Profile { regions, writes, reads: Box::leak(Box::new(one(LOG, &[(1, 8)]))) }
     }
 
-    /// By hand: 2 pages are 16 sectors behind 56; 7 after 7 leaves 2, where the next does not fit.
+    /// By hand: the region has 16 sectors from sector 56. After two requests of 7, the remaining 2
+    /// are too few for the next one.
     #[test]
-    fn a_log_goes_round_its_region() {
+    fn a_log_wraps_around_in_its_region() {
         let made = writes(&alone(2, LOG, &[(1, 7)]), 0, 5);
         assert_eq!(made, [(56, 7), (63, 7), (56, 7), (63, 7), (56, 7)]);
-        // 79,937 sectors are left behind sector 63: the region begins at 7 parts of them, 55, which
-        // is 48 in pages, and ends at 9 parts, 71, which is 64.
+        // From sector 63 on there are 79,937 sectors. The region begins at 7 parts of them, 55,
+        // rounded down to a page: 48. It ends at 9 parts, 71, rounded down: 64.
         let behind_sector_63 = writes(&alone(2, LOG, &[(1, 7)]), 63 * SECTOR_BYTES, 3);
         assert_eq!(behind_sector_63, [(111, 7), (118, 7), (111, 7)]);
     }
 
     #[test]
-    fn runs_are_as_long_as_said_and_start_anywhere() {
+    fn runs_have_their_mean_length_and_start_anywhere() {
         let runs = Pattern::Runs { requests: 5, turn: 1 };
         let made = writes(&alone(1000, runs, &[(1, 16)]), 0, 100_000);
         let starts: Vec<u64> = std::iter::once(made[0].0)
             .chain(made.windows(2).filter(|two| two[1].0 != two[0].0 + 16).map(|two| two[1].0))
             .collect();
         let mean = made.len() as f64 / starts.len() as f64;
-        // A run that reaches the end of the region, 2 in 1000, is cut short.
+        // The end of the region cuts 2 in 1000 runs short.
         assert!((4.9..5.1).contains(&mean), "{mean} requests a run");
         assert!(starts.iter().all(|start| start.is_multiple_of(8)));
         let pages: std::collections::BTreeSet<_> = starts.iter().collect();
@@ -359,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn spots_start_at_grains_and_tiers_get_their_weights() {
+    fn spots_start_at_grains_and_tiers_get_their_shares() {
         let tiers = &[(75, 10), (25, 90)];
         let spots = Pattern::Spots { grain: 4, tiers };
         let made = writes(&alone(100, spots, &[(1, 3)]), 0, 100_000);
@@ -374,7 +384,7 @@ mod tests {
         assert!(counts[199] > 80, "139 each on average: {}", counts[199]);
     }
 
-    /// Three in a hundred requests are larger than what is left behind the last grain.
+    /// Three in a hundred requests are larger than the space after the last grain.
     #[test]
     fn no_request_leaves_its_region() {
         let spots = Pattern::Spots { grain: 8, tiers: EVEN };
@@ -386,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_requests_whatever_the_turns() {
+    fn shares_of_requests_do_not_depend_on_turns() {
         static WRITES: &[Stream] = &[
             Stream {
                 weight: 30,
@@ -406,7 +416,8 @@ mod tests {
         let log = made.iter().filter(|(_, size)| *size == 1).count();
         assert!((59_000..61_000).contains(&log), "30 %: {log}");
         let turns = made.windows(2).filter(|two| two[0].1 == 1 && two[1].1 != 1).count();
-        // Another turn of the log follows a turn of it with chance 3/73, so a stay takes 10.4.
+        // A turn of the log is followed by another one with probability 3/73, so it issues 10.4
+        // requests in a row on average.
         let mean = log as f64 / turns as f64;
         assert!((10.1..10.8).contains(&mean), "{mean} requests in a row");
         let (small, large) = (made.iter().filter(|(_, size)| *size == 2).count(), 140_000.0 * 0.25);
@@ -414,18 +425,21 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn spaces_that_are_too_small_are_refused() {
         let profile = alone(2, LOG, &[(1, 16)]);
-        let refused = |space, start| place(&profile, &params(space, start), &DEVICE).err().unwrap();
-        assert!(place(&profile, &params(DEVICE.capacity_bytes, 0), &DEVICE).is_ok());
+        let refused =
+            |space, start| placement(&profile, &params(space, start), &DEVICE).err().unwrap();
+        assert!(placement(&profile, &params(DEVICE.capacity_bytes, 0), &DEVICE).is_ok());
         assert!(refused(DEVICE.capacity_bytes + 1, 0).contains("more than the 40960000 bytes"));
-        assert!(refused(1 << 20, 100).contains("start=100 is not whole sectors"));
-        assert!(refused(1 << 20, 1 << 20).contains("start=1048576 is not whole sectors"));
-        // Half of the space: the region has one page, too little for a request of two.
+        assert!(refused(1 << 20, 100).contains("start=100 is not a whole number of sectors"));
+        assert!(
+            refused(1 << 20, 1 << 20).contains("start=1048576 is not a whole number of sectors")
+        );
+        // In half of the space the region has one page, but a request has two.
         assert!(refused(DEVICE.capacity_bytes / 2, 0).contains("too small"));
         let tiers = Pattern::Spots { grain: 8, tiers: &[(1, 1), (1, 9)] };
         let five = alone(5, tiers, &[(1, 8)]);
-        let error = place(&five, &params(DEVICE.capacity_bytes, 0), &DEVICE).err().unwrap();
+        let error = placement(&five, &params(DEVICE.capacity_bytes, 0), &DEVICE).err().unwrap();
         assert!(error.contains("too small"), "a tenth of five grains is none: {error}");
     }
 }

@@ -1,8 +1,8 @@
-//! Touched pages in tiers: so much of the requests to so many of the pages.
+//! Touched units in tiers: each tier gets a share of the requests and a share of the units.
 //!
 //! ```text
-//! rank   0 ........... hot | ................ cold        which ranks are hot is by number,
-//! unit   scattered over the whole space by a bijection    where they lie is by chance
+//! ranks   0 ........... hot | ................ cold     the lowest ranks are hot
+//! units   scattered over the whole space                a permutation maps ranks to units
 //! ```
 
 use crate::generate::grid::Grid;
@@ -11,28 +11,28 @@ use crate::generate::scatter::Scatter;
 use crate::generate::workload::Placement;
 use crate::request::Op;
 
-/// Units in tiers, scattered over the space.
+/// Draws units from tiers that are scattered over the space.
 pub(crate) struct Tiers {
     tiers: Vec<Tier>,
     total_weight: u64,
     scatter: Option<Scatter>,
 }
 
-/// A run of ranks that share a weight evenly.
+/// Consecutive ranks that are equally likely.
 struct Tier {
-    /// The weight of this tier and of those before it.
+    /// The weight of this tier and of all before it.
     weight_up_to: u64,
     first_rank: u64,
     ranks: u64,
 }
 
-/// Scattering draws from its own sequence, so that it does not depend on the run's seed: the same
-/// pages are hot whatever the order in which they are written.
+/// The seed of the permutation. It does not depend on the seed of the run, so the same pages are
+/// hot in every run; only the order of requests differs.
 const SCATTER_SEED: u64 = 0x6674_6c61_6221;
 
 impl Tiers {
-    /// Tiers of `(weight, units)` in a space of `space_units`, hottest first. The caller guarantees
-    /// that they are no more than the space has, and that no tier with a weight is empty.
+    /// Tiers of `(weight, units)`, hottest first, in a space of `space_units`. The caller
+    /// guarantees that the space has that many units, and that no tier with a weight is empty.
     pub(crate) fn new(space_units: u64, weights: &[(u64, u64)]) -> Tiers {
         let (mut tiers, mut first_rank, mut total_weight) = (Vec::new(), 0, 0);
         for &(weight, ranks) in weights {
@@ -42,7 +42,7 @@ impl Tiers {
             first_rank += ranks;
         }
         assert!(first_rank <= space_units, "{first_rank} units of {space_units}");
-        // A single tier over all units is uniform wherever its ranks lie.
+        // A single tier over all units is uniform without a permutation.
         let plain = tiers.len() == 1 && first_rank == space_units;
         let scatter = || Scatter::new(space_units, &mut Random::new(SCATTER_SEED));
         Tiers { tiers, total_weight, scatter: (!plain).then(scatter) }
@@ -67,7 +67,7 @@ impl Tiers {
     }
 }
 
-/// Requests of one size to units in tiers.
+/// Placement of requests of one size on tiers of units.
 pub(crate) struct Tiered {
     pub(crate) grid: Grid,
     pub(crate) tiers: Tiers,
@@ -75,13 +75,13 @@ pub(crate) struct Tiered {
 
 impl Placement for Tiered {
     #[inline]
-    fn place(&mut self, _: Op, random: &mut Random) -> (u64, u64) {
+    fn next_range(&mut self, _: Op, random: &mut Random) -> (u64, u64) {
         let unit = self.tiers.draw(random);
         (self.grid.offset(unit, random), self.grid.request_bytes)
     }
 }
 
-/// The ratio of skew: `requests` % of the requests go to `pages` % of the pages.
+/// A skew: `requests` % of the requests go to `pages` % of the pages.
 pub(crate) struct HotRatio {
     pub(crate) requests: u64,
     pub(crate) pages: u64,
@@ -99,15 +99,17 @@ impl HotRatio {
         Ok(HotRatio { requests, pages })
     }
 
-    /// The hot and the cold tier among `touched` units; rounded to the nearest, neither empty if
-    /// requests go there.
+    /// The hot and the cold tier of `touched` units, rounded to the nearest unit. A tier that gets
+    /// requests must not be empty.
     pub(crate) fn tiers(&self, touched: u64) -> Result<[(u64, u64); 2], String> {
         let exact = u128::from(touched) * u128::from(self.pages);
         let hot = ((exact + 50) / 100) as u64;
         let cold = touched - hot;
         if hot == 0 || cold == 0 && self.requests < 100 {
             let HotRatio { requests, pages } = self;
-            return Err(format!("hot={requests}/{pages} of {touched} places leaves a side empty"));
+            return Err(format!(
+                "hot={requests}/{pages} leaves no hot or no cold page among {touched} units"
+            ));
         }
         Ok([(self.requests, hot), (100 - self.requests, cold)])
     }

@@ -1,4 +1,4 @@
-//! What a workload declares of itself, and what it does for the generator.
+//! The declaration of a workload, and the placement of its requests.
 
 use spec::{Param, Params, Share, Value};
 
@@ -7,12 +7,12 @@ use crate::generate::params::{PAGES, SPACE};
 use crate::generate::random::Random;
 use crate::request::Op;
 
-/// The space that a workload fills.
+/// The address space that a workload fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressSpace {
-    /// No request reaches beyond this.
+    /// Its size; no request extends beyond it.
     pub capacity_bytes: u64,
-    /// The page of the device, for `pages=` and the default size of requests.
+    /// The page size of the device: the unit of `pages=` and the default size of requests.
     pub page_bytes: u32,
 }
 
@@ -22,38 +22,39 @@ pub struct Workload {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// Where its shape comes from.
+    /// The origin of the idea or of its figures.
     pub source: &'static str,
-    /// Its keys, the common ones included.
+    /// Its keys, including the common ones.
     pub params: &'static [Param],
-    /// The share of a space that its `pages` should be, when the space is still to be chosen.
+    /// The share of the space that its `pages` are; used to choose the size of the space.
     pub(crate) touched_share: fn(&Params) -> Share,
-    /// Decides where requests go; an error says what is impossible.
-    pub(crate) place: fn(&Params, &AddressSpace) -> PlacementResult,
+    /// Prepares the placement of requests; an error says what is impossible.
+    pub(crate) placement: fn(&Params, &AddressSpace) -> PlacementResult,
 }
 
-/// Says where the next request goes: its offset and its length in bytes.
+/// Decides the address and size of each request.
 pub(crate) trait Placement: Send {
-    fn place(&mut self, op: Op, random: &mut Random) -> (u64, u64);
+    /// The offset and the length of the next request, in bytes.
+    fn next_range(&mut self, op: Op, random: &mut Random) -> (u64, u64);
 }
 
-/// A placement, or the sentence that says what is impossible about it.
+/// A placement, or a sentence that says why it is impossible.
 pub(crate) type PlacementResult = std::result::Result<Box<dyn Placement>, String>;
 
 impl Workload {
-    /// Checks the keys of a spec and fills in the defaults.
+    /// Checks the keys of a spec and adds the defaults.
     ///
     /// # Errors
-    /// An unknown key or a value not of its kind.
+    /// Unknown key or invalid value.
     pub fn resolve(&self, pairs: &[(String, String)]) -> Result<Params> {
         Ok(spec::resolve(&format!("workload {}", self.name), pairs, self.params)?)
     }
 
-    /// The capacity it asks for when the user gives none, in bytes: its `space=`, or room for its
-    /// `pages=` (for oltp, the space of which they are the touched share), else 1 GiB.
+    /// The capacity that it needs, in bytes; used if the user gives none. It is `space=`, or the
+    /// space of which `pages=` is the touched share, else 1 GiB.
     ///
     /// # Errors
-    /// An unknown key or a value not of its kind, or a space beyond 64 bits.
+    /// Unknown key, invalid value, or a capacity beyond 64 bits.
     pub fn default_capacity(&self, pairs: &[(String, String)], page_bytes: u32) -> Result<u64> {
         let params = self.resolve(pairs)?;
         if let Some(Value::Size(space_bytes)) = params.get(SPACE.name) {
@@ -76,7 +77,7 @@ impl Workload {
     }
 }
 
-/// All of a space may be touched.
+/// The touched share of workloads that touch the whole space.
 pub(crate) fn whole_space(_: &Params) -> Share {
     Share::WHOLE
 }

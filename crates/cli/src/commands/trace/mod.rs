@@ -125,7 +125,9 @@ fn page_bytes(text: &str) -> std::result::Result<u32, String> {
     let bytes = spec::parse_size(text).map_err(|error| error.to_string())?;
     match u32::try_from(bytes) {
         Ok(page) if page >= 512 && page.is_multiple_of(512) => Ok(page),
-        _ => Err(format!("a page of {bytes} bytes is not whole sectors of 512 bytes below 4 GiB")),
+        _ => Err(format!(
+            "a page of {bytes} bytes is not a whole number of sectors of 512 bytes below 4 GiB"
+        )),
     }
 }
 

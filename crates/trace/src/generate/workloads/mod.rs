@@ -1,40 +1,34 @@
-//! All workloads.
+//! The list of workloads, by kind.
+//!
+//! A new workload is a file in the folder of its kind, with a `WORKLOAD`, and its line below. The
+//! command line, its help and the tests read this list.
 
-/// An idea with a few knobs.
-pub mod plain {
-    pub mod mixed;
-    pub mod oltp;
-    pub mod sequential;
-    pub mod skew;
-    pub mod uniform;
-    pub mod zipf;
-}
-
-/// Traces of papers that nobody can have, made after what the papers say of them.
-pub mod calibrated {
-    pub mod desktop;
-    pub mod financial;
-    pub mod sysmark;
-    pub mod tpcc;
-    pub mod webproxy;
-}
-
+use crate::catalogue::catalogue;
 use crate::generate::workload::Workload;
 
-/// All workloads that can be generated.
-pub static WORKLOADS: &[&Workload] = &[
-    &plain::uniform::WORKLOAD,
-    &plain::sequential::WORKLOAD,
-    &plain::zipf::WORKLOAD,
-    &plain::skew::WORKLOAD,
-    &plain::mixed::WORKLOAD,
-    &plain::oltp::WORKLOAD,
-    &calibrated::tpcc::WORKLOAD,
-    &calibrated::financial::WORKLOAD,
-    &calibrated::desktop::WORKLOAD,
-    &calibrated::webproxy::WORKLOAD,
-    &calibrated::sysmark::WORKLOAD,
-];
+catalogue! {
+    /// All workloads that can be generated.
+    pub static WORKLOADS: [Workload], WORKLOAD of each file;
+
+    /// One idea with a few parameters.
+    plain {
+        uniform,
+        sequential,
+        zipf,
+        skew,
+        mixed,
+        oltp,
+    }
+
+    /// Substitutes for traces that papers used and did not publish, fitted to what they report.
+    calibrated {
+        tpcc,
+        financial,
+        desktop,
+        webproxy,
+        sysmark,
+    }
+}
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,4 +1,4 @@
-//! desktop: a week on a Windows XP desktop, for the four papers that replay one.
+//! desktop: a week on a Windows XP desktop, replayed by four papers.
 //!
 //! ```text
 //! space    | journal | metadata  | documents  | files     | downloads | untouched: 51 % |
@@ -6,20 +6,21 @@
 //! reads                30 %        45 %         25 %
 //! ```
 //!
-//! Mix, mean sizes and working sets are those of the adaptive partitioning paper's PC (Table V);
-//! the space is that of the sector log paper's General (Table 4); their number is that of the large
-//! superblock paper's WinPC (Table II), whose requests span 10.2 pages of 2 KiB (8.5 here).
+//! Share of reads, mean sizes and working sets are those of PC in the adaptive partitioning paper
+//! (Table V). The space is that of General in the sector log paper (Table 4). The number of
+//! requests is that of WinPC in the large superblock paper (Table II); those requests span 10.2
+//! pages of 2 KiB (8.5 here).
 //!
-//! The shape is that of a DiskMon log of 87,160 requests of such a machine: over half of the
-//! requests of 4 KiB, a fifth of 64 KiB (the longest that Windows issued then), and a partition
-//! that begins at sector 63, so that 35 % of the page writes cover part of a page although the file
-//! system's clusters are whole pages. General lay like that, too: what a buffer evicts in part is
-//! 3.79, 7.14, 13.1, 23.2 sectors of a page of 4 to 32 KiB (Table 2), about half a page each time,
-//! which are the ends of long unaligned runs.
+//! The distributions are those of a DiskMon log with 87,160 requests of such a machine. Over half
+//! of the requests have 4 KiB, a fifth have 64 KiB (the longest that Windows issued then). The
+//! partition starts at sector 63, so 35 % of the page writes cover only part of a page although the
+//! clusters of the file system are whole pages. The partition of General started there, too: its
+//! buffer evicts partial pages with 3.79, 7.14, 13.1 and 23.2 sectors for pages of 4 to 32 KiB
+//! (Table 2). That is about half a page each time, as for the ends of long unaligned runs.
 //!
-//! Small writes are the ones that come again (LAST paper, Fig. 5a), as metadata is small and hot
-//! and what is long is cold. Not in it: trims and flushes, which the traced systems did not issue
-//! or the tracer did not show; `flushes=` adds some.
+//! Small writes are the ones that are repeated (LAST paper, Fig. 5a), since metadata is small and
+//! hot and long files are cold. Not modelled: trims and flushes, which the traced systems did not
+//! issue or the tracer did not record; `flushes=` adds flushes.
 
 use spec::{Param, Params};
 
@@ -31,11 +32,11 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_s
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "desktop",
-    summary: "a Windows XP desktop: hot metadata, documents, long files in pieces of 64 KiB",
+    summary: "a Windows XP desktop: hot metadata, documents, long files in requests of 64 KiB",
     source: "adaptive partitioning paper, Table V (PC); sector log paper, Table 4 (General)",
     params: &[ALL_WRITES, ALL_READS, DISK_SPACE, OLD_START, FLUSHES, INTERARRIVAL, SEED],
     touched_share: whole_space,
-    place,
+    placement,
 };
 
 const ALL_WRITES: Param = Param { default: "2.4M", ..WRITES };
@@ -96,6 +97,17 @@ static PROFILE: Profile = Profile {
     ],
 };
 
-fn place(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::place(&PROFILE, params, device)
+fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
+    streams::placement(&PROFILE, params, device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::workloads::tests::assert_fingerprint;
+
+    #[test]
+    fn requests_never_change() {
+        assert_fingerprint(&WORKLOAD, 16_918_954_938_622_753_331);
+    }
 }

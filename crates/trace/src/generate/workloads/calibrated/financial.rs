@@ -1,4 +1,4 @@
-//! financial: the transactions of a financial institution, as two papers replay them.
+//! financial: the transactions of a financial institution, replayed by two papers.
 //!
 //! ```text
 //! space    | journal | hot       | records | tables              | never touched: 96 % |
@@ -6,19 +6,19 @@
 //! reads                60 %        12 %       25 % spots, 3 % runs
 //! ```
 //!
-//! Both papers' traces are Financial1 and Financial2 of the UMass repository together: 47.4 % of
-//! the requests are reads of 2.3 KB, the others writes of 3.6 KB (adaptive partitioning paper,
-//! Table V). That makes 36 % of the bytes reads, as the sector log paper says (Table 4), and its
-//! 25.6 GB are 4.75 M writes and 4.28 M reads.
+//! The traces of both papers are Financial1 and Financial2 of the UMass repository together. 47.4 %
+//! of the requests are reads with a mean of 2.3 KB, the others are writes with a mean of 3.6 KB
+//! (adaptive partitioning paper, Table V). So 36 % of the bytes are read, as in the sector log
+//! paper (Table 4), and its 25.6 GB are 4.75 M writes and 4.28 M reads.
 //!
-//! What the sector log paper demands of the writes (§3.1): 53 % of the page writes cover part of a
-//! page of 4 KiB, but only 11 % of what an LRU buffer of 64 MB evicts, which 70 % of the writes
-//! hit. So partial writes are those that come again soon: a journal, whose entries fill up their
-//! pages, and few hot records. What is left is written in runs of whole pages, which wash through
-//! the buffer; a few records lie elsewhere and never meet.
+//! The sector log paper reports (§3.1) that 53 % of the page writes cover only part of a page of 4
+//! KiB, but only 11 % of the pages that an LRU buffer of 64 MB evicts are partial, and 70 % of the
+//! writes hit that buffer. So most partial writes are repeated soon: they are the entries of a
+//! journal, which fill up their pages, and a few hot records. The other writes are runs of whole
+//! pages, which pass through the buffer, and a few cold records.
 //!
-//! The small sizes are those of the 10,000 untouched requests at hand: 7 sectors after 7 in unit 0,
-//! records of 1, 2 and 6 sectors, each at a place of its own.
+//! The small sizes are those of the 10,000 unmodified requests that are available: sequences of 7
+//! sectors in unit 0, and records of 1, 2 and 6 sectors, each at its own address.
 
 use spec::{Param, Params};
 
@@ -34,7 +34,7 @@ pub static WORKLOAD: Workload = Workload {
     source: "sector log paper, §3.1 and Table 4; adaptive partitioning paper, Table V",
     params: &[ALL_WRITES, ALL_READS, UNITS_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
     touched_share: whole_space,
-    place,
+    placement,
 };
 
 const ALL_WRITES: Param = Param { default: "4.75M", ..WRITES };
@@ -87,6 +87,17 @@ static PROFILE: Profile = Profile {
     ],
 };
 
-fn place(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::place(&PROFILE, params, device)
+fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
+    streams::placement(&PROFILE, params, device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::workloads::tests::assert_fingerprint;
+
+    #[test]
+    fn requests_never_change() {
+        assert_fingerprint(&WORKLOAD, 7_427_728_738_317_070_569);
+    }
 }

@@ -1,4 +1,4 @@
-//! sysmark: a desktop benchmark, the same few documents and files over and over.
+//! sysmark: a desktop benchmark, which uses the same few documents and files over and over.
 //!
 //! ```text
 //! space    | journal | metadata  | documents  | files      | programs  | untouched: 71 % |
@@ -6,11 +6,11 @@
 //! reads                34 %        55 %                      11 % runs
 //! ```
 //!
-//! Mix, mean sizes and working sets are those of the adaptive partitioning paper (Table V,
-//! SYSmark). No other trace of it is at hand: regions and sizes follow `desktop`, on a partition
-//! that begins at sector 63, too. The paper gives neither the number of requests nor the space;
-//! 250,000 writes make each page of the working set be written 20 times, and a space of 1 GiB keeps
-//! tests small (a device may be larger: the paper's has 64 GB).
+//! Share of reads, mean sizes and working sets are those of the adaptive partitioning paper (Table
+//! V, SYSmark). No other trace of the benchmark is available, so regions and sizes follow
+//! `desktop`, and the partition starts at sector 63, too. The paper states neither the number of
+//! requests nor the size of the space. 250,000 writes mean 20 writes of each page of the working
+//! set. A space of 1 GiB keeps tests small; the device may be larger (64 GB in the paper).
 
 use spec::{Param, Params};
 
@@ -22,11 +22,11 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_s
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "sysmark",
-    summary: "a desktop benchmark: the same few documents and files over and over",
+    summary: "a desktop benchmark, which uses the same few documents and files over and over",
     source: "adaptive partitioning paper, Table V (SYSmark)",
     params: &[ALL_WRITES, ALL_READS, DISK_SPACE, OLD_START, FLUSHES, INTERARRIVAL, SEED],
     touched_share: whole_space,
-    place,
+    placement,
 };
 
 const ALL_WRITES: Param = Param { default: "250K", ..WRITES };
@@ -83,6 +83,17 @@ static PROFILE: Profile = Profile {
     ],
 };
 
-fn place(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::place(&PROFILE, params, device)
+fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
+    streams::placement(&PROFILE, params, device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::workloads::tests::assert_fingerprint;
+
+    #[test]
+    fn requests_never_change() {
+        assert_fingerprint(&WORKLOAD, 8_393_656_301_547_379_977);
+    }
 }

@@ -6,22 +6,24 @@
 //! reads      the same pages in the same tiers
 //! ```
 //!
-//! Two figures of the FASTer paper seem not to fit each other: the load writes to 75 % of the data
-//! blocks (§V.B), yet only to 35 % of the pages (§III.A). They do fit, and the model needs no third
-//! kind of page, if the database fills 75 % of the space and chance decides. The cold 29 % of 4 M
-//! writes, over the 2.7 M pages that are not hot, meet one page in three; with the hot ones that
-//! makes 1.45 M pages, or 35 % of the space, in 75 % of its blocks. How much deeper the skew is in
-//! the head the paper does not say; the hottest tenth of the hot pages gets the share that it has
-//! in a captured PostgreSQL, which makes its pages be written every 130,000 writes, near the hot
+//! Two figures of the FASTer paper seem to contradict each other: the workload writes to 75 % of
+//! the data blocks (§V.B), but only to 35 % of the pages (§III.A). Both hold without a third kind
+//! of page if the database fills 75 % of the space and its pages are drawn at random. The cold 29 %
+//! of the 4 M writes then hit one in three of the 2.7 M pages that are not hot. Together with the
+//! hot pages these are 1.45 M pages: 35 % of the space, in 75 % of its blocks. The paper does not
+//! state the skew among the hot pages. Here the hottest tenth of them gets the same share as in a
+//! captured PostgreSQL trace. Each of its pages is written every 130,000 writes, close to the hot
 //! page of Fig. 3.
 //!
-//! The sector log paper's trace lies behind sector 63. Its buffer evicts 2.82, 3.47, 3.94 and 4.23
-//! sectors of a page of 4, 8, 16, 32 KiB at a time (Table 2, no log). Pages of 2 KiB behind sector
-//! 63 give 2.67, 3.20, 3.56 and 3.76, as every second, fourth … of them is cut in two, and the
-//! buffer merges a few; aligned ones would give 4 or more. Hence `start=31.5KiB` for that paper.
-//! FASTer's database had a raw device, which is the default.
+//! In the trace of the sector log paper the partition starts at sector 63. Its buffer evicts 2.82,
+//! 3.47, 3.94 and 4.23 sectors at a time for pages of 4, 8, 16 and 32 KiB (Table 2, no log).
+//! Database pages of 2 KiB from sector 63 on give 2.67, 3.20, 3.56 and 3.76, because every second,
+//! fourth … of them crosses a page boundary and the buffer merges a few. Aligned ones would give 4
+//! or more. So use `start=31.5KiB` for that paper. The database of the FASTer paper was on a raw
+//! device, which is the default here.
 //!
-//! Not in it: the redo log (the papers traced the data's device), and changes with the time of day.
+//! Not modelled: the redo log (the papers traced the device of the data), and changes with the time
+//! of day.
 
 use spec::{Param, Params};
 
@@ -33,11 +35,11 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_s
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "tpcc",
-    summary: "TPC-C on a raw device: skewed single pages of 2 KiB, mostly read",
+    summary: "TPC-C on a raw device: skewed accesses to single pages of 2 KiB, mostly reads",
     source: "FASTer paper, §III.A and V.B; adaptive partitioning paper, Table V",
     params: &[ALL_WRITES, ALL_READS, DATABASE_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
     touched_share: whole_space,
-    place,
+    placement,
 };
 
 const ALL_WRITES: Param = Param { default: "4M", ..WRITES };
@@ -63,6 +65,17 @@ static PROFILE: Profile = Profile {
     }],
 };
 
-fn place(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::place(&PROFILE, params, device)
+fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
+    streams::placement(&PROFILE, params, device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::workloads::tests::assert_fingerprint;
+
+    #[test]
+    fn requests_never_change() {
+        assert_fingerprint(&WORKLOAD, 9_404_162_475_715_363_673);
+    }
 }

@@ -1,17 +1,18 @@
-//! webproxy: the cache disk of a web proxy, for the large superblock paper.
+//! webproxy: the cache disk of a web proxy, replayed by the large superblock paper.
 //!
 //! ```text
 //! space    | journal | metadata | cache: 32 %                          | never touched |
-//! writes     6 % log   3 % spots  91 %: object after object, round and round
-//! reads                           objects by popularity: 5 % of the places get half of the reads
+//! writes     6 % log   3 % spots  91 %: object after object, over and over
+//! reads                           objects by popularity: 5 % of the grains get half of the reads
 //! ```
 //!
-//! The paper says two things of its trace (Table II): 885,632 requests, and 34.3 pages of 2 KiB a
-//! request. All else is a captured squid's: the share of reads; writes that follow each other, as
-//! an object is written once and a full cache goes round; a footprint of 27 % of the space (31 %
-//! here), which is the paper's 80 GB device; and the order of sizes, small objects most. The
-//! squid's requests are four times smaller, as they were taken before the kernel merged them, so
-//! each size here is about four times the captured one.
+//! The paper states two figures of its trace (Table II): 885,632 requests, and 34.3 pages of 2 KiB
+//! per request. All other properties are those of a captured squid proxy: the share of reads;
+//! sequential writes, because an object is written once and a full cache wraps around; a footprint
+//! of 27 % of the space (31 % here), where the space is the paper's device of 80 GB; and the
+//! distribution of sizes, mostly small. The squid's requests are four times smaller, because they
+//! were captured before the kernel merged them, so each size here is about four times the captured
+//! one.
 
 use spec::{Param, Params};
 
@@ -23,11 +24,11 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_s
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "webproxy",
-    summary: "a web proxy: objects written once one behind another, read by popularity",
-    source: "large superblock paper, Table II (Wproxy); shape of a captured squid",
+    summary: "a web proxy: objects written once and sequentially, read by popularity",
+    source: "large superblock paper, Table II (Wproxy); distributions of a captured squid proxy",
     params: &[ALL_WRITES, ALL_READS, DISK_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
     touched_share: whole_space,
-    place,
+    placement,
 };
 
 const ALL_WRITES: Param = Param { default: "368423", ..WRITES };
@@ -85,6 +86,17 @@ static PROFILE: Profile = Profile {
     }],
 };
 
-fn place(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::place(&PROFILE, params, device)
+fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
+    streams::placement(&PROFILE, params, device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::workloads::tests::assert_fingerprint;
+
+    #[test]
+    fn requests_never_change() {
+        assert_fingerprint(&WORKLOAD, 7_382_278_536_778_114_739);
+    }
 }

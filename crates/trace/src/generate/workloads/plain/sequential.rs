@@ -1,6 +1,6 @@
-//! sequential: page after page from the start of the space, and again from the start at its end.
+//! sequential: page after page from the start of the space to its end, over and over.
 //!
-//! Reads have a place of their own and run through the same pages.
+//! Reads go through the same pages, with their own position.
 
 use spec::Params;
 
@@ -13,17 +13,17 @@ use crate::request::Op;
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "sequential",
-    summary: "page after page, over and over; `pages` from the start of the space",
+    summary: "page after page, over and over, through the first `pages` of the space",
     source: "a log that wraps around; this program's own",
     params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
-    place,
+    placement,
 };
 
-fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
+fn placement(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let touched_bytes = grid.touched(params)? * grid.unit_bytes;
-    // Smaller requests than a page fill it one after the other.
+    // Requests smaller than a page fill the page one after the other.
     let step_bytes =
         if grid.request_bytes < grid.page_bytes { grid.request_bytes } else { grid.unit_bytes };
     let steps = touched_bytes / step_bytes;
@@ -41,7 +41,7 @@ struct Sequential {
 
 impl Placement for Sequential {
     #[inline]
-    fn place(&mut self, op: Op, _: &mut Random) -> (u64, u64) {
+    fn next_range(&mut self, op: Op, _: &mut Random) -> (u64, u64) {
         let next = match op {
             Op::Read => &mut self.next_read,
             _ => &mut self.next_write,
@@ -51,5 +51,26 @@ impl Placement for Sequential {
             *next = step + 1;
         }
         (step * self.step_bytes, self.request_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::workloads::tests::{assert_fingerprint, requests};
+
+    #[test]
+    fn requests_never_change() {
+        assert_fingerprint(&WORKLOAD, 15_288_279_560_225_030_269);
+    }
+
+    #[test]
+    fn pages_repeat_in_order() {
+        let made = requests("sequential:writes=5,pages=3", 1);
+        let pages: Vec<_> = made.iter().map(|request| request.offset / 2048).collect();
+        assert_eq!(pages, [0, 1, 2, 0, 1]);
+        let halves = requests("sequential:writes=5,pages=2,request=1KiB", 1);
+        let offsets: Vec<_> = halves.iter().map(|request| request.offset).collect();
+        assert_eq!(offsets, [0, 1024, 2048, 3072, 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! uniform: every page equally likely. The worst case for telling hot from cold.
+//! uniform: all pages are equally likely. The worst case for separating hot and cold data.
 
 use spec::Params;
 
@@ -10,15 +10,38 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_s
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "uniform",
-    summary: "every page equally likely",
+    summary: "all pages are equally likely",
     source: "the traffic of mean-field models, such as Desnoyers', SYSTOR 2012",
     params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
-    place,
+    placement,
 };
 
-fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
+fn placement(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let touched = grid.touched(params)?;
     Ok(Box::new(Tiered { grid: *grid, tiers: Tiers::new(grid.units, &[(1, touched)]) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::workloads::tests::{
+        SPACE_PAGES, assert_fingerprint, dispersion, page_writes, requests,
+    };
+
+    #[test]
+    fn requests_never_change() {
+        assert_fingerprint(&WORKLOAD, 14_364_320_911_946_374_897);
+    }
+
+    #[test]
+    fn every_page_is_equally_likely() {
+        let counts = page_writes(&requests("uniform:writes=1M", 1));
+        assert_eq!(counts.len() as u64, SPACE_PAGES);
+        let (ratio, mean) = dispersion(&counts);
+        assert!((0.97..1.03).contains(&ratio), "{ratio} for a Poisson mean of {mean}");
+        let touched = page_writes(&requests("uniform:writes=100K,pages=1000", 1));
+        assert_eq!(touched.len(), 1000);
+    }
 }

@@ -1,10 +1,10 @@
-//! zipf: the page of rank k is asked for in proportion to `1 / k^theta`.
+//! zipf: the probability of the page of rank k is proportional to `1 / k^theta`.
 //!
 //! Ranks are drawn by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate
-//! variates from monotone discrete distributions", 1996): the histogram is covered by a curve whose
-//! integral can be inverted, a point under it is drawn, and refused if it is above the histogram,
-//! which is rare. It needs no table and takes any theta from 0 (uniform) over 1 to steep ones.
-//! Then ranks are scattered over the space.
+//! variates from monotone discrete distributions", 1996): a curve with an invertible integral
+//! covers the histogram; a point below the curve is drawn, and rejected in the rare case that it is
+//! above the histogram. This needs no table and works for every theta from 0 (uniform) upwards. A
+//! permutation scatters the ranks over the space.
 
 use spec::{Kind, Param, Params};
 
@@ -19,11 +19,11 @@ use crate::request::Op;
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "zipf",
-    summary: "the page of rank k in proportion to 1/k^theta",
+    summary: "the page of rank k with probability proportional to 1/k^theta",
     source: "Hörmann and Derflinger, Rejection-inversion, 1996",
     params: &[WRITES, THETA, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
-    place,
+    placement,
 };
 
 const THETA: Param = Param {
@@ -31,13 +31,13 @@ const THETA: Param = Param {
     kind: Kind::Real,
     default: "0.99",
     unit: "",
-    doc: "the exponent, from 0 (uniform) up; 0.99 is YCSB's",
+    doc: "the exponent, from 0 (uniform) upwards; YCSB uses 0.99",
 };
 
-/// Steeper than this, all but one request in 2^50 go to a single page.
+/// The largest exponent. With it, all requests but one in 2^50 go to a single page.
 const STEEPEST: f64 = 50.0;
 
-fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
+fn placement(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
     let theta = params.real(THETA.name);
     if !(0.0..=STEEPEST).contains(&theta) {
@@ -48,7 +48,8 @@ fn place(params: &Params, space: &AddressSpace) -> PlacementResult {
     Ok(Box::new(Scattered { grid: *grid, ranks, scatter }))
 }
 
-/// The pages' ranks do not depend on the run's seed, only the order of the requests does.
+/// The seed of the permutation. It does not depend on the seed of the run, so the same pages are
+/// hot in every run; only the order of requests differs.
 const SCATTER_SEED: u64 = 0x7a69_7066;
 
 struct Scattered {
@@ -59,7 +60,7 @@ struct Scattered {
 
 impl Placement for Scattered {
     #[inline]
-    fn place(&mut self, _: Op, random: &mut Random) -> (u64, u64) {
+    fn next_range(&mut self, _: Op, random: &mut Random) -> (u64, u64) {
         let unit = self.scatter.place(self.ranks.draw(random));
         (self.grid.offset(unit, random), self.grid.request_bytes)
     }
@@ -71,7 +72,7 @@ struct Zipf {
     theta: f64,
     integral_first: f64,
     integral_last: f64,
-    /// Points this near below a rank are accepted without a look at the histogram.
+    /// Points at most this far below a rank are accepted without evaluating the histogram.
     squeeze: f64,
 }
 
@@ -102,15 +103,16 @@ impl Zipf {
         exp(-self.theta * ln(x))
     }
 
-    /// The integral of the density from 1 to `x`: `(x^(1-theta) - 1) / (1-theta)`, also near 1.
+    /// The integral of the density from 1 to `x`: `(x^(1-theta) - 1) / (1-theta)`, accurate also
+    /// for theta near 1.
     fn integral(&self, x: f64) -> f64 {
         let log = ln(x);
         exp_m1_over((1.0 - self.theta) * log) * log
     }
 
-    /// The `x` up to which the integral is `area`.
+    /// The `x` for which the integral is `area`.
     fn inverse(&self, area: f64) -> f64 {
-        // Rounding can carry the product below -1, where there is no logarithm.
+        // Due to rounding the product may be below -1, where the logarithm is undefined.
         let product = (area * (1.0 - self.theta)).max(-1.0);
         exp(ln_1p_over(product) * area)
     }
@@ -119,6 +121,30 @@ impl Zipf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::workloads::tests::{
+        assert_fingerprint, assert_refused, page_writes, requests,
+    };
+
+    #[test]
+    fn requests_never_change() {
+        assert_fingerprint(&WORKLOAD, 4_910_959_037_212_691_381);
+    }
+
+    #[test]
+    fn an_impossible_exponent_is_refused() {
+        assert_refused(&[("zipf:theta=-1", "workload zipf: theta=-1 is not between 0 and 50")]);
+    }
+
+    #[test]
+    fn pages_follow_the_law() {
+        let counts = page_writes(&requests("zipf:writes=1M,theta=1,pages=1000", 1));
+        let harmonic: f64 = (1..=1000).map(|k| 1.0 / f64::from(k)).sum();
+        for (rank, tolerance) in [(0, 0.02), (9, 0.05), (99, 0.15)] {
+            let expected = 1e6 / harmonic / (rank as f64 + 1.0);
+            let ratio = counts[rank] as f64 / expected;
+            assert!((1.0 - tolerance..1.0 + tolerance).contains(&ratio), "rank {rank}: {ratio}");
+        }
+    }
 
     #[test]
     fn frequencies_follow_the_law_for_every_theta() {
@@ -142,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn one_rank_and_very_many_work() {
+    fn one_rank_and_very_many_ranks_work() {
         let mut random = Random::new(8);
         assert!((0..100).all(|_| Zipf::new(1, 0.99).draw(&mut random) == 0));
         let many = Zipf::new(1 << 60, 0.5);
