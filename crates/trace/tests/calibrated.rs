@@ -1,6 +1,6 @@
-//! The calibrated workloads have the characteristics that the papers publish, as `ftlab trace info`
-//! measures them. At an eighth of the published size, which leaves shares as they are; the whole
-//! table is in docs/workloads.md.
+//! The calibrated workloads have the properties published by the papers, as measured by
+//! `ftlab trace info`. The tests use an eighth of the published size, which does not change shares.
+//! The complete table is in docs/workloads.md.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +25,7 @@ fn for_each(trace: &Trace, mut look: impl FnMut(&Request)) {
     }
 }
 
-/// A load with what the survey says of it, at a page size.
+/// The statistics of a workload at a page size.
 struct Measured {
     survey: Survey,
     locality: TraceLocality,
@@ -55,7 +55,7 @@ impl Measured {
         (self.survey.reads.mean_sectors() / 2.0, self.survey.writes.mean_sectors() / 2.0)
     }
 
-    /// Distinct pages read and written, in GiB of a load of `scale` times this size.
+    /// Distinct pages read and written, in GiB, multiplied by `scale`.
     fn working_set_gib(&self, scale: f64) -> (f64, f64) {
         let gib = |pages: u64| scale * pages as f64 * self.survey.page_bytes as f64 / GIB;
         (gib(self.survey.pages.read), gib(self.survey.pages.written))
@@ -84,15 +84,16 @@ fn assert_near(what: &str, found: f64, published: f64, tolerance: f64) {
     assert!(distance <= tolerance, "{what}: {found:.4} for {published} ± {tolerance:.4}");
 }
 
-/// What a write buffer, least recently used first, makes of a load.
+/// The effect of an LRU write buffer on a workload.
 struct Buffered {
     hits: f64,
-    /// The share of the evicted pages that are not full, and how many sectors those have.
+    /// The share of the evicted pages that are partial.
     partial: f64,
+    /// The mean number of sectors of the partial pages.
     partial_sectors: f64,
 }
 
-/// The buffer of the sector log paper's §3, in the plainest way: a mask of sectors a page.
+/// A plain model of the buffer in §3 of the sector log paper: a mask of sectors for each page.
 fn buffered(spec: &str, page_bytes: u64, buffer_bytes: u64) -> Buffered {
     let (mut by_age, mut age_of) = (BTreeMap::<u64, (u64, u64)>::new(), HashMap::<u64, u64>::new());
     let (mut now, mut hits, mut evicted, mut partial, mut sectors) = (0, 0, 0, 0, 0u64);
@@ -141,8 +142,13 @@ fn tpcc_is_skewed_and_scattered_as_in_the_faster_paper() {
     assert_near("35 % of the pages", load.survey.pages.written as f64 / space, 0.35, 0.015);
     assert_near("almost 50 % of the writes to 10 %", load.top_share(10), 0.50, 0.015);
     assert_near("70 % of the writes to 30 %", load.top_share(30), 0.70, 0.025);
-    // Captured pg-tpcc: 1 % of the pages get 0.225 of what 10 % get.
-    assert_near("a deeper head", load.top_share(1) / load.top_share(10), 0.225, 0.025);
+    // In the captured pg-tpcc, 1 % of the pages get 0.225 of the writes that 10 % get.
+    assert_near(
+        "skew among the hottest pages",
+        load.top_share(1) / load.top_share(10),
+        0.225,
+        0.025,
+    );
     let large = load.survey.writes.requests() - load.survey.writes.below_sectors(65);
     assert_eq!(large, 0, "less than 0.01 % are larger than 32 KiB");
     let blocks = Measured::of(&format!("{TPCC},reads=0%"), 64 * 2048);
@@ -152,7 +158,7 @@ fn tpcc_is_skewed_and_scattered_as_in_the_faster_paper() {
 
 /// Adaptive partitioning paper, Table V.
 #[test]
-fn tpcc_mixes_as_in_table_v() {
+fn tpcc_has_the_figures_of_table_v() {
     let load = Measured::of(TPCC, 2048);
     assert_near("81.4 % reads", load.read_share(), 0.814, 0.0001);
     let (read_kib, write_kib) = load.mean_kib();
@@ -162,9 +168,9 @@ fn tpcc_mixes_as_in_table_v() {
     assert_near("8.04 GB are read where 4.45 are written", read / written, 8.04 / 4.45, 0.2);
 }
 
-/// Sector log paper, §3.1, §3.2 and the sizes without log of Table 2.
+/// Sector log paper, §3.1, §3.2 and the sizes without sector log in Table 2.
 #[test]
-fn tpcc_is_cut_by_pages_as_in_the_sector_log_paper() {
+fn tpcc_has_the_partial_pages_of_the_sector_log_paper() {
     let load = Measured::of(TPCC, 4096);
     assert_near("98 % cover part of 4 KiB", load.sub_page_share(4096), 0.98, 0.005);
     for page_bytes in [8192, 16384, 32768] {
@@ -179,12 +185,12 @@ fn tpcc_is_cut_by_pages_as_in_the_sector_log_paper() {
 }
 
 const FINANCIAL: &str = "financial:writes=593750,space=1497.5MiB";
-/// 64 MB, at this scale.
+/// 64 MB, scaled down.
 const BUFFER_BYTES: u64 = 8 << 20;
 
 /// Adaptive partitioning paper, Table V; sector log paper, Table 4.
 #[test]
-fn financial_mixes_as_published() {
+fn financial_has_the_published_figures() {
     let load = Measured::of(FINANCIAL, 2048);
     assert_near("47.4 % reads", load.read_share(), 0.474, 0.0001);
     assert_near("36 % of the bytes are read", load.read_share_of_bytes(), 0.36, 0.015);
@@ -198,15 +204,15 @@ fn financial_mixes_as_published() {
     assert_near("GB requested", 8.0 * bytes as f64 / GIB, 25.6, 0.5);
 }
 
-/// Sector log paper, §3.1, Fig. 2 and the sizes without log of Table 2.
+/// Sector log paper, §3.1, Fig. 2 and the sizes without sector log in Table 2.
 #[test]
-fn financial_is_partial_and_hot_as_in_the_sector_log_paper() {
+fn financial_has_the_partial_pages_of_the_sector_log_paper() {
     let load = Measured::of(FINANCIAL, 4096);
     assert_near("53 % cover part of a page", load.sub_page_share(4096), 0.53, 0.02);
     let buffer = buffered(FINANCIAL, 4096, BUFFER_BYTES);
     assert_near("70 % hit a buffer of 64 MB", buffer.hits, 0.70, 0.03);
     assert_near("11 % of what it evicts is partial", buffer.partial, 0.11, 0.02);
-    assert_near("of so many sectors", buffer.partial_sectors, 3.12, 0.3);
+    assert_near("sectors of a partial page", buffer.partial_sectors, 3.12, 0.3);
     let large = buffered(FINANCIAL, 32768, BUFFER_BYTES);
     assert!(large.partial > 3.0 * buffer.partial, "more than tripled at 32 KiB: {}", large.partial);
 }
@@ -215,7 +221,7 @@ const DESKTOP: &str = "desktop:writes=300K,space=2342.5MiB";
 
 /// Adaptive partitioning paper, Table V (PC).
 #[test]
-fn desktop_mixes_as_in_table_v() {
+fn desktop_has_the_figures_of_table_v() {
     let load = Measured::of(DESKTOP, 2048);
     assert_near("23.7 % reads", load.read_share(), 0.237, 0.0001);
     let (read_kib, write_kib) = load.mean_kib();
@@ -226,18 +232,19 @@ fn desktop_mixes_as_in_table_v() {
     assert_near("GB written", written, 8.45, 0.4);
 }
 
-/// Sector log paper, Table 2: General's sizes without log are about half a page, the ends of runs.
+/// Sector log paper, Table 2: the sizes of General without sector log are about half a page,
+/// because they are the ends of runs.
 #[test]
-fn desktop_leaves_the_ends_of_runs_to_the_sector_log() {
+fn desktop_has_the_partial_pages_of_the_sector_log_paper() {
     for (page_bytes, sectors) in [(4096, 3.79), (8192, 7.14), (16384, 13.1), (32768, 23.2)] {
         let buffer = buffered(DESKTOP, page_bytes, BUFFER_BYTES);
         assert_near("sectors of a partial page", buffer.partial_sectors, sectors, 0.12 * sectors);
     }
 }
 
-/// LAST paper, Fig. 5a: the larger a write, the less often its pages had been written.
+/// LAST paper, Fig. 5a: pages of large writes are rewritten less often.
 #[test]
-fn desktop_rewrites_what_is_small() {
+fn desktop_rewrites_small_requests_most() {
     let load = Measured::of(DESKTOP, 4096);
     let classes = &load.locality.updates;
     let sizes: Vec<u64> = classes.iter().map(|class| class.sectors_max).collect();
@@ -249,9 +256,9 @@ fn desktop_rewrites_what_is_small() {
     assert!(updates[0] > 50.0 * updates[4], "{updates:?}");
 }
 
-/// The DiskMon log `mayun2`: partition behind sector 63, requests of 4 and 64 KiB.
+/// The DiskMon log `mayun2`: a partition that starts at sector 63, requests of 4 and 64 KiB.
 #[test]
-fn desktop_is_unaligned_as_a_captured_one() {
+fn desktop_has_the_alignment_of_a_captured_trace() {
     let load = Measured::of(DESKTOP, 4096);
     assert_eq!(load.survey.aligned, 0, "captured: 9 % of all, none of the writes");
     assert_near("partial page writes", load.sub_page_share(4096), 0.354, 0.12);
@@ -264,9 +271,9 @@ fn desktop_is_unaligned_as_a_captured_one() {
 
 const WEBPROXY: &str = "webproxy:writes=46053,space=10GiB";
 
-/// Large superblock paper, Table II; the rest as the captured `squid-proxy`.
+/// Large superblock paper, Table II; the other figures are those of the captured `squid-proxy`.
 #[test]
-fn webproxy_has_the_published_size_and_a_squids_shape() {
+fn webproxy_has_the_published_size_and_the_figures_of_squid() {
     assert_eq!(load("webproxy", 2048).size_hint_bytes(), Some(885_632));
     let load = Measured::of(WEBPROXY, 2048);
     let bytes = load.survey.reads.bytes() + load.survey.writes.bytes();
@@ -274,14 +281,14 @@ fn webproxy_has_the_published_size_and_a_squids_shape() {
     assert_near("pages a request", pages, 30_355_360.0 / 885_632.0, 0.5);
     assert_near("reads", load.read_share(), 0.584, 0.0001);
     assert_near("writes in a row", load.sequential_writes(), 0.912, 0.04);
-    assert!(load.rewritten() < 0.032, "hardly a page is written again: {}", load.rewritten());
+    assert!(load.rewritten() < 0.032, "few pages are rewritten: {}", load.rewritten());
     let touched = load.survey.pages.touched as f64 * 2048.0 / (10.0 * GIB);
     assert_near("touched", touched, 0.27, 0.05);
 }
 
-/// Adaptive partitioning paper, Table V (SYSmark); at full size, as it is small.
+/// Adaptive partitioning paper, Table V (SYSmark); at full size, because it is small.
 #[test]
-fn sysmark_mixes_as_in_table_v() {
+fn sysmark_has_the_figures_of_table_v() {
     let load = Measured::of("sysmark", 2048);
     assert_near("33 % reads", load.read_share(), 0.33, 0.0001);
     let (read_kib, write_kib) = load.mean_kib();
@@ -292,9 +299,10 @@ fn sysmark_mixes_as_in_table_v() {
     assert_near("GB written", written, 0.24, 0.008);
 }
 
-/// One number divides `writes` and `space`: shares stay, and so do the rewrites of a page.
+/// If `writes` and `space` are divided by the same number, shares and rewrites per page stay the
+/// same.
 #[test]
-fn a_smaller_load_is_the_same_load() {
+fn scaling_a_workload_keeps_its_figures() {
     let pairs = [
         (TPCC, "tpcc:writes=62500,space=128MiB"),
         (FINANCIAL, "financial:writes=74219,space=187MiB"),
@@ -313,7 +321,8 @@ fn a_smaller_load_is_the_same_load() {
         close("writes to 10 %", |load| load.top_share(10));
         close("writes in a row", Measured::sequential_writes);
         let ratio = eighth.working_set_gib(8.0).1 / whole.working_set_gib(1.0).1;
-        // A proxy's largest objects, one write in a hundred, are a quarter of its bytes.
+        // Tolerance: the largest objects of a proxy, one write in a hundred, are a quarter of its
+        // bytes.
         assert_near("working set", ratio, 1.0, 0.06);
     }
 }

@@ -1,5 +1,5 @@
-//! Real traces captured for this project against the figures published beside them: all requests,
-//! by operation, flag and size.
+//! Compares real traces, captured for this project, with the figures published beside them: all
+//! requests by operation, flag and size.
 
 mod common;
 
@@ -19,20 +19,20 @@ fn surveyed_as(directory: &Path, file: &str, format: &str) -> Survey {
 /// The figures of a captured trace.
 struct Captured {
     file: &'static str,
-    /// All; reads, writes, discards, empty flushes.
+    /// All, reads, writes, discards, flushes without data.
     requests: [u64; 5],
     /// Preflush, FUA, sync, metadata, readahead.
     flags: [u64; 5],
     /// Written, read, discarded.
     bytes: [u128; 3],
     end_sectors: u64,
-    /// Written, read, either, wholly discarded.
+    /// Written, read, either, completely discarded.
     pages: [u64; 4],
     rewritten_pages: u64,
-    /// Writes below 4 and below 8 sectors; reads and writes that are not aligned.
+    /// Writes below 4 and below 8 sectors; unaligned reads and writes.
     small: [u64; 3],
     span_ms: u64,
-    /// As printed, empty where there are none.
+    /// As printed; empty if there are none.
     read_sizes: &'static str,
     write_sizes: &'static str,
     discard_sizes: &'static str,
@@ -209,7 +209,7 @@ static DESKTOP_60S: Captured = Captured {
         1025-2047 (110), 2048 (9), 2049+ (1061)",
 };
 
-/// The buckets of a histogram in the form of the published tables.
+/// The buckets of a histogram, in the form of the published tables.
 fn printed(sizes: &RequestSizes) -> String {
     let buckets = sizes.buckets();
     let words: Vec<_> = buckets.iter().map(|b| format!("{} ({})", b.label(), b.requests)).collect();
@@ -249,7 +249,7 @@ impl Captured {
 #[test]
 fn captured_traces_have_the_published_figures() {
     let Some(directory) = traces() else { return };
-    // Two at a time, the longest by itself.
+    // Two threads, one of which checks only the longest trace.
     let (longest, others) = CAPTURED.split_first().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| longest.check(&surveyed(&directory, longest.file)));
@@ -265,7 +265,7 @@ fn events_out_of_order_are_counted() {
     let ext4 = surveyed(&directory, "blkparse/blkparseout_ext4.txt.zst");
     assert!(ext4.skipped.backward_times >= 824, "{:?}", ext4.skipped);
     assert_eq!(ext4.note.as_deref(), Some("action D, issued to the device"));
-    assert!(ext4.span_ns > 1_266_874_000_000_000_000, "its last event has a garbage time");
+    assert!(ext4.span_ns > 1_266_874_000_000_000_000, "the time of its last event is garbage");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn iologs_have_the_published_counts() {
 }
 
 #[test]
-fn checksums_are_of_the_files_as_stored() {
+fn checksums_are_of_the_stored_files() {
     let Some(directory) = traces() else { return };
     let trace = open(&directory, "msr/wdev_3.csv.zst", "", false);
     let expected = "34bae6fdb4531d91089c79741bc6cab6d3c13d0dc8d8f03196c8c588590dc8a5";

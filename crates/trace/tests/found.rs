@@ -1,13 +1,13 @@
-//! Real traces found in public against the figures published beside them: reads and writes alone.
+//! Compares real public traces with the figures published beside them, for reads and writes only.
 //!
-//! Under a file stand its figures: requests, reads/writes in %, written, read, highest end,
-//! distinct 4 KiB pages written/read/either, mean/median size in sectors, aligned to 4 KiB in % of
-//! all/writes, devices, span (`-`: the published one leaves out what is in the file, or needs
-//! sorting).
+//! The line after each file contains its figures: requests, reads/writes in %, bytes written, bytes
+//! read, highest end, distinct pages of 4 KiB written/read/either, mean/median size in sectors,
+//! aligned to 4 KiB in % of all/writes, devices, span (`-`: the published span omits requests of
+//! the file or requires sorting).
 //!
-//! Three published figures are not ours: the distinct pages of `ssdsim/Financial1-first10k` (7,622)
-//! and of the Tencent sample (348,972) count pages that are both read and written twice; and the
-//! 11,997 requests of `log250_RadioWebBrowse` include one of no bytes.
+//! Three published figures differ from ours: the distinct pages of `ssdsim/Financial1-first10k`
+//! (7,622) and of the Tencent sample (348,972) count pages that are read and written twice; and the
+//! 11,997 requests of `log250_RadioWebBrowse` include one of zero bytes.
 
 mod common;
 #[path = "common/shelf.rs"]
@@ -21,7 +21,7 @@ use trace::analysis::survey::{PageCounts, Survey};
 use trace::writer::{CSV_SPEC, OutputFormat, TraceWriter};
 use trace::{Flags, Op, ReadOptions, Request, Trace};
 
-/// A line for each file, without `.zst`, and one for its figures.
+/// For each file a line with its name without `.zst`, and a line with its figures.
 static FOUND: &str = "\
 blkreplay/linux-mysql.load
 80794 8.9/91.1 1.03GiB 79.07MiB 30.32GiB 124283/20241/142563 28.6/8 90/89 1 3599.9s
@@ -170,7 +170,7 @@ biotracer/log260_FaceBookHandOuts.txt
 cloudphysics/cloudPhysicsIO-us.csv
 113872 41.3/58.7 2.24GiB 1.67GiB 31.28GiB 208696/210000/269210 72.1/104 0/0 1 2.00h";
 
-/// The figures of a survey as the table has them.
+/// The figures of a survey, in the form of the table.
 fn figures(survey: &Survey) -> String {
     let (reads, writes) = (&survey.reads, &survey.writes);
     let requests = survey.data_requests();
@@ -198,7 +198,7 @@ fn figures(survey: &Survey) -> String {
     .join(" ")
 }
 
-/// Bytes as the tables print them: GiB from 1 GiB on, else MiB.
+/// Bytes in the form of the tables: in GiB from 1 GiB on, else in MiB.
 fn volume(bytes: u128) -> String {
     const GIB: u128 = 1 << 30;
     match bytes {
@@ -214,7 +214,7 @@ fn percent(part: u64, whole: u64, decimals: usize) -> String {
     }
 }
 
-/// A span in the unit and with the decimals of the table's.
+/// A span in the unit and with the decimals of `as_in`.
 fn span(span_ns: u64, as_in: &str) -> String {
     let digits = as_in.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = &as_in[digits.len()..];
@@ -235,7 +235,7 @@ fn found() -> impl Iterator<Item = (String, &'static str)> {
     pairs.into_iter()
 }
 
-/// What is left out of a trace, where anything is.
+/// The requests that are skipped, for traces where there are any.
 static SKIPPED: &[(&str, &str, u64)] = &[
     ("diskmon/p2pdownload.txt.zst", "malformed", 2),
     ("biotracer/log250_RadioWebBrowse.txt.zst", "zero-length", 1),
@@ -260,7 +260,7 @@ fn found_traces_have_the_published_figures() {
 }
 
 #[test]
-fn impossible_lines_are_errors_unless_they_may_be_skipped() {
+fn impossible_lines_are_errors_unless_skipped() {
     let Some(directory) = traces() else { return };
     let trace = open(&directory, "diskmon/p2pdownload.txt.zst", "", false);
     let message = trace.requests().unwrap_err().to_string();
@@ -281,7 +281,7 @@ fn sorting_gives_the_published_span() {
 }
 
 #[test]
-fn five_integers_are_asked_for() {
+fn the_format_of_five_integers_is_ambiguous() {
     let Some(directory) = traces() else { return };
     let path = directory.join("mqsim/tpcc-small.trace.zst");
     let opened = Trace::open(path.to_str().unwrap(), &ReadOptions::default());
@@ -303,7 +303,7 @@ fn round_trip(trace: &Trace, form: OutputFormat, format: &str) -> (Vec<Request>,
     (back.requests().unwrap(), names(&back))
 }
 
-/// The devices of a trace by their numbers.
+/// The names of the devices of a trace, in the order of their numbers.
 fn names(trace: &Trace) -> Vec<String> {
     let (mut replay, mut batch) = (trace.replay().unwrap(), Vec::new());
     while replay.next_batch(&mut batch, 1024).unwrap() > 0 {
@@ -312,7 +312,7 @@ fn names(trace: &Trace) -> Vec<String> {
     replay.devices()
 }
 
-/// The longest texts, with which the conversion takes minutes.
+/// The longest traces, whose conversion takes minutes.
 static LONGEST: &[&str] = &[
     "blkparse/pg-tpcc.txt.zst",
     "blkparse/my-tpcc.txt.zst",
@@ -326,7 +326,7 @@ fn conversions_keep(directory: &Path, shelved: &Shelved) {
     let Shelved { file, format, .. } = shelved;
     let trace = open(directory, file, format, true);
     let requests = trace.requests().unwrap();
-    // The first record may have been left out; what is written begins with the first request.
+    // If the first record was skipped, the written trace begins with the first request.
     let first_ns = requests.first().map_or(0, |request| request.time_ns);
     let micros = |time_ns: u64| (time_ns / 1000 - first_ns / 1000) * 1000;
     let (fio, names) = round_trip(&trace, OutputFormat::Fio, "fio");

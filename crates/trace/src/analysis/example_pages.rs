@@ -1,11 +1,15 @@
 //! A hot, a warm and a cold page of a trace, and the intervals between their writes (FSTR Fig. 3).
 //!
-//! Pages written three times at least are looked at, for fewer writes have no course. *Hot* is a
-//! page that is written most often, *cold* one that is written least often. *Warm* is a page
-//! written as often as the one that the middle write goes to, when all but the hot page are laid
-//! out from the most to the least written, each as often as it is written. Of pages that are
-//! written equally often, the hot one has the shortest mean interval, the warm one the median, the
-//! cold one the longest; then the lower address decides.
+//! Only pages with at least three writes are considered, because fewer writes show no pattern.
+//!
+//! * The *hot* page is one with the most writes; the *cold* page is one with the fewest.
+//! * For the *warm* page, all writes except those of the hot page are sorted by the number of
+//!   writes of their page. The warm page is one with as many writes as the page of the middle
+//!   write.
+//!
+//! Of several pages with the same number of writes, the hot page has the shortest mean interval,
+//! the warm page the median and the cold page the longest. If these are equal, too, the lowest
+//! address decides.
 
 use crate::analysis::page_history::{PageHistories, pages_of};
 use crate::analysis::stratified_sample::StratifiedSample;
@@ -13,24 +17,24 @@ use crate::error::Result;
 use crate::replay::{BATCH, Trace};
 use crate::request::{Op, Request};
 
-/// The least writes of a page that is looked at.
+/// The minimum number of writes of an example page.
 const WRITES_MIN: u64 = 3;
-/// Intervals of a page that are kept at most.
+/// The maximum size of the sample of intervals of a page.
 const INTERVALS_MAX: usize = 1000;
 
-/// How often a page is written, among those of its trace.
+/// The update frequency of a page, relative to the other pages of its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heat {
-    /// Most often.
+    /// The most writes.
     Hot,
-    /// As often as the page of the middle write.
+    /// As many writes as the page of the middle write.
     Warm,
-    /// Least often.
+    /// The fewest writes.
     Cold,
 }
 
 impl Heat {
-    /// The word for it.
+    /// `hot`, `warm` or `cold`.
     pub fn word(self) -> &'static str {
         match self {
             Heat::Hot => "hot",
@@ -40,18 +44,18 @@ impl Heat {
     }
 }
 
-/// A page that stands for many.
+/// A page that represents pages of similar update frequency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExamplePage {
-    /// For which.
+    /// The update frequency that it represents.
     pub heat: Heat,
     /// Its device, by order of first appearance.
     pub device: u32,
-    /// Its number there.
+    /// Its number on the device.
     pub page: u64,
-    /// How often it is written.
+    /// The number of its writes.
     pub writes: u64,
-    /// Page writes to other pages between its first write and its last.
+    /// Page writes to other pages between its first and its last write.
     pub others: u64,
 }
 
@@ -62,7 +66,7 @@ impl ExamplePage {
     }
 }
 
-/// Up to three pages; `writes` are those of all pages, from the most to the least written.
+/// Chooses up to three pages; `writes` are those of each page, most writes first.
 pub(crate) fn chosen(histories: &PageHistories, writes: &[u64]) -> Vec<ExamplePage> {
     let often = &writes[..writes.partition_point(|&writes| writes >= WRITES_MIN)];
     let [most, others @ ..] = often else { return Vec::new() };
@@ -75,7 +79,7 @@ pub(crate) fn chosen(histories: &PageHistories, writes: &[u64]) -> Vec<ExamplePa
     examples
 }
 
-/// How often the page is written that the middle write goes to.
+/// The number of writes of the page of the middle write.
 fn of_middle_write(writes: &[u64]) -> Option<u64> {
     let all: u64 = writes.iter().sum();
     let mut seen = 0;
@@ -86,7 +90,7 @@ fn of_middle_write(writes: &[u64]) -> Option<u64> {
     writes.iter().find(reaches).copied()
 }
 
-/// One of the pages written so often; there is one.
+/// A page with this number of writes; at least one exists.
 fn example(histories: &PageHistories, heat: Heat, writes: u64) -> ExamplePage {
     let pages = histories.written().filter(|(_, _, history)| history.writes == writes);
     let mut pages: Vec<(u64, u32, u64)> =
@@ -100,51 +104,51 @@ fn example(histories: &PageHistories, heat: Heat, writes: u64) -> ExamplePage {
     ExamplePage { heat, device, page, writes, others }
 }
 
-/// The course of a page's writes.
+/// The write intervals of an example page.
 #[derive(Debug, Clone)]
 pub struct PageIntervals {
     /// The page.
     pub example: ExamplePage,
-    /// The intervals between its writes, in page writes to other pages; number n lies before its
-    /// write n + 2.
+    /// A sample of the intervals between its writes, in page writes to other pages. The interval
+    /// with index n precedes write n + 2, counted from 1.
     pub intervals: StratifiedSample<u64>,
 }
 
-/// Reads a trace through for the intervals of pages of so many bytes that were chosen of it.
+/// Reads the whole trace and samples the write intervals of the example pages chosen from it.
 ///
 /// # Errors
-/// Whatever reading the trace meets.
+/// Any error of reading the trace.
 pub fn page_intervals(
     trace: &Trace,
     page_bytes: u64,
     examples: &[ExamplePage],
 ) -> Result<Vec<PageIntervals>> {
-    let mut observer = IntervalCounter::new(page_bytes, examples);
+    let mut counter = IntervalCounter::new(page_bytes, examples);
     let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
     while replay.next_batch(&mut batch, BATCH)? > 0 {
-        batch.drain(..).for_each(|request| observer.add(&request));
+        batch.drain(..).for_each(|request| counter.add(&request));
     }
-    Ok(observer.page_intervals)
+    Ok(counter.page_intervals)
 }
 
 struct IntervalCounter {
     page_bytes: u64,
     page_writes: u64,
     page_intervals: Vec<PageIntervals>,
-    /// When each of the pages was written last.
+    /// The time of the latest write of each page, in page writes.
     last: Vec<Option<u64>>,
 }
 
 impl IntervalCounter {
     fn new(page_bytes: u64, examples: &[ExamplePage]) -> IntervalCounter {
-        let course = |&example: &ExamplePage| PageIntervals {
+        let no_intervals = |&example: &ExamplePage| PageIntervals {
             example,
             intervals: StratifiedSample::new(INTERVALS_MAX),
         };
         IntervalCounter {
             page_bytes,
             page_writes: 0,
-            page_intervals: examples.iter().map(course).collect(),
+            page_intervals: examples.iter().map(no_intervals).collect(),
             last: vec![None; examples.len()],
         }
     }
@@ -154,11 +158,11 @@ impl IntervalCounter {
         else {
             return;
         };
-        for (course, last) in self.page_intervals.iter_mut().zip(&mut self.last) {
-            if course.example.device == request.device && pages.contains(&course.example.page) {
-                let now = self.page_writes + (course.example.page - pages.start);
+        for (page, last) in self.page_intervals.iter_mut().zip(&mut self.last) {
+            if page.example.device == request.device && pages.contains(&page.example.page) {
+                let now = self.page_writes + (page.example.page - pages.start);
                 if let Some(before) = last.replace(now) {
-                    course.intervals.add(now - before - 1);
+                    page.intervals.add(now - before - 1);
                 }
             }
         }
@@ -175,7 +179,7 @@ mod tests {
         Request { time_ns: 0, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
     }
 
-    /// The examples of writes, and their page_intervals.
+    /// The example pages of these writes, and their intervals.
     fn observed(requests: &[Request]) -> Vec<PageIntervals> {
         let (mut histories, mut now) = (PageHistories::default(), 0);
         for page in requests.iter().flat_map(|request| pages_of(request, 4096).unwrap()) {
@@ -184,27 +188,27 @@ mod tests {
         }
         let mut writes: Vec<u64> = histories.written().map(|(.., page)| page.writes).collect();
         writes.sort_unstable_by(|a, b| b.cmp(a));
-        let mut observer = IntervalCounter::new(4096, &chosen(&histories, &writes));
-        requests.iter().for_each(|request| observer.add(request));
-        observer.page_intervals
+        let mut counter = IntervalCounter::new(4096, &chosen(&histories, &writes));
+        requests.iter().for_each(|request| counter.add(request));
+        counter.page_intervals
     }
 
-    /// The examples of writes to these pages, and the intervals of each.
+    /// The example pages of writes to these pages: heat, page, intervals.
     fn found(pages: &[u64]) -> Vec<(Heat, u64, Vec<u64>)> {
         let requests: Vec<_> = pages.iter().map(|page| write(page * 4096, 4096)).collect();
-        let course = |course: PageIntervals| {
-            let intervals: Vec<u64> = course.intervals.kept().iter().map(|kept| kept.1).collect();
+        let shown = |found: PageIntervals| {
+            let intervals: Vec<u64> = found.intervals.kept().iter().map(|kept| kept.1).collect();
             let mean = intervals.iter().sum::<u64>() as f64 / intervals.len() as f64;
-            assert_eq!(course.example.mean_interval(), mean);
-            assert_eq!(course.example.writes, intervals.len() as u64 + 1);
-            (course.example.heat, course.example.page, intervals)
+            assert_eq!(found.example.mean_interval(), mean);
+            assert_eq!(found.example.writes, intervals.len() as u64 + 1);
+            (found.example.heat, found.example.page, intervals)
         };
-        observed(&requests).into_iter().map(course).collect()
+        observed(&requests).into_iter().map(shown).collect()
     }
 
     #[test]
-    fn hot_is_written_most_and_cold_least_and_warm_has_the_middle_write() {
-        // Page 1 six times, 2 four times, 3 and 5 three times each, 4 twice.
+    fn examples_are_chosen_by_their_number_of_writes() {
+        // Page 1 has six writes, page 2 has four, pages 3 and 5 have three each, page 4 has two.
         let pages = [3, 1, 1, 2, 5, 1, 2, 4, 1, 2, 3, 5, 1, 2, 4, 1, 5, 3];
         let wanted = [
             (Heat::Hot, 1, vec![0, 2, 2, 3, 2]),
@@ -215,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_mean_interval_decides_and_no_page_stands_for_two() {
+    fn of_equal_pages_the_mean_interval_decides_and_no_page_is_chosen_twice() {
         let pages = [7, 7, 7, 9, 8, 8, 9, 8, 9];
         let wanted =
             [(Heat::Hot, 7, vec![0, 0]), (Heat::Warm, 8, vec![0, 1]), (Heat::Cold, 9, vec![2, 1])];
@@ -227,10 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn pages_inside_long_requests_are_found_where_they_lie() {
+    fn pages_inside_long_requests_are_found() {
         let requests = [write(0, 8 * 4096), write(4096, 2 * 4096), write(4096, 4096)];
-        let course = &observed(&requests)[0];
-        assert_eq!((course.example.page, course.example.others), (1, 7));
-        assert_eq!(course.intervals.kept(), [(0, 6), (1, 1)]);
+        let page = &observed(&requests)[0];
+        assert_eq!((page.example.page, page.example.others), (1, 7));
+        assert_eq!(page.intervals.kept(), [(0, 6), (1, 1)]);
     }
 }

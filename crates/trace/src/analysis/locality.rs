@@ -1,17 +1,21 @@
-//! What the papers ask of a trace: how often pages are written again, and after how long, and how
-//! requests follow each other.
+//! The locality of a trace, as the papers measure it: rewrites of pages and their intervals, and
+//! sequential requests.
 //!
 //! ```text
-//! page writes   3 7 3 3 9 7        write interval of page 3: 1, then 0; of page 7: 3
+//! page writes   3 7 3 3 9 7        write intervals of page 3: 1, 0; of page 7: 3
 //!               ▲   ▲              (page writes to other pages in between, FSTR §III.A)
 //! ```
-//! *Sorted update frequency*: the share of all page writes that the most written pages get (FSTR
-//! Fig. 2b). *Write intervals*: of each rewrite, and of each page on average (FSTR Fig. 2c).
-//! *Updates by request size*: how often the pages that requests of a size write had been written
-//! before (LAST Fig. 5a). *Sub-page share*: page writes that cover part of their page, for each
-//! page size, before any buffer (SL Fig. 2 at 0 MB). *Sequentiality*: requests that start where the
-//! one before ended. Beside them a sample of where writes go (FSTR Fig. 2a), and pages that stand
-//! for others, whose course a third reading follows: `example_pages`.
+//!
+//! * *Sorted update frequency*: the share of all page writes that the most written pages get (FSTR
+//!   Fig. 2b)
+//! * *Write intervals*: of each rewrite, and the mean of each page (FSTR Fig. 2c)
+//! * *Updates by request size*: the number of earlier writes of the pages that requests of a size
+//!   write (LAST Fig. 5a)
+//! * *Sub-page share*: the share of page writes that cover only part of a page, for several page
+//!   sizes and without a buffer (SL Fig. 2 at 0 MB)
+//! * *Sequentiality*: requests that start where the previous one ended
+//! * a sample of the offsets of writes (FSTR Fig. 2a)
+//! * example pages, for which `example_pages` then collects write intervals
 
 use rustc_hash::FxHashMap;
 
@@ -22,44 +26,44 @@ use crate::error::Result;
 use crate::replay::{BATCH, Trace};
 use crate::request::{Op, Request, SECTOR_BYTES};
 
-/// Pages of the sub-page table, in bytes.
+/// The page sizes for the sub-page share, in bytes.
 pub const PAGE_SIZES: [u64; 5] = [2048, 4096, 8192, 16384, 32768];
-/// Parts of the written pages for which the share of writes is said, in percent.
+/// The percentages of the written pages for which the share of page writes is computed.
 pub const TOP_PERCENTS: [u32; 9] = [1, 2, 5, 10, 20, 30, 40, 50, 70];
-/// Writes whose offsets are kept at most.
+/// The maximum size of the sample of offsets.
 const WRITE_STARTS_MAX: usize = 4000;
 
-/// Where writes go, and how requests follow each other.
+/// Skew, rewrites and sequentiality of a trace.
 #[derive(Debug, Clone)]
 pub struct TraceLocality {
-    /// The page size that pages are counted in, in bytes.
+    /// The page size, in bytes.
     pub page_bytes: u64,
-    /// Pages of writes: a request of ten pages counts ten.
+    /// Page writes: a request of ten pages counts as ten.
     pub page_writes: u64,
     /// Distinct pages written.
     pub pages_written: u64,
     /// The share of page writes that the most written pages get, for each of [`TOP_PERCENTS`].
     pub top_shares: Vec<f64>,
-    /// How many pages are written how often, most often first; at most as many entries as the
-    /// root of twice the page writes.
+    /// The number of pages for each number of writes, most writes first. The number of entries is
+    /// at most the square root of twice the page writes.
     pub frequencies: Vec<Frequency>,
-    /// Intervals of rewrites.
+    /// The intervals of all rewrites.
     pub intervals: Distribution,
-    /// The mean interval of its page, for each write to a page that is written more than once.
+    /// For each write of a page that is written more than once, the mean interval of that page.
     pub mean_intervals: Distribution,
-    /// Updates by request size, smallest first.
+    /// Updates by request size, smallest size first.
     pub updates: Vec<SizeUpdates>,
-    /// Page writes that cover part of their page, over all, for each of [`PAGE_SIZES`].
+    /// The share of page writes that cover only part of a page, for each of [`PAGE_SIZES`].
     pub sub_page_shares: Vec<f64>,
-    /// Reads that start where the read before, on the same device, ended.
+    /// Reads that start where the previous read of the same device ended.
     pub sequential_reads: u64,
-    /// Writes that start where the write before, on the same device, ended.
+    /// Writes that start where the previous write of the same device ended.
     pub sequential_writes: u64,
-    /// Where writes go: a sample of all but those left out.
+    /// A sample of the offsets of writes, without ignored ones.
     pub write_starts: StratifiedSample<DeviceOffset>,
-    /// A hot, a warm and a cold page; fewer if there are not as many.
+    /// A hot, a warm and a cold page, if the trace has them.
     pub examples: Vec<ExamplePage>,
-    /// Writes left out because no device has so many pages.
+    /// Writes that were ignored because they have more pages than any real request.
     pub absurd: u64,
 }
 
@@ -84,28 +88,28 @@ impl TraceLocality {
     }
 }
 
-/// Pages that are written equally often.
+/// The pages that are written equally often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frequency {
-    /// How often each is written.
+    /// The number of writes of each page.
     pub writes: u64,
-    /// How many pages are.
+    /// The number of pages.
     pub pages: u64,
 }
 
-/// Where a request begins.
+/// The start of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceOffset {
     /// The device, by order of first appearance.
     pub device: u32,
-    /// The first byte there.
+    /// The first byte on the device.
     pub offset: u64,
 }
 
-/// How many values lie below powers of two.
+/// The numbers of values between powers of two.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// Entry k counts values of k bits: 0, 1, 2–3, 4–7 …
+    /// Entry k counts the values with k bits: 0, 1, 2–3, 4–7 …
     pub by_bits: Vec<u64>,
 }
 
@@ -114,13 +118,13 @@ pub struct Distribution {
 pub struct SizeUpdates {
     /// The largest size of the class, in sectors: a power of two.
     pub sectors_max: u64,
-    /// Requests of that class.
+    /// Requests of this class.
     pub requests: u64,
-    /// Their pages.
+    /// Their page writes.
     pub page_writes: u64,
-    /// Those of them that had been written before.
+    /// Page writes to pages that were written before.
     pub rewrites: u64,
-    /// How often the pages written had been written before, summed.
+    /// The sum, over the page writes, of the earlier writes of the page.
     pub earlier_writes: u64,
 }
 
@@ -133,7 +137,7 @@ impl Distribution {
         self.by_bits[bits] += count;
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn total(&self) -> u64 {
         self.by_bits.iter().sum()
     }
@@ -149,27 +153,28 @@ impl Distribution {
     }
 }
 
-/// Reads a trace through and says where its writes go.
+/// Reads the whole trace and measures its locality.
 ///
 /// # Errors
-/// Whatever reading the trace meets.
+/// Any error of reading the trace.
 pub fn locality(trace: &Trace, page_bytes: u64) -> Result<TraceLocality> {
-    let mut observer = LocalityCounter::new(page_bytes);
+    let mut counter = LocalityCounter::new(page_bytes);
     let mut replay = trace.replay()?;
     let mut batch = Vec::with_capacity(BATCH);
     while replay.next_batch(&mut batch, BATCH)? > 0 {
-        batch.drain(..).for_each(|request| observer.add(&request));
+        batch.drain(..).for_each(|request| counter.add(&request));
     }
-    Ok(observer.finished())
+    Ok(counter.finished())
 }
 
 struct LocalityCounter {
     found: TraceLocality,
     histories: PageHistories,
     updates: Vec<SizeUpdates>,
-    /// Page writes, and those that cover part of their page, for each of [`PAGE_SIZES`].
+    /// The number of page writes, and of those that cover only part of a page, for each of
+    /// [`PAGE_SIZES`].
     covered: [(u64, u64); PAGE_SIZES.len()],
-    /// Where the last read and write of each device ended.
+    /// The end of the latest read and of the latest write of each device.
     ends: FxHashMap<(u32, bool), u64>,
 }
 
@@ -270,12 +275,12 @@ impl LocalityCounter {
     }
 }
 
-/// The number of the size class: sizes up to 2^k sectors.
+/// The size class k of a size: sizes above 2^(k-1) and up to 2^k sectors.
 fn class_of(bytes: u64) -> usize {
     bytes.div_ceil(SECTOR_BYTES).next_power_of_two().trailing_zeros() as usize
 }
 
-/// `writes` from the most to the least written page.
+/// The shares for [`TOP_PERCENTS`]; `writes` are those of each page, most writes first.
 fn top_shares(writes: &[u64], total: u64) -> Vec<f64> {
     let share = |percent: &u32| {
         let pages = (writes.len() as u64 * u64::from(*percent)).div_ceil(100) as usize;
@@ -294,26 +299,27 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn observed(requests: &[Request]) -> TraceLocality {
-        let mut observer = LocalityCounter::new(4096);
-        requests.iter().for_each(|request| observer.add(request));
-        observer.finished()
+        let mut counter = LocalityCounter::new(4096);
+        requests.iter().for_each(|request| counter.add(request));
+        counter.finished()
     }
 
-    /// The picture at the head of this file.
+    /// The example at the head of this file.
     #[test]
     fn intervals_count_the_writes_to_other_pages() {
         let pages = [3, 7, 3, 3, 9, 7].map(|page| write(page * 4096, 4096));
         let found = observed(&pages);
         assert_eq!((found.page_writes, found.pages_written), (6, 3));
         assert_eq!(found.intervals.by_bits, [1, 1, 1], "intervals 0, 1 and 3");
-        // Page 3: one other write in two gaps, 0 on average, three writes; page 7: 3, two writes.
+        // Page 3 has three writes with intervals 1 and 0, on average 0 (rounded down); page 7 has
+        // two writes with interval 3.
         assert_eq!(found.mean_intervals.by_bits, [3, 0, 2]);
         let cumulative: Vec<_> = found.intervals.cumulative().collect();
         assert_eq!(cumulative[2], (4, 1.0));
     }
 
     #[test]
-    fn the_most_written_pages_come_first() {
+    fn top_shares_count_the_most_written_pages() {
         let mut requests = vec![write(0, 4096); 91];
         requests.extend((1..10).map(|page| write(page * 4096, 4096)));
         let found = observed(&requests);
@@ -326,7 +332,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn updates_belong_to_the_size_of_the_request_that_makes_them() {
+    fn updates_are_counted_by_the_size_of_the_later_request() {
         let found = observed(&[write(0, 16384), write(0, 512), write(0, 512), write(512, 512)]);
         let classes: Vec<_> = found.updates.iter().map(|class| class.sectors_max).collect();
         assert_eq!(classes, [1, 32]);
@@ -336,16 +342,17 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn pages_covered_in_part_grow_with_the_page() {
+    fn larger_pages_are_covered_partially_more_often() {
         let found = observed(&[write(0, 4096), write(4096, 2048), write(8192, 8192)]);
-        // 4 KiB pages: one of four; 8 KiB: the first two writes and no other, of three.
+        // One of four page writes of 4 KiB is partial; of three page writes of 8 KiB, the first
+        // two.
         assert_eq!(found.sub_page_shares[1], 0.25);
         assert_eq!(found.sub_page_shares[2], 2.0 / 3.0);
         assert_eq!(found.sub_page_shares[0], 0.0);
     }
 
     #[test]
-    fn sequential_is_what_starts_where_the_last_one_ended() {
+    fn sequential_requests_start_at_the_end_of_the_previous_one() {
         let read = |offset| Request { op: Op::Read, ..write(offset, 512) };
         let requests = [write(0, 512), read(512), write(512, 512), read(1024), write(0, 512)];
         let found = observed(&requests);
@@ -353,7 +360,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_absurd_write_is_left_out() {
+    fn an_absurd_write_is_ignored() {
         let found = observed(&[write(0, u64::MAX), write(0, 4096)]);
         assert_eq!((found.absurd, found.page_writes), (1, 1));
         assert_eq!(found.write_starts.kept(), [(0, DeviceOffset { device: 0, offset: 0 })]);

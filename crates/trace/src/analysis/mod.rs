@@ -1,12 +1,12 @@
-//! What can be said of a trace: counts, sizes, pages, locality.
+//! Statistics of a trace.
 //!
-//! * [`survey`]: everything there is to count, in one pass
-//! * [`locality`]: where writes go and come back to, in a second pass
-//! * [`example_pages`]: pages that stand for others, and their write intervals, in a third
-//! * `page_history`: when each page was written first and last, and how often
-//! * [`page_set`]: the pages a trace touches
+//! * [`survey`]: counts of requests, flags, bytes and pages; first pass
+//! * [`locality`]: skew, write intervals, sequentiality; second pass
+//! * [`example_pages`]: a hot, a warm and a cold page, and their write intervals; third pass
+//! * `page_history`: number and times of the writes of each page
+//! * [`page_set`]: compact sets of pages
 //! * [`request_sizes`]: requests by size
-//! * [`stratified_sample`]: a bounded part of something long
+//! * [`stratified_sample`]: a bounded sample of a long sequence
 
 pub mod example_pages;
 pub mod locality;

@@ -1,4 +1,4 @@
-//! The history of each page of a trace: when it was written first and last, and how often.
+//! The write history of each page of a trace: the number of writes, and the first and the last one.
 
 use core::ops::Range;
 
@@ -6,16 +6,16 @@ use rustc_hash::FxHashMap;
 
 use crate::request::Request;
 
-/// Writes of more pages than this are no workload but a damaged trace; they are left out.
+/// The largest write in pages. Larger ones come from damaged traces and are ignored.
 const PAGES_MAX: u64 = 1 << 24;
 
-/// The pages that a request concerns; none if they are more than any device has.
+/// The pages that a request touches; `None` if there are more than any real request has.
 pub(crate) fn pages_of(request: &Request, page_bytes: u64) -> Option<Range<u64>> {
     let pages = request.offset / page_bytes..request.end().div_ceil(page_bytes);
     (pages.end - pages.start <= PAGES_MAX).then_some(pages)
 }
 
-/// The history of a page.
+/// The write history of a page. Times are counted in page writes of the whole trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PageHistory {
     pub(crate) writes: u64,
@@ -24,8 +24,8 @@ pub(crate) struct PageHistory {
 }
 
 impl PageHistory {
-    /// Takes in a write, before which there were `now` page writes; returns how many of them went
-    /// to other pages since its last one.
+    /// Adds a write at time `now`. Returns the number of writes to other pages since the previous
+    /// write of this page, if there was one.
     pub(crate) fn write(&mut self, now: u64) -> Option<u64> {
         let interval = (self.writes > 0).then(|| now - self.last - 1);
         if interval.is_none() {
@@ -36,27 +36,28 @@ impl PageHistory {
         interval
     }
 
-    /// Page writes to other pages between the first write and the last of a written page.
+    /// The number of writes to other pages between the first and the last write of this page, which
+    /// must have been written.
     pub(crate) fn others(&self) -> u64 {
         self.last - self.first - (self.writes - 1)
     }
 }
 
-/// Pages are remembered in groups, as writes come in runs.
+/// The number of pages in a group. Pages are stored in groups because most writes are sequential.
 const GROUP: u64 = 16;
 
-/// The histories of all pages.
+/// The write histories of all pages.
 #[derive(Default)]
 pub(crate) struct PageHistories(FxHashMap<(u32, u64), Box<[PageHistory; GROUP as usize]>>);
 
 impl PageHistories {
-    /// The history of a page, which may not have been written yet.
+    /// The history of a page, which is empty if the page has not been written.
     pub(crate) fn page(&mut self, device: u32, page: u64) -> &mut PageHistory {
         let group = self.0.entry((device, page / GROUP)).or_default();
         &mut group[(page % GROUP) as usize]
     }
 
-    /// Each page that is written: its device, its number there, and its history.
+    /// All written pages: device, page number on the device, history.
     pub(crate) fn written(&self) -> impl Iterator<Item = (u32, u64, &PageHistory)> {
         let pages = self.0.iter().flat_map(|(&(device, group), pages)| {
             (group * GROUP..).zip(pages.iter()).map(move |(page, history)| (device, page, history))

@@ -1,12 +1,12 @@
-//! Sets of pages: compact where a trace is dense, sane where its addresses are absurd.
+//! Sets of pages, compact for dense traces and bounded for absurd addresses.
 //!
 //! ```text
-//! page 0 …… 511 | 512 …… 1023 | …          chunks of 512 pages, a bitmap of 64 bytes for each
-//! [========== run of full chunks ==========]   long runs are kept as intervals instead
+//! page 0 …… 511 | 512 …… 1023 | …              chunks of 512 pages, each a bitmap of 64 bytes
+//! [========== run of full chunks ==========]   long runs of full chunks are stored as intervals
 //! ```
 //!
-//! 16 million pages spread over some hundreds of GiB take a few MiB. A trim of half the address
-//! space is one interval. Adding a page is one hash lookup and one cache line.
+//! 16 million pages spread over several hundred GiB take a few MiB. A trim of half the address
+//! space is one interval. Adding a page takes one hash lookup and one cache line.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 /// Pages of one bitmap.
 const CHUNK_PAGES: u64 = 512;
 
-/// Runs of at least this many full chunks are kept as intervals.
+/// Runs of at least this many full chunks are stored as intervals.
 const LONG_RUN_CHUNKS: u64 = 4096;
 
 /// The bits of a chunk's pages.
@@ -30,8 +30,8 @@ const _: () = assert!(CHUNK_PAGES == 64 * EMPTY.len() as u64);
 #[derive(Debug, Clone, Default)]
 pub struct PageSet {
     bitmaps: FxHashMap<u64, Bitmap>,
-    /// Full chunks, from the key up to but not including the value; no two touch, and no bitmap
-    /// lies in one.
+    /// Intervals of full chunks, from the key up to but not including the value. No two intervals
+    /// touch, and no chunk in one has a bitmap.
     full: BTreeMap<u64, u64>,
     pages: u64,
 }
@@ -42,12 +42,12 @@ impl PageSet {
         PageSet::default()
     }
 
-    /// How many pages there are in the set.
+    /// The number of pages in the set.
     pub fn len(&self) -> u64 {
         self.pages
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
@@ -62,8 +62,8 @@ impl PageSet {
         bitmap.is_some_and(|bits| bits[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
     }
 
-    /// Adds `count` pages from `first` on and returns how many of them are new. Pages beyond
-    /// `u64::MAX` are cut off.
+    /// Adds `count` pages from `first` on and returns the number of new ones. Pages beyond
+    /// `u64::MAX` are ignored.
     pub fn insert_range(&mut self, first: u64, count: u64) -> u64 {
         let end = first.saturating_add(count);
         let (first_chunk, last_chunk) = (first / CHUNK_PAGES, end.saturating_sub(1) / CHUNK_PAGES);
@@ -78,7 +78,7 @@ impl PageSet {
         head + self.insert_chunks(first_chunk + 1, last_chunk) + tail
     }
 
-    /// The runs of the set in address order: `(first page, count)`, none touching the next.
+    /// The maximal runs of consecutive pages in address order: `(first page, count)`.
     pub fn runs(&self) -> Vec<(u64, u64)> {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for (first, count) in self.pieces().iter().flat_map(Piece::runs) {
@@ -90,20 +90,20 @@ impl PageSet {
         runs
     }
 
-    /// Adds all pages of another set, each moved up by `distance` pages.
+    /// Adds all pages of another set, shifted up by `distance` pages.
     pub fn insert_moved(&mut self, other: &PageSet, distance: u64) {
         for (first, count) in other.runs() {
             self.insert_range(first.saturating_add(distance), count);
         }
     }
 
-    /// Numbers the pages in address order, for looking up.
+    /// Numbers the pages in address order.
     pub fn freeze(&self) -> PageRanks {
         PageRanks::new(self.pieces())
     }
 
     fn is_full(&self, chunk: u64) -> bool {
-        // Sets without long runs, nearly all, pay one comparison for them.
+        // Most sets have no intervals; for them this is a single comparison.
         if self.full.is_empty() {
             return false;
         }
@@ -178,7 +178,7 @@ fn below(count: u64) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The bit behind the last page before `end`, which is not 0.
+/// The position in its chunk after the last page before `end`, which is not 0.
 fn last_bit(end: u64) -> u64 {
     (end - 1) % CHUNK_PAGES + 1
 }
@@ -197,7 +197,7 @@ struct Piece {
 #[derive(Debug, Clone)]
 enum PieceKind {
     Bitmap(Bitmap),
-    /// How many chunks are full.
+    /// The number of full chunks.
     Full(u64),
 }
 
@@ -229,7 +229,7 @@ impl Piece {
         runs
     }
 
-    /// How many of the members lie below `page`, which is not below the piece's start.
+    /// The number of members below `page`, which is not below the start of the piece.
     fn members_below(&self, page: u64) -> u64 {
         let offset = page - self.chunk * CHUNK_PAGES;
         match &self.kind {
@@ -242,14 +242,14 @@ impl Piece {
     }
 }
 
-/// A set of pages, numbered from 0 in address order: what `--fit compact` maps through.
+/// The pages of a set, numbered from 0 in address order; used by `--fit compact`.
 #[derive(Debug, Clone)]
 pub struct PageRanks {
     pieces: Vec<Piece>,
     /// The rank of each piece's first member.
     ranks: Vec<u64>,
-    /// Where a chunk's bitmap stands, so that a lookup seldom needs a search.
-    places: FxHashMap<u64, u32>,
+    /// The piece of each chunk, so that most lookups need no binary search.
+    piece_of_chunk: FxHashMap<u64, u32>,
     pages: u64,
 }
 
@@ -261,21 +261,21 @@ impl PageRanks {
             ranks.push(pages);
             pages += piece.pages();
         }
-        let places = pieces.iter().enumerate().map(|(place, piece)| (piece.chunk, place as u32));
-        PageRanks { places: places.collect(), pieces, ranks, pages }
+        let indices = pieces.iter().enumerate().map(|(index, piece)| (piece.chunk, index as u32));
+        PageRanks { piece_of_chunk: indices.collect(), pieces, ranks, pages }
     }
 
-    /// How many pages there are.
+    /// The number of pages.
     pub fn len(&self) -> u64 {
         self.pages
     }
 
-    /// Whether there are none.
+    /// Whether there are no pages.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
 
-    /// The number of `page`, if it is in the set.
+    /// The rank of `page`, if it is in the set.
     pub fn rank(&self, page: u64) -> Option<u64> {
         match self.range(page, 1) {
             (rank, 1) => Some(rank),
@@ -283,8 +283,8 @@ impl PageRanks {
         }
     }
 
-    /// Of `count` pages from `first` on: the number of the first member among them (or of the next
-    /// one behind), and how many members there are. Their numbers are consecutive.
+    /// The members among `count` pages from `first` on: the rank of the first one (or of the next
+    /// member after them), and their number. Their ranks are consecutive.
     pub fn range(&self, first: u64, count: u64) -> (u64, u64) {
         let rank = self.members_below(first);
         (rank, self.members_below(first.saturating_add(count)) - rank)
@@ -292,14 +292,14 @@ impl PageRanks {
 
     fn members_below(&self, page: u64) -> u64 {
         let chunk = page / CHUNK_PAGES;
-        let place = match self.places.get(&chunk) {
-            Some(&place) => place as usize,
+        let index = match self.piece_of_chunk.get(&chunk) {
+            Some(&index) => index as usize,
             None => match self.pieces.partition_point(|piece| piece.chunk <= chunk) {
                 0 => return 0,
-                behind => behind - 1,
+                after => after - 1,
             },
         };
-        self.ranks[place] + self.pieces[place].members_below(page)
+        self.ranks[index] + self.pieces[index].members_below(page)
     }
 }
 
@@ -310,7 +310,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn absurd_ranges_cost_nothing() {
+    fn huge_ranges_take_little_memory() {
         let mut set = PageSet::new();
         assert_eq!(set.insert_range(1 << 40, 5), 5);
         assert_eq!(set.insert_range(3, 1 << 54), (1 << 54) - 5);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_can_be_laid_behind_each_other() {
+    fn a_set_can_be_inserted_shifted() {
         let (mut whole, mut part) = (PageSet::new(), PageSet::new());
         whole.insert_range(0, 3);
         part.insert_range(1, 2);
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(whole.runs(), [(0, 3), (1001, 2)]);
     }
 
-    /// Ranges near each other and across long runs.
+    /// Short ranges close to each other, and long ones.
     fn ranges() -> impl Strategy<Value = Vec<(u64, u64)>> {
         let small = (0u64..3000, 0u64..1500);
         let long = (0u64..6_000_000, 2_000_000u64..5_000_000);
@@ -354,7 +354,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_set_agrees_with_a_plain_one(
+        fn the_set_agrees_with_a_btree_set(
             ranges in prop::collection::vec((0u64..3000, 0u64..1500), 1..20),
         ) {
             let (mut set, mut oracle) = (PageSet::new(), BTreeSet::new());

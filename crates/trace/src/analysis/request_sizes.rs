@@ -1,10 +1,10 @@
-//! The sizes of requests: every one counted exactly, shown in the usual buckets.
+//! The sizes of requests: counted exactly, shown in the usual buckets.
 
 use rustc_hash::FxHashMap;
 
 use crate::request::SECTOR_BYTES;
 
-/// How often each size occurs.
+/// The number of requests of each size.
 #[derive(Debug, Clone, Default)]
 pub struct RequestSizes {
     counts: FxHashMap<u64, u64>,
@@ -19,7 +19,7 @@ impl RequestSizes {
         self.bytes += u128::from(bytes);
     }
 
-    /// The sizes of both.
+    /// The sizes of the requests of both.
     pub fn merged(&self, other: &RequestSizes) -> RequestSizes {
         let mut merged = self.clone();
         for (&bytes, &count) in &other.counts {
@@ -30,17 +30,17 @@ impl RequestSizes {
         merged
     }
 
-    /// How many requests there are.
+    /// The number of requests.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// Their bytes together.
+    /// The sum of all sizes.
     pub fn bytes(&self) -> u128 {
         self.bytes
     }
 
-    /// The mean in sectors of 512 bytes; 0 if there are no requests.
+    /// The mean size in sectors of 512 bytes; 0 if there are no requests.
     pub fn mean_sectors(&self) -> f64 {
         match self.requests {
             0 => 0.0,
@@ -48,7 +48,7 @@ impl RequestSizes {
         }
     }
 
-    /// The median in sectors of 512 bytes: the middle one, or the mean of the two middle ones.
+    /// The median size in sectors of 512 bytes; 0 if there are no requests.
     pub fn median_sectors(&self) -> f64 {
         if self.requests == 0 {
             return 0.0;
@@ -56,10 +56,10 @@ impl RequestSizes {
         let mut sizes: Vec<_> = self.counts.iter().map(|(&bytes, &count)| (bytes, count)).collect();
         sizes.sort_unstable();
         let nth = |nth: u64| {
-            let mut behind = 0;
+            let mut seen = 0;
             let found = sizes.iter().find(|(_, count)| {
-                behind += count;
-                nth < behind
+                seen += count;
+                nth < seen
             });
             found.map_or(0, |(bytes, _)| *bytes) as f64
         };
@@ -67,14 +67,14 @@ impl RequestSizes {
         (lower + upper) / 2.0 / SECTOR_BYTES as f64
     }
 
-    /// How many requests are smaller than `sectors` sectors.
+    /// The number of requests smaller than `sectors` sectors.
     pub fn below_sectors(&self, sectors: u64) -> u64 {
         let smaller = self.counts.iter().filter(|(bytes, _)| sectors_of(**bytes) < sectors);
         smaller.map(|(_, count)| count).sum()
     }
 
-    /// The buckets that are not empty, smallest first, by size in sectors: each size up to 8, then
-    /// the powers of two up to 2048, and the ranges between and beyond them.
+    /// The buckets that are not empty, smallest first. There is a bucket for each size up to 8
+    /// sectors, for each power of two up to 2048, and for each range between and beyond these.
     pub fn buckets(&self) -> Vec<SizeBucket> {
         let mut counts: FxHashMap<(u64, u64), u64> = FxHashMap::default();
         for (&bytes, &count) in &self.counts {
@@ -90,16 +90,16 @@ impl RequestSizes {
 /// Requests of `first` to `last` sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeBucket {
-    /// The smallest size, in sectors of 512 bytes; a started sector counts.
+    /// The smallest size, in sectors of 512 bytes, rounded up.
     pub first: u64,
     /// The largest size; `u64::MAX` in the last bucket.
     pub last: u64,
-    /// How many requests there are.
+    /// The number of requests.
     pub requests: u64,
 }
 
 impl SizeBucket {
-    /// `8`, `9-15` or `2049+`.
+    /// A label such as `8`, `9-15` or `2049+`.
     pub fn label(&self) -> String {
         match (self.first, self.last) {
             (first, last) if first == last => first.to_string(),

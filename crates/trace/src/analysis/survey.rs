@@ -1,7 +1,7 @@
-//! Everything there is to say about a trace, in one pass over it.
+//! Counts of requests, flags, bytes and pages of a trace, in one pass.
 //!
-//! Two ways of counting requests are in use, and both are here: [`Survey::requests`] is all of
-//! them, [`Survey::data_requests`] only reads and writes, without trims and flushes.
+//! Publications count requests in two ways, so there are two counts: [`Survey::requests`] counts
+//! all, [`Survey::data_requests`] only reads and writes, without trims and flushes.
 
 use crate::analysis::page_set::PageSet;
 pub use crate::analysis::request_sizes::{RequestSizes, SizeBucket};
@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::replay::{BATCH, Skipped, Trace};
 use crate::request::{Flags, Op, Request};
 
-/// What a trace is made of.
+/// The counts of a trace.
 #[derive(Debug, Clone)]
 pub struct Survey {
-    /// The page size that pages are counted in.
+    /// The page size, in bytes.
     pub page_bytes: u64,
     /// All requests delivered: reads, writes, trims and flushes.
     pub requests: u64,
@@ -22,41 +22,40 @@ pub struct Survey {
     pub writes: RequestSizes,
     /// Trims (discards), by size.
     pub trims: RequestSizes,
-    /// Flushes that carry nothing else.
+    /// Flushes, without writes that have a preflush.
     pub flushes: u64,
-    /// How many requests have each flag.
+    /// Requests by flag.
     pub flags: FlagCounts,
     /// Reads and writes that start and end at multiples of the page.
     pub aligned: u64,
     /// The writes among them.
     pub aligned_writes: u64,
-    /// Distinct pages written, read, either, and wholly trimmed; a page of another device is
-    /// another.
+    /// Distinct pages, where each device has its own pages.
     pub pages: PageCounts,
-    /// Pages of writes that had been written earlier in the trace.
+    /// Page writes to pages that were written earlier in the trace.
     pub rewritten_pages: u64,
     /// The time of the last request, in nanoseconds since the first record.
     pub span_ns: u64,
-    /// What was left out, and times that went back.
+    /// Skipped requests by reason, and times that went back.
     pub skipped: Skipped,
     /// The devices, in order of first appearance.
     pub devices: Vec<DeviceSurvey>,
-    /// What the reader chose that the user may want to know.
+    /// A choice of the reader that the user may want to know.
     pub note: Option<String>,
 }
 
-/// Requests by flag; empty flushes are counted, too.
+/// Requests by flag, including flushes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlagCounts {
-    /// With a flush before.
+    /// Preceded by a flush.
     pub preflush: u64,
-    /// With forced unit access.
+    /// Forced unit access.
     pub fua: u64,
-    /// That somebody waits for.
+    /// A process waits for them.
     pub sync: u64,
     /// Metadata of a file system.
     pub meta: u64,
-    /// Read ahead of need.
+    /// Readahead.
     pub readahead: u64,
 }
 
@@ -69,7 +68,7 @@ pub struct PageCounts {
     pub read: u64,
     /// Written or read.
     pub touched: u64,
-    /// Trimmed whole by one request.
+    /// Trimmed completely by one request.
     pub trimmed: u64,
 }
 
@@ -80,7 +79,7 @@ pub struct DeviceSurvey {
     pub name: String,
     /// The requests to it.
     pub requests: u64,
-    /// The first byte behind all its requests.
+    /// The first byte after all its requests.
     pub end_bytes: u64,
     /// The pages written or read.
     pub touched: PageSet,
@@ -89,10 +88,10 @@ pub struct DeviceSurvey {
     trimmed: PageSet,
 }
 
-/// Reads a trace through and counts.
+/// Reads the whole trace and counts its requests.
 ///
 /// # Errors
-/// Whatever reading the trace meets.
+/// Any error of reading the trace.
 ///
 /// # Panics
 /// If `page_bytes` is less than a sector of 512 bytes.
@@ -135,7 +134,7 @@ impl Survey {
         }
     }
 
-    /// Reads and writes.
+    /// The number of reads and writes.
     pub fn data_requests(&self) -> u64 {
         self.reads.requests() + self.writes.requests()
     }
@@ -145,12 +144,12 @@ impl Survey {
         self.reads.merged(&self.writes)
     }
 
-    /// Reads and writes that do not start and end at multiples of the page.
+    /// The number of reads and writes that do not start and end at multiples of the page.
     pub fn unaligned(&self) -> u64 {
         self.data_requests() - self.aligned
     }
 
-    /// The first byte behind all requests, whichever the device.
+    /// The first byte after all requests, on any device.
     pub fn end_bytes(&self) -> u64 {
         self.devices.iter().map(|device| device.end_bytes).max().unwrap_or(0)
     }

@@ -1,14 +1,15 @@
-//! Where the real traces are, for the tests that read them.
+//! The directory of real traces, for the tests that read them.
 //!
-//! They lie outside the repository: in the directory that `FTLAB_TRACES` names, else beside the
-//! workspace. Without them such tests say so and pass, unless `FTLAB_REQUIRE` lists `traces`.
+//! They are not in the repository, but in the directory given by `FTLAB_TRACES`, by default one
+//! beside the workspace. Without them, these tests print a message and pass, unless
+//! `FTLAB_REQUIRE` contains `traces`.
 
 use std::path::{Path, PathBuf};
 
-/// Where the traces are looked for, relative to the workspace.
+/// The default directory, relative to the workspace.
 const BESIDE_THE_WORKSPACE: &str = "../shared/traces";
 
-/// The directory of the traces; `None` if there is none and none is required.
+/// The directory of the traces; `None` if it does not exist and is not required.
 pub fn traces() -> Option<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let directory = match std::env::var_os("FTLAB_TRACES") {

@@ -1,4 +1,4 @@
-//! Real traces, opened and surveyed.
+//! Opens and surveys real traces.
 
 mod directory;
 
@@ -9,7 +9,7 @@ use trace::{ReadOptions, Trace};
 
 pub use directory::traces;
 
-/// A trace in the directory; its format by content if `format` is empty.
+/// A trace in the directory; its format is detected if `format` is empty.
 pub fn open(directory: &Path, file: &str, format: &str, skip_bad: bool) -> Trace {
     let format = (!format.is_empty()).then(|| spec::Spec::parse(format).unwrap());
     let options = ReadOptions { format, skip_bad, ..ReadOptions::default() };

@@ -1,54 +1,53 @@
-//! All real traces there are, and how each is read.
+//! The list of all real traces, and the settings with which each is read.
 //!
-//! Most are told by their content. What looks like other formats, or has no format of its own, is
-//! in [`TOLD`] by the beginning of its path.
+//! The format of most traces is detected. [`FORMATS_BY_PATH`] contains the formats of the others.
 
 use std::path::Path;
 
 use trace::registry::FORMATS;
 
-/// A trace of the directory.
+/// A trace in the directory.
 #[derive(Debug)]
 pub struct Shelved {
     /// Its path in the directory.
     pub file: String,
-    /// Its `--format`; empty: told by content.
+    /// Its `--format`; empty if it is detected.
     pub format: &'static str,
-    /// Whether it has lines that no trace should have.
+    /// Whether it has malformed lines.
     pub skip_bad: bool,
 }
 
-/// How the format of a trace is known, if not by its content.
-enum Told {
+/// A format that is not detected.
+enum KnownFormat {
     Spec(&'static str),
-    /// By the documented example for traces so named.
+    /// That of the documented example for the traces with this name.
     Example(&'static str),
 }
 
-/// Paths that begin so; the first that fits counts.
-static TOLD: &[(&str, Told)] = &[
-    ("ssdsim/DTRS1K", Told::Spec("ssdsim:unit=us")),
-    ("ssdsim/", Told::Spec("ssdsim")),
-    ("disksim/Financial1-asu0-4k", Told::Spec("disksim:unit=s")),
-    ("flashsim/", Told::Spec("flashsim")),
-    ("mqsim/", Told::Spec("mqsim")),
-    ("msr-cut/", Told::Example("MSR")),
-    ("wpa-csv/", Told::Example("Windows")),
-    ("pixel6a-csv/", Told::Example("Pixel")),
-    ("biotracer/", Told::Example("BIOtracer")),
-    ("cloudphysics/", Told::Example("CloudPhysics")),
-    ("blktrace/desktop-60s", Told::Spec("blktrace:action=Q")),
+/// Beginnings of paths and the format of the traces; the first match counts.
+static FORMATS_BY_PATH: &[(&str, KnownFormat)] = &[
+    ("ssdsim/DTRS1K", KnownFormat::Spec("ssdsim:unit=us")),
+    ("ssdsim/", KnownFormat::Spec("ssdsim")),
+    ("disksim/Financial1-asu0-4k", KnownFormat::Spec("disksim:unit=s")),
+    ("flashsim/", KnownFormat::Spec("flashsim")),
+    ("mqsim/", KnownFormat::Spec("mqsim")),
+    ("msr-cut/", KnownFormat::Example("MSR")),
+    ("wpa-csv/", KnownFormat::Example("Windows")),
+    ("pixel6a-csv/", KnownFormat::Example("Pixel")),
+    ("biotracer/", KnownFormat::Example("BIOtracer")),
+    ("cloudphysics/", KnownFormat::Example("CloudPhysics")),
+    ("blktrace/desktop-60s", KnownFormat::Spec("blktrace:action=Q")),
 ];
 
 /// Traces with malformed lines.
 static DAMAGED: &[&str] = &["diskmon/p2pdownload"];
 
-/// How a trace is read.
+/// The settings with which a trace is read.
 pub fn shelved(file: &str) -> Shelved {
-    let told = TOLD.iter().find(|(start, _)| file.starts_with(start));
-    let format = told.map_or("", |(_, told)| match told {
-        Told::Spec(spec) => *spec,
-        Told::Example(traces) => {
+    let known = FORMATS_BY_PATH.iter().find(|(start, _)| file.starts_with(start));
+    let format = known.map_or("", |(_, known)| match known {
+        KnownFormat::Spec(spec) => *spec,
+        KnownFormat::Example(traces) => {
             let mut examples = FORMATS.iter().flat_map(|format| format.examples);
             examples.find(|example| example.traces.contains(traces)).unwrap().spec
         }
@@ -57,7 +56,7 @@ pub fn shelved(file: &str) -> Shelved {
     Shelved { file: file.to_owned(), format, skip_bad }
 }
 
-/// All traces in all folders, in order; of the files of several CPUs, the first.
+/// All traces in all folders, in order. Of the files of several CPUs only the first is listed.
 pub fn all(directory: &Path) -> Vec<Shelved> {
     let mut files = Vec::new();
     for folder in entries(directory).into_iter().filter(|folder| directory.join(folder).is_dir()) {
