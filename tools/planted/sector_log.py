@@ -4,7 +4,7 @@
 SCHEMES = "page,block"
 PACKAGES = ["ftlab-ftl --lib --test layers", "ftlab-check --test under_sector_log"]
 
-LOG = "crates/ftl/src/layer/sector_log/mod.rs"
+LOG = "crates/ftl/src/layer/sector_log/log.rs"
 RECOVERY = "crates/ftl/src/layer/sector_log/recovery.rs"
 PAGES = "crates/ftl/src/layer/sector_log/sector_pages.rs"
 MAP = "crates/ftl/src/layer/sector_log/sector_map.rs"

@@ -16,7 +16,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use commands::{check, compare, list, manual, papers, run, sweep, trace};
 
 /// Flash translation layers of five papers: simulated, checked, served
@@ -73,8 +73,8 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::run(args),
         Command::Check(args) => return check::run(args),
         Command::List(args) => list::run(args),
-        Command::Completions(args) => manual::completions(args),
-        Command::Man(args) => manual::man(args),
+        Command::Completions(args) => manual::completions(args, Cli::command()),
+        Command::Man(args) => manual::man(args, Cli::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

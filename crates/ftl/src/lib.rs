@@ -14,7 +14,7 @@ pub mod scheme;
 pub use contract::{
     Base, BlockLender, Durability, Entered, Error, Ftl, LayerReport, Layered, MapBudget, MapEvent,
     Merges, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run, Scheme,
-    Violation, ensure,
+    Violation,
 };
 pub use layer::{LAYERS, Layers};
 pub use part::recovery::trim_log::system_blocks;

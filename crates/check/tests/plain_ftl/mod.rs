@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use ftl::{Base, Ftl, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure};
+use ftl::{Base, Ftl, MountConfig, Ram, Report, Result, Run, Scheme, Violation};
 use nand::{BlockId, Cause, Content, Data, Lpn, Nand, Page, PageState, Ppn, Sink, Spare};
 use spec::{Kind, Param};
 
@@ -422,9 +422,14 @@ impl Ftl for PlainFtl {
         for (lpn, ppn) in self.map.iter().enumerate() {
             let Some(ppn) = *ppn else { continue };
             let (owner, block) = (nand.owner(ppn), nand.geometry().block_of(ppn));
-            ensure!(owner.0 as usize == lpn, "LPN {lpn} maps to {ppn:?}, which holds {owner:?}");
+            if owner.0 as usize != lpn {
+                let why = format!("LPN {lpn} maps to {ppn:?}, which holds {owner:?}");
+                return Err(Violation(why));
+            }
             let is_free = self.free.iter().any(|&(free, _)| free == block);
-            ensure!(!is_free, "{block:?} is free and holds LPN {lpn}");
+            if is_free {
+                return Err(Violation(format!("{block:?} is free and holds LPN {lpn}")));
+            }
         }
         Ok(())
     }

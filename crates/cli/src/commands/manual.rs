@@ -3,11 +3,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::Cli;
 use crate::failure::{Failure, Result};
 use crate::output::{Destination, write_text};
 
@@ -29,15 +28,15 @@ pub struct ManArgs {
 }
 
 /// Prints what the shell should be told.
-pub fn completions(args: &CompletionsArgs) -> Result<()> {
+pub fn completions(args: &CompletionsArgs, mut command: Command) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ftlab", &mut script);
+    clap_complete::generate(args.shell, &mut command, "ftlab", &mut script);
     Destination::Stdout.write(|out| write_text(out, &String::from_utf8_lossy(&script)))
 }
 
 /// Prints the page of the command, or writes the pages of all subcommands.
-pub fn man(args: &ManArgs) -> Result<()> {
-    let mut command = Cli::command().disable_help_subcommand(true);
+pub fn man(args: &ManArgs, command: Command) -> Result<()> {
+    let mut command = command.disable_help_subcommand(true);
     command.build();
     match &args.out {
         None => Destination::Stdout.write(|out| write_text(out, &page(&command)?)),

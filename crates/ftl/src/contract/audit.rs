@@ -13,9 +13,7 @@ impl fmt::Display for Violation {
 }
 
 /// Returns a [`Violation`] unless the condition holds.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! ensure_or_violation {
+macro_rules! ensure {
     ($condition:expr, $($sentence:tt)+) => {
         if !$condition {
             return Err($crate::contract::audit::Violation(format!($($sentence)+)));
@@ -23,4 +21,4 @@ macro_rules! ensure_or_violation {
     };
 }
 
-pub use crate::ensure_or_violation as ensure;
+pub(crate) use ensure;

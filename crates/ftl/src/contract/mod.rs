@@ -13,7 +13,8 @@ pub mod report;
 pub mod run;
 pub mod scheme;
 
-pub use audit::{Violation, ensure};
+pub use audit::Violation;
+pub(crate) use audit::ensure;
 pub use base::Base;
 pub use error::{Error, Result};
 pub use facets::{BlockLender, Layered, MapEvent, MissCosts, ResizableMap};

@@ -25,8 +25,10 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, Row};
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::run::{RunOptions, run};
+use crate::sweep::failed_row::Failed;
 use crate::sweep::shared_inputs::Inputs;
 
+pub mod failed_row;
 pub mod findings;
 pub mod journal;
 pub mod row;
@@ -43,21 +45,6 @@ pub const MEMORY_BYTES: u64 = 1 << 30;
 const MISTAKE: u8 = 101;
 /// The code of a run that somebody stopped.
 const INTERRUPTED: u8 = 130;
-
-/// Why a row has no figures.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed {
-    /// The code that `run` would have ended with.
-    pub exit_code: u8,
-    /// What it would have said.
-    pub message: String,
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Failed {
-        Failed { exit_code: error.exit_code(), message: error.to_string() }
-    }
-}
 
 /// Somebody who watches a sweep, from several threads, and may stop it.
 pub trait SweepProgress: Sync {

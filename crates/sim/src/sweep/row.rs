@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::Failed;
+use super::failed_row::Failed;
 use crate::plan::Row;
 use crate::result::columns::{at, columns};
 use crate::result::run_result::{RunResult, SCHEMA};

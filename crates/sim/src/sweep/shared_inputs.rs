@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::Failed;
+use super::failed_row::Failed;
 use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
 use crate::input::Input;

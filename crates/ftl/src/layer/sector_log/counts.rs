@@ -3,8 +3,7 @@
 
 use nand::SectorMask;
 
-use super::{SectorLog, sectors};
-use crate::contract::Metric;
+use super::mask::sectors;
 
 /// What is counted between two resets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,10 +19,10 @@ pub(super) struct SectorLogCounts {
     pub(super) replaced: u64,
     pub(super) taken: u64,
     /// Pages programmed to the log, and what is in them.
-    programs: u64,
-    programmed_sectors: u64,
-    padding_sectors: u64,
-    address_sectors: u64,
+    pub(super) programs: u64,
+    pub(super) programmed_sectors: u64,
+    pub(super) padding_sectors: u64,
+    pub(super) address_sectors: u64,
     /// Pages that cleaning wrote to the FTL, and their sectors.
     pub(super) evicts: u64,
     pub(super) evicted_sectors: u64,
@@ -35,15 +34,15 @@ pub(super) struct SectorLogCounts {
     pub(super) exchanges: u64,
     /// Pages of the log read by cleaning, the same if none were read twice for one block, and read
     /// for the host.
-    cleaning_reads: u64,
-    cleaning_reads_once: u64,
-    host_reads: u64,
+    pub(super) cleaning_reads: u64,
+    pub(super) cleaning_reads_once: u64,
+    pub(super) host_reads: u64,
     /// Pages of trims.
     pub(super) trim_pages: u64,
     pub(super) dram_accesses: u64,
     /// Sectors that waited, and that waited or stood in the log, when counting began.
-    waiting_before: u64,
-    distinct_before: u64,
+    pub(super) waiting_before: u64,
+    pub(super) distinct_before: u64,
 }
 
 impl SectorLogCounts {
@@ -84,111 +83,5 @@ impl SectorLogCounts {
         {
             *count += of_parts;
         }
-    }
-}
-
-/// Pages programmed for each page that came from above: the writes of SL Table 3, against a run
-/// without a log whose buffer evicts the same. No numbers where nothing came or there is no log.
-struct WriteRatios {
-    /// As counted.
-    counted: f64,
-    /// (1−u) + u·s0/N + u·(1−h)·s0/s.
-    by_hits: f64,
-    /// The same with what that leaves out: sectors that leave the log otherwise than by hits and
-    /// cleaning, those that never reach it, and what fills log pages up.
-    by_all: f64,
-}
-
-impl WriteRatios {
-    fn of(c: &SectorLogCounts, sectors_per_page: u64) -> WriteRatios {
-        let [all, parts] = [c.whole + c.parts, c.part_sectors].map(|count| count as f64);
-        let pages = |sectors: f64| sectors / sectors_per_page as f64;
-        let evictions = |sectors: f64| match c.evicts {
-            0 => 0.0,
-            evicts => sectors * evicts as f64 / c.evicted_sectors as f64,
-        };
-        let whole = c.whole as f64;
-        let missed = parts - c.hits as f64;
-        let left_otherwise = (c.left - c.evicted_sectors) as f64;
-        let filling = (c.padding_sectors + c.address_sectors) as f64;
-        let never_logged = (c.replaced + c.taken) as f64;
-        WriteRatios {
-            counted: (c.whole + c.programs + c.evicts) as f64 / all,
-            by_hits: (whole + pages(parts) + evictions(missed)) / all,
-            by_all: (whole
-                + pages(parts - never_logged + filling)
-                + evictions(missed - left_otherwise))
-                / all,
-        }
-    }
-
-    fn figures(self) -> [(&'static str, Metric); 3] {
-        [
-            ("writes_over_base", Metric::Real(self.counted)),
-            ("writes_over_base_by_hits", Metric::Real(self.by_hits)),
-            ("writes_over_base_by_all", Metric::Real(self.by_all)),
-        ]
-    }
-}
-
-/// `a / b`; of nothing, no number.
-fn ratio(a: u64, b: u64) -> Metric {
-    Metric::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
-}
-
-impl SectorLog {
-    pub(super) fn figures(&self) -> Vec<(&'static str, Metric)> {
-        let c = &self.counts;
-        // As the papers put it, nothing cleaned out has no sectors.
-        let per_eviction = match c.evicts {
-            0 => Metric::Real(0.0),
-            evicts => ratio(c.evicted_sectors, evicts),
-        };
-        let map_bytes = if self.ring.is_nothing() { 0 } else { self.map.ram_bytes() };
-        let logged = [
-            ("blocks", self.ring.blocks().into()),
-            ("sectors_per_page", self.sectors_per_page.into()),
-            ("Writes_full", c.whole),
-            ("Writes_subpage", c.parts),
-            ("Writes_SL", c.programs),
-            ("Evicts_SL", c.evicts),
-            ("subpage_sectors", c.part_sectors),
-            ("hit_sectors", c.hits),
-            ("hit_any", c.hits_any),
-            ("evicted_sectors", c.evicted_sectors),
-            ("programmed_sectors", c.programmed_sectors),
-            ("padding_sectors", c.padding_sectors),
-            ("address_sectors", c.address_sectors),
-            ("replaced_waiting", c.replaced),
-            ("taken_waiting", c.taken),
-            ("left_sectors", c.left),
-            ("waiting_before", c.waiting_before),
-            ("waiting", self.buffer.len().into()),
-            ("distinct_before", c.distinct_before),
-            ("distinct", self.distinct_sectors()),
-            ("logged_pages", self.map.len().into()),
-            ("cleanings", c.cleanings),
-            ("early_cleanings", c.early_cleanings),
-            ("exchanges", c.exchanges),
-            ("log_pages", c.cleaning_reads),
-            ("log_pages_once", c.cleaning_reads_once),
-            ("log_pages_host", c.host_reads),
-            ("trim_pages", c.trim_pages),
-            ("map_bytes", map_bytes),
-            ("look_ups", self.map.look_ups),
-            ("probes", self.map.probes),
-            ("dram_accesses", c.dram_accesses),
-        ];
-        let logged = logged.into_iter().map(|(name, count)| (name, Metric::Count(count)));
-        let ratios = [
-            ("subpage_hit_ratio", ratio(c.hits, c.part_sectors)),
-            ("hit_any_ratio", ratio(c.hits_any, c.parts)),
-            ("sectors_per_subpage_write", ratio(c.part_sectors, c.parts)),
-            ("sectors_per_eviction", per_eviction),
-            ("probes_per_look_up", ratio(self.map.probes, self.map.look_ups)),
-        ];
-        let per_page = u64::from(self.sectors_per_page);
-        let writes = (!self.ring.is_nothing()).then(|| WriteRatios::of(c, per_page).figures());
-        logged.chain(ratios).chain(writes.into_iter().flatten()).collect()
     }
 }

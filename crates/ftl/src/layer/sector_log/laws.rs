@@ -5,7 +5,8 @@ use nand::{Cause, Op};
 use crate::layer::definition::{LayerEvidence, equal};
 use crate::layer::write_buffer;
 
-const LOG: &str = "sector-log";
+/// The name of the layer.
+pub(super) const LOG: &str = "sector-log";
 
 /// Sectors that came were programmed, wait, or were replaced; pages of the log hold sectors,
 /// padding and addresses; distinct sectors grow by partial writes that missed; pages that came from

@@ -3,7 +3,7 @@
 
 use nand::{Cells, Data, Lpn, Mode, Nand, SectorMask, Sink};
 
-use super::bits;
+use super::mask::bits;
 use super::page_buffer::PageBuffer;
 
 /// A page each of what arrives, what waits, a log page, and a page of the host's being put

@@ -25,10 +25,12 @@ use std::collections::BTreeSet;
 
 use nand::{BlockId, Lpn, Nand, Ppn, SectorMask};
 
+use super::log::SectorLog;
+use super::mask::bits;
 use super::sector_map::EntryId;
 use super::sector_pages::{self, FoundBlocks, FoundPage, TrimmedRange};
 use super::sector_ring::SectorRing;
-use super::{SectorLog, SectorLogSize, bits};
+use super::size::SectorLogSize;
 use crate::contract::{Base, Error, Ftl, MountConfig, Result};
 use crate::layer::definition::MountBelow;
 use crate::part::recovery::trim_log;

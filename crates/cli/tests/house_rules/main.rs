@@ -1,7 +1,14 @@
 //! The rules of the house, read off its sources.
 
-use std::collections::BTreeMap;
+mod sources;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use sources::Sources;
+
+/// More files than this in one folder are hard to survey.
+const SIBLINGS_MAX: usize = 16;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
@@ -61,25 +68,74 @@ fn imports_fall_between_crates() {
 }
 
 #[test]
-fn imports_fall_inside_ftl() {
-    let ftl = root().join("crates/ftl/src");
-    let forbid = |path: &Path, words: &[&str]| {
-        let source = read(path);
-        for word in words {
-            assert!(!source.contains(word), "{} must not know {word}", path.display());
+fn no_file_imports_itself_over_others() {
+    for entry in std::fs::read_dir(root().join("crates")).expect("crates") {
+        let sources = Sources::of(&entry.expect("a readable entry").path().join("src"));
+        if let Some(circle) = sources.circle() {
+            panic!("a circle of imports: {}", circle.join(" → "));
         }
-    };
-    for file in rust_files(&ftl.join("contract")) {
-        forbid(&file, &["crate::part", "crate::scheme", "crate::registry", "crate::layer"]);
     }
-    for part in rust_files(&ftl.join("part")) {
-        forbid(&part, &["crate::scheme", "crate::registry", "crate::layer"]);
+}
+
+/// `contract ← part ← scheme, layer ← registry`: no arrow of ftl runs back up. No scheme or layer
+/// knows another scheme; layers know each other.
+#[test]
+fn imports_fall_inside_ftl() {
+    let sources = Sources::of(&root().join("crates/ftl/src"));
+    for (from, to) in sources.imports() {
+        let (floor, room) = (from.split("::").next().expect("a room"), unit(from));
+        let may: &[&str] = match floor {
+            "contract" => &["contract"],
+            "part" => &["contract", "part"],
+            "scheme" => &["contract", "part", "scheme"],
+            "layer" => &["contract", "part", "layer"],
+            _ => continue,
+        };
+        let target = to.split("::").next().expect("a room");
+        assert!(may.contains(&target), "{from} must not import {to}");
+        assert!(floor != "scheme" || target != "scheme" || room == unit(to), "{from} knows {to}");
     }
-    for scheme in rust_files(&ftl.join("scheme")) {
-        forbid(&scheme, &["crate::scheme", "crate::registry", "crate::layer"]);
+}
+
+/// What only one scheme or layer uses stands in that one's folder.
+#[test]
+fn a_part_serves_two_schemes_or_layers() {
+    let sources = Sources::of(&root().join("crates/ftl/src"));
+    let parts = sources.files().filter(|file| file.starts_with("part::"));
+    for part in parts.filter(|part| !sources.is_folder(part)) {
+        let users = sources.users_of(part);
+        let units =
+            users.iter().filter(|user| user.contains("scheme::") || user.contains("layer::"));
+        let units: BTreeSet<&str> = units.map(|user| unit(user)).collect();
+        assert!(units.len() >= 2, "{part} serves {units:?} alone; it belongs in that folder");
     }
-    for layer in rust_files(&ftl.join("layer")) {
-        forbid(&layer, &["crate::scheme", "crate::registry"]);
+}
+
+/// The scheme or layer that a file belongs to: `scheme::last` of `scheme::last::earnings`.
+fn unit(file: &str) -> &str {
+    let mut ends = file.match_indices("::").map(|(at, _)| at);
+    ends.nth(1).map_or(file, |end| &file[..end])
+}
+
+#[test]
+fn a_folder_has_few_siblings() {
+    for entry in std::fs::read_dir(root().join("crates")).expect("crates") {
+        let source = entry.expect("a readable entry").path().join("src");
+        let mut siblings: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+        for file in rust_files(&source) {
+            let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&source));
+            let mut child = file.clone();
+            for folder in folders {
+                siblings.entry(folder.to_owned()).or_default().insert(child);
+                child = folder.to_owned();
+            }
+        }
+        for (folder, siblings) in siblings {
+            let heads = ["mod.rs", "lib.rs", "main.rs", "tests.rs"];
+            let is_head = |path: &PathBuf| heads.iter().any(|head| path.ends_with(head));
+            let count = siblings.iter().filter(|path| !is_head(path)).count();
+            assert!(count <= SIBLINGS_MAX, "{}: {count} siblings", folder.display());
+        }
     }
 }
 

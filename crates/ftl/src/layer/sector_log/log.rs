@@ -1,0 +1,681 @@
+//! The log at work: reading, writing, cleaning, auditing. The head of this folder explains it.
+
+use core::ops::Range;
+
+use nand::{BlockId, Cause, Content, Lpn, Nand, Page, SectorMask, Sink};
+
+use super::counts::SectorLogCounts;
+use super::laws::LOG;
+use super::mask::{bits, sectors};
+use super::page_buffer::PageBuffer;
+use super::payload::Payload;
+use super::sector_map::{EntryId, SectorMap};
+use super::sector_pages::{self, Addresses, Sector, TrimmedRange};
+use super::sector_ring::SectorRing;
+use super::size::{SECTOR_BYTES, SectorLogSize};
+use crate::contract::{
+    Base, Durability, Entered, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result, Run,
+    Violation, ensure,
+};
+use crate::layer::below::Below;
+use crate::part::recovery::page_kind;
+
+/// A sector log above an FTL.
+pub(super) struct SectorLog {
+    pub(super) below: Below,
+    pub(super) ring: SectorRing,
+    pub(super) map: SectorMap,
+    /// What each sector of the log holds, live or not.
+    pub(super) held: Vec<Sector>,
+    pub(super) buffer: PageBuffer,
+    /// What passes through DRAM, unless the chip only counts.
+    pub(super) payload: Option<Payload>,
+    pub(super) addresses: Addresses,
+    /// Sectors that a page of the log has room for.
+    pub(super) room: u32,
+    pub(super) map_bytes_max: u64,
+    pub(super) full: SectorMask,
+    pub(super) page_bytes: u32,
+    pub(super) sectors_per_page: u32,
+    /// Sectors that the log holds of each page, live or not; none where trims need not survive.
+    pub(super) copies: Option<Vec<u32>>,
+    /// Whether the FTL may have trims that it has not written down.
+    pub(super) trims_below: bool,
+    /// Addresses of the page being programmed, or the trim in it.
+    pub(super) composed: Vec<u8>,
+    /// The last cleaning that read each page of the log.
+    pub(super) read_in: Vec<u64>,
+    pub(super) cleanings: u64,
+    pub(super) counts: SectorLogCounts,
+}
+
+impl SectorLog {
+    /// A log above an FTL that was mounted on the other blocks of this device.
+    pub(super) fn new(
+        ftl: Box<dyn Ftl>,
+        nand: &Nand,
+        device: &MountConfig,
+        ring: SectorRing,
+        layout: SectorLogSize,
+    ) -> SectorLog {
+        let geometry = nand.geometry();
+        let sectors_per_page = geometry.sectors_per_page();
+        let addresses = Addresses::of(geometry, device.durability);
+        let all = ring.pages() as usize * sectors_per_page as usize;
+        let logical_pages = device.logical_blocks as usize * geometry.pages_per_block() as usize;
+        SectorLog {
+            below: Below::new(ftl),
+            map: SectorMap::new(
+                ring.pages().next_power_of_two(),
+                logical_pages as u32,
+                all.min(logical_pages),
+                sectors_per_page,
+            ),
+            held: vec![Sector::NONE; all],
+            buffer: PageBuffer::new(sectors_per_page),
+            payload: Payload::new(nand),
+            addresses,
+            room: addresses.sectors(geometry),
+            map_bytes_max: layout.map_bytes_max.unwrap_or(u64::MAX),
+            full: geometry.full_mask(),
+            page_bytes: geometry.page_bytes(),
+            sectors_per_page,
+            copies: (device.durability == Durability::Full).then(|| vec![0; logical_pages]),
+            trims_below: false,
+            composed: Vec::with_capacity(geometry.page_bytes() as usize),
+            read_in: vec![0; ring.pages() as usize],
+            cleanings: 0,
+            counts: SectorLogCounts::default(),
+            ring,
+        }
+    }
+
+    // ---- Looking ------------------------------------------------------------------------------
+
+    /// The sectors of a page that wait, and its entry in the map.
+    pub(super) fn look_up(&mut self, lpn: Lpn) -> (SectorMask, Option<EntryId>) {
+        let entry = if self.map.is_empty() { None } else { self.map.find(lpn) };
+        (self.buffer.mask(lpn), entry)
+    }
+
+    pub(super) fn live(&self, entry: Option<EntryId>) -> SectorMask {
+        entry.map_or(0, |entry| self.map.live(entry))
+    }
+
+    /// Whether no sector is anywhere in the log.
+    pub(super) fn is_empty(&self) -> bool {
+        self.map.is_empty() && self.buffer.is_empty()
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// Whole pages pass; what the log has of them is overwritten once the FTL has them.
+    pub(super) fn write_whole(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        pages: Range<u32>,
+    ) -> Result<()> {
+        self.counts.whole += u64::from(pages.end - pages.start);
+        let (first, count) = (run.first.plus(pages.start), pages.end - pages.start);
+        match count == run.pages {
+            true => self.below.write(nand, run)?,
+            false => self.below.write(nand, &run.part(pages, self.full, self.page_bytes))?,
+        }
+        self.forget_all(first, count);
+        Ok(())
+    }
+
+    /// The sectors of a page enter the page buffer.
+    pub(super) fn write_part(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
+        let (lpn, mask) = (run.first.plus(index), run.mask(index, self.full));
+        if let Some(payload) = &mut self.payload {
+            payload.arrive(lpn, mask, run.data.from_page(index, self.page_bytes));
+        }
+        self.counts.parts += 1;
+        self.counts.part_sectors += sectors(mask);
+        self.counts.dram_accesses += 1;
+        let hits_before = self.counts.hits;
+        let (mut waiting, mut entry) = self.look_up(lpn);
+        if entry.is_none() {
+            self.map.expect(lpn);
+        }
+        for index in bits(mask) {
+            let older = waiting | self.live(entry);
+            self.counts.hits += older >> index & 1;
+            self.put(lpn, index, waiting >> index & 1 == 1);
+            if self.buffer.len() == self.room {
+                self.settle(nand, self.room)?;
+                (waiting, entry) = self.look_up(lpn);
+            }
+        }
+        self.counts.hits_any += u64::from(self.counts.hits > hits_before);
+        Ok(())
+    }
+
+    /// Puts a sector that has arrived into the page buffer, which has room.
+    pub(super) fn put(&mut self, lpn: Lpn, index: u32, waits: bool) {
+        let cell = match waits {
+            true => self.buffer.cell(lpn, index).expect("a sector that waits"),
+            false => self.buffer.push(lpn, index),
+        };
+        self.counts.replaced += u64::from(waits);
+        if let Some(payload) = &mut self.payload {
+            payload.wait(index, cell);
+        }
+    }
+
+    /// Programs the page buffer, once there is room, if at least so many sectors wait in it then.
+    pub(super) fn settle(&mut self, nand: &mut Nand, least: u32) -> Result<()> {
+        while self.buffer.len() >= least {
+            match self.ring.free_pages() > 0 && self.map_may_grow() {
+                true => self.program(nand)?,
+                false => self.clean(nand)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the map has room for the pages that wait; one that cannot shrink has.
+    pub(super) fn map_may_grow(&self) -> bool {
+        let fits = |pages: u64| {
+            self.map.ram_bytes() + pages * self.map.entry_bytes() <= self.map_bytes_max
+        };
+        fits(self.buffer.len().into()) || self.ring.is_empty() || fits(self.new_pages())
+    }
+
+    /// Pages with waiting sectors that are not in the map.
+    pub(super) fn new_pages(&self) -> u64 {
+        let is_first = |(at, lpn): &(usize, Lpn)| {
+            !self.buffer.iter().take(*at).any(|earlier| earlier.lpn == *lpn)
+        };
+        let pages = self.buffer.iter().map(|sector| sector.lpn).enumerate().filter(is_first);
+        pages.filter(|&(_, lpn)| self.map.peek(lpn).is_none()).count() as u64
+    }
+
+    /// Programs the page buffer to the head of the log, and has the map follow.
+    pub(super) fn program(&mut self, nand: &mut Nand) -> Result<()> {
+        let page = self.ring.append(nand)?;
+        let ppn = self.ring.ppn(nand.geometry(), page);
+        self.compose();
+        let (extra, meta) = match self.addresses {
+            Addresses::Spare => (&self.composed[..], &[][..]),
+            Addresses::Data => (&[][..], &self.composed[..]),
+            Addresses::Nowhere => (&[][..], &[][..]),
+        };
+        let data = self.payload.as_mut().map_or(nand::Data::None, |it| it.gather(&self.buffer));
+        let mask = self.full >> (self.sectors_per_page - self.buffer.len());
+        let content = Content::Sectors { data, mask, meta };
+        let page_to_program = Page { owner: Lpn::SYSTEM, kind: page_kind::SECTORS, extra, content };
+        nand.program(ppn, &page_to_program, Cause::Log)?;
+        self.counts.programs(self.buffer.len(), self.room, self.sectors_per_page);
+        self.follow(page);
+        Ok(())
+    }
+
+    pub(super) fn compose(&mut self) {
+        self.composed.clear();
+        for waiting in self.buffer.iter() {
+            let sector = Sector { lpn: waiting.lpn, index: waiting.index };
+            sector_pages::put_address(&mut self.composed, sector, self.sectors_per_page);
+        }
+    }
+
+    /// The sectors that waited stand in a page of the log now.
+    pub(super) fn follow(&mut self, page: u32) {
+        let mut last = None;
+        for (place, waiting) in (page * self.sectors_per_page..).zip(self.buffer.iter()) {
+            let (lpn, index) = (waiting.lpn, waiting.index);
+            let known = last.filter(|&(other, _)| other == lpn).map(|(_, entry)| entry);
+            let entry = known.unwrap_or_else(|| self.map.find_or_insert(lpn));
+            self.map.set(entry, index.into(), place);
+            self.held[place as usize] = Sector { lpn, index };
+            if let Some(copies) = &mut self.copies {
+                copies[lpn.0 as usize] += 1;
+            }
+            last = Some((lpn, entry));
+        }
+        self.buffer.clear();
+    }
+
+    /// Drops what the log has of some pages.
+    pub(super) fn forget_all(&mut self, first: Lpn, pages: u32) {
+        for lpn in (0..pages).map(|page| first.plus(page)) {
+            if self.is_empty() {
+                return;
+            }
+            let (waiting, entry) = self.look_up(lpn);
+            if waiting != 0 || entry.is_some() {
+                self.forget(lpn, entry);
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, lpn: Lpn, entry: Option<EntryId>) {
+        let live = self.live(entry);
+        if let Some(entry) = entry {
+            self.map.remove(lpn, entry);
+        }
+        let waited = self.buffer.remove(lpn);
+        self.counts.taken += sectors(waited);
+        self.counts.left += sectors(live | waited);
+    }
+
+    // ---- Cleaning -----------------------------------------------------------------------------
+
+    /// Sends whatever is live in the tail block to the FTL, erases it, and exchanges it.
+    pub(super) fn clean(&mut self, nand: &mut Nand) -> Result<()> {
+        if core::mem::take(&mut self.trims_below) {
+            self.below.ftl.flush(nand)?;
+        }
+        let frame = self.ring.tail().expect("a log without room has a tail");
+        self.counts.cleanings += 1;
+        self.counts.early_cleanings += u64::from(self.ring.free_pages() > 0);
+        self.cleanings += 1;
+        let pages = self.ring.pages_of(frame);
+        let places = pages.start * self.sectors_per_page..pages.end * self.sectors_per_page;
+        self.foresee(places.clone());
+        for place in places {
+            let Sector { lpn, index } =
+                core::mem::replace(&mut self.held[place as usize], Sector::NONE);
+            if lpn == Lpn::NONE {
+                continue;
+            }
+            if let Some(copies) = &mut self.copies {
+                copies[lpn.0 as usize] -= 1;
+            }
+            self.evict_live(nand, lpn, index.into(), place)?;
+        }
+        self.exchange(nand, self.ring.block(frame))
+    }
+
+    /// Hints at all that cleaning these places looks at, so that its cache misses overlap.
+    pub(super) fn foresee(&self, places: Range<u32>) {
+        let held = &self.held[places.start as usize..places.end as usize];
+        held.iter().for_each(|sector| self.map.prefetch(sector.lpn));
+        let lpns = held.chunk_by(|one, next| one.lpn == next.lpn).map(|same| same[0].lpn);
+        for lpn in lpns.filter(|&lpn| lpn != Lpn::NONE) {
+            self.map.prefetch_entry(lpn);
+            self.below.ftl.prefetch(&Run::whole(lpn, 1, self.page_bytes, nand::Data::None));
+        }
+    }
+
+    /// Sends a page to the FTL if this place of the log is still that of its sector.
+    pub(super) fn evict_live(
+        &mut self,
+        nand: &mut Nand,
+        lpn: Lpn,
+        index: u32,
+        place: u32,
+    ) -> Result<()> {
+        let entry = if self.map.is_empty() { None } else { self.map.find(lpn) };
+        let Some(entry) = entry else { return Ok(()) };
+        let is_live = self.map.live(entry) >> index & 1 == 1;
+        match is_live && self.map.place(entry, index) == place {
+            true => self.evict(nand, lpn, entry),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn exchange(&mut self, nand: &mut Nand, erased: BlockId) -> Result<()> {
+        nand.erase(erased, Cause::Log)?;
+        let block = self.swap_for_free(nand, erased)?;
+        self.counts.exchanges += u64::from(block.is_some());
+        self.ring.renew_tail(block.unwrap_or(erased));
+        Ok(())
+    }
+
+    /// Gives the FTL an erased block for its next free one, if it lends blocks and has one.
+    pub(super) fn swap_for_free(
+        &mut self,
+        nand: &mut Nand,
+        erased: BlockId,
+    ) -> Result<Option<BlockId>> {
+        let Some(lender) = self.below.ftl.block_lender() else { return Ok(None) };
+        let block = lender.lend(nand)?;
+        if block.is_some() {
+            lender.give_back(erased);
+        }
+        Ok(block)
+    }
+
+    /// Writes all sectors of a page that are in the log or wait to the FTL.
+    pub(super) fn evict(&mut self, nand: &mut Nand, lpn: Lpn, entry: EntryId) -> Result<()> {
+        let (live, waiting) = (self.map.live(entry), self.buffer.mask(lpn));
+        self.read_log(nand, entry, live, true)?;
+        if let Some(payload) = &mut self.payload {
+            payload.merge_waiting(&self.buffer, lpn, waiting);
+        }
+        let mask = live | waiting;
+        self.write_merged(nand, lpn, mask)?;
+        self.counts.evicts += 1;
+        self.counts.evicted_sectors += sectors(mask);
+        self.forget(lpn, Some(entry));
+        Ok(())
+    }
+
+    pub(super) fn write_merged(
+        &mut self,
+        nand: &mut Nand,
+        lpn: Lpn,
+        mask: SectorMask,
+    ) -> Result<()> {
+        let data = self.payload.as_ref().map_or(nand::Data::None, Payload::merged);
+        let request_bytes = sectors(mask) * SECTOR_BYTES;
+        let run = Run { first: lpn, pages: 1, head: mask, tail: mask, request_bytes, data };
+        self.below.write(nand, &run)
+    }
+
+    /// Reads sectors of a page from the log, each page of the log once.
+    pub(super) fn read_log(
+        &mut self,
+        nand: &mut Nand,
+        entry: EntryId,
+        wanted: SectorMask,
+        cleaning: bool,
+    ) -> Result<()> {
+        let per_page = self.sectors_per_page;
+        let mut left = wanted;
+        while left != 0 {
+            let page = self.map.place(entry, left.trailing_zeros()) / per_page;
+            let ppn = self.ring.ppn(nand.geometry(), page);
+            let mut sink = self.payload.as_mut().map_or(Sink::None, Payload::page_sink);
+            nand.read(ppn, Lpn::SYSTEM, self.full, &mut sink, Cause::Log)?;
+            for index in bits(left) {
+                let place = self.map.place(entry, index);
+                if place / per_page == page {
+                    left &= !(1 << index);
+                    if let Some(payload) = &mut self.payload {
+                        payload.merge_read(place % per_page, index);
+                    }
+                }
+            }
+            self.counts.reads(&mut self.read_in[page as usize], self.cleanings, cleaning);
+        }
+        Ok(())
+    }
+
+    // ---- Reading ------------------------------------------------------------------------------
+
+    /// Hands sectors of a page that wait or are in the log to the sink.
+    pub(super) fn read_here(
+        &mut self,
+        nand: &mut Nand,
+        lpn: Lpn,
+        (waiting, entry): (SectorMask, Option<EntryId>),
+        here: SectorMask,
+        sink: &mut Sink,
+    ) -> Result<()> {
+        if let Some(entry) = entry {
+            self.read_log(nand, entry, here & !waiting, false)?;
+        }
+        self.counts.dram_accesses += u64::from(here & waiting != 0);
+        if let Some(payload) = &mut self.payload {
+            payload.merge_waiting(&self.buffer, lpn, here & waiting);
+            payload.hand_over(lpn, here, sink);
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_below(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        pages: Range<u32>,
+        sink: &mut Sink,
+    ) -> Result<()> {
+        match pages.end - pages.start {
+            0 => Ok(()),
+            all if all == run.pages => self.below.read(nand, run, sink),
+            _ => self.below.read(nand, &run.part(pages, self.full, self.page_bytes), sink),
+        }
+    }
+
+    // ---- Trims --------------------------------------------------------------------------------
+
+    /// Writes a trim down, if it is to survive and the log holds something of these pages.
+    pub(super) fn note_trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        while self.has_copies(first, pages) {
+            if self.ring.free_pages() > 0 {
+                return self.write_trim(nand, TrimmedRange { first: first.0, pages });
+            }
+            self.clean(nand)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_copies(&self, first: Lpn, pages: u32) -> bool {
+        let span = first.0 as usize..(first.0 + pages) as usize;
+        self.copies.as_ref().is_some_and(|copies| copies[span].iter().any(|&count| count > 0))
+    }
+
+    pub(super) fn write_trim(&mut self, nand: &mut Nand, trim: TrimmedRange) -> Result<()> {
+        let page = self.ring.append(nand)?;
+        let ppn = self.ring.ppn(nand.geometry(), page);
+        self.composed.clear();
+        sector_pages::put_trim(&mut self.composed, trim);
+        let content = Content::Meta(&self.composed);
+        let page = Page { owner: Lpn::SYSTEM, kind: page_kind::SECTOR_TRIMS, extra: &[], content };
+        self.counts.trim_pages += 1;
+        Ok(nand.program(ppn, &page, Cause::Meta)?)
+    }
+
+    // ---- A log of no blocks -------------------------------------------------------------------
+
+    pub(super) fn pass(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let masks = [run.head, run.tail];
+        let ends = masks.iter().take(run.pages.min(2) as usize);
+        let parts: Vec<SectorMask> = ends.copied().filter(|&mask| mask != self.full).collect();
+        self.counts.pass(run.pages, &parts);
+        self.below.write(nand, run)
+    }
+
+    // ---- Auditing -----------------------------------------------------------------------------
+
+    pub(super) fn audit_places(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        for (lpn, entry) in self.map.pages() {
+            for index in bits(self.map.live(entry)) {
+                let place = self.map.place(entry, index);
+                let sector = Sector { lpn, index: index as u8 };
+                let held = self.held[place as usize];
+                ensure!(held == sector, "{sector:?} is at place {place}, which holds {held:?}");
+                let ppn = self.ring.ppn(nand.geometry(), place / self.sectors_per_page);
+                let owner = nand.owner(ppn);
+                ensure!(owner == Lpn::SYSTEM, "{sector:?} is in {ppn:?}, which {owner:?} owns");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn audit_buffer(&self) -> core::result::Result<(), Violation> {
+        let (waiting, room) = (self.buffer.len(), self.room);
+        ensure!(waiting < room.max(1), "{waiting} sectors wait in a page buffer of {room}");
+        let mut seen: Vec<_> = self.buffer.iter().map(|it| (it.lpn, it.index)).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        ensure!(seen.len() as u32 == waiting, "a sector waits twice in the page buffer");
+        Ok(())
+    }
+
+    pub(super) fn audit_copies(&self) -> core::result::Result<(), Violation> {
+        let Some(copies) = &self.copies else { return Ok(()) };
+        let mut recount = vec![0; copies.len()];
+        let held = self.held.iter().filter(|sector| sector.lpn != Lpn::NONE);
+        held.for_each(|sector| recount[sector.lpn.0 as usize] += 1);
+        let wrong = (0..copies.len()).find(|&lpn| copies[lpn] != recount[lpn]);
+        ensure!(wrong.is_none(), "copies of page {wrong:?} in the sector log are miscounted");
+        Ok(())
+    }
+
+    /// Distinct sectors that wait or stand in the log.
+    pub(super) fn distinct_sectors(&self) -> u64 {
+        let logged = |waiting: &crate::layer::sector_log::page_buffer::Waiting| {
+            let entry = self.map.peek(waiting.lpn);
+            self.live(entry) >> waiting.index & 1 == 1
+        };
+        self.map.sectors() + self.buffer.iter().filter(|waiting| !logged(waiting)).count() as u64
+    }
+}
+
+impl Ftl for SectorLog {
+    fn base(&self) -> &dyn Base {
+        &self.below
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.below
+    }
+
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let mut from = 0;
+        for index in 0..run.pages {
+            if self.is_empty() {
+                break;
+            }
+            let lpn = run.first.plus(index);
+            let (waiting, entry) = self.look_up(lpn);
+            let wanted = run.mask(index, self.full);
+            let here = wanted & (waiting | self.live(entry));
+            if here == 0 {
+                continue;
+            }
+            self.read_below(nand, run, from..index, sink)?;
+            self.read_here(nand, lpn, (waiting, entry), here, sink)?;
+            let rest = wanted & !here;
+            if rest != 0 {
+                let page = run.part(index..index + 1, self.full, self.page_bytes);
+                self.below.read(nand, &Run { head: rest, tail: rest, ..page }, sink)?;
+            }
+            from = index + 1;
+        }
+        self.read_below(nand, run, from..run.pages, sink)
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        if self.ring.is_nothing() {
+            return self.pass(nand, run);
+        }
+        let mut index = 0;
+        while index < run.pages {
+            match run.whole_pages_from(index, self.full) {
+                0 => {
+                    self.write_part(nand, run, index)?;
+                    index += 1;
+                }
+                whole => {
+                    self.write_whole(nand, run, index..index + whole)?;
+                    index += whole;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.note_trim(nand, first, pages)?;
+        self.forget_all(first, pages);
+        self.trims_below = self.copies.is_some();
+        self.below.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.settle(nand, 1)?;
+        self.trims_below = false;
+        self.below.ftl.flush(nand)
+    }
+
+    fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let mut waiting = (0..run.pages).map(|page| self.buffer.mask(run.first.plus(page)));
+        if !self.buffer.is_empty() && waiting.any(|mask| mask != 0) {
+            self.settle(nand, 1)?;
+        }
+        self.below.ftl.flush_run(nand, run)
+    }
+
+    fn prefetch(&self, run: &Run) {
+        if !self.map.is_empty() {
+            (0..run.pages.min(16)).for_each(|page| self.map.prefetch(run.first.plus(page)));
+        }
+        self.below.ftl.prefetch(run);
+    }
+
+    /// The highest version of any of its sectors.
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        let mut newest = self.below.ftl.version(nand, lpn)?;
+        let Some(entry) = self.map.peek(lpn) else { return Ok(newest) };
+        for index in bits(self.map.live(entry)) {
+            let page = self.map.place(entry, index) / self.sectors_per_page;
+            let ppn = self.ring.ppn(nand.geometry(), page);
+            newest = newest.max(crate::part::recovery::spare_scan::version(nand, ppn)?);
+        }
+        Ok(newest)
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.ring.audit(nand)?;
+        self.map.audit()?;
+        self.audit_places(nand)?;
+        self.audit_buffer()?;
+        self.audit_copies()?;
+        self.below.ftl.audit(nand)
+    }
+
+    /// Beside the map a controller keeps what waits: a page, and an address a sector; and under
+    /// full durability of each page how many sectors of it the log holds.
+    fn ram(&self) -> Ram {
+        let below = self.below.ftl.ram();
+        if self.ring.is_nothing() {
+            return below;
+        }
+        let addresses = 5 * u64::from(self.sectors_per_page);
+        let copies = self.copies.as_ref().map_or(0, |copies| 4 * copies.len() as u64);
+        Ram {
+            sector_map: self.map.ram_bytes(),
+            other: below.other + u64::from(self.page_bytes) + addresses + copies,
+            ..below
+        }
+    }
+
+    fn report(&self) -> Report {
+        self.below.ftl.report()
+    }
+
+    fn reset_report(&mut self) {
+        self.counts = SectorLogCounts::from_here(self.buffer.len().into(), self.distinct_sectors());
+        (self.map.look_ups, self.map.probes) = (0, 0);
+        self.below.reset_report();
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let own = [("logged_pages", f64::from(self.map.len()))];
+        self.below.ftl.gauges().into_iter().chain(own).collect()
+    }
+
+    fn layered(&self) -> Option<&dyn Layered> {
+        Some(self)
+    }
+}
+
+impl Layered for SectorLog {
+    fn reports(&self) -> Vec<LayerReport> {
+        let own = LayerReport { layer: LOG, figures: self.figures() };
+        [own].into_iter().chain(self.below.reports()).collect()
+    }
+
+    fn entered(&self) -> Entered {
+        self.below.entered()
+    }
+
+    fn borrowed_bytes(&self) -> u64 {
+        match self.ring.is_nothing() {
+            true => self.below.borrowed_bytes(),
+            false => {
+                u64::from(self.page_bytes) + self.map.ram_bytes() + self.below.borrowed_bytes()
+            }
+        }
+    }
+
+    fn dram_accesses(&self) -> u64 {
+        self.counts.dram_accesses + self.below.dram_accesses()
+    }
+}
