@@ -1,103 +1,103 @@
-//! What can be wrong with the words a user wrote. Every message is a sentence that shows the text.
+//! Errors in texts that users write. Every message is a sentence that quotes the text.
 
-/// The result of parsing what a user wrote.
+/// The result of parsing a text from the user.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a text was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A spec or one of its keys is not a plain word.
+    /// The name of a spec or a key is not a plain name.
     #[error(
         "`{word}` in `{text}` is not a name: use letters, digits, `-`, `_` and `.`, as in \
          `name:key=value,key=value`"
     )]
     Name {
-        /// The offending word.
+        /// The wrong name.
         word: String,
-        /// The whole text it stands in.
+        /// The whole text.
         text: String,
     },
-    /// A part of a spec lacks its `=` or its value.
+    /// A setting lacks its `=` or its value.
     #[error("`{pair}` in `{text}` is not `key=value`")]
     Pair {
-        /// The offending part.
+        /// The wrong setting.
         pair: String,
-        /// The whole text it stands in.
+        /// The whole text.
         text: String,
     },
     /// A key was given twice.
     #[error("{what}: `{key}` is given twice")]
     Duplicate {
-        /// Whom the key was meant for, such as `scheme page`.
+        /// The thing that is configured, such as `scheme page`.
         what: String,
         /// The repeated key.
         key: String,
     },
-    /// A word that names nothing we have.
+    /// A name is unknown.
     #[error("unknown {what} `{word}`{}", suggestion(.nearest, .known))]
     Unknown {
-        /// The kind of thing asked for, such as `scheme`.
+        /// The kind of thing that was named, such as `scheme`.
         what: String,
-        /// What the user wrote.
+        /// The name that the user wrote.
         word: String,
-        /// The known word closest to it, if one is close.
+        /// The nearest known name, if one is close.
         nearest: Option<String>,
-        /// All known words.
+        /// All known names.
         known: Vec<String>,
     },
-    /// A key that the thing configured does not have.
+    /// A key is unknown.
     #[error("{what} has no key `{key}`{}", suggestion(.nearest, .known))]
     UnknownKey {
-        /// Whom the key was meant for, such as `scheme page`.
+        /// The thing that is configured, such as `scheme page`.
         what: String,
-        /// What the user wrote.
+        /// The key that the user wrote.
         key: String,
-        /// The known key closest to it, if one is close.
+        /// The nearest known key, if one is close.
         nearest: Option<String>,
         /// All known keys.
         known: Vec<String>,
     },
-    /// The value of a key was refused.
+    /// The value of a key is wrong.
     #[error("{what}, key `{key}`: {reason}")]
     Value {
-        /// Whom the key was meant for, such as `scheme page`.
+        /// The thing that is configured, such as `scheme page`.
         what: String,
         /// The key.
         key: String,
-        /// What is wrong with its value.
+        /// What is wrong with the value.
         reason: Box<Error>,
     },
-    /// A value is not of the expected form.
+    /// A value does not have the expected form.
     #[error("`{text}` is not {form}")]
     Malformed {
-        /// What the user wrote.
+        /// The value that the user wrote.
         text: String,
         /// The expected form with an example, such as ``a time such as `5ms` ``.
         form: String,
     },
-    /// A value of the right form that is not a whole number of its smallest unit.
+    /// A value is not a whole number of its smallest unit.
     #[error("`{text}` is not a whole number of {unit}")]
     NotWhole {
-        /// What the user wrote.
+        /// The value that the user wrote.
         text: String,
         /// The smallest unit, such as `bytes`.
         unit: &'static str,
     },
-    /// A value that does not fit into 64 bits.
-    #[error("`{text}` is too large: at most {} {unit} fit", u64::MAX)]
+    /// A value does not fit into 64 bits.
+    #[error("`{text}` is too large: the maximum is {} {unit}", u64::MAX)]
     TooLarge {
-        /// What the user wrote.
+        /// The value that the user wrote.
         text: String,
         /// The smallest unit, such as `bytes`.
         unit: &'static str,
     },
 }
 
-/// The end of a sentence about an unknown word: the nearest one and the list.
+/// The end of a message about an unknown name: the nearest name and the list of known names.
 fn suggestion(nearest: &Option<String>, known: &[String]) -> String {
     if known.is_empty() {
-        return String::from("; it takes none");
+        return String::from("; it has no keys");
     }
     let known = known.join(", ");
     match nearest {

@@ -1,7 +1,7 @@
-//! Declared parameters and the values a user gave them.
+//! Declared parameters and their values.
 //!
-//! Whoever can be configured declares a `&'static [Param]`. Help, documentation and checking read
-//! that one list; [`resolve`] fills it from the pairs of a [`crate::Spec`].
+//! Everything that can be configured declares a `&'static [Param]`. Help, documentation and checks
+//! read this list. [`resolve`] turns the settings of a [`crate::Spec`] into values.
 //!
 //! ```
 //! use spec::{Kind, Param, Spec, resolve};
@@ -11,7 +11,7 @@
 //!     kind: Kind::Count,
 //!     default: "6",
 //!     unit: "regions",
-//!     doc: "how many temperatures are told apart",
+//!     doc: "number of regions by update frequency",
 //! }];
 //! let spec = Spec::parse("dac:regions=4").unwrap();
 //! let params = resolve("scheme dac", &spec.pairs, PARAMS).unwrap();
@@ -26,16 +26,16 @@ use crate::quantity::{
     print_size, print_time_ns,
 };
 use crate::share::Share;
-use crate::words::nearest;
+use crate::suggestion::nearest;
 
-/// What form the value of a parameter takes.
+/// The kind of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Bytes: `8GiB`.
     Size,
     /// A whole number: `4M`.
     Count,
-    /// A part of a whole: `7%`.
+    /// A share of a whole: `7%`.
     Share,
     /// A time: `5ms`.
     Time,
@@ -45,9 +45,9 @@ pub enum Kind {
     Real,
     /// Two whole numbers: `70/30`.
     Ratio,
-    /// One of these words.
+    /// One of these names.
     Choice(&'static [&'static str]),
-    /// Anything.
+    /// Any text.
     Text,
 }
 
@@ -56,13 +56,13 @@ pub enum Kind {
 pub struct Param {
     /// The key.
     pub name: &'static str,
-    /// The form of its value.
+    /// The kind of its value.
     pub kind: Kind,
-    /// The value when none is given, as a user would write it; empty: absent unless given.
+    /// The default, as a user would write it. If it is empty, the parameter has no default.
     pub default: &'static str,
-    /// What the number counts, such as `blocks`; empty where the kind says it.
+    /// The unit of a number, such as `blocks`; empty if the kind implies it.
     pub unit: &'static str,
-    /// One sentence for the help, with its source where it has one.
+    /// A description for the help, with the source if there is one.
     pub doc: &'static str,
 }
 
@@ -101,7 +101,7 @@ pub enum Value {
     Size(u64),
     /// A whole number.
     Count(u64),
-    /// A part of a whole.
+    /// A share of a whole.
     Share(Share),
     /// Nanoseconds.
     TimeNs(u64),
@@ -111,14 +111,14 @@ pub enum Value {
     Real(f64),
     /// Two whole numbers.
     Ratio(u64, u64),
-    /// One of the declared words.
+    /// One of the declared names.
     Choice(&'static str),
-    /// As written.
+    /// Any text.
     Text(String),
 }
 
 impl fmt::Display for Value {
-    /// Writes the value in a form that reads back to the same value.
+    /// Writes a text that can be parsed into the same value.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Size(bytes) => out.write_str(&print_size(*bytes)),
@@ -135,10 +135,10 @@ impl fmt::Display for Value {
 }
 
 impl Kind {
-    /// Reads a value of this kind.
+    /// Parses a value of this kind.
     ///
     /// # Errors
-    /// The text is not of this kind; the message says what is expected.
+    /// The text is not of this kind. The message describes the expected form.
     pub fn parse(self, text: &str) -> Result<Value> {
         Ok(match self {
             Kind::Size => Value::Size(parse_size(text)?),
@@ -169,15 +169,15 @@ fn choose(text: &str, words: &'static [&'static str]) -> Result<&'static str> {
     })
 }
 
-/// Checks what a user wrote against what is declared, and fills in the defaults.
+/// Checks settings against the declared parameters and adds the defaults.
 ///
-/// `what` names the thing configured, such as `scheme page`, for the messages.
+/// `what` names the thing that is configured, such as `scheme page`, for error messages.
 ///
 /// # Errors
-/// A key that is not declared, given twice, or with a value not of its kind.
+/// A key is not declared or is given twice, or a value is not of the declared kind.
 ///
 /// # Panics
-/// If a declared default is not of its declared kind: a mistake in the program.
+/// A declared default is not of its declared kind. This is a bug in the program.
 pub fn resolve(
     what: &str,
     pairs: &[(String, String)],
@@ -200,7 +200,7 @@ pub fn resolve(
     Ok(Params(values))
 }
 
-/// Every key must be declared and stand once.
+/// Every key must be declared and given only once.
 fn check_keys(what: &str, pairs: &[(String, String)], declared: &[Param]) -> Result<()> {
     for (index, (key, _)) in pairs.iter().enumerate() {
         if !declared.iter().any(|param| param.name == key) {
@@ -229,19 +229,19 @@ fn default_of(what: &str, param: &Param) -> Option<Value> {
     }
     match param.kind.parse(param.default) {
         Ok(value) => Some(value),
-        Err(error) => panic!("{what}: the default of `{}` is wrong: {error}", param.name),
+        Err(error) => panic!("{what}: wrong default of `{}`: {error}", param.name),
     }
 }
 
 /// The values of all declared parameters, in the order of their declaration.
 ///
-/// The typed accessors (`count("x")` …) panic when the parameter is not declared with that kind or
-/// has neither value nor default, as that is a mistake in the program; the `opt_` ones return
-/// `None` for a parameter without default that was not given.
+/// The typed accessors, such as `count("x")`, panic if the parameter is not declared with that
+/// kind, or if it has neither a value nor a default, because this is a bug in the program. The
+/// accessors that begin with `opt_` return `None` if the parameter has neither.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Params(Vec<(&'static str, Option<Value>)>);
 
-/// Generates the pair of accessors of a kind.
+/// Generates both accessors of a kind.
 macro_rules! accessors {
     ($($name:ident, $optional:ident, $pattern:pat => $value:expr, $type:ty, $doc:literal;)*) => {
         $(
@@ -258,7 +258,7 @@ macro_rules! accessors {
                 match self.declared(name) {
                     Some($pattern) => Some($value),
                     None => None,
-                    Some(other) => panic!("parameter `{name}` holds another kind: {other:?}"),
+                    Some(other) => panic!("parameter `{name}` has another kind: {other:?}"),
                 }
             }
         )*
@@ -274,11 +274,11 @@ impl Params {
         switch, opt_switch, Value::Switch(on) => *on, bool, "switch";
         real, opt_real, Value::Real(real) => *real, f64, "number";
         ratio, opt_ratio, Value::Ratio(a, b) => (*a, *b), (u64, u64), "ratio";
-        choice, opt_choice, Value::Choice(word) => word, &'static str, "chosen word";
+        choice, opt_choice, Value::Choice(word) => word, &'static str, "chosen name";
         text, opt_text, Value::Text(text) => text.as_str(), &str, "text";
     }
 
-    /// The value of `name`; `None` when it is absent or not declared.
+    /// The value of `name`; `None` if it has no value or is not declared.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let found = self.0.iter().find(|(declared, _)| *declared == name);
         found.and_then(|(_, value)| value.as_ref())
@@ -299,7 +299,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::Spec;
+    use crate::spec::Spec;
 
     const fn param(name: &'static str, kind: Kind, default: &'static str) -> Param {
         Param { name, kind, default, unit: "", doc: "" }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_fill_what_is_not_given() {
+    fn parameters_that_are_not_given_have_their_defaults() {
         let params = resolved("page:frontiers=1,label=x").unwrap();
         assert_eq!(params.choice("victim"), "greedy");
         assert_eq!(params.count("frontiers"), 1);
@@ -346,11 +346,11 @@ mod tests {
         assert_eq!(params.get("pages"), None);
         let names: Vec<_> = params.iter().map(|(name, _)| name).collect();
         assert_eq!(names[..3], ["victim", "frontiers", "cmt"]);
-        assert_eq!(names.len(), 9, "absent ones are left out");
+        assert_eq!(names.len(), 9, "parameters without a value are left out");
     }
 
     #[test]
-    fn every_value_prints_what_reads_back() {
+    fn a_printed_value_can_be_parsed_again() {
         let params = resolved("page:label=a b,pages=1.4M").unwrap();
         let pairs: Vec<_> =
             params.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_key_and_the_remedy() {
+    fn error_messages_name_the_key_and_what_is_expected() {
         let message = |text| resolved(text).unwrap_err().to_string();
         assert!(message("page:victm=fifo").starts_with(
             "scheme page has no key `victm`; did you mean `victim`? Known: victim, frontiers"
@@ -374,24 +374,24 @@ mod tests {
             "scheme page, key `isolation`: `yes` is not `true` or `false`"
         );
         let none = resolve("scheme block", &[("d".to_owned(), "1".to_owned())], &[]).unwrap_err();
-        assert_eq!(none.to_string(), "scheme block has no key `d`; it takes none");
+        assert_eq!(none.to_string(), "scheme block has no key `d`; it has no keys");
     }
 
     #[test]
     #[should_panic(expected = "read but not declared")]
-    fn reading_an_undeclared_parameter_is_a_mistake() {
+    fn reading_an_undeclared_parameter_panics() {
         resolved("page").unwrap().count("nonsense");
     }
 
     #[test]
     #[should_panic(expected = "neither a value nor a default")]
-    fn reading_an_absent_parameter_is_a_mistake() {
+    fn reading_a_parameter_without_a_value_panics() {
         resolved("page").unwrap().count("pages");
     }
 
     #[test]
-    #[should_panic(expected = "holds another kind")]
-    fn reading_a_parameter_as_another_kind_is_a_mistake() {
+    #[should_panic(expected = "has another kind")]
+    fn reading_a_parameter_as_another_kind_panics() {
         resolved("page").unwrap().count("victim");
     }
 }

@@ -1,7 +1,7 @@
-//! Sizes, counts, times, ratios and switches: exact decimals with a unit, never through `f64`.
+//! Sizes, counts, times, ratios and switches. Numbers are exact decimals, never `f64`.
 //!
-//! A number is `digits[.digits]`; it is kept as an integer and a power of ten, multiplied by its
-//! unit, and must come out whole: `1.4M` is 1 400 000, `0.3` bytes is an error.
+//! A number is `digits[.digits]`. It is kept as an integer and a power of ten and multiplied by its
+//! unit. The result must be whole: `1.4M` is 1 400 000, but `0.3` bytes is an error.
 
 use crate::error::{Error, Result};
 
@@ -12,12 +12,12 @@ pub(crate) struct Decimal {
     pub(crate) scale: u32,
 }
 
-/// More decimals than this are refused, so that `10^scale` leaves room for the digits.
-const MOST_DECIMALS: usize = 18;
+/// The maximum number of decimals. It keeps `10^scale` small enough for 64 bits.
+const DECIMALS_MAX: usize = 18;
 
 impl Decimal {
-    /// Reads `digits[.digits]`; `None` for anything else. Digits beyond 128 bits saturate, which
-    /// every user of the number sees as too large.
+    /// Parses `digits[.digits]`; `None` for anything else. A number beyond 128 bits saturates, so
+    /// that every caller refuses it as too large.
     pub(crate) fn parse(text: &str) -> Option<Decimal> {
         let (whole, fraction) = match text.split_once('.') {
             Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),
@@ -29,7 +29,7 @@ impl Decimal {
         if whole.is_empty() || !is_number(whole) || !is_number(fraction) {
             return None;
         }
-        if fraction_kept.len() > MOST_DECIMALS {
+        if fraction_kept.len() > DECIMALS_MAX {
             return None;
         }
         let append = |value: u128, byte: u8| {
@@ -39,7 +39,7 @@ impl Decimal {
         Some(Decimal { digits, scale: fraction_kept.len() as u32 })
     }
 
-    /// The number times `factor`, if that is whole and fits.
+    /// The number times `factor`, if the product is whole and fits into 64 bits.
     fn times(self, factor: u64, text: &str, unit: &'static str) -> Result<u64> {
         let too_large = || Error::TooLarge { text: text.to_owned(), unit };
         let product = self.digits.checked_mul(u128::from(factor)).ok_or_else(too_large)?;
@@ -51,7 +51,7 @@ impl Decimal {
     }
 }
 
-/// A kind of quantity: its units, the smallest one, and how to describe it to the user.
+/// A kind of quantity: a description for error messages, the smallest unit, and all units.
 struct Measure {
     form: &'static str,
     smallest: &'static str,
@@ -106,8 +106,8 @@ impl Measure {
         Decimal::parse(number).ok_or_else(malformed)?.times(factor, text, self.smallest)
     }
 
-    /// Writes `value` in the first of these units in which it is whole: [`Measure::parse`] reads
-    /// it back exactly.
+    /// Writes `value` in the first of these units in which it is a whole number, so that
+    /// [`Measure::parse`] returns exactly the same value.
     fn print(&self, value: u64, preferred: &[&str]) -> String {
         for name in preferred {
             let factor = self.units.iter().find(|(unit, _)| unit == name).map_or(1, |unit| unit.1);
@@ -119,34 +119,34 @@ impl Measure {
     }
 }
 
-/// Reads a size in bytes: `8GiB`, `512MB`, `1.5KiB`, or a bare number.
+/// Parses a size in bytes: `8GiB`, `512MB`, `1.5KiB`, or a bare number.
 ///
 /// # Errors
-/// Not a size, not a whole number of bytes, or beyond 64 bits.
+/// The text is not a size, not a whole number of bytes, or does not fit into 64 bits.
 pub fn parse_size(text: &str) -> Result<u64> {
     SIZE.parse(text)
 }
 
-/// Reads a count: `5000`, `4M`, `1.4M`; K, M and G are decimal.
+/// Parses a count: `5000`, `4M`, `1.4M`; K, M and G are decimal.
 ///
 /// # Errors
-/// Not a count, not whole, or beyond 64 bits.
+/// The text is not a count, not whole, or does not fit into 64 bits.
 pub fn parse_count(text: &str) -> Result<u64> {
     COUNT.parse(text)
 }
 
-/// Reads a time in nanoseconds: `120s`, `5ms`, `10us`, `1ns`, `2min`, `1h`. The unit is obligatory.
+/// Parses a time in nanoseconds: `120s`, `5ms`, `10us`, `1ns`, `2min`, `1h`. The unit is required.
 ///
 /// # Errors
-/// Not a time, not a whole number of nanoseconds, or beyond 64 bits.
+/// The text is not a time, not a whole number of nanoseconds, or does not fit into 64 bits.
 pub fn parse_time_ns(text: &str) -> Result<u64> {
     TIME.parse(text)
 }
 
-/// Reads a ratio of two whole numbers such as `70/30`.
+/// Parses a ratio of two whole numbers such as `70/30`.
 ///
 /// # Errors
-/// Not two numbers with a `/` between them.
+/// The text is not two numbers with a `/` between them.
 pub fn parse_ratio(text: &str) -> Result<(u64, u64)> {
     let number = |digits: &str| -> Option<u64> {
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -156,10 +156,10 @@ pub fn parse_ratio(text: &str) -> Result<(u64, u64)> {
     parts.ok_or_else(|| malformed(text, "a ratio such as `70/30`"))
 }
 
-/// Reads a switch, `true` or `false`.
+/// Parses a switch, `true` or `false`.
 ///
 /// # Errors
-/// Any other word.
+/// The text is anything else.
 pub fn parse_switch(text: &str) -> Result<bool> {
     match text {
         "true" => Ok(true),
@@ -168,14 +168,14 @@ pub fn parse_switch(text: &str) -> Result<bool> {
     }
 }
 
-/// Reads a finite decimal number such as `0.99` or `-2`.
+/// Parses a finite decimal number such as `0.99` or `-2`.
 pub(crate) fn parse_real(text: &str) -> Result<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = Decimal::parse(digits).is_some();
     let value = if plain { text.parse().ok() } else { None };
     value
         .filter(|real: &f64| real.is_finite())
-        .ok_or_else(|| malformed(text, "a number like `0.9`"))
+        .ok_or_else(|| malformed(text, "a number such as `0.9`"))
 }
 
 /// Writes a size the way users write it: `8GiB`, `512KiB`, or bytes.
@@ -191,7 +191,7 @@ pub(crate) fn print_time_ns(time_ns: u64) -> String {
     }
 }
 
-/// The error for a value that has not the expected form.
+/// The error for a value that does not have the expected form.
 pub(crate) fn malformed(text: &str, form: &str) -> Error {
     Error::Malformed { text: text.to_owned(), form: form.to_owned() }
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_in_binary_and_decimal_units() {
+    fn sizes_have_binary_or_decimal_units() {
         let cases = [
             ("0", 0),
             ("512", 512),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_says_what_a_size_is() {
+    fn the_message_about_a_malformed_size_describes_a_size() {
         for text in
             ["", "GiB", "8G", "8 GiB", "-1", "+1", "1e3", ".5KiB", "5.KiB", "1.2.3", "8GiBs", "٣"]
         {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn overflow_is_an_error_however_large() {
+    fn numbers_of_any_length_that_overflow_are_errors() {
         let huge = "9".repeat(500);
         for text in ["18446744073709551616", "17179869184GiB", "99999PiB", huge.as_str()] {
             let error = parse_size(text).unwrap_err();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_switches_and_reals() {
+    fn ratios_switches_and_reals_are_parsed_strictly() {
         assert_eq!(parse_ratio("70/30"), Ok((70, 30)));
         for text in ["70", "70/", "/30", "70/30/1", "+7/3", "a/b", "99999999999999999999/1"] {
             assert!(parse_ratio(text).is_err(), "{text}");
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn printing_is_the_inverse_of_reading() {
+    fn printing_is_the_inverse_of_parsing() {
         for bytes in [0, 1, 512, 1024, 1536, 8 << 30, 1_000_000, u64::MAX] {
             assert_eq!(parse_size(&print_size(bytes)), Ok(bytes));
         }

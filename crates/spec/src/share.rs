@@ -1,15 +1,14 @@
 //! Exact shares: `7%` of a device is the same number of blocks on every machine.
 //!
-//! A share is a fraction whose denominator is a power of ten, so what the user wrote is kept to the
-//! last digit and applied in 128-bit integers. `f64` would make `7%` of 100 blocks 8 when rounded
-//! up.
+//! A share is a fraction with a power of ten as its denominator. It keeps every digit that the user
+//! wrote and is applied with 128-bit integers. With `f64`, 7 % of 100 blocks would round up to 8.
 
 use std::fmt;
 
 use crate::error::Result;
 use crate::quantity::{Decimal, malformed};
 
-/// A part of a whole, such as `7%`, `10.5%` or `0.03`. May exceed the whole: `120%`.
+/// A share of a whole, such as `7%`, `10.5%` or `0.03`. It may exceed the whole: `120%`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Share {
     numerator: u64,
@@ -20,14 +19,14 @@ impl Share {
     /// Nothing of the whole.
     pub const NONE: Share = Share { numerator: 0, denominator: 1 };
 
-    /// All of it.
+    /// All of the whole.
     pub const WHOLE: Share = Share { numerator: 1, denominator: 1 };
 
-    /// Reads `3%`, `10.5%` or `0.03`. A bare number above 1 is refused, as `7` is more likely to
-    /// mean seven percent than seven times the whole.
+    /// Parses `3%`, `10.5%` or `0.03`. A bare number above 1 is refused, because `7` more likely
+    /// means 7 % than seven times the whole.
     ///
     /// # Errors
-    /// Anything else, and shares of more than 18 digits.
+    /// The text is not a share or has more than 18 decimals.
     pub fn parse(text: &str) -> Result<Share> {
         let refused = || malformed(text, "a share such as `3%`, `10.5%` or `0.03`");
         let (number, hundreds) = match text.strip_suffix('%') {
@@ -53,17 +52,17 @@ impl Share {
         Some(Share { numerator, denominator: 10u64.checked_pow(scale)? })
     }
 
-    /// The share of `whole`, rounded up exactly; saturates at `u64::MAX`.
+    /// The share of `whole`, rounded up. It saturates at `u64::MAX`.
     pub fn ceil_of(self, whole: u64) -> u64 {
         saturated(self.product(whole).div_ceil(u128::from(self.denominator)))
     }
 
-    /// The share of `whole`, rounded down exactly; saturates at `u64::MAX`.
+    /// The share of `whole`, rounded down. It saturates at `u64::MAX`.
     pub fn floor_of(self, whole: u64) -> u64 {
         saturated(self.product(whole) / u128::from(self.denominator))
     }
 
-    /// Two 64-bit factors always fit 128 bits.
+    /// The product of two 64-bit numbers always fits into 128 bits.
     fn product(self, whole: u64) -> u128 {
         u128::from(self.numerator) * u128::from(whole)
     }
@@ -73,17 +72,17 @@ impl Share {
         self.numerator > self.denominator
     }
 
-    /// The parts taken, out of [`Share::denominator`].
+    /// The numerator of the fraction.
     pub fn numerator(self) -> u64 {
         self.numerator
     }
 
-    /// The parts of the whole, a power of ten.
+    /// The denominator of the fraction, a power of ten.
     pub fn denominator(self) -> u64 {
         self.denominator
     }
 
-    /// The nearest floating-point number, for reports; never for arithmetic on the device.
+    /// The nearest floating-point number. It is for reports only, never for device arithmetic.
     pub fn as_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
@@ -94,7 +93,7 @@ fn saturated(value: u128) -> u64 {
 }
 
 impl fmt::Display for Share {
-    /// Writes percent, `7%` or `10.5%`; [`Share::parse`] reads it back exactly.
+    /// Writes the share in percent: `7%`, `10.5%`. [`Share::parse`] returns exactly this share.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = u128::from(self.numerator) * 100;
         let denominator = u128::from(self.denominator);
@@ -111,7 +110,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// Reads a share; the free-standing form of [`Share::parse`].
+/// Parses a share, like [`Share::parse`].
 ///
 /// # Errors
 /// As [`Share::parse`].
@@ -124,10 +123,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_exact_where_floats_are_not() {
+    fn shares_are_exact_unlike_floating_point_numbers() {
         let seven = Share::parse("7%").unwrap();
         assert_eq!(seven.ceil_of(100), 7);
-        assert_eq!((0.07 * 100.0f64).ceil() as u64, 8, "the reason for all this");
+        assert_eq!((0.07 * 100.0f64).ceil() as u64, 8, "floating-point numbers are not exact");
         assert_eq!(seven.ceil_of(101), 8);
         assert_eq!(seven.floor_of(101), 7);
         assert_eq!(Share::parse("10.5%").unwrap().ceil_of(1000), 105);
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_print_as_percent_and_read_back() {
+    fn a_share_printed_in_percent_can_be_parsed_again() {
         for text in ["0%", "7%", "10.5%", "0.001%", "100%", "120%", "33.333333333%"] {
             assert_eq!(Share::parse(text).unwrap().to_string(), text);
         }
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_share_is_refused() {
+    fn malformed_shares_are_refused() {
         for text in ["", "%", "7", "1.01", "-3%", "3 %", "3%%", "1/3", "0.0000000000000000001"] {
             let message = Share::parse(text).unwrap_err().to_string();
             assert!(message.contains("is not a share such as `3%`"), "{message}");
