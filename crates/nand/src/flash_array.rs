@@ -71,7 +71,7 @@ impl FlashArray {
                 array.owners[ppn] = match (spare.health, spare.state()) {
                     (Health::Erased, _) => Lpn::NONE.0,
                     (_, PageState::Programmed(spare)) => spare.owner.0,
-                    // Programmed, but nobody can tell for whom.
+                    // Programmed, but the owner is lost.
                     _ => Lpn::SYSTEM.0,
                 };
             }
@@ -164,7 +164,7 @@ impl FlashArray {
         let owners = self.owners(block);
         let filled = match self.geometry.program_order() {
             ProgramOrder::Any => owners.iter().filter(|&owner| is_used(owner)).count(),
-            _ => owners.iter().rposition(|owner| is_used(owner)).map_or(0, |last| last + 1),
+            _ => owners.iter().rposition(is_used).map_or(0, |last| last + 1),
         };
         filled as u16
     }
@@ -270,8 +270,8 @@ impl FlashArray {
         erased
     }
 
-    /// Whether page `ppn` holds `lpn`. Reading another page than one means is a bug, but a page
-    /// that cannot be read has lost its owner by accident.
+    /// Checks that page `ppn` holds `lpn`. Reading the wrong page is a bug of the FTL, but a page
+    /// that cannot be read has lost its owner through a fault.
     #[inline]
     pub(crate) fn expect_owner(&self, ppn: Ppn, lpn: Lpn) -> Result<()> {
         if self.owner(ppn) == lpn { Ok(()) } else { self.refuse_owner(ppn, lpn) }

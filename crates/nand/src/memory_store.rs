@@ -22,8 +22,8 @@ pub struct MemoryStore {
 #[derive(Clone, Debug, Default)]
 struct Block {
     record: BlockRecord,
-    /// Allocated by the first program in the block. A recorded power cut keeps a copy of the whole
-    /// chip after every operation; sharing makes that affordable.
+    /// Allocated by the first program in the block. Shared, because snapshots copy the whole store
+    /// after every operation.
     pages: Option<Arc<Pages>>,
 }
 

@@ -5,15 +5,15 @@
 //!                   └─ OpSink  if one is attached: a log, a clock, a timeline
 //! ```
 //! A sink sees every operation that the tally counts, in order, under the same cause. Runs and
-//! copies arrive in bulk. Faults and power cuts are no business of a sink: it sees an interrupted
-//! operation as a complete one.
+//! copies arrive in bulk. A sink knows nothing of faults and power cuts: an operation that a cut
+//! interrupted looks complete to it.
 
 use core::any::Any;
 
 use crate::address::{BlockId, Lpn, Ppn};
 use crate::op::{Cause, Op, Tally};
 
-/// One operation, or several of a kind that the chip did in one go.
+/// One operation, or a bulk of operations of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation<'a> {
     /// A page was read, with its spare area.

@@ -137,8 +137,8 @@ pub struct BlockRecord {
 /// The chip guarantees that pages and blocks exist, that it saves a page once between two erases of
 /// its block, and that records have the mode and the page size of the store.
 ///
-/// Every error is an [`Error::Storage`](crate::Error::Storage). A page that the store keeps but
-/// cannot make sense of is no error: its health is [`Health::Torn`].
+/// Every error is an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the
+/// store returns it with [`Health::Torn`].
 pub trait PageStore: Send {
     /// Pages, blocks and program order of the chip.
     fn geometry(&self) -> &Geometry;
