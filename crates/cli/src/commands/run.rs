@@ -100,14 +100,11 @@ fn head(result: &RunResult) -> String {
 fn counts(result: &RunResult) -> String {
     let mut table =
         Table::new(&["cause", "reads", "programs", "erases", "copies", "spare reads", "time s"]);
-    let times = result.time_us.fields();
     let kinds = [result.reads, result.programs, result.erases, result.copies, result.spare_reads];
     for cause in nand::Cause::ALL {
         let counted = kinds.map(|kind| kind.get(cause));
         if counted.iter().any(|&n| n > 0) {
-            let time = times.iter().find(|(name, _)| *name == cause.name());
-            let time = time.map_or(0.0, |(_, us)| *us);
-            table.row(&row(cause.name(), counted, time));
+            table.row(&row(cause.name(), counted, result.time_us.get(cause)));
         }
     }
     table.row(&row("total", kinds.map(|kind| kind.total), result.time_us.total));
@@ -144,12 +141,10 @@ fn amplification(result: &RunResult) -> String {
 
 /// Figures of the layers, each after the name of its layer.
 fn layers(result: &RunResult) -> String {
-    let layers = &result.layers;
-    let lines = ftl::LAYERS.iter().flat_map(|layer| {
-        let figures = layers.get(&layer.key()).into_iter().flatten();
-        figures.map(|(name, figure)| (format!("{} {name}", layer.name), figure))
+    let lines = result.layers.iter().flat_map(|(layer, metrics)| {
+        metrics.iter().map(move |(name, value)| (format!("{layer} {name}"), value))
     });
-    lines.map(|(name, figure)| format!("{name:31} {figure}\n")).collect()
+    lines.map(|(name, value)| format!("{name:31} {value}\n")).collect()
 }
 
 /// Service times, and response times where there are.

@@ -39,7 +39,7 @@ use crate::plan::assignment::Assignment;
 use crate::plan::document::{
     Fault, Parsed, TablePart, refuse_unknown, scalar, text_needed, text_of,
 };
-use crate::plan::metric::{Metric, ratio};
+use crate::plan::quantity::{Quantity, ratio};
 use crate::plan::row_selection::{Candidates, CellRows, RowSelection, as_written, common};
 
 const KEYS: &[&str] = &[
@@ -67,7 +67,7 @@ pub struct Claim {
     /// Who made it.
     pub source: String,
     /// What it looks at.
-    pub figure: Metric,
+    pub figure: Quantity,
     /// What all its rows have, in words.
     pub common: String,
     /// How far it may be off, of the expected figure.
@@ -278,7 +278,7 @@ pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> Parsed<Claim> 
         id: text_needed(part, "claim", "id")?,
         says: text_needed(part, "claim", "says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
-        figure: Metric::parse(part, "claim")?,
+        figure: Quantity::parse(part, "claim")?,
         common: as_written(&common(table)?),
         within: within(table)?,
         is_of_any: is_of_any(table)?,

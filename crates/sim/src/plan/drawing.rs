@@ -29,7 +29,7 @@ use toml::de::{DeTable, DeValue};
 use crate::config::keyword_enum::keyword_enum;
 use crate::plan::document::{Fault, Parsed, TablePart, refuse_unknown, text_needed, text_of};
 use crate::plan::drawn_traces::{self, DrawnTrace};
-use crate::plan::metric::Metric;
+use crate::plan::quantity::Quantity;
 use crate::plan::row::Row;
 use crate::plan::row_selection::{Candidates, CellRows, RowSelection, as_written, common};
 
@@ -121,7 +121,7 @@ pub struct Drawing {
 #[derive(Debug)]
 pub enum Drawn {
     /// A point.
-    Figure(Metric),
+    Figure(Quantity),
     /// A curve or a picture.
     Portrait(Portrait),
     /// A curve or a picture of its trace.
@@ -189,7 +189,7 @@ pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> Parsed<Drawing
     refuse_unknown(table, "a drawing", KEYS)?;
     let of = match portrait(part)? {
         Some(portrait) => portrait,
-        None => Drawn::Figure(Metric::parse(part, "drawing")?),
+        None => Drawn::Figure(Quantity::parse(part, "drawing")?),
     };
     Ok(Drawing {
         id: text_needed(part, "drawing", "id")?,

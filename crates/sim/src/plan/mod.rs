@@ -42,7 +42,7 @@
 //! * [`row`]           one run
 //! * [`claim`]         expected results
 //! * [`drawing`]       figures
-//! * [`metric`]        the quantity that a claim or drawing looks at
+//! * [`quantity`]      the quantity that a claim or drawing looks at
 //! * [`drawn_traces`]  the traces of drawings
 //! * `document`        reading TOML
 //! * `assignment`      an option and its value
@@ -57,7 +57,7 @@ pub mod claim;
 mod document;
 pub mod drawing;
 pub mod drawn_traces;
-pub mod metric;
+pub mod quantity;
 mod quick_scale;
 pub mod row;
 mod row_selection;

@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::plan::assignment::{Assignment, Condition, assigned, assignments, entries};
 use crate::plan::document::{Fault, Parsed, TablePart};
-use crate::plan::metric::ratio;
+use crate::plan::quantity::ratio;
 use crate::plan::row::Row;
 
 /// The rows of a plan, to be selected from.
@@ -51,10 +51,10 @@ impl CellRows {
     }
 
     /// The value of the cell; infinite if a nonzero value is divided by 0, none if 0 is.
-    pub fn value(self, metric: &impl Fn(usize) -> Option<f64>) -> Option<f64> {
+    pub fn value(self, quantity: &impl Fn(usize) -> Option<f64>) -> Option<f64> {
         match self.over {
-            None => metric(self.row),
-            Some(over) => ratio(metric(self.row)?, metric(over)?),
+            None => quantity(self.row),
+            Some(over) => ratio(quantity(self.row)?, quantity(over)?),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Counters that the laws compare with the fields of a result.
 
 use crate::result::counts::HostPages;
+use crate::result::record::Columns;
 
 /// What the laws need besides the result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,4 +26,9 @@ pub struct Evidence {
     pub service_sum_ns: u128,
     /// Σ of what they are above the host's own pages.
     pub increment_sum_ns: u128,
+}
+
+/// Not in the JSON.
+impl Columns for Evidence {
+    fn columns(_: &str, _: &mut Vec<String>) {}
 }

@@ -1,7 +1,8 @@
 //! Service and response times: sums exact, percentiles from a histogram with ≤ 0.1 % error.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+
+use crate::result::record::record;
 
 /// Significant decimal digits of the histogram: 3 keep a value within 0.1 %.
 const DIGITS: u8 = 3;
@@ -119,38 +120,42 @@ pub fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
-/// Mean, deviation and percentiles in microseconds; null where nothing was counted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    /// Requests.
-    pub count: u64,
-    /// Mean, exact up to rounding.
-    pub mean: Option<f64>,
-    /// Standard deviation of all requests (divided by n), exact up to rounding.
-    pub stddev: Option<f64>,
-    /// Median.
-    pub p50: Option<f64>,
-    /// 90th percentile.
-    pub p90: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-    /// 99.9th percentile.
-    pub p999: Option<f64>,
-    /// The longest, exact.
-    pub max: Option<f64>,
+record! {
+    /// Mean, deviation and percentiles in microseconds; null where nothing was counted.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Summary {
+        /// Requests.
+        pub count: u64,
+        /// Mean, exact up to rounding.
+        pub mean: Option<f64>,
+        /// Standard deviation of all requests (divided by n), exact up to rounding.
+        pub stddev: Option<f64>,
+        /// Median.
+        pub p50: Option<f64>,
+        /// 90th percentile.
+        pub p90: Option<f64>,
+        /// 99th percentile.
+        pub p99: Option<f64>,
+        /// 99.9th percentile.
+        pub p999: Option<f64>,
+        /// The longest, exact.
+        pub max: Option<f64>,
+    }
 }
 
-/// One of something for each kind of request.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ByOp<T> {
-    /// Of reads.
-    pub read: T,
-    /// Of writes.
-    pub write: T,
-    /// Of flushes that are requests of their own.
-    pub flush: T,
-    /// Of trims.
-    pub trim: T,
+record! {
+    /// One of something for each kind of request.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct ByOp<T> {
+        /// Of reads.
+        pub read: T,
+        /// Of writes.
+        pub write: T,
+        /// Of flushes that are requests of their own.
+        pub flush: T,
+        /// Of trims.
+        pub trim: T,
+    }
 }
 
 impl<T> ByOp<T> {

@@ -127,7 +127,7 @@ fn totals_are_sums(result: &RunResult) -> Result<(), String> {
 
 fn time_is_count_times_latency(result: &RunResult) -> Result<(), String> {
     let (time, latency) = (&result.time_us, &result.device.timing);
-    let fields: f64 = time.fields().iter().map(|(_, us)| us).sum();
+    let fields = time.dram + Cause::ALL.map(|cause| time.get(cause)).iter().sum::<f64>();
     close("time_us.total = Σ of its fields", time.total, fields)?;
     let counted = result.reads.total as f64 * latency.read_us
         + result.spare_reads.total as f64 * latency.spare_read_us

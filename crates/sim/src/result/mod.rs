@@ -1,20 +1,26 @@
 //! The result of a run.
 //!
-//! * [`run_result`] the fields, as they appear in the JSON
-//! * [`run_part`]   how it was measured
-//! * [`counts`]     pages, operations by cause, merges
-//! * [`wear`]       the wear of the blocks
-//! * [`evidence`]   counters that the laws need
-//! * [`latencies`]  exact sums and percentiles of service and response times
-//! * [`series`]     samples taken along the trace
-//! * [`columns`]    the columns of a csv row
-//! * [`laws`]       equations that every result obeys
+//! * [`run_result`]  the fields, as they appear in the JSON
+//! * [`run_part`]    how it was measured
+//! * [`layers_part`] parameters and metrics of the layers
+//! * [`counts`]      pages, operations by cause, merges
+//! * [`latencies`]   exact sums and percentiles of service and response times
+//! * [`series`]      samples taken along the trace
+//! * [`wear`]        the wear of the blocks
+//! * [`json_values`] parameters and metrics of schemes and layers
+//! * [`record`]      parts whose columns follow from their fields
+//! * [`columns`]     the columns of a csv row
+//! * [`evidence`]    counters that only the laws need
+//! * [`laws`]        equations that every result obeys
 
 pub mod columns;
 pub mod counts;
 pub mod evidence;
+pub mod json_values;
 pub mod latencies;
 pub mod laws;
+pub mod layers_part;
+pub mod record;
 pub mod run_part;
 pub mod run_result;
 pub mod series;

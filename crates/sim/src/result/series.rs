@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::config::values::Interval;
 use crate::result::latencies::us;
+use crate::result::record::Columns;
 
 /// Samples of the measured pass, one every so many requests; one list a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,6 +27,9 @@ pub struct Series {
     /// What the scheme's own gauges showed at the sample, by name.
     pub scheme: BTreeMap<&'static str, Vec<f64>>,
 }
+
+/// JSON text.
+impl Columns for Series {}
 
 /// With `auto`, samples are thinned by half as soon as there are so many.
 const AUTOMATIC_MAX: usize = 400;

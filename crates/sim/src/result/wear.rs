@@ -2,30 +2,36 @@
 
 use serde::Serialize;
 
-/// Erases of the blocks since birth.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
-pub struct WearPart {
-    pub min: u32,
-    pub max: u32,
-    pub mean: f64,
-    pub stddev: f64,
-    pub map: WearMap,
+use crate::result::record::{Columns, record};
+
+record! {
+    /// Erases of the blocks since the device was new.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct WearPart {
+        pub min: u32,
+        pub max: u32,
+        pub mean: f64,
+        pub stddev: f64,
+        pub map: WearMap,
+    }
 }
 
-/// Erases of the blocks in the order of their numbers, neighbours taken together.
+/// Erases of the blocks in the order of their numbers; neighbours are added up in cells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the fields are the contract of the command, named there")]
+#[expect(missing_docs, reason = "docs/results.md documents every field of a result")]
 pub struct WearMap {
     pub blocks: u64,
-    /// Blocks that a cell stands for; the last may stand for fewer.
+    /// Blocks in a cell; the last cell may have fewer.
     pub blocks_per_cell: u64,
-    /// The sum of each cell.
+    /// The erases of each cell.
     pub erases: Vec<u64>,
 }
 
+/// JSON text.
+impl Columns for WearMap {}
+
 impl WearMap {
-    /// The most cells of a map: results stay small however large the device.
+    /// The largest number of cells, so that results of large devices stay small.
     const CELLS_MAX: usize = 512;
 
     fn of(wear: &[u32]) -> WearMap {
@@ -40,7 +46,7 @@ impl WearMap {
 }
 
 impl WearPart {
-    /// Over the blocks of a chip, of which there is at least one.
+    /// The wear of the blocks of a chip; there is at least one.
     pub fn of(wear: &[u32]) -> WearPart {
         let count = wear.len() as f64;
         let sum: u64 = wear.iter().map(|&erases| u64::from(erases)).sum();
@@ -52,19 +58,23 @@ impl WearPart {
     }
 }
 
-/// How long the flash would last under this load, were the wear even.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct EndurancePart {
-    /// Erases that a block is rated for.
-    pub cycles: u32,
-    /// cycles × bytes of all physical blocks ÷ `write_amplification_bytes`; null without writes.
-    pub host_bytes_until_worn: Option<u64>,
-    /// That many times the capacity.
-    pub drive_writes: Option<f64>,
+record! {
+    /// How long the flash would last under this load if all blocks wore out evenly.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct EndurancePart {
+        /// Erases for which a block is rated.
+        pub cycles: u32,
+        /// cycles × bytes of all physical blocks ÷ `write_amplification_bytes`; null without
+        /// writes.
+        pub host_bytes_until_worn: Option<u64>,
+        /// The same as a multiple of the capacity.
+        pub drive_writes: Option<f64>,
+    }
 }
 
 impl EndurancePart {
-    /// From the rated cycles, what is physically there, and what a host byte costs.
+    /// From the rated cycles, the size of the flash, and the bytes programmed for a byte of the
+    /// host.
     pub fn new(
         cycles: u32,
         physical_bytes: u64,

@@ -11,11 +11,12 @@ use crate::device::Device;
 use crate::input::Input;
 use crate::result::counts::{Causes, TimePart};
 use crate::result::evidence::Evidence;
+use crate::result::json_values::{metrics_json, param_value};
 use crate::result::latencies::Latencies;
-use crate::result::run_part::run_part;
+use crate::result::layers_part::LayersPart;
+use crate::result::run_part::RunPart;
 use crate::result::run_result::{
-    DevicePart, FtlPart, Histograms, LayersPart, RunResult, SCHEMA, WallPart, figures, param_value,
-    ratio,
+    DevicePart, FtlPart, Histograms, RunResult, SCHEMA, WallPart, ratio,
 };
 use crate::result::series::Sampler;
 use crate::result::wear::{EndurancePart, WearPart};
@@ -60,7 +61,7 @@ impl FinishedRun<'_> {
         let response = measure.response.as_ref().map(|(_, by_op)| by_op);
         RunResult {
             schema: SCHEMA,
-            run: run_part(&self.setup.experiment, self.input.sha256()),
+            run: RunPart::of(&self.setup.experiment, self.input.sha256()),
             ftl: self.ftl_part(),
             device: self.device_part(),
             layers: LayersPart::of(&self.device.layers, &simulator.layer_reports()),
@@ -87,7 +88,7 @@ impl FinishedRun<'_> {
             wear: WearPart::of(nand.wear()),
             endurance: self.endurance_part(write_amplification_bytes),
             ram_bytes: simulator.ftl().ram().into(),
-            scheme: figures(&report.figures, &simulator.ftl().gauges()),
+            scheme: metrics_json(&report.figures, &simulator.ftl().gauges()),
             wall: wall_part(measured, wall),
             evidence: evidence(simulator, measured),
         }

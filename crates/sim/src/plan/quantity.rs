@@ -20,18 +20,17 @@ use toml::de::DeValue;
 use crate::plan::document::{Fault, Parsed, TablePart, text_of, unknown_key};
 use crate::result::columns::{at, columns};
 
-/// Whether a name lies in a part of a row whose metrics have no fixed names: those of schemes and
-/// layers.
+/// Whether a name is inside a part of a row whose names are not fixed: a scheme's or a layer's own.
 fn is_open(name: &str) -> bool {
     let is_of_layer = |rest: &str| {
-        rest.split_once('.').is_some_and(|(key, _)| LAYERS.iter().any(|layer| layer.key() == key))
+        rest.split_once('.').is_some_and(|(name, _)| LAYERS.iter().any(|it| it.key() == name))
     };
     name.starts_with("scheme.") || name.strip_prefix("layers.").is_some_and(is_of_layer)
 }
 
 /// A figure of a row.
 #[derive(Debug)]
-pub struct Metric {
+pub struct Quantity {
     /// Columns whose sum it is.
     sum: Vec<String>,
     /// Columns by whose sum that is divided; none: by nothing.
@@ -48,7 +47,7 @@ enum Statistic {
     Percentile(u64),
 }
 
-impl Metric {
+impl Quantity {
     /// Its value in a row; none if the row has no such figure.
     pub fn of(&self, row: &Value) -> Option<f64> {
         let sum = self.sum_of(&self.sum, row)?;
@@ -68,16 +67,16 @@ impl Metric {
     }
 
     /// Reads `figure`, `per` and `statistic` of a claim or a drawing.
-    pub(super) fn parse(part: &TablePart, what: &str) -> Parsed<Metric> {
+    pub(super) fn parse(part: &TablePart, what: &str) -> Parsed<Quantity> {
         let sum = named(part, "figure")?;
         if sum.is_empty() {
             return Err(Fault::new(part.at.clone(), format!("this {what} has no `figure`")));
         }
-        Ok(Metric { sum, per: named(part, "per")?, statistic: statistic(part)? })
+        Ok(Quantity { sum, per: named(part, "per")?, statistic: statistic(part)? })
     }
 }
 
-impl fmt::Display for Metric {
+impl fmt::Display for Quantity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.statistic {
             None => {}
@@ -173,9 +172,9 @@ mod tests {
 
     use super::*;
 
-    fn figure(sum: &[&str], per: &[&str], statistic: Option<Statistic>) -> Metric {
+    fn figure(sum: &[&str], per: &[&str], statistic: Option<Statistic>) -> Quantity {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Metric { sum: owned(sum), per: owned(per), statistic }
+        Quantity { sum: owned(sum), per: owned(per), statistic }
     }
 
     #[test]
