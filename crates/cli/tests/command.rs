@@ -213,7 +213,7 @@ fn an_archive_is_a_trace_and_its_members_are_chosen_by_path() {
     let trace = &result["trace"];
     assert_eq!((&trace["writes"], &trace["name"]), (&2.into(), &format!("{path}/set").into()));
     let stderr = refused(1, &["run", &format!("{path}/set/3.spc")]);
-    assert!(stderr.contains("no member is named `set/3.spc`; it has 3 members"), "{stderr}");
+    assert!(stderr.contains("no member matches `set/3.spc`; it has 3 members"), "{stderr}");
 }
 
 // ---- Devices and words that cannot be -----------------------------------------------------------
@@ -605,7 +605,7 @@ fn layers_that_contradict_each_other_are_wrong_usage() {
 fn the_checker_takes_the_same_layers_and_prints_them_in_its_lines() {
     let check = ["check", "--ftl", "fast", "--geometry", "least", "--workload", "hot"];
     let text = printed(&[&check[..], &["--dram", "4KiB", "--split", "30%"]].concat());
-    assert!(text.contains("fast --dram 4096 --split 30%"), "{text}");
+    assert!(text.contains("fast --dram 4KiB --split 30%"), "{text}");
     let cut = ["--buffer", "2KiB,evict=run", "--cut", "3", "--outcome", "torn"];
     let text = printed(&[&check[..], &cut].concat());
     assert!(text.contains("--ftl fast --buffer 2KiB,evict=run --geometry least"), "{text}");
