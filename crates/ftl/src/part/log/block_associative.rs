@@ -1,16 +1,17 @@
-//! A log in which each block serves one logical block: what bast and fmax have in common.
+//! A block-associative log: each log block serves one logical block. bast and fmax are built on it.
 //!
 //! ```text
-//! data  LBN 0 ─▶ [0 1 2 3]      log of 0 ─▶ [1 3 1 _]     next: 0, then 2
+//! data  LBN 0 ─▶ [0 1 2 3]      log of 0 ─▶ [1 3 1 _]     next victim: 0, then 2
 //!           1 ─▶ [4 5 6 7]
-//!           2 ─▶ [8 9 a b]      log of 2 ─▶ [8 9 _ _]     in order: a partial merge
+//!           2 ─▶ [8 9 a b]      log of 2 ─▶ [8 9 _ _]     in order: can be merged partially
 //! ```
-//! A logical block's updates are appended to its log block. If it has none it gets one; if all
-//! [`TiedLogs`] that there may be are in use, one of them is merged first. A full log block is
-//! merged when the next update needs room, not before. Which log block is merged for want of room
-//! is the scheme's choice; it is known without a search.
+//! Updates of a logical block are appended to its log block. A logical block without one is given
+//! one. If all [`TiedLogs`] are in use, a victim is merged first. A full log block is not merged
+//! when it fills, but when the next update needs room. The two schemes differ only in the choice of
+//! the victim, which is known without a search.
 //!
-//! **Coming back**: see [`log_mount`]. Log blocks are closed, and merged when they are in the way.
+//! **Recovery**: see [`log_mount`]. Log blocks that a mount finds are closed. They are merged when
+//! they are in the way.
 
 use nand::Nand;
 
@@ -22,23 +23,23 @@ use crate::part::log::log_mount;
 use crate::part::log::merge;
 use crate::part::log::tied_logs::TiedLogs;
 
-/// Whose log block is merged when another logical block needs one.
+/// Which log block is merged when another logical block needs one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimOrder {
-    /// The one to which nothing was written for longest.
+    /// The one that was written least recently.
     LeastRecentlyWritten,
-    /// The one that was allocated longest ago.
+    /// The one that was allocated least recently.
     LeastRecentlyAllocated,
 }
 
-/// An FTL whose log blocks serve one logical block each.
+/// An FTL with a block-associative log.
 #[derive(Debug)]
 pub struct BlockAssociative {
     map: LogMap,
     victim: VictimOrder,
     logs: TiedLogs,
     merges: Merges,
-    /// Slots that merged log blocks had used.
+    /// Number of slots that were used in merged log blocks.
     merged_slots: u64,
 }
 
@@ -46,7 +47,7 @@ impl BlockAssociative {
     /// Mounts; a factory-new chip is formatted.
     ///
     /// # Errors
-    /// The power is lost again, or the flash holds what such a log cannot have left.
+    /// The power is lost again, or the flash is in a state that such a log cannot have left.
     pub fn mount(
         nand: &mut Nand,
         device: &MountConfig,
@@ -64,7 +65,8 @@ impl BlockAssociative {
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Writes as many pages of the run, from page `index` on, as go to one place; returns how many.
+    /// Writes pages of the run, from page `index` on, as many as go to the same block. Returns how
+    /// many.
     fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
         let lpn = run.first.plus(index);
         let lbn = self.map.lbn_of(lpn);
@@ -91,7 +93,8 @@ impl BlockAssociative {
         Ok(done)
     }
 
-    /// Merges the full log block of a logical block, or gives it a log block if it has none.
+    /// Merges the full log block of a logical block; or gives the logical block a log block if it
+    /// has none.
     fn make_room(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
         if self.logs.of(lbn).is_some() {
             return self.merge(nand, lbn);

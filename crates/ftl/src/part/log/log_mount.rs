@@ -30,9 +30,11 @@
 //! **Roles.** If all pages of a block, stale ones included, are at their own offsets of one logical
 //! block, the block may be a data block. It may have been the data block, or the log block that a
 //! switch or partial merge was about to make the data block. If there are two such blocks, the one
-//! programmed last stays a log block. Either choice would do, because the map is by page and both
-//! blocks are closed. A mount trusts no erased page, so it closes every block with pages. Blocks
-//! without valid pages are free, and are erased again before use.
+//! whose first page was programmed later stays a log block. Their last pages do not tell, because a
+//! data block may be written in place after its log block was opened. A scheme that maps the log by
+//! page could use either block. nftl does not map it: it finds the newest copy of a page only if it
+//! knows which block is which. A mount trusts no erased page, so it closes every block with pages.
+//! Blocks without valid pages are free, and are erased again before use.
 //!
 //! **Trims that are not recorded** (durability `paper`) let an older copy of a page come back at a
 //! later mount, once the newest copy is erased. Such copies must not raise the number of log blocks
@@ -66,7 +68,7 @@ pub struct FoundLog {
     pub kind: u8,
     /// The lowest sequence of its pages.
     first: u64,
-    /// The highest.
+    /// The highest sequence of its pages.
     last: u64,
 }
 

@@ -1,16 +1,16 @@
-//! Log blocks that are tied to one logical block each: which logical block has which, how far each
-//! is filled, and which is merged first.
+//! Tied log blocks: each is tied to one logical block. This part knows which logical block has
+//! which log block, how far each log block is filled, and which is merged next for want of room.
 //!
 //! ```text
 //! LBN 0 ─▶ log [1 3 1 _]     room for one page      merged first: the log block of LBN 2,
 //!     1 ─▶ none              no room                then that of LBN 0
 //!     2 ─▶ log [8 9 _ _]     room for two pages
 //! ```
-//! What is written to them, and how they are merged, is up to the scheme.
+//! The scheme decides what is written to a log block and how it is merged.
 //!
-//! Invariants: a logical block has at most one log block, and all valid pages of a log block are of
-//! its logical block. There are at most `extra − 1` log blocks, so that one block stays clean while
-//! nothing is merged.
+//! Invariants: a logical block has at most one log block, and all valid pages of a log block belong
+//! to its logical block. There are at most `extra − 1` log blocks, so one block is clean while no
+//! merge is in progress.
 
 use nand::{BlockId, Geometry, Lpn, Nand, Ppn};
 
@@ -20,21 +20,22 @@ use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge::LogBlock;
 
-/// The fewest extra blocks: a log block, and a clean one for merging.
+/// The minimum of extra blocks: a log block, and a clean block for merging.
 pub const LEAST_EXTRA: u32 = 2;
 
 /// The log blocks of a scheme.
 #[derive(Clone, Debug)]
 pub struct TiedLogs {
     of: Vec<Option<LogBlock>>,
-    /// The logical blocks that have one, in the order in which these are merged for want of room.
+    /// The logical blocks that have a log block, in the order in which these are merged for want of
+    /// room.
     queue: Recency,
     most: u32,
     pages_per_block: u32,
 }
 
 impl TiedLogs {
-    /// No log blocks yet, for the logical blocks of a map.
+    /// No log blocks, for the logical blocks of a map.
     pub fn new(map: &LogMap) -> TiedLogs {
         TiedLogs {
             of: vec![None; map.logical_blocks() as usize],
@@ -46,29 +47,30 @@ impl TiedLogs {
 
     // ---- Looking ------------------------------------------------------------------------------
 
-    /// The log block of a logical block.
+    /// The log block of a logical block, if it has one.
     #[inline]
     pub fn of(&self, lbn: Lbn) -> Option<LogBlock> {
         self.of[lbn as usize]
     }
 
-    /// Pages that the log block of a logical block can still take; 0 if it has none.
+    /// Number of free slots in the log block of a logical block; 0 if it has no log block.
     #[inline]
     pub fn room(&self, lbn: Lbn) -> u32 {
         self.of(lbn).map_or(0, |log| self.pages_per_block - log.filled)
     }
 
-    /// The log block to merge before another one can be opened; none if there is room for one.
+    /// The logical block whose log block must be merged before another can be opened. None if one
+    /// can be opened now.
     pub fn victim(&self) -> Option<Lbn> {
         self.queue.first().filter(|_| self.queue.len() == self.most)
     }
 
-    /// How many there are.
+    /// Number of log blocks.
     pub fn len(&self) -> u32 {
         self.queue.len()
     }
 
-    /// How many there may be.
+    /// Maximum number of log blocks.
     pub fn most(&self) -> u32 {
         self.most
     }
@@ -80,13 +82,17 @@ impl TiedLogs {
 
     // ---- Changing -----------------------------------------------------------------------------
 
-    /// Gives a logical block a clean block as its log block, which will be merged last.
+    /// Makes a clean block the log block of a logical block that has none. It will be merged last.
     pub fn open(&mut self, lbn: Lbn, block: BlockId) {
         self.insert(lbn, LogBlock { block, filled: 0 });
     }
 
     fn insert(&mut self, lbn: Lbn, log: LogBlock) {
-        assert!(self.of(lbn).is_none(), "LBN {lbn} has a log block and is given {:?}", log.block);
+        assert!(
+            self.of(lbn).is_none(),
+            "LBN {lbn} has a log block already and is given {:?}",
+            log.block
+        );
         assert!(self.len() < self.most, "there are {} log blocks already", self.most);
         self.of[lbn as usize] = Some(log);
         self.queue.push(lbn);
@@ -94,32 +100,34 @@ impl TiedLogs {
 
     /// The next page to program in the log block of a logical block.
     pub fn next_page(&self, geometry: &Geometry, lbn: Lbn) -> Ppn {
-        let log = self.of(lbn).expect("pages go to a log block that was opened");
+        let log = self.of(lbn).expect("a log block is opened before it is written");
         geometry.page(log.block, log.filled)
     }
 
     /// Notes that the next pages of a log block were programmed.
     pub fn fill(&mut self, lbn: Lbn, pages: u32) {
-        let log = self.of[lbn as usize].as_mut().expect("an open log block was written");
+        let log =
+            self.of[lbn as usize].as_mut().expect("a log block is opened before it is written");
         log.filled += pages;
         assert!(log.filled <= self.pages_per_block, "{log:?} is filled beyond its end");
     }
 
-    /// Puts the log block of a logical block off: it will be merged last.
+    /// Moves the log block of a logical block to the end of the order: it will be merged last.
     pub fn put_off(&mut self, lbn: Lbn) {
         self.queue.touch(lbn);
     }
 
-    /// Takes the log block of a logical block away, to be merged.
+    /// Removes the log block of a logical block, which is about to be merged.
     pub fn close(&mut self, lbn: Lbn) -> LogBlock {
         self.queue.remove(lbn);
-        self.of[lbn as usize].take().expect("a log block that is merged was opened")
+        self.of[lbn as usize].take().expect("a log block is opened before it is merged")
     }
 
-    /// Takes over a log block that a mount found, full; called in the order of their last programs.
+    /// Adds a log block that a mount found; all its slots count as used. The caller passes the
+    /// blocks in the order of their last programs.
     ///
     /// # Errors
-    /// The flash holds what such a log cannot have left.
+    /// The flash is in a state that such a log cannot have left.
     pub fn take_over(&mut self, found: &FoundLog) -> Result<()> {
         let strange = |why: String| Err(Error::Unmountable(why));
         let block = found.block;
@@ -150,7 +158,10 @@ impl TiedLogs {
             let newest = map.newest_of(lbn).iter();
             let held = newest.filter(|&&ppn| nand.geometry().block_of(ppn) == block).count();
             let valid = map.valid(block);
-            ensure!(held as u32 == valid, "{held} of {valid} pages of {block:?} are of LBN {lbn}");
+            ensure!(
+                held as u32 == valid,
+                "{held} of {valid} valid pages in {block:?} belong to LBN {lbn}"
+            );
             let mut above = nand.owners(block)[filled as usize..].iter();
             let erased = above.all(|&owner| owner == Lpn::NONE.0);
             ensure!(erased, "{block:?} is programmed above slot {filled}");
@@ -159,7 +170,7 @@ impl TiedLogs {
         ensure!(tied == queued, "{tied} logical blocks have a log block, {queued} are queued");
         ensure!(tied <= self.most, "{tied} log blocks, at most {}", self.most);
         let stray = self.queue.iter().find(|&lbn| self.of(lbn).is_none());
-        ensure!(stray.is_none(), "LBN {stray:?} is queued and has no log block");
+        ensure!(stray.is_none(), "LBN {stray:?} is queued but has no log block");
         Ok(())
     }
 }
