@@ -187,11 +187,23 @@ impl BlockMapped {
             self.program(nand, new, portion, Some(old))?;
             self.copy_live(nand, lbn, old, new, end..per_block, cause)?;
         }
+        debug_assert!(
+            self.holds_live_pages(nand, lbn, new),
+            "{old:?} holds pages that {new:?} lacks"
+        );
         nand.erase(old, cause)?;
         self.pool.give(old);
-        self.map[lbn as usize] = Some(new);
+        let replaced = self.map[lbn as usize].replace(new);
+        assert!(replaced == Some(old), "LBN {lbn} was rewritten from {old:?}, not {replaced:?}");
         self.rewrites += 1;
         Ok(())
+    }
+
+    /// Whether a block holds every live page of a logical block at its own offset.
+    fn holds_live_pages(&self, nand: &Nand, lbn: Lbn, block: BlockId) -> bool {
+        let pages = lbn * nand.geometry().pages_per_block()..;
+        let mut owners = pages.zip(nand.owners(block));
+        owners.all(|(lpn, &owner)| owner == lpn || !self.live.contains(lpn))
     }
 
     /// Copies the live pages among `offsets` to the same offsets of the new block; returns where it

@@ -149,6 +149,8 @@ impl PageRegions {
 
     /// Puts a page into a region, or nowhere; returns where it was.
     fn put(&mut self, lpn: Lpn, region: Region) -> Region {
+        let is_known = region == NOWHERE || usize::from(region) < self.sizes.len();
+        debug_assert!(is_known, "{lpn:?} is put into region {region} of {}", self.sizes.len());
         let old = core::mem::replace(&mut self.region[lpn.0 as usize], region);
         if let Some(size) = self.sizes.get_mut(old as usize) {
             *size -= 1;
@@ -169,7 +171,9 @@ impl PageRegions {
 
     /// Garbage collection copied the page.
     fn copied(&mut self, lpn: Lpn, region: Region, written: u64) {
-        if self.put(lpn, region) != region {
+        let old = self.put(lpn, region);
+        debug_assert!(old == region || old == region + 1, "{lpn:?} sinks from {old} to {region}");
+        if old != region {
             self.demotions += 1;
             self.since[lpn.0 as usize] = written;
         }

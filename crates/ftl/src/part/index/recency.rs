@@ -50,6 +50,7 @@ impl Recency {
 
     /// Appends a number that is not in the queue.
     pub fn push(&mut self, n: u32) {
+        debug_assert!(self.first != n && self.last != n, "{n} was queued twice");
         self.links[n as usize] = Links { before: self.last, after: NONE };
         match self.last {
             NONE => self.first = n,
@@ -62,6 +63,7 @@ impl Recency {
     /// Removes a number that is in the queue.
     pub fn remove(&mut self, n: u32) {
         let Links { before, after } = self.links[n as usize];
+        debug_assert!(self.is_linked(n), "{n} was removed and is not queued");
         match before {
             NONE => self.first = after,
             before => self.links[before as usize].after = after,
@@ -71,6 +73,20 @@ impl Recency {
             after => self.links[after as usize].before = before,
         }
         self.len -= 1;
+    }
+
+    /// Whether the neighbours of a number point back at it.
+    fn is_linked(&self, n: u32) -> bool {
+        let Links { before, after } = self.links[n as usize];
+        let before_points = match before {
+            NONE => self.first == n,
+            before => self.links[before as usize].after == n,
+        };
+        let after_points = match after {
+            NONE => self.last == n,
+            after => self.links[after as usize].before == n,
+        };
+        before_points && after_points
     }
 
     /// Moves a number that is in the queue to its end.

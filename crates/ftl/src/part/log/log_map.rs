@@ -203,6 +203,7 @@ impl<O: BlockObserver> LogMap<O> {
             None => self.pool.take(nand)?,
         };
         let to = nand.geometry().page(block, offset);
+        debug_assert!(!self.is_used(lbn, offset), "the home of {lpn:?} is programmed already");
         let done = self.write(nand, run, index, most, to)?;
         self.in_place_pages += u64::from(done);
         self.homes[lbn as usize] = Home { block: Some(block), filled: offset + done };
@@ -259,6 +260,8 @@ impl<O: BlockObserver> LogMap<O> {
         }
         self.point(geometry, lpn, to);
         self.valid[block.0 as usize] += 1;
+        let (valid, pages) = (self.valid(block), self.pages_per_block);
+        debug_assert!(valid <= pages, "{block:?} of {pages} pages has {valid} valid ones");
     }
 
     /// Points a page to a new place. The copy at the old place is stale from now on.
@@ -269,6 +272,7 @@ impl<O: BlockObserver> LogMap<O> {
             return;
         }
         let block = geometry.block_of(old);
+        debug_assert!(self.valid(block) > 0, "{lpn:?} leaves {block:?}, which has no valid page");
         self.valid[block.0 as usize] -= 1;
         if self.observer.observes(block) {
             let siblings = self.flat.entries(self.siblings(lpn));
@@ -327,7 +331,9 @@ impl<O: BlockObserver> LogMap<O> {
     ) -> Result<()> {
         nand.copy_many(from, to, kind, cause)?;
         for (to, &from) in (to.0..).map(Ppn).zip(from) {
-            self.supersede(nand.geometry(), nand.owner(from), to);
+            let lpn = nand.owner(from);
+            debug_assert!(self.flat.is_newest(lpn.0, from), "{from:?} was moved and is stale");
+            self.supersede(nand.geometry(), lpn, to);
         }
         Ok(())
     }
@@ -358,6 +364,7 @@ impl<O: BlockObserver> LogMap<O> {
     /// Makes `block` the data block of a logical block. It is programmed below offset `filled`; if
     /// pages may be programmed in any order, exactly its valid pages are.
     pub fn set_data_block(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId, filled: u32) {
+        self.assert_is_at_home(geometry, lbn, block);
         self.homes[lbn as usize] = Home { block: Some(block), filled };
         let first = lbn * self.pages_per_block;
         if let Some(used) = &mut self.used {
@@ -371,10 +378,22 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
+    /// Checks a block that becomes the data block of a logical block: it is not that already, and
+    /// each of its valid pages is at home in it.
+    fn assert_is_at_home(&self, geometry: &Geometry, lbn: Lbn, block: BlockId) {
+        assert!(self.data_block(lbn) != Some(block), "{block:?} is the data block of LBN {lbn}");
+        let homes = geometry.first_page(block).0..;
+        let at_home = self.newest_of(lbn).iter().zip(homes).filter(|(at, home)| at.0 == *home);
+        let (at_home, valid) = (at_home.count() as u32, self.valid(block));
+        assert!(at_home == valid, "{at_home} of {valid} valid pages in {block:?} are at home");
+    }
+
     /// Makes `block` the data block of a logical block, and closes it: none of its pages will be
     /// programmed again before its erase.
     pub fn set_closed_data_block(&mut self, lbn: Lbn, block: BlockId) {
         let (first, filled) = (lbn * self.pages_per_block, self.pages_per_block);
+        let other = self.data_block(lbn);
+        assert!(other.is_none(), "LBN {lbn} is given {block:?} and has {other:?}");
         self.homes[lbn as usize] = Home { block: Some(block), filled };
         if let Some(used) = &mut self.used {
             used.insert_all(first..first + filled);

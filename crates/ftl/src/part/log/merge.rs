@@ -82,15 +82,17 @@ pub fn carry_out(
         MergePlan::Switch => {
             merges.switch += 1;
             let none = nand.geometry().pages_per_block();
-            promote(nand, map, lbn, log.block, none)
+            promote(nand, map, lbn, log.block, none)?;
         }
         MergePlan::Partial { from } => {
             merges.partial += 1;
-            promote(nand, map, lbn, log.block, from)
+            promote(nand, map, lbn, log.block, from)?;
         }
-        MergePlan::Full => full(nand, map, merges, &[lbn], log.block),
-        MergePlan::Dead => dead(nand, map, merges, log.block),
+        MergePlan::Full => full(nand, map, merges, &[lbn], log.block)?,
+        MergePlan::Dead => dead(nand, map, merges, log.block)?,
     }
+    assert!(!map.pool.is_empty(), "the merge of LBN {lbn} left no clean block: {plan:?}");
+    Ok(())
 }
 
 /// A full merge: gathers the newest pages of each associated logical block, then erases the victim.

@@ -76,6 +76,8 @@ impl RandomLog {
 
     /// Appends a closed block that a mount found. It is younger than all that were appended before.
     pub fn take_over(&mut self, found: RandomBlock) {
+        let room = self.room();
+        assert!(room == 0, "{found:?} was appended behind a head with {room} free slots");
         self.blocks.push_back(found);
     }
 
@@ -125,6 +127,12 @@ impl RandomLog {
         pages: &[Ppn],
         kind: u8,
     ) -> Result<()> {
+        let used = nand.geometry().pages_per_block() - self.room();
+        let carried = self.blocks.back().map_or(0, |head| head.carried);
+        assert!(
+            used == carried,
+            "pages are carried behind {used} slots, {carried} of them carried"
+        );
         map.move_pages(nand, pages, self.head.next(), Some(kind), Cause::Merge)?;
         self.head.advance(pages.len() as u32, nand.geometry());
         self.blocks.back_mut().expect("the head is a block").carried += pages.len() as u32;

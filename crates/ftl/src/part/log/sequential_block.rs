@@ -53,6 +53,8 @@ impl SequentialBlock {
     /// The power fails.
     pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap, first: Lpn) -> Result<()> {
         assert!(self.stream.is_none(), "a second sequential log block was opened, for {first:?}");
+        let offset = first.0 % map.pages_per_block();
+        assert!(offset == 0, "{first:?} at offset {offset} opened a sequential log block");
         let log = LogBlock { block: map.pool.take(nand)?, filled: 0 };
         self.stream = Some(SequentialStream { owner: map.lbn_of(first), log, next: Some(first) });
         Ok(())
@@ -73,6 +75,8 @@ impl SequentialBlock {
     ) -> Result<u32> {
         let SequentialStream { log, next, .. } =
             self.stream.as_mut().expect("there is a sequential log block");
+        let lpn = run.first.plus(index);
+        debug_assert!(*next == Some(lpn), "{lpn:?} was appended to {log:?}, next is {next:?}");
         let to = nand.geometry().page(log.block, log.filled);
         let done = map.write(nand, run, index, most, to)?;
         log.filled += done;

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::contract::{BlockLender, Result};
-use nand::{BlockId, Cause, Nand};
+use nand::{BlockId, Cause, Lpn, Nand};
 
 /// The free blocks of a scheme.
 #[derive(Clone, Debug, Default)]
@@ -43,18 +43,25 @@ impl BlockPool {
         if doubtful {
             nand.erase(block, Cause::Meta)?;
         }
+        let is_erased = || nand.owners(block).iter().all(|&owner| owner == Lpn::NONE.0);
+        debug_assert!(is_erased(), "{block:?} was free, but the chip holds pages in it");
         Ok(block)
     }
 
     /// Adds a block that was just erased.
     pub fn give(&mut self, block: BlockId) {
-        self.free.push_back((block, false));
+        self.insert(block, false);
     }
 
     /// Adds a block in which a mount found nothing to keep. It is erased again before its next
     /// program.
     pub fn give_doubtful(&mut self, block: BlockId) {
-        self.free.push_back((block, true));
+        self.insert(block, true);
+    }
+
+    fn insert(&mut self, block: BlockId, doubtful: bool) {
+        debug_assert!(self.iter().all(|free| free != block), "{block:?} was freed twice");
+        self.free.push_back((block, doubtful));
     }
 
     /// Erases the doubtful blocks for which `is_chosen` holds, now instead of when they are taken.

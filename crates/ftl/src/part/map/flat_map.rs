@@ -82,7 +82,9 @@ impl FlatMap {
     /// Points the entry of a page to another place. Returns the old place.
     #[inline]
     pub fn point(&mut self, lpn: Lpn, to: Ppn) -> Ppn {
-        core::mem::replace(&mut self.newest[lpn.0 as usize], to)
+        let old = core::mem::replace(&mut self.newest[lpn.0 as usize], to);
+        debug_assert!(old != to || to == Ppn::NONE, "{lpn:?} was moved to {to:?}, where it is");
+        old
     }
 
     /// Programs pages of a run, from page `index` on, to `to` and the pages after it. Returns how
@@ -117,6 +119,7 @@ impl FlatMap {
     /// Notes that the host wrote a page: older trims of it no longer count.
     #[inline]
     pub fn note_written(&mut self, lpn: Lpn) {
+        debug_assert!(self.newest(lpn).is_some(), "{lpn:?} was written and is unmapped");
         if let Some(trims) = &mut self.trims {
             trims.written(lpn);
         }
@@ -127,6 +130,7 @@ impl FlatMap {
     /// # Errors
     /// The power fails.
     pub fn note_trimmed(&mut self, nand: &mut Nand, lpns: Range<u32>) -> Result<()> {
+        debug_assert_eq!(self.mapped_run(lpns.clone()), None, "{lpns:?} were trimmed, but not all");
         self.trims.as_mut().map_or(Ok(()), |trims| trims.trim(nand, lpns))
     }
 

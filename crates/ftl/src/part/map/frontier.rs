@@ -21,7 +21,7 @@ impl Frontier {
     /// The page to program next.
     #[inline]
     pub fn next(&self) -> Ppn {
-        debug_assert!(self.room > 0);
+        debug_assert!(self.room > 0, "the next page of a full block, before {:?}", self.next);
         self.next
     }
 
@@ -39,7 +39,8 @@ impl Frontier {
     /// Advances by `pages` programmed pages. Returns the block if that fills it.
     #[inline]
     pub fn advance(&mut self, pages: u32, geometry: &Geometry) -> Option<BlockId> {
-        debug_assert!(pages <= self.room);
+        let room = self.room;
+        debug_assert!(pages <= room, "{pages} pages were programmed where {room} were left");
         let block = geometry.block_of(self.next);
         self.next = self.next.plus(pages);
         self.room -= pages;

@@ -180,6 +180,7 @@ impl TrimLog {
                 self.buffer.extend(range.start.to_le_bytes());
                 self.buffer.extend((range.end - range.start).to_le_bytes());
             }
+            debug_assert_eq!(named(&self.buffer).as_deref(), Some(ranges), "a record misread");
             self.append(nand)?;
         }
         Ok(())
@@ -205,6 +206,8 @@ impl TrimLog {
                 let bit = (page - first) as usize;
                 self.buffer[HEADER_BYTES + bit / 8] |= 1 << (bit % 8);
             }
+            let trimmed = || self.trimmed.runs(first..first.saturating_add(window)).collect();
+            debug_assert_eq!(named(&self.buffer), Some(trimmed()), "a checkpoint misread");
             self.append(nand)?;
         }
         Ok(())

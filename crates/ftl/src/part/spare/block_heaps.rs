@@ -61,7 +61,7 @@ impl BlockHeaps {
     #[inline]
     pub fn lower(&mut self, heap: &mut Heap, block: BlockId, number: u32) {
         let node = &mut self.nodes[block.0 as usize];
-        debug_assert!(number <= node.number);
+        debug_assert!(number <= node.number, "{block:?} rises from {} to {number}", node.number);
         node.number = number;
         if block.0 != heap.0 {
             self.cut(block.0);
@@ -71,6 +71,7 @@ impl BlockHeaps {
 
     /// Removes a block of this heap.
     pub fn remove(&mut self, heap: &mut Heap, block: BlockId) {
+        debug_assert!(*heap != Heap::EMPTY, "{block:?} was removed from an empty heap");
         let children = self.meld_children(block.0);
         if block.0 == heap.0 {
             heap.0 = children;

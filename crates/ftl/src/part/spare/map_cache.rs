@@ -51,8 +51,10 @@ impl MapCache {
     }
 
     fn insert(&mut self, lbn: u32) {
+        debug_assert!(!self.cached.contains(lbn), "LBN {lbn} was cached twice");
         if self.order.len() == self.entries_max {
             let oldest = self.order.first().expect("a full cache has an entry");
+            debug_assert!(self.cached.contains(oldest), "LBN {oldest} was evicted, not cached");
             self.order.remove(oldest);
             self.cached.remove(oldest);
         }

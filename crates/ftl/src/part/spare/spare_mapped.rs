@@ -204,6 +204,7 @@ impl SpareMap {
     /// Makes a page the newest PMD page of its logical block.
     #[inline]
     pub fn set_directory(&mut self, lpn: Lpn) {
+        debug_assert!(self.flat.newest(lpn).is_some(), "the PMD page {lpn:?} is unmapped");
         let lbn = self.lbn_of(lpn);
         self.pgd[lbn as usize] = (lpn.0 - self.page(lbn, 0).0) as u16;
     }
@@ -256,6 +257,7 @@ impl SpareMap {
         kind: u8,
         extra: &[u8],
     ) -> Result<()> {
+        debug_assert!(self.flat.newest(lpn) == Some(to), "{lpn:?} is programmed at {to:?}");
         let run = match source {
             PageSource::Copy(cause) => return Ok(nand.copy(old, to, kind, extra, cause)?),
             PageSource::Host(run) => run,

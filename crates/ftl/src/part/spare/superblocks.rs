@@ -186,6 +186,8 @@ impl Superblocks {
             owner.open.room() == 0,
             "a block was opened for superblock {superblock}, which has one with room"
         );
+        let before = self.blocks[block.0 as usize].state;
+        assert!(before == BlockState::Free, "{block:?} was opened and is {before:?}");
         owner.open = Frontier::open(block, geometry);
         owner.blocks += 1;
         let state = BlockState::Open;
@@ -221,6 +223,7 @@ impl Superblocks {
     #[inline]
     pub fn supersede(&mut self, block: BlockId) {
         let known = &mut self.blocks[block.0 as usize];
+        debug_assert!(known.valid > 0, "a page left {block:?}, which has no valid page");
         known.valid -= 1;
         let (superblock, state, valid) = (known.superblock, known.state, u32::from(known.valid));
         let owner = &mut self.superblocks[superblock as usize];
@@ -262,6 +265,8 @@ impl Superblocks {
 
     /// Adds a block with valid pages that a mount found. It counts as full, whatever it was before.
     pub fn adopt(&mut self, superblock: Sbn, block: BlockId, valid: u32, occupied: u32) {
+        assert!(self.is_free(block), "{block:?} was found twice");
+        assert!(valid <= occupied, "{block:?} has {valid} valid pages, {occupied} programmed");
         let owner = &mut self.superblocks[superblock as usize];
         owner.blocks += 1;
         owner.dead += self.pages_per_block - valid;
@@ -274,6 +279,7 @@ impl Superblocks {
 
     fn shelve(&mut self, block: BlockId, occupied: u32) {
         let known = &mut self.blocks[block.0 as usize];
+        assert!(known.state == BlockState::Open, "{block:?} was closed and is {:?}", known.state);
         (known.state, known.occupied) = (BlockState::Full, occupied as u16);
         let owner = &mut self.superblocks[known.superblock as usize];
         self.full.push(&mut owner.full, block, known.valid.into());

@@ -75,6 +75,7 @@ impl CachedMap {
 
     /// Caches the entry of a page that is not cached, clean, as the one used last.
     pub fn insert(&mut self, lpn: Lpn) {
+        debug_assert!(!self.contains(lpn), "the entry of {lpn:?} was cached twice");
         let entry = CachedEntry { lpn, dirty: false, flash: Ppn::NONE, before: NONE, after: NONE };
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -98,6 +99,7 @@ impl CachedMap {
 
     /// Drops the clean entry of a page.
     pub fn remove(&mut self, lpn: Lpn) {
+        debug_assert!(self.contains(lpn), "the entry of {lpn:?} was dropped and is not cached");
         let slot = core::mem::replace(&mut self.slot_of[lpn.0 as usize], NONE);
         assert!(!self.slots[slot as usize].dirty, "the entry of {lpn:?} is dropped and is dirty");
         self.recency.remove(slot);
@@ -107,6 +109,7 @@ impl CachedMap {
     /// The cached entry of a page changes from `flash`, which the flash still says unless the entry
     /// was dirty before.
     pub fn soil(&mut self, lpn: Lpn, flash: Ppn) {
+        debug_assert!(self.contains(lpn), "the entry of {lpn:?} changed and is not cached");
         let slot = self.slot_of[lpn.0 as usize];
         if self.slots[slot as usize].dirty {
             return;

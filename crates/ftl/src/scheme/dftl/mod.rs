@@ -239,6 +239,7 @@ impl Dftl {
             });
             self.cache(nand, lpn, what)?;
         }
+        debug_assert!(self.cmt.contains(lpn), "{lpn:?} was looked up and is not cached");
         if what == Access::Write {
             self.cmt.soil(lpn, self.entry(lpn));
         }

@@ -137,6 +137,8 @@ impl IsolationArea {
         let pages = self.pages_of(nand, map, lbn);
         self.merged[self.at.0] += 1;
         merge::bring_home(nand, map, lbn)?;
+        let left = self.pages_of(nand, map, lbn);
+        assert!(left == 0, "{left} pages of LBN {lbn} are isolated after its merge");
         Ok(pages)
     }
 

@@ -87,6 +87,8 @@ impl MergeCosts {
 
     /// Watches a block in which `associated` logical blocks have valid pages.
     pub fn follow(&mut self, block: BlockId, partition: Partition, associated: u16) {
+        let other = self.partition_of(block);
+        assert!(other.is_none(), "{block:?} enters {partition:?} and is in {other:?}");
         self.entries[block.0 as usize] = BlockCost { partition: Some(partition), associated };
     }
 

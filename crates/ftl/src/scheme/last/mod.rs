@@ -384,6 +384,8 @@ impl Last {
         };
         let to = self.random.next_page(nand.geometry(), partition);
         self.map.write_as(nand, run, index, 1, to, kind)?;
+        let entered = self.map.observer.partition_of(nand.geometry().block_of(to));
+        debug_assert!(entered == Some(partition), "a {partition:?} page entered {entered:?}");
         self.random.wrote(nand.geometry(), &mut self.map, partition);
         self.counts.pages[partition as usize] += 1;
         if self.regulator.is_due(self.random.clock()) {

@@ -103,6 +103,7 @@ impl PartitionRegulator {
 
     /// Keeps both within the bounds of a random log of so many blocks.
     pub fn fit(&mut self, random_blocks: u32) {
+        assert!(random_blocks >= 2, "{random_blocks} random blocks for two partitions");
         self.k = self.k.clamp(1, u64::from(random_blocks) * self.pages_per_block);
         self.hot_blocks = self.hot_blocks.clamp(1, random_blocks - 1);
     }

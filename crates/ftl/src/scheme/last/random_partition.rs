@@ -106,6 +106,8 @@ impl RandomPartitions {
 
     /// Makes a clean block the open block of a partition that has none.
     pub fn open(&mut self, map: &mut LogMap<MergeCosts>, block: BlockId, partition: Partition) {
+        let head = self.heads[partition as usize];
+        assert!(head.is_none(), "{block:?} was opened in {partition:?} beside {head:?}");
         map.observer.follow(block, partition, 0);
         self.seat(block, partition);
         self.heads[partition as usize] = Some(LogBlock { block, filled: 0 });
@@ -119,6 +121,8 @@ impl RandomPartitions {
     }
 
     fn seat(&mut self, block: BlockId, partition: Partition) {
+        let taken = self.seats[block.0 as usize];
+        assert!(taken == NONE, "{block:?} is given a second seat beside seat {taken}");
         let seat = self.vacant.pop().expect("the log never has more blocks than it may have");
         self.seats[block.0 as usize] = seat;
         self.blocks[partition as usize] += 1;

@@ -76,6 +76,7 @@ impl Ranking {
 
     /// Takes a block out that is ranked.
     pub fn remove(&mut self, block: BlockId) {
+        assert!(self.contains(block), "{block:?} was removed and is not ranked");
         let ticket = core::mem::replace(&mut self.tickets[block.0 as usize], NONE);
         self.numbers.set(ticket as usize, VACANT);
         self.len -= 1;

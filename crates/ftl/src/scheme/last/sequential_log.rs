@@ -113,6 +113,8 @@ impl SequentialLog {
     }
 
     fn give(&mut self, lbn: Lbn, owned: SequentialLogBlock) {
+        let other = self.logs[lbn as usize];
+        assert!(other.is_none(), "LBN {lbn} is given {owned:?} and has {other:?}");
         self.logs[lbn as usize] = Some(owned);
         self.lbn_of[owned.block.0 as usize] = lbn;
         self.queue.push(lbn);
@@ -139,6 +141,7 @@ impl SequentialLog {
         let offset = lpn.0 - lbn * map.pages_per_block();
         self.fill_in(nand, map, lbn, offset)?;
         let owned = self.logs[lbn as usize].as_mut().expect("a block was given to it");
+        debug_assert!(owned.end == offset, "{lpn:?} of offset {offset} was written to {owned:?}");
         let done = map.write(nand, run, index, most, nand.geometry().page(owned.block, offset))?;
         (owned.end, owned.held) = (offset + done, owned.held + done);
         self.pages += u64::from(done);

@@ -153,6 +153,8 @@ impl Superblock {
     /// Writes one page, for which there is room, with what its spare area is to say.
     fn write_page(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<()> {
         let superblock = self.superblock_of(lpn);
+        let room = self.map.room(superblock);
+        debug_assert!(room > 0, "there is no room for {lpn:?} of superblock {superblock}");
         let to = self.map.next(nand, superblock)?;
         let old = self.map.supersede(nand, lpn, to);
         self.map.blocks.fill(nand.geometry(), superblock, 1);
