@@ -1,4 +1,4 @@
-//! The macro behind the two lists of this crate, of trace formats and of workloads.
+//! The macro for the lists of trace formats and of workloads.
 //!
 //! A line of a list names a file. It declares the file as a module and registers what the file
 //! exports, so that a new entry costs its own file and one line:

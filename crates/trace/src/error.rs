@@ -15,7 +15,7 @@ pub enum Error {
     Open {
         /// The trace.
         name: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The path is a directory.
@@ -58,7 +58,7 @@ pub enum Error {
     Spool {
         /// The trace.
         name: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// An archive is damaged, or its members are not a trace.

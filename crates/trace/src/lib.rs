@@ -13,7 +13,7 @@
 //! * [`registry`]: formats and workloads by name, and formats by content
 //! * [`input`]: finding, decompressing and reading stored bytes
 //! * [`parse`]: trace formats
-//! * [`generate`]: workloads
+//! * [`generate`]: generated workloads
 //! * [`analysis`]: statistics of a trace
 //! * [`sort`]: sorting a trace by time
 //! * [`volumes`]: mapping several devices to one address space

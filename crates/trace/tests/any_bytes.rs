@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_packings_and_archives_are_survived(
+    fn damaged_compression_and_archives_are_survived(
         at: prop::sample::Index,
         byte: u8,
         cut: prop::sample::Index,

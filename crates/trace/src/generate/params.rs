@@ -53,10 +53,8 @@ pub(crate) const INTERARRIVAL: Param = Param {
 };
 
 /// The share of reads; each calibrated workload has its own default.
-pub(crate) const CALIBRATED_READS: Param = Param {
-    doc: "the share of the requests that are reads; they have streams of their own",
-    ..READS
-};
+pub(crate) const CALIBRATED_READS: Param =
+    Param { doc: "the share of the requests that are reads; reads have separate streams", ..READS };
 /// The size of the space of a calibrated workload; each has its own default.
 pub(crate) const SPACE: Param = Param {
     name: "space",

@@ -17,7 +17,7 @@ use crate::parse::text::swar;
 use crate::request::{Flags, Op};
 
 const TIME: ParseError =
-    ParseError::new("the time, is not a decimal number such as 0.551706, below 584 years");
+    ParseError::new("the time, is not a decimal number such as 0.551706, or exceeds 584 years");
 const OFFSET: ParseError = ParseError::new("the offset, is not a whole number such as 4096");
 const LENGTH: ParseError = ParseError::new("the length, is not a whole number such as 4096");
 const HEX_OFFSET: ParseError =

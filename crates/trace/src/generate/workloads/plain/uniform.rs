@@ -11,7 +11,7 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_s
 pub static WORKLOAD: Workload = Workload {
     name: "uniform",
     summary: "all pages are equally likely",
-    source: "the traffic of mean-field models, such as Desnoyers', SYSTOR 2012",
+    source: "the workload of mean-field models, as in Desnoyers, SYSTOR 2012",
     params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
     placement,

@@ -55,15 +55,13 @@ struct Msr;
 
 const HEADING: &[u8] = b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
 
-const TIME: ParseError =
-    ParseError::new("field 1, the time, is not a number of 100 ns ticks and a comma");
+const TIME: ParseError = ParseError::new("field 1, the time, is not a number of ticks of 100 ns");
 const DEVICE: ParseError = ParseError::new("fields 2 and 3, host and disk, are missing");
 const TYPE: ParseError = ParseError::new("field 4 is neither Read nor Write");
-const OFFSET: ParseError =
-    ParseError::new("field 5, the offset, is not a number of bytes and a comma");
-const SIZE: ParseError = ParseError::new("field 6, the size, is not a number of bytes and a comma");
+const OFFSET: ParseError = ParseError::new("field 5, the offset, is not a number of bytes");
+const SIZE: ParseError = ParseError::new("field 6, the size, is not a number of bytes");
 const RESPONSE: ParseError =
-    ParseError::new("field 7, the response time, is not a number at the line's end");
+    ParseError::new("field 7, the response time, is not a number or does not end the line");
 
 impl LineParser for Msr {
     const TICK_NS: u64 = 100;
