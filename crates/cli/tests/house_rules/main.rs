@@ -169,6 +169,27 @@ fn every_victim_policy_is_registered() {
     assert_eq!(seen, ftl::part::page::victims::registry::POLICIES.len());
 }
 
+/// Each file that exports an entry is a line of the list, which also declares it as a module.
+#[test]
+fn every_trace_format_and_workload_is_listed() {
+    let trace = root().join("crates/trace/src");
+    let lists = [
+        ("parse/formats", "pub static FORMAT: Format", trace::registry::FORMATS.len()),
+        ("generate/workloads", "pub static WORKLOAD: Workload", trace::registry::WORKLOADS.len()),
+    ];
+    for (folder, export, listed) in lists {
+        let list = read(&trace.join(folder).join("mod.rs"));
+        let files = rust_files(&trace.join(folder));
+        let entries: Vec<_> = files.iter().filter(|path| read(path).contains(export)).collect();
+        for path in &entries {
+            let name = path.file_stem().expect("a file").to_string_lossy();
+            let line = format!("        {name},");
+            assert!(list.lines().any(|one| one == line), "{name} is not listed");
+        }
+        assert_eq!(entries.len(), listed, "{folder}");
+    }
+}
+
 #[test]
 fn no_line_is_longer_than_100_columns() {
     let root = root();

@@ -94,9 +94,9 @@ pub(crate) fn placement(
         ));
     }
     let first = start / SECTOR_BYTES;
-    let areas = areas(profile.regions, first, space / SECTOR_BYTES - first);
-    let side = |streams| StreamSet::new(streams, &areas);
-    match (side(profile.reads), side(profile.writes)) {
+    let extents = extents(profile.regions, first, space / SECTOR_BYTES - first);
+    let set = |streams| StreamSet::new(streams, &extents);
+    match (set(profile.reads), set(profile.writes)) {
         (Some(reads), Some(writes)) => Ok(Box::new(StreamPlacement { reads, writes })),
         _ => Err(format!("space={space} is too small for this workload")),
     }
@@ -109,17 +109,17 @@ struct RegionExtent {
     sectors: u64,
 }
 
-fn areas(regions: &[(&'static str, u64)], first: u64, sectors: u64) -> Vec<RegionExtent> {
+fn extents(regions: &[(&'static str, u64)], first: u64, sectors: u64) -> Vec<RegionExtent> {
     let all: u64 = regions.iter().map(|(_, parts)| *parts).sum();
     assert!(all <= SPACE_PARTS, "regions of {all} parts in a space of {SPACE_PARTS}");
     let border = |parts| part_of(sectors, parts, SPACE_PARTS) / RUN_GRAIN * RUN_GRAIN;
     let mut before = 0;
-    let mut area = |&(region, parts): &(&'static str, u64)| {
+    let mut extent = |&(region, parts): &(&'static str, u64)| {
         let begin = border(before);
         before += parts;
         RegionExtent { region, first: first + begin, sectors: border(before) - begin }
     };
-    regions.iter().map(&mut area).collect()
+    regions.iter().map(&mut extent).collect()
 }
 
 /// `parts` / `of` of a whole, rounded down.
@@ -136,18 +136,18 @@ struct StreamPlacement {
 impl Placement for StreamPlacement {
     #[inline]
     fn next_range(&mut self, op: Op, random: &mut Random) -> (u64, u64) {
-        let side = match op {
+        let streams = match op {
             Op::Read => &mut self.reads,
             _ => &mut self.writes,
         };
-        let (first, sectors) = side.next(random);
+        let (first, sectors) = streams.next(random);
         (first * SECTOR_BYTES, sectors * SECTOR_BYTES)
     }
 }
 
 /// The streams of one operation. One of them has the turn.
 struct StreamSet {
-    flows: Vec<RunningStream>,
+    streams: Vec<RunningStream>,
     /// Draws the stream that gets the next turn: by its share of the requests over the length of
     /// its turns.
     turns: WeightedChoice<usize>,
@@ -159,22 +159,23 @@ const TURN_SCALE: u64 = 1 << 20;
 
 impl StreamSet {
     /// `None` if a region is too small for its streams.
-    fn new(streams: &[Stream], areas: &[RegionExtent]) -> Option<StreamSet> {
-        let flow = |stream| RunningStream::new(stream, areas);
-        let flows: Vec<RunningStream> = streams.iter().map(flow).collect::<Option<_>>()?;
-        let chance =
-            |(stream, flow): (&Stream, &RunningStream)| stream.weight * TURN_SCALE / flow.turn;
-        let chances = streams.iter().zip(&flows).map(chance);
+    fn new(streams: &[Stream], extents: &[RegionExtent]) -> Option<StreamSet> {
+        let running = |stream| RunningStream::new(stream, extents);
+        let running: Vec<RunningStream> = streams.iter().map(running).collect::<Option<_>>()?;
+        let chance = |(stream, running): (&Stream, &RunningStream)| {
+            stream.weight * TURN_SCALE / running.turn
+        };
+        let chances = streams.iter().zip(&running).map(chance);
         let turns = WeightedChoice::new(chances.zip(0..));
-        Some(StreamSet { flows, turns, turn: 0 })
+        Some(StreamSet { streams: running, turns, turn: 0 })
     }
 
     #[inline]
     fn next(&mut self, random: &mut Random) -> (u64, u64) {
-        if once_in(self.flows[self.turn].turn, random) {
+        if once_in(self.streams[self.turn].turn, random) {
             self.turn = self.turns.draw(random);
         }
-        self.flows[self.turn].next(random)
+        self.streams[self.turn].next(random)
     }
 }
 
@@ -190,7 +191,7 @@ struct RunningStream {
     sectors: u64,
     turn: u64,
     sizes: WeightedChoice<u64>,
-    course: StreamPosition,
+    position: StreamPosition,
 }
 
 /// The current position of a pattern; `next` is the end of the previous request, counted from the
@@ -202,14 +203,15 @@ enum StreamPosition {
 }
 
 impl RunningStream {
-    fn new(stream: &Stream, areas: &[RegionExtent]) -> Option<RunningStream> {
-        let area = areas.iter().find(|area| area.region == stream.region);
-        let &RegionExtent { first, sectors, region } = area.expect("streams are in known regions");
+    fn new(stream: &Stream, extents: &[RegionExtent]) -> Option<RunningStream> {
+        let extent = extents.iter().find(|extent| extent.region == stream.region);
+        let &RegionExtent { first, sectors, region } =
+            extent.expect("streams are in known regions");
         let largest = stream.sizes.iter().map(|(_, size)| *size).max();
         if largest.unwrap_or_else(|| panic!("a stream in {region} has no sizes")) > sectors {
             return None;
         }
-        let (course, turn) = match stream.pattern {
+        let (position, turn) = match stream.pattern {
             Pattern::Spots { grain, tiers } => {
                 let grains = sectors / grain;
                 (
@@ -227,7 +229,7 @@ impl RunningStream {
             Pattern::Log { turn } => (StreamPosition::Log { next: 0 }, turn),
         };
         let sizes = WeightedChoice::new(stream.sizes.iter().copied());
-        Some(RunningStream { first, sectors, turn, sizes, course })
+        Some(RunningStream { first, sectors, turn, sizes, position })
     }
 
     /// The first sector and the number of sectors of the next request.
@@ -235,7 +237,7 @@ impl RunningStream {
     fn next(&mut self, random: &mut Random) -> (u64, u64) {
         let size = self.sizes.draw(random);
         let last_start = self.sectors - size;
-        let start = match &mut self.course {
+        let start = match &mut self.position {
             StreamPosition::Spots { grain, tiers } => (tiers.draw(random) * *grain).min(last_start),
             StreamPosition::Runs { requests, next } => {
                 let over = once_in(*requests, random) || *next > last_start;

@@ -47,7 +47,7 @@ pub(crate) fn seek_members(
 ) -> Result<Vec<Member>> {
     let mut archive = Archive::new(file);
     let entries = archive.entries_with_seek().map_err(|error| broken(name, 0, &error))?;
-    let members = chosen(name, entries, pattern)?;
+    let members = select_members(name, entries, pattern)?;
     check_end(name, members.len(), archive.into_inner())?;
     Ok(members)
 }
@@ -60,7 +60,7 @@ pub(crate) fn read_members(
 ) -> Result<Vec<Member>> {
     let mut archive = Archive::new(reader);
     let entries = archive.entries().map_err(|error| broken(name, 0, &error))?;
-    let members = chosen(name, entries, pattern)?;
+    let members = select_members(name, entries, pattern)?;
     check_end(name, members.len(), archive.into_inner())?;
     Ok(members)
 }
@@ -81,7 +81,7 @@ fn check_end(name: &str, members: usize, mut rest: impl Read) -> Result<()> {
     }
 }
 
-fn chosen(
+fn select_members(
     archive: &str,
     entries: Entries<'_, impl Read>,
     pattern: Option<&str>,
@@ -91,11 +91,11 @@ fn chosen(
     for entry in entries {
         let entry = entry.map_err(|error| broken(archive, members.len() + others.len(), &error))?;
         let name = name_of(&entry);
-        if !holds_bytes(&entry) {
+        if !may_have_data(&entry) {
             continue;
         }
-        match pattern.is_none_or(|pattern| chooses(pattern, &name)) {
-            true => members.push(file(entry, name).map_err(refuse)?),
+        match pattern.is_none_or(|pattern| is_selected(pattern, &name)) {
+            true => members.push(regular_file(entry, name).map_err(refuse)?),
             false => others.push(name),
         }
     }
@@ -106,7 +106,7 @@ fn chosen(
     members.retain(|member| member.bytes > 0);
     match (members.is_empty(), pattern) {
         (false, _) => Ok(members),
-        (true, Some(pattern)) if !others.is_empty() => Err(refuse(no_such(pattern, &others))),
+        (true, Some(pattern)) if !others.is_empty() => Err(refuse(no_match(pattern, &others))),
         (true, _) => Err(refuse(String::from("it has no member that is not empty"))),
     }
 }
@@ -126,12 +126,12 @@ fn name_of(entry: &Entry<impl Read>) -> String {
 }
 
 /// Whether a member can be part of a trace.
-fn holds_bytes(entry: &Entry<impl Read>) -> bool {
+fn may_have_data(entry: &Entry<impl Read>) -> bool {
     !matches!(entry.header().entry_type(), EntryType::Directory | EntryType::XGlobalHeader)
 }
 
 /// A member that is a regular file, or the reason why it cannot be read.
-fn file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Result<Member, String> {
+fn regular_file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Result<Member, String> {
     let sparse = |name| {
         format!(
             "member `{name}` is stored without its holes; create the archive without `--sparse`"
@@ -141,9 +141,9 @@ fn file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Result<Membe
         EntryType::Regular | EntryType::Continuous => {}
         EntryType::GNUSparse => return Err(sparse(name)),
         EntryType::Link | EntryType::Symlink => {
-            return Err(format!("member `{name}` is a link; {}", choose_others()));
+            return Err(format!("member `{name}` is a link; {}", hint_to_select()));
         }
-        _ => return Err(format!("member `{name}` is not a file; {}", choose_others())),
+        _ => return Err(format!("member `{name}` is not a file; {}", hint_to_select())),
     }
     let extensions = entry.pax_extensions().ok().flatten();
     let mut keys = extensions.into_iter().flatten().flatten();
@@ -153,13 +153,13 @@ fn file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Result<Membe
     Ok(Member { name, start: entry.raw_file_position(), bytes: entry.size() })
 }
 
-fn choose_others() -> &'static str {
+fn hint_to_select() -> &'static str {
     "name the members that are the trace, as in `set.tar/*.csv`"
 }
 
 const NAMES_SHOWN: usize = 8;
 
-fn no_such(pattern: &str, others: &[String]) -> String {
+fn no_match(pattern: &str, others: &[String]) -> String {
     let shown = others[..others.len().min(NAMES_SHOWN)].join(", ");
     let more = if others.len() > NAMES_SHOWN { ", …" } else { "" };
     format!("no member matches `{pattern}`; it has {} members: {shown}{more}", others.len())
@@ -167,7 +167,7 @@ fn no_such(pattern: &str, others: &[String]) -> String {
 
 /// Whether a pattern selects a member. It matches the name or a directory above it; `*` stands for
 /// any number of any characters.
-fn chooses(pattern: &str, name: &str) -> bool {
+fn is_selected(pattern: &str, name: &str) -> bool {
     let pattern = pattern.trim_end_matches('/');
     let above = name.match_indices('/').map(|(end, _)| &name[..end]);
     above.chain([name]).any(|name| matches(pattern.as_bytes(), name.as_bytes()))

@@ -131,12 +131,11 @@ impl StoredTrace {
     /// The same trace; if it is an archive, with the members that match a pattern, or all.
     fn with_archive_members(self, pattern: Option<&str>) -> Result<StoredTrace> {
         match (self.is_archive(), pattern) {
-            (true, _) => self.with_members(pattern),
+            (true, _) => self.open_members(pattern),
             (false, None) => Ok(self),
-            (false, Some(pattern)) => {
-                Err(self
-                    .refused(format!("it is not an archive, so `{pattern}` does not exist in it")))
-            }
+            (false, Some(pattern)) => Err(self.archive_error(format!(
+                "it is not an archive, so `{pattern}` does not exist in it"
+            ))),
         }
     }
 
@@ -150,8 +149,8 @@ impl StoredTrace {
         read.is_ok() && archive::is_archive(&head)
     }
 
-    fn with_members(mut self, pattern: Option<&str>) -> Result<StoredTrace> {
-        let members = self.listed(pattern)?;
+    fn open_members(mut self, pattern: Option<&str>) -> Result<StoredTrace> {
+        let members = self.list_members(pattern)?;
         let (archive, compression) = match members.len() {
             2.. if self.compression != Compression::None => {
                 (self.decompressed_to_a_file()?, Compression::None)
@@ -164,7 +163,8 @@ impl StoredTrace {
             let part = StoredTrace::at(format!("{}/{name}", self.name), storage, bytes)?;
             match part.is_archive() {
                 true => {
-                    Err(self.refused(format!("member `{name}` is an archive; extract it first")))
+                    Err(self
+                        .archive_error(format!("member `{name}` is an archive; extract it first")))
                 }
                 false => Ok(part),
             }
@@ -174,7 +174,7 @@ impl StoredTrace {
     }
 
     /// The members that match a pattern, or all, in the order of their names.
-    fn listed(&self, pattern: Option<&str>) -> Result<Vec<Member>> {
+    fn list_members(&self, pattern: Option<&str>) -> Result<Vec<Member>> {
         let failed = |source| Error::Open { name: self.name.clone(), source };
         if self.compression == Compression::None
             && let Some((file, _)) = self.storage.file().map_err(failed)?
@@ -182,7 +182,9 @@ impl StoredTrace {
             let members = archive::seek_members(&self.name, file, pattern)?;
             let whole = |member: &&Member| member.start + member.bytes <= self.size_bytes;
             return match members.iter().find(|member| !whole(member)) {
-                Some(cut) => Err(self.refused(format!("it is truncated in member `{}`", cut.name))),
+                Some(cut) => {
+                    Err(self.archive_error(format!("it is truncated in member `{}`", cut.name)))
+                }
                 None => Ok(members),
             };
         }
@@ -196,7 +198,7 @@ impl StoredTrace {
         spooled.map(|(storage, _)| storage).map_err(failed)
     }
 
-    fn refused(&self, what: String) -> Error {
+    fn archive_error(&self, what: String) -> Error {
         Error::Archive { name: self.name.clone(), what }
     }
 

@@ -1,5 +1,5 @@
 //! From raw requests to requests, the same for every format: checks, the clock of the trace, and
-//! counts of what is skipped.
+//! counts of skipped requests.
 
 use crate::error::{Error, Result, quote};
 use crate::input::stored_trace::StoredTrace;
@@ -31,7 +31,7 @@ impl Normalizer {
 
     /// Begins another part of the trace. If `own_clock`, its times count from its own beginning.
     pub(crate) fn next_part(&mut self, own_clock: bool) {
-        self.clock.rewound |= own_clock;
+        self.clock.part_begins |= own_clock;
     }
 
     /// Checks a raw request, converts its time, and appends it to `out`; one without data is
@@ -118,21 +118,21 @@ struct Clock {
     latest: u64,
     raw: bool,
     /// Whether a part with its own clock has begun, but has delivered no request yet.
-    rewound: bool,
+    part_begins: bool,
     /// The first tick of the latest such part.
     part_first: u64,
     /// The tick of the trace that corresponds to `part_first`.
-    part_becomes: u64,
+    part_start: u64,
 }
 
 impl Clock {
     #[inline]
     fn advance(&mut self, ticks: u64, skipped: &mut Skipped) -> u64 {
-        if self.rewound {
-            self.rewound = false;
-            (self.part_first, self.part_becomes) = (ticks, self.latest);
+        if self.part_begins {
+            self.part_begins = false;
+            (self.part_first, self.part_start) = (ticks, self.latest);
         }
-        let ticks = ticks.saturating_sub(self.part_first).saturating_add(self.part_becomes);
+        let ticks = ticks.saturating_sub(self.part_first).saturating_add(self.part_start);
         if self.raw {
             self.latest = self.latest.max(ticks);
             return ticks;
