@@ -11,6 +11,10 @@ use crate::layer::option::{LayerOption, LayerOptions};
 /// Mounts what stands below a layer, on the blocks of the configuration that it is given.
 pub type MountBelow<'a> = &'a mut dyn FnMut(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>;
 
+/// Mounts a layer of a stack above whatever the closure mounts.
+pub type MountLayer =
+    fn(&Params, &Stack, &mut Nand, &MountConfig, MountBelow) -> Result<Box<dyn Ftl>>;
+
 /// A layer as the list has it.
 #[derive(Debug)]
 pub struct Layer {
@@ -35,7 +39,7 @@ pub struct Layer {
     pub blocks: fn(&Params, &ChipModel) -> LayerBlocks,
     /// Mounts it above whatever the closure mounts. What it keeps in flash it finds first: it
     /// claims its blocks and hands the others down. What it keeps in DRAM is gone.
-    pub mount: fn(&Params, &Stack, &mut Nand, &MountConfig, MountBelow) -> Result<Box<dyn Ftl>>,
+    pub mount: MountLayer,
     /// What its counts obey at the end of every run; the error names the law that is broken.
     pub laws: fn(&LayerEvidence) -> core::result::Result<(), String>,
 }

@@ -66,7 +66,7 @@ impl TiedLogs {
     }
 
     /// Number of log blocks.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.queue.len()
     }
 
@@ -93,7 +93,7 @@ impl TiedLogs {
             "LBN {lbn} has a log block already and is given {:?}",
             log.block
         );
-        assert!(self.len() < self.most, "there are {} log blocks already", self.most);
+        assert!(self.count() < self.most, "there are {} log blocks already", self.most);
         self.of[lbn as usize] = Some(log);
         self.queue.push(lbn);
     }
@@ -139,7 +139,7 @@ impl TiedLogs {
             let (one, other) = (block.0, other.block.0);
             return strange(format!("blocks {other} and {one} are both logs of block {lbn}"));
         }
-        if self.len() == self.most {
+        if self.count() == self.most {
             return strange(format!("there are more than {} log blocks", self.most));
         }
         self.insert(lbn, LogBlock { block, filled: self.pages_per_block });
@@ -166,7 +166,7 @@ impl TiedLogs {
             let erased = above.all(|&owner| owner == Lpn::NONE.0);
             ensure!(erased, "{block:?} is programmed above slot {filled}");
         }
-        let (tied, queued) = (self.iter().count() as u32, self.len());
+        let (tied, queued) = (self.iter().count() as u32, self.count());
         ensure!(tied == queued, "{tied} logical blocks have a log block, {queued} are queued");
         ensure!(tied <= self.most, "{tied} log blocks, at most {}", self.most);
         let stray = self.queue.iter().find(|&lbn| self.of(lbn).is_none());

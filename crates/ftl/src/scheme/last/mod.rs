@@ -273,7 +273,7 @@ impl Last {
 
     /// Whether every block of the log is in use, be it by a part that is over its size.
     fn is_log_full(&self) -> bool {
-        self.sequential.len() + self.random.len() == self.log_blocks
+        self.sequential.count() + self.random.count() == self.log_blocks
     }
 
     // ---- Writing --------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ impl Last {
         if self.sequential.serves(lbn) {
             return self.sequential.merge(nand, &mut self.map, lbn).map(drop);
         }
-        if self.sequential.len() >= self.sequential_blocks {
+        if self.sequential.count() >= self.sequential_blocks {
             return self.merge_sequential_victim(nand);
         }
         if self.is_log_full() {
@@ -413,7 +413,7 @@ impl Last {
             return self
                 .merge_random(nand, victim.expect("a partition at its size has full blocks"));
         }
-        if self.random.len() >= self.random_blocks() {
+        if self.random.count() >= self.random_blocks() {
             let victim = self.victim_of_both(nand.geometry());
             return self.merge_random(nand, victim.expect("the other partition has full blocks"));
         }
@@ -497,7 +497,7 @@ impl Last {
             let why = format!("there are more than {} log blocks", self.log_blocks);
             return Err(Error::Unmountable(why));
         }
-        let has_seat = self.sequential.len() < self.sequential_blocks;
+        let has_seat = self.sequential.count() < self.sequential_blocks;
         if found.is_home && has_seat && !self.sequential.serves(found.lbns[0]) {
             self.sequential.adopt(&self.map, found.lbns[0], found.block);
             return Ok(());
@@ -522,7 +522,7 @@ impl Last {
     }
 
     fn audit_sizes(&self) -> core::result::Result<(), Violation> {
-        let (sequential, random) = (self.sequential.len(), self.random.len());
+        let (sequential, random) = (self.sequential.count(), self.random.count());
         let (most, of) = (self.sequential_blocks, self.log_blocks);
         ensure!(sequential + random <= of, "{sequential} and {random} log blocks, at most {of}");
         let is_fixed = self.earnings.is_none();
@@ -660,7 +660,7 @@ impl Ftl for Last {
             ("hot_blocks", f64::from(self.random.blocks_of(Partition::Hot))),
             ("cold_blocks", f64::from(self.random.blocks_of(Partition::Cold))),
             ("hot_cap", f64::from(self.regulator.hot_blocks())),
-            ("sequential_blocks", f64::from(self.sequential.len())),
+            ("sequential_blocks", f64::from(self.sequential.count())),
             ("sequential_cap", f64::from(self.sequential_blocks)),
         ]
     }

@@ -85,7 +85,7 @@ impl RandomPartitions {
     }
 
     /// Blocks in use.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.blocks.iter().sum()
     }
 

@@ -43,7 +43,7 @@ impl Ranking {
     }
 
     /// How many blocks are ranked.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.len
     }
 
@@ -146,7 +146,7 @@ mod tests {
             let lowest = list.iter().copied().min_by_key(|&(_, number)| number);
             assert_eq!(ranking.lowest(), lowest, "step {step}");
             assert_eq!(ranking.iter().collect::<Vec<_>>(), list, "step {step}");
-            assert_eq!(ranking.len() as usize, list.len());
+            assert_eq!(ranking.count() as usize, list.len());
         }
     }
 }

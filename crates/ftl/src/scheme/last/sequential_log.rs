@@ -76,7 +76,7 @@ impl SequentialLog {
     }
 
     /// How many blocks are in use.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.queue.len()
     }
 
@@ -235,7 +235,7 @@ impl SequentialLog {
             ensure!(self.lbn_of[block.0 as usize] == lbn, "{block:?} does not know LBN {lbn}");
             blocks += 1;
         }
-        let (queued, ranked) = (self.queue.len(), self.whole.len());
+        let (queued, ranked) = (self.queue.len(), self.whole.count());
         ensure!(blocks == queued, "{blocks} sequential log blocks, {queued} are queued");
         ensure!(blocks == ranked, "{blocks} sequential log blocks, {ranked} are ranked");
         for (block, number) in self.whole.iter() {
