@@ -1,17 +1,17 @@
-//! What a sector log costs the simulator: the same requests with and without it, above `page`.
+//! The cost of a sector log in the simulator: the same requests with and without it, above `page`.
 //!
-//! *Runs* are whole ones of the simulator, under a load like Financial: look-ups must not make them
-//! take half as long again, 0.67x. For the others the map is full of pages when the rounds begin.
-//! *Passing* are reads and writes of whole pages, most of which look up what is not there, and
-//! nothing but the FTL's work: here look-ups weigh most. *Logged* are writes of half a page with
-//! reads among them. There the flash does other work, too, so what is compared is flash operations.
+//! Three comparisons. *Runs* are whole runs of the simulator with a workload like Financial; with a
+//! log they must reach at least 0.67 of the rate. *Passing* requests read and write whole pages.
+//! Most of their look-ups find nothing, and only the FTL is measured, so look-ups weigh most here.
+//! *Logged* requests read pages and write half pages. The log makes the flash do other work, so
+//! flash operations are compared. For the last two, the log is filled before the rounds begin.
 //!
 //! `cargo bench -p ftlab-benches --bench sector_log`
 
 use ftl::Layers;
-use ftlab_benches::bare::PAGES_PER_BLOCK;
-use ftlab_benches::simulated::{Ask, Simulated};
-use ftlab_benches::{Contender, Dice, compare};
+use ftlab_benches::bare_loop::PAGES_PER_BLOCK;
+use ftlab_benches::simulated_device::{PageRequest, SimulatedDevice};
+use ftlab_benches::{Contender, XorShift, compare};
 use sim::{Experiment, Input, NoProgress, RunOptions, Setup, run};
 
 const LOGICAL_BLOCKS: u32 = 16_384;
@@ -19,24 +19,24 @@ const PAGES: u32 = LOGICAL_BLOCKS * PAGES_PER_BLOCK;
 const EXTRA_BLOCKS: u32 = 1_147;
 const REQUESTS: u32 = 400_000;
 
-/// A device with a log of this size, filled, then worn in by writes of half pages.
-fn worn_in(sector_log: &str) -> Simulated {
-    let layers = Layers::from_texts(&[("sector_log", sector_log)]).expect("a size");
-    let mut device = Simulated::filled_under(&layers, "page", LOGICAL_BLOCKS, EXTRA_BLOCKS);
-    let mut dice = Dice::new(1);
-    device.serve(1_000_000, || (Ask::Patch, dice.below(PAGES)));
+/// A device with a log of this size, after a million writes of half pages.
+fn used_device(sector_log: &str) -> SimulatedDevice {
+    let layers = Layers::from_texts(&[("sector_log", sector_log)]).expect("the size is valid");
+    let mut device = SimulatedDevice::filled_under(&layers, "page", LOGICAL_BLOCKS, EXTRA_BLOCKS);
+    let mut rng = XorShift::new(1);
+    device.serve(1_000_000, || (PageRequest::PartialWrite, rng.below(PAGES)));
     device
 }
 
-fn compared(title: &str, unit: &str, ask: impl Fn(u32) -> Ask + Copy) {
+fn compare_requests(title: &str, unit: &str, request: impl Fn(u32) -> PageRequest + Copy) {
     let by_requests = unit == "requests";
     let mut contenders: Vec<Contender> = Vec::new();
     for (name, size) in [("no log", "none"), ("32 MiB", "32MiB"), ("128 MiB", "128MiB")] {
-        let mut device = worn_in(size);
-        let mut dice = Dice::new(2);
+        let mut device = used_device(size);
+        let mut rng = XorShift::new(2);
         let round = move || {
             let before = device.operations();
-            device.serve(REQUESTS, || (ask(dice.below(8)), dice.below(PAGES)));
+            device.serve(REQUESTS, || (request(rng.below(8)), rng.below(PAGES)));
             if by_requests { u64::from(REQUESTS) } else { device.operations() - before }
         };
         contenders.push((name, Box::new(round)));
@@ -44,20 +44,20 @@ fn compared(title: &str, unit: &str, ask: impl Fn(u32) -> Ask + Copy) {
     compare(title, unit, &mut contenders);
 }
 
-/// Whole runs, the filling of the device included.
-fn runs() {
+/// Compares whole runs, which include the filling of the device.
+fn compare_runs() {
     let experiment = |sector_log: &str| {
         let trace = Some("financial:writes=500K".into());
         let experiment = Experiment { trace, warmup: 0, ..Experiment::default() };
-        experiment.with("sector_log", sector_log).expect("a size")
+        experiment.with("sector_log", sector_log).expect("the size is valid")
     };
     let mut contenders: Vec<Contender> = Vec::new();
     for (name, size) in [("no log", "none"), ("32 MiB", "32MiB"), ("128 MiB", "128MiB")] {
-        let setup = Setup::new(&experiment(size)).expect("a setup");
-        let input = Input::open(&setup, &NoProgress).expect("a workload");
+        let setup = Setup::new(&experiment(size)).expect("the setup is valid");
+        let input = Input::open(&setup, &NoProgress).expect("the workload exists");
         let round = move || {
             let options = RunOptions { input: Some(&input), ..RunOptions::default() };
-            run(&setup, options).expect("a run").trace.requests
+            run(&setup, options).expect("the run succeeds").trace.requests
         };
         contenders.push((name, Box::new(round)));
     }
@@ -65,19 +65,19 @@ fn runs() {
 }
 
 fn main() {
-    compared(
-        "passing: half reads, half writes of whole pages, 2 GiB",
-        "requests",
-        |dice| match dice {
-            0..4 => Ask::Read,
-            _ => Ask::Write,
-        },
-    );
-    compared("logged: half reads, half writes of half a page, 2 GiB", "operations", |dice| {
-        match dice {
-            0..4 => Ask::Read,
-            _ => Ask::Patch,
+    compare_requests("passing: half reads, half writes of whole pages, 2 GiB", "requests", |rng| {
+        match rng {
+            0..4 => PageRequest::Read,
+            _ => PageRequest::Write,
         }
     });
-    runs();
+    compare_requests(
+        "logged: half reads, half writes of half a page, 2 GiB",
+        "operations",
+        |rng| match rng {
+            0..4 => PageRequest::Read,
+            _ => PageRequest::PartialWrite,
+        },
+    );
+    compare_runs();
 }

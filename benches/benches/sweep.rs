@@ -1,11 +1,11 @@
-//! Sweeps on one core and on more: rows a second, and how they grow with the number of jobs.
+//! The speed of sweeps with one and with several jobs, in rows per second.
 //!
 //! `cargo bench -p ftlab-benches --bench sweep`
 //!
-//! Two plans: rows whose workload is made anew for each, and rows that read one trace file, whose
-//! requests are kept in memory. Numbers of jobs take turns, so that a machine that others use
-//! slows them alike; each round sweeps the whole plan into a fresh journal, synced to disk row by
-//! row, as the command does.
+//! There are two plans. In one, each row generates its workload. In the other, all rows read one
+//! trace file, whose requests are kept in memory. The numbers of jobs take turns, so that other
+//! work on the machine slows all of them alike. Each round runs the whole plan and writes a new
+//! journal, which is synced to disk after every row, as in the command.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -18,7 +18,7 @@ use spec::Spec;
 use trace::writer::{OutputFormat, TraceWriter};
 use trace::{AddressSpace, Trace};
 
-/// Rows that differ in the FTL, and so in how long they take.
+/// The rows take different times because they differ in the FTL.
 const GRID: &str = "\
 [[grid]]
 ftl.victim = [\"greedy\", \"fifo\", \"cost_benefit\", \"random\"]
@@ -27,21 +27,22 @@ extra = [\"7%\", \"10%\", \"15%\", \"28%\"]
 
 const CAPACITY_BYTES: u64 = 64 << 20;
 
-/// Sweeps a plan with so many jobs; returns the rows.
+/// Runs a plan with this number of jobs and returns the number of rows.
 fn swept(plan: &Plan, jobs: NonZeroUsize, folder: &Path) -> u64 {
     let path = folder.join("journal");
-    let mut journal = Journal::open(&path, &hash(plan), plan.rows.len()).expect("a journal");
+    let mut journal =
+        Journal::open(&path, &hash(plan), plan.rows.len()).expect("the journal is new");
     let sweep = Sweep { plan, jobs, memory_bytes: MEMORY_BYTES };
-    sweep.run(&mut journal, &NoProgress).expect("a sweep that nobody stops");
-    assert_eq!(journal.count(), plan.rows.len(), "every row is kept");
+    sweep.run(&mut journal, &NoProgress).expect("nobody stops the sweep");
+    assert_eq!(journal.count(), plan.rows.len(), "every row is in the journal");
     drop(journal);
-    std::fs::remove_file(&path).expect("a journal that is done");
+    std::fs::remove_file(&path).expect("the journal exists");
     plan.rows.len() as u64
 }
 
-/// One, two, four … jobs, as many as there are cores.
+/// One, two, four … jobs, up to the number of cores.
 fn numbers_of_jobs() -> Vec<NonZeroUsize> {
-    let cores = std::thread::available_parallelism().expect("a number of cores");
+    let cores = std::thread::available_parallelism().expect("the number of cores is known");
     let mut jobs: Vec<_> = (0..).map(|power| 1 << power).take_while(|&n| n < cores.get()).collect();
     jobs.push(cores.get());
     jobs.into_iter().filter_map(NonZeroUsize::new).collect()
@@ -49,7 +50,7 @@ fn numbers_of_jobs() -> Vec<NonZeroUsize> {
 
 fn scaling(title: &str, base: &str, folder: &Path) {
     let text = format!("[base]\nwarmup = 0\nftl = \"page\"\n{base}\n{GRID}");
-    let plan = Plan::parse("bench", &text, Scale::Full).expect("a plan");
+    let plan = Plan::parse("bench", &text, Scale::Full).expect("the plan is valid");
     let jobs = numbers_of_jobs();
     let names: Vec<String> = jobs.iter().map(|jobs| format!("--jobs {jobs}")).collect();
     let rounds = jobs.iter().map(|&jobs| {
@@ -60,23 +61,24 @@ fn scaling(title: &str, base: &str, folder: &Path) {
     compare(&format!("{title}, {} rows", plan.rows.len()), "rows", &mut contenders);
 }
 
-/// A workload as a trace file.
+/// Writes a workload to a trace file.
 fn write_trace(path: &Path) {
-    let workload = Spec::parse("skew:writes=200K").expect("a spec");
+    let workload = Spec::parse("skew:writes=200K").expect("the spec is valid");
     let space = AddressSpace { capacity_bytes: CAPACITY_BYTES, page_bytes: 2048 };
-    let trace = Trace::generate(&workload, &space, 1).expect("a workload that fits");
-    let file = std::io::BufWriter::new(std::fs::File::create(path).expect("a trace file"));
-    let mut writer = TraceWriter::new(file, OutputFormat::Fio).expect("a head");
-    for request in trace.requests().expect("requests") {
-        writer.write(&request).expect("room for a trace");
+    let trace = Trace::generate(&workload, &space, 1).expect("the workload fits");
+    let file =
+        std::io::BufWriter::new(std::fs::File::create(path).expect("the file can be created"));
+    let mut writer = TraceWriter::new(file, OutputFormat::Fio).expect("the header can be written");
+    for request in trace.requests().expect("the requests can be generated") {
+        writer.write(&request).expect("the trace can be written");
     }
-    writer.finish().expect("room for a trace");
+    writer.finish().expect("the trace can be written");
 }
 
 fn main() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = tempfile::tempdir().expect("a temporary folder can be created");
     let workload = format!("trace = \"skew:writes=200K\"\ncapacity = {CAPACITY_BYTES}");
-    scaling("a workload for each row", &workload, folder.path());
+    scaling("a generated workload for each row", &workload, folder.path());
     let path = folder.path().join("trace.log");
     write_trace(&path);
     let file = format!("trace = \"{}\"\ncapacity = {CAPACITY_BYTES}", path.display());

@@ -1,23 +1,24 @@
-//! What the benchmarks share: the bare loop that `page` is measured against, and fair rounds.
+//! Parts shared by the benchmarks: devices, a bare loop to compare with, and interleaved rounds.
 //!
-//! Machines are shared and noisy, so contenders run in turn, round after round, and what is
-//! reported is ratios: of each round to the first contender's in the same turn, the median of all.
+//! Machines are shared and noisy, so the contenders take turns, round after round. In each round
+//! the rate of a contender is divided by the rate of the first one. The median of these ratios is
+//! reported.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod bare;
-pub mod simulated;
+pub mod bare_loop;
+pub mod simulated_device;
 
 use std::time::{Duration, Instant};
 
-/// Rounds of every comparison.
+/// Number of rounds of every comparison.
 pub const ROUNDS: usize = 9;
 
-/// A contender: does one round of work and returns how many units it did.
+/// A contender: its name, and a function that does one round and returns the units of work done.
 pub type Contender<'a> = (&'a str, Box<dyn FnMut() -> u64 + 'a>);
 
-/// Runs the contenders in turn; prints each one's best rate and the median of its ratios to the
-/// first, which it returns.
+/// Runs the contenders in turn. Prints the best rate of each one and the median of its ratios to
+/// the first one. Returns these medians.
 pub fn compare(title: &str, unit: &str, contenders: &mut [Contender]) -> Vec<f64> {
     let mut rates = vec![Vec::with_capacity(ROUNDS); contenders.len()];
     for _ in 0..ROUNDS {
@@ -41,7 +42,7 @@ pub fn compare(title: &str, unit: &str, contenders: &mut [Contender]) -> Vec<f64
     ratios
 }
 
-/// The middle one, the upper of two.
+/// The median; of an even number of values, the upper one.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
@@ -51,16 +52,17 @@ fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64().max(1e-9)
 }
 
-/// A small, fast random source: the draws should cost nothing beside what is measured.
-pub struct Dice(u64);
+/// A small random number generator (Marsaglia's xorshift). It is fast, so that drawing numbers
+/// costs little compared with the work that is measured.
+pub struct XorShift(u64);
 
-impl Dice {
-    /// Dice of this seed.
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed | 1)
+impl XorShift {
+    /// A generator with this seed.
+    pub fn new(seed: u64) -> XorShift {
+        XorShift(seed | 1)
     }
 
-    /// A number below `bound` (Marsaglia's xorshift, scaled).
+    /// A random number below `bound`.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         self.0 ^= self.0 << 13;

@@ -1,32 +1,33 @@
-//! The bare loop: L2P, P2L and valid counts with greedy garbage collection, and nothing else. No
-//! chip, no rules, no causes, no booking: the least that a page-mapping simulation can do.
+//! The bare loop: page mapping with L2P, P2L, valid counts and greedy garbage collection, and
+//! nothing else. It has no chip, no rules of flash, no causes and no statistics, so no page-mapping
+//! simulation can do less work.
 
 const NONE: u32 = u32::MAX;
-/// Pages a block, known to the compiler: the bare loop divides by shifting.
+/// Pages per block. It is a constant, so that the bare loop divides by shifting.
 pub const PAGES_PER_BLOCK: u32 = 64;
 
-/// A page-mapped device of bare arrays.
-pub struct Bare {
+/// A page-mapped device made of plain arrays.
+pub struct BareLoop {
     l2p: Vec<u32>,
     p2l: Vec<u32>,
     valid: Vec<u32>,
-    /// Doubly linked lists of full blocks by valid count.
+    /// For each valid count, the first block of a doubly linked list of full blocks.
     heads: Vec<u32>,
     next: Vec<u32>,
     prev: Vec<u32>,
     free: Vec<u32>,
     frontier: u32,
     filled: u32,
-    /// Pages programmed.
+    /// Number of pages programmed.
     pub programs: u64,
-    /// Pages read to be copied, and blocks erased.
+    /// Number of pages read for copies, plus number of blocks erased.
     pub reads_and_erases: u64,
 }
 
-impl Bare {
-    /// A device with every logical page written once, in order.
-    pub fn filled(logical_pages: u32, blocks: u32) -> Bare {
-        let mut bare = Bare {
+impl BareLoop {
+    /// A device whose logical pages are all written once, in order.
+    pub fn filled(logical_pages: u32, blocks: u32) -> BareLoop {
+        let mut bare = BareLoop {
             l2p: vec![NONE; logical_pages as usize],
             p2l: vec![NONE; (blocks * PAGES_PER_BLOCK) as usize],
             valid: vec![0; blocks as usize],
@@ -80,12 +81,12 @@ impl Bare {
     }
 
     fn open(&mut self) {
-        self.frontier = self.free.pop().expect("asked only when there is one");
+        self.frontier = self.free.pop().expect("the caller checked that a block is free");
         self.filled = 0;
     }
 
     fn collect(&mut self) {
-        let victim = *self.heads.iter().find(|&&head| head != NONE).expect("a full block");
+        let victim = *self.heads.iter().find(|&&head| head != NONE).expect("some block is full");
         self.unlink(victim);
         let first = victim * PAGES_PER_BLOCK;
         for ppn in first..first + PAGES_PER_BLOCK {
