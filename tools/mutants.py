@@ -37,10 +37,10 @@ def lists() -> dict:
 
 
 def source(name: str, file: str, original: str) -> str:
-    """The source in which the original stands once."""
+    """The text of the file, in which the original must occur exactly once."""
     text = (ROOT / file).read_text()
     if text.count(original) != 1:
-        raise SystemExit(f"{name}: the original stands {text.count(original)} times in {file}")
+        raise SystemExit(f"{name}: the original text occurs {text.count(original)} times in {file}")
     return text
 
 
@@ -54,11 +54,11 @@ def check() -> None:
         for name, _, file, original, _ in planted["MUTANTS"]:
             source(name, file, original)
             if not known.get(name, "").startswith("caught"):
-                raise SystemExit(f"{name}: {known.get(name, 'it was never run')}")
+                raise SystemExit(f"{name}: {known.get(name, 'never run')}")
 
 
 def verdict(copy: pathlib.Path, target: pathlib.Path, packages: list, schemes: str) -> str:
-    """What caught the mutant: tests' names, the compiler, or nobody."""
+    """The tests that caught the bug, or that it does not compile, or that it survived."""
     environment = {**os.environ, **({"FTLAB_SCHEMES": schemes} if schemes else {})}
 
     def cargo(*arguments: str) -> subprocess.CompletedProcess:
@@ -84,8 +84,8 @@ def known_verdicts() -> dict:
     return {row[1].strip("`"): row[3].removesuffix(" |") for row in rows if len(row) == 4 and "`" in row[1]}
 
 
-def write_down(verdicts: dict) -> None:
-    """The verdicts of all bugs that are planted today; those never run say so."""
+def write_verdicts(verdicts: dict) -> None:
+    """Writes the verdicts of all bugs in the lists. A bug without a verdict is marked as not run."""
     rows = [
         f"| {name} | `{mutant[0]}` | {mutant[1]} | {verdicts.get(mutant[0], 'not run')} |\n"
         for name, planted in lists().items()
@@ -114,7 +114,7 @@ def main() -> int:
                 (copy / file).write_text((ROOT / file).read_text())
                 survived += not verdicts[name].startswith("caught")
                 print(list_name, name, breaks, verdicts[name], sep=" | ", flush=True)
-                write_down(verdicts)
+                write_verdicts(verdicts)
     return int(survived > 0)
 
 

@@ -1,11 +1,11 @@
-"""block."""
+"""The scheme block."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "block"
 
 BLOCK = "crates/ftl/src/scheme/block.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("newer-block-kept", "block, mount: of two blocks for one logical block, the unfinished one is kept", BLOCK,
      "born[other.0 as usize] < born[block.0 as usize]",

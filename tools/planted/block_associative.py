@@ -1,6 +1,6 @@
-"""bast and fmax, and the parts that all log-block schemes share."""
+"""bast, fmax, and the parts that all log-block schemes share."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "bast,fmax"
 
 ASSOCIATIVE = "crates/ftl/src/part/log/block_associative.rs"
@@ -9,7 +9,7 @@ LOG_MOUNT = "crates/ftl/src/part/log/log_mount.rs"
 MERGE = "crates/ftl/src/part/log/merge.rs"
 TIED_LOGS = "crates/ftl/src/part/log/tied_logs.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("log-unfinished-kept", "bast, fmax, mount: an unfinished merge is kept", LOG_MOUNT,
      "(held.all(has_twin) && !is_complete(geometry, block, &newest)).then_some(block)",

@@ -1,6 +1,6 @@
-"""Spare areas, mounts, tombstones: what every scheme stands on."""
+"""Spare areas, mounts and tombstones, which all schemes use."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,block"
 
 CHIP = "crates/nand/src/nand/mod.rs"
@@ -10,7 +10,7 @@ RMW = "crates/ftl/src/part/map/rmw.rs"
 STORED_PAGES = "crates/nand/src/stored_pages.rs"
 TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("version-not-kept", "spare areas: a copy gets a new version", STORED_PAGES,
      "Spare { sequence: new.sequence, kind, ..old }",

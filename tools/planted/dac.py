@@ -1,11 +1,11 @@
-"""dac."""
+"""The scheme dac."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "dac"
 
 DAC = "crates/ftl/src/scheme/dac.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("dac-young-inclusive", "dac, write: a page exactly as old as `young` still moves up", DAC,
      "self.pages.since[lpn.0 as usize] < self.young;",

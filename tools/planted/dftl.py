@@ -1,12 +1,12 @@
-"""dftl."""
+"""The scheme dftl."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "dftl"
 
 DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
 CACHE = "crates/ftl/src/scheme/dftl/cached_map.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("dftl-write-reads", "dftl, write miss: the translation page is read", DFTL,
      "        if what == Access::Read {\n            let page",

@@ -1,6 +1,6 @@
-"""fast, and the log of fully associative blocks."""
+"""fast and the fully associative log."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "fast"
 
 FAST = "crates/ftl/src/scheme/fast/mod.rs"
@@ -9,7 +9,7 @@ RANDOM = "crates/ftl/src/part/log/random_log.rs"
 SEQUENTIAL = "crates/ftl/src/part/log/sequential_block.rs"
 MERGE = "crates/ftl/src/part/log/merge.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("fast-run-passes-stream", "fast, write: a run to the random log includes the page that is next in the stream", ASSOCIATIVE,
      "TargetBlock::Random(pages.min(next.0 - lpn.0))", "TargetBlock::Random(pages)"),

@@ -1,6 +1,6 @@
-"""faster."""
+"""The scheme faster."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "faster"
 
 FASTER = "crates/ftl/src/scheme/faster/mod.rs"
@@ -9,7 +9,7 @@ RANDOM = "crates/ftl/src/part/log/random_log.rs"
 LOG_MAP = "crates/ftl/src/part/log/log_map.rs"
 LOG_MOUNT = "crates/ftl/src/part/log/log_mount.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("faster-mark-forgotten", "faster, mount: carried pages get another chance", FASTER,
      ".map_or(0, |last| last as u32 + 1);", ".map_or(0, |last| last as u32 & 0);"),

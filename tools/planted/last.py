@@ -1,6 +1,6 @@
-"""last, its logs, its merge-cost table and its regulators."""
+"""last: its logs, its merge-cost table and its regulators."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "last"
 
 LAST = "crates/ftl/src/scheme/last/mod.rs"
@@ -11,7 +11,7 @@ RANDOM = "crates/ftl/src/scheme/last/random_partition.rs"
 REGULATOR = "crates/ftl/src/scheme/last/partition_regulator.rs"
 EARNINGS = "crates/ftl/src/scheme/last/earnings.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("last-k-included", "last, hot pages: a distance of exactly k counts as hot", LAST,
      "Some(distance) if distance < self.regulator.k() => Partition::Hot,",

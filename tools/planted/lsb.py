@@ -1,6 +1,6 @@
-"""lsb: portions, chains, spare areas, collections over superblocks, mounts."""
+"""lsb: portions, chains, spare areas, garbage collection across superblocks, mounts."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "lsb"
 
 LSB = "crates/ftl/src/scheme/lsb/mod.rs"
@@ -10,7 +10,7 @@ SUPERBLOCKS = "crates/ftl/src/part/spare/superblocks.rs"
 MAPPED = "crates/ftl/src/part/spare/spare_mapped.rs"
 MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("lsb-never-induced", "lsb, induced writes: none is ever made", LSB,
      "            true => self.make_fit(nand, source, last)?,",

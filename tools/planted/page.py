@@ -1,13 +1,13 @@
-"""page and its map."""
+"""The scheme page and its map."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,dac"
 
 PAGE = "crates/ftl/src/scheme/page.rs"
 PAGE_MAP = "crates/ftl/src/part/page/page_map.rs"
 FLAT_MAP = "crates/ftl/src/part/map/flat_map.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("suspect-trusted", "mount: the suspect page is left where it is", PAGE,
      "if let Some(block) = recovered.endangered {",

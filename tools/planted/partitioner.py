@@ -1,6 +1,6 @@
-"""Adaptive partitioning: the boundary, its ghosts, and what dftl and fast say of misses."""
+"""Adaptive partitioning: the boundary, the ghost caches, and the miss costs of dftl and fast."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "dftl,fast"
 
 PARTITIONER = "crates/ftl/src/layer/partitioner/mod.rs"
@@ -11,7 +11,7 @@ DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
 FAST = "crates/ftl/src/scheme/fast/mod.rs"
 WATCH = "crates/ftl/src/scheme/fast/log_account.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("ghost-keeps-written", "ghost of the buffer: a page that is written stays in it", GHOST_BUFFER,
      "self.write_hits += 1;\n            self.forget(lpn);", "self.write_hits += 1;"),

@@ -1,4 +1,4 @@
-"""The readers: archives, packings, names, clocks."""
+"""Trace readers: archives, compression, names, clocks."""
 
 PACKAGES = ["ftlab-trace"]
 

@@ -1,6 +1,6 @@
-"""The sector log, its map, its page buffer, its ring, and its way back."""
+"""The sector log: its map, page buffer, ring and recovery."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,block"
 PACKAGES = ["ftlab-ftl --lib --test layers", "ftlab-check --test under_sector_log"]
 
@@ -11,7 +11,7 @@ MAP = "crates/ftl/src/layer/sector_log/sector_map.rs"
 BUFFER = "crates/ftl/src/layer/sector_log/page_buffer.rs"
 RING = "crates/ftl/src/layer/sector_log/sector_ring.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("log-whole-page-keeps-sectors", "sector log, write: a whole page leaves older sectors in the log", LOG,
      "        self.forget_all(first, count);\n        Ok(())",

@@ -1,6 +1,6 @@
-"""superblock: its limit of blocks, its ways to reclaim, spare areas, mounts."""
+"""superblock: the limit of blocks, reclamation, spare areas, mounts."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "superblock"
 
 SUPERBLOCK = "crates/ftl/src/scheme/superblock/mod.rs"
@@ -10,7 +10,7 @@ MAPPED = "crates/ftl/src/part/spare/spare_mapped.rs"
 HEAPS = "crates/ftl/src/part/spare/block_heaps.rs"
 MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("superblock-collects-late", "superblock, limit: collection starts when there is no longer room for the moved pages", SUPERBLOCK,
      "worth.is_some_and(|valid| blocks.room(superblock) <= valid)",

@@ -1,12 +1,12 @@
 """The write buffer."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,last"
 
 BUFFER = "crates/ftl/src/layer/write_buffer.rs"
 CELLS = "crates/nand/src/cells.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("buffer-fifo", "buffer, order: a rewritten page does not become recent", BUFFER,
      "self.counts.write_hits += 1;\n                self.recency.touch(slot);", "self.counts.write_hits += 1;"),
