@@ -55,6 +55,7 @@ impl Oracle {
 
     /// A write begins: its sectors may now have the new value. Returns the number of the write.
     pub fn write(&mut self, extent: &Extent, full: SectorMask) -> u32 {
+        assert!(extent.head != 0 && extent.tail != 0, "a write covers sectors of both end pages");
         self.writes += 1;
         for (sector, _) in extent.sectors(self.sectors_per_page, full) {
             self.push(sector, self.writes);
@@ -78,17 +79,20 @@ impl Oracle {
         for (sector, _) in extent.sectors(self.sectors_per_page, full) {
             let versions = &mut self.sectors[sector as usize];
             versions.iter_mut().for_each(|version| version.epoch = FLUSHED);
+            assert!(self.is_durable(sector as usize), "a forced write leaves its sectors durable");
         }
     }
 
     /// These values were read after a mount: they are now the state of the device.
     pub fn adopt(&mut self, found: &[Stamp]) {
+        assert_eq!(found.len(), self.sectors.len(), "a mount is followed by reading every sector");
         for (sector, stamp) in found.iter().enumerate() {
             if self.newest(sector) != stamp.write() {
                 self.push(sector as u32, stamp.write());
             }
         }
         self.flush();
+        debug_assert!((0..found.len()).all(|sector| self.is_durable(sector)));
     }
 
     /// Sectors per page.
@@ -113,12 +117,22 @@ impl Oracle {
     /// # Errors
     /// The first sector with a wrong value.
     pub fn judge(&self, first: usize, found: &[Stamp], expect: Expect) -> Result<(), Finding> {
+        assert!(first + found.len() <= self.sectors.len(), "only sectors of the device are judged");
         let wrong = (0..found.len()).find(|&at| !self.accepts(first + at, found[at], expect));
         wrong.map_or(Ok(()), |at| Err(self.finding(first, found, at, expect)))
     }
 
+    /// Whether the newest value of a sector is the only one that may survive a power cut.
+    fn is_durable(&self, sector: usize) -> bool {
+        self.sectors[sector].last().is_some_and(|newest| newest.epoch < self.epoch)
+    }
+
     fn push(&mut self, sector: u32, value: u32) {
-        self.sectors[sector as usize].push(Version { value, epoch: self.epoch });
+        let versions = &mut self.sectors[sector as usize];
+        let newest = versions.last().expect("a sector always has a value");
+        assert!(newest.epoch <= self.epoch, "epochs never decrease");
+        assert!(value <= self.writes, "write {value} has not begun");
+        versions.push(Version { value, epoch: self.epoch });
     }
 
     fn accepts(&self, sector: usize, stamp: Stamp, expect: Expect) -> bool {

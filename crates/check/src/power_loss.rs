@@ -146,10 +146,11 @@ impl Explorer<'_> {
     fn run(&mut self, mut device: PoweredDevice, actions: &[Action]) -> Result<(), FailedCase> {
         let copied = device.nand().array().try_clone();
         let mut before = copied.map_err(|error| self.storage_failed(&error))?;
-        if self.is_cut_again() {
+        let mut is_recorded = self.is_cut_again();
+        if is_recorded {
             device.record();
         }
-        let mut after = 0;
+        let (start, mut after) = (device.programs_and_erases(), 0);
         for (index, &action) in actions.iter().enumerate() {
             let done = device.perform(action);
             done.map_err(|finding| FailedCase::new(self.case, &self.cuts, finding))?;
@@ -160,6 +161,10 @@ impl Explorer<'_> {
                 before = snapshot.after;
                 after += 1;
             }
+            // Switching the power off and on ends the recording.
+            is_recorded &= action != Action::Remount;
+            let done = device.programs_and_erases() - start;
+            assert!(!is_recorded || after == done, "{done} operations, {after} snapshots");
         }
         Ok(())
     }

@@ -114,6 +114,11 @@ impl<'a> PoweredDevice<'a> {
         &self.nand
     }
 
+    /// Number of programs and erases so far.
+    pub fn programs_and_erases(&self) -> u64 {
+        operations(&self.nand)[1]
+    }
+
     /// Arms a power cut.
     pub fn arm(&mut self, cut: Cut) {
         self.armed = true;
