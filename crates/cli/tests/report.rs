@@ -120,9 +120,9 @@ fn a_comparison_is_drawn_whole_in_light_and_dark() {
             "free-blocks-along-the-trace",
             "associated-blocks",
             "wear",
-            "what-fast-watches-and-regulates",
-            "what-last-watches-and-regulates",
-            "what-dftl-cmt-4kib-watches-and-regulates",
+            "gauges-of-fast",
+            "gauges-of-last",
+            "gauges-of-dftl-cmt-4kib",
         ];
         assert_eq!(names, wanted);
         let blank: Vec<_> = drawn.iter().filter(|(_, marks)| *marks < 10).collect();

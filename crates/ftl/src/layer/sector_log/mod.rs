@@ -11,7 +11,7 @@
 //! A write of one sector costs a whole page of flash, and a read of what the page held. Here it
 //! costs a sector. Whole pages pass straight to the FTL. Others enter the *page buffer*, a page of
 //! DRAM; when that is full it is programmed to the *sector log*, some blocks of flash that are
-//! filled in a circle. The [*sector map*](sector_map) knows where the sectors of each
+//! filled in a circle. The *sector map* knows where the sectors of each
 //! page are. When the log is full, its tail block is *cleaned*: for each page of the host's with a
 //! live sector in it, all sectors that are in the log anywhere are gathered and written to the FTL,
 //! once; overwritten sectors are simply left behind. So the log pays twice: sectors that are
@@ -31,9 +31,9 @@
 //!
 //! **Coming back** (the paper leaves it open, §7) stands in `sector_log/recovery.rs`.
 //!
-//! **Trims** under [`Durability::Full`] are written down at once, in a page of the log of their
-//! own, if the log has any copy of a trimmed page, live or not. For when the FTL forgets its copy
-//! for good, which it may do whenever it erases a block, an old copy in the log would be the
+//! **Trims** under [`Durability::Full`](crate::contract::Durability::Full) are written down at
+//! once, in a page of the log of their own, if the log has any copy of a trimmed page, live or
+//! not. For when the FTL forgets its copy for good, which it may do whenever it erases a block, an old copy in the log would be the
 //! newest. A log page is erased after all that are older, so such a page need not be kept longer
 //! than its block.
 //!
