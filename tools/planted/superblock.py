@@ -34,7 +34,7 @@ MUTANTS = [
     ("superblock-pmd-stale", "superblock, spare areas: the PMD omits a group whose newest page is the first of the logical block", CARRIERS,
      "            NO_PAGE => own,\n", "            NO_PAGE | 0 => own,\n"),
     ("superblock-trim-first", "superblock, trims: pages are removed before others are copied for them", SUPERBLOCK,
-     "        // First, while all that the others refer to is still there.\n        for lpn in",
+     "        // Copied first, while all pages to which their entries refer still exist.\n        for lpn in",
      "        let trimmed = self.unmap(nand, lbn, &pages);\n        for lpn in"),
     ("superblock-block-trimmed-in-part", "superblock, trims: a logical block trimmed completely has tombstones only for its last pages", MAPPED,
      "        if self.directory(lbn).is_none() {\n            return self.flat.note_trimmed(nand, self.page(lbn, 0).0..self.page(lbn + 1, 0).0);\n        }\n", ""),

@@ -1,24 +1,26 @@
-//! bast: each data block may borrow one log block (Kim, Kim, Noh, Min and Cho 2002).
+//! bast: block-associative sector translation (Kim, Kim, Noh, Min and Cho 2002). Each data block
+//! may have one log block.
 //!
 //! ```text
-//!   data [0 1 2 3]   log [2 0 2 _]     newest: 0 log, 1 data, 2 log (third slot), 3 data
-//!        [4 5 6 7]   log [4 5 6 7]     in order and whole: will be switched
-//!        [8 9 a b]   —                 an update of 8 needs a log block: if all are lent,
-//!                                      the least recently written one is merged
+//!   data [0 1 2 3]   log [2 0 2 _]     newest: 0 log slot 1, 1 data, 2 log slot 2, 3 data
+//!        [4 5 6 7]   log [4 5 6 7]     full and in order: a switch merge
+//!        [8 9 a b]   no log block      an update of 8 needs one; if none is left, the least
+//!                                      recently written log block is merged first
 //! ```
-//! Data blocks are mapped by block, log blocks by page; a log block takes updates of its one data
-//! block in the order in which they come. Sequential writes end in switch merges, one erase a
-//! block. Small random writes keep more data blocks busy than there are log blocks, and every write
-//! merges a log block that is hardly used: *log block thrashing* (LAST §2.3). For uniform random
-//! writes over B data blocks with K log blocks a write finds its log block with probability K/B, so
-//! there are 1 − K/B merges a write.
+//! Data blocks are mapped by block, log blocks by page. A log block takes the updates of its data
+//! block in the order of their arrival. Sequential writes end in switch merges, which cost one
+//! erase per block. Small random writes keep more data blocks busy than there are log blocks; then
+//! almost every write merges a log block of which few pages are used. This is *log block thrashing*
+//! (LAST §2.3). If uniform random writes hit B data blocks and there are K log blocks, a write
+//! finds its log block with probability K/B, so the number of merges per write is 1 − K/B.
 //!
-//! Of `extra` blocks one is kept clean for merging, the rest is the log. Nothing is merged before
-//! the room is needed. A write whose place in the data block is still erased goes there first, as
-//! far as the chip's program order allows it.
+//! Of the extra blocks one is kept clean for merging; the others are the log. Nothing is merged
+//! before the room is needed. A write whose home in the data block is still erased goes there
+//! first, if the chip's program order allows it.
 //!
-//! Departures: the paper leaves the victim open; it is the least recently written log block here.
-//! The paper keeps its maps in flash; here they are in RAM, and a mount scans the spare areas.
+//! Departures: the paper does not say which log block is merged; here it is the least recently
+//! written one. The paper keeps its maps in flash; here they are in RAM, and a mount scans the
+//! spare areas.
 
 use nand::Nand;
 

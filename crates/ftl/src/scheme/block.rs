@@ -1,27 +1,27 @@
-//! block: one entry a block, no log; an update rewrites the block.
+//! block: block mapping without a log. An update rewrites the whole block.
 //!
 //! ```text
 //! map  LBN 0 ─▶ [0 1 2 3]     every page at its own offset
-//!          1 ─▶ [4 5 _ _]     write 6: erased offset, goes in place
-//!          2 ─▶ [8 9 x _]     write 8: all of it goes to a free block, this one is erased
+//!          1 ─▶ [4 5 _ _]     write 6: its home is erased, so it is written in place
+//!          2 ─▶ [8 9 x _]     write 8: the block is written to a free one and erased
 //! ```
-//! The floor that everything else is measured against: its map is the smallest (4 B a block), its
-//! small updates the dearest. A run that touches a data block rewrites it once: the run's pages are
-//! host programs, the others copies of cause merge, then one erase.
+//! This is the baseline for all other schemes: the smallest map (four bytes per block) and the most
+//! expensive small updates. A run rewrites each data block that it touches once: the pages of the
+//! run are host programs, the others are copies of cause merge, followed by one erase.
 //!
-//! A run goes in place only as a whole: if every page that it has in a block is erased and its turn
-//! in the program order. On sequential chips a hole below a page is padded (a program of cause
-//! merge). Trimmed pages are not copied; a block of which everything was trimmed stays where it is
-//! until it is written again, for nothing is erased before a write needs room.
+//! A run is written in place only if all pages that it has in a block are erased and the program
+//! order allows it. On sequential chips a hole below a page is padded, with programs of cause
+//! merge. Trimmed pages are not copied. A block of which all pages were trimmed stays until it is
+//! written again, because nothing is erased before a write needs room.
 //!
 //! Invariant: while no block is being rewritten, each logical block has at most one physical block,
-//! and all others are free, at least one.
+//! and all others are free. At least one block is free.
 //!
-//! **Coming back.** Two blocks for one LBN are a rewrite that was never answered, for the old block
-//! is erased before the answer: the mount keeps the old one and erases the new one at once, lest a
-//! later mount take it for the newer. The block of the last page programmed is rewritten, because
-//! that page may decay. Erased pages of blocks that were being filled are used no more: one of them
-//! may be torn.
+//! **Recovery.** If there are two blocks for one logical block, their rewrite was never answered,
+//! because the old block is erased before the answer. The mount keeps the old block and erases the
+//! new one at once, so that no later mount takes it for the newer. The block of the page programmed
+//! last is rewritten, because that page may become unreadable. The erased pages of blocks that were
+//! being filled are not used any more, because one of them may be torn.
 
 use core::ops::Range;
 
@@ -66,10 +66,10 @@ type Lbn = u32;
 struct BlockMapped {
     /// The data block of each logical block.
     map: Vec<Option<BlockId>>,
-    /// Pages that hold something: written and not trimmed since.
+    /// Pages that were written and not trimmed since.
     live: BitSet,
-    /// Pages whose place in the data block is programmed, or was found so by a mount that trusts no
-    /// erased page: all pages of its blocks.
+    /// Pages whose home in the data block is programmed. After a mount that includes all pages of
+    /// the blocks that it found, because it trusts no erased page.
     used: BitSet,
     pool: BlockPool,
     trims: Option<TrimLog>,
@@ -84,11 +84,11 @@ struct BlockMapped {
 #[derive(Clone, Copy)]
 struct Portion<'a> {
     lbn: Lbn,
-    /// Its first and last+1 page inside the block.
+    /// The offset of its first page in the logical block, and of the page after its last.
     start: u32,
     end: u32,
     run: &'a Run<'a>,
-    /// Its first page inside the run.
+    /// The number of its first page in the run.
     index: u32,
 }
 
@@ -166,8 +166,7 @@ impl BlockMapped {
         }
     }
 
-    /// Writes a logical block anew in a free block, with the portion in its place, and erases the
-    /// old block.
+    /// Rewrites a logical block in a free block, including the portion, and erases the old block.
     fn rewrite(
         &mut self,
         nand: &mut Nand,
@@ -178,7 +177,8 @@ impl BlockMapped {
         let per_block = nand.geometry().pages_per_block();
         let (start, end) = portion.map_or((per_block, per_block), |p| (p.start, p.end));
         let cause = if portion.is_some() { Cause::Merge } else { Cause::Meta };
-        // Waiting trims may wait on: no older copy of a page is left that could come back.
+        // Waiting trims need not be written now: no older copy of a page exists that could come
+        // back.
         let new = self.pool.take(nand)?;
         self.used.remove_all(lbn * per_block..(lbn + 1) * per_block);
         let filled = self.copy_live(nand, lbn, old, new, 0..start, cause)?;
@@ -206,8 +206,8 @@ impl BlockMapped {
         owners.all(|(lpn, &owner)| owner == lpn || !self.live.contains(lpn))
     }
 
-    /// Copies the live pages among `offsets` to the same offsets of the new block; returns where it
-    /// stands then.
+    /// Copies the live pages among `offsets` to the same offsets of the new block. Returns its next
+    /// offset.
     fn copy_live(
         &mut self,
         nand: &mut Nand,
@@ -231,7 +231,7 @@ impl BlockMapped {
         Ok(filled)
     }
 
-    /// Programs a portion at its own offsets; other sectors of its partial pages come from `old`.
+    /// Programs a portion at its own offsets. The missing sectors of partial pages come from `old`.
     fn program(
         &mut self,
         nand: &mut Nand,
@@ -261,7 +261,7 @@ impl BlockMapped {
         Ok(())
     }
 
-    /// Programs the pages of a hole where the chip cannot skip them.
+    /// Fills a hole with padding, if the chip cannot skip pages.
     fn pad(&mut self, nand: &mut Nand, block: BlockId, lbn: Lbn, hole: Range<u32>) -> Result<()> {
         if nand.geometry().program_order() != ProgramOrder::Sequential {
             return Ok(());
@@ -277,7 +277,7 @@ impl BlockMapped {
         Ok(())
     }
 
-    // ---- Coming back --------------------------------------------------------------------------
+    // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let scan = SpareScan::read(nand, device.blocks)?;
@@ -306,8 +306,8 @@ impl BlockMapped {
         Ok(())
     }
 
-    /// Finds each logical block's data block, of which no erased page is used again; the others are
-    /// free. Returns the blocks of rewrites that were never answered.
+    /// Finds the data block of each logical block, and closes it; the other blocks are free.
+    /// Returns the new blocks of rewrites that were never answered.
     fn find_data_blocks(
         &mut self,
         geometry: &Geometry,
@@ -344,7 +344,8 @@ impl BlockMapped {
         Ok(unfinished)
     }
 
-    /// Rewrites the block of the last page programmed, which may decay, if that page is in use.
+    /// Rewrites the block of the page programmed last, if that page is in use: it may become
+    /// unreadable.
     fn secure(&mut self, nand: &mut Nand, last: Option<PageCopy>) -> Result<()> {
         let Some(last) = last.filter(|copy| copy.spare.owner.is_host()) else { return Ok(()) };
         match self.ppn(last.spare.owner, nand.geometry()) == Some(last.ppn) {
@@ -422,14 +423,14 @@ impl Ftl for BlockMapped {
         let data = self.map.iter().flatten().copied();
         for block in data.chain(self.pool.iter()) {
             let twice = core::mem::replace(&mut seen[block.0 as usize], true);
-            ensure!(!twice, "{block:?} stands in two places");
+            ensure!(!twice, "{block:?} is in two lists");
         }
         for (lbn, block) in self.map.iter().enumerate() {
             let owners = block.map_or(&[][..], |block| nand.owners(block));
             let pages = (lbn as u32 * geometry.pages_per_block()..).zip(owners);
             for (page, &owner) in pages {
                 let known = owner == Lpn::NONE.0 || self.used.contains(page);
-                ensure!(known, "the place of LPN {page} is programmed, but counted as erased");
+                ensure!(known, "the home of LPN {page} is programmed, but counts as erased");
             }
         }
         for lpn in self.live.runs(0..self.live.bound()).flatten().map(Lpn) {

@@ -1,32 +1,32 @@
-//! dac: dynamic data clustering (Chiang, Lee and Chang 1999): pages are kept among others that are
-//! rewritten about as often.
+//! dac: dynamic data clustering (Chiang, Lee and Chang 1999). Pages are grouped with others that
+//! are rewritten about as often.
 //!
 //! ```text
-//! region 2  hottest   [a b a b a _]     a page rewritten while young moves one region up
+//! region 2  hottest   [a b a b a _]     a page that is rewritten while young moves one region up
 //! region 1            [c d e c _ _]
-//! region 0  coldest   [f g h i j k]     a valid page that garbage collection copies moves one down
+//! region 0  coldest   [f g h i j k]     a valid page that is copied moves one region down
 //! ```
-//! The flash is cut into R regions, each with an open block of its own. A page starts in the
-//! coldest region. It climbs when the host rewrites it soon after it was last written or changed
-//! region, and sinks when a victim is emptied under it: that it was still valid says that it is not
-//! hot. Hot blocks then hold mostly superseded pages when they are collected, cold blocks mostly
-//! valid ones that are left alone.
+//! The flash is divided into R regions, each with an open block of its own. A page starts in the
+//! coldest region. It climbs one region if the host rewrites it soon after it was last written or
+//! changed region. It sinks one region if garbage collection copies it, because a page that is
+//! still valid when its block is collected is not hot. As a result hot blocks hold mostly
+//! superseded pages when they are collected, and cold blocks hold mostly valid pages and are left
+//! alone.
 //!
-//! Victims are chosen over all regions, by cost-benefit unless told otherwise. With one region this
-//! is `page` with one open block. A page's region and the time when it last changed cost a
-//! controller an entry a page more; both are in RAM.
+//! Victims are chosen over all regions, by default with cost-benefit. With one region the scheme
+//! equals `page` with one open block. A controller needs one more entry per page, for its region
+//! and the time of its last change. Both are in RAM.
 //!
-//! Invariants: as in [`page_map`](crate::part::page::page_map); besides, at least
-//! `RESERVE` blocks are
-//! erased whenever no victim is being emptied. One suffices: all valid pages of a victim go to one
-//! region, and so fill one new block at most.
+//! Invariants: those of [`page_map`](crate::part::page::page_map). In addition, at least `RESERVE`
+//! blocks are erased whenever no victim is being emptied. One is enough, because all valid pages of
+//! a victim go to the same region, so they fill at most one new block.
 //!
-//! **Coming back.** The region is kept in the spare area's kind. Ages are not: after a mount every
-//! page is as young as if it had just been written.
+//! **Recovery.** The region of a page is in its kind byte, and survives a power cut. The age does
+//! not: after a mount every page counts as just written.
 //!
-//! Choices: *young* means fewer than `young` host pages since, by default as many as there are
-//! logical pages; the paper speaks of time. A page that is copied within the coldest region has not
-//! changed region.
+//! Choices: a page is *young* if fewer than `young` host pages were written since; the default is
+//! the number of logical pages. The paper speaks of time. A page that is copied within the coldest
+//! region has not changed region.
 
 use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
 use spec::{Kind, Param, Params};
@@ -121,15 +121,15 @@ struct Clustered {
     victims_taken: u64,
 }
 
-/// Which page is in which region, and since when.
+/// The region of each page, and since when the page is there.
 struct PageRegions {
-    /// Of each logical page; [`NOWHERE`] if it is unmapped.
+    /// The region of each logical page; [`NOWHERE`] if the page is unmapped.
     region: Vec<Region>,
-    /// Host pages written when each page was last written or changed region.
+    /// The number of host pages written when each page was last written or changed region.
     since: Vec<u64>,
-    /// Mapped pages of each region.
+    /// Number of mapped pages in each region.
     sizes: Vec<u64>,
-    /// Host pages that went to each region.
+    /// Number of host pages written to each region.
     written: Vec<u64>,
     promotions: u64,
     demotions: u64,
@@ -147,7 +147,7 @@ impl PageRegions {
         }
     }
 
-    /// Puts a page into a region, or nowhere; returns where it was.
+    /// Moves a page to a region, or nowhere. Returns its former region.
     fn put(&mut self, lpn: Lpn, region: Region) -> Region {
         let is_known = region == NOWHERE || usize::from(region) < self.sizes.len();
         debug_assert!(is_known, "{lpn:?} is put into region {region} of {}", self.sizes.len());
@@ -161,7 +161,7 @@ impl PageRegions {
         old
     }
 
-    /// The host wrote the page; it is the last of so many.
+    /// Notes that the host wrote the page, as number `written` of all host pages.
     fn wrote(&mut self, lpn: Lpn, region: Region, written: u64) {
         let old = self.put(lpn, region);
         self.promotions += u64::from(old < region);
@@ -169,7 +169,7 @@ impl PageRegions {
         self.since[lpn.0 as usize] = written;
     }
 
-    /// Garbage collection copied the page.
+    /// Notes that garbage collection copied the page.
     fn copied(&mut self, lpn: Lpn, region: Region, written: u64) {
         let old = self.put(lpn, region);
         debug_assert!(old == region || old == region + 1, "{lpn:?} sinks from {old} to {region}");
@@ -180,7 +180,7 @@ impl PageRegions {
     }
 }
 
-/// The kind of a page in a region, and the region of a kind.
+/// The kind of a page in a region.
 fn kind_in(region: Region) -> u8 {
     page_kind::DATA | region << 4
 }
@@ -192,7 +192,8 @@ fn region_of(kind: u8) -> Region {
 impl Clustered {
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Where a page goes after `written` host pages: one region up if it is young.
+    /// The region to which a page goes if it is written after `written` host pages: one up if it is
+    /// young.
     fn target(&self, lpn: Lpn, written: u64) -> Region {
         let region = self.pages.region[lpn.0 as usize];
         let is_young = written - self.pages.since[lpn.0 as usize] < self.young;
@@ -202,16 +203,17 @@ impl Clustered {
         }
     }
 
-    /// Writes pages of a run, from page `index` on, that go to one region; returns how many.
+    /// Writes pages of a run, from page `index` on, as many as go to the same region. Returns how
+    /// many.
     fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
         let first = run.first.plus(index);
-        // Decided before a collection that may move the page.
+        // This is decided before garbage collection, which may move the page.
         let region = self.target(first, self.map.written());
         self.make_room(nand, region)?;
         let written = self.map.written();
         let goes_along =
             |page: &u32| self.target(first.plus(*page), written + u64::from(*page)) == region;
-        // Not beyond the room: a run may be as long as the device.
+        // Look no further than the room: a run may be as long as the device.
         let most = (run.pages - index).min(self.frontiers[region as usize].room());
         let most = (1..most).find(|page| !goes_along(page)).unwrap_or(most);
         let frontier = &mut self.frontiers[region as usize];
@@ -222,7 +224,7 @@ impl Clustered {
         Ok(done)
     }
 
-    /// Sees to it that the open block of a region has room.
+    /// Makes sure that the open block of a region has room.
     fn make_room(&mut self, nand: &mut Nand, region: Region) -> Result<()> {
         while self.frontiers[region as usize].room() == 0 {
             if self.map.pool.len() > RESERVE {
@@ -234,7 +236,7 @@ impl Clustered {
         Ok(())
     }
 
-    /// Empties the policy's victim: what is still valid in it goes one region down.
+    /// Empties the policy's victim. Its valid pages go one region down.
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.map.choose_victim();
         self.victims_taken += 1;
@@ -242,7 +244,7 @@ impl Clustered {
         self.empty(nand, victim, target, Cause::Gc)
     }
 
-    /// The region whose pages a block holds; the coldest if it holds none.
+    /// The region of the valid pages in a block; the coldest if it has none.
     fn region_of_block(&self, nand: &Nand, block: BlockId) -> Region {
         let valid = self.map.first_valid(nand, block);
         valid.map_or(0, |lpn| self.pages.region[lpn.0 as usize])
@@ -262,7 +264,7 @@ impl Clustered {
         })
     }
 
-    // ---- Coming back --------------------------------------------------------------------------
+    // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let (places, hottest) = (&mut self.pages, self.frontiers.len() as Region - 1);
@@ -277,24 +279,25 @@ impl Clustered {
         self.map.resume_trims(nand, &recovered)
     }
 
-    /// All valid pages of a block are in one region, and the regions' sizes are right.
+    /// Checks that all valid pages of a block are in one region, and that the sizes of regions are
+    /// right.
     fn audit_regions(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let mut of_block = vec![NOWHERE; nand.geometry().blocks() as usize];
         let mut sizes = vec![0; self.pages.sizes.len()];
         for (lpn, &region) in (0..).map(Lpn).zip(&self.pages.region) {
             let Some(ppn) = self.map.flat.newest(lpn) else {
-                ensure!(region == NOWHERE, "{lpn:?} is unmapped and in region {region}");
+                ensure!(region == NOWHERE, "{lpn:?} is unmapped, but in region {region}");
                 continue;
             };
             let known = sizes.get_mut(region as usize).map(|size| *size += 1);
-            ensure!(known.is_some(), "{lpn:?} is mapped and in no region");
+            ensure!(known.is_some(), "{lpn:?} is mapped, but in no region");
             let block = nand.geometry().block_of(ppn);
             let other = core::mem::replace(&mut of_block[block.0 as usize], region);
             let alone = other == NOWHERE || other == region;
             ensure!(alone, "{block:?} holds pages of regions {other} and {region}");
         }
         let believed = &self.pages.sizes;
-        ensure!(*believed == sizes, "regions hold {sizes:?} pages, counted as {believed:?}");
+        ensure!(*believed == sizes, "regions hold {sizes:?} pages, but {believed:?} are recorded");
         Ok(())
     }
 }

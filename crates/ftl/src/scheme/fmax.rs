@@ -1,19 +1,22 @@
-//! fmax: a data block and its replacement block (Ban 1999, as FASTer §II.B describes it).
+//! fmax: a replacement block for each data block that is updated (Ban 1999, as FASTer §II.B
+//! describes it).
 //!
 //! ```text
-//!   data [0 1 2 3]   replacement [1 3 1 _]     an update takes the next clean page, whatever its
-//!        [4 5 6 7]   —                         offset; at most one replacement block each
+//!   data [0 1 2 3]   replacement [1 3 1 _]     an update goes to the next clean page of the
+//!        [4 5 6 7]   no replacement block      replacement block, whatever its offset
 //! ```
-//! When the replacement block is full, or a data block needs one and none is left, a pair is
-//! merged: the block's own, or that of the replacement block allocated longest ago. Being written
-//! does not save a replacement block, so the hottest data block is merged as often as any other;
-//! that victim is all in which fmax differs from bast, and where it falls behind. As contents
-//! allow, a merge is a switch, partial or full one, or the erase of a dead block.
+//! Two events cause a merge. If the replacement block of a data block is full, this pair is merged.
+//! If a data block needs a replacement block and none is left, the pair whose replacement block was
+//! allocated first is merged. Writing to a replacement block does not protect it, so the hottest
+//! data block is merged as often as any other. This choice of the victim is the only difference
+//! from bast, and the reason why fmax performs worse. A merge is a switch, partial or full merge,
+//! as the contents allow, or the erase of a dead block.
 //!
-//! Of `extra` blocks one is kept clean for merging. A write whose place in the data block is still
-//! erased goes there first, as far as the chip's program order allows it.
+//! Of the extra blocks one is kept clean for merging. A write whose home in the data block is still
+//! erased goes there first, if the chip's program order allows it.
 //!
-//! Departure: FASTer's "any clean page" is always the next one, which every program order allows.
+//! Departure: where FASTer says "any clean page", we take the next one, which every program order
+//! allows.
 
 use nand::Nand;
 

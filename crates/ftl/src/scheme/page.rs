@@ -1,16 +1,17 @@
-//! page: one L2P entry a page; writes go where there is room, garbage collection makes room.
+//! page: page mapping. One map entry per page; writes are appended to an open block; garbage
+//! collection makes room.
 //!
 //! ```text
-//! L2P  0 1 2 3 …          frontier  [3 0 7 3 _ _]   host writes append here
+//! L2P  0 1 2 3 …          frontier  [3 0 7 3 _ _]   host writes are appended here
 //!      │ └──────────────▶ full      [5 1 x x 9 x]   x: superseded
 //!      └────────────────▶ full      [x 0 x x x 2]   ◀ victim: fewest valid pages (greedy)
 //! ```
-//! The map and its blocks are [`page_map`](crate::part::page::page_map)'s, as is the way
-//! back after a
-//! cut. When erased blocks are down to the reserve, a victim's valid pages are copied to the
-//! frontier of garbage collection (the host's own with `frontiers=1`) and the victim is erased.
-//! Uniform random writes have closed forms: greedy and fifo in the mean-field limit (Desnoyers
-//! 2012; Bux and Iliadis 2010), random 1/(1−ρ).
+//! The map, its blocks and its recovery are those of [`page_map`](crate::part::page::page_map).
+//! When the number of erased blocks has fallen to the reserve, the valid pages of a victim are
+//! copied to the frontier of garbage collection (which is the host's own with `frontiers=1`), and
+//! the victim is erased. For uniform random writes the write amplification has closed forms: for
+//! greedy and fifo in the mean-field limit (Desnoyers 2012; Bux and Iliadis 2010), for random
+//! victims 1/(1−ρ).
 //!
 //! Invariant: at least `RESERVE` blocks are erased whenever no victim is being emptied.
 
@@ -76,13 +77,13 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 struct PageMapped {
     map: PageMap,
     host: Frontier,
-    /// Where garbage collection writes; with one frontier the host's serves.
+    /// The frontier of garbage collection; none if it uses the host's.
     gc: Option<Frontier>,
     victims_taken: u64,
 }
 
 impl PageMapped {
-    /// Sees to it that the host's frontier has room.
+    /// Makes sure that the host's frontier has room.
     fn make_room(&mut self, nand: &mut Nand) -> Result<()> {
         while self.host.room() == 0 {
             if self.map.pool.len() > RESERVE {

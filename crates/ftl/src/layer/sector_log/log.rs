@@ -90,7 +90,7 @@ impl SectorLog {
         }
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
     /// The sectors of a page that wait, and its entry in the map.
     pub(super) fn look_up(&mut self, lpn: Lpn) -> (SectorMask, Option<EntryId>) {

@@ -131,7 +131,7 @@ impl SectorMap {
         }
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
     /// Whether no page is in the map.
     #[inline]
@@ -276,7 +276,7 @@ impl SectorMap {
         8 + 4 * u64::from(self.sectors_per_page)
     }
 
-    // ---- Changing -----------------------------------------------------------------------------
+    // ---- Updates ------------------------------------------------------------------------------
 
     /// Looks a page up, and makes an entry for it if it has none. The caller then sets a place.
     pub fn find_or_insert(&mut self, lpn: Lpn) -> EntryId {

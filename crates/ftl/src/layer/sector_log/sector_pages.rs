@@ -90,7 +90,7 @@ pub fn put_trim(bytes: &mut Vec<u8>, trim: TrimmedRange) {
     bytes.extend(trim.pages.to_le_bytes());
 }
 
-// ---- Finding them again -------------------------------------------------------------------------
+// ---- Finding log pages at mount -----------------------------------------------------------------
 
 /// A log page that a mount found.
 #[derive(Clone, Debug)]

@@ -265,7 +265,7 @@ impl FullyAssociative {
         self.random_max = log_blocks.saturating_sub(1 + self.aside).max(1);
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
     /// Bytes of the log's map at its maximum.
     pub fn log_map_bytes(&self) -> u64 {

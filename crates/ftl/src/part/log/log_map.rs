@@ -102,7 +102,7 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
     /// Number of logical pages: the exported capacity.
     pub fn logical_pages(&self) -> u32 {

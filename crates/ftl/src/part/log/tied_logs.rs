@@ -45,7 +45,7 @@ impl TiedLogs {
         }
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
     /// The log block of a logical block, if it has one.
     #[inline]
@@ -80,7 +80,7 @@ impl TiedLogs {
         (0..).zip(&self.of).filter_map(|(lbn, log)| Some((lbn, (*log)?)))
     }
 
-    // ---- Changing -----------------------------------------------------------------------------
+    // ---- Updates ------------------------------------------------------------------------------
 
     /// Makes a clean block the log block of a logical block that has none. It will be merged last.
     pub fn open(&mut self, lbn: Lbn, block: BlockId) {

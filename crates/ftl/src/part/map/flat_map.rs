@@ -37,7 +37,7 @@ impl FlatMap {
         FlatMap { newest: vec![Ppn::NONE; pages as usize], trims }
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
     /// Number of logical pages.
     pub fn pages(&self) -> u32 {
@@ -77,7 +77,7 @@ impl FlatMap {
         Some(start..end.unwrap_or(lpns.end))
     }
 
-    // ---- Changing -----------------------------------------------------------------------------
+    // ---- Updates ------------------------------------------------------------------------------
 
     /// Points the entry of a page to another place. Returns the old place.
     #[inline]

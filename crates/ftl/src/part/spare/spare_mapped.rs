@@ -117,7 +117,7 @@ impl SpareMap {
         }
     }
 
-    // ---- Numbers ------------------------------------------------------------------------------
+    // ---- Page and block numbers ---------------------------------------------------------------
 
     /// Number of logical blocks of the device.
     pub fn logical_blocks(&self) -> u32 {
@@ -382,23 +382,23 @@ pub trait SpareMapped: Send {
     /// Its map.
     fn map(&self) -> &SpareMap;
 
-    /// Its map, to be changed.
+    /// Its map, mutable.
     fn map_mut(&mut self) -> &mut SpareMap;
 
-    /// Brings the entries of a logical block into the map cache. A miss reads the spare areas that
-    /// lead to them.
+    /// Looks up the map of a logical block in the map cache. A miss reads the spare areas that hold
+    /// it.
     ///
     /// # Errors
     /// The power fails.
     fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()>;
 
-    /// Forgets pages of one logical block, which has a PMD page.
+    /// Trims pages of one logical block, which has a PMD page.
     ///
     /// # Errors
-    /// The power fails, or no room can be made for pages that must be written anew.
+    /// The power fails, or no room can be made for pages that must be copied.
     fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()>;
 
-    /// A hint that what the scheme itself keeps of this page is needed soon.
+    /// Prefetches what the scheme itself keeps about this page.
     fn prefetch_own(&self, lpn: Lpn);
 
     /// Copies the valid pages of a block into its superblock's open block, then into free blocks.

@@ -1,12 +1,12 @@
-//! Cached map entries in the order of their last use, and which of them the flash does not know
-//! yet.
+//! The cached mapping table of dftl: cached entries in the order of their last use, and which of
+//! them are not in flash yet.
 //!
 //! ```text
-//! least recently used ◀── 7 ── 12* ── 3 ── 14* ── 13* ──▶ most      *: dirty
-//! dirty in translation page 1 (12 to 15):   12, 14, 13                cleaned by one program
+//! least recently used ◀── 7 ── 12* ── 3 ── 14* ── 13* ──▶ most recently     *: dirty
+//! dirty in translation page 1 (LPN 12 to 15):   12, 14, 13          one program cleans them
 //! ```
-//! Every step costs the same however many entries there are: slots are found through an array by
-//! logical page, used through linked lists.
+//! All operations take constant time. Entries are found through an array indexed by logical page,
+//! and are kept in linked lists by last use and by translation page.
 
 use nand::{Lpn, Ppn};
 
@@ -20,14 +20,14 @@ const NONE: u32 = u32::MAX;
 struct CachedEntry {
     lpn: Lpn,
     dirty: bool,
-    /// Of a dirty entry: where the flash says that the page is.
+    /// For a dirty entry: the place of the page according to the flash.
     flash: Ppn,
-    /// Neighbours among the dirty entries of its translation page.
+    /// Neighbours in the list of dirty entries of its translation page.
     before: u32,
     after: u32,
 }
 
-/// A cache of map entries, which the caller keeps to its size.
+/// A cache of map entries. The caller keeps it to its size.
 #[derive(Clone, Debug)]
 pub struct CachedMap {
     slot_of: Vec<u32>,
@@ -40,7 +40,7 @@ pub struct CachedMap {
 }
 
 impl CachedMap {
-    /// An empty cache over so many logical pages, of whose entries a translation page holds some.
+    /// An empty cache for the entries of `logical_pages` pages.
     pub fn new(logical_pages: u32, entries_per_page: u32) -> CachedMap {
         CachedMap {
             slot_of: vec![NONE; logical_pages as usize],
@@ -52,7 +52,7 @@ impl CachedMap {
         }
     }
 
-    /// Cached entries.
+    /// Number of cached entries.
     pub fn entries(&self) -> u32 {
         self.recency.len()
     }
@@ -63,7 +63,8 @@ impl CachedMap {
         self.slot_of[lpn.0 as usize] != NONE
     }
 
-    /// Uses the entry of a page, if it is cached; says whether it is.
+    /// Makes the entry of a page the most recently used one, if it is cached. Returns whether it
+    /// is.
     #[inline]
     pub fn touch(&mut self, lpn: Lpn) -> bool {
         let slot = self.slot_of[lpn.0 as usize];
@@ -73,7 +74,7 @@ impl CachedMap {
         slot != NONE
     }
 
-    /// Caches the entry of a page that is not cached, clean, as the one used last.
+    /// Caches the entry of a page, which is not cached, as clean and most recently used.
     pub fn insert(&mut self, lpn: Lpn) {
         debug_assert!(!self.contains(lpn), "the entry of {lpn:?} was cached twice");
         let entry = CachedEntry { lpn, dirty: false, flash: Ppn::NONE, before: NONE, after: NONE };
@@ -90,7 +91,7 @@ impl CachedMap {
         self.recency.push(slot);
     }
 
-    /// The entry used longest ago, and whether it is dirty.
+    /// The least recently used entry, and whether it is dirty.
     pub fn least_recent(&self) -> Option<(Lpn, bool)> {
         let slot = self.recency.first()?;
         let CachedEntry { lpn, dirty, .. } = self.slots[slot as usize];
@@ -106,9 +107,9 @@ impl CachedMap {
         self.free.push(slot);
     }
 
-    /// The cached entry of a page changes from `flash`, which the flash still says unless the entry
-    /// was dirty before.
-    pub fn soil(&mut self, lpn: Lpn, flash: Ppn) {
+    /// Notes that the cached entry of a page changes. `flash` is its old value, which is also its
+    /// value in flash unless the entry was dirty already.
+    pub fn mark_dirty(&mut self, lpn: Lpn, flash: Ppn) {
         debug_assert!(self.contains(lpn), "the entry of {lpn:?} changed and is not cached");
         let slot = self.slot_of[lpn.0 as usize];
         if self.slots[slot as usize].dirty {
@@ -124,7 +125,7 @@ impl CachedMap {
         }
     }
 
-    /// The dirty entries of a translation page, and where the flash says that each page is.
+    /// The dirty entries of a translation page, each with its value in flash.
     pub fn dirty_in(&self, translation_page: u32) -> impl Iterator<Item = (Lpn, Ppn)> + '_ {
         let slot = |at: u32| self.slots.get(at as usize);
         let first = slot(self.dirty[translation_page as usize]);
@@ -132,7 +133,7 @@ impl CachedMap {
         all.map(|entry| (entry.lpn, entry.flash))
     }
 
-    /// The flash knows all entries of a translation page now; returns how many it did not.
+    /// Notes that all entries of a translation page are now in flash. Returns how many were dirty.
     pub fn clean(&mut self, translation_page: u32) -> u32 {
         let mut cleaned = 0;
         let mut at = core::mem::replace(&mut self.dirty[translation_page as usize], NONE);
@@ -144,30 +145,30 @@ impl CachedMap {
         cleaned
     }
 
-    /// All cached entries, and whether they are dirty, the one used longest ago first.
+    /// All cached entries and whether they are dirty, from least to most recently used.
     pub fn iter(&self) -> impl Iterator<Item = (Lpn, bool)> + '_ {
         let entry = |slot: u32| self.slots[slot as usize];
         self.recency.iter().map(move |slot| (entry(slot).lpn, entry(slot).dirty))
     }
 
-    /// A hint that the entry of a page is used soon.
+    /// Prefetches the entry of a page.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         crate::part::index::prefetch::prefetch(&self.slot_of, lpn.0 as usize);
     }
 
-    /// Slots, uses and dirty lists speak of the same entries.
+    /// Checks that the index, the order of use and the lists of dirty entries agree.
     ///
     /// # Errors
     /// The first contradiction.
     pub fn audit(&self) -> Result<(), Violation> {
         let found = self.slot_of.iter().filter(|&&slot| slot != NONE).count() as u32;
         let (used, spare) = (self.recency.len(), self.free.len() as u32);
-        ensure!(found == used, "{found} entries can be found, {used} are in order of use");
+        ensure!(found == used, "{found} entries are indexed, {used} are in order of use");
         let slots = self.slots.len() as u32;
         ensure!(used + spare == slots, "{used} slots are used, {spare} free, of {slots}");
         let astray = self.iter().find(|&(lpn, _)| !self.contains(lpn));
-        ensure!(astray.is_none(), "{astray:?} is in order of use and not found");
+        ensure!(astray.is_none(), "{astray:?} is in order of use, but not indexed");
         let mut listed = 0;
         for page in 0..self.dirty.len() as u32 {
             for (lpn, _) in self.dirty_in(page) {
@@ -201,20 +202,24 @@ mod tests {
     }
 
     #[test]
-    fn dirty_entries_are_cleaned_by_translation_page_and_stay_in_their_order() {
+    fn dirty_entries_are_cleaned_by_translation_page_and_keep_their_order() {
         let mut cache = CachedMap::new(8, 4);
         [1, 6, 2, 3].into_iter().for_each(|lpn| cache.insert(Lpn(lpn)));
-        cache.soil(Lpn(1), Ppn(10));
-        cache.soil(Lpn(3), Ppn::NONE);
-        cache.soil(Lpn(6), Ppn(11));
-        cache.soil(Lpn(1), Ppn(99));
+        cache.mark_dirty(Lpn(1), Ppn(10));
+        cache.mark_dirty(Lpn(3), Ppn::NONE);
+        cache.mark_dirty(Lpn(6), Ppn(11));
+        cache.mark_dirty(Lpn(1), Ppn(99));
         let dirty: Vec<_> = cache.dirty_in(0).collect();
-        assert_eq!(dirty, [(Lpn(3), Ppn::NONE), (Lpn(1), Ppn(10))], "what the flash said first");
+        assert_eq!(
+            dirty,
+            [(Lpn(3), Ppn::NONE), (Lpn(1), Ppn(10))],
+            "the value in flash, not a later one"
+        );
         cache.audit().unwrap();
         assert_eq!((cache.clean(0), cache.clean(0)), (2, 0));
         assert_eq!(cache.least_recent(), Some((Lpn(1), false)));
         assert_eq!(cache.dirty_in(1).count(), 1);
-        cache.soil(Lpn(3), Ppn(12));
+        cache.mark_dirty(Lpn(3), Ppn(12));
         assert_eq!(cache.dirty_in(0).collect::<Vec<_>>(), [(Lpn(3), Ppn(12))]);
         cache.audit().unwrap();
     }
@@ -224,7 +229,7 @@ mod tests {
     fn a_dirty_entry_is_not_dropped() {
         let mut cache = CachedMap::new(8, 4);
         cache.insert(Lpn(1));
-        cache.soil(Lpn(1), Ppn(4));
+        cache.mark_dirty(Lpn(1), Ppn(4));
         cache.remove(Lpn(1));
     }
 }

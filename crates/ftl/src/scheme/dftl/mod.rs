@@ -1,42 +1,44 @@
-//! dftl: page mapping whose map lives in flash (Gupta, Kim and Urgaonkar 2009).
+//! dftl: page mapping with the map in flash and a cache of its entries in RAM (Gupta, Kim and
+//! Urgaonkar 2009).
 //!
 //! ```text
-//! RAM    CMT  7─▶p  12─▶q* …        cached entries, least recently used out first   *: dirty
-//!        GTD  [T0 T1 T2 …]          where each translation page stands
+//! RAM    CMT  7─▶p  12─▶q* …        cached entries; the least recently used is evicted   *: dirty
+//!        GTD  [T0 T1 T2 …]          the place of each translation page
 //! flash  data blocks [a b c …]      translation blocks [T0 T1 x T2 …]
 //! ```
-//! A *translation page* holds the entries of as many consecutive logical pages as fit (page bytes /
-//! 4). The cached mapping table (CMT) has room for `cmt` bytes, eight an entry. A read that misses
-//! it reads a translation page. A write only makes an entry dirty. To make room the entry used
-//! longest ago goes; if it is dirty, its translation page is read and programmed anew, and all its
-//! dirty entries are cleaned with it (*batch update*; F_b is their mean number).
+//! A *translation page* holds the entries of as many consecutive logical pages as fit into it (page
+//! bytes / 4). The cached mapping table (CMT) has room for `cmt` bytes, at eight bytes per entry. A
+//! read that misses the cache reads a translation page. A write only makes an entry dirty. When the
+//! cache is full, the least recently used entry is evicted. If it is dirty, its translation page is
+//! read and programmed again, which cleans all dirty entries of that page (*batch update*; F_b is
+//! their mean number).
 //!
-//! Data and translation blocks compete in one greedy choice. When a data block is emptied, the
-//! entries of its pages become dirty if they are cached; the translation pages of the others are
-//! rewritten at once, in ascending order, before the erase (*lazy* as far as the cache goes).
-//! Translation pages are pages of the scheme's own in [`page_map`](crate::part::page::page_map),
-//! which
-//! plays the parts of GTD and of what all entries say; what the flash says of a dirty entry is kept
-//! with it.
+//! Garbage collection chooses greedily among data and translation blocks. When a data block is
+//! emptied, the entries of its pages change. Cached ones become dirty (*lazy* update). The
+//! translation pages of the others are rewritten at once, in ascending order, before the erase. In
+//! the [page map](crate::part::page::page_map) translation pages are pages of the scheme's own. The
+//! page map thus serves as GTD, and it holds the current value of all entries. For each dirty entry
+//! the value in flash is kept in addition.
 //!
-//! Invariants: an entry that is not cached, or clean, is in the flash as it is; a mapped page that
-//! is not cached has a translation page; a block at least is erased whenever no victim is being
-//! emptied. (Collections begin while `RESERVE` are; a data victim may take one for its pages and
-//! one for translation pages before its own erase gives one back.)
+//! Invariants: an entry that is clean or not cached has its current value in flash. A mapped page
+//! that is not cached has a translation page. At least one block is erased whenever no victim is
+//! being emptied. (Collections begin when `RESERVE` blocks are left. Before its own erase gives one
+//! block back, a data victim may need one block for its pages and one for translation pages.)
 //!
-//! **Coming back.** The newest copies of pages and of translation pages are found as by `page`.
-//! Then every translation page is read, and entries that it does not know become dirty entries of
-//! the cache, which may be larger than its size meanwhile: no translation page is written before
-//! the reserve stands again, and a victim's entries wait in the cache too.
+//! **Recovery.** The newest copies of pages and of translation pages are found as in `page`. Then
+//! the mount reads every translation page. Entries with another value than in flash become dirty
+//! entries of the cache, which may exceed its size for the time being. Until the reserve of erased
+//! blocks is restored, no translation page is written, and the entries of victims wait in the cache
+//! too.
 //!
-//! A victim's entries also wait in the cache, beyond its size, whenever the block that their
-//! translation pages need would be the last erased one, or none is left: while no block is erased
-//! nothing but copies may be programmed, lest a mount find no block to begin with. Only devices of
-//! a few blocks come to that.
+//! The entries of a victim also wait in the cache, beyond its size, if the block for their
+//! translation pages would be the last erased one, or if none is left. While no block is erased,
+//! only copies may be programmed; otherwise a mount could find no block to start with. Only devices
+//! of a few blocks get into this situation.
 //!
-//! Choices: a page that nothing maps is not looked up by reads and trims. A partial write looks its
-//! entry up as a write does, once, and its old version is found for nothing. A look-up, with the
-//! eviction that it causes, precedes making room for the page.
+//! Choices: reads and trims of an unmapped page look nothing up. A write of part of a page looks up
+//! its entry once, like any write; finding the old version needs no second look-up. The look-up,
+//! and the eviction that it may cause, precede making room for the page.
 
 pub mod cached_map;
 
@@ -157,42 +159,43 @@ struct Dftl {
     /// Entries of a translation page.
     entries: u32,
     pages_per_block: u32,
-    /// The open data block, of host and garbage collection.
+    /// The open data block, used by host writes and garbage collection.
     data: Frontier,
     /// The open translation block.
     translation: Frontier,
     is_mounting: bool,
     /// The translation page being composed.
     composed: Vec<u8>,
-    /// Pages of a victim whose entries are not cached, and where they were; kept for its capacity.
+    /// The pages of a victim of which the entries are not cached, and their old places; kept for
+    /// its capacity.
     uncached: Vec<(Lpn, Ppn)>,
     timing: Timing,
     counts: DftlCounts,
     reclaimed: ReclaimCosts,
-    /// What happened to the cache since somebody asked, if anybody does.
+    /// The recorded events of the cache, if a layer watches it.
     events: Option<Vec<MapEvent>>,
-    /// Hits, misses and batches since costs were asked for.
+    /// Hits, misses and batches since the costs were last asked for.
     interval: DftlCounts,
 }
 
-/// What is counted between two resets.
+/// Counts since the last reset.
 #[derive(Clone, Copy, Debug, Default)]
 struct DftlCounts {
     read_hits: u64,
     read_misses: u64,
     write_hits: u64,
     write_misses: u64,
-    /// Evictions of dirty entries, and the entries that they cleaned.
+    /// Evictions of dirty entries, and the number of entries that they cleaned.
     batches: u64,
     flushed: u64,
     data_victims: u64,
     translation_victims: u64,
     translation_copies: u64,
-    /// Translation pages rewritten for pages that garbage collection moved.
+    /// Translation pages rewritten because garbage collection moved pages.
     updates: u64,
 }
 
-/// What reclaiming blocks took since birth.
+/// Number of reclaimed blocks and time of their reclaim, since the mount.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReclaimCosts {
     data_blocks: u64,
@@ -201,14 +204,14 @@ struct ReclaimCosts {
     translation_ns: u64,
 }
 
-/// What an entry is looked up for.
+/// The purpose for which an entry is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     Read,
     Write,
 }
 
-/// What a block holds.
+/// What a block contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BlockContent {
     Data,
@@ -222,12 +225,14 @@ impl Dftl {
         lpn.0 / self.entries
     }
 
-    /// The owner of a translation page in the page map: they follow the host's pages.
+    /// The owner number of a translation page in the page map. These numbers follow those of host
+    /// pages.
     fn owner_of(&self, page: u32) -> Lpn {
         Lpn(self.map.logical_pages() + page)
     }
 
-    /// Looks up the entry of a page, which is cached afterwards, and dirty if it was for a write.
+    /// Looks up the entry of a page. Afterwards it is cached, and dirty if the look-up was for a
+    /// write.
     fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, what: Access) -> Result<()> {
         let hit = self.cmt.touch(lpn);
         self.counts.count(what, hit);
@@ -241,7 +246,7 @@ impl Dftl {
         }
         debug_assert!(self.cmt.contains(lpn), "{lpn:?} was looked up and is not cached");
         if what == Access::Write {
-            self.cmt.soil(lpn, self.entry(lpn));
+            self.cmt.mark_dirty(lpn, self.entry(lpn));
         }
         Ok(())
     }
@@ -250,25 +255,26 @@ impl Dftl {
         while u64::from(self.cmt.entries()) >= self.capacity {
             self.evict(nand)?;
         }
-        // It may have come into the cache meanwhile, with a victim's entries that had to wait.
+        // An eviction may have brought it into the cache, among the waiting entries of a victim.
         if self.cmt.touch(lpn) {
             return Ok(());
         }
         if what == Access::Read {
             let page = self.owner_of(self.translation_page_of(lpn));
-            let ppn = self.map.flat.newest(page).expect("an entry not cached is in the flash");
+            let ppn = self.map.flat.newest(page).expect("an entry that is not cached is in flash");
             nand.read(ppn, page, nand.geometry().full_mask(), &mut Sink::None, Cause::Map)?;
         }
         self.cmt.insert(lpn);
         Ok(())
     }
 
-    /// Where a page stands, [`Ppn::NONE`] if nowhere.
+    /// The current value of an entry; [`Ppn::NONE`] if the page is unmapped.
     fn entry(&self, lpn: Lpn) -> Ppn {
         self.map.flat.newest(lpn).unwrap_or(Ppn::NONE)
     }
 
-    /// Drops the entry used longest ago; if it is dirty, the flash learns of it first.
+    /// Evicts the least recently used entry. If it is dirty, its translation page is rewritten
+    /// first.
     fn evict(&mut self, nand: &mut Nand) -> Result<()> {
         let (lpn, dirty) = self.cmt.least_recent().expect("a full cache has an entry");
         if dirty {
@@ -292,8 +298,8 @@ impl Dftl {
         }
     }
 
-    /// Composes a translation page of all entries as they are; without its `batch` of dirty ones
-    /// these stay as the flash has them.
+    /// Composes a translation page from the current values of all entries. Without `batch`, dirty
+    /// entries keep their value in flash.
     fn compose(&mut self, page: u32, batch: bool) {
         const BYTES: usize = ENTRY_BYTES as usize;
         let first = page * self.entries;
@@ -309,8 +315,8 @@ impl Dftl {
         }
     }
 
-    /// Reads a translation page, if there is one, and programs the composed one where there is
-    /// room.
+    /// Reads the old version of a translation page, if there is one, and programs the composed
+    /// page. There must be room.
     fn rewrite(&mut self, nand: &mut Nand, page: u32) -> Result<()> {
         let (owner, full) = (self.owner_of(page), nand.geometry().full_mask());
         if let Some(ppn) = self.map.flat.newest(owner) {
@@ -329,7 +335,7 @@ impl Dftl {
         }
     }
 
-    /// Sees to it that a frontier has room.
+    /// Makes sure that a frontier has room.
     fn make_room(&mut self, nand: &mut Nand, holds: BlockContent) -> Result<()> {
         while self.frontier(holds).room() == 0 {
             if self.map.pool.len() > RESERVE {
@@ -341,7 +347,7 @@ impl Dftl {
         Ok(())
     }
 
-    /// Reclaims the full block with the fewest valid pages, whatever it holds.
+    /// Reclaims the full block with the fewest valid pages, whatever it contains.
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.map.choose_victim();
         match self.what(nand, victim) {
@@ -350,7 +356,7 @@ impl Dftl {
         }
     }
 
-    /// What a block of which a page is programmed holds.
+    /// What a block with programmed pages contains.
     fn what(&self, nand: &Nand, block: BlockId) -> BlockContent {
         match nand.owners(block)[0] >= self.map.logical_pages() {
             true => BlockContent::Entries,
@@ -375,7 +381,7 @@ impl Dftl {
         self.map.move_out(nand, victim, &mut self.data, None, Cause::Gc, |lpn, from| {
             copies += 1;
             match cmt.contains(lpn) {
-                true => cmt.soil(lpn, from),
+                true => cmt.mark_dirty(lpn, from),
                 false => uncached.push((lpn, from)),
             }
         })?;
@@ -394,8 +400,8 @@ impl Dftl {
         Ok(())
     }
 
-    /// Whether the translation pages of a victim's pages cannot be rewritten now: a block opened
-    /// for them must not be the last, and while none is erased nothing but copies may be
+    /// Whether the translation pages of a victim's pages must not be rewritten now: a block opened
+    /// for them must not be the last erased one, and while no block is erased only copies may be
     /// programmed.
     fn must_wait(&self) -> bool {
         let entries = self.entries;
@@ -404,15 +410,15 @@ impl Dftl {
         self.is_mounting || self.map.pool.len() < 1 + u32::from(opens)
     }
 
-    /// Puts the entries of a victim's pages into the cache, beyond its size if need be.
+    /// Puts the entries of a victim's pages into the cache, beyond its size if necessary.
     fn cache_uncached(&mut self) {
         for &(lpn, from) in &self.uncached {
             self.cmt.insert(lpn);
-            self.cmt.soil(lpn, from);
+            self.cmt.mark_dirty(lpn, from);
         }
     }
 
-    /// Rewrites the translation pages of a victim's pages; returns how many.
+    /// Rewrites the translation pages of a victim's pages. Returns how many.
     fn update_uncached(&mut self, nand: &mut Nand) -> Result<u64> {
         let pages = core::mem::take(&mut self.uncached);
         let (mut updates, entries) = (0, self.entries);
@@ -429,12 +435,12 @@ impl Dftl {
         Ok(updates)
     }
 
-    /// Time of so many reads, each with a program.
+    /// Time of `pages` reads and as many programs.
     fn rewrites_ns(&self, pages: u64) -> u64 {
         pages * (self.timing.read_ns + self.timing.program_ns)
     }
 
-    // ---- Coming back --------------------------------------------------------------------------
+    // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = self.map.recover(nand, device, |_| {})?;
@@ -455,7 +461,8 @@ impl Dftl {
         self.shrink(nand)
     }
 
-    /// Reads all translation pages; what they do not know becomes dirty in the cache.
+    /// Reads all translation pages. Entries with another current value become dirty entries of the
+    /// cache.
     fn load(&mut self, nand: &mut Nand) -> Result<()> {
         let pages = self.map.logical_pages();
         for page in 0..pages.div_ceil(self.entries) {
@@ -469,14 +476,14 @@ impl Dftl {
                 let flash = Ppn(flash.map_or(Ppn::NONE.0, u32::from_le_bytes));
                 if flash != self.entry(Lpn(lpn)) {
                     self.cmt.insert(Lpn(lpn));
-                    self.cmt.soil(Lpn(lpn), flash);
+                    self.cmt.mark_dirty(Lpn(lpn), flash);
                 }
             }
         }
         Ok(())
     }
 
-    /// Evicts entries until the cache has its size.
+    /// Evicts entries until the cache does not exceed its size.
     fn shrink(&mut self, nand: &mut Nand) -> Result<()> {
         while u64::from(self.cmt.entries()) > self.capacity {
             self.evict(nand)?;
@@ -484,9 +491,9 @@ impl Dftl {
         Ok(())
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
-    /// Blocks hold either data or entries, and what is not cached is in the flash.
+    /// Checks that blocks contain either data or entries, and that entries not cached are in flash.
     fn audit_entries(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.cmt.audit()?;
         let pages = self.map.logical_pages();
@@ -499,13 +506,13 @@ impl Dftl {
             let page = self.owner_of(self.translation_page_of(Lpn(lpn.0.min(pages - 1))));
             let known = self.map.flat.newest(page).is_some();
             let found = holds == BlockContent::Entries || self.cmt.contains(lpn) || known;
-            ensure!(found, "{lpn:?} is mapped, and neither cached nor in the flash");
+            ensure!(found, "{lpn:?} is mapped, but its entry is neither cached nor in flash");
         }
         (0..own).try_for_each(|page| self.audit_translation_page(nand, page))
     }
 
-    /// The flash says of each entry what it is, or, of a dirty one, what the cache knows that the
-    /// flash says.
+    /// Checks a translation page in flash: each entry has its current value or, if it is dirty, the
+    /// value that the cache records as being in flash.
     fn audit_translation_page(
         &self,
         nand: &Nand,
@@ -521,7 +528,7 @@ impl Dftl {
         let Some(bytes) = at.and_then(|ppn| nand.peek_meta(ppn)) else { return Ok(()) };
         for (lpn, (entry, ppn)) in (first..).zip(bytes.chunks_exact(4).zip(expected)) {
             let flash = Ppn(u32::from_le_bytes(entry.try_into().expect("chunks of four")));
-            ensure!(flash == ppn, "the flash maps LPN {lpn} to {flash:?}; it should say {ppn:?}");
+            ensure!(flash == ppn, "the flash maps LPN {lpn} to {flash:?}, not to {ppn:?}");
         }
         Ok(())
     }
@@ -538,31 +545,31 @@ impl DftlCounts {
         *count += 1;
     }
 
-    /// Counts an eviction of a dirty entry that cleaned so many.
+    /// Counts an eviction of a dirty entry that cleaned `flushed` entries.
     fn count_batch(&mut self, flushed: u64) {
         self.batches += 1;
         self.flushed += flushed;
     }
 
-    /// The mean size of a batch; of none, one.
+    /// F_b: the mean size of a batch; 1 if there was none.
     fn batch_factor(&self) -> f64 {
         ratio(self.flushed, self.batches, 1.0)
     }
 }
 
 impl ReclaimCosts {
-    /// What reclaiming a block adds to each program of a translation page, in nanoseconds.
+    /// T_two: what reclaiming a block adds to each program of a translation page, in nanoseconds.
     fn translation_overhead_ns(&self, pages_per_block: u32) -> f64 {
         ratio(self.translation_ns, self.translation_blocks, 0.0) / f64::from(pages_per_block)
     }
 
-    /// The same for a data page.
+    /// T_dwo: the same for a data page.
     fn data_overhead_ns(&self, pages_per_block: u32) -> f64 {
         ratio(self.data_ns, self.data_blocks, 0.0) / f64::from(pages_per_block)
     }
 }
 
-/// `a / b`, or `otherwise` where there is no b.
+/// `a / b`, or `otherwise` if b is 0.
 fn ratio(a: u64, b: u64, otherwise: f64) -> f64 {
     if b == 0 { otherwise } else { a as f64 / b as f64 }
 }
@@ -618,7 +625,7 @@ impl Ftl for Dftl {
         self.audit_entries(nand)
     }
 
-    /// The GTD is the map that is kept whole, the CMT a cache of the rest.
+    /// The GTD is the part of the map that is entirely in RAM; the CMT is a cache of the rest.
     fn ram(&self) -> Ram {
         let translation_pages = self.map.logical_pages().div_ceil(self.entries);
         Ram {
@@ -681,7 +688,8 @@ impl ResizableMap for Dftl {
         }
     }
 
-    /// Adaptive partitioning, Table IV: hit ratios and F_b of the interval, overheads since birth.
+    /// Adaptive partitioning, Table IV. Hit ratios and F_b are those of the interval, T_two and
+    /// T_dwo those since the mount.
     fn miss_costs(&mut self) -> MissCosts {
         let (seen, timing) = (core::mem::take(&mut self.interval), self.timing);
         let (read, program) = (timing.read_ns as f64, timing.program_ns as f64);

@@ -1,36 +1,39 @@
-//! What a log of blocks tells somebody who weighs its RAM against that of a buffer (adaptive
-//! partitioning, §III.E and Table IV).
+//! An account of fast's log for a layer that divides DRAM between this log's map and a buffer
+//! (adaptive partitioning, §III.E and Table IV).
 //!
 //! ```text
-//! victim [7 x 9 8]    7, 8, 9 leave the log and enter the ghost    Na = 1: 3 pages for one merge
-//! write 9             a miss of the log, and a hit of its ghost: with more room no merge of it
+//! victim [7 x 9 8]    7, 8 and 9 leave the log and enter the ghost    Na = 1: 3 pages per merge
+//! write 9             a miss in the log and a hit in its ghost: a larger log would have saved this
+//!                     page's share of a merge
 //! ```
-//! A write of a page that left the log would have found it there, had the log been larger, and
-//! saved its share of a full merge: T_full_merge / F_asset, where F_asset is the mean number of a
-//! victim's pages that one merge brings home. A page written because the buffer had no room for it
-//! costs its program and its share of reclaiming a log block, T_log_GC / Np. Merges of the
-//! sequential block count in neither.
+//! Suppose that the host writes a page that has left the log. If the log had been larger, the page
+//! would still have been there, and its share of a full merge would have been saved. This share is
+//! T_full_merge / F_asset, where F_asset is the mean number of a victim's pages that one merge
+//! brings to a data block. A page that is written because the buffer had no room for it costs its
+//! own program and its share of reclaiming a log block, T_log_GC / Np. Merges of the SW block count
+//! in neither.
 
 use nand::{Lpn, Timing};
 
 use crate::contract::{MapEvent, MissCosts};
 
-/// Events and costs of a log that is watched.
+/// Events and costs of a log.
 #[derive(Clone, Debug)]
 pub struct LogAccount {
     timing: Timing,
     pages_per_block: u32,
     events: Vec<MapEvent>,
-    /// Victims with valid pages since costs were asked for, and Σ of their pages a merge.
+    /// Victims with valid pages since the costs were last asked for, and the sum of their pages per
+    /// merge.
     victims: u64,
     pages_per_merge: f64,
-    /// Blocks reclaimed since birth, dead ones too, and what that took.
+    /// Blocks reclaimed since the mount, including dead ones, and the time that this took.
     reclaimed: u64,
     reclaimed_ns: u64,
 }
 
 impl LogAccount {
-    /// Nothing has happened yet.
+    /// An account without events.
     pub fn new(timing: Timing, pages_per_block: u32) -> LogAccount {
         LogAccount {
             timing,
@@ -43,18 +46,18 @@ impl LogAccount {
         }
     }
 
-    /// A page was written that was not in the log.
+    /// Records that a page was written that was not in the log.
     pub fn missed(&mut self, lpn: Lpn) {
         self.events.push(MapEvent::WriteMissed(lpn));
     }
 
-    /// A page is brought home because its block is reclaimed.
+    /// Records that a page leaves the log because its block is reclaimed.
     pub fn left(&mut self, lpn: Lpn) {
         self.events.push(MapEvent::Left(lpn));
     }
 
-    /// A block with so many valid pages of so many logical blocks is reclaimed by so many copies
-    /// and erases.
+    /// Records that a block with `pages` valid pages of `associated` logical blocks is reclaimed,
+    /// with this number of copies and erases.
     pub fn victim(&mut self, pages: u32, associated: u32, copies: u64, erases: u64) {
         if associated > 0 {
             self.victims += 1;
@@ -65,17 +68,18 @@ impl LogAccount {
         self.reclaimed_ns += copies * (read_ns + program_ns) + erases * erase_ns;
     }
 
-    /// That took so many programs of nothing besides.
+    /// Records that the reclaim also took `pages` padding programs.
     pub fn padded(&mut self, pages: u64) {
         self.reclaimed_ns += pages * self.timing.program_ns;
     }
 
-    /// Appends what happened since the last call.
+    /// Appends the events since the last call.
     pub fn take_events(&mut self, events: &mut Vec<MapEvent>) {
         events.append(&mut self.events);
     }
 
-    /// What misses cost: F_asset since the last call, T_log_GC since birth. Reads never miss.
+    /// The costs of misses: F_asset since the last call, T_log_GC since the mount. Reads never
+    /// miss.
     pub fn miss_costs(&mut self) -> MissCosts {
         let pages = f64::from(self.pages_per_block);
         let [read, program, erase] =
@@ -110,7 +114,7 @@ mod tests {
         let mut account = LogAccount::new(TIMING, 4);
         let none = account.miss_costs();
         assert_eq!((none.map_write_ns, none.buffer_write_ns), (4.0 * 110.0 + 1000.0, 100.0));
-        // 3 pages of one block, 4 of four, none: 3 and 1 pages a merge.
+        // Three pages of one block, four pages of four blocks, none: 3 and 1 pages per merge.
         account.victim(3, 1, 4, 2);
         account.victim(4, 4, 16, 5);
         account.victim(0, 0, 0, 1);
@@ -120,7 +124,7 @@ mod tests {
         assert_eq!(costs.map_write_ns, 1440.0 / 2.0);
         let reclaim = (20.0 * 110.0 + 8.0 * 1000.0 + 2.0 * 100.0) / 3.0;
         assert_eq!(costs.buffer_write_ns, 100.0 + reclaim / 4.0);
-        // The interval is over, birth is not.
+        // F_asset starts again with each call, T_log_GC does not.
         let next = account.miss_costs();
         assert_eq!((next.map_write_ns, next.buffer_write_ns), (1440.0, costs.buffer_write_ns));
     }

@@ -1,40 +1,44 @@
-//! fast: log blocks that any page may use, and one for a sequential stream (Lee et al. 2007).
+//! fast: fully associative sector translation (Lee et al. 2007). A log block takes pages of any
+//! data block; one more log block takes a sequential stream.
 //!
 //! ```text
 //!   data [0 1 2 3] [4 5 6 7] [8 9 a b] [c d e f]
-//!   SW   [4 5 6 _]                      a stream: appended while it goes on, switched when whole
-//!   RW   [1 9 d 1] [2 9 e _]            everything else, in the order in which it comes
+//!   SW   [4 5 6 _]                      a stream: appended while it continues, then switched
+//!   RW   [1 9 d 1] [2 9 e _]            all other writes, in the order of their arrival
 //! ```
-//! bast merges a log block whenever one more data block wants to be updated, full or not. Here the
-//! random log is *fully associative*: its blocks fill to the last slot whatever is written, and are
-//! then reclaimed in turn, the one allocated longest ago first. Pages that the host wrote again
-//! since are stale in the victim and cost nothing. Each of the others costs the full merge of its
-//! data block, Na of them for a victim: above, the first RW block is associated with LBN 0 (its
-//! last slot) and LBN 3, for its 9 is stale. Such a merge gathers a data block's newest pages from
-//! wherever they are, so that it empties later RW blocks too, and even the SW block.
+//! bast merges a log block, full or not, whenever one more data block needs one. Here the random
+//! log (RW) is *fully associative*: its blocks are filled to the last slot, whatever is written.
+//! Then they are reclaimed in turn, the one allocated first before all others. Pages of the victim
+//! that the host has rewritten since are stale and cost nothing. All others must be merged: each
+//! associated data block, Na of them, costs a full merge. In the picture the first RW block is
+//! associated with LBN 0 (its last slot) and LBN 3 (its third slot); its 9 is stale. A full merge
+//! gathers the newest pages of a data block from wherever they are, so it makes pages stale in
+//! later RW blocks as well, and even in SW.
 //!
-//! A write at offset 0 takes every stream to be sequential: it opens a new SW block, and the old
-//! one is merged as it stands, by switch or partial merge if its stream went well. A stream that
-//! jumps back or skips a page goes on in the random log, and its SW block waits.
+//! A write at offset 0 is taken for the start of a sequential stream. It opens a new SW block. The
+//! old SW block is merged in its present state: by a switch or partial merge if its stream was in
+//! order. If a stream goes back or skips a page, its further pages go to the random log, and the SW
+//! block waits.
 //!
-//! Of E extra blocks one is SW, E − 2 are RW, one is kept clean. Nothing is merged before the room
-//! is needed: a full SW block waits for the next write at offset 0, a dead RW block for its turn.
-//! The map of the log can shrink and grow at run time (adaptive partitioning, §III.E there): it
-//! pays for `min(E − 1, bytes / 4 B a page)` log blocks, SW included, never fewer than two.
+//! Of E extra blocks one is SW, E − 2 are RW, and one is kept clean. Nothing is merged before the
+//! room is needed: a full SW block waits for the next write at offset 0, and a dead RW block for
+//! its turn. The map of the log can shrink and grow at run time (adaptive partitioning, §III.E): a
+//! budget pays for `min(E − 1, bytes / 4 B per page)` log blocks, including SW, and never fewer
+//! than two.
 //!
-//! **Uniform random writes.** A data block is not in the log for B writes on average, B data blocks
-//! being there, and is merged L writes later, when its oldest page there has gone through a log of
-//! L pages. So a victim of Np pages is associated with Np / (1 + L/B) data blocks. (SW blocks are
-//! merged too; those merges are few as long as L is small against B·Np.)
+//! **Uniform random writes.** Let there be B data blocks and L pages in the log. After a data block
+//! was merged, B writes pass on average until one of its pages enters the log; L writes later that
+//! page reaches the end of the log and the data block is merged again. So the Np pages of a victim
+//! belong to Np / (1 + L/B) data blocks on average. (SW blocks are merged too. These merges are few
+//! as long as L is small compared with B·Np.)
 //!
-//! **Coming back**: see [`fully_associative`](crate::part::log::fully_associative); all log
-//! blocks found
-//! are closed and belong to RW, in the order of their last programs.
+//! **Recovery**: see [`fully_associative`](crate::part::log::fully_associative). All log blocks
+//! that a mount finds are closed and become RW blocks, in the order of their last programs.
 //!
-//! Choices: the RW victim is taken in turn, as its successors describe it. A page that is next in
-//! the SW block goes there even if earlier ones are stale; the paper merges the SW block when its
-//! owner is written out of order, here it waits. The paper keeps its maps in flash; here they are
-//! in RAM, and a mount scans the spare areas.
+//! Choices: the RW victim is taken in turn, as the papers about fast's successors describe it. A
+//! page that is next in order goes to the SW block even if earlier pages there are stale. The paper
+//! merges the SW block when its owner is written out of order; here it waits. The paper keeps its
+//! maps in flash; here they are in RAM, and a mount scans the spare areas.
 
 pub mod log_account;
 
@@ -89,7 +93,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 }
 
 impl Fast {
-    /// Writes a page and notes whether the log held an older copy of it.
+    /// Writes a page, and records whether the log held an older copy of it.
     fn write_accounted(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
         let lpn = run.first.plus(index);
         loop {
@@ -108,13 +112,13 @@ impl Fast {
         }
     }
 
-    /// Whether the newest version of a page stands in a log block.
+    /// Whether the newest version of a page is in a log block.
     fn is_in_log(&self, nand: &Nand, lpn: Lpn) -> bool {
         let map = &self.log.map;
         map.flat.newest(lpn).is_some() && !map.is_home(nand.geometry(), lpn)
     }
 
-    /// Merges the oldest block of the random log, and notes what that takes.
+    /// Merges the oldest block of the random log, and records the cost.
     fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.log.random.take_oldest(nand).block;
         self.note_victim(nand, victim);
@@ -126,8 +130,8 @@ impl Fast {
         Ok(())
     }
 
-    /// Notes the valid pages of a victim, which are about to leave the log, and the operations of
-    /// its merge.
+    /// Records the valid pages of a victim, which are about to leave the log, and the operations
+    /// that its merge will take.
     fn note_victim(&mut self, nand: &Nand, victim: BlockId) {
         let Some(account) = &mut self.account else { return };
         let FullyAssociative { map, associated, .. } = &mut self.log;

@@ -1,20 +1,21 @@
-//! The isolation area: log blocks that gather cold pages, to be merged a few at a time (FASTer).
+//! FASTer's isolation area: log blocks that collect cold pages, which are then merged a few at a
+//! time.
 //!
 //! ```text
-//! oldest ─▶ [x x 9 d]  [2 6 _ _]        merged next: the data block of 9, then that of d
+//! oldest ─▶ [x x 9 d]  [2 6 _ _]        merged next: the data block of 9, then the data block of d
 //!                └ the oldest valid page
 //! ```
-//! Pages arrive in the order in which they are isolated, and their data blocks are merged in that
-//! order: those of the oldest valid pages. A merge gathers a data block's newest pages from
-//! everywhere, so it may take along younger pages here, too. An emptied block is erased when its
-//! room is needed and not before; only the oldest one is.
+//! Pages are kept in the order in which they were isolated. Data blocks are merged in the order of
+//! the oldest valid pages. Because a merge gathers the newest pages of a data block from
+//! everywhere, it may take younger pages out of the area too. Only the oldest block is ever
+//! reclaimed. It is erased when its room is needed, not as soon as it is empty.
 //!
-//! A block that is reclaimed counts one full merge, whose associated data blocks are those that
-//! were merged for a page of it, whether early or by force. One whose pages all went otherwise is
+//! Each reclaimed block counts as one full merge. Its associated data blocks are those that were
+//! merged because of a page in it, progressively or by force. If there were none, the block was
 //! dead.
 //!
-//! Invariants: valid pages stand behind the place where the oldest is looked for, so that finding
-//! it costs one look at each slot in all.
+//! Invariant: no page before the search position is valid, so the search looks at each slot once in
+//! all.
 
 use std::collections::VecDeque;
 
@@ -27,17 +28,17 @@ use crate::part::log::merge;
 use crate::part::log::random_log::{RandomBlock, RandomLog};
 use crate::part::recovery::page_kind;
 
-/// Blocks of cold pages, the one allocated longest ago first.
+/// The blocks of the isolation area, in the order of their allocation.
 #[derive(Clone, Debug)]
 pub struct IsolationArea {
     log: RandomLog,
-    /// Blocks that there may be.
+    /// Maximum number of blocks.
     blocks_max: u32,
-    /// Data blocks that were merged for a page of each block.
+    /// For each block, the number of data blocks that were merged because of a page in it.
     merged: VecDeque<usize>,
-    /// Which blocks of the chip belong here.
+    /// The blocks of the chip that belong to the area.
     is_here: BitSet,
-    /// Where the oldest valid page is looked for: a block, counted from the oldest, and a slot.
+    /// The search position of the oldest valid page: a block, counted from the oldest, and a slot.
     at: (usize, u32),
 }
 
@@ -53,29 +54,29 @@ impl IsolationArea {
         }
     }
 
-    /// Slots left in the block that is being filled.
+    /// Number of free slots in the block that is being filled.
     pub fn room(&self) -> u32 {
         self.log.room()
     }
 
-    /// Whether all blocks that there may be are in use.
+    /// Whether the area has its maximum of blocks.
     pub fn has_all_blocks(&self) -> bool {
         self.log.len() == self.blocks_max
     }
 
-    /// Its blocks.
+    /// The blocks in use.
     pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.log.blocks()
     }
 
-    /// The share of its slots that hold a valid page.
+    /// The share of all slots that hold a valid page.
     pub fn fill(&self, map: &LogMap) -> f64 {
         let valid: u32 = self.blocks().map(|block| map.valid(block)).sum();
         let pages = self.blocks_max * (map.logical_pages() / map.logical_blocks());
         f64::from(valid) / f64::from(pages)
     }
 
-    /// A block that a mount found is the youngest so far. It is closed.
+    /// Appends a closed block that a mount found. It is younger than all that were appended before.
     pub fn take_over(&mut self, found: RandomBlock) {
         self.log.take_over(found);
         self.enlist(found.block);
@@ -83,7 +84,7 @@ impl IsolationArea {
 
     // ---- Filling ------------------------------------------------------------------------------
 
-    /// Takes a block from the pool. The youngest is full.
+    /// Takes a block from the pool. The youngest block must be full.
     ///
     /// # Errors
     /// The power fails.
@@ -94,12 +95,16 @@ impl IsolationArea {
     }
 
     fn enlist(&mut self, block: BlockId) {
-        assert!(self.log.len() <= self.blocks_max, "more than {} blocks", self.blocks_max);
+        assert!(
+            self.log.len() <= self.blocks_max,
+            "the isolation area has more than {} blocks",
+            self.blocks_max
+        );
         self.merged.push_back(0);
         self.is_here.insert(block.0);
     }
 
-    /// Moves valid pages here, for which there is room.
+    /// Moves valid pages to the area. There must be room for them.
     ///
     /// # Errors
     /// The power fails.
@@ -127,7 +132,7 @@ impl IsolationArea {
         }
     }
 
-    /// Merges the data block of the oldest valid page; returns how many pages left the area.
+    /// Merges the data block of the oldest valid page. Returns how many pages left the area.
     ///
     /// # Errors
     /// The power fails.
@@ -142,8 +147,8 @@ impl IsolationArea {
         Ok(pages)
     }
 
-    /// Merges what is left in the oldest block, and erases it; returns how many pages left the
-    /// area.
+    /// Merges the data blocks of all valid pages in the oldest block, and erases it. Returns how
+    /// many pages left the area.
     ///
     /// # Errors
     /// The power fails.
@@ -160,7 +165,7 @@ impl IsolationArea {
         let block = self.log.take_oldest(nand).block;
         self.is_here.remove(block.0);
         self.at = if self.at.0 == 0 { (0, 0) } else { (self.at.0 - 1, self.at.1) };
-        match self.merged.pop_front().expect("each block has its count") {
+        match self.merged.pop_front().expect("each block has a count of merges") {
             0 => merge::dead(nand, map, merges, block)?,
             merged => {
                 merge::count_full(merges, merged);
@@ -170,14 +175,14 @@ impl IsolationArea {
         Ok(pages)
     }
 
-    /// How many pages of a logical block are here.
+    /// Number of pages of a logical block in the area.
     fn pages_of(&self, nand: &Nand, map: &LogMap, lbn: Lbn) -> u64 {
         let newest = map.newest_of(lbn).iter().filter(|&&ppn| ppn != Ppn::NONE);
         let is_here = |ppn: &&Ppn| self.is_here.contains(nand.geometry().block_of(**ppn).0);
         newest.filter(is_here).count() as u64
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
     /// Compares the area with the chip and the map.
     ///
@@ -187,19 +192,28 @@ impl IsolationArea {
         self.log.audit(nand)?;
         let (count, accounts, most) = (self.log.len(), self.merged.len(), self.blocks_max);
         ensure!(count <= most, "{count} isolation blocks, at most {most}");
-        ensure!(count as usize == accounts, "{count} isolation blocks, {accounts} accounts");
+        ensure!(
+            count as usize == accounts,
+            "{count} isolation blocks, but {accounts} counts of merges"
+        );
         for (index, block) in self.blocks().enumerate() {
-            ensure!(self.is_here.contains(block.0), "{block:?} is not known to be isolation");
+            ensure!(
+                self.is_here.contains(block.0),
+                "{block:?} is not recorded as an isolation block"
+            );
             let passed = match index.cmp(&self.at.0) {
                 core::cmp::Ordering::Less => nand.geometry().pages_per_block(),
                 core::cmp::Ordering::Equal => self.at.1,
                 core::cmp::Ordering::Greater => 0,
             };
             let missed = map.valid_pages(nand, block, 0..passed).next();
-            ensure!(missed.is_none(), "isolated page {missed:?} was passed over");
+            ensure!(missed.is_none(), "the search passed the valid page {missed:?}");
         }
         let known = (0..self.is_here.bound()).filter(|&block| self.is_here.contains(block)).count();
-        ensure!(known == accounts, "{known} blocks are thought isolation, {accounts} are");
+        ensure!(
+            known == accounts,
+            "{known} blocks are recorded as isolation blocks, {accounts} are in use"
+        );
         Ok(())
     }
 }

@@ -1,53 +1,58 @@
-//! faster: fast with a second chance, and an isolation area for what is cold (Lim et al. 2010).
+//! faster: fast with a second chance for valid pages, and an isolation area for cold ones (Lim et
+//! al. 2010).
 //!
 //! ```text
-//!   RW          [1 5 9 d] [2 6 1 3] … [7 1 _ _]          the victim is the oldest: 5, 9, d valid
-//!                5 ─ carried before ─▶ isolation  [8 5 _ _]
-//!                9, d ─ first visit ──▶ new head  [9 d _ _]   host writes go on behind them
-//!                victim erased; nothing was merged
+//!   RW          [1 5 9 d] [2 6 1 3] … [7 1 _ _]          victim: the oldest; 5, 9, d valid
+//!                5, carried before ─▶ isolation area [8 5 _ _]
+//!                9 and d, first visit ─▶ new head [9 d _ _], host writes are appended
+//!                the victim is erased; nothing was merged
 //!   next write   merges the data block of 8, then goes where it belongs
 //! ```
-//! fast merges a page's data block if the host does not write the page again within the log's
-//! window. In skewed loads many pages miss that by little. So a valid page of a victim is not
-//! merged but *carried over* to the head of the log, once: it has twice the window to be written
-//! again (§IV.A). Only pages that are still valid on their second visit are cold. They are gathered
-//! in the *isolation area*, part of the log (§IV.B), and merged *progressively*: before each page
-//! that the host writes, the data blocks of the oldest isolated pages are merged, a few a write. No
-//! write waits for a victim's data blocks all at once, so that response times hardly vary.
+//! fast merges the data block of a page if the host does not rewrite the page within the log
+//! window. In skewed workloads many pages miss the window by little. So faster does not merge a
+//! valid page of a victim at once, but *carries it over* to the head of the log, once: the page
+//! then has a second window (§IV.A). Pages that are still valid on their second visit are cold.
+//! They are collected in the *isolation area*, a part of the log (§IV.B), and merged
+//! *progressively*: before each page that the host writes, the data blocks of the oldest isolated
+//! pages are merged, a few per write. No write waits until all data blocks of a victim are merged,
+//! so response times hardly vary.
 //!
-//! Of E extra blocks one is SW, one is kept clean, `isolation_blocks` are the isolation area, the
-//! others RW. A reclaim takes the oldest RW block V, dead or not. A dead one is erased, as in fast.
-//! Else, in this order:
+//! Of E extra blocks one is SW, one is kept clean, `isolation_blocks` are the isolation area, and
+//! the others are RW. A reclaim takes the oldest RW block V, dead or not. A dead block is erased,
+//! as in fast. Otherwise:
 //!
 //! 1. *Last visits.* Valid pages of V that were carried before are isolated, in the order of their
-//!    slots. If the area is full, its oldest block is reclaimed first: what is still valid there is
-//!    merged, by force. With `isolation=false` the last visits' data blocks are merged at once.
+//!    slots. If the area is full, its oldest block is reclaimed first: what is still valid in it is
+//!    merged by force. With `isolation=false` the data blocks of last visits are merged at once.
 //! 2. *First visits.* The other valid pages are copied to a clean block, the new head, in the order
-//!    of their slots. With `second_chance=false` there are none: all visits are last ones.
-//! 3. V is erased. If nothing was merged on its account, that is no merge of any kind.
+//!    of their slots. With `second_chance=false` there are none: all visits are last visits.
+//! 3. V is erased. If nothing was merged for V, this is not a merge of any kind.
 //!
-//! With both switches off it is fast, count for count.
+//! With both switches off the scheme equals fast in every count.
 //!
-//! **The mark** of having been carried belongs to the version: a write of the host's clears it. It
-//! takes no bit a page: carried pages stand at the start of a head, before all that the host
-//! writes there, so a count a block tells them. On flash it is the page's `kind`.
+//! **The mark** of a carried page belongs to the version: a write of the host clears it. It needs
+//! no bit per page. Carried pages are at the start of a head, before all pages that the host writes
+//! there, so a count per block is enough. In flash the mark is the kind of the page.
 //!
-//! **Order.** Last visits go first, to blocks of the area's own, which are part of the log; forced
-//! merges use the clean block and give one back; only then does the new head take the clean block,
-//! and V is erased right after its last copy. So as long as V stands, a new block that a reclaim
-//! was filling holds nothing but copies whose twins are in V: a mount gives it up like an
-//! unfinished merge ([`merge`]). An isolation block with older pages stays; its copies beat V's.
+//! **Order.** Last visits come first and go to blocks of the isolation area, which belong to the
+//! log already. Forced merges use the clean block and return one. Only then does the new head take
+//! the clean block, and V is erased directly after its last copy. So as long as V exists, a block
+//! that this reclaim has begun to fill holds only copies with twins in V, and a mount gives it up
+//! like an unfinished merge ([`merge`]). An isolation block that holds older pages too is kept; its
+//! copies are newer than those in V.
 //!
-//! **Coming back**: see [`fully_associative`]. A log block with a valid isolated page is an
-//! isolation block, as far as there may be such; the others are RW, with as many carried slots as
-//! their last marked page says. If RW then has more blocks than it should, the oldest are merged in
-//! fast's way before the log grows. Accounts start anew.
+//! **Recovery**: see [`fully_associative`]. A log block with a valid isolated page becomes an
+//! isolation block, up to their maximum number. All others become RW blocks, with as many carried
+//! slots as their last marked page tells. If RW then has more blocks than its maximum, the oldest
+//! are merged as in fast before the log opens another block. Counts of merges per isolation block
+//! start at zero.
 //!
-//! Choices where the paper is silent: progressive merges come before every page of the host's, also
-//! one that goes home or to SW. An emptied isolation block is erased when the area needs its room.
-//! The area's blocks are reclaimed in the order of their allocation, even if a younger one is
-//! empty. A data block that is merged for an isolated page takes along whatever it has in other log
-//! blocks, as every full merge does; what the mark's owner loses by that counts as saved.
+//! Choices where the paper is silent: progressive merges precede every page of the host, including
+//! pages that are written at home or to SW. An empty isolation block is erased when the area needs
+//! its room. Isolation blocks are reclaimed in the order of their allocation, even if a younger one
+//! is empty. The merge of a data block for an isolated page takes its pages out of other log blocks
+//! too, as every full merge does. If such a page was marked, it counts as saved by its second
+//! chance.
 
 pub mod isolation_area;
 
@@ -126,30 +131,30 @@ fn isolation_blocks(params: &Params) -> u32 {
     }
 }
 
-/// The FTL: fast's log, and what becomes of its victims' pages.
+/// The FTL: fast's log with a second chance and an isolation area.
 #[derive(Debug)]
 struct Faster {
     log: FullyAssociative,
     second_chance: bool,
     isolation: Option<IsolationArea>,
     merges_per_write: u64,
-    /// Pages of a victim that move together: scratch.
+    /// The pages of a victim that are about to move; kept for its capacity.
     moving: Vec<nand::Ppn>,
     counts: FasterCounts,
 }
 
-/// Pages of the host's since the last reset.
+/// Counts of host pages since the last reset.
 #[derive(Debug, Default)]
 struct FasterCounts {
-    /// Copied to the head on their first visit.
+    /// Pages copied to the head on their first visit.
     carried: u64,
-    /// Carried and no longer valid on their second visit.
+    /// Carried pages that were not valid any more on their second visit.
     saved: u64,
-    /// Copied to the isolation area.
+    /// Pages copied to the isolation area.
     isolated: u64,
-    /// Brought home from there before a write.
+    /// Pages merged from there progressively.
     merged_progressively: u64,
-    /// Brought home from there because the area was full.
+    /// Pages merged from there by force, because the area was full.
     merged_by_force: u64,
 }
 
@@ -169,7 +174,8 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 }
 
 impl Faster {
-    /// Gives a log block that a mount found the place that its pages' marks say.
+    /// Adds a log block that a mount found to the isolation area or the random log, according to
+    /// the marks of its pages.
     fn take_over(&mut self, found: &FoundLog) {
         let marked = |kind: &u8| matches!(*kind, page_kind::CARRIED | page_kind::ISOLATED);
         let carried = found.kinds.iter().rposition(marked).map_or(0, |last| last as u32 + 1);
@@ -182,8 +188,8 @@ impl Faster {
         }
     }
 
-    /// Merges the data blocks of the oldest isolated pages, as many as one write must; whether
-    /// isolated pages are left.
+    /// Merges the data blocks of the oldest isolated pages, as many as precede one write. Returns
+    /// whether isolated pages are left.
     fn merge_progressively(&mut self, nand: &mut Nand) -> Result<bool> {
         let Some(area) = &mut self.isolation else { return Ok(false) };
         let map = &mut self.log.map;
@@ -198,7 +204,7 @@ impl Faster {
 
     // ---- Reclaiming ---------------------------------------------------------------------------
 
-    /// Makes room in the random log.
+    /// Reclaims the oldest block of the random log.
     fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
         let is_over = self.log.is_over_its_maximum();
         let RandomBlock { block: victim, carried } = self.log.random.take_oldest(nand);
@@ -218,10 +224,10 @@ impl Faster {
         merge::discard(nand, &mut self.log.map, victim)
     }
 
-    /// Moves valid pages among these slots of the victim to the isolation area. Each round begins
-    /// with what is left there: forced merges may take pages home from the victim, too.
+    /// Moves the valid pages in these slots of the victim to the isolation area. Each round lists
+    /// them again, because forced merges may take pages out of the victim too.
     fn isolate(&mut self, nand: &mut Nand, victim: BlockId, slots: Range<u32>) -> Result<()> {
-        let area = self.isolation.as_mut().expect("asked only where there is an area");
+        let area = self.isolation.as_mut().expect("the caller has checked that there is an area");
         let FullyAssociative { map, merges, .. } = &mut self.log;
         loop {
             self.moving.clear();
@@ -243,7 +249,7 @@ impl Faster {
         }
     }
 
-    /// Copies the valid pages that are left in the victim to a new head.
+    /// Copies the remaining valid pages of the victim to a new head.
     fn carry(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
         let FullyAssociative { map, random, .. } = &mut self.log;
         let slots = 0..nand.geometry().pages_per_block();
@@ -270,7 +276,7 @@ impl Ftl for Faster {
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         let mut index = 0;
         while index < run.pages {
-            // Pages between which nothing must be merged are written together.
+            // Pages are written together if nothing must be merged between them.
             let isolated = self.merge_progressively(nand)?;
             let mut most = if isolated { 1 } else { run.pages - index };
             index += loop {
@@ -290,7 +296,7 @@ impl Ftl for Faster {
     }
 
     fn ram(&self) -> Ram {
-        // Beside the maps a count a log block: carried slots, or merges on its account.
+        // Beside the maps there is one count per log block: carried slots, or merges.
         let counts = 4 * u64::from(self.log.log_blocks());
         Ram {
             map: self.log.map_bytes(),

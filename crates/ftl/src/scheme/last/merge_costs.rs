@@ -1,16 +1,17 @@
-//! LAST's merge-cost table: of how many logical blocks each random log block holds valid pages.
+//! LAST's merge-cost table: for each random log block, the number of logical blocks that have valid
+//! pages in it (Na).
 //!
 //! ```text
-//! log block [1 5 1 9]    x    valid pages 5, 1, 9    Np = 4    Na = 3: blocks 0, 1 and 2
+//! log block [1 5 1 9]    x    valid pages 5, 1, 9    Np = 4    Na = 3: logical blocks 0, 1 and 2
 //! ```
-//! A full merge costs Na × (Np copies + 1 erase) + 1 erase (LAST eq. 2), so Na is the price of a
-//! victim, and a block with Na = 0 is dead. The table is kept current page by page: a page that
-//! comes or goes changes Na only if none of its siblings (the pages of its logical block) stands in
-//! the same log block, and that is seen in one look over their places.
+//! A full merge costs Na × (Np copies + 1 erase) + 1 erase (LAST eq. 2). So Na is the price of a
+//! victim, and a block with Na = 0 is dead. The table is updated page by page. When a page enters
+//! or leaves a log block, Na changes only if no other page of its logical block is in the same log
+//! block. One look at the places of these pages tells.
 //!
-//! Full blocks are ranked, on the cold partition by Na; on the hot partition it only matters
-//! whether a block is dead. Among equals the one that was full first leads, and as each partition
-//! fills one block after the other, that is also the one allocated first.
+//! Full blocks are ranked: in the cold partition by Na, in the hot partition by whether they are
+//! dead. Among equals the block that became full first comes first. Because each partition fills
+//! one block after the other, that is also the one allocated first.
 
 use nand::{BlockId, Geometry, Ppn};
 
@@ -19,29 +20,29 @@ use crate::contract::{Violation, ensure};
 use crate::part::log::block_observer::BlockObserver;
 use crate::part::log::log_map::{Lbn, LogMap};
 
-/// The partitions of the random log.
+/// A partition of the random log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partition {
-    /// Pages that are written again soon.
+    /// For pages that are rewritten soon.
     Hot,
-    /// The others.
+    /// For all other pages.
     Cold,
 }
 
 impl Partition {
-    /// Both.
+    /// Both partitions.
     pub const BOTH: [Partition; 2] = [Partition::Hot, Partition::Cold];
 }
 
-/// What the table says of a block.
+/// The table's entry of a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct BlockCost {
-    /// None: it is no random log block.
+    /// The partition; none if this is not a random log block.
     partition: Option<Partition>,
     associated: u16,
 }
 
-/// The associated data blocks of each random log block, page by page.
+/// The table.
 #[derive(Clone, Debug)]
 pub struct MergeCosts {
     entries: Vec<BlockCost>,
@@ -56,57 +57,58 @@ impl MergeCosts {
         MergeCosts { entries: vec![BlockCost::default(); blocks as usize], ranked }
     }
 
-    /// The partition that a block is in, if it is a random log block.
+    /// The partition of a block, if it is a random log block.
     #[inline]
     pub fn partition_of(&self, block: BlockId) -> Option<Partition> {
         self.entries.get(block.0 as usize).and_then(|entry| entry.partition)
     }
 
-    /// Logical blocks that have valid pages in a block.
+    /// Na: the number of logical blocks that have valid pages in a block.
     pub fn associated(&self, block: BlockId) -> u16 {
         self.entries[block.0 as usize].associated
     }
 
-    /// Full blocks of a partition, the one that was full first first.
+    /// The full blocks of a partition, in the order in which they became full.
     pub fn full_blocks(&self, partition: Partition) -> impl Iterator<Item = BlockId> + '_ {
         self.ranked[partition as usize].iter().map(|(block, _)| block)
     }
 
-    /// Full blocks of a partition without valid pages.
+    /// Number of dead blocks among the full blocks of a partition.
     pub fn dead_blocks(&self, partition: Partition) -> u32 {
         self.ranked[partition as usize].iter().filter(|&(_, number)| number == 0).count() as u32
     }
 
-    /// The full block of a partition that is merged at the lowest cost. The hot partition only
-    /// tells dead ones from others, so there it is a dead one, or else the one that was full first.
+    /// The full block of a partition with the lowest merge cost. The hot partition distinguishes
+    /// only dead blocks from others: there it is a dead block or, if there is none, the block that
+    /// became full first.
     pub fn cheapest(&self, partition: Partition) -> Option<BlockId> {
         self.ranked[partition as usize].lowest().map(|(block, _)| block)
     }
 
-    // ---- Blocks that come and go ----------------------------------------------------------------
+    // ---- Adding and removing blocks -------------------------------------------------------------
 
-    /// Watches a block in which `associated` logical blocks have valid pages.
+    /// Adds a random log block in which `associated` logical blocks have valid pages.
     pub fn follow(&mut self, block: BlockId, partition: Partition, associated: u16) {
         let other = self.partition_of(block);
-        assert!(other.is_none(), "{block:?} enters {partition:?} and is in {other:?}");
+        assert!(other.is_none(), "{block:?} enters {partition:?}, but is in {other:?}");
         self.entries[block.0 as usize] = BlockCost { partition: Some(partition), associated };
     }
 
-    /// Ranks a watched block, which is full from now on.
+    /// Ranks a random log block, which has become full.
     pub fn close(&mut self, block: BlockId) {
         let BlockCost { partition, associated } = self.entries[block.0 as usize];
         let partition = partition.expect("only random log blocks are closed");
         self.ranked[partition as usize].push(block, rank(partition, associated));
     }
 
-    /// Watches a full block no more.
+    /// Removes a full block.
     pub fn forget(&mut self, block: BlockId) {
         let partition = core::mem::take(&mut self.entries[block.0 as usize]).partition;
         let partition = partition.expect("only random log blocks are forgotten");
         self.ranked[partition as usize].remove(block);
     }
 
-    /// Compares what is said of a block with a recount.
+    /// Compares the entry of a block with a recount.
     ///
     /// # Errors
     /// They differ.
@@ -140,20 +142,20 @@ impl BlockObserver for MergeCosts {
 
     #[inline]
     fn enters(&mut self, geometry: &Geometry, block: BlockId, siblings: &[Ppn]) {
-        if !stand_in(geometry, block, siblings) {
+        if !any_in_block(geometry, block, siblings) {
             self.set(block, self.associated(block) + 1);
         }
     }
 
     #[inline]
     fn leaves(&mut self, geometry: &Geometry, block: BlockId, siblings: &[Ppn]) {
-        if !stand_in(geometry, block, siblings) {
+        if !any_in_block(geometry, block, siblings) {
             self.set(block, self.associated(block) - 1);
         }
     }
 }
 
-/// Compares the table with a recount of each block's associated data blocks.
+/// Compares the table with a recount.
 ///
 /// # Errors
 /// The first contradiction.
@@ -173,7 +175,7 @@ pub fn audit(map: &LogMap<MergeCosts>, geometry: &Geometry) -> core::result::Res
     Ok(())
 }
 
-/// The number by which a partition ranks its blocks.
+/// The number by which a partition ranks a block with this Na.
 fn rank(partition: Partition, associated: u16) -> u16 {
     match partition {
         Partition::Hot => associated.min(1),
@@ -181,9 +183,9 @@ fn rank(partition: Partition, associated: u16) -> u16 {
     }
 }
 
-/// Whether one of these pages stands in a block. Without a branch a page, so that the compiler can
-/// compare many at once.
-fn stand_in(geometry: &Geometry, block: BlockId, pages: &[Ppn]) -> bool {
+/// Whether one of these places is in a block. There is no branch per page, so that the compiler can
+/// vectorise the comparisons.
+fn any_in_block(geometry: &Geometry, block: BlockId, pages: &[Ppn]) -> bool {
     let (first, per_block) = (geometry.first_page(block).0, geometry.pages_per_block());
     pages.iter().fold(false, |found, ppn| found | (ppn.0.wrapping_sub(first) < per_block))
 }

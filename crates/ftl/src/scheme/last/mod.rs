@@ -2,60 +2,68 @@
 //!
 //! ```text
 //!                    ┌ large ─▶ sequential log   [0 1 2 3]  [8 9 _ _]   own offsets, one LBN each
-//! write ─▶ detector ─┤                  ┌ hot    [1 6 1 6]  [6 1 _ _]   pages come back soon:
-//!                    └ small ─▶ random ─┤                               blocks die by themselves
+//! write ─▶ detector ─┤                  ┌ hot    [1 6 1 6]  [6 1 _ _]   soon rewritten: blocks
+//!                    └ small ─▶ random ─┤                               become dead by themselves
 //!                                       └ cold   [3 9 5 7]  [2 _ _ _]   victim: lowest Na
 //! ```
-//! **Detector** (§3.2). A request larger than `threshold` is sequential, any other random: large
-//! writes are parts of long ones, small writes come back. A run of a single page is never
-//! sequential, whatever its request was.
+//! **Detector** (§3.2). A request larger than `threshold` is sequential, any other is random. The
+//! idea: large writes are parts of longer ones, and small writes are repeated soon. A run of a
+//! single page is never sequential, whatever the size of its request.
 //!
-//! **Sequential log** (§3.3). A few blocks, each tied to one data block, so that several streams
-//! end in switch and partial merges: see [`sequential_log`].
+//! **Sequential log** (§3.3). A few log blocks, each tied to one data block, so that several
+//! streams can end in switch and partial merges: see [`sequential_log`].
 //!
 //! **Partitions of the random log** (§3.4.2). The distance between two writes of a page is counted
-//! in pages of the random log, 1 for two in a row; below `k` the page is hot, and stays so until it
-//! is evicted. Both are judged before room is made. Hot pages die together, so their blocks cost an
-//! erase and no copy. Cold ones are given time, for a page that is written again leaves one data
-//! block less to merge. Every R·Np pages of a random log of R blocks, `k` and the hot partition's
-//! size are thought over ([`partition_regulator`]): more dead blocks than before make it smaller;
-//! fewer make it larger if more of it is valid, else fewer pages are hot from now on; and if less
-//! of the cold partition is valid, more are.
+//! in pages written to the random log; it is 1 for two writes in a row. If the distance is below
+//! `k`, the page is hot, and stays hot until it is evicted. This is decided before room is made.
+//! Hot pages become stale together, so their blocks become dead and cost an erase without copies.
+//! Cold pages stay longer: each one that is rewritten in the meantime may save the merge of its
+//! data block. With R blocks in the random log, `k` and the size of the hot partition are
+//! re-evaluated every R·Np pages ([`partition_regulator`]).
 //!
-//! **Replacement** (§3.4.3). A partition opens a block while it and the random log are below their
-//! size; else a full block is merged. A partition at its size gives one of its own; a partition
-//! below it takes what both can spare best: a dead hot block; or the oldest hot one, if its last
-//! program is more than 4·R·Np pages of the random log ago; or the cold one with the lowest Na, the
-//! number of data blocks that its merge must rewrite ([`merge_costs`]). So the victim decides which
-//! partition gives a block, and the partition that waits gets it. Random log blocks are merged
-//! fully, or erased if dead, even if they happen to be in order.
+//! **Replacement** (§3.4.3). A partition opens a block if it and the random log are below their
+//! maximum sizes. Otherwise a full block is merged first. A partition at its maximum merges one of
+//! its own blocks. A partition below it merges whichever block of both partitions is best:
 //!
-//! **Beyond the paper**, which leaves both open in its conclusion; neither is on by default.
-//! `sequential=adaptive` sizes the sequential log by what a block more would earn on either
-//! partition ([`earnings`]): every log·Np pages of the log, a block (a 256th of a large log) goes
-//! to the part that earns more. `detector=streams` also takes small writes that continue one
-//! another: a run that continues a stream is sequential if the stream, with it, is larger than the
-//! threshold ([`stream_table`]), even a run of one page.
+//! 1. a dead hot block;
+//! 2. otherwise the oldest hot block, if more than 4·R·Np pages were written to the random log
+//!    since its last program;
+//! 3. otherwise the cold block with the lowest Na, the number of data blocks that its merge has to
+//!    rewrite ([`merge_costs`]).
 //!
-//! Invariants: at most `log` log blocks, hence one clean block at least while nothing is merged; a
-//! partition has one open block at most, and only full ones are victims; 1 ≤ k ≤ R·Np, and the hot
-//! partition's size is between 1 and R−1.
+//! So the victim decides which partition gives up a block; the partition that needs one gets it.
+//! Random log blocks are merged fully, or erased if they are dead, even if they happen to be in
+//! order.
 //!
-//! **Coming back.** Log blocks are found closed, in the order of their last programs. As long as
-//! the sequential log has seats, a block whose pages all stand at home takes the one of its logical
-//! block: position says so, for a merge may have changed its role without a program. (Such a block
-//! may have been random, or the data block of which a sequential one took the place. But for each
-//! logical block at most one block at home was in the sequential log and at most one was data; so
-//! if seats are left, no more blocks remain for the random log than were in it, and if none are,
-//! the sequential log is as large as it may be. Either way the rest is at most R.) The rest is hot
-//! or cold as the `kind` of its last page says, unless its partition has R−1 blocks already. `k`,
-//! sizes, the order of writes within a partition and the detector's memory start anew, and a page
-//! found has no distance until it is written again. With an adaptive size the partitions may be
-//! found larger than they start with: the part that is over its size gives a block when another
-//! needs it.
+//! **Beyond the paper** there are two options. Its conclusion leaves both as future work; both are
+//! off by default. `sequential=adaptive` sizes the sequential log by what one more block would save
+//! on either part of the log ([`earnings`]): after every log·Np pages written to the log, one block
+//! (in a large log a 256th of it) goes to the part that would save more. `detector=streams` also
+//! recognises sequential streams of small writes: a run that continues a stream is sequential if
+//! the stream including this run is larger than the threshold ([`stream_table`]). This holds for
+//! runs of one page too.
 //!
-//! Departure: the paper swaps hot and cold blocks to level wear; the chip's wear is somebody else's
-//! business here.
+//! Invariants: there are at most `log` log blocks, so at least one block is clean while no merge is
+//! in progress. A partition has at most one open block, and only full blocks are victims. 1 ≤ k ≤
+//! R·Np, and the maximum size of the hot partition is between 1 and R − 1.
+//!
+//! **Recovery.** A mount finds log blocks closed, and takes them in the order of their last
+//! programs. As long as the sequential log is below its size, a block with all pages at home joins
+//! it, unless its logical block has one there already. Such a block need not have been sequential:
+//! it may have been a random block, or the data block whose place a sequential block took. All
+//! others join the random log, which can take them: if the sequential log is full, at most R blocks
+//! are left. If it is not, the blocks left cannot be more than the random log had, because among
+//! the blocks at home of each logical block at most one was sequential and at most one was a data
+//! block.
+//!
+//! A random block is hot or cold according to the kind of its last page, unless that partition has
+//! R − 1 blocks already. `k`, the sizes, the order of writes within a partition, and the memory of
+//! the detector start from their initial values. A page that a mount found has no distance until it
+//! is written again. With `sequential=adaptive` a part of the log may be found larger than its
+//! initial size; it gives up a block when another part needs one.
+//!
+//! Departure: the paper exchanges hot and cold blocks to level their wear. Wear levelling is not a
+//! task of the scheme here.
 
 pub mod earnings;
 pub mod merge_costs;
@@ -142,13 +150,14 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-/// A random log has two partitions.
+/// The minimum of random log blocks: one for each partition.
 const LEAST_RANDOM: u64 = 2;
-/// Default of the sequential log: so many log blocks for one of its own.
+/// Default size of the sequential log: one of this number of log blocks.
 const LOG_PER_SEQUENTIAL: u64 = 16;
-/// A hot block is old if it was not written during so many times the random log's pages.
+/// A hot block is old if more than this many times the random log's pages were written since its
+/// last program.
 const OLD: u64 = 4;
-/// Where the sequential log's size adapts, it does so by this part of the log.
+/// If the size of the sequential log is adaptive, it changes by this fraction of the log.
 const STEP: u32 = 256;
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
@@ -188,32 +197,32 @@ struct Last {
     detector: Detector,
     sequential: SequentialLog,
     random: RandomPartitions,
-    /// Log blocks that there may be, and how many of them are sequential.
+    /// Maximum number of log blocks, and how many of them are for the sequential log.
     log_blocks: u32,
     sequential_blocks: u32,
     regulator: PartitionRegulator,
-    /// What a block more would earn, where sizes follow that.
+    /// What one more block would save, if sizes are adaptive.
     earnings: Option<Earnings>,
-    /// Pages of the log to write until sizes are thought over.
+    /// Pages to be written to the log until sizes are re-evaluated.
     until_resize: u32,
-    /// The valid pages of the random victim, and their logical blocks; kept for their capacity.
+    /// The valid pages of a random victim, and their logical blocks; kept for their capacity.
     moving: Vec<Lpn>,
     associated: Vec<Lbn>,
     random_merges: Merges,
     counts: LastCounts,
 }
 
-/// The scheme's own figures.
+/// Counts since the last reset.
 #[derive(Clone, Copy, Default)]
 struct LastCounts {
-    /// Host pages, by partition.
+    /// Host pages written to each partition.
     pages: [u64; 2],
     dead_hot_victims: u64,
     old_hot_victims: u64,
     cold_victims: u64,
 }
 
-/// Which log a page goes to.
+/// The log to which a page goes.
 #[derive(Clone, Copy)]
 enum TargetLog {
     Sequential,
@@ -252,13 +261,13 @@ impl Last {
 
     // ---- Sizes ----------------------------------------------------------------------------------
 
-    /// Bytes of the merge-cost table: log2 Np bits a random log block (LAST §3.4.3).
+    /// Bytes of the merge-cost table: log2 Np bits per random log block (LAST §3.4.3).
     fn cost_table_bytes(&self) -> u64 {
         let bits = u64::from(u32::BITS - (self.map.pages_per_block() - 1).leading_zeros());
         (bits * u64::from(self.random_blocks())).div_ceil(8)
     }
 
-    /// R: random log blocks that there may be.
+    /// R: maximum number of random log blocks.
     fn random_blocks(&self) -> u32 {
         self.log_blocks - self.sequential_blocks
     }
@@ -271,14 +280,15 @@ impl Last {
         }
     }
 
-    /// Whether every block of the log is in use, be it by a part that is over its size.
+    /// Whether all log blocks are in use, even if one part exceeds its size.
     fn is_log_full(&self) -> bool {
         self.sequential.count() + self.random.count() == self.log_blocks
     }
 
     // ---- Writing --------------------------------------------------------------------------------
 
-    /// Writes as many pages of the run, from page `index` on, as go to one place; returns how many.
+    /// Writes pages of the run, from page `index` on, as many as go to the same block. Returns how
+    /// many.
     fn write_some(
         &mut self,
         nand: &mut Nand,
@@ -325,8 +335,8 @@ impl Last {
         Ok(done)
     }
 
-    /// Merges the block that a run starts before the end of; or gives the logical block one, once
-    /// there is one to give.
+    /// Makes room for a sequential page: merges the block of its logical block, if the page is
+    /// before the block's end; otherwise gives the logical block a block, or merges one to get it.
     fn make_sequential_room(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let lbn = self.map.lbn_of(lpn);
         if self.sequential.serves(lbn) {
@@ -342,7 +352,7 @@ impl Last {
         let block = self.map.pool.take(nand)?;
         self.sequential.open(lbn, block);
         if let Some(earnings) = &mut self.earnings {
-            earnings.comes(lbn, lpn.0 % nand.geometry().pages_per_block());
+            earnings.note_opened(lbn, lpn.0 % nand.geometry().pages_per_block());
         }
         Ok(())
     }
@@ -351,7 +361,7 @@ impl Last {
         let victim = self.sequential.victim(&self.map).expect("the sequential log has a block");
         let plan = self.sequential.merge(nand, &mut self.map, victim)?;
         if let (Some(earnings), MergePlan::Partial { from }) = (&mut self.earnings, plan) {
-            earnings.let_go(victim, from);
+            earnings.note_merged(victim, from);
         }
         Ok(())
     }
@@ -425,8 +435,8 @@ impl Last {
         Ok(())
     }
 
-    /// The block that both partitions together can spare best. (There may be no cold one after the
-    /// random log was made smaller.)
+    /// The best victim of both partitions. (After the random log was made smaller there may be no
+    /// cold block.)
     fn victim_of_both(&self, geometry: &Geometry) -> Option<BlockId> {
         let costs = &self.map.observer;
         let old = OLD * u64::from(self.random_blocks()) * u64::from(geometry.pages_per_block());
@@ -444,7 +454,7 @@ impl Last {
             _ => self.counts.cold_victims += 1,
         }
         if let Some(earnings) = &mut self.earnings {
-            earnings.takes(nand.geometry(), &self.map, &self.moving);
+            earnings.note_victim(nand.geometry(), &self.map, &self.moving);
         }
         self.random.remove(&mut self.map, victim);
         let merges = &mut self.random_merges;
@@ -471,7 +481,8 @@ impl Last {
 
     // ---- Sizes by earnings: beyond the paper ----------------------------------------------------
 
-    /// After so many more pages of the log: now and then moves a block between its parts.
+    /// Counts pages written to the log. When the interval ends, moves a block between the parts of
+    /// the log.
     fn resize(&mut self, pages: u32) {
         let Some(earnings) = &mut self.earnings else { return };
         self.until_resize -= pages;
@@ -489,9 +500,9 @@ impl Last {
         self.regulator.fit(self.random_blocks());
     }
 
-    // ---- Coming back ----------------------------------------------------------------------------
+    // ---- Recovery -------------------------------------------------------------------------------
 
-    /// Gives a log block that a mount found its role.
+    /// Assigns a role to a log block that a mount found.
     fn take_over(&mut self, found: &FoundLog) -> Result<()> {
         if self.is_log_full() {
             let why = format!("there are more than {} log blocks", self.log_blocks);
@@ -512,7 +523,7 @@ impl Last {
         Ok(())
     }
 
-    // ---- Looking --------------------------------------------------------------------------------
+    // ---- Queries --------------------------------------------------------------------------------
 
     fn log(&self) -> impl Iterator<Item = BlockId> + '_ {
         let random = Partition::BOTH
@@ -553,7 +564,7 @@ impl Last {
     }
 }
 
-/// What tells sequential writes from random ones (LAST §3.2).
+/// The detector: it tells sequential writes from random ones (LAST §3.2).
 struct Detector {
     threshold_bytes: u64,
     streams: Option<StreamTable>,
@@ -599,9 +610,9 @@ impl Ftl for Last {
         self.audit_sizes()
     }
 
-    /// As LAST §4 counts: the random log is mapped by page, the sequential one by block. Beside the
-    /// maps stands the merge-cost table, log2 Np bits a random log block. The dates of random log
-    /// pages, four bytes each, are not in the paper's count.
+    /// As in LAST §4, the random log is mapped by page and the sequential log by block. In addition
+    /// there is the merge-cost table, with log2 Np bits per random log block. The dates of random
+    /// log pages, four bytes each, are not in the paper's count.
     fn ram(&self) -> Ram {
         let pages = self.map.pages_per_block();
         let (random, sequential) = (self.random_blocks(), self.sequential_blocks);

@@ -1,51 +1,51 @@
-//! What regulates LAST's hot partition: which pages are hot, and how many blocks they may fill.
+//! The regulator of LAST's hot partition: which pages are hot, and how many blocks they may fill.
 //!
 //! ```text
-//! after each R·Np pages   N_d up                  too many blocks lie dead    hot partition − 1
-//! of a random log of      N_d down, U_hot up      hot pages lack room         hot partition + 1
-//! R blocks                N_d down, U_hot not up  cold pages among the hot    k − Np
-//!                         U_cold down             hot pages among the cold    k + Np
+//! after each R·Np pages   N_d up                  too many dead blocks        hot partition − 1
+//! of a random log of      N_d down, U_hot up      too little room for hot     hot partition + 1
+//! R blocks                N_d down, U_hot not up  cold pages among hot ones   k − Np
+//!                         U_cold down             hot pages among cold ones   k + Np
 //! ```
-//! N_d are the dead blocks of the hot partition, U the utilization of either partition (LAST
-//! §3.4.2). Up and down are against the end of the interval before; the first is held against the
-//! log as it was mounted. `k` starts at half the random log's pages, the hot partition at half its
-//! blocks.
+//! N_d is the number of dead blocks in the hot partition, and U the utilization of each partition
+//! (LAST §3.4.2). Up and down are relative to the end of the previous interval; for the first
+//! interval, to the state after the mount. `k` starts at half the pages of the random log, the
+//! maximum size of the hot partition at half its blocks.
 //!
-//! Invariants: 1 ≤ k ≤ R·Np; the hot partition has between 1 and R − 1 blocks. The last rule is
-//! applied after one of the others, each within these bounds.
+//! Invariants: 1 ≤ k ≤ R·Np; the hot partition may have between 1 and R − 1 blocks. The last rule
+//! of the table is applied after one of the others, and both respect these bounds.
 //!
-//! Choices where the paper is silent: a partition without blocks has utilization 0; the open block
-//! of a partition counts with all its pages; N_d counts full blocks.
+//! Choices where the paper is silent: a partition without blocks has utilization 0. All pages of an
+//! open block count, programmed or not. N_d counts full blocks only.
 
 use super::random_partition::Utilization;
 use crate::contract::{Violation, ensure};
 
-/// How the random log stands.
+/// The state of the two partitions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PartitionState {
-    /// N_d: dead blocks of the hot partition.
+    /// N_d: number of dead blocks in the hot partition.
     pub dead: u32,
-    /// U of the hot partition.
+    /// U_hot: utilization of the hot partition.
     pub hot: Utilization,
-    /// U of the cold partition.
+    /// U_cold: utilization of the cold partition.
     pub cold: Utilization,
 }
 
-/// k, and the size of the hot partition.
+/// k, and the maximum size of the hot partition.
 #[derive(Clone, Debug)]
 pub struct PartitionRegulator {
-    /// Off: both stay as they are.
+    /// Whether they adapt at all.
     is_on: bool,
     k: u64,
     hot_blocks: u32,
     before: PartitionState,
-    /// When the interval ends, by the random log's clock.
+    /// The end of the interval, on the clock of the random log.
     due: u64,
     pages_per_block: u64,
 }
 
 impl PartitionRegulator {
-    /// At the start, over an empty random log of so many blocks.
+    /// The initial values for an empty random log of `random_blocks` blocks.
     pub fn new(is_on: bool, random_blocks: u32, pages_per_block: u32) -> PartitionRegulator {
         let pages = u64::from(random_blocks) * u64::from(pages_per_block);
         PartitionRegulator {
@@ -58,18 +58,19 @@ impl PartitionRegulator {
         }
     }
 
-    /// What the first interval is held against, if the log is not empty.
+    /// Sets the state with which the end of the first interval is compared, if the log is not
+    /// empty.
     pub fn start(&mut self, now: PartitionState) {
         self.before = now;
     }
 
-    /// Pages that are written again at a distance below this are hot.
+    /// k: a page that is rewritten at a distance below this is hot.
     #[inline]
     pub fn k(&self) -> u64 {
         self.k
     }
 
-    /// Blocks that the hot partition may have.
+    /// Maximum number of blocks of the hot partition.
     pub fn hot_blocks(&self) -> u32 {
         self.hot_blocks
     }
@@ -80,7 +81,7 @@ impl PartitionRegulator {
         clock == self.due
     }
 
-    /// Ends an interval.
+    /// Ends an interval: adapts k and the size of the hot partition.
     pub fn regulate(&mut self, now: PartitionState, random_blocks: u32) {
         let before = core::mem::replace(&mut self.before, now);
         self.due += u64::from(random_blocks) * self.pages_per_block;
@@ -101,14 +102,14 @@ impl PartitionRegulator {
         self.fit(random_blocks);
     }
 
-    /// Keeps both within the bounds of a random log of so many blocks.
+    /// Limits both to the bounds for a random log of `random_blocks` blocks.
     pub fn fit(&mut self, random_blocks: u32) {
         assert!(random_blocks >= 2, "{random_blocks} random blocks for two partitions");
         self.k = self.k.clamp(1, u64::from(random_blocks) * self.pages_per_block);
         self.hot_blocks = self.hot_blocks.clamp(1, random_blocks - 1);
     }
 
-    /// Both are within their bounds.
+    /// Checks that both are within their bounds.
     ///
     /// # Errors
     /// One is not.
@@ -118,7 +119,7 @@ impl PartitionRegulator {
         let (hot, most) = (self.hot_blocks, random_blocks - 1);
         ensure!(
             (1..=most).contains(&hot),
-            "the hot partition may have {hot} blocks, at most {most}"
+            "the hot partition may have {hot} blocks, not between 1 and {most}"
         );
         Ok(())
     }
@@ -128,31 +129,33 @@ impl PartitionRegulator {
 mod tests {
     use super::*;
 
-    /// Dead blocks, and valid pages of 100 on the hot and the cold partition.
-    fn sample((dead, hot, cold): (u32, u64, u64)) -> PartitionState {
+    /// A state from the number of dead blocks and the valid pages, of 100 each, in the hot and the
+    /// cold partition.
+    fn state((dead, hot, cold): (u32, u64, u64)) -> PartitionState {
         let of = |valid| Utilization { valid, pages: 100 };
         PartitionState { dead, hot: of(hot), cold: of(cold) }
     }
 
-    /// k and hot blocks after these samples; ten random blocks of eight pages: at first 40 and 5.
-    fn after(samples: &[(u32, u64, u64)]) -> (u64, u32) {
+    /// k and the maximum of hot blocks after intervals that end in these states. The log has ten
+    /// blocks of eight pages, so they start at 40 and 5.
+    fn after(states: &[(u32, u64, u64)]) -> (u64, u32) {
         let mut regulator = PartitionRegulator::new(true, 10, 8);
-        regulator.start(sample(samples[0]));
-        for (n, &next) in (1..).zip(&samples[1..]) {
+        regulator.start(state(states[0]));
+        for (n, &next) in (1..).zip(&states[1..]) {
             assert!(regulator.is_due(n * 80) && !regulator.is_due(n * 80 - 1));
-            regulator.regulate(sample(next), 10);
+            regulator.regulate(state(next), 10);
             regulator.audit(10).unwrap();
         }
         (regulator.k(), regulator.hot_blocks())
     }
 
     #[test]
-    fn each_rule_moves_what_it_names() {
-        assert_eq!(after(&[(2, 50, 50)]), (40, 5), "as it starts");
-        assert_eq!(after(&[(2, 50, 50), (2, 70, 70)]), (40, 5), "N_d as before");
+    fn each_rule_changes_what_the_table_says() {
+        assert_eq!(after(&[(2, 50, 50)]), (40, 5), "initial values");
+        assert_eq!(after(&[(2, 50, 50), (2, 70, 70)]), (40, 5), "N_d unchanged");
         assert_eq!(after(&[(2, 50, 50), (3, 70, 50)]), (40, 4), "N_d up");
         assert_eq!(after(&[(2, 50, 50), (1, 51, 50)]), (40, 6), "N_d down, U_hot up");
-        assert_eq!(after(&[(2, 50, 50), (1, 50, 50)]), (32, 5), "N_d down, U_hot as before");
+        assert_eq!(after(&[(2, 50, 50), (1, 50, 50)]), (32, 5), "N_d down, U_hot unchanged");
         assert_eq!(after(&[(2, 50, 50), (1, 49, 50)]), (32, 5), "N_d down, U_hot down");
         assert_eq!(after(&[(2, 50, 50), (2, 50, 49)]), (48, 5), "U_cold down");
         assert_eq!(after(&[(2, 50, 50), (3, 50, 49)]), (48, 4), "two rules");
@@ -160,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_before_is_what_counts() {
+    fn states_are_compared_with_the_previous_interval() {
         assert_eq!(after(&[(2, 50, 50), (3, 50, 50), (3, 50, 50)]), (40, 4));
         assert_eq!(after(&[(2, 50, 50), (3, 50, 50), (2, 51, 50)]), (40, 5));
     }
 
     #[test]
-    fn both_stay_within_their_bounds() {
+    fn k_and_size_stay_within_their_bounds() {
         let ups: Vec<_> = (0..30).map(|n| (n, 50, 50)).collect();
         assert_eq!(after(&ups), (40, 1));
         let downs: Vec<_> = (0..30).map(|n| (30 - n, 50, 50)).collect();
@@ -187,11 +190,11 @@ mod tests {
     }
 
     #[test]
-    fn switched_off_it_leaves_both_alone() {
+    fn nothing_adapts_if_switched_off() {
         let mut regulator = PartitionRegulator::new(false, 10, 8);
-        regulator.start(sample((2, 50, 50)));
-        regulator.regulate(sample((3, 50, 40)), 10);
+        regulator.start(state((2, 50, 50)));
+        regulator.regulate(state((3, 50, 40)), 10);
         assert_eq!((regulator.k(), regulator.hot_blocks()), (40, 5));
-        assert!(regulator.is_due(160), "its clock runs all the same");
+        assert!(regulator.is_due(160), "intervals end as usual");
     }
 }

@@ -1,17 +1,19 @@
-//! LAST's random log: blocks shared by all logical blocks, in a hot and a cold partition.
+//! LAST's random log: log blocks that take pages of any logical block, in a hot and a cold
+//! partition.
 //!
 //! ```text
 //! hot   [1 2 1 2] [9 1 2 9] [2 1 _ _]      each partition fills one block after the other;
 //! cold  [5 8 3 7] [6 4 _ _]                a block without valid pages is dead
-//!                      ▲ the next page of the random log is its 17th: page 6 was its 14th,
-//!                        so writing 6 again now would be a distance of 3
+//!                      ▲ the next page will be the 17th of the random log; page 6 was the 14th,
+//!                        page 4 the 16th: if 6 is written next, its distance is 3
 //! ```
-//! The random log has a clock of its own: the host pages written to it. It dates every page, which
-//! gives the *distance* between two writes of a page (LAST §3.4.2), and every block's last program.
-//! A page that a mount found has no date, for the clock starts anew; so it has no distance.
+//! The random log has a clock of its own: the number of host pages written to it. Every page is
+//! dated with it, which gives the *distance* between two writes of a page (LAST §3.4.2) and the
+//! time of each block's last program. The clock starts anew with a mount. So a page that a mount
+//! found has no date, and no distance.
 //!
-//! What a block would cost to merge, and which is the cheapest, stands in
-//! [`MergeCosts`], which the map keeps.
+//! [`MergeCosts`] tells what it costs to merge a block and which block is the cheapest. The map
+//! keeps it.
 
 use nand::{BlockId, Geometry, Lpn, Nand, Ppn};
 
@@ -22,47 +24,48 @@ use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge::LogBlock;
 
 const NONE: u32 = u32::MAX;
-/// The date of what a mount found.
+/// The date of pages that a mount found.
 const UNDATED: u64 = 0;
 
-/// Valid pages of a partition, and how many pages its blocks have: LAST's space utilization.
+/// LAST's space utilization of a partition: the share of valid pages in its blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Utilization {
-    /// Valid pages.
+    /// Number of valid pages.
     pub valid: u64,
-    /// Pages of the partition's blocks, valid or not, written or not.
+    /// Number of pages in the partition's blocks, valid or not, programmed or not.
     pub pages: u64,
 }
 
 impl Utilization {
-    /// The ratio; zero for a partition without blocks.
+    /// The share; zero for a partition without blocks.
     pub fn ratio(self) -> f64 {
         self.valid as f64 / self.pages.max(1) as f64
     }
 
-    /// Whether the ratio is above another one. Compared as fractions, so nothing is rounded.
+    /// Whether the share is greater than another one. They are compared as fractions, without
+    /// rounding.
     pub fn is_above(self, other: Utilization) -> bool {
         self.valid * other.pages.max(1) > other.valid * self.pages.max(1)
     }
 }
 
-/// The random log blocks.
+/// The random log.
 #[derive(Clone, Debug)]
 pub struct RandomPartitions {
     /// The open block of each partition.
     heads: [Option<LogBlock>; 2],
-    /// Blocks in use on each partition.
+    /// Number of blocks in each partition.
     blocks: [u32; 2],
-    /// The seat of each block in use: where its dates stand.
+    /// The seat of each block in use: the number of its section in `dates`.
     seats: Vec<u32>,
     vacant: Vec<u32>,
-    /// When each page was written, seat by seat.
+    /// The date of each page, by seats.
     dates: Vec<u64>,
     clock: u64,
 }
 
 impl RandomPartitions {
-    /// The empty log of a chip, of at most `log_blocks` blocks.
+    /// An empty log of at most `log_blocks` blocks.
     pub fn new(geometry: &Geometry, log_blocks: u32) -> RandomPartitions {
         RandomPartitions {
             heads: [None; 2],
@@ -74,35 +77,35 @@ impl RandomPartitions {
         }
     }
 
-    /// Host pages written since the mount.
+    /// The clock: host pages written to the random log since the mount.
     pub fn clock(&self) -> u64 {
         self.clock
     }
 
-    /// Blocks of a partition in use.
+    /// Number of blocks of a partition.
     pub fn blocks_of(&self, partition: Partition) -> u32 {
         self.blocks[partition as usize]
     }
 
-    /// Blocks in use.
+    /// Number of blocks of both partitions.
     pub fn count(&self) -> u32 {
         self.blocks.iter().sum()
     }
 
-    /// Whether a partition has an open block, which has room.
+    /// Whether a partition has an open block. An open block always has room.
     #[inline]
     pub fn has_room(&self, partition: Partition) -> bool {
         self.heads[partition as usize].is_some()
     }
 
-    /// The page that is programmed next on a partition that has room.
+    /// The page to program next in a partition, which must have room.
     #[inline]
     pub fn next_page(&self, geometry: &Geometry, partition: Partition) -> Ppn {
-        let head = self.heads[partition as usize].expect("an open block was seen");
+        let head = self.heads[partition as usize].expect("the partition has an open block");
         geometry.page(head.block, head.filled)
     }
 
-    // ---- Blocks that come and go ----------------------------------------------------------------
+    // ---- Adding and removing blocks -------------------------------------------------------------
 
     /// Makes a clean block the open block of a partition that has none.
     pub fn open(&mut self, map: &mut LogMap<MergeCosts>, block: BlockId, partition: Partition) {
@@ -113,7 +116,7 @@ impl RandomPartitions {
         self.heads[partition as usize] = Some(LogBlock { block, filled: 0 });
     }
 
-    /// Takes over a block that a mount found: it is closed, and its pages are undated.
+    /// Adds a block that a mount found. It is closed, and its pages have no date.
     pub fn adopt(&mut self, map: &mut LogMap<MergeCosts>, found: &FoundLog, partition: Partition) {
         map.observer.follow(found.block, partition, found.lbns.len() as u16);
         map.observer.close(found.block);
@@ -123,12 +126,12 @@ impl RandomPartitions {
     fn seat(&mut self, block: BlockId, partition: Partition) {
         let taken = self.seats[block.0 as usize];
         assert!(taken == NONE, "{block:?} is given a second seat beside seat {taken}");
-        let seat = self.vacant.pop().expect("the log never has more blocks than it may have");
+        let seat = self.vacant.pop().expect("the log never exceeds its maximum of blocks");
         self.seats[block.0 as usize] = seat;
         self.blocks[partition as usize] += 1;
     }
 
-    /// Takes out a full block, which is about to be merged.
+    /// Removes a full block, which is about to be merged.
     pub fn remove(&mut self, map: &mut LogMap<MergeCosts>, block: BlockId) {
         let partition = map.observer.partition_of(block).expect("a victim is in the random log");
         map.observer.forget(block);
@@ -139,7 +142,7 @@ impl RandomPartitions {
 
     // ---- Pages and their dates ------------------------------------------------------------------
 
-    /// Dates the page just programmed at a partition's [next page](Self::next_page).
+    /// Dates the page that was just programmed at the [next page](Self::next_page) of a partition.
     #[inline]
     pub fn wrote(
         &mut self,
@@ -147,7 +150,8 @@ impl RandomPartitions {
         map: &mut LogMap<MergeCosts>,
         partition: Partition,
     ) {
-        let head = self.heads[partition as usize].as_mut().expect("a page was programmed in it");
+        let head =
+            self.heads[partition as usize].as_mut().expect("the partition has an open block");
         let LogBlock { block, filled: offset } = *head;
         head.filled += 1;
         if head.filled == geometry.pages_per_block() {
@@ -159,8 +163,8 @@ impl RandomPartitions {
         self.dates[first + offset as usize] = self.clock;
     }
 
-    /// Host pages of the random log from the one that stands at `ppn`, there, to the next one: 1
-    /// if it was the last.
+    /// The distance between the page at `ppn`, which is in the random log, and the next page that
+    /// will be written to it. It is 1 if the page was written last.
     #[inline]
     pub fn distance(&self, geometry: &Geometry, ppn: Ppn) -> Option<u64> {
         let first = self.dates_of(geometry, geometry.block_of(ppn)).start;
@@ -170,8 +174,8 @@ impl RandomPartitions {
         }
     }
 
-    /// Host pages of the random log since the last program of a full block, there; since the mount
-    /// for a block that the mount found.
+    /// The age of a full block of the random log: host pages written to the log since its last
+    /// program, or since the mount if the mount found it.
     pub fn age(&self, geometry: &Geometry, block: BlockId) -> u64 {
         self.clock - self.dates[self.dates_of(geometry, block).end - 1]
     }
@@ -182,9 +186,9 @@ impl RandomPartitions {
         first..first + pages
     }
 
-    // ---- Looking --------------------------------------------------------------------------------
+    // ---- Queries --------------------------------------------------------------------------------
 
-    /// The blocks of a partition in use.
+    /// The blocks of a partition.
     pub fn iter<'a>(
         &'a self,
         map: &'a LogMap<MergeCosts>,
@@ -194,15 +198,15 @@ impl RandomPartitions {
         map.observer.full_blocks(partition).chain(head)
     }
 
-    /// How much of a partition is valid. Walks its blocks.
+    /// The space utilization of a partition. Takes time proportional to its blocks.
     pub fn utilization(&self, map: &LogMap<MergeCosts>, partition: Partition) -> Utilization {
         let valid = self.iter(map, partition).map(|block| u64::from(map.valid(block))).sum();
         let pages = u64::from(self.blocks_of(partition)) * u64::from(map.pages_per_block());
         Utilization { valid, pages }
     }
 
-    /// Each partition's blocks are counted, seated and dated, and its open block is erased above
-    /// its fill.
+    /// Checks that the blocks of each partition are counted, have seats and dates, and that its
+    /// open block is erased above its last used slot.
     ///
     /// # Errors
     /// The first contradiction.
@@ -218,10 +222,10 @@ impl RandomPartitions {
                 (self.iter(map, partition).count() as u32, self.blocks_of(partition));
             ensure!(listed == counted, "{listed} {partition:?} blocks, counted {counted}");
             for block in self.iter(map, partition) {
-                let watched = map.observer.partition_of(block);
+                let listed_as = map.observer.partition_of(block);
                 ensure!(
-                    watched == Some(partition),
-                    "{block:?} is {partition:?}, watched as {watched:?}"
+                    listed_as == Some(partition),
+                    "{block:?} is {partition:?}, but the merge costs say {listed_as:?}"
                 );
                 let seat = self.seats[block.0 as usize];
                 let twice = core::mem::replace(&mut taken[seat as usize], true);
@@ -231,7 +235,10 @@ impl RandomPartitions {
             if let Some(LogBlock { block, filled }) = self.heads[partition as usize] {
                 let mut above = nand.owners(block)[filled as usize..].iter();
                 let erased = above.all(|&owner| owner == Lpn::NONE.0);
-                ensure!(erased && filled < nand.geometry().pages_per_block(), "{block:?} is open");
+                ensure!(
+                    erased && filled < nand.geometry().pages_per_block(),
+                    "{block:?} is open, but full or programmed above slot {filled}"
+                );
             }
         }
         let lost = taken.iter().position(|&taken| !taken);
@@ -239,7 +246,7 @@ impl RandomPartitions {
         merge_costs::audit(map, nand.geometry())
     }
 
-    /// The pages of a block were written one after the other.
+    /// Checks that the dates of a block ascend.
     fn audit_dates(
         &self,
         geometry: &Geometry,

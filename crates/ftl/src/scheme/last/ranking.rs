@@ -1,23 +1,25 @@
-//! Blocks by a number of theirs: which has the lowest, and among equals which came first.
+//! A ranking of blocks by a number: it finds the block with the lowest number and, among equals,
+//! the one that was added first.
 //!
 //! ```text
-//! ticket   0  1  2  3  4  5  6  7       tickets are given in the order in which blocks come
-//! block    7  -  3  9  -  4  2  -       a block that leaves gives its ticket back to nobody
+//! ticket   0  1  2  3  4  5  6  7       tickets are given out in ascending order
+//! block    7  -  3  9  -  4  2  -       the ticket of a removed block is not given out again
 //! number   2  -  1  5  -  1  3  -       lowest: 1, first at ticket 2: block 3
 //! ```
-//! The numbers stand by ticket in a [tree of minima](MinTree), so ties fall to the block that came
-//! first. There are twice as many tickets as there can be blocks; when they run out, those who are
-//! there are seated anew in the same order, which costs each of them O(1) in the mean.
+//! The numbers are kept by ticket in a [tree of minima](MinTree), so among equals the block that
+//! was added first comes first. There are twice as many tickets as there can be blocks. When they
+//! run out, the remaining blocks get new tickets in the same order; on average this costs O(1) per
+//! added block.
 
 use nand::BlockId;
 
 use crate::part::index::min_tree::MinTree;
 
 const NONE: u32 = u32::MAX;
-/// What the tree holds where nobody sits.
+/// The number of a ticket that no block holds.
 const VACANT: u16 = u16::MAX;
 
-/// A set of blocks with a number each.
+/// A set of blocks, each with a number.
 #[derive(Clone, Debug)]
 pub struct Ranking {
     numbers: MinTree,
@@ -30,7 +32,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// The empty ranking of blocks below `blocks`, never more than `most` at a time.
+    /// An empty ranking of blocks below `blocks`, of at most `most` at a time.
     pub fn new(blocks: u32, most: u32) -> Ranking {
         let tickets = 2 * most as usize;
         Ranking {
@@ -42,7 +44,7 @@ impl Ranking {
         }
     }
 
-    /// How many blocks are ranked.
+    /// Number of ranked blocks.
     pub fn count(&self) -> u32 {
         self.len
     }
@@ -74,7 +76,7 @@ impl Ranking {
         self.numbers.set(self.tickets[block.0 as usize] as usize, number);
     }
 
-    /// Takes a block out that is ranked.
+    /// Removes a block that is ranked.
     pub fn remove(&mut self, block: BlockId) {
         assert!(self.contains(block), "{block:?} was removed and is not ranked");
         let ticket = core::mem::replace(&mut self.tickets[block.0 as usize], NONE);
@@ -82,13 +84,13 @@ impl Ranking {
         self.len -= 1;
     }
 
-    /// The lowest number, and of the blocks that have it the one that came first.
+    /// The lowest number and the block that has it; among equals the one that was added first.
     pub fn lowest(&self) -> Option<(BlockId, u16)> {
         let (ticket, number) = self.numbers.first_minimum();
         (number != VACANT).then(|| (self.holders[ticket], number))
     }
 
-    /// All blocks with their numbers, in the order in which they came.
+    /// All blocks with their numbers, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (BlockId, u16)> + '_ {
         let seats = self.numbers.leaves().iter().zip(&self.holders);
         seats.filter(|(number, _)| **number != VACANT).map(|(&number, &block)| (block, number))
@@ -103,7 +105,11 @@ impl Ranking {
     }
 
     fn seat_anew(&mut self) {
-        assert!(2 * self.len as usize <= self.holders.len(), "{} blocks are too many", self.len);
+        assert!(
+            2 * self.len as usize <= self.holders.len(),
+            "{} blocks are more than the ranking has room for",
+            self.len
+        );
         self.next_ticket = 0;
         for ticket in 0..self.holders.len() {
             let number = self.numbers.get(ticket);
@@ -121,7 +127,7 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
 
     #[test]
-    fn it_behaves_as_a_list_that_is_searched() {
+    fn behaves_like_a_list_with_linear_search() {
         const MOST: u32 = 5;
         let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1);
         let (mut ranking, mut list) = (Ranking::new(9, MOST), Vec::new());

@@ -1,23 +1,26 @@
-//! LAST's sequential log: blocks that serve one logical block each, every page at its own offset.
+//! LAST's sequential log: log blocks that serve one logical block each, with every page at its own
+//! offset.
 //!
 //! ```text
-//! data  LBN 0 ─▶ [0 1 2 3]      log of 0 ─▶ [0 1 2 3]     whole: switched before any other
-//!           1 ─▶ [4 5 6 7]      log of 1 ─▶ [4 5 _ _]     a run from 6 on is appended
-//!           2 ─▶ [8 9 a b]      log of 2 ─▶ [8 9 a _]     filled in: a run began at a
+//! data  LBN 0 ─▶ [0 1 2 3]      log of 0 ─▶ [0 1 2 3]     whole: is switched before all others
+//!           1 ─▶ [4 5 6 7]      log of 1 ─▶ [4 5 _ _]     a run from page 6 on is appended
+//!           2 ─▶ [8 9 a b]      log of 2 ─▶ [8 9 a _]     filled in: a run began at page a
 //! ```
-//! A run that starts where the block ends is appended. If it starts beyond, the missing pages are
-//! copied in first; if before, the block is merged first. So a block is in order as long as none of
-//! its pages was written elsewhere or trimmed, and its merge is a switch or a partial one; it is
-//! full if one was, and dead if all were. What the block skipped because the page held nothing
-//! breaks no order, unless the page was written in the data block since: that would be lost.
+//! A run that starts at the end of the block is appended. If it starts beyond the end, the missing
+//! pages are copied in first. If it starts before the end, the block is merged first. So a block
+//! stays in order as long as none of its pages is written elsewhere or trimmed, and its merge is a
+//! switch or partial merge. If one of its pages is stale, the merge is full; if all are stale, the
+//! block is dead. The block may skip a page that is unmapped. That does not break the order, unless
+//! the page is later written in the data block: a switch or partial merge would lose it.
 //!
-//! The victim is a block of which all pages are valid, the one allocated first, or else the one to
-//! which nothing was written for longest (LAST §3.3). Both are known without a search. A page that
-//! goes stale tells nobody; a block that was whole is looked at again when it is about to be taken,
-//! and it does not become whole again.
+//! The victim is a *whole* block, one with all pages valid; among these the one allocated first. If
+//! there is none, the victim is the least recently written block (LAST §3.3). Both are found
+//! without a search. When a page of a whole block becomes stale, nothing is updated. Instead a
+//! block is checked again when it is about to be chosen; once it is not whole, it never becomes
+//! whole again.
 //!
-//! Invariants: a logical block has at most one block here; a block is programmed below its end
-//! only, page `i` at offset `i`.
+//! Invariants: a logical block has at most one block here. A block is programmed only below its
+//! end, with page `i` at offset `i`.
 
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
@@ -32,37 +35,37 @@ use crate::part::log::merge::{self, LogBlock, MergePlan};
 #[derive(Clone, Copy, Debug)]
 struct SequentialLogBlock {
     block: BlockId,
-    /// Its end: the first offset that was neither programmed nor skipped.
+    /// The end: the first offset that was neither programmed nor skipped.
     end: u32,
-    /// Pages that it was given; those that it skipped are not among them.
+    /// Number of pages written or copied to it; skipped pages do not count.
     held: u32,
 }
 
-/// What sets blocks apart that are whole, in the ranking of victims.
+/// The rank of whole blocks among the victims.
 const WHOLE: u16 = 0;
 const NOT_WHOLE: u16 = 1;
 
 /// The sequential log.
 #[derive(Clone, Debug)]
 pub struct SequentialLog {
-    /// The block of each logical block.
+    /// The log block of each logical block that has one.
     logs: Vec<Option<SequentialLogBlock>>,
-    /// The logical block that each block serves; without meaning for others.
+    /// The logical block that each log block serves; meaningless for other blocks.
     lbn_of: Vec<Lbn>,
-    /// The logical blocks that have one, the least recently written first.
+    /// The logical blocks that have a log block, the least recently written first.
     queue: Recency,
-    /// The blocks, in the order in which they were allocated.
+    /// The log blocks, whole ones first, in the order in which they were allocated.
     whole: Ranking,
-    /// Their merges.
+    /// Merges of sequential log blocks.
     pub merges: Merges,
-    /// Host pages written to them.
+    /// Number of host pages written to the sequential log.
     pub pages: u64,
-    /// Pages copied in because a run started beyond the end.
+    /// Number of pages copied in because a run started beyond the end of a block.
     pub filled_in_pages: u64,
 }
 
 impl SequentialLog {
-    /// The empty log of a device of `blocks` blocks, of which at most `log_blocks` are in it.
+    /// An empty log, for a device of `blocks` blocks, of at most `log_blocks` blocks.
     pub fn new(blocks: u32, logical_blocks: u32, log_blocks: u32) -> SequentialLog {
         SequentialLog {
             logs: vec![None; logical_blocks as usize],
@@ -75,17 +78,18 @@ impl SequentialLog {
         }
     }
 
-    /// How many blocks are in use.
+    /// Number of blocks in use.
     pub fn count(&self) -> u32 {
         self.queue.len()
     }
 
-    /// Whether a logical block has a block here.
+    /// Whether a logical block has a log block here.
     pub fn serves(&self, lbn: Lbn) -> bool {
         self.logs[lbn as usize].is_some()
     }
 
-    /// Whether a page can be written: its logical block has a block that ends there or before.
+    /// Whether a page can be written: its logical block has a log block that ends at or before the
+    /// page.
     pub fn takes(&self, map: &LogMap<MergeCosts>, lpn: Lpn) -> bool {
         let lbn = map.lbn_of(lpn);
         let offset = lpn.0 - lbn * map.pages_per_block();
@@ -97,15 +101,15 @@ impl SequentialLog {
         self.whole.iter().map(|(block, _)| block)
     }
 
-    // ---- Blocks that come -----------------------------------------------------------------------
+    // ---- Adding blocks --------------------------------------------------------------------------
 
-    /// Gives a logical block that has none a clean block.
+    /// Makes a clean block the log block of a logical block that has none.
     pub fn open(&mut self, lbn: Lbn, block: BlockId) {
         self.give(lbn, SequentialLogBlock { block, end: 0, held: 0 });
     }
 
-    /// Takes over a block that a mount found: it is closed. That it is in order can only be relied
-    /// upon if all its pages are valid.
+    /// Adds a block that a mount found. It is closed. It is known to be in order only if all its
+    /// pages are valid.
     pub fn adopt(&mut self, map: &LogMap<MergeCosts>, lbn: Lbn, block: BlockId) {
         let pages = map.pages_per_block();
         self.give(lbn, SequentialLogBlock { block, end: pages, held: pages });
@@ -123,8 +127,8 @@ impl SequentialLog {
 
     // ---- Writing --------------------------------------------------------------------------------
 
-    /// Writes up to `most` pages of a run, which lie in one logical block and which its block
-    /// [takes](Self::takes), each at its own offset; returns how many it did.
+    /// Writes up to `most` pages of a run, each at its own offset. They must be in one logical
+    /// block, and its log block must [take](Self::takes) the first one. Returns how many it wrote.
     ///
     /// # Errors
     /// The power fails.
@@ -140,7 +144,8 @@ impl SequentialLog {
         let lbn = map.lbn_of(lpn);
         let offset = lpn.0 - lbn * map.pages_per_block();
         self.fill_in(nand, map, lbn, offset)?;
-        let owned = self.logs[lbn as usize].as_mut().expect("a block was given to it");
+        let owned =
+            self.logs[lbn as usize].as_mut().expect("its logical block has a log block here");
         debug_assert!(owned.end == offset, "{lpn:?} of offset {offset} was written to {owned:?}");
         let done = map.write(nand, run, index, most, nand.geometry().page(owned.block, offset))?;
         (owned.end, owned.held) = (offset + done, owned.held + done);
@@ -150,7 +155,7 @@ impl SequentialLog {
         Ok(done)
     }
 
-    /// Copies in the pages between a block's end and `offset`.
+    /// Copies in the pages between the end of a block and `offset`.
     fn fill_in(
         &mut self,
         nand: &mut Nand,
@@ -177,7 +182,7 @@ impl SequentialLog {
 
     // ---- Merging --------------------------------------------------------------------------------
 
-    /// The logical block whose block is merged next, if there is one.
+    /// The victim: the logical block of the log block to merge next, if there is one.
     pub fn victim(&mut self, map: &LogMap<MergeCosts>) -> Option<Lbn> {
         while let Some((block, WHOLE)) = self.whole.lowest() {
             let lbn = self.lbn_of[block.0 as usize];
@@ -189,7 +194,7 @@ impl SequentialLog {
         self.queue.first()
     }
 
-    /// Merges the block of a logical block as it stands; returns how.
+    /// Merges the log block of a logical block in its present state. Returns how it was merged.
     ///
     /// # Errors
     /// The power fails.
@@ -208,15 +213,15 @@ impl SequentialLog {
         Ok(plan)
     }
 
-    /// Sets the counts to zero.
+    /// Resets the counts.
     pub fn reset_counts(&mut self) {
         self.merges = Merges::default();
         (self.pages, self.filled_in_pages) = (0, 0);
     }
 
-    // ---- Looking --------------------------------------------------------------------------------
+    // ---- Queries --------------------------------------------------------------------------------
 
-    /// Each block serves its own logical block only, page by page at home, and nothing stands
+    /// Checks that each block serves its own logical block only, with each page at home and no page
     /// beyond its end.
     ///
     /// # Errors
@@ -232,7 +237,10 @@ impl SequentialLog {
             audit_block(nand, map, lbn, *owned)?;
             let block = owned.block;
             ensure!(self.whole.contains(block), "{block:?} of LBN {lbn} is not ranked");
-            ensure!(self.lbn_of[block.0 as usize] == lbn, "{block:?} does not know LBN {lbn}");
+            ensure!(
+                self.lbn_of[block.0 as usize] == lbn,
+                "{block:?} serves LBN {lbn}, but is recorded for another"
+            );
             blocks += 1;
         }
         let (queued, ranked) = (self.queue.len(), self.whole.count());
@@ -240,13 +248,13 @@ impl SequentialLog {
         ensure!(blocks == ranked, "{blocks} sequential log blocks, {ranked} are ranked");
         for (block, number) in self.whole.iter() {
             let is_whole = map.valid(block) == nand.geometry().pages_per_block();
-            ensure!(number == WHOLE || !is_whole, "{block:?} is whole and not known to be");
+            ensure!(number == WHOLE || !is_whole, "{block:?} is whole, but not ranked as whole");
         }
         Ok(())
     }
 }
 
-/// Decides how a block is merged as it stands.
+/// Decides how to merge a block in its present state.
 fn plan(
     map: &LogMap<MergeCosts>,
     geometry: &Geometry,
@@ -262,7 +270,7 @@ fn plan(
     }
 }
 
-/// Whether a page that the block skipped has its newest version in the data block.
+/// Whether the newest version of a page that the block skipped is in the data block.
 fn would_lose(
     map: &LogMap<MergeCosts>,
     geometry: &Geometry,

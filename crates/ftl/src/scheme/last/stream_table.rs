@@ -1,31 +1,31 @@
-//! Sequential streams of small writes: who writes on where somebody stopped?
+//! A table of sequential streams of small writes: does a run start where a recent one ended?
 //!
 //! ```text
 //! writes   40–41   7   42–43   90   44–45        a stream of six pages from 40 on, and two others
-//! table    ends at 46: six pages · ends at 8: one · ends at 91: one
+//! table    next page 46: six pages · next page 8: one page · next page 91: one page
 //! ```
-//! A small table remembers where recent runs ended and how long their streams are by then. A run
-//! that starts at such an end continues that stream. An end is found by its hash, so a look costs
-//! the same whatever happened before, and an end whose place another one takes is forgotten: that
-//! is how long a stream may rest.
+//! A small table remembers where recent runs ended, and how long their streams are. A run that
+//! starts at such an end continues that stream. The place of an end in the table is its hash value,
+//! so a look-up takes constant time. An end is forgotten when another one takes its place; that
+//! limits how long a stream may pause.
 //!
-//! Pages, not sectors: a stream of writes smaller than a page writes each page more than once, and
-//! is better off in a log that takes pages in any order.
+//! The table counts pages, not sectors. A stream of writes that are smaller than a page writes each
+//! page several times, and is better served by a log that takes pages in any order.
 
 use nand::Lpn;
 
-/// Ends that are remembered at most, a power of two.
+/// Size of the table, a power of two.
 pub const ENDS: usize = 256;
 
 #[derive(Clone, Copy, Debug)]
 struct StreamEnd {
-    /// The page that would continue the stream.
+    /// The page with which the stream would continue.
     next: Lpn,
-    /// The stream's pages.
+    /// Number of pages in the stream.
     pages: u64,
 }
 
-/// Where recent runs ended.
+/// The table of recent ends.
 #[derive(Clone, Debug)]
 pub struct StreamTable {
     ends: Vec<StreamEnd>,
@@ -38,8 +38,8 @@ impl Default for StreamTable {
 }
 
 impl StreamTable {
-    /// Notes a run; returns the pages of the stream that it continues, its own included, or none if
-    /// it continues none.
+    /// Records a run. Returns the number of pages in the stream that it continues, including its
+    /// own; none if it continues none.
     pub fn extend(&mut self, first: Lpn, pages: u32) -> Option<u64> {
         let end = &mut self.ends[place(first)];
         let before = (end.next == first).then_some(end.pages);
@@ -52,8 +52,8 @@ impl StreamTable {
     }
 }
 
-/// Where an end is remembered: the top bits of its product with the golden ratio, which part
-/// neighbours.
+/// The place of an end in the table: the top bits of its product with the golden ratio, which
+/// separate neighbours.
 fn place(next: Lpn) -> usize {
     (next.0.wrapping_mul(0x9E37_79B9) >> (u32::BITS - ENDS.ilog2())) as usize
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interleaved_streams_grow_each_by_itself() {
+    fn interleaved_streams_are_told_apart() {
         let mut streams = StreamTable::default();
         assert_eq!(streams.extend(Lpn(40), 2), None);
         assert_eq!(streams.extend(Lpn(7), 1), None);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_forgets() {
+    fn old_ends_are_forgotten() {
         let mut streams = StreamTable::default();
         streams.extend(Lpn(5), 1);
         (0..4096).for_each(|other| assert_eq!(streams.extend(Lpn(1000 + 2 * other), 1), None));

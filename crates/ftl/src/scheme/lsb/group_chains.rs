@@ -1,20 +1,26 @@
-//! Which pages of a logical block say where the others are: lsb's PMD and PT pages.
+//! Chains of spare areas in lsb: which pages of a logical block are PMD and PT pages, and what
+//! their spare areas say.
 //!
 //! ```text
 //! group     0 [0 1 2 3]      1 [4 5 6 7]      2 [8 9 a b]        written: 5, 6, 8, then 9 alone
 //!                P                T P?             D              D newest PMD page, T PT page
 //! PMD of 9    group 0 ─▶ 3     group 1 ─▶ 6     8 direct
 //! ```
-//! A logical block is cut into groups. The page of a group that was written last, its *carrier*, is
-//! known to the newest PMD page. It is a PT page, which knows all pages of the group directly; or a
-//! PMD page of its own time, which knows the pages that were not written since the group's PT page
-//! through that one, and the others directly. So a look-up reads three spare areas at most. A
-//! *wide* PMD page says the same in other bits, and has room for any blocks whatever.
+//! A logical block is divided into groups. The page of a group that was written last is its
+//! *carrier*; the newest PMD page says where it is. The carrier is one of two kinds:
 //!
-//! Of each group the simulation remembers the carrier, the PT page, and which pages were written
-//! after it (*stale* there); what spare areas say follows from that and the flat map.
+//! * a PT page, which says directly where all pages of the group are; or
+//! * a former or the newest PMD page. For pages that have not been written since the group's PT
+//!   page was, it refers to that PT page; for all others it says directly where they are.
 //!
-//! Invariants: carrier and PT page are valid; a group without valid pages has neither.
+//! So a look-up reads at most three spare areas. A *wide* PMD page says the same with other bits,
+//! and can refer to any number of blocks.
+//!
+//! For each group the simulation keeps the carrier, the PT page, and which pages were written after
+//! the PT page (*stale* there). The contents of spare areas follow from these and from the flat
+//! map.
+//!
+//! Invariants: the carrier and the PT page are valid; a group without valid pages has neither.
 
 use std::borrow::Cow;
 
@@ -31,34 +37,34 @@ use crate::part::spare::spare_sheet::{
     BLOCK_BITS, EntryFormat, PBMT_MAX, SheetPage, SpareSheet, WideSheet,
 };
 
-/// Bytes of a spare area that belong to the header.
+/// Bytes of the header of a spare area.
 const HEADER_BYTES: u32 = nand::spare::HEADER_BYTES as u32;
-/// No page of a group.
+/// Stands for no page of a group.
 const NONE: u8 = u8::MAX;
 
-/// Bits that tell so many things apart.
+/// Number of bits that distinguish `things` things.
 pub fn bits_for(things: u32) -> u32 {
     things.next_power_of_two().trailing_zeros()
 }
 
-/// How logical blocks are cut, and how spare areas are laid out (LSB §III.C).
+/// How logical blocks are divided into groups, and the layout of spare areas (LSB §III.C).
 #[derive(Clone, Copy, Debug)]
 pub struct GroupLayout {
-    /// Groups of a logical block: the paper's N.
+    /// Groups per logical block: the paper's N.
     pub groups: u32,
-    /// Pages of a group, the last one perhaps fewer: the paper's G.
+    /// Pages per group, possibly fewer in the last one: the paper's G.
     pub group_pages: u32,
-    /// The sheet of a PT page.
+    /// Layout of a PT page.
     pub table: SpareSheet,
-    /// The sheet of a PMD page.
+    /// Layout of a PMD page.
     pub directory: SpareSheet,
-    /// The sheet of a wide one, on a device whose page numbers are short enough.
+    /// Layout of a wide PMD page, if the page numbers of the device are short enough for it.
     pub wide: Option<WideSheet>,
 }
 
 impl GroupLayout {
-    /// Blocks of so many pages in so many groups; 0: the paper's choice, 8 at 64 pages, and else
-    /// the power of two next to the root.
+    /// The layout for blocks of `pages_per_block` pages in `groups` groups. 0 groups stands for the
+    /// paper's choice: 8 at 64 pages, otherwise the power of two at or above the square root.
     pub fn new(pages_per_block: u32, groups: u32) -> GroupLayout {
         let groups = match groups {
             0 => 1 << bits_for(pages_per_block).div_ceil(2),
@@ -90,7 +96,7 @@ impl GroupLayout {
         }
     }
 
-    /// The same on a device, whose size decides whether wide PMD pages fit.
+    /// The layout for a device, whose size decides whether wide PMD pages fit.
     pub fn on(geometry: &Geometry, groups: u32) -> GroupLayout {
         let layout = GroupLayout::new(geometry.pages_per_block(), groups);
         let (groups, pages) = (layout.groups, layout.group_pages);
@@ -99,7 +105,7 @@ impl GroupLayout {
         GroupLayout { wide: Some(wide).filter(|wide| wide.bits() <= most), ..layout }
     }
 
-    /// The sentence that says why this does not fit a chip's spare areas, if it does not.
+    /// Explains why this layout does not fit the spare areas of a chip; none if it fits.
     pub fn refuses(&self, chip: &ChipModel) -> Option<String> {
         let most = (chip.spare_bytes - HEADER_BYTES) * 8;
         if self.groups > PBMT_MAX as u32 || self.group_pages > PBMT_MAX as u32 {
@@ -117,7 +123,7 @@ impl GroupLayout {
         })
     }
 
-    /// Inequality (1) of the paper.
+    /// The bits of a PT page: inequality (1) of the paper.
     fn sum_of_table(&self) -> String {
         let (g, index, offset) =
             (self.group_pages, self.table.table.index_bits, self.table.offset_bits);
@@ -128,7 +134,7 @@ impl GroupLayout {
         )
     }
 
-    /// Inequality (2) of the paper.
+    /// The bits of a PMD page: inequality (2) of the paper.
     fn sum_of_directory(&self) -> String {
         let (n, g, sheet) = (self.groups, self.group_pages, &self.directory);
         let (to_page, to_group) = (sheet.table.index_bits, sheet.directory.index_bits);
@@ -139,7 +145,7 @@ impl GroupLayout {
         )
     }
 
-    /// Which numbers of groups fit a chip.
+    /// Says which numbers of groups fit a chip.
     fn fitting(chip: &ChipModel) -> String {
         let np = chip.pages_per_block;
         let most = (chip.spare_bytes - HEADER_BYTES) * 8;
@@ -156,30 +162,30 @@ impl GroupLayout {
         }
     }
 
-    /// Pages of a group.
+    /// Number of pages of a group.
     fn pages_of(&self, pages_per_block: u32, group: u32) -> u32 {
         self.group_pages.min(pages_per_block - group * self.group_pages)
     }
 }
 
-/// What a page's spare area is to hold.
+/// What the spare area of a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The header only.
     Plain,
-    /// Where the group's pages are, but for one that is about to be written.
+    /// A PT: where the pages of the group are.
     Table {
-        /// That one.
+        /// A page that is left out, because it is about to be written.
         but: Option<Lpn>,
     },
-    /// Which pages know the groups, and where the pages of its own are.
+    /// A PMD page's entries: the carriers of all groups, and where the pages of its own group are.
     Directory,
-    /// The same, whichever blocks they are in.
+    /// The same entries as full page numbers.
     WideDirectory,
 }
 
 impl Role {
-    /// The kind of such a page.
+    /// The kind of a page in this role.
     pub fn kind(self) -> u8 {
         match self {
             Role::Plain => page_kind::DATA,
@@ -189,13 +195,13 @@ impl Role {
         }
     }
 
-    /// Whether it is a PMD page's.
+    /// Whether this is the role of a PMD page.
     pub fn is_directory(self) -> bool {
         matches!(self, Role::Directory | Role::WideDirectory)
     }
 }
 
-/// How a page's spare area is to be read.
+/// The format of a spare area that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SheetForm {
     Table,
@@ -203,7 +209,7 @@ enum SheetForm {
     WideDirectory,
 }
 
-/// A page of a chain, as it was read.
+/// A page of a chain, with its spare area.
 #[derive(Clone, Debug)]
 struct ChainPage<'s> {
     ppn: Ppn,
@@ -212,14 +218,14 @@ struct ChainPage<'s> {
     bytes: Cow<'s, [u8]>,
 }
 
-/// What is remembered of a group.
+/// What the simulation keeps for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Group {
-    /// Pages written after the PT page, by bits.
+    /// The pages written after the PT page, one bit each.
     stale: u64,
-    /// The page written last.
+    /// The carrier: the page written last.
     carrier: u8,
-    /// The PT page, if it still holds its page's newest version.
+    /// The PT page, if it is still the newest version of its page.
     table: u8,
 }
 
@@ -231,12 +237,13 @@ pub struct GroupChains {
     layout: GroupLayout,
     groups: Vec<Group>,
     pages_per_block: u32,
-    /// log2 of pages a block and a group, where both are whole: divisions stand on every write.
+    /// log2 of the pages per block and per group, if both are integers: every write would otherwise
+    /// need divisions.
     shifts: Option<[u32; 2]>,
 }
 
 impl GroupChains {
-    /// Groups without pages.
+    /// The groups of an empty device.
     pub fn new(layout: GroupLayout, logical_blocks: u32, pages_per_block: u32) -> GroupChains {
         let groups = vec![EMPTY; (logical_blocks * layout.groups) as usize];
         let sizes = [pages_per_block, layout.group_pages];
@@ -245,14 +252,14 @@ impl GroupChains {
         GroupChains { layout, groups, pages_per_block, shifts }
     }
 
-    /// How blocks are cut.
+    /// The layout of groups and spare areas.
     pub fn layout(&self) -> &GroupLayout {
         &self.layout
     }
 
-    // ---- Numbers ------------------------------------------------------------------------------
+    // ---- Page and block numbers ---------------------------------------------------------------
 
-    /// The group of a page, counted over the device.
+    /// The number of a page's group, counted over the device.
     #[inline]
     pub fn group_of(&self, lpn: Lpn) -> u32 {
         if let Some([_, group]) = self.shifts {
@@ -272,7 +279,7 @@ impl GroupChains {
         Lpn(lbn * self.pages_per_block + number * self.layout.group_pages)
     }
 
-    /// Pages of a group.
+    /// Number of pages of a group.
     #[inline]
     pub fn pages_of(&self, group: u32) -> u32 {
         if self.shifts.is_some() {
@@ -298,25 +305,25 @@ impl GroupChains {
         (lpn.0 - self.first_of(group).0) as u8
     }
 
-    /// A page of a group by its number in it; none for none.
+    /// The page with this number in a group; none for [`NONE`].
     fn page_of(&self, group: u32, number: u8) -> Option<Lpn> {
         (number != NONE).then(|| self.first_of(group).plus(number.into()))
     }
 
-    /// The group's pages, mapped or not.
+    /// The entries of a group, mapped or not.
     fn entries<'a>(&self, flat: &'a FlatMap, group: u32) -> &'a [Ppn] {
         let first = self.first_of(group).0;
         flat.entries(first..first + self.pages_of(group))
     }
 
-    /// A hint that a page's group is needed soon.
+    /// Prefetches the group of a page.
     pub fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.groups, self.group_of(lpn) as usize);
     }
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// A page was placed, in this role.
+    /// Notes that a page got a new place, in this role.
     #[inline]
     pub fn note(&mut self, lpn: Lpn, role: Role) {
         let at = self.group_of(lpn);
@@ -335,8 +342,8 @@ impl GroupChains {
         }
     }
 
-    /// Where the PMD page `own` says that a page of its group is: where the PT page stands if that
-    /// is up to date.
+    /// The entry that a PMD page holds for a page of its own group: the place of the PT page if
+    /// that is up to date for it, otherwise the place of the page.
     #[inline]
     fn reference(&self, group: &Group, entries: &[Ppn], number: usize) -> Ppn {
         match group.table != NONE && group.stale >> number & 1 == 0 {
@@ -345,7 +352,7 @@ impl GroupChains {
         }
     }
 
-    /// Which page knows each group, as the PMD page `lpn`, at `own`, says.
+    /// The group entries of the PMD page `lpn`, which is at `own`.
     fn to_groups(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
         let at = self.group_of(lpn);
         self.groups_of(self.lbn_of(lpn)).map(move |other| {
@@ -355,7 +362,7 @@ impl GroupChains {
         })
     }
 
-    /// Where the pages of its group are, as the PMD page `lpn`, at `own`, says.
+    /// The page entries of the PMD page `lpn`, which is at `own`.
     fn to_pages(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
         let at = self.group_of(lpn);
         let (number, mut group) = (self.number_in(at, lpn), self.groups[at as usize]);
@@ -370,9 +377,9 @@ impl GroupChains {
         })
     }
 
-    /// Whether a page written alone in its group cannot be a PMD page in `block`, because its
-    /// entries refer to too many others; then the page to copy before it as the group's PT page:
-    /// the old one, or the lowest valid page if that is no more.
+    /// Whether page `lpn`, written alone in its group to `block`, needs a mapping-induced write
+    /// because its entries would refer to too many blocks. If so, returns the page to copy before
+    /// it as the group's PT page: the old PT page or, if there is none, the lowest valid page.
     #[inline]
     pub fn mapping_write(
         &self,
@@ -394,7 +401,7 @@ impl GroupChains {
         table.or_else(|| valid.find(|&(_, page)| page != lpn.0).map(|(_, page)| Lpn(page)))
     }
 
-    /// Composes the scheme bytes of a page that was noted and stands at `own`.
+    /// Composes the scheme bytes of a page that has been noted.
     pub fn compose(
         &self,
         geometry: &Geometry,
@@ -403,7 +410,8 @@ impl GroupChains {
         role: Role,
         bytes: &mut Vec<u8>,
     ) {
-        let own = flat.newest(lpn).expect("a page is placed before it is described");
+        let own =
+            flat.newest(lpn).expect("a page gets its place before its spare area is composed");
         match role {
             Role::Plain => bytes.clear(),
             Role::Table { but } => {
@@ -428,7 +436,7 @@ impl GroupChains {
         }
     }
 
-    /// What a wide sheet is to know of its page.
+    /// What a wide layout must know about the page that carries it.
     fn own(&self, ppn: Ppn, owner: Lpn) -> SheetPage {
         let group = self.group_of(owner);
         let page = self.number_in(group, owner).into();
@@ -437,8 +445,8 @@ impl GroupChains {
 
     // ---- Trimming -----------------------------------------------------------------------------
 
-    /// The page of a group to write anew if these pages are trimmed: the lowest that is left, where
-    /// one goes that says where others are.
+    /// The page of a group that must be copied if the pages `gone` are trimmed: the lowest
+    /// remaining page, if the trim removes a page that knows where others are.
     pub fn anchor(&self, flat: &FlatMap, group: u32, gone: &Range<u32>) -> Option<Lpn> {
         let known = &self.groups[group as usize];
         let first = self.first_of(group).0;
@@ -452,7 +460,7 @@ impl GroupChains {
         (loses_table || loses_carrier).then(|| Lpn(first + lowest as u32))
     }
 
-    /// Pages of a group were trimmed: a PT page that is gone serves no longer.
+    /// Notes that pages of a group were trimmed. A trimmed PT page is not used any more.
     pub fn forget(&mut self, flat: &FlatMap, group: u32) {
         let entries = self.entries(flat, group);
         let is_gone = |number: u8| number != NONE && entries[number as usize] == Ppn::NONE;
@@ -464,8 +472,8 @@ impl GroupChains {
         }
     }
 
-    /// Whether the last page of a portion is the only one of its group in it, and the group could
-    /// have others: then a write may be induced.
+    /// Whether a write may be induced by a portion: its last page is the only one of its group in
+    /// the portion, and the group has more pages.
     #[inline]
     pub fn is_alone(&self, portion: &[Lpn]) -> bool {
         let group = |lpn: &Lpn| self.group_of(*lpn);
@@ -476,21 +484,21 @@ impl GroupChains {
         }
     }
 
-    /// The most programs that moving these pages, ascending, may take: a portion for each logical
-    /// block, with a write that may be induced.
+    /// The maximum number of programs that writing these pages (ascending) can take: one portion
+    /// for each logical block, each possibly with an induced write.
     pub fn programs_max(&self, pages: &[Lpn]) -> u32 {
         let portions = pages.chunk_by(|a, b| self.lbn_of(*a) == self.lbn_of(*b));
         pages.len() as u32 + portions.filter(|portion| self.is_alone(portion)).count() as u32
     }
 
-    /// The groups that have pages of these.
+    /// The groups to which these pages belong.
     pub fn groups_between(&self, pages: &Range<u32>) -> Range<u32> {
         self.group_of(Lpn(pages.start))..self.group_of(Lpn(pages.end - 1)) + 1
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
-    /// The pages whose spare areas hold the map of a logical block.
+    /// The pages whose spare areas hold the current map of a logical block.
     pub fn spares<'a>(&'a self, flat: &'a FlatMap, lbn: Lbn) -> impl Iterator<Item = Ppn> + 'a {
         self.groups_of(lbn).flat_map(move |at| {
             let group = &self.groups[at as usize];
@@ -509,7 +517,7 @@ impl GroupChains {
         })
     }
 
-    /// A page of a chain, if it can be read and carries entries.
+    /// The page of a chain at `ppn`, if it can be read and carries entries.
     fn link<'s>(&self, spares: &'s dyn SpareAreas, ppn: Ppn) -> Option<ChainPage<'s>> {
         let (spare, bytes) = spares.at(ppn)?;
         let form = match spare.kind {
@@ -521,7 +529,7 @@ impl GroupChains {
         spare.owner.is_host().then_some(ChainPage { ppn, owner: spare.owner, form, bytes })
     }
 
-    /// The same, if it is of this group.
+    /// The same, if the page is of this group.
     fn link_of<'s>(
         &self,
         spares: &'s dyn SpareAreas,
@@ -531,7 +539,7 @@ impl GroupChains {
         self.link(spares, ppn).filter(|link| self.group_of(link.owner) == group)
     }
 
-    /// The page that knows a group, by the PMD page at `top`.
+    /// The place of a group's carrier, according to the PMD page at `top`.
     fn carrier_at(
         &self,
         geometry: &Geometry,
@@ -547,7 +555,7 @@ impl GroupChains {
         }
     }
 
-    /// Where a PMD page's entry of a group points.
+    /// The place to which the entry of a group points, in a PMD page.
     fn to_group(&self, geometry: &Geometry, link: &ChainPage, group: u32) -> Ppn {
         match (link.form, self.layout.wide) {
             (SheetForm::WideDirectory, Some(wide)) => {
@@ -557,7 +565,7 @@ impl GroupChains {
         }
     }
 
-    /// Where a PT or PMD page's entry of a page of its group points.
+    /// The place to which the entry of a page of the own group points, in a PT or PMD page.
     fn to_page(&self, geometry: &Geometry, link: &ChainPage, page: u32) -> Ppn {
         let sheet = match (link.form, self.layout.wide) {
             (SheetForm::WideDirectory, Some(wide)) => {
@@ -569,17 +577,17 @@ impl GroupChains {
         sheet.page(geometry, link.ppn, &link.bytes, page)
     }
 
-    /// Whether an entry of a PMD page for a page of its own group leads to the PT page that knows
-    /// it: then it is not the only one that leads there.
+    /// Whether the place `to` in the page entries of a PMD page is that of the PT page. It is if
+    /// more than one entry refers to it.
     fn is_through(&self, geometry: &Geometry, link: &ChainPage, to: Ppn) -> bool {
         let pages = 0..self.pages_of(self.group_of(link.owner));
         let alike = pages.filter(|&page| self.to_page(geometry, link, page) == to);
         link.form != SheetForm::Table && to != link.ppn && alike.count() > 1
     }
 
-    // ---- Coming back --------------------------------------------------------------------------
+    // ---- Recovery -----------------------------------------------------------------------------
 
-    /// Remembers what the spare areas say that a mount found.
+    /// Restores the groups from the spare areas that a mount found.
     pub fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
         for lbn in 0..map.logical_blocks() {
             let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
@@ -675,7 +683,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_pages_fit_while_page_numbers_are_short() {
+    fn wide_pages_fit_if_page_numbers_are_short_enough() {
         assert_eq!(wide_bits(64, 1 << 10), Some(14 * 16));
         assert_eq!(wide_bits(64, 1 << 19), Some(14 * 25), "64 GiB: 350 of 352 bits");
         assert_eq!(wide_bits(64, (1 << 19) + 1), None, "14·26 bits are too many");

@@ -1,47 +1,50 @@
-//! lsb: large superblocks, whose map lives in spare areas (Lin, Chiao and Chang 2010).
+//! lsb: large superblocks with the map in spare areas (Lin, Chiao and Chang 2010).
 //!
 //! ```text
-//! RAM    PGD   LBN 0 ─▶ page 9 of it, the newest PMD page
-//! spare  PMD   of 9:  group 0 ─▶ 3   group 1: 8 direct, the others through 14
-//!        PT    of 14: 10, 11, 12, 13, 15            of 3: 0, 1, 2
+//! RAM          PGD   LBN 0 ─▶ its page 9, the newest PMD page
+//! spare area   PMD   of 9:  group 0 ─▶ 3   group 1: page 8 direct, the others through 14
+//!              PT    of 14: 10, 11, 12, 13, 15            of 3: 0, 1, 2
 //! ```
-//! The pages of `blocks` consecutive logical blocks, a *superblock*, stand anywhere in the blocks
-//! that they share; the map is page by page and takes four bytes of RAM a logical block. A write
-//! is cut at logical blocks. In each group that such a *portion* touches the last page written is
-//! the group's PT page; in the last group it is the logical block's PMD page, and the next to last
-//! the PT page. A page that is alone in the last group becomes a PMD page and refers to the others
-//! through the group's PT page where that is up to date, else directly; if that takes more block
-//! numbers than its spare area holds, the PT page is copied before it (*mapping-induced write*).
-//! The chains are [`group_chains`]', the bits
-//! [`spare_sheet`](crate::part::spare::spare_sheet)'s.
+//! A *superblock* consists of `blocks` consecutive logical blocks. Their pages can be anywhere in
+//! the physical blocks that they share. The map is by page and takes four bytes of RAM per logical
+//! block. A request is divided into *portions*, one for each logical block. In each group that a
+//! portion touches, the page written last becomes the group's PT page. In the last group it becomes
+//! the PMD page of the logical block, and the page before it the PT page.
 //!
-//! Garbage collection is greedy over the device, as
-//! [`spare_mapped`] describes it. A block's valid pages are written as
-//! one portion for each logical block.
+//! If the portion has only one page of its last group, this page becomes a PMD page. It refers to
+//! the other pages of its group through the group's PT page, as far as that is up to date, and
+//! directly otherwise. If this takes more block numbers than its spare area has room for, the PT
+//! page is copied first (*mapping-induced write*). [`group_chains`] has the rules for chains of
+//! spare areas, [`spare_sheet`](crate::part::spare::spare_sheet) the bits.
 //!
-//! **Tight** (ours, not the paper's). Where each page of a logical block stands in a block of its
-//! own, every second page that moves alone induces a write: a victim of 50 valid pages takes 75
-//! programs and gives back 64, until there is no room for the next one. From there on *wide* PMD
-//! pages take the place of those whose copies would induce a write: each entry is a page number,
-//! (N − 1) + (G − 1) of them, which fit 352 bits at 8 × 8 on chips of up to 2²⁵ pages. Then v valid
-//! pages take v programs, whatever they are, and each victim with a dead page gains. Collection is
-//! tight until room is wanted and both blocks that a full merge would empty would gain by the
-//! paper's rule too, but at least until the portion has its room that found none. The host's own
-//! pages follow the paper always. Larger chips have no such form: there a write may be answered
-//! with an error.
+//! Garbage collection is greedy over the device, as [`spare_mapped`] describes it. The valid pages
+//! of a block are written as one portion for each logical block.
 //!
-//! Invariants: room for a portion is there before its first page; `RESERVE` blocks are erased
-//! after it, and one whenever no victim is being emptied; no chain passes through a dead page.
+//! **Tight collection** (ours, not the paper's). *Problem:* if each page of a logical block is in a
+//! block of its own, every second page that is moved alone induces a write. A victim with 50 valid
+//! pages then takes 75 programs and frees 64 pages, until no collection finds room. *Decision:*
+//! from then on a PMD page that would induce a write is written as a *wide* PMD page. Each of its
+//! (N − 1) + (G − 1) entries is a full page number. At 8 × 8 they fit 352 bits, on chips of up to
+//! 2²⁵ pages. *Consequence:* v valid pages take v programs, so each victim with a dead page gains.
 //!
-//! **Coming back**: [`spare_mount`]. A portion without its PMD page was
-//! never written. What a mount collects it collects tightly, so that it ends soon.
+//! Collection is tight at least until the portion that found no room has its room. It ends when
+//! room is needed again and both blocks of the next full merge would gain under the paper's rule
+//! too. The host's own pages always follow the paper. Larger chips have no wide format; there a
+//! write may fail with an error.
 //!
-//! Choices: a look-up precedes making room; reads and trims of a logical block without pages look
-//! nothing up. If a trim takes a page that says where others are, the lowest page left of that
-//! group (of the logical block, if only the newest PMD page is gone) is copied at once, cause map.
-//! Groups of which Np is no multiple have a shorter last one; in a group of one page nothing can
-//! be induced. A full merge leaves its second block where it is if the erased blocks might not
-//! take it.
+//! Invariants: room for a portion exists before its first page is written. After the portion,
+//! `RESERVE` blocks are erased, and at least one block is erased whenever no victim is being
+//! emptied. No chain passes through a dead page.
+//!
+//! **Recovery**: [`spare_mount`]. A portion without its PMD page was never written. Collections of
+//! a mount are tight, so that the mount ends soon.
+//!
+//! Choices: the look-up precedes making room. Reads and trims of a logical block without pages look
+//! nothing up. If a trim removes a page that knows where others are, the lowest remaining page of
+//! the group is copied at once, cause map; if it removes only the newest PMD page, the lowest
+//! remaining page of the logical block. If Np is no multiple of the pages per group, the last group
+//! is shorter. A group of one page never induces a write. A full merge leaves its second block as
+//! it is if the erased blocks might not have room for its pages.
 
 pub mod group_chains;
 
@@ -64,9 +67,9 @@ use crate::part::spare::superblocks::Sbn;
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 2;
 
-/// Collections for one portion, times the blocks of the device, after which none will make room:
-/// each induces as many writes as it frees pages. Where collection is tight no block is emptied
-/// twice, so it ends long before.
+/// Collections for one portion, per block of the device, after which no further one will make room:
+/// each induces as many writes as it frees pages. Tight collection empties no block twice, so it
+/// ends long before that.
 const ATTEMPTS_PER_BLOCK: u32 = 64;
 
 static PARAMS: &[Param] = &[
@@ -147,34 +150,34 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 struct Lsb {
     map: SpareMap,
     chains: GroupChains,
-    /// The pages of the portion being written; this and what follows is kept for its capacity.
+    /// The pages of the portion being written. This and the next three are kept for their capacity.
     portion: Vec<Lpn>,
-    /// The valid pages of the block being emptied, or looked at.
+    /// The valid pages of the block that is being emptied or examined.
     moving: Vec<Lpn>,
-    /// Where pages stand that are about to be copied.
+    /// The places of pages that are about to be copied.
     from: Vec<Ppn>,
     /// The scheme bytes being composed.
     bytes: Vec<u8>,
     pages_per_block: u32,
-    /// Collections since room was wanted.
+    /// Number of collections since room was needed.
     attempts: u32,
-    /// Whether no write is induced by collection: wide PMD pages are written.
+    /// Whether collection is tight: it writes wide PMD pages and induces no writes.
     is_tight: bool,
     tight: TightCounts,
 }
 
-/// What is counted while collection is tight: with no collections all counts are the paper's.
+/// Counts of tight collection. If there was none, all counts of the scheme follow the paper.
 #[derive(Clone, Copy, Debug, Default)]
 struct TightCounts {
     collections: u64,
-    /// Wide PMD pages: writes that were not induced.
+    /// Wide PMD pages: each avoided an induced write.
     pages: u64,
 }
 
 impl Lsb {
     // ---- Portions -----------------------------------------------------------------------------
 
-    /// Writes pages of one logical block, ascending, for which there is room.
+    /// Writes a portion: ascending pages of one logical block. There must be room for it.
     fn write_portion(&mut self, nand: &mut Nand, source: PageSource, pages: &[Lpn]) -> Result<()> {
         let (&last, before) = pages.split_last().expect("a portion has a page");
         let (room, needs) = (self.map.room(self.superblock_of(last)), pages.len() as u32);
@@ -190,7 +193,8 @@ impl Lsb {
         self.write_page(nand, source, last, role)
     }
 
-    /// What page `at` of a portion is to say; the last one is the PMD page.
+    /// The role of page `at` of a portion. The last page, which is not in `before`, is the PMD
+    /// page.
     fn role(&self, before: &[Lpn], last: Lpn, at: usize) -> Role {
         let group = |lpn| self.chains.group_of(lpn);
         let next = before.get(at + 1).copied();
@@ -215,7 +219,7 @@ impl Lsb {
         Ok(())
     }
 
-    /// The same where nobody keeps what spare areas say: in as few steps as blocks allow.
+    /// Writes the same pages if the chip keeps no spare areas: in as few steps as blocks allow.
     fn write_at_once(
         &mut self,
         nand: &mut Nand,
@@ -245,7 +249,7 @@ impl Lsb {
         Ok(())
     }
 
-    /// Programs pages of a portion at `to` onwards; returns how many.
+    /// Programs pages of a portion, to `to` and the pages after it. Returns how many.
     fn program_some(
         &mut self,
         nand: &mut Nand,
@@ -268,7 +272,7 @@ impl Lsb {
         }
     }
 
-    /// Writes one page with what its spare area is to say.
+    /// Writes one page with its spare area.
     fn write_page(
         &mut self,
         nand: &mut Nand,
@@ -291,8 +295,8 @@ impl Lsb {
         self.map.program(nand, source, lpn, [old, to], role.kind(), &self.bytes)
     }
 
-    /// Copies the PT page of a group before a PMD page that would refer to too many blocks, unless
-    /// that is to be a wide one; returns what it is to be.
+    /// Makes sure that the entries of a PMD page fit: if they would refer to too many blocks,
+    /// copies the PT page of its group first, or makes it a wide PMD page. Returns its role.
     fn make_fit(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<Role> {
         let to = self.map.next(nand, self.superblock_of(lpn))?;
         let (geometry, flat) = (nand.geometry(), &self.map.flat);
@@ -315,12 +319,12 @@ impl Lsb {
 
     // ---- Room ---------------------------------------------------------------------------------
 
-    /// Sees to it that a superblock can take so many pages.
+    /// Makes sure that a superblock can take `pages` pages.
     fn make_room(&mut self, nand: &mut Nand, superblock: Sbn, pages: u32) -> Result<()> {
         self.want_room(nand, |lsb| lsb.has_room(superblock, pages))
     }
 
-    /// Collects until there is room enough, by the paper's rule if that gains.
+    /// Collects until there is enough room, by the paper's rule if that gains.
     fn want_room(
         &mut self,
         nand: &mut Nand,
@@ -347,7 +351,7 @@ impl Lsb {
         Ok(())
     }
 
-    /// Whether each block that a full merge would empty gives back more than it may take by the
+    /// Whether each block that a full merge would empty frees more pages than it may take under the
     /// paper's rule.
     fn would_gain(&mut self, nand: &Nand) -> bool {
         let superblock = self.deadest();
@@ -360,7 +364,8 @@ impl Lsb {
         !self.is_tight && self.chains.layout().wide.is_some()
     }
 
-    /// From now on nothing is induced, so blocks that were set aside may be taken after all.
+    /// Makes collection tight. It induces no writes from now on, so blocks that were set aside are
+    /// offered again.
     fn tighten(&mut self) {
         self.is_tight = true;
         self.attempts = 0;
@@ -369,17 +374,17 @@ impl Lsb {
 
     /// The superblock with the most dead pages.
     fn deadest(&self) -> Sbn {
-        self.map.blocks.deadest().expect("with its least extra blocks a page is dead")
+        self.map.blocks.deadest().expect("with the minimum of extra blocks some page is dead")
     }
 
-    /// Whether a superblock can take so many pages, without the reserve.
+    /// Whether a superblock can take `pages` pages without touching the reserve.
     fn has_room(&self, superblock: Sbn, pages: u32) -> bool {
         let missing = pages.saturating_sub(self.map.blocks.room(superblock));
         missing == 0 || self.map.pool.len() >= RESERVE + missing.div_ceil(self.pages_per_block)
     }
 
-    /// Reclaims the block with the most dead pages that its superblock can take; else two of the
-    /// superblock with the most dead pages.
+    /// Reclaims the block with the most dead pages among those that their superblock can take. If
+    /// there is none, does a full merge in the superblock with the most dead pages.
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         self.attempts += 1;
         if self.attempts > ATTEMPTS_PER_BLOCK * nand.geometry().blocks() {
@@ -401,7 +406,7 @@ impl Lsb {
 
     // ---- Trims --------------------------------------------------------------------------------
 
-    /// The pages to write anew if these are trimmed.
+    /// Lists the pages that must be copied if these pages are trimmed.
     fn find_anchors(&self, lbn: Lbn, pages: &Range<u32>, anchors: &mut Vec<Lpn>) {
         anchors.clear();
         let flat = &self.map.flat;
@@ -413,7 +418,7 @@ impl Lsb {
         }
     }
 
-    /// Unmaps pages; returns those that were mapped.
+    /// Unmaps pages. Returns those that were mapped.
     fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
         let mut trimmed = core::mem::take(&mut self.moving);
         self.map.unmap(nand, lbn, pages, &mut trimmed);
@@ -423,7 +428,7 @@ impl Lsb {
         trimmed
     }
 
-    // ---- Coming back --------------------------------------------------------------------------
+    // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &self.chains)?;
@@ -433,7 +438,7 @@ impl Lsb {
             self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])?;
         }
         spare_mount::resume_trims(nand, &mut self.map, &recovered)?;
-        // A mount is no place to find out how long the paper's rule may take.
+        // Under the paper's rule the duration of a mount would have no bound.
         if self.can_tighten() {
             self.tighten();
         }
@@ -443,7 +448,8 @@ impl Lsb {
     }
 }
 
-/// The most programs that moving a block's valid pages may take, with writes that are induced.
+/// The maximum number of programs that moving a block's valid pages can take, including induced
+/// writes.
 fn needs(
     flat: &FlatMap,
     chains: &GroupChains,
@@ -488,7 +494,7 @@ impl SpareMapped for Lsb {
             self.write_portion(nand, PageSource::Copy(Cause::Map), &anchors)?;
         }
         self.portion = anchors;
-        // Recorded last: a mount that finds the record finds the pages written anew.
+        // Recorded last: a mount that finds the record also finds these copies.
         self.map.note_trimmed(nand, lbn, &trimmed)?;
         self.moving = trimmed;
         Ok(())
@@ -549,8 +555,9 @@ impl Ftl for Lsb {
         spare_mount::audit(nand, &self.map, &self.chains, spares)
     }
 
-    /// The PGD is the map that is kept whole; a cached entry has a PMD page's bits, an offset a
-    /// page and a block number a page: 300 bytes at 64 pages in 8 groups (III.D).
+    /// The PGD is the part of the map that is entirely in RAM. A cached entry takes the bits of a
+    /// PMD page, and an offset and a block number per page: 300 bytes at 64 pages in 8 groups
+    /// (§III.D).
     fn ram(&self) -> Ram {
         let np = u64::from(self.pages_per_block);
         let entry = self.chains.layout().directory.bytes() as u64 + np + 3 * np;

@@ -1,16 +1,19 @@
-//! Which pages of a logical block say where the others are: superblock's PMD and PT.
+//! Carriers of the map in superblock: which pages of a logical block carry its PMD and the PTs of
+//! its groups.
 //!
 //! ```text
 //! group     0 [0 1 2 3]      1 [4 5 6 7]          written: 2, 5, then 6
-//!                  P              T D             D newest PMD page; P and D know their groups
+//!                  P              T D             D: newest PMD page; P and D know their groups
 //! spare of 6   PMD: group 0 ─▶ 2, group 1 ─▶ this     PT: 4, 5, 6, 7
 //! ```
-//! Every page carries the PMD of its logical block and the PT of its group, as both are once it is
-//! written. So the newest page of the logical block has the PMD, the newest of a group its PT.
+//! Every page carries the PMD of its logical block and the PT of its group, with the values that
+//! are current once the page has been written. So the newest page of a logical block carries its
+//! current PMD, and the newest page of a group its current PT.
 //!
-//! A superblock of eight blocks has a ninth while a full merge empties one (only a mount can bring
-//! that about), and then entries may refer to more blocks than the PBMT takes. Such a page carries
-//! the PT alone, or nothing: those that a later page of the same merge carries again.
+//! A superblock owns at most eight blocks. Directly after a power cut it can own nine: all eight
+//! may be closed, and a full merge has to open another one. During that merge a page may have to
+//! name eight other blocks, but its PBMT has room for only seven. Such a page carries its PT alone,
+//! or nothing; a later page of the same merge carries the complete entries.
 
 use std::borrow::Cow;
 
@@ -22,25 +25,26 @@ use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
 use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
 use crate::part::spare::spare_sheet::{BLOCK_BITS, EntryFormat, SpareSheet};
 
-/// Bits of a block index; the highest number means the own block.
+/// Bits of a block index. The highest index means "this block".
 const INDEX_BITS: u32 = 3;
 const THIS: u32 = 7;
 /// Groups of a logical block: entries of a PMD.
 const GROUPS: u32 = 4;
-/// Most blocks that a superblock can have.
+/// Maximum number of blocks of a superblock.
 pub const BLOCKS_MAX: u32 = 8;
 
-/// The page written last of each group, and how spare areas are laid out.
+/// The newest page of each group, and the layout of spare areas.
 #[derive(Clone, Debug)]
 pub struct Carriers {
     sheet: SpareSheet,
-    /// By group over the device: the offset of the page in its logical block.
+    /// For each group of the device: the offset of its newest page in the logical block.
     newest: Vec<u16>,
     group_pages: u32,
     pages_per_block: u32,
 }
 
-/// The layout of superblocks of at most so many blocks, and the pages of a group.
+/// The layout of spare areas for superblocks of at most `blocks_max` blocks, and the pages per
+/// group.
 fn layout(pages_per_block: u32, blocks_max: u32) -> (SpareSheet, u32) {
     let group_pages = pages_per_block.div_ceil(GROUPS);
     let entries = |count| EntryFormat { count, index_bits: INDEX_BITS, this: THIS };
@@ -54,7 +58,7 @@ fn layout(pages_per_block: u32, blocks_max: u32) -> (SpareSheet, u32) {
     (sheet, group_pages)
 }
 
-/// The sentence that says why entries do not fit a chip's spare areas, if they do not.
+/// Explains why the entries do not fit the spare areas of a chip; none if they fit.
 pub fn refuses(chip: &ChipModel, blocks_max: u32) -> Option<String> {
     let (sheet, group_pages) = layout(chip.pages_per_block, blocks_max);
     let most = (chip.spare_bytes - nand::spare::HEADER_BYTES as u32) * 8;
@@ -77,21 +81,21 @@ impl Carriers {
         Carriers { sheet, newest, group_pages, pages_per_block }
     }
 
-    /// Bits of the entries in a spare area.
+    /// Number of bits of the entries in a spare area.
     pub fn bits(&self) -> u32 {
         self.sheet.bits()
     }
 
-    /// Bytes of a map-cache entry: the PBMT, a PMD and all PTs of a logical block.
+    /// Bytes of a map-cache entry: the PBMT, the PMD and all PTs of a logical block.
     pub fn entry_bytes(&self) -> u64 {
         let entry_bits = INDEX_BITS + self.sheet.offset_bits;
         let bits = self.sheet.pbmt * BLOCK_BITS + (GROUPS + self.pages_per_block) * entry_bits;
         u64::from(bits.div_ceil(8))
     }
 
-    // ---- Numbers ------------------------------------------------------------------------------
+    // ---- Page and block numbers ---------------------------------------------------------------
 
-    /// The group of a page, counted over the device.
+    /// The number of a page's group, counted over the device.
     #[inline]
     fn group_of(&self, lpn: Lpn) -> u32 {
         let (lbn, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
@@ -103,28 +107,28 @@ impl Carriers {
         Lpn(lbn * self.pages_per_block + (number * self.group_pages).min(self.pages_per_block))
     }
 
-    /// Pages of a group, mapped or not; of few pages the last groups have none.
+    /// The entries of a group, mapped or not. In blocks of few pages the last groups may be empty.
     fn entries<'a>(&self, flat: &'a FlatMap, group: u32) -> &'a [Ppn] {
         let end = (group / GROUPS + 1) * self.pages_per_block;
         let first = self.first_of(group).0;
         flat.entries(first..end.min(first + self.group_pages))
     }
 
-    /// A hint that a page's group is needed soon.
+    /// Prefetches the group of a page.
     pub fn prefetch(&self, lpn: Lpn) {
         crate::part::index::prefetch::prefetch(&self.newest, self.group_of(lpn) as usize);
     }
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// A page was placed.
+    /// Notes that a page got a new place.
     #[inline]
     pub fn note(&mut self, lpn: Lpn) {
         let group = self.group_of(lpn);
         self.newest[group as usize] = (lpn.0 % self.pages_per_block) as u16;
     }
 
-    /// Composes the scheme bytes of a page that was noted; returns its kind.
+    /// Composes the scheme bytes of a page that has been noted. Returns its kind.
     pub fn compose(
         &self,
         geometry: &Geometry,
@@ -132,7 +136,8 @@ impl Carriers {
         lpn: Lpn,
         bytes: &mut Vec<u8>,
     ) -> u8 {
-        let own = flat.newest(lpn).expect("a page is placed before it is described");
+        let own =
+            flat.newest(lpn).expect("a page gets its place before its spare area is composed");
         let block = geometry.block_of(own);
         let (groups, pages) = (|| self.to_groups(flat, lpn, own), || self.to_pages(flat, lpn, own));
         if self.sheet.fits(geometry, block, groups().chain(pages())) {
@@ -163,7 +168,8 @@ impl Carriers {
 
     // ---- Trimming -----------------------------------------------------------------------------
 
-    /// The lowest page that is left of each group whose newest page goes, if these are trimmed.
+    /// For each group that would lose its newest page by a trim of the pages `gone`: its lowest
+    /// remaining page.
     pub fn anchors<'a>(
         &'a self,
         flat: &'a FlatMap,
@@ -182,7 +188,8 @@ impl Carriers {
         })
     }
 
-    /// Pages of a logical block were trimmed: groups of which none is left have no newest page.
+    /// Notes that pages of a logical block were trimmed: groups without a remaining page have no
+    /// newest page.
     pub fn forget(&mut self, flat: &FlatMap, lbn: Lbn) {
         for group in lbn * GROUPS..(lbn + 1) * GROUPS {
             if self.entries(flat, group).iter().all(|&ppn| ppn == Ppn::NONE) {
@@ -191,7 +198,7 @@ impl Carriers {
         }
     }
 
-    // ---- Looking ------------------------------------------------------------------------------
+    // ---- Queries ------------------------------------------------------------------------------
 
     /// The pages whose spare areas hold the map of a logical block.
     pub fn spares<'a>(&'a self, flat: &'a FlatMap, lbn: Lbn) -> impl Iterator<Item = Ppn> + 'a {
@@ -203,7 +210,7 @@ impl Carriers {
         })
     }
 
-    /// Remembers what the spare areas say that a mount found.
+    /// Restores the newest page of each group from the spare areas that a mount found.
     pub fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
         for lbn in 0..map.logical_blocks() {
             let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
@@ -218,7 +225,7 @@ impl Carriers {
         }
     }
 
-    /// The page that knows a group, by the PMD page at `top`, with its owner and entries.
+    /// The carrier of a group according to the PMD page at `top`, with its owner and entries.
     fn carrier<'s>(
         &self,
         geometry: &Geometry,

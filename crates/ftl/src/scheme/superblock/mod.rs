@@ -1,33 +1,41 @@
-//! superblock: a few logical blocks share a few physical ones (Kang, Jo, Kim and Lee 2006).
+//! superblock: a few logical blocks share a few physical blocks (Kang, Jo, Kim and Lee 2006).
 //!
 //! ```text
 //! superblock 3   logical blocks 12 13 14 15      N = 4
 //!                data   [ … ] [ … ] [ … ] [ … ]
 //!                update [ … ] [ … ] [5 7 _ _]    at most M = 4 more
-//! RAM    PGD     LBN 13 ─▶ its newest page       spare  PMD, PT: four entries and sixteen
+//! RAM    PGD     LBN 13 ─▶ its newest page       spare areas  PMD: four entries, PT: sixteen
 //! ```
-//! The pages of a superblock stand anywhere in its blocks, at most eight in all, because an entry's
-//! block index has three bits: seven of a PBMT, and this block. What spare areas say is
-//! [`carriers`]'. Updates are appended to the open block. When it is full
-//! and no other may be opened, the superblock reclaims inside: all its dead blocks are erased; else
-//! the full block with fewest valid pages is moved into free pages (*partial merge*); else the two
-//! with most dead pages are emptied with a free block's help (*full merge*). That strikes a
-//! superblock at its limit of blocks even while free blocks abound, which is what lsb does away
-//! with (LSB §II.C). A superblock that has no more than its logical blocks, when the device is out
-//! of free blocks, takes them from all: see [`spare_mapped`].
+//! The pages of a superblock can be anywhere in its blocks. It has at most eight blocks, because
+//! the block index of an entry has three bits: seven block numbers in the PBMT, and "this block".
+//! [`carriers`] describes the entries in spare areas. Updates are appended to the open block. When
+//! the open block is full and no other may be opened, the superblock reclaims blocks of its own, in
+//! one of three ways:
 //!
-//! Invariants: a superblock has at most `physical` blocks whenever none is being emptied; `RESERVE`
-//! blocks are erased then; no chain passes through a dead page.
+//! * If blocks are dead, all of these are erased.
+//! * Otherwise, if the free pages suffice, the valid pages of the full block with fewest of them
+//!   are copied there (*partial merge*).
+//! * Otherwise the two full blocks with the most dead pages are emptied with the help of a free
+//!   block (*full merge*).
 //!
-//! **Coming back**: [`spare_mount`]. The block of a page that may decay
-//! is moved as a whole, so that its superblock has no block more.
+//! So a superblock that has its maximum of blocks must collect even while many blocks are free.
+//! This is what lsb improves on (LSB §II.C). If the device runs out of free blocks and the
+//! superblock has no more blocks than logical ones, the victim is chosen over the whole device: see
+//! [`spare_mapped`].
 //!
-//! Choices: a look-up precedes making room, one for each logical block of a request; reads and
-//! trims of a logical block without pages look nothing up. A block without dead pages is no reason
-//! to collect at the limit (with seven logical blocks there may be nothing else). If a trim takes
-//! the newest page of a group or a logical block, the lowest page left of it is copied at once,
-//! cause map. With `open_victims` a dead open block of another superblock is a victim like a dead
-//! full one, and a full merge counts an open block among those with dead pages.
+//! Invariants: a superblock has at most `physical` blocks, and `RESERVE` blocks are erased,
+//! whenever no block is being emptied. No chain passes through a dead page.
+//!
+//! **Recovery**: [`spare_mount`]. The whole block of a suspect page is moved, so that its
+//! superblock has no additional block.
+//!
+//! Choices: the look-up precedes making room, with one look-up for each logical block of a request.
+//! Reads and trims of a logical block without pages look nothing up. If a superblock has its
+//! maximum of blocks, but no block with a dead page, it does not collect (with seven logical blocks
+//! there may be nothing to gain). If a trim removes the newest page of a group or of a logical
+//! block, its lowest remaining page is copied at once, cause map. With `open_victims`, a dead open
+//! block of another superblock may be a victim like a dead full one, and full merges consider open
+//! blocks with dead pages too.
 
 pub mod carriers;
 
@@ -141,7 +149,8 @@ struct Superblock {
     blocks_max: u32,
     open_victims: bool,
     pages_per_block: u32,
-    /// Pages that are about to move or were trimmed; kept for its capacity, as what follows.
+    /// Pages that are about to move, or were trimmed. This and the next are kept for their
+    /// capacity.
     moving: Vec<Lpn>,
     /// The scheme bytes being composed.
     bytes: Vec<u8>,
@@ -150,7 +159,7 @@ struct Superblock {
 impl Superblock {
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Writes one page, for which there is room, with what its spare area is to say.
+    /// Writes one page with its spare area. There must be room for it.
     fn write_page(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<()> {
         let superblock = self.superblock_of(lpn);
         let room = self.map.room(superblock);
@@ -169,8 +178,8 @@ impl Superblock {
         self.map.program(nand, source, lpn, [old, to], kind, &self.bytes)
     }
 
-    /// Writes pages of a run, all of one logical block, that fit the open block: in one step, where
-    /// nobody keeps what spare areas say. Returns how many.
+    /// Writes pages of a run that are in one logical block: a single page or, if the chip keeps no
+    /// spare areas, as many as fit the open block. Returns how many.
     fn write_pages(&mut self, nand: &mut Nand, run: &Run, first: Lpn, most: u32) -> Result<u32> {
         if most == 1 || nand.keeps_spares() {
             self.write_page(nand, PageSource::Host(run), first)?;
@@ -202,7 +211,7 @@ impl Superblock {
 
     // ---- Room ---------------------------------------------------------------------------------
 
-    /// Sees to it that a superblock can take so many pages.
+    /// Makes sure that a superblock can take `pages` pages.
     fn make_room(&mut self, nand: &mut Nand, superblock: Sbn, pages: u32) -> Result<()> {
         loop {
             let blocks = &self.map.blocks;
@@ -221,8 +230,8 @@ impl Superblock {
         }
     }
 
-    /// Whether a superblock at its limit of blocks is about to lose the free pages that its
-    /// emptiest block needs.
+    /// Whether a superblock with its maximum of blocks must collect now: another page would leave
+    /// too few free pages for the valid pages of its emptiest block.
     fn must_collect(&self, superblock: Sbn) -> bool {
         let blocks = &self.map.blocks;
         if blocks.blocks_of(superblock) < self.blocks_max {
@@ -233,7 +242,7 @@ impl Superblock {
         worth.is_some_and(|valid| blocks.room(superblock) <= valid)
     }
 
-    /// Reclaims inside a superblock.
+    /// Reclaims blocks of a superblock.
     fn collect_inside(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<()> {
         let emptiest = self.map.blocks.emptiest(superblock);
         let emptiest = emptiest.map(|block| (block, self.map.blocks.valid(block)));
@@ -256,8 +265,8 @@ impl Superblock {
         Ok(())
     }
 
-    /// Reclaims the block with the most dead pages of all that their superblocks can take; else two
-    /// of the superblock with the most dead pages.
+    /// Reclaims the block with the most dead pages among those that their superblock can take. If
+    /// there is none, does a full merge in the superblock with the most dead pages.
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.map.blocks.choose(|_, valid, _| valid);
         if let Some(victim) = victim {
@@ -267,14 +276,15 @@ impl Superblock {
             return self.reclaim(nand, victim);
         }
         let superblock = self.map.blocks.deadest();
-        let superblock = superblock.expect("with its least extra blocks a page is dead");
+        let superblock = superblock.expect("with the minimum of extra blocks some page is dead");
         if self.open_victims && self.is_open_worse(nand, superblock) {
             self.map.blocks.close(nand.geometry(), superblock);
         }
         self.merge_fully(nand, superblock)
     }
 
-    /// Whether an open block has more dead pages than the second of the full ones.
+    /// Whether the open block of a superblock has more dead pages than the second of its emptiest
+    /// full blocks.
     fn is_open_worse(&mut self, nand: &Nand, superblock: Sbn) -> bool {
         let blocks = &mut self.map.blocks;
         let Some(open) = blocks.open_block(nand.geometry(), superblock) else { return false };
@@ -287,7 +297,7 @@ impl Superblock {
 
     // ---- Trims --------------------------------------------------------------------------------
 
-    /// Lists the pages to write anew if these are trimmed; returns how many.
+    /// Lists the pages that must be copied if these pages are trimmed. Returns how many.
     fn find_anchors(
         &self,
         lbn: Lbn,
@@ -297,7 +307,7 @@ impl Superblock {
         let flat = &self.map.flat;
         let mut found = self.carriers.anchors(flat, pages);
         *anchors = core::array::from_fn(|_| found.next());
-        assert!(found.next().is_none(), "pages in a row have two ends");
+        assert!(found.next().is_none(), "consecutive pages have two ends");
         let loses_directory = self.map.directory(lbn).is_some_and(|lpn| pages.contains(&lpn.0));
         if anchors[0].is_none() && loses_directory {
             anchors[0] = self.map.lowest_but(lbn, pages);
@@ -305,7 +315,7 @@ impl Superblock {
         anchors.iter().flatten().count()
     }
 
-    /// Unmaps pages; returns those that were mapped.
+    /// Unmaps pages. Returns those that were mapped.
     fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
         let mut trimmed = core::mem::take(&mut self.moving);
         self.map.unmap(nand, lbn, pages, &mut trimmed);
@@ -313,13 +323,13 @@ impl Superblock {
         trimmed
     }
 
-    // ---- Coming back --------------------------------------------------------------------------
+    // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &self.carriers)?;
         self.carriers.recall(nand.geometry(), &recovered.found, &self.map);
         if let Some(suspect) = recovered.suspect {
-            // First of its block: the others refer to it.
+            // Copied before the other pages of its block, because their entries refer to it.
             self.write_page(nand, PageSource::Copy(Cause::Meta), nand.owner(suspect))?;
             let block = nand.geometry().block_of(suspect);
             self.move_out(nand, block, Cause::Meta)?;
@@ -333,7 +343,8 @@ impl Superblock {
     }
 }
 
-/// Pages in a row begin in one group and end in another: no more can lose their newest page.
+/// Maximum number of pages that must be copied because of a trim. Of the groups that a range of
+/// pages touches, only the first and the last can keep pages.
 const ANCHORS_MAX: usize = 2;
 
 impl SpareMapped for Superblock {
@@ -361,13 +372,13 @@ impl SpareMapped for Superblock {
             self.make_room(nand, self.map.superblock_of(lbn), ANCHORS_MAX as u32)?;
             self.find_anchors(lbn, &pages, &mut anchors);
         }
-        // First, while all that the others refer to is still there.
+        // Copied first, while all pages to which their entries refer still exist.
         for lpn in anchors.into_iter().flatten() {
             self.map.counts.trim_copies += 1;
             self.write_page(nand, PageSource::Copy(Cause::Map), lpn)?;
         }
         let trimmed = self.unmap(nand, lbn, &pages);
-        // Recorded last: a mount that finds the record finds the pages written anew.
+        // Recorded last: a mount that finds the record also finds these copies.
         self.map.note_trimmed(nand, lbn, &trimmed)?;
         self.moving = trimmed;
         Ok(())
@@ -423,7 +434,8 @@ impl Ftl for Superblock {
         spare_mount::audit(nand, &self.map, &self.carriers, spares)
     }
 
-    /// The PGD is the map that is kept whole, the cache the entries of some logical blocks.
+    /// The PGD is the part of the map that is entirely in RAM; the cache holds the entries of some
+    /// logical blocks.
     fn ram(&self) -> Ram {
         let entries = u64::from(self.map.cache.entries_max());
         Ram {
