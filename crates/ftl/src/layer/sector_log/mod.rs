@@ -32,10 +32,10 @@
 //! **Coming back** (the paper leaves it open, §7) stands in `sector_log/recovery.rs`.
 //!
 //! **Trims** under [`Durability::Full`](crate::contract::Durability::Full) are written down at
-//! once, in a page of the log of their own, if the log has any copy of a trimmed page, live or
-//! not. For when the FTL forgets its copy for good, which it may do whenever it erases a block, an old copy in the log would be the
-//! newest. A log page is erased after all that are older, so such a page need not be kept longer
-//! than its block.
+//! once, in a page of the log of their own, if the log has any copy of a trimmed page, live or not.
+//! For when the FTL forgets its copy for good, which it may do whenever it erases a block, an old
+//! copy in the log would be the newest. A log page is erased after all that are older, so such a
+//! page need not be kept longer than its block.
 //!
 //! Invariants: each place in the map holds that sector; a sector waits once.
 //!
