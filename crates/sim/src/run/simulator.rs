@@ -15,6 +15,9 @@ use crate::result::counts::HostPages;
 use crate::run::operation_log::{LoggedOperation, OperationRecorder};
 use crate::run::shadow::Shadow;
 
+/// Number of requests after which debug builds audit the FTL for the first time.
+const FIRST_AUDIT: u64 = 1024;
+
 /// What a request took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
@@ -109,9 +112,21 @@ impl<'a> Simulator<'a> {
             spans.iter().try_for_each(|span| self.flush_span(span, request.bytes))?;
         }
         self.ftl.end_request(&mut self.nand)?;
+        self.audit_sample()?;
         let service_ns = self.time_ns() - before_ns;
         let host_ns = self.host_ns() - host_before_ns;
         Ok(Served { service_ns, increment_ns: service_ns - host_ns })
+    }
+
+    /// In debug builds, audits the FTL after 1024 requests, and again whenever their number has
+    /// doubled: in every run, and so seldom that the cost is bounded.
+    #[inline]
+    fn audit_sample(&self) -> Result<()> {
+        let is_due = self.served >= FIRST_AUDIT && self.served.is_power_of_two();
+        match cfg!(debug_assertions) && is_due {
+            true => self.audit_now("while serving requests"),
+            false => Ok(()),
+        }
     }
 
     /// Sets all counters to zero; flash, FTL and shadow stay as they are.
@@ -141,6 +156,10 @@ impl<'a> Simulator<'a> {
         if self.shadow.is_none() {
             return Ok(());
         }
+        self.audit_now(when)
+    }
+
+    fn audit_now(&self, when: &'static str) -> Result<()> {
         let audit = self.ftl.audit(&self.nand);
         audit.map_err(|violation| self.violation(Mismatch::Audit { violation, when }))
     }
@@ -342,6 +361,11 @@ mod tests {
 
     /// Writes page 3 twice and trims page 5 of a full device; the first fault found, if any.
     fn fault(lie: Option<Lie>, verify: bool) -> Option<Error> {
+        fault_after(lie, verify, 2)
+    }
+
+    /// Writes page 3 so often, then trims page 5 of a full device; the first fault found, if any.
+    fn fault_after(lie: Option<Lie>, verify: bool, writes: u64) -> Option<Error> {
         let experiment =
             Experiment { capacity_bytes: Some(1 << 20), verify, ..Experiment::default() };
         let device = Device::new(&Setup::new(&experiment).unwrap(), 0).unwrap();
@@ -359,8 +383,9 @@ mod tests {
         let full = simulator.nand.geometry().full_mask();
         let page = |first| Span { first, pages: 1, head: full, tail: full };
         let mut look = || {
-            simulator.serve(&request(trace::Op::Write), &[page(3)])?;
-            simulator.serve(&request(trace::Op::Write), &[page(3)])?;
+            for _ in 0..writes {
+                simulator.serve(&request(trace::Op::Write), &[page(3)])?;
+            }
             simulator.serve(&request(trace::Op::Trim), &[page(5)])?;
             simulator.audit("at the end")?;
             simulator.read_back(|_| Ok(()))
@@ -386,5 +411,14 @@ mod tests {
             assert!(error.to_string().starts_with(name), "{lie:?}: {error}");
             assert!(fault(Some(lie), false).is_none(), "{lie:?}");
         }
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn debug_builds_audit_every_run_now_and_then() {
+        assert!(fault_after(Some(Lie::DeniesItsBooks), false, FIRST_AUDIT - 2).is_none());
+        let error = fault_after(Some(Lie::DeniesItsBooks), false, FIRST_AUDIT).expect("a fault");
+        assert!(error.to_string().starts_with("page: audit while serving requests"), "{error}");
+        assert!(fault_after(None, false, 2 * FIRST_AUDIT).is_none());
     }
 }
