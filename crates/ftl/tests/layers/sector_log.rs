@@ -1,7 +1,7 @@
-//! The sector log by hand: when pages of it are programmed, what is read, what is cleaned out.
+//! The sector log by hand: when its pages are programmed, what is read, and what is cleaned.
 //!
-//! Pages have four sectors, blocks two pages. What is programmed to the log is written `[0.0 1.2
-//! …]`: page 0 sector 0, page 1 sector 2.
+//! Pages have four sectors, blocks two pages. `[0.0 1.2 …]` is a page of the log: page 0 sector 0,
+//! page 1 sector 2.
 
 use ftl::layer::sector_log::{self, SectorLogSize};
 use ftl::layer::{LayerBlocks, Layers};
@@ -12,7 +12,7 @@ use spec::Spec;
 use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, went_down, writes};
 use crate::recorder::{Call, Calls, Recorder, WHOLE};
 
-/// A log of so many blocks.
+/// A log of `blocks` blocks.
 pub fn layout(blocks: u32) -> SectorLogSize {
     SectorLogSize { blocks, map_bytes_max: None }
 }
@@ -94,7 +94,7 @@ impl Real {
         [Op::Read, Op::Program, Op::Erase].map(|op| self.nand.tally().count(op, Cause::Log))
     }
 
-    /// Writes sectors of pages, each by a write of its own.
+    /// Writes sectors of pages, with one write per page.
     fn patch_each(&mut self, pages: &[(u32, u64)]) {
         pages.iter().for_each(|&(page, mask)| self.patch(page, mask));
     }
@@ -107,7 +107,7 @@ impl Real {
 
 // ---- The paper's examples -----------------------------------------------------------------------
 
-/// Fig. 5 (a): one sector and three fill the page buffer, and one program takes both.
+/// Fig. 5 (a): writes of one sector and of three fill the page buffer, which is programmed once.
 #[test]
 fn figure_5a_two_writes_are_one_program() {
     let (mut real, calls) = logged(1);
@@ -135,7 +135,8 @@ fn figure_5b_a_read_takes_both_pages_of_the_log_and_none_of_the_ftl() {
     assert!(calls.read().unwrap().is_empty());
 }
 
-/// Fig. 5 (c): both pages are read for LPN 0, both for LPN 1, and two whole pages go down.
+/// Fig. 5 (c): both pages are read for LPN 0 and for LPN 1, and two whole pages are written to the
+/// FTL.
 #[test]
 fn figure_5c_a_full_log_merges_the_pages_of_its_tail() {
     let (mut real, calls) = figure_5b();
@@ -155,7 +156,7 @@ fn figure_5c_a_full_log_merges_the_pages_of_its_tail() {
     );
 }
 
-/// Fig. 1: eight writes of a quarter page, to three pages, are three page writes in the end.
+/// Fig. 1: eight writes of a quarter page, to three pages, become three page writes.
 #[test]
 fn figure_1_eight_quarters_of_three_pages_become_three_pages() {
     let (mut real, calls) = logged(1);
@@ -170,10 +171,10 @@ fn figure_1_eight_quarters_of_three_pages_become_three_pages() {
 // ---- Writing ------------------------------------------------------------------------------------
 
 #[test]
-fn whole_pages_pass_and_the_log_forgets_theirs() {
+fn whole_pages_pass_and_remove_their_sectors_from_the_log() {
     let (mut real, calls) = logged(1);
     real.patch_each(&[(0, 0b0001), (1, 0b0111), (2, 0b0011)]);
-    // In the log [0.0 1.0 1.1 1.2], and 2.0 and 2.1 wait.
+    // The log holds [0.0 1.0 1.1 1.2]; 2.0 and 2.1 wait.
     real.write(0, 1);
     assert_eq!(real.logs(["distinct", "left_sectors", "taken_waiting"]), [5.0, 1.0, 0.0]);
     real.write(2, 1);
@@ -185,7 +186,7 @@ fn whole_pages_pass_and_the_log_forgets_theirs() {
 }
 
 #[test]
-fn of_a_run_the_whole_pages_pass_as_one_and_the_ends_are_logged() {
+fn whole_pages_of_a_run_pass_together_and_its_ends_are_logged() {
     let (mut real, calls) = logged(1);
     real.write_masked(4, 4, 0b1000, 0b0001);
     let passed = Call::Write { first: 5, masks: vec![WHOLE, WHOLE], request_bytes: 8192 };
@@ -196,13 +197,13 @@ fn of_a_run_the_whole_pages_pass_as_one_and_the_ends_are_logged() {
 }
 
 #[test]
-fn a_sector_that_waits_is_overwritten_where_it_waits() {
+fn a_waiting_sector_is_overwritten_in_place() {
     let (mut real, calls) = logged(1);
     real.touch(&[0, 1, 0]);
     assert_eq!(real.logs(["waiting", "replaced_waiting", "hit_sectors"]), [2.0, 1.0, 1.0]);
     real.patch(2, 0b0011);
     assert_eq!(real.log("Writes_SL"), 1.0);
-    // [0.0 1.0 2.0 2.1], then [4.0 4.1 4.2 4.3]: cleaned in the order in which they came first.
+    // [0.0 1.0 2.0 2.1], then [4.0 4.1 4.2 4.3]: cleaned in the order of their first arrival.
     real.patch_each(&[(4, 0b0111), (4, 0b1000), (5, 0b0111), (5, 0b1000)]);
     assert_eq!(went_down(&calls), [[0], [1], [2], [4]]);
     assert_eq!(real.read(0, 1)[0], 3);
@@ -212,7 +213,7 @@ fn a_sector_that_waits_is_overwritten_where_it_waits() {
 fn a_write_may_span_two_pages_of_the_log() {
     let (mut real, _) = logged(1);
     real.patch_each(&[(0, 0b0111), (1, 0b0111)]);
-    // [0.0 0.1 0.2 1.0], and 1.1 and 1.2 wait.
+    // The log holds [0.0 0.1 0.2 1.0]; 1.1 and 1.2 wait.
     assert_eq!(real.logs(["Writes_SL", "waiting"]), [1.0, 2.0]);
     assert_eq!(real.read(1, WHOLE), [2, 2, 2, 0]);
     assert_eq!(real.operations(), [1, 1, 0]);
@@ -222,7 +223,8 @@ fn a_write_may_span_two_pages_of_the_log() {
 fn hits_are_counted_by_sector_and_by_write() {
     let (mut real, _) = logged(2);
     real.patch_each(&[(0, 0b0011), (0, 0b0110), (0, 0b1000), (0, 0b0111), (1, 0b0001)]);
-    // Sector 1 the second time; the page is full with the third write; the fourth hits thrice.
+    // Sector 1 hits the second time. The third write fills the page. The fourth write hits three
+    // times.
     assert_eq!(real.logs(["subpage_sectors", "hit_sectors", "hit_any"]), [9.0, 4.0, 2.0]);
     assert_eq!(real.logs(["subpage_hit_ratio", "hit_any_ratio"]), [4.0 / 9.0, 2.0 / 5.0]);
     assert_eq!(real.logs(["sectors_per_subpage_write", "distinct"]), [9.0 / 5.0, 5.0]);
@@ -244,16 +246,17 @@ fn pages_are_cleaned_in_the_order_of_their_first_live_sector_in_the_tail() {
 }
 
 #[test]
-fn obsolete_sectors_are_left_behind() {
+fn superseded_sectors_are_left_behind() {
     let (mut real, calls) = logged(1);
     real.touch(&[0, 1, 2, 3, 0, 1, 2, 3]);
     assert_eq!(real.operations(), [0, 2, 0]);
     real.touch(&[0, 1, 2, 3]);
-    // The first page is dead, the second live until its copies in DRAM are programmed: so all go
-    // down with the newest, nothing is left to program, and the log is empty.
+    // The first page is dead; the second is live until its newer copies in DRAM are programmed. So
+    // all sectors are written to the FTL in their newest version, nothing is left to program, and
+    // the log is empty.
     assert_eq!(went_down(&calls), [[0], [1], [2], [3]]);
     assert_eq!((real.operations(), real.log("taken_waiting")), ([4, 2, 1], 4.0));
-    // With a second block the tail is dead by then, and nothing goes down.
+    // With a second block the tail is dead by then, and nothing is written to the FTL.
     let (mut real, calls) = logged(2);
     (0..5).for_each(|_| real.touch(&[0, 1, 2, 3]));
     assert_eq!((real.operations(), went_down(&calls).len()), ([0, 5, 1], 0));
@@ -262,7 +265,7 @@ fn obsolete_sectors_are_left_behind() {
 }
 
 #[test]
-fn cleaning_takes_what_waits_and_the_page_buffer_waits_to_be_full_again() {
+fn cleaning_takes_waiting_sectors_and_the_page_buffer_fills_again() {
     let (mut real, calls) = logged(1);
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7]);
     real.patch_each(&[(0, 2), (1, 2), (8, 3)]);
@@ -276,22 +279,23 @@ fn cleaning_takes_what_waits_and_the_page_buffer_waits_to_be_full_again() {
 }
 
 #[test]
-fn a_sector_with_a_newer_copy_in_dram_alone_is_not_dropped() {
+fn a_sector_is_not_dropped_if_its_newer_copy_is_only_in_dram() {
     let (mut real, calls) = logged(1);
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7]);
     real.touch(&[0, 8, 9, 10]);
     assert_eq!(writes(&calls)[0], (0, vec![1]));
-    assert_eq!(real.operations(), [8, 2, 1], "its page of the log is read all the same");
+    assert_eq!(real.operations(), [8, 2, 1], "its page of the log is read nevertheless");
     assert_eq!(real.read(0, 1)[0], 9, "the newest wins");
     assert_eq!(real.logs(["waiting", "taken_waiting"]), [3.0, 1.0]);
 }
 
 #[test]
-fn a_page_that_is_written_in_part_while_it_is_cleaned_comes_back() {
+fn a_page_may_be_cleaned_while_it_is_being_written() {
     let (mut real, calls) = logged(1);
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7]);
     real.patch_each(&[(8, 0b0011), (0, 0b1110)]);
-    // 8.0 8.1 0.1 0.2 are full; cleaning takes 0.0 to 0.2; then 0.3 arrives, and hits nothing.
+    // 8.0 8.1 0.1 0.2 fill the page buffer. Cleaning takes 0.0 to 0.2. Then 0.3 arrives, and hits
+    // nothing.
     assert_eq!(writes(&calls)[0], (0, vec![0b0111]));
     assert_eq!(real.logs(["waiting", "hit_sectors"]), [3.0, 0.0]);
     assert_eq!(real.read(0, WHOLE), [1, 10, 10, 10]);
@@ -299,7 +303,7 @@ fn a_page_that_is_written_in_part_while_it_is_cleaned_comes_back() {
 }
 
 #[test]
-fn what_is_cleaned_out_says_its_own_size() {
+fn a_cleaned_page_reports_the_size_of_its_sectors() {
     let (mut real, calls) = logged(1);
     real.patch_each(&[(0, 0b0101), (1, 0b0011), (2, 0b1111 >> 1), (3, 1)]);
     real.patch_each(&[(4, 0b0111), (5, 1)]);
@@ -318,17 +322,17 @@ fn what_is_cleaned_out_says_its_own_size() {
 // ---- Reading ------------------------------------------------------------------------------------
 
 #[test]
-fn sectors_come_from_where_they_are_newest() {
+fn sectors_are_read_from_where_they_are_newest() {
     let (mut real, calls) = logged(2);
     real.write(0, 1);
     real.patch_each(&[(0, 0b0110), (1, 0b0011)]);
     real.patch(0, 0b0100);
     calls.write().unwrap().clear();
-    // 0 and 3 are the FTL's, 1 is in the log, 2 waits.
+    // Sectors 0 and 3 are in the FTL, 1 is in the log, 2 waits.
     assert_eq!(real.read(0, WHOLE), [1, 2, 4, 1]);
     assert_eq!(*calls.read().unwrap(), [Call::Read { lpn: 0, mask: 0b1001 }]);
     assert_eq!(real.operations()[0], 1);
-    // Only what is wanted is read.
+    // Only the requested sectors are read.
     assert_eq!(real.read(0, 0b0100), [0, 0, 4, 0]);
     assert_eq!(real.read(0, 0b0010), [0, 2, 0, 0]);
     assert_eq!((calls.read().unwrap().len(), real.operations()[0]), (1, 2));
@@ -336,7 +340,7 @@ fn sectors_come_from_where_they_are_newest() {
 }
 
 #[test]
-fn a_long_read_goes_down_in_as_few_runs_as_it_can() {
+fn a_long_read_is_passed_down_in_as_few_runs_as_possible() {
     let (mut real, calls) = logged(2);
     real.patch_each(&[(5, 0b0001), (3, 0b1111 >> 1)]);
     real.read_run(1, 7, 0b1000, 0b0001);
@@ -356,7 +360,7 @@ fn a_long_read_goes_down_in_as_few_runs_as_it_can() {
 // ---- Flushes and trims --------------------------------------------------------------------------
 
 #[test]
-fn a_flush_programs_what_waits_the_rest_padded() {
+fn a_flush_programs_waiting_sectors_and_pads_the_page() {
     let (mut real, calls) = logged(1);
     real.touch(&[0]);
     real.flush();
@@ -364,12 +368,12 @@ fn a_flush_programs_what_waits_the_rest_padded() {
     assert_eq!(*calls.read().unwrap(), [Call::Flush]);
     real.flush();
     assert_eq!((real.operations(), calls.read().unwrap().len()), ([0, 1, 0], 2), "nothing waits");
-    // A page that was padded is cleaned like any other: 1 waits, and its flush finds the log full.
+    // A padded page is cleaned like any other. Page 1 waits, and its flush finds the log full.
     real.touch(&[1]);
     real.flush();
     real.touch(&[0]);
     real.flush();
-    // Cleaning takes both copies of 0: the one in the log and the one that waits.
+    // Cleaning removes both copies of 0: the one in the log and the waiting one.
     assert_eq!((went_down(&calls), real.operations()), (vec![vec![0], vec![1]], [2, 2, 1]));
 }
 
@@ -384,7 +388,7 @@ fn forced_access_programs_the_page_buffer_if_its_own_sectors_wait() {
 }
 
 #[test]
-fn a_trim_drops_a_page_everywhere() {
+fn a_trim_removes_a_page_everywhere() {
     let (mut real, calls) = logged(1);
     real.patch_each(&[(0, 0b0001), (1, 0b0111), (0, 0b0010), (2, 0b0001)]);
     real.trim(0, 2);
@@ -395,9 +399,9 @@ fn a_trim_drops_a_page_everywhere() {
     assert_eq!(real.nand.tally().count(Op::Program, Cause::Meta), 0, "under paper");
 }
 
-/// Under full a trim is written down, if the log holds anything of the pages.
+/// Under durability full a trim is recorded if the log holds any copy of the pages.
 #[test]
-fn a_trim_that_must_survive_takes_a_page_of_the_log() {
+fn a_trim_that_must_survive_is_recorded_in_the_log() {
     let (mut real, _) = on_chip("", layout(2), Durability::Full);
     let trims = |real: &Real| real.nand.tally().count(Op::Program, Cause::Meta);
     real.touch(&[0, 1, 2]);
@@ -409,7 +413,7 @@ fn a_trim_that_must_survive_takes_a_page_of_the_log() {
     assert_eq!(trims(&real), 0);
     real.trim(2, 1);
     assert_eq!((trims(&real), real.log("trim_pages")), (1, 1.0), "its stale copy is in the log");
-    // [1.0 2.0 0.0 3.0] [trim] and two pages more; a fifth page cleans the first block.
+    // [1.0 2.0 0.0 3.0] [trim] and two more pages; the fifth page cleans the first block.
     real.touch(&[4, 5, 6, 7, 8, 9, 10, 11]);
     assert_eq!(real.operations(), [0, 3, 0]);
     real.trim(4, 1);
@@ -418,10 +422,11 @@ fn a_trim_that_must_survive_takes_a_page_of_the_log() {
     assert_eq!(trims(&real), 2, "no copy of 1 is left");
 }
 
-/// The log's block with a trimmed page's newest sector goes, and so does the note of the trim: by
-/// then the FTL must have written the trim down, or its older copy of the page came back.
+/// The block of the log that holds the newest sector of a trimmed page is erased, and with it the
+/// record of the trim. By then the FTL must have recorded the trim; otherwise its older copy of the
+/// page would come back.
 #[test]
-fn what_was_overwritten_before_a_trim_does_not_come_back_when_the_log_is_cleaned() {
+fn data_overwritten_before_a_trim_stays_gone_after_the_log_is_cleaned() {
     let full = Durability::Full;
     let blocks = LOGICAL_BLOCKS + 8 + 2 + system_blocks(&chip(""), LOGICAL_BLOCKS, full);
     let mut nand = Nand::new(chip("").geometry(blocks).unwrap(), Mode::Stamps);
@@ -432,7 +437,7 @@ fn what_was_overwritten_before_a_trim_does_not_come_back_when_the_log_is_cleaned
     real.ftl.flush(&mut real.nand).unwrap();
     assert_eq!(real.read(0, WHOLE), [2, 1, 1, 1]);
     real.trim(0, 1);
-    // [0.0 1.0 2.0 3.0] [trim] and two pages more; a fifth page cleans the first block.
+    // [0.0 1.0 2.0 3.0] [trim] and two more pages; the fifth page cleans the first block.
     real.touch(&[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
     assert_eq!(real.log("cleanings"), 1.0);
     real.nand.power_cycle().unwrap();
@@ -461,9 +466,9 @@ fn with_a_size_of_0_everything_passes_and_is_counted() {
     assert_eq!(calls.read().unwrap().last(), Some(&Call::Flush));
 }
 
-/// Four blocks, eight pages, eight buckets: 32 bytes, and 24 for each page of the host's.
+/// Four blocks, eight pages, eight buckets: 32 bytes, and 24 for each logical page.
 #[test]
-fn the_map_is_counted_and_pays_from_the_buffer() {
+fn the_map_is_paid_for_by_the_buffer() {
     let (mut real, _) = logged(4);
     assert_eq!(
         (real.log("map_bytes"), real.ftl.layered().unwrap().borrowed_bytes()),
@@ -478,23 +483,24 @@ fn the_map_is_counted_and_pays_from_the_buffer() {
 }
 
 #[test]
-fn a_map_that_must_not_grow_has_the_tail_cleaned_early() {
+fn a_map_at_its_limit_makes_the_log_clean_early() {
     let layout = SectorLogSize { blocks: 4, map_bytes_max: Some(32 + 5 * 24) };
     let (mut real, calls) = on_chip("", layout, Durability::Paper);
     real.touch(&[0, 1, 2, 3]);
     real.touch(&[4, 5, 6, 7]);
     assert_eq!((went_down(&calls).len(), real.operations()), (4, [4, 2, 1]));
     assert_eq!(real.logs(["cleanings", "early_cleanings", "map_bytes"]), [1.0, 1.0, 128.0]);
-    // One page more is just what there is room for.
+    // There is room for exactly one more page.
     real.touch(&[4, 5, 6, 8]);
     assert_eq!((went_down(&calls).len(), real.log("map_bytes")), (4, 152.0));
     real.touch(&[4, 5, 6, 9]);
-    // The tail holds [4 5 6 7] [4 5 6 8]: cleaned it leaves the log to page 9, and three that wait.
+    // The tail holds [4 5 6 7] [4 5 6 8]. After it is cleaned, page 9 is in the log and three pages
+    // wait.
     assert_eq!((went_down(&calls).len(), real.log("waiting")), (9, 1.0));
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_reason() {
+fn impossible_settings_are_refused_with_the_reason() {
     let check = |buffer, log| {
         let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
         layers(buffer, log).check(choice.scheme, &[], &chip("")).map_err(|error| error.to_string())
@@ -502,7 +508,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     // Two pages of 2 KiB; a log of 4 pages: 16 bytes of buckets, 4 entries of 24 bytes.
     assert_eq!(check("4208", "8KiB"), Ok(()));
     let message = check("4207", "8KiB").unwrap_err();
-    assert!(message.starts_with("sector-log: its map takes 112 bytes at least"), "{message}");
+    assert!(message.starts_with("sector-log: its map takes at least 112 bytes"), "{message}");
     assert_eq!(check("2KiB", "0"), Ok(()));
     assert!(check("none", "2TiB").unwrap_err().contains("32-bit"));
     let parse = |log| Layers::from_texts(&[("sector_log", log)]);
@@ -519,8 +525,9 @@ fn what_cannot_be_is_refused_with_the_reason() {
 
 // ---- Blocks and bytes ---------------------------------------------------------------------------
 
-/// `page` has blocks 0 to 13 and the log block 14. Cleaning opens block 0 for what goes down; the
-/// erased block goes to the end of the list, and block 1, the next in it, comes.
+/// `page` has blocks 0 to 13, the log has block 14. Cleaning writes pages to the FTL, which opens
+/// block 0 for them. The erased block goes to the end of the FTL's list, and the next block of the
+/// list, 1, comes to the log.
 #[test]
 fn an_erased_block_is_exchanged_for_the_next_free_one() {
     let mut nand = Nand::new(chip("").geometry(15).unwrap(), Mode::Stamps);
@@ -530,11 +537,11 @@ fn an_erased_block_is_exchanged_for_the_next_free_one() {
     assert!(real.nand.owners(BlockId(14)).iter().all(|&owner| owner == Lpn::SYSTEM.0));
     let free = real.ftl.free_blocks();
     real.touch(&[8, 9, 10, 11]);
-    // Eight pages fill blocks 0 to 3; so 4 comes.
+    // Eight pages fill blocks 0 to 3, so block 4 comes next.
     assert_eq!(real.nand.owners(BlockId(4)), [Lpn::SYSTEM.0, Lpn::NONE.0]);
     assert_eq!((real.log("exchanges"), real.ftl.free_blocks()), (1.0, free - 4));
     assert!(real.nand.owners(BlockId(14)).iter().all(|&owner| owner == Lpn::NONE.0));
-    // An FTL without a free block gives none: the recorder has none at all.
+    // An FTL without free blocks exchanges none: the recorder has no blocks at all.
     let (mut real, _) = logged(1);
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     assert_eq!(real.logs(["cleanings", "exchanges"]), [1.0, 0.0]);
@@ -548,11 +555,15 @@ fn addresses_that_do_not_fit_the_spare_area_take_a_sector_of_the_page() {
     assert_eq!(real.logs(["Writes_SL", "programmed_sectors", "address_sectors"]), [1.0, 3.0, 1.0]);
     let (mut real, _) = on_chip(",spare=39", layout(1), Durability::Paper);
     real.touch(&[0, 1, 2]);
-    assert_eq!(real.logs(["Writes_SL", "waiting"]), [0.0, 3.0], "paper gives nothing up for them");
+    assert_eq!(
+        real.logs(["Writes_SL", "waiting"]),
+        [0.0, 3.0],
+        "durability paper gives up no sector for them"
+    );
 }
 
 #[test]
-fn what_was_logged_is_there_after_a_mount_and_what_waited_is_not() {
+fn logged_sectors_survive_a_power_cycle_and_waiting_ones_do_not() {
     let mut nand = Nand::new(chip("").geometry(18).unwrap(), Mode::Stamps);
     let ftl = mount("page", "16KiB", &mut nand).unwrap();
     let mut real = Real { nand, ftl, writes: 0 };
@@ -561,14 +572,15 @@ fn what_was_logged_is_there_after_a_mount_and_what_waited_is_not() {
     real.nand.power_cycle().unwrap();
     real.ftl = mount("page", "16KiB", &mut real.nand).unwrap();
     assert_eq!((real.read(0, WHOLE), real.read(1, WHOLE)), ([4, 2, 1, 1], [1, 1, 3, 1]));
-    // Two blocks with pages of the log are not those of a log of one block.
+    // A log of one block cannot have two blocks with pages.
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7]);
     real.nand.power_cycle().unwrap();
     let error = mount("page", "4KiB", &mut real.nand).map(|_| ()).unwrap_err().to_string();
     assert!(error.ends_with("2 blocks hold pages of the sector log, which has 1"), "{error}");
 }
 
-/// A sector of a page written and flushed, step by step; returns how far it came.
+/// Writes and flushes one sector of a page, again and again. Returns the number of completed
+/// writes.
 fn write_and_flush(real: &mut Real) -> ftl::Result<()> {
     for step in 0..30 {
         let (page, mask) = (step * 5 % 11, 1 << (step % 4) | 1 << (step / 4 % 4));
@@ -580,7 +592,8 @@ fn write_and_flush(real: &mut Real) -> ftl::Result<()> {
     Ok(())
 }
 
-/// What sector `at` may read after `writes` writes, the last of which may not have been answered.
+/// The values that sector `at` may have after `writes` writes, if the last one may not have been
+/// answered.
 fn may_read(at: u32, writes: u32, answered: bool) -> [u32; 2] {
     let hits = |step: &u32| {
         let mask = 1_u32 << (step % 4) | 1 << (step / 4 % 4);
@@ -590,9 +603,9 @@ fn may_read(at: u32, writes: u32, answered: bool) -> [u32; 2] {
     [newest(writes), newest(if answered { writes } else { writes - 1 })]
 }
 
-/// Every write is flushed: whatever a cut leaves of the one under way, all others are there.
+/// Every write is flushed: whatever a cut leaves of the interrupted one, all others must be there.
 #[test]
-fn a_log_with_addresses_in_its_pages_comes_back_from_every_cut() {
+fn a_log_with_addresses_in_its_pages_survives_every_cut() {
     let chip = chip(",spare=39");
     let blocks = LOGICAL_BLOCKS + 4 + 2 + system_blocks(&chip, LOGICAL_BLOCKS, Durability::Full);
     let (mut tried, full) = (0, Durability::Full);
@@ -621,7 +634,7 @@ fn a_log_with_addresses_in_its_pages_comes_back_from_every_cut() {
 }
 
 #[test]
-fn bytes_are_carried() {
+fn bytes_are_passed_through() {
     let mut nand = Nand::new(chip("").geometry(16).unwrap(), Mode::Bytes);
     let mut ftl = mount("page", "4KiB", &mut nand).unwrap();
     let mut expected = vec![0; 16 * 2048];

@@ -1,24 +1,25 @@
-//! What a sector log counts, and what it says: the figures of SL Tables 2, 3, 5 and 6, and whatever
-//! the laws between them need.
+//! The counts of a sector log.
 
 use nand::SectorMask;
 
 use super::mask::sectors;
 
-/// What is counted between two resets.
+/// Counts since the last reset.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SectorLogCounts {
-    /// Pages that were given whole, and in part.
+    /// Pages that arrived whole, and pages that arrived in part.
     pub(super) whole: u64,
     pub(super) parts: u64,
-    /// Sectors of pages given in part; those that found an older copy; pages any of whose did.
+    /// Sectors of sub-page writes; those that found an older copy; sub-page writes of which any
+    /// sector did.
     pub(super) part_sectors: u64,
     pub(super) hits: u64,
     pub(super) hits_any: u64,
-    /// Sectors overwritten while they waited, and taken away while they did.
+    /// Sectors that were overwritten while they waited, and sectors that were removed while they
+    /// waited.
     pub(super) replaced: u64,
     pub(super) taken: u64,
-    /// Pages programmed to the log, and what is in them.
+    /// Pages programmed to the log, and the sectors, padding and address sectors in them.
     pub(super) programs: u64,
     pub(super) programmed_sectors: u64,
     pub(super) padding_sectors: u64,
@@ -28,30 +29,31 @@ pub(super) struct SectorLogCounts {
     pub(super) evicted_sectors: u64,
     /// Distinct sectors that left the log: cleaned out, overwritten by whole pages, trimmed.
     pub(super) left: u64,
-    /// Blocks cleaned; those for want of DRAM; those for which the FTL gave another.
+    /// Blocks cleaned; those cleaned early, for lack of DRAM; those exchanged with the FTL.
     pub(super) cleanings: u64,
     pub(super) early_cleanings: u64,
     pub(super) exchanges: u64,
-    /// Pages of the log read by cleaning, the same if none were read twice for one block, and read
-    /// for the host.
+    /// Pages of the log read by cleaning; the same number if no page were read twice while one
+    /// block is cleaned; pages of the log read for the host.
     pub(super) cleaning_reads: u64,
     pub(super) cleaning_reads_once: u64,
     pub(super) host_reads: u64,
-    /// Pages of trims.
+    /// Pages that record trims.
     pub(super) trim_pages: u64,
     pub(super) dram_accesses: u64,
-    /// Sectors that waited, and that waited or stood in the log, when counting began.
+    /// At the last reset: the number of waiting sectors, and of distinct sectors in page buffer and
+    /// log.
     pub(super) waiting_before: u64,
     pub(super) distinct_before: u64,
 }
 
 impl SectorLogCounts {
-    /// Nothing but what is there already.
+    /// Counts that start now, with this number of sectors in page buffer and log.
     pub(super) fn from_here(waiting_before: u64, distinct_before: u64) -> SectorLogCounts {
         SectorLogCounts { waiting_before, distinct_before, ..SectorLogCounts::default() }
     }
 
-    /// A page of the log was programmed.
+    /// Counts a program of a log page with `used` sectors.
     pub(super) fn programs(&mut self, used: u32, room: u32, sectors_per_page: u32) {
         self.programs += 1;
         self.programmed_sectors += u64::from(used);
@@ -60,7 +62,7 @@ impl SectorLogCounts {
         self.dram_accesses += 1;
     }
 
-    /// A page of the log was read; `read_in` is the cleaning that read it last.
+    /// Counts a read of a log page. `read_in` is the number of the cleaning that read it last.
     pub(super) fn reads(&mut self, read_in: &mut u64, cleaning: u64, is_cleaning: bool) {
         if !is_cleaning {
             self.host_reads += 1;
@@ -71,7 +73,8 @@ impl SectorLogCounts {
         *read_in = cleaning;
     }
 
-    /// Pages pass a log of no blocks, some of them in part.
+    /// Counts pages that pass a log without blocks; `parts` are the masks of sub-page writes among
+    /// them.
     pub(super) fn pass(&mut self, pages: u32, parts: &[SectorMask]) {
         let in_part = parts.len() as u64;
         let of_parts: u64 = parts.iter().map(|&mask| sectors(mask)).sum();

@@ -1,4 +1,4 @@
-//! What the counts of a sector log obey (SL §4.4): no sector appears or vanishes.
+//! The laws that the counts of a sector log obey (SL §4.4): no sector appears or vanishes.
 
 use nand::{Cause, Op};
 
@@ -8,9 +8,10 @@ use crate::layer::write_buffer;
 /// The name of the layer.
 pub(super) const LOG: &str = "sector-log";
 
-/// Sectors that came were programmed, wait, or were replaced; pages of the log hold sectors,
-/// padding and addresses; distinct sectors grow by partial writes that missed; pages that came from
-/// above went to the log or below; operations under cause log are those that the log counts.
+/// Checks five laws. Sectors that arrived were programmed, wait, were overwritten or were removed.
+/// Log pages hold sectors, padding and addresses. The number of distinct sectors grows by sub-page
+/// writes that missed, and falls by sectors that left. Pages that arrived went to the log or to the
+/// FTL. The operations under cause log are those that the log counted.
 pub(super) fn logged_sectors_are_accounted_for(
     evidence: &LayerEvidence,
 ) -> core::result::Result<(), String> {

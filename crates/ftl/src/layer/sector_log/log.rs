@@ -1,4 +1,5 @@
-//! The log at work: reading, writing, cleaning, auditing. The head of this folder explains it.
+//! The sector log itself: reading, writing, cleaning and auditing. The head of this folder
+//! describes it.
 
 use core::ops::Range;
 
@@ -25,32 +26,33 @@ pub(super) struct SectorLog {
     pub(super) below: Below,
     pub(super) ring: SectorRing,
     pub(super) map: SectorMap,
-    /// What each sector of the log holds, live or not.
+    /// The sector in each place of the log, live or not.
     pub(super) held: Vec<Sector>,
     pub(super) buffer: PageBuffer,
-    /// What passes through DRAM, unless the chip only counts.
+    /// The contents of sectors in DRAM; none if the chip only counts.
     pub(super) payload: Option<Payload>,
     pub(super) addresses: Addresses,
-    /// Sectors that a page of the log has room for.
+    /// Number of sectors that a page of the log has room for.
     pub(super) room: u32,
     pub(super) map_bytes_max: u64,
     pub(super) full: SectorMask,
     pub(super) page_bytes: u32,
     pub(super) sectors_per_page: u32,
-    /// Sectors that the log holds of each page, live or not; none where trims need not survive.
+    /// For each logical page the number of its sectors in the log, live or not; none if trims need
+    /// not survive.
     pub(super) copies: Option<Vec<u32>>,
-    /// Whether the FTL may have trims that it has not written down.
+    /// Whether the FTL may have trims that it has not recorded.
     pub(super) trims_below: bool,
-    /// Addresses of the page being programmed, or the trim in it.
+    /// The addresses or the trim in the page being programmed.
     pub(super) composed: Vec<u8>,
-    /// The last cleaning that read each page of the log.
+    /// The number of the last cleaning that read each page of the log.
     pub(super) read_in: Vec<u64>,
     pub(super) cleanings: u64,
     pub(super) counts: SectorLogCounts,
 }
 
 impl SectorLog {
-    /// A log above an FTL that was mounted on the other blocks of this device.
+    /// A log above an FTL, which was mounted on the other blocks of this device.
     pub(super) fn new(
         ftl: Box<dyn Ftl>,
         nand: &Nand,
@@ -92,7 +94,7 @@ impl SectorLog {
 
     // ---- Queries ------------------------------------------------------------------------------
 
-    /// The sectors of a page that wait, and its entry in the map.
+    /// The waiting sectors of a page, and its entry in the map.
     pub(super) fn look_up(&mut self, lpn: Lpn) -> (SectorMask, Option<EntryId>) {
         let entry = if self.map.is_empty() { None } else { self.map.find(lpn) };
         (self.buffer.mask(lpn), entry)
@@ -102,14 +104,14 @@ impl SectorLog {
         entry.map_or(0, |entry| self.map.live(entry))
     }
 
-    /// Whether no sector is anywhere in the log.
+    /// Whether no sector is in the page buffer or live in the log.
     pub(super) fn is_empty(&self) -> bool {
         self.map.is_empty() && self.buffer.is_empty()
     }
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Whole pages pass; what the log has of them is overwritten once the FTL has them.
+    /// Passes whole pages to the FTL, then removes their sectors from the log.
     pub(super) fn write_whole(
         &mut self,
         nand: &mut Nand,
@@ -126,7 +128,7 @@ impl SectorLog {
         Ok(())
     }
 
-    /// The sectors of a page enter the page buffer.
+    /// Puts the sectors of a sub-page write into the page buffer.
     pub(super) fn write_part(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
         let (lpn, mask) = (run.first.plus(index), run.mask(index, self.full));
         if let Some(payload) = &mut self.payload {
@@ -153,10 +155,10 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Puts a sector that has arrived into the page buffer, which has room.
+    /// Puts an arrived sector into the page buffer, which must have room.
     pub(super) fn put(&mut self, lpn: Lpn, index: u32, waits: bool) {
         let cell = match waits {
-            true => self.buffer.cell(lpn, index).expect("a sector that waits"),
+            true => self.buffer.cell(lpn, index).expect("the sector waits"),
             false => self.buffer.push(lpn, index),
         };
         self.counts.replaced += u64::from(waits);
@@ -165,7 +167,8 @@ impl SectorLog {
         }
     }
 
-    /// Programs the page buffer, once there is room, if at least so many sectors wait in it then.
+    /// Programs the page buffer while at least `least` sectors wait in it. Cleans until there is
+    /// room.
     pub(super) fn settle(&mut self, nand: &mut Nand, least: u32) -> Result<()> {
         while self.buffer.len() >= least {
             match self.ring.free_pages() > 0 && self.map_may_grow() {
@@ -176,7 +179,8 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Whether the map has room for the pages that wait; one that cannot shrink has.
+    /// Whether the map may grow by the waiting pages. It always may if cleaning could not make it
+    /// smaller.
     pub(super) fn map_may_grow(&self) -> bool {
         let fits = |pages: u64| {
             self.map.ram_bytes() + pages * self.map.entry_bytes() <= self.map_bytes_max
@@ -184,7 +188,7 @@ impl SectorLog {
         fits(self.buffer.len().into()) || self.ring.is_empty() || fits(self.new_pages())
     }
 
-    /// Pages with waiting sectors that are not in the map.
+    /// Number of pages with waiting sectors that are not in the map.
     pub(super) fn new_pages(&self) -> u64 {
         let is_first = |(at, lpn): &(usize, Lpn)| {
             !self.buffer.iter().take(*at).any(|earlier| earlier.lpn == *lpn)
@@ -193,7 +197,7 @@ impl SectorLog {
         pages.filter(|&(_, lpn)| self.map.peek(lpn).is_none()).count() as u64
     }
 
-    /// Programs the page buffer to the head of the log, and has the map follow.
+    /// Programs the page buffer to the head of the log, and updates the map.
     pub(super) fn program(&mut self, nand: &mut Nand) -> Result<()> {
         let page = self.ring.append(nand)?;
         let ppn = self.ring.ppn(nand.geometry(), page);
@@ -221,7 +225,8 @@ impl SectorLog {
         }
     }
 
-    /// The sectors that waited stand in a page of the log now.
+    /// Enters the sectors of the page buffer, which was programmed to a page of the log, into the
+    /// map.
     pub(super) fn follow(&mut self, page: u32) {
         let mut last = None;
         for (place, waiting) in (page * self.sectors_per_page..).zip(self.buffer.iter()) {
@@ -229,6 +234,11 @@ impl SectorLog {
             let known = last.filter(|&(other, _)| other == lpn).map(|(_, entry)| entry);
             let entry = known.unwrap_or_else(|| self.map.find_or_insert(lpn));
             self.map.set(entry, index.into(), place);
+            debug_assert_eq!(
+                self.held[place as usize],
+                Sector::NONE,
+                "place {place} was not freed"
+            );
             self.held[place as usize] = Sector { lpn, index };
             if let Some(copies) = &mut self.copies {
                 copies[lpn.0 as usize] += 1;
@@ -238,7 +248,7 @@ impl SectorLog {
         self.buffer.clear();
     }
 
-    /// Drops what the log has of some pages.
+    /// Removes the sectors of some pages from the page buffer and the map.
     pub(super) fn forget_all(&mut self, first: Lpn, pages: u32) {
         for lpn in (0..pages).map(|page| first.plus(page)) {
             if self.is_empty() {
@@ -263,12 +273,12 @@ impl SectorLog {
 
     // ---- Cleaning -----------------------------------------------------------------------------
 
-    /// Sends whatever is live in the tail block to the FTL, erases it, and exchanges it.
+    /// Cleans the tail block: writes its live sectors to the FTL, erases it, and exchanges it.
     pub(super) fn clean(&mut self, nand: &mut Nand) -> Result<()> {
         if core::mem::take(&mut self.trims_below) {
             self.below.ftl.flush(nand)?;
         }
-        let frame = self.ring.tail().expect("a log without room has a tail");
+        let frame = self.ring.tail().expect("a full log has a tail");
         self.counts.cleanings += 1;
         self.counts.early_cleanings += u64::from(self.ring.free_pages() > 0);
         self.cleanings += 1;
@@ -289,7 +299,7 @@ impl SectorLog {
         self.exchange(nand, self.ring.block(frame))
     }
 
-    /// Hints at all that cleaning these places looks at, so that its cache misses overlap.
+    /// Prefetches everything that cleaning these places will look at, so that cache misses overlap.
     pub(super) fn foresee(&self, places: Range<u32>) {
         let held = &self.held[places.start as usize..places.end as usize];
         held.iter().for_each(|sector| self.map.prefetch(sector.lpn));
@@ -300,7 +310,7 @@ impl SectorLog {
         }
     }
 
-    /// Sends a page to the FTL if this place of the log is still that of its sector.
+    /// Writes a page to the FTL if this place of the log holds a live sector of it.
     pub(super) fn evict_live(
         &mut self,
         nand: &mut Nand,
@@ -325,7 +335,7 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Gives the FTL an erased block for its next free one, if it lends blocks and has one.
+    /// Exchanges an erased block with the FTL's next free one, if the FTL lends blocks and has one.
     pub(super) fn swap_for_free(
         &mut self,
         nand: &mut Nand,
@@ -339,7 +349,7 @@ impl SectorLog {
         Ok(block)
     }
 
-    /// Writes all sectors of a page that are in the log or wait to the FTL.
+    /// Writes all live and waiting sectors of a page to the FTL.
     pub(super) fn evict(&mut self, nand: &mut Nand, lpn: Lpn, entry: EntryId) -> Result<()> {
         let (live, waiting) = (self.map.live(entry), self.buffer.mask(lpn));
         self.read_log(nand, entry, live, true)?;
@@ -351,6 +361,8 @@ impl SectorLog {
         self.counts.evicts += 1;
         self.counts.evicted_sectors += sectors(mask);
         self.forget(lpn, Some(entry));
+        let is_left = || self.map.peek(lpn).is_some() || self.buffer.mask(lpn) != 0;
+        debug_assert!(!is_left(), "sectors of {lpn:?} are left in the log after its eviction");
         Ok(())
     }
 
@@ -366,7 +378,7 @@ impl SectorLog {
         self.below.write(nand, &run)
     }
 
-    /// Reads sectors of a page from the log, each page of the log once.
+    /// Reads sectors of a page from the log, reading each page of the log once.
     pub(super) fn read_log(
         &mut self,
         nand: &mut Nand,
@@ -397,7 +409,7 @@ impl SectorLog {
 
     // ---- Reading ------------------------------------------------------------------------------
 
-    /// Hands sectors of a page that wait or are in the log to the sink.
+    /// Passes sectors of a page that wait or are live in the log to the sink.
     pub(super) fn read_here(
         &mut self,
         nand: &mut Nand,
@@ -433,7 +445,7 @@ impl SectorLog {
 
     // ---- Trims --------------------------------------------------------------------------------
 
-    /// Writes a trim down, if it is to survive and the log holds something of these pages.
+    /// Records a trim in the log, if it must survive and the log holds any copy of these pages.
     pub(super) fn note_trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         while self.has_copies(first, pages) {
             if self.ring.free_pages() > 0 {
@@ -481,7 +493,10 @@ impl SectorLog {
                 ensure!(held == sector, "{sector:?} is at place {place}, which holds {held:?}");
                 let ppn = self.ring.ppn(nand.geometry(), place / self.sectors_per_page);
                 let owner = nand.owner(ppn);
-                ensure!(owner == Lpn::SYSTEM, "{sector:?} is in {ppn:?}, which {owner:?} owns");
+                ensure!(
+                    owner == Lpn::SYSTEM,
+                    "{sector:?} is in {ppn:?}, which belongs to {owner:?}"
+                );
             }
         }
         Ok(())
@@ -507,7 +522,7 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Distinct sectors that wait or stand in the log.
+    /// Number of distinct sectors in page buffer and log.
     pub(super) fn distinct_sectors(&self) -> u64 {
         let logged = |waiting: &crate::layer::sector_log::page_buffer::Waiting| {
             let entry = self.map.peek(waiting.lpn);
@@ -599,7 +614,7 @@ impl Ftl for SectorLog {
         self.below.ftl.prefetch(run);
     }
 
-    /// The highest version of any of its sectors.
+    /// The highest version of any sector of the page.
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         let mut newest = self.below.ftl.version(nand, lpn)?;
         let Some(entry) = self.map.peek(lpn) else { return Ok(newest) };
@@ -620,8 +635,8 @@ impl Ftl for SectorLog {
         self.below.ftl.audit(nand)
     }
 
-    /// Beside the map a controller keeps what waits: a page, and an address a sector; and under
-    /// full durability of each page how many sectors of it the log holds.
+    /// Beside the map a controller keeps the page buffer (a page, and an address per sector) and,
+    /// under full durability, for each logical page the number of its sectors in the log.
     fn ram(&self) -> Ram {
         let below = self.below.ftl.ram();
         if self.ring.is_nothing() {

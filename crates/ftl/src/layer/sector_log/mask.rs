@@ -1,8 +1,8 @@
-//! Sectors of a page as bits of a mask.
+//! Sectors of a page as the bits of a mask.
 
 use nand::SectorMask;
 
-/// The bits of a mask, from the lowest on.
+/// The bits of a mask, in ascending order.
 pub(super) fn bits(mut mask: SectorMask) -> impl Iterator<Item = u32> {
     core::iter::from_fn(move || {
         let index = mask.trailing_zeros();
@@ -11,7 +11,7 @@ pub(super) fn bits(mut mask: SectorMask) -> impl Iterator<Item = u32> {
     })
 }
 
-/// How many sectors a mask has.
+/// Number of sectors in a mask.
 pub(super) fn sectors(mask: SectorMask) -> u64 {
     mask.count_ones().into()
 }

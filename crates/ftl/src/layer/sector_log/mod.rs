@@ -1,52 +1,59 @@
-//! The sector log: writes of part of a page gather, sector by sector, in a small log of their own
-//! (Jin, Kim, Kim, Kim and Maeng 2011).
+//! The sector log: writes of part of a page are collected, sector by sector, in a small log of
+//! their own above the FTL (Jin, Kim, Kim, Kim and Maeng 2011).
 //!
 //! ```text
 //! write 0 (sector 0)      page buffer [0.0 1.0 1.1 1.2]    two writes fill a page, which goes to
 //! write 1 (0, 1, 2)                                        the head of the log in one program
-//! log     [0.0 1.0 1.1 1.2][0.1 0.2 1.3 2.0] …             sector map: 0 ─▶ both pages
-//! clean   reads both for LPN 0, both for LPN 1             two pages go to the FTL, and the tail
+//! log     [0.0 1.0 1.1 1.2][0.1 0.2 1.3 2.0] …             sector map: LPN 0 ─▶ both pages
+//! clean   reads both pages for LPN 0, both for LPN 1       two pages go to the FTL, and the tail
 //!                                                          block is erased
 //! ```
-//! A write of one sector costs a whole page of flash, and a read of what the page held. Here it
-//! costs a sector. Whole pages pass straight to the FTL. Others enter the *page buffer*, a page of
-//! DRAM; when that is full it is programmed to the *sector log*, some blocks of flash that are
-//! filled in a circle. The *sector map* knows where the sectors of each
-//! page are. When the log is full, its tail block is *cleaned*: for each page of the host's with a
-//! live sector in it, all sectors that are in the log anywhere are gathered and written to the FTL,
-//! once; overwritten sectors are simply left behind. So the log pays twice: sectors that are
-//! rewritten before they reach the tail never go to the FTL (temporal locality), and sectors of one
-//! page that come apart go together (spatial locality). With u the share of such writes, s0 and s
-//! the mean sectors of one and of what is cleaned out, N sectors a page and h the share of sectors
-//! that hit, writes fall to (1−u) + u·s0/N + u·(1−h)·s0/s. That leaves out sectors that whole pages
-//! or trims take out of the log, those overwritten before they get there, and pages that a flush
-//! programs half full; all are counted (`writes_over_base`, `…_by_hits`, `…_by_all`).
+//! Without a log, a write of one sector costs the program of a whole page, and a read of the other
+//! sectors. With the log it costs the program of one sector. Whole pages pass straight to the FTL.
+//! All other writes enter the *page buffer*, one page of DRAM. When it is full, it is programmed to
+//! the *sector log*, a few blocks of flash that are filled in a circle. The *sector map* knows
+//! where the sectors of each page are.
 //!
-//! The map lives in DRAM that a write buffer above has to do without. The block that was erased
-//! goes to the FTL and the FTL's next one comes back, so that wear is levelled over all of them.
+//! When the log is full, its tail block is *cleaned*. For each logical page with a live sector in
+//! that block, all its sectors anywhere in the log are gathered and written to the FTL, once.
+//! Superseded sectors are left behind. So the log saves writes in two ways. Sectors that are
+//! rewritten before they reach the tail are never written to the FTL (temporal locality). Sectors
+//! of one page that arrive separately are written together (spatial locality).
 //!
-//! **Newest first.** A sector waits in the page buffer, stands in the log, or is the FTL's, and is
-//! looked for in this order. The map changes when a page is programmed and not before: until then
-//! an older copy in the log is live, for the newer one is only in DRAM.
+//! Let u be the share of sub-page writes, s0 the mean number of sectors in such a write, s the mean
+//! number in a page that cleaning writes, N the sectors per page, and h the share of sectors that
+//! hit an older copy. Then the number of writes falls to (1−u) + u·s0/N + u·(1−h)·s0/s. This
+//! neglects sectors that whole pages or trims remove from the log, sectors that are overwritten in
+//! the page buffer, and pages that a flush programs before they are full. All of these are counted
+//! (`writes_over_base`, `…_by_hits`, `…_by_all`).
 //!
-//! **Coming back** (the paper leaves it open, §7) stands in `sector_log/recovery.rs`.
+//! The map is in DRAM that a write buffer above the log must do without. When a block has been
+//! erased, the log gives it to the FTL and takes the FTL's next free block, so that all blocks wear
+//! alike.
 //!
-//! **Trims** under [`Durability::Full`](crate::contract::Durability::Full) are written down at
-//! once, in a page of the log of their own, if the log has any copy of a trimmed page, live or not.
-//! For when the FTL forgets its copy for good, which it may do whenever it erases a block, an old
-//! copy in the log would be the newest. A log page is erased after all that are older, so such a
-//! page need not be kept longer than its block.
+//! **Where a sector is looked for.** First in the page buffer, then in the log, then in the FTL.
+//! The map changes when the page buffer is programmed, not before. Until then an older copy in the
+//! log is live, because the newer one is only in DRAM.
 //!
-//! Invariants: each place in the map holds that sector; a sector waits once.
+//! **Recovery** (the paper leaves it open, §7) is described in `recovery.rs`.
 //!
-//! Choices: the page buffer is programmed as soon as it is full; sectors stand in the order in
-//! which they came, an overwritten one where it was, and if some are taken out the others close up.
-//! Cleaning may take sectors out of a full page buffer, which then waits to be full again. A page
-//! with a live sector in the log is read even if a newer copy waits. What is cleaned out says that
-//! it belongs to a request of its own size. `hit_any` counts writes of which any sector finds an
-//! older copy. Each sector slot of a victim is a look-up in the map; a map that is empty is not
-//! looked up. With a size of 0 there is no page buffer either: every partial write is cleaned out
-//! at once.
+//! **Trims** under [`Durability::Full`](crate::contract::Durability::Full) are written at once to a
+//! page of the log, if the log holds any copy of a trimmed page, live or not. The reason: the FTL
+//! may lose its copy for good whenever it erases a block, and then an old copy in the log would be
+//! the newest. The log is circular, so all older pages are erased before such a page is, and it
+//! needs no further protection.
+//!
+//! Invariants: each place in the map holds the sector that the map says. A sector waits at most
+//! once.
+//!
+//! Choices: the page buffer is programmed as soon as it is full. Sectors are kept in the order of
+//! their arrival. An overwritten sector keeps its place; if sectors are removed, the others close
+//! up. Cleaning may remove sectors from a full page buffer, which then waits until it is full
+//! again. A page of the log with a live sector is read even if a newer copy of the sector waits.
+//! The request size that the FTL sees for a cleaned page is the size of its sectors. `hit_any`
+//! counts writes of which any sector finds an older copy. Each sector slot of a victim costs one
+//! look-up in the map; an empty map is not looked up. With a size of 0 there is no page buffer
+//! either: every sub-page write passes to the FTL at once, and is only counted.
 
 mod counts;
 mod laws;
@@ -117,7 +124,7 @@ pub static LAYER: Layer = Layer {
     laws: laws::logged_sectors_are_accounted_for,
 };
 
-/// The log on a chip of such pages, with the map that a buffer above pays for.
+/// The size of the log on a chip with these pages; a buffer above the log limits its map.
 fn size(params: &Params, stack: &Stack, page_bytes: u32, pages_per_block: u32) -> SectorLogSize {
     let buffer = stack.layers.named(write_buffer::LAYER.name);
     let buffer_bytes = buffer.map(|buffer| buffer.params.size("size"));

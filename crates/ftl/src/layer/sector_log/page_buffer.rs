@@ -3,18 +3,18 @@
 //!
 //! ```text
 //! order of arrival   3.0  7.2  7.3  1.1        LPN 3 sector 0, LPN 7 sector 2, …
-//! cell               0    1    2    3          what they hold
+//! cell               0    1    2    3          where their contents are
 //! 7.2 again          is overwritten in its cell and keeps its place
-//! 7 is written whole 3.0  1.1                  its sectors go, the others close up
+//! 7 is written whole 3.0  1.1                  its sectors are removed, the others close up
 //! ```
-//! There are at most 64 sectors in a page, so looking through all of them is looking at a page.
+//! A page has at most 64 sectors, so a linear search over all of them is cheap.
 
 use nand::{Lpn, SectorMask};
 
-/// A sector that waits.
+/// A waiting sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The page that it belongs to.
+    /// Its logical page.
     pub lpn: Lpn,
     /// Its number in that page.
     pub index: u8,
@@ -22,61 +22,62 @@ pub struct Waiting {
     pub cell: u8,
 }
 
-/// Sectors in the order of their arrival.
+/// The waiting sectors, in the order of their arrival.
 #[derive(Clone, Debug, Default)]
 pub struct PageBuffer {
     waiting: Vec<Waiting>,
 }
 
 impl PageBuffer {
-    /// An empty buffer for at most so many sectors.
+    /// An empty buffer for at most `sectors` sectors.
     pub fn new(sectors: u32) -> PageBuffer {
         PageBuffer { waiting: Vec::with_capacity(sectors as usize) }
     }
 
-    /// Sectors that wait.
+    /// Number of waiting sectors.
     #[inline]
     pub fn len(&self) -> u32 {
         self.waiting.len() as u32
     }
 
-    /// Whether none waits.
+    /// Whether no sector waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// The sectors, in the order of their arrival.
+    /// The waiting sectors, in the order of their arrival.
     pub fn iter(&self) -> impl Iterator<Item = Waiting> + '_ {
         self.waiting.iter().copied()
     }
 
-    /// The sectors of a page that wait.
+    /// The waiting sectors of a page, as a mask.
     #[inline]
     pub fn mask(&self, lpn: Lpn) -> SectorMask {
         self.of(lpn).fold(0, |mask, sector| mask | 1 << sector.index)
     }
 
-    /// The sectors of a page that wait, one by one.
+    /// The waiting sectors of a page.
     #[inline]
     pub fn of(&self, lpn: Lpn) -> impl Iterator<Item = Waiting> + '_ {
         self.iter().filter(move |sector| sector.lpn == lpn)
     }
 
-    /// The cell of a sector that waits.
+    /// The cell of a sector; none if it does not wait.
     pub fn cell(&self, lpn: Lpn, index: u32) -> Option<u8> {
         self.of(lpn).find(|sector| u32::from(sector.index) == index).map(|sector| sector.cell)
     }
 
     /// Adds a sector that does not wait yet; returns its cell.
     pub fn push(&mut self, lpn: Lpn, index: u32) -> u8 {
+        debug_assert!(self.cell(lpn, index).is_none(), "sector {index} of {lpn:?} waits twice");
         let taken = self.iter().fold(0_u64, |taken, sector| taken | 1 << sector.cell);
         let cell = taken.trailing_ones() as u8;
         self.waiting.push(Waiting { lpn, index: index as u8, cell });
         cell
     }
 
-    /// Takes the sectors of a page out; returns which.
+    /// Removes the sectors of a page. Returns which ones waited.
     pub fn remove(&mut self, lpn: Lpn) -> SectorMask {
         let mask = self.mask(lpn);
         if mask != 0 {
@@ -85,7 +86,7 @@ impl PageBuffer {
         mask
     }
 
-    /// Takes all sectors out.
+    /// Removes all sectors.
     pub fn clear(&mut self) {
         self.waiting.clear();
     }
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_keep_the_order_of_arrival_and_cells_are_used_again() {
+    fn sectors_keep_the_order_of_arrival_and_cells_are_reused() {
         let mut buffer = PageBuffer::new(4);
         for (lpn, index) in [(3, 0), (7, 2), (7, 3), (1, 1)] {
             buffer.push(Lpn(lpn), index);

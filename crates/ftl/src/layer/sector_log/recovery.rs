@@ -1,25 +1,27 @@
-//! How a sector log comes back. It mounts first, finds its blocks by the kind of their pages, and
-//! hands all others to the FTL.
+//! Recovery of a sector log. The log mounts before the FTL below it. It recognises its blocks by
+//! the kind of their pages and passes all others to the FTL.
 //!
 //! ```text
-//! block 0  [LPN 4][LPN 9] …     another kind: the FTL's
-//!       1  [0.1 4.2 …]          the log's: LPN 0 sector 1, LPN 4 sector 2
-//!       2  torn or erased       whose it was nobody knows: each gets as many as it lacks
+//! block 0  [LPN 4][LPN 9] …     another kind: belongs to the FTL
+//!       1  [0.1 4.2 …]          belongs to the log: LPN 0 sector 1, LPN 4 sector 2
+//!       2  torn or erased       could belong to either: each side gets as many as it lacks
 //! ```
-//! Log and FTL exchange erased blocks only, so no block holds pages of both, and neither has more
-//! blocks with readable pages than it owns.
+//! Log and FTL exchange only erased blocks. So no block holds pages of both, and neither side has
+//! more blocks with readable pages than it owns.
 //!
-//! **What is live.** A log page's version is the order in which it was programmed. Of two copies of
-//! a sector in the log the later is newer. The FTL's page is newer than a sector in the log exactly
-//! if its version, which copies keep, is higher: it was written whole, or by cleaning, and both
-//! take all that the log has of the page, waiting sectors too, before the next log page is
-//! programmed. A trim that the log wrote down kills what is older in the log and, for the FTL may
-//! not have written it down yet, in the FTL. It goes with its block only after the FTL has.
+//! **What is live.** The version of a log page is its place in the order of programs. Of two copies
+//! of a sector in the log, the later one is newer. The FTL's page is newer than a sector in the log
+//! exactly if its version, which copies keep, is higher. This holds because of one rule: whenever
+//! the FTL gets a page, whole or by cleaning, all sectors of that page are removed from the log and
+//! from the page buffer before the next log page is programmed. A trim that the log has written
+//! kills older copies in the log. It also kills older copies in the FTL, because the FTL may not
+//! have recorded the trim yet. Its page is erased only after the FTL has recorded the trim.
 //!
-//! **The last page programmed may decay.** Its live sectors, with all others of the same pages, are
-//! written to the FTL, which needs no free page in the log. If it holds a trim, the trimmed pages
-//! of which the log has any copy are written to the FTL as zeroes, so that they need that page no
-//! longer. All blocks are closed, and blocks without pages erased again before their first program.
+//! **The page programmed last may become unreadable.** Its live sectors, with all other sectors of
+//! the same logical pages, are written to the FTL; this needs no free page in the log. If the page
+//! records a trim, the trimmed pages of which the log has any copy are written to the FTL as
+//! zeroes, so that the page is not needed any more. All blocks are closed, and blocks without pages
+//! are erased again before their first program.
 
 use std::collections::BTreeSet;
 
@@ -35,11 +37,11 @@ use crate::contract::{Base, Error, Ftl, MountConfig, Result};
 use crate::layer::definition::MountBelow;
 use crate::part::recovery::trim_log;
 
-/// Mounts a log, and below it an FTL on the blocks that are not the log's; a factory-new chip is
-/// formatted, the log in the last blocks before the system blocks.
+/// Mounts a log, and below it an FTL on the blocks that do not belong to the log. A factory-new
+/// chip is formatted; the log gets the last blocks before the system blocks.
 ///
 /// # Errors
-/// The power is lost again, or the flash holds what no log can have left.
+/// The power is lost again, or the flash is in a state that no log can have left.
 pub fn mount(
     nand: &mut Nand,
     device: &MountConfig,
@@ -79,7 +81,8 @@ fn mount_on(
     mount(nand, &MountConfig { blocks: &blocks, ..*device })
 }
 
-/// The FTL's blocks, ascending, and those of the log without pages.
+/// Distributes the blocks without readable pages. Returns all blocks of the FTL, ascending, and the
+/// log's blocks without pages.
 fn share_out(found: &FoundBlocks, below_count: usize) -> Result<(Vec<BlockId>, Vec<BlockId>)> {
     let FoundBlocks { used, blank, foreign, .. } = found;
     let log_count = used.len() + blank.len() + foreign.len() - below_count;
@@ -108,13 +111,13 @@ impl SectorLog {
         if let Some(last) = last {
             self.bury_trimmed(nand, last, found)?;
         }
-        // Before anything is written to the FTL in part: it must not read what was trimmed.
+        // This precedes every sub-page write to the FTL, which must not read trimmed data.
         self.trim_below(nand, &trimmed)?;
         last.map_or(Ok(()), |last| self.send_down(nand, last))
     }
 
-    /// Places the newest copy in the log of each sector that was not trimmed since; returns the
-    /// version of each page of the log.
+    /// Enters the newest copy of each sector in the log, unless it was trimmed since, into the map.
+    /// Returns the version of each page of the log.
     fn take_over(&mut self, nand: &Nand, found: &FoundBlocks, trimmed: &[(u32, u64)]) -> Vec<u64> {
         let geometry = *nand.geometry();
         let mut frames = vec![0; geometry.blocks() as usize];
@@ -143,7 +146,7 @@ impl SectorLog {
         versions
     }
 
-    /// Drops sectors of which the FTL has a newer copy.
+    /// Removes sectors of which the FTL has a newer copy.
     fn drop_superseded(&mut self, nand: &mut Nand, versions: &[u64]) -> Result<()> {
         let pages: Vec<(Lpn, EntryId)> = self.map.pages().collect();
         for (lpn, entry) in pages {
@@ -161,7 +164,7 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Sends the sectors of the last page to the FTL.
+    /// Writes the live sectors of the last page to the FTL.
     fn send_down(&mut self, nand: &mut Nand, last: &FoundPage) -> Result<()> {
         for sector in &last.sectors {
             let Some(entry) = self.map.peek(sector.lpn) else { continue };
@@ -175,8 +178,8 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Writes the pages that the last page of the log says are trimmed to the FTL, as far as the
-    /// log has any copy of them.
+    /// If the last page of the log records a trim: writes those trimmed pages to the FTL of which
+    /// the log has any copy.
     fn bury_trimmed(
         &mut self,
         nand: &mut Nand,
@@ -195,7 +198,7 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Writes a trimmed page to the FTL, zero but for what was written since.
+    /// Writes a trimmed page to the FTL: zeroes, except for sectors that were written since.
     fn bury(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let entry = self.map.peek(lpn);
         let live = self.live(entry);
@@ -210,7 +213,7 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Has the FTL forget what was trimmed and not written since.
+    /// Passes trims to the FTL, for pages that were not written since.
     fn trim_below(&mut self, nand: &mut Nand, trimmed: &[(u32, u64)]) -> Result<()> {
         for &(lpn, version) in trimmed {
             if self.below.ftl.version(nand, Lpn(lpn))?.is_some_and(|below| below < version) {
@@ -225,7 +228,7 @@ impl SectorLog {
     }
 }
 
-/// Every page that a trim in the log names, ascending, with the version of the last.
+/// Every page that a trim in the log names, ascending, with the version of its last trim.
 fn trimmed(found: &FoundBlocks) -> Vec<(u32, u64)> {
     let mut pages = Vec::new();
     for page in &found.pages {
@@ -238,7 +241,7 @@ fn trimmed(found: &FoundBlocks) -> Vec<(u32, u64)> {
     pages
 }
 
-/// The version of a page's last trim, 0 for none.
+/// The version of the last trim of a page; 0 if there is none.
 fn trimmed_at(trimmed: &[(u32, u64)], lpn: Lpn) -> u64 {
     let found = trimmed.binary_search_by_key(&lpn.0, |&(page, _)| page);
     found.map_or(0, |at| trimmed[at].1)

@@ -1,4 +1,5 @@
-//! What a sector log reports: the metrics of SL Tables 2, 3, 5 and 6, and what its laws need.
+//! What a sector log reports: the metrics of SL Tables 2, 3, 5 and 6, and the counts that its laws
+//! need.
 
 use super::counts::SectorLogCounts;
 use super::log::SectorLog;
@@ -7,7 +8,7 @@ use crate::contract::Metric;
 impl SectorLog {
     pub(super) fn figures(&self) -> Vec<(&'static str, Metric)> {
         let c = &self.counts;
-        // As the papers put it, nothing cleaned out has no sectors.
+        // As in the papers, the mean is 0 if nothing was cleaned.
         let per_eviction = match c.evicts {
             0 => Metric::Real(0.0),
             evicts => ratio(c.evicted_sectors, evicts),
@@ -61,15 +62,16 @@ impl SectorLog {
     }
 }
 
-/// Pages programmed for each page that came from above: the writes of SL Table 3, against a run
-/// without a log whose buffer evicts the same. No numbers where nothing came or there is no log.
+/// Pages programmed per page that arrived: the writes of SL Table 3, relative to a run without a
+/// log in which the buffer evicts the same pages. NaN if nothing arrived; left out if there is no
+/// log.
 struct WriteRatios {
-    /// As counted.
+    /// The ratio as counted.
     counted: f64,
-    /// (1−u) + u·s0/N + u·(1−h)·s0/s.
+    /// The formula (1−u) + u·s0/N + u·(1−h)·s0/s.
     by_hits: f64,
-    /// The same with what that leaves out: sectors that leave the log otherwise than by hits and
-    /// cleaning, those that never reach it, and what fills log pages up.
+    /// The same formula with everything that it neglects: sectors that leave the log other than by
+    /// hits and cleaning, sectors that never reach it, and padding and addresses in log pages.
     by_all: f64,
 }
 
@@ -105,7 +107,7 @@ impl WriteRatios {
     }
 }
 
-/// `a / b`; of nothing, no number.
+/// `a / b`; NaN if b is 0.
 fn ratio(a: u64, b: u64) -> Metric {
     Metric::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
 }

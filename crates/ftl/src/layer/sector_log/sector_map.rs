@@ -1,26 +1,26 @@
-//! Where the sectors of logical pages stand in a log: a hash map from a page to the places of all
-//! its sectors (SL §4.2, Fig. 4).
+//! The sector map of a sector log: a hash map from a logical page to the places of all its sectors
+//! in the log (SL §4.2, Fig. 4).
 //!
 //! ```text
 //! bucket 0  ─▶ LPN 8 [ 12 · · 13 ] ─▶ LPN 0 [ 0 4 · · ]     ·: not in the log
 //!        1  ─▶ LPN 3 [  · 5 · · ]
 //!        2  ─▶ none
 //! ```
-//! Grouped by page, one look-up finds all sectors of a page, which is what reading, merging and
-//! dropping it ask for. A place is the number of a sector in the log, four bytes. Pages that
-//! collide are chained, the latest first.
+//! Because sectors are grouped by page, one look-up finds all sectors of a page, which is what
+//! reads, merges and removals need. A place is the number of a sector in the log, four bytes. Pages
+//! with the same hash value are chained, the latest first.
 //!
-//! A look-up costs what it misses in the processor's cache. Most find nothing, and for those a bit
-//! of each page says that it is not in the map, and a byte of each bucket how long its chain is,
-//! which is how many entries such a look-up compares. For the others a chain's first seven pages
-//! stand in one cache line, the bucket's, of which the page's number tells the address long before
-//! it is looked up; what a page has of sectors, and where, stands together in a second. Longer
-//! chains are rare, and kept apart.
+//! The cost of a look-up is its cache misses. Most look-ups find nothing. For these, one bit per
+//! page says that the page is not in the map, and one byte per bucket gives the length of the
+//! chain, which is the number of entries that such a look-up would compare. For all others, the
+//! first seven pages of a chain are in the bucket itself, in one cache line, whose address follows
+//! from the page number long before the look-up. A second cache line holds which sectors of the
+//! page are in the log, and where. Longer chains are rare and kept apart.
 //!
-//! Room for the most entries that can ever be is reserved when the map is made, so that next to
-//! nothing is allocated later; what is never used is never touched. A controller spends four bytes
-//! a bucket and, for each page, eight and four a sector: its number, the link, the places. What
-//! else stands here follows from these.
+//! Room for the maximum number of entries is reserved when the map is created, so almost nothing is
+//! allocated later; what is never used is never touched. A controller would need four bytes per
+//! bucket and, for each page, eight bytes and four per sector: the page number, the link, and the
+//! places. The other data here follow from these.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,23 +30,23 @@ use crate::contract::{Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
 
-/// Pages of a chain that stand in its bucket.
+/// Number of pages of a chain that are in the bucket itself.
 const NEAR: usize = 7;
-/// Words of an entry before its places: which sectors have one.
+/// Words at the start of an entry: the mask of sectors that have a place.
 const LIVE_WORDS: usize = 2;
 const NONE: u32 = u32::MAX;
 
-/// An entry of the map, as long as its page is in it.
+/// An entry of the map; valid as long as its page is in the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryId(u32);
 
-/// A chain: the pages that came last, from the latest on, in one cache line.
+/// The start of a chain: its latest pages, in one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct HashBucket {
     lpns: [Lpn; NEAR],
     entries: [u32; NEAR],
-    /// Pages of the whole chain.
+    /// Number of pages in the whole chain.
     length: u32,
 }
 
@@ -58,7 +58,7 @@ impl HashBucket {
         self.lpns.iter().position(|&other| other == lpn)
     }
 
-    /// Puts a page before the others; returns the one that has no room any more.
+    /// Inserts a page before the others. Returns the page that has no room any more.
     fn push_front(&mut self, link: ChainEntry) -> ChainEntry {
         let pushed_out = (self.lpns[NEAR - 1], self.entries[NEAR - 1]);
         self.lpns.copy_within(..NEAR - 1, 1);
@@ -68,7 +68,7 @@ impl HashBucket {
         pushed_out
     }
 
-    /// Takes a page out; the others close up, and this one comes behind them.
+    /// Removes a page. The others close up, and `behind` is put after them.
     fn remove(&mut self, at: usize, behind: ChainEntry) {
         self.lpns.copy_within(at + 1.., at);
         self.entries.copy_within(at + 1.., at);
@@ -80,33 +80,32 @@ impl HashBucket {
 /// A page of a chain, and its entry.
 type ChainEntry = (Lpn, u32);
 
-/// The map.
+/// The sector map.
 #[derive(Clone, Debug)]
 pub struct SectorMap {
-    /// Pages that are in the map.
+    /// The pages that are in the map.
     is_in: BitSet,
-    /// The length of each bucket's chain, as far as a byte tells.
+    /// The length of each chain; 255 stands for 255 or more.
     lengths: Vec<u8>,
     buckets: Vec<HashBucket>,
-    /// What is behind the near pages of long chains, by bucket.
+    /// The rest of long chains, by bucket.
     far: BTreeMap<usize, VecDeque<ChainEntry>>,
-    /// Of each entry which sectors have a place, and the places of all: `stride` words.
+    /// The entries, of `stride` words each: the mask of sectors that have a place, and the places.
     words: Vec<u32>,
     stride: usize,
     unused: Vec<u32>,
     len: u32,
-    /// Sectors that have a place.
+    /// Number of sectors that have a place.
     sectors: u64,
     sectors_per_page: u32,
-    /// Look-ups, and entries compared in them, at least one each.
+    /// Number of look-ups.
     pub look_ups: u64,
-    /// See `look_ups`.
+    /// Number of entries compared in look-ups, at least one each.
     pub probes: u64,
 }
 
 impl SectorMap {
-    /// An empty map of so many buckets, a power of two, that will hold at most `entries_max` of the
-    /// logical pages.
+    /// An empty map of `buckets` buckets, a power of two, for at most `entries_max` pages.
     pub fn new(
         buckets: u32,
         logical_pages: u32,
@@ -139,17 +138,17 @@ impl SectorMap {
         self.len == 0
     }
 
-    /// Pages in the map.
+    /// Number of pages in the map.
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Sectors in the map.
+    /// Number of sectors in the map.
     pub fn sectors(&self) -> u64 {
         self.sectors
     }
 
-    /// Looks a page up.
+    /// Looks up a page, and counts the look-up.
     #[inline]
     pub fn find(&mut self, lpn: Lpn) -> Option<EntryId> {
         self.look_ups += 1;
@@ -162,12 +161,12 @@ impl SectorMap {
         Some(entry)
     }
 
-    /// Looks a page up, and nobody counts it.
+    /// Looks up a page without counting.
     pub fn peek(&self, lpn: Lpn) -> Option<EntryId> {
         self.is_in.contains(lpn.0).then(|| self.walk(lpn).0)
     }
 
-    /// Finds a page that is in the map, and how many entries are compared for it.
+    /// Finds a page that is in the map. Returns also the number of entries compared.
     #[inline]
     fn walk(&self, lpn: Lpn) -> (EntryId, u64) {
         let number = self.bucket(lpn);
@@ -185,7 +184,7 @@ impl SectorMap {
         (EntryId(far[at].1), (NEAR + at) as u64 + 1)
     }
 
-    /// Pages of a bucket.
+    /// Number of pages in a bucket.
     #[inline]
     fn length(&self, number: usize) -> u32 {
         match self.lengths[number] {
@@ -194,14 +193,14 @@ impl SectorMap {
         }
     }
 
-    /// Multiplicative hashing: the upper bits of a product with 2³² over the golden ratio.
+    /// Multiplicative hashing: the upper bits of the product with 2³² divided by the golden ratio.
     #[inline]
     fn bucket(&self, lpn: Lpn) -> usize {
         let product = u64::from(lpn.0.wrapping_mul(0x9E37_79B9));
         ((product * self.buckets.len() as u64) >> 32) as usize
     }
 
-    /// A hint that a page is looked up soon.
+    /// Prefetches what the look-up of a page needs.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         let number = self.bucket(lpn);
@@ -211,13 +210,13 @@ impl SectorMap {
         }
     }
 
-    /// A hint that a page that is not in the map will be.
+    /// Prefetches what the insertion of a page needs.
     #[inline]
     pub fn expect(&self, lpn: Lpn) {
         prefetch(&self.buckets, self.bucket(lpn));
     }
 
-    /// A hint that what a page has is asked for soon; its bucket must be at hand for that.
+    /// Prefetches the entry of a page. Its bucket should be in the processor's cache already.
     #[inline]
     pub fn prefetch_entry(&self, lpn: Lpn) {
         let bucket = &self.buckets[self.bucket(lpn)];
@@ -239,7 +238,7 @@ impl SectorMap {
         (self.words[at], self.words[at + 1]) = (live as u32, (live >> 32) as u32);
     }
 
-    /// The place of a sector; without meaning if it has none.
+    /// The place of a sector; meaningless if it has none.
     #[inline]
     pub fn place(&self, entry: EntryId, index: u32) -> u32 {
         self.words[self.at(entry, index)]
@@ -251,7 +250,7 @@ impl SectorMap {
         entry.0 as usize * self.stride + LIVE_WORDS + index as usize
     }
 
-    /// The pages in the map, in no order that means anything.
+    /// The pages in the map, in arbitrary order.
     pub fn pages(&self) -> impl Iterator<Item = (Lpn, EntryId)> + '_ {
         (0..self.buckets.len()).flat_map(|number| self.chain(number))
     }
@@ -264,13 +263,13 @@ impl SectorMap {
         near.chain(far).map(|(lpn, entry)| (lpn, EntryId(entry)))
     }
 
-    /// Bytes of a controller's map.
+    /// Bytes that a controller's map would take.
     #[inline]
     pub fn ram_bytes(&self) -> u64 {
         4 * self.buckets.len() as u64 + self.entry_bytes() * u64::from(self.len)
     }
 
-    /// Bytes that one page takes.
+    /// Bytes that one page takes in a controller's map.
     #[inline]
     pub fn entry_bytes(&self) -> u64 {
         8 + 4 * u64::from(self.sectors_per_page)
@@ -278,7 +277,7 @@ impl SectorMap {
 
     // ---- Updates ------------------------------------------------------------------------------
 
-    /// Looks a page up, and makes an entry for it if it has none. The caller then sets a place.
+    /// Looks up a page, and makes an entry for it if it has none. The caller must then set a place.
     pub fn find_or_insert(&mut self, lpn: Lpn) -> EntryId {
         if let Some(entry) = self.find(lpn) {
             return entry;
@@ -300,7 +299,7 @@ impl SectorMap {
         EntryId(entry)
     }
 
-    /// Gives a sector a place, in the stead of the one that it may have had.
+    /// Sets the place of a sector, replacing a former place.
     #[inline]
     pub fn set(&mut self, entry: EntryId, index: u32, place: u32) {
         let (at, live) = (self.at(entry, index), self.live(entry));
@@ -309,8 +308,9 @@ impl SectorMap {
         self.set_live(entry, live | 1 << index);
     }
 
-    /// Takes the places of some sectors of a page away, and its entry if none is left.
+    /// Removes the places of some sectors of a page, and its entry if no place is left.
     pub fn drop_sectors(&mut self, lpn: Lpn, entry: EntryId, mask: SectorMask) {
+        debug_assert!(self.peek(lpn) == Some(entry), "{entry:?} is not the entry of {lpn:?}");
         let live = self.live(entry);
         self.sectors -= u64::from((live & mask).count_ones());
         self.set_live(entry, live & !mask);
@@ -324,7 +324,7 @@ impl SectorMap {
         }
     }
 
-    /// Takes a page out.
+    /// Removes a page.
     pub fn remove(&mut self, lpn: Lpn, entry: EntryId) {
         self.drop_sectors(lpn, entry, SectorMask::MAX);
     }
@@ -354,27 +354,30 @@ impl SectorMap {
 
     // ---- Auditing -----------------------------------------------------------------------------
 
-    /// Every page can be found and has a sector; counts equal a recount.
+    /// Checks that every page can be found and has a sector, and that counts equal a recount.
     ///
     /// # Errors
     /// The first contradiction.
     pub fn audit(&self) -> core::result::Result<(), Violation> {
         let (mut len, mut sectors) = (0, 0);
         for (lpn, entry) in self.pages() {
-            ensure!(self.peek(lpn) == Some(entry), "{lpn:?} has an entry that nobody finds");
+            ensure!(
+                self.peek(lpn) == Some(entry),
+                "{lpn:?} has an entry that a look-up does not find"
+            );
             let live = self.live(entry);
-            ensure!(live != 0, "{lpn:?} is in the map and has no sector in the log");
+            ensure!(live != 0, "{lpn:?} is in the map, but has no sector in the log");
             len += 1;
             sectors += u64::from(live.count_ones());
         }
         for (number, bucket) in self.buckets.iter().enumerate() {
             let (chained, length) = (self.chain(number).count(), bucket.length);
             let known = self.length(number);
-            ensure!(known == length, "a chain of {length} is said to have {known}");
+            ensure!(known == length, "a chain of length {length} is recorded with length {known}");
             ensure!(chained == length as usize, "a chain of {chained}, counted {length}");
         }
         let far = self.far.values().any(VecDeque::is_empty);
-        ensure!(!far, "a chain that is not long has far pages");
+        ensure!(!far, "the rest of a chain is recorded, but empty");
         ensure!(len == self.len, "{len} pages are in the map, counted {}", self.len);
         let entries = self.words.len() / self.stride;
         let used = entries - self.unused.len();
@@ -391,7 +394,7 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// The same by a map of sectors; in one bucket most pages are far.
+    /// Compares with a plain map of sectors. With one bucket most pages are far.
     #[test]
     fn agrees_with_a_naive_map() {
         [1, 4].into_iter().for_each(agrees_in);
@@ -438,9 +441,9 @@ mod tests {
         found
     }
 
-    /// One bucket: pages 1, 2, 3 are chained, the latest first.
+    /// One bucket: pages 1, 2 and 3 are chained, the latest first.
     #[test]
-    fn a_probe_is_an_entry_compared_and_a_look_up_takes_one_at_least() {
+    fn a_probe_is_a_comparison_and_every_look_up_counts_at_least_one() {
         let mut map = SectorMap::new(1, 14, 12, 1);
         assert_eq!(map.find(Lpn(1)), None);
         assert_eq!((map.look_ups, map.probes), (1, 1));
@@ -448,15 +451,15 @@ mod tests {
             let entry = map.find_or_insert(lpn);
             map.set(entry, 0, lpn.0);
         }
-        // 1 finds nothing to compare with, 2 compares 1, 3 compares 2 and 1.
+        // Inserting 1 compares nothing, inserting 2 compares 1, inserting 3 compares 2 and 1.
         assert_eq!((map.look_ups, map.probes), (4, 1 + 1 + 1 + 2));
         assert!(map.find(Lpn(1)).is_some() && map.find(Lpn(3)).is_some());
         assert_eq!((map.look_ups, map.probes), (6, 5 + 3 + 1));
     }
 
-    /// One bucket of twelve pages, five of them far: 1 to 5.
+    /// One bucket of twelve pages, of which five are far: 1 to 5.
     #[test]
-    fn a_probe_of_a_far_page_is_an_entry_compared_too() {
+    fn comparisons_with_far_pages_are_probes_too() {
         let mut map = SectorMap::new(1, 14, 12, 1);
         for lpn in (1..=12).map(Lpn) {
             let entry = map.find_or_insert(lpn);
@@ -472,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn ram_is_counted_as_a_controller_would_spend_it() {
+    fn ram_is_what_a_controller_would_need() {
         let mut map = SectorMap::new(8, 10, 10, 8);
         assert_eq!(map.ram_bytes(), 32);
         for lpn in [5, 6, 6, 7].map(Lpn) {

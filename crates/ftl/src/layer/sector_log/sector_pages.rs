@@ -1,17 +1,17 @@
-//! Pages of a sector log on flash: what says whose their sectors are, and how a mount finds them.
+//! Pages of a sector log in flash: their format, and how a mount finds them.
 //!
 //! ```text
 //! page    [s0 s1 s2 … sN]  spare [header kind 8 | address of s0 | of s1 | …]     if they fit there
-//! page    [s0 s1 … | addresses ]  spare [header kind 8]                        under full, if not
+//! page    [s0 s1 … | addresses ]  spare [header kind 8]        if not, under durability full
 //! page    [trim               ]  spare [header kind 9]
 //! ```
-//! An *address* is five bytes: logical page × sectors a page + sector. The paper leaves recovery
-//! open but for this: addresses go to the spare area, and to a small part of the data area where
-//! that is too small (§7). Then the page holds a sector less. Under [`Durability::Paper`] nothing
-//! is given up for them: where they do not fit such a device cannot be mounted.
+//! An *address* has five bytes: logical page × sectors per page + sector. The paper leaves recovery
+//! open, but says that addresses go to the spare area and, if that is too small, to a small part of
+//! the data area (§7). In that case the page holds one sector less. Under [`Durability::Paper`] no
+//! data area is given up: if addresses do not fit the spare area, such a device cannot be mounted.
 //!
-//! A *trim* is eight bytes: first page (4), pages (4). Sectors of these pages in log pages of a
-//! lower version are dead.
+//! A *trim* has eight bytes: first page (4) and number of pages (4). Sectors of these pages are
+//! dead in log pages of a lower version.
 //!
 //! All numbers are little-endian.
 
@@ -25,10 +25,10 @@ use crate::part::recovery::page_kind;
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 5;
 
-/// A sector of the host's.
+/// A logical sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sector {
-    /// Its page.
+    /// Its logical page.
     pub lpn: Lpn,
     /// Its number in the page.
     pub index: u8,
@@ -39,28 +39,28 @@ impl Sector {
     pub const NONE: Sector = Sector { lpn: Lpn::NONE, index: 0 };
 }
 
-/// Pages that the host trimmed.
+/// A range of pages that the host trimmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrimmedRange {
     /// The first page.
     pub first: u32,
-    /// How many.
+    /// Number of pages.
     pub pages: u32,
 }
 
-/// Where the addresses of a log page's sectors are.
+/// Where the addresses of the sectors in a log page are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
     /// In its spare area.
     Spare,
-    /// In its data area, in the place of its last sector.
+    /// In its data area, in place of its last sector.
     Data,
-    /// Nowhere: such a log cannot be mounted.
+    /// Not at all: such a log cannot be mounted.
     Nowhere,
 }
 
 impl Addresses {
-    /// Where they go on such a chip.
+    /// Where addresses are stored on this chip.
     pub fn of(geometry: &Geometry, durability: Durability) -> Addresses {
         let bytes = geometry.sectors_per_page() as usize * ADDRESS_BYTES;
         match (bytes <= geometry.spare_bytes() as usize - HEADER_BYTES, durability) {
@@ -70,7 +70,7 @@ impl Addresses {
         }
     }
 
-    /// Sectors that a log page has room for; the rest is addresses.
+    /// Number of sectors that a log page has room for, beside the addresses.
     pub fn sectors(self, geometry: &Geometry) -> u32 {
         geometry.sectors_per_page() - u32::from(self == Addresses::Data)
     }
@@ -82,6 +82,8 @@ const _: () = assert!(63 * ADDRESS_BYTES <= SECTOR_BYTES as usize);
 pub fn put_address(bytes: &mut Vec<u8>, sector: Sector, sectors_per_page: u32) {
     let number = u64::from(sector.lpn.0) * u64::from(sectors_per_page) + u64::from(sector.index);
     bytes.extend(&number.to_le_bytes()[..ADDRESS_BYTES]);
+    let last = &bytes[bytes.len() - ADDRESS_BYTES..];
+    debug_assert_eq!(addresses(last, sectors_per_page), [sector], "an address is misread");
 }
 
 /// Appends a trim.
@@ -95,34 +97,34 @@ pub fn put_trim(bytes: &mut Vec<u8>, trim: TrimmedRange) {
 /// A log page that a mount found.
 #[derive(Clone, Debug)]
 pub struct FoundPage {
-    /// Where it is.
+    /// Its physical page.
     pub ppn: Ppn,
-    /// Its header.
+    /// The header of its spare area.
     pub spare: Spare,
-    /// Its sectors, in their order; none if it holds a trim.
+    /// Its sectors, in order; none if it records a trim.
     pub sectors: Vec<Sector>,
-    /// Its trim.
+    /// The trim that it records.
     pub trim: Option<TrimmedRange>,
 }
 
-/// What a mount found of a log, and what is not the log's.
+/// The blocks of a device, as a mount of the log found them.
 #[derive(Clone, Debug, Default)]
 pub struct FoundBlocks {
     /// Readable pages, in the order in which they were programmed.
     pub pages: Vec<FoundPage>,
-    /// Blocks that hold them, the oldest first.
+    /// Blocks that hold these pages, the oldest first.
     pub used: Vec<BlockId>,
-    /// Blocks that hold nothing that can be read.
+    /// Blocks without readable pages.
     pub blank: Vec<BlockId>,
-    /// All others.
+    /// All other blocks: those of the FTL.
     pub foreign: Vec<BlockId>,
 }
 
-/// Looks for the log in these blocks. A block of the log tells by its first page; of blocks in
-/// which that is blank all spare areas are read.
+/// Finds the log in these blocks. The first readable page of a block tells whether the block
+/// belongs to the log.
 ///
 /// # Errors
-/// The power is lost again, or a page holds what no log wrote.
+/// The power is lost again, or a page holds something that no log can have written.
 pub fn find(nand: &mut Nand, blocks: &[BlockId], logical_pages: u32) -> Result<FoundBlocks> {
     let mut found = FoundBlocks::default();
     for &block in blocks {
@@ -167,7 +169,7 @@ fn header(nand: &mut Nand, block: BlockId, offset: u32) -> Result<Option<Spare>>
     })
 }
 
-/// What a page of the log says, the spare area of which was just read.
+/// Decodes a page of the log. Its spare area has just been read.
 fn read(
     nand: &mut Nand,
     block: BlockId,
@@ -181,7 +183,7 @@ fn read(
         Error::Unmountable(format!("page {page} of the sector log {what}"))
     };
     if !is_log(spare) {
-        return Err(strange("stands among pages that are none of the log's"));
+        return Err(strange("is followed by a page that does not belong to the log"));
     }
     let in_spare = nand.peek_spare(ppn)?.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec());
     let bytes = match in_spare.is_empty() {
@@ -226,7 +228,7 @@ mod tests {
     use nand::ProgramOrder;
 
     #[test]
-    fn addresses_and_trims_read_as_they_were_written() {
+    fn addresses_and_trims_are_read_as_they_were_written() {
         let sectors = [(0, 0), (7, 3), (u32::MAX - 2, 63)];
         let sectors = sectors.map(|(lpn, index)| Sector { lpn: Lpn(lpn), index });
         let mut bytes = Vec::new();
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_go_where_they_fit() {
+    fn addresses_are_stored_where_they_fit() {
         let of = |page_bytes, spare_bytes, durability| {
             let order = ProgramOrder::Sequential;
             let geometry = Geometry::new(page_bytes, spare_bytes, 4, 4, order).unwrap();

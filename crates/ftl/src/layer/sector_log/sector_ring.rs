@@ -1,5 +1,5 @@
-//! A circular log of flash blocks: pages are appended at its head, its tail block is the next to be
-//! cleaned (SL §4.1).
+//! A circular log of flash blocks: pages are appended at its head, and its tail block is cleaned
+//! next (SL §4.1).
 //!
 //! ```text
 //! frame     0          1          2          3
@@ -7,9 +7,9 @@
 //!           [5 6 7 8]  [9 _ _ _]  [        ] [1 2 3 4]
 //!                      head       free       tail
 //! ```
-//! The log is a fixed number of *frames*; pages and sectors of the log are counted through them, so
-//! that their numbers stay small. Which block of the flash fills a frame changes each time that it
-//! has been cleaned.
+//! The log has a fixed number of *frames*. Its pages and sectors are numbered through the frames,
+//! so that the numbers stay small. Each time a frame has been cleaned, another block of the flash
+//! fills it.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -21,22 +21,24 @@ use crate::contract::{Result, Violation, ensure};
 /// The number of a frame.
 pub type Frame = u32;
 
-/// A block in a frame, and whether a mount is unsure of it: a half-finished erase looks clean.
+/// The block in a frame, and whether it is doubtful: a mount cannot tell a half-finished erase from
+/// a complete one.
 #[derive(Clone, Copy, Debug)]
 struct FrameBlock {
     block: BlockId,
     doubtful: bool,
 }
 
-/// The blocks of a log, in the order in which they are filled.
+/// The frames of a log, in the order in which they are filled.
 #[derive(Clone, Debug)]
 pub struct SectorRing {
     frames: Vec<FrameBlock>,
-    /// Frames with programmed pages, the tail first, the head last.
+    /// Frames with programmed pages: the tail first, the head last.
     used: VecDeque<Frame>,
-    /// Erased frames, the next head first.
+    /// Erased frames: the next head first.
     free: VecDeque<Frame>,
-    /// Pages of the head that cannot be programmed any more; all of them where there is none.
+    /// Number of pages of the head that cannot be programmed any more; all pages if there is no
+    /// head.
     filled: u32,
     pages_per_block: u32,
 }
@@ -50,8 +52,8 @@ impl SectorRing {
         SectorRing { frames, used, free, filled: pages_per_block, pages_per_block }
     }
 
-    /// The log that a mount found: blocks with pages, the oldest first, and others that it is
-    /// unsure of. The head is closed, for its next page may be torn.
+    /// The log that a mount found: blocks with pages, the oldest first, and doubtful blocks
+    /// without. The head is closed, because its next page may be torn.
     pub fn found(used: &[BlockId], free: &[BlockId], pages_per_block: u32) -> SectorRing {
         let all: Vec<BlockId> = used.iter().chain(free).copied().collect();
         let mut ring = SectorRing::of(&all, pages_per_block);
@@ -60,39 +62,39 @@ impl SectorRing {
         ring
     }
 
-    /// Whether this is a log of no blocks.
+    /// Whether the log has no blocks.
     #[inline]
     pub fn is_nothing(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// Whether no page of it is programmed.
+    /// Whether no page of the log is programmed.
     pub fn is_empty(&self) -> bool {
         self.used.is_empty()
     }
 
-    /// Blocks of the log.
+    /// Number of blocks.
     pub fn blocks(&self) -> u32 {
         self.frames.len() as u32
     }
 
-    /// Pages of the log.
+    /// Number of pages.
     pub fn pages(&self) -> u32 {
         self.frames.len() as u32 * self.pages_per_block
     }
 
-    /// Pages that can be programmed before a block must be cleaned.
+    /// Number of pages that can be programmed before a block must be cleaned.
     #[inline]
     pub fn free_pages(&self) -> u32 {
         self.free.len() as u32 * self.pages_per_block + self.pages_per_block - self.filled
     }
 
-    /// The frame to clean next.
+    /// The frame to clean next: the tail.
     pub fn tail(&self) -> Option<Frame> {
         self.used.front().copied()
     }
 
-    /// The pages of a frame, as numbers of the log.
+    /// The pages of a frame, numbered through the log.
     pub fn pages_of(&self, frame: Frame) -> Range<u32> {
         let first = frame * self.pages_per_block;
         first..first + self.pages_per_block
@@ -103,21 +105,21 @@ impl SectorRing {
         self.frames[frame as usize].block
     }
 
-    /// Where a page of the log stands in the flash.
+    /// The physical page of a page of the log.
     #[inline]
     pub fn ppn(&self, geometry: &Geometry, page: u32) -> Ppn {
         let (frame, offset) = (page / self.pages_per_block, page % self.pages_per_block);
         geometry.page(self.block(frame), offset)
     }
 
-    /// Takes the page at the head, of which the caller has seen that there is one, to be programmed
-    /// at once; returns its number in the log.
+    /// Takes the next page at the head, to be programmed at once, and returns its number in the
+    /// log. There must be a free page.
     ///
     /// # Errors
     /// The power fails while a doubtful block is erased.
     pub fn append(&mut self, nand: &mut Nand) -> Result<u32> {
         if self.filled == self.pages_per_block {
-            let frame = self.free.pop_front().expect("appended to a log without free pages");
+            let frame = self.free.pop_front().expect("the log has a free page");
             let FrameBlock { block, doubtful } = self.frames[frame as usize];
             if doubtful {
                 nand.erase(block, Cause::Meta)?;
@@ -126,31 +128,33 @@ impl SectorRing {
             self.used.push_back(frame);
             self.filled = 0;
         }
-        let head = self.used.back().expect("a head has just been opened or has room");
+        let head = self.used.back().expect("the log has a head with room");
         self.filled += 1;
         Ok(head * self.pages_per_block + self.filled - 1)
     }
 
-    /// Takes the tail, which was just erased, out of use; `block` fills its frame from now on.
+    /// Frees the tail, which was just erased. `block` fills its frame from now on.
     pub fn renew_tail(&mut self, block: BlockId) {
-        let frame = self.used.pop_front().expect("the tail was just erased");
+        let frame = self.used.pop_front().expect("the log has a tail, which was just erased");
         self.frames[frame as usize] = FrameBlock { block, doubtful: false };
+        let frames = || self.frames.iter().filter(|filled| filled.block == block).count();
+        debug_assert!(frames() == 1, "{block:?} fills {} frames of the sector log", frames());
         self.free.push_back(frame);
         if self.used.is_empty() {
             self.filled = self.pages_per_block;
         }
     }
 
-    /// Each frame is used or free, each block in one frame, and erased where it should be. Returns
-    /// nothing but the first contradiction.
+    /// Checks that each frame is either used or free, that each block is in one frame, and that
+    /// free blocks are erased.
     ///
     /// # Errors
-    /// That.
+    /// The first contradiction.
     pub fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let mut listed = vec![false; self.frames.len()];
         for &frame in self.used.iter().chain(&self.free) {
             let twice = core::mem::replace(&mut listed[frame as usize], true);
-            ensure!(!twice, "frame {frame} of the sector log stands in two lists");
+            ensure!(!twice, "frame {frame} of the sector log is in two lists");
         }
         ensure!(listed.iter().all(|&listed| listed), "a frame of the sector log is in no list");
         let mut blocks: Vec<BlockId> = self.frames.iter().map(|held| held.block).collect();
@@ -162,7 +166,7 @@ impl SectorRing {
             let FrameBlock { block, doubtful } = self.frames[frame as usize];
             let mut owners = nand.owners(block).iter();
             let erased = owners.all(|&owner| owner == nand::Lpn::NONE.0);
-            ensure!(erased || doubtful, "{block:?} is free in the sector log and programmed");
+            ensure!(erased || doubtful, "{block:?} is free in the sector log, but programmed");
         }
         Ok(())
     }
@@ -182,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_go_round_and_blocks_change() {
+    fn pages_are_reused_in_a_circle_and_blocks_are_exchanged() {
         let geometry = Geometry::new(512, 64, 2, 5, ProgramOrder::Sequential).unwrap();
         let mut nand = Nand::new(geometry, Mode::Count);
         let mut ring = SectorRing::of(&[BlockId(3), BlockId(4)], 2);
@@ -195,11 +199,11 @@ mod tests {
         assert_eq!((ring.free_pages(), ring.tail()), (2, Some(1)));
         assert_eq!(program(&mut nand, &mut ring), 0);
         assert_eq!(ring.ppn(&geometry, 0), Ppn(0), "block 0 fills frame 0 now");
-        // The tail that goes is the head of nothing: frame 0 has still a page.
+        // This tail is not the head: frame 0 still has a free page.
         nand.erase(ring.block(1), Cause::Log).unwrap();
         ring.renew_tail(BlockId(4));
         assert_eq!(ring.free_pages(), 3);
-        // A head that goes half full is no head any more.
+        // A head that is freed half full is not the head any more.
         nand.erase(ring.block(0), Cause::Log).unwrap();
         ring.renew_tail(BlockId(0));
         assert_eq!((ring.free_pages(), ring.is_empty()), (4, true));
