@@ -11,7 +11,7 @@ pub const PAGE_BYTES: u32 = 2048;
 pub const LOGICAL_BLOCKS: u32 = 8;
 pub const PAGES: u32 = 4 * LOGICAL_BLOCKS;
 
-/// Eight logical blocks of four pages, and what stands on them.
+/// Eight logical blocks of four pages, and the layers above them.
 pub struct Real {
     pub nand: Nand,
     pub ftl: Box<dyn Ftl>,
@@ -56,7 +56,7 @@ impl Real {
         Real { nand, ftl, writes: 0 }
     }
 
-    /// A recorder under a buffer of so many pages, with further settings such as `,reads=true`.
+    /// A recorder under a buffer of `pages` pages, with further settings such as `,reads=true`.
     pub fn recorded(pages: u32, settings: &str) -> (Real, Calls) {
         let recorder = Recorder::default();
         let calls = recorder.calls.clone();
@@ -106,7 +106,7 @@ impl Real {
         self.write_as_part_of(bytes, first, pages, head, tail);
     }
 
-    /// Writes a run that belongs to a request of so many bytes.
+    /// Writes a run that belongs to a request of this size.
     pub fn write_as_part_of(
         &mut self,
         request_bytes: u64,
@@ -125,7 +125,7 @@ impl Real {
         self.ftl.audit(&self.nand).unwrap();
     }
 
-    /// The numbers of the writes that some sectors of a page show.
+    /// Reads some sectors of a page; returns the number of the write that each one shows.
     pub fn read(&mut self, page: u32, mask: SectorMask) -> [u32; SECTORS as usize] {
         let found = self.read_run(page, 1, mask, mask);
         let numbers: Vec<u32> = found.iter().map(|stamp| stamp.write()).collect();
@@ -160,14 +160,14 @@ impl Real {
         self.ftl.audit(&self.nand).unwrap();
     }
 
-    /// Forces pages that were just written.
+    /// Flushes pages that were just written (forced unit access).
     pub fn flush_run(&mut self, first: u32, pages: u32) {
         let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
         self.ftl.flush_run(&mut self.nand, &run).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
-    /// A figure of a layer's.
+    /// A figure of a layer.
     pub fn figure_of(&self, layer: &str, name: &str) -> f64 {
         let layers = self.ftl.layered().expect("layers").reports();
         let own = layers.iter().find(|report| report.layer == layer).expect("the layer");
@@ -179,13 +179,13 @@ impl Real {
         }
     }
 
-    /// A figure of the buffer's.
+    /// A figure of the buffer.
     pub fn figure(&self, name: &str) -> f64 {
         self.figure_of("buffer", name)
     }
 }
 
-/// The first pages and masks of the writes that were recorded, and nothing else that was.
+/// The first page and the masks of each recorded write. Other records are left out.
 pub fn writes(calls: &Calls) -> Vec<(u32, Vec<SectorMask>)> {
     let calls = calls.read().unwrap();
     let write = |call: &Call| match call {
@@ -195,7 +195,7 @@ pub fn writes(calls: &Calls) -> Vec<(u32, Vec<SectorMask>)> {
     calls.iter().filter_map(write).collect()
 }
 
-/// The pages of the writes that were recorded, run by run.
+/// The pages of each recorded write.
 pub fn went_down(calls: &Calls) -> Vec<Vec<u32>> {
     let pages = |(first, masks): (u32, Vec<_>)| (first..).take(masks.len()).collect();
     writes(calls).into_iter().map(pages).collect()

@@ -1,5 +1,5 @@
-//! An FTL whose map has a part that can be resized: a plain list of the pages used last. It writes
-//! down what it is asked, and says what misses cost as it was told.
+//! An FTL with a resizable map: a plain list of the most recently used pages. It records its calls,
+//! and returns miss costs that the test has set.
 
 use std::sync::{Arc, RwLock};
 
@@ -10,10 +10,10 @@ use nand::{Lpn, Nand, Sink};
 
 use crate::recorder::{Calls, Recorder};
 
-/// Bytes of the map's part for one page.
+/// Bytes of the map per page.
 pub const ENTRY_BYTES: u64 = 1024;
 
-/// The scheme, mounted by the tests themselves.
+/// The scheme; the tests mount it themselves.
 pub static SCHEME: Scheme = Scheme {
     name: "elastic",
     summary: "",
@@ -39,7 +39,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Uses a page's entry: whether it was there, and which go because of it.
+    /// Uses the entry of a page. Returns whether it was cached, and which entries are evicted for
+    /// it.
     pub fn touch(&mut self, lpn: u32) -> (bool, Vec<u32>) {
         let at = self.pages.iter().position(|&page| page == lpn);
         at.map(|at| self.pages.remove(at));
@@ -65,7 +66,7 @@ pub struct Elastic {
     events: Vec<MapEvent>,
     is_watched: bool,
     pub costs: Arc<RwLock<MissCosts>>,
-    /// What the map was given, in bytes, one after the other.
+    /// The sizes that the map was given, in bytes, in order.
     pub budgets: Arc<RwLock<Vec<u64>>>,
 }
 
@@ -156,7 +157,7 @@ impl ResizableMap for Elastic {
     }
 
     fn take_events(&mut self, events: &mut Vec<MapEvent>) {
-        assert!(self.is_watched, "asked what happened, but never to look");
+        assert!(self.is_watched, "events were taken from a map that is not watched");
         events.append(&mut self.events);
     }
 

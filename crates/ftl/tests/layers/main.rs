@@ -1,5 +1,5 @@
-//! Layers above a scheme: by hand, above an FTL that writes down what it is asked, and against
-//! naive models.
+//! Layers above a scheme: cases counted by hand above an FTL that records its calls, and naive
+//! models.
 
 mod device;
 mod elastic;

@@ -1,4 +1,5 @@
-//! A write buffer that is a list, and what it must ask of the FTL below.
+//! A naive model of the write buffer: a list of pages. It must pass the same calls to the FTL
+//! below.
 
 use nand::{SectorMask, Stamp};
 use rand_core::{Rng, SeedableRng};
@@ -38,7 +39,7 @@ impl NaiveBuffer {
         self.pages.iter().any(|page| page.lpn == lpn && page.written == WHOLE)
     }
 
-    /// The page, as the most recent one.
+    /// Makes the page the most recent one, and returns it.
     fn recent(&mut self, lpn: u32) -> &mut Page {
         let page = match self.position(lpn) {
             Some(at) => self.pages.remove(at),
@@ -61,7 +62,7 @@ impl NaiveBuffer {
     fn send_down(&mut self, lpn: u32) {
         let mut run = vec![lpn];
         if self.runs {
-            // Downwards, then upwards; a page that is not whole ends the run, unless it is alone.
+            // First downwards, then upwards. A partial page ends the run, unless it is alone.
             while run[0] % 4 > 0
                 && (run.len() == 1 || self.is_whole(run[0]))
                 && self.is_waiting(run[0] - 1)
@@ -202,7 +203,7 @@ impl Twins {
         }
     }
 
-    /// The sectors wanted are the newest, and no other was put.
+    /// Checks that the wanted sectors are the newest, and that no others were returned.
     fn compare(&self, first: u32, found: &[Stamp], mask: impl Fn(u32) -> SectorMask) {
         for (at, stamp) in (0..).zip(found) {
             let (page, sector) = (at / SECTORS, at % SECTORS);
@@ -214,7 +215,7 @@ impl Twins {
 }
 
 #[test]
-fn the_buffer_asks_what_the_naive_one_asks() {
+fn the_buffer_passes_on_what_the_naive_model_passes_on() {
     for (capacity, settings) in [
         (1, ""),
         (5, ""),

@@ -1,4 +1,4 @@
-//! A sector log that is lists of sectors, and what it must ask of the FTL below.
+//! A naive model of the sector log: lists of sectors. It must pass the same calls to the FTL below.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,17 +20,18 @@ type Sector = (u32, u32);
 
 #[derive(Default)]
 struct NaiveLog {
-    /// Programmed pages of the log, the oldest first; each says in which block it is.
+    /// The programmed pages of the log with their blocks, the oldest first.
     pages: Vec<(usize, Vec<Sector>)>,
-    /// Which page of the log, counted since birth, holds the newest programmed copy.
+    /// The page of the log, counted since the start, that holds the newest programmed copy of each
+    /// sector.
     map: BTreeMap<Sector, usize>,
-    /// Pages that are gone already.
+    /// Number of pages that were erased already.
     gone: usize,
     waiting: Vec<Sector>,
     blocks: usize,
     map_bytes_max: u64,
     calls: Vec<Call>,
-    /// Pages ever programmed in the block at the head, and how many blocks were ever opened.
+    /// Number of pages programmed in the head block, and of blocks opened since the start.
     filled: usize,
     opened: usize,
     figures: BTreeMap<&'static str, u64>,
@@ -177,7 +178,7 @@ impl NaiveLog {
     }
 }
 
-/// Whatever the host may do.
+/// A host that does anything allowed, and checks what it reads.
 struct Host {
     rng: Xoshiro256PlusPlus,
     /// Newest write of each sector; 0 if it reads zero.
@@ -276,11 +277,11 @@ fn agrees(blocks: u32, map_bytes_max: Option<u64>, seed: u64) {
         assert_eq!(real.log("waiting"), naive.waiting.len() as f64, "{place}");
         assert_eq!(real.log("map_bytes"), naive.map_bytes(&[]) as f64, "{place}");
     }
-    assert!(naive.operations[2] > 5, "hardly anything was cleaned");
+    assert!(naive.operations[2] > 5, "too few blocks were cleaned");
 }
 
 #[test]
-fn a_log_of_lists_asks_the_same_of_its_ftl() {
+fn the_log_passes_on_what_the_naive_model_passes_on() {
     for seed in 0..8 {
         for blocks in [1, 2, 3, 5] {
             agrees(blocks, None, seed);
@@ -288,9 +289,9 @@ fn a_log_of_lists_asks_the_same_of_its_ftl() {
     }
 }
 
-/// Buckets for ten or fewer pages, and room for four to seven entries.
+/// Buckets for at most ten pages, and room for four to seven entries.
 #[test]
-fn so_it_does_where_its_map_must_stay_small() {
+fn the_log_agrees_with_the_naive_model_if_its_map_is_limited() {
     for seed in 0..8 {
         for (blocks, entries) in [(2, 4), (4, 5), (5, 7)] {
             let buckets = (blocks * PER_BLOCK as u64).next_power_of_two();

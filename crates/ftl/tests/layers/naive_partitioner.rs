@@ -1,7 +1,8 @@
-//! Adaptive partitioning with lists for everything, and what it must ask of the FTL below.
+//! A naive model of adaptive partitioning: everything is a list. It must pass the same calls to the
+//! FTL below.
 //!
-//! 22 pages and room for 24 entries in cache and ghost together, so that no entry is ever drawn at
-//! random and the ghost of the map can be a list, too.
+//! There are 22 pages, and room for 24 entries in cache and ghost together. So no entry is ever
+//! removed at random, and the ghost of the map can be a list too.
 
 use ftl::MissCosts;
 use rand_core::{Rng, SeedableRng};
@@ -22,14 +23,14 @@ struct NaivePartitioner {
     costs: MissCosts,
     requests: u64,
     mapping: u64,
-    /// Pages in the buffer, and its ghost; both the least recently used first.
+    /// Pages in the buffer and in its ghost, each with the least recently used first.
     buffer: Vec<(u32, u64)>,
     ghost: Vec<u32>,
     cache: Cache,
     ghost_of_map: Vec<u32>,
-    /// Hits of the ghosts: reads and writes of the buffer's, of the map's.
+    /// Ghost hits of the interval: reads and writes in the ghost of the buffer, then of the map.
     hits: [u64; 4],
-    /// Hits of all intervals that are over.
+    /// Ghost hits of all completed intervals.
     hits_before: [u64; 4],
     calls: Vec<Call>,
 }
@@ -39,7 +40,7 @@ impl NaivePartitioner {
         DRAM - self.mapping
     }
 
-    /// A page goes down, or is read below.
+    /// A page is written to the FTL below, or read from it.
     fn enters(&mut self, lpn: u32, is_write: bool) {
         let (hit, gone) = self.cache.touch(lpn);
         if !hit && let Some(at) = self.ghost_of_map.iter().position(|&page| page == lpn) {
@@ -52,7 +53,7 @@ impl NaivePartitioner {
     fn leave(&mut self, gone: Vec<u32>) {
         self.ghost_of_map.extend(gone);
         let most = (self.rest() / ENTRY_BYTES) as usize;
-        assert!(self.ghost_of_map.len() <= most, "an entry would be drawn at random");
+        assert!(self.ghost_of_map.len() <= most, "an entry would be removed at random");
     }
 
     fn shrink_buffer(&mut self) {
@@ -153,7 +154,7 @@ impl NaivePartitioner {
 }
 
 #[test]
-fn the_boundary_moves_as_the_naive_one_moves() {
+fn the_boundary_moves_as_in_the_naive_model() {
     let costs = |map_read_ns, map_write_ns, buffer_read_ns, buffer_write_ns| MissCosts {
         map_read_ns,
         map_write_ns,
@@ -186,7 +187,7 @@ fn the_boundary_moves_as_the_naive_one_moves() {
         let mut below = |bound: u32| rng.next_u32() % bound;
         let (mut least, mut most) = (DRAM, 0);
         for round in 0..6000 {
-            // Now and then the load turns: writes to few pages, reads of all.
+            // The workload alternates between writes to few pages and reads of all pages.
             let reads = if round / 500 % 2 == 0 { 4 } else { 14 };
             let lpn = below(if reads == 4 { 10 } else { PAGES });
             let mask = if below(2) == 0 { WHOLE } else { u64::from(1 + below(15)) };

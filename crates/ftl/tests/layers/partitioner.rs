@@ -1,4 +1,5 @@
-//! One budget for buffer and map, by hand: who has what, and when the boundary moves how far.
+//! One DRAM budget for buffer and map, by hand: the share of each, and when and how far the
+//! boundary moves.
 
 use std::sync::{Arc, RwLock};
 
@@ -11,7 +12,7 @@ use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, chip, mount_under, went_do
 use crate::elastic::{ENTRY_BYTES, Elastic, SCHEME};
 use crate::recorder::{Calls, WHOLE};
 
-/// Twelve pages, or 24 entries.
+/// A budget of twelve pages or 24 entries.
 pub const DRAM: u64 = 12 * PAGE_BYTES as u64;
 
 /// A budget divided above an elastic FTL.
@@ -48,7 +49,7 @@ impl Divided {
         Divided { real, calls, costs, budgets }
     }
 
-    /// Writes these pages, a request each.
+    /// Writes these pages, one request per page.
     fn write_each(&mut self, pages: &[u32]) {
         for &page in pages {
             self.real.write(page, 1);
@@ -68,7 +69,7 @@ impl Divided {
         self.real.ftl.audit(&self.real.nand).unwrap();
     }
 
-    /// What the map was given last.
+    /// The last size that the map was given.
     pub fn mapping(&self) -> u64 {
         *self.budgets.read().unwrap().last().unwrap()
     }
@@ -88,7 +89,7 @@ fn costs(
 }
 
 #[test]
-fn a_share_divides_the_budget_for_good() {
+fn a_fixed_share_divides_the_budget_permanently() {
     let mut divided = Divided::new("25%");
     assert_eq!((divided.mapping(), divided.real.figure("pages_max")), (DRAM / 4, 9.0));
     divided.write_each(&(0..30).collect::<Vec<_>>());
@@ -97,7 +98,7 @@ fn a_share_divides_the_budget_for_good() {
 }
 
 #[test]
-fn the_ends_leave_all_to_one_side() {
+fn extreme_shares_give_everything_to_one_side() {
     let mut all_map = Divided::new("100%");
     all_map.write_each(&[3, 3, 4]);
     assert_eq!(went_down(&all_map.calls), [[3], [3], [4]], "writes pass the buffer");
@@ -109,7 +110,7 @@ fn the_ends_leave_all_to_one_side() {
 }
 
 #[test]
-fn it_begins_in_the_middle_and_stays_there_while_nothing_would_have_hit() {
+fn the_boundary_starts_in_the_middle_and_stays_while_no_ghost_is_hit() {
     let mut divided = Divided::new("adaptive:interval=2");
     *divided.costs.write().unwrap() = costs(1.0, 1.0, 1.0, 1.0);
     assert_eq!((divided.mapping(), divided.real.figure("pages_max")), (DRAM / 2, 6.0));
@@ -119,10 +120,10 @@ fn it_begins_in_the_middle_and_stays_there_while_nothing_would_have_hit() {
 }
 
 #[test]
-fn a_write_that_hits_the_ghost_of_the_buffer_gives_it_a_step() {
+fn a_write_that_hits_the_ghost_of_the_buffer_enlarges_the_buffer() {
     let mut divided = Divided::new("adaptive:interval=8,max_step=10%");
     *divided.costs.write().unwrap() = costs(0.0, 0.0, 0.0, 1.0);
-    // 0 went down for 6, and 1 for 0, which hits the ghost; nothing hits that of the map.
+    // Page 6 evicts 0. Page 0 hits the ghost and evicts 1. Nothing hits the ghost of the map.
     divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 0]);
     assert_eq!(divided.mapping(), DRAM / 2 - DRAM / 10);
     assert_eq!(
@@ -134,16 +135,16 @@ fn a_write_that_hits_the_ghost_of_the_buffer_gives_it_a_step() {
 }
 
 #[test]
-fn a_read_that_hits_the_ghost_of_the_buffer_stays_there_and_is_recent() {
+fn a_read_hit_in_the_ghost_of_the_buffer_makes_the_page_recent_there() {
     let mut divided = Divided::new("adaptive:interval=100");
     divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 7]);
     divided.read_each(&[0, 0]);
     divided.write_each(&[0]);
-    // Two reads and a write; then the ghost holds 1, and 2, which went for 0.
+    // Two reads and a write. Then the ghost holds 1, and 2, which 0 has evicted.
     divided.read_each(&[1]);
     divided.real.ftl.reset_report();
     assert_eq!(divided.split("ghost_buffer_pages"), 2.0);
-    // With room for six: 2, 1, then four more: 8 … 11 let 3 … 6 go. The seventh drives 2 out.
+    // The ghost has room for six: 2, 1, then 3 … 6, which 8 … 11 evict. The seventh drops 2.
     divided.write_each(&[8, 9, 10, 11, 12]);
     assert_eq!(divided.split("ghost_buffer_pages"), 6.0);
     let mut tuned = Divided::new("adaptive:interval=16,max_step=10%");
@@ -151,17 +152,17 @@ fn a_read_that_hits_the_ghost_of_the_buffer_stays_there_and_is_recent() {
     tuned.write_each(&[0, 1, 2, 3, 4, 5, 6, 7]);
     tuned.read_each(&[0, 1]);
     tuned.write_each(&[8, 9, 10, 11, 12]);
-    // 0, read before 1 and after both had gone, is the one that went.
+    // Page 0 was dropped: it was read before 1, after both had been evicted.
     tuned.write_each(&[1]);
     assert_eq!(tuned.split("ghost_buffer_read_hits"), 2.0);
     assert_eq!(tuned.split("ghost_buffer_write_hits"), 1.0);
 }
 
 #[test]
-fn what_hits_the_ghost_of_the_map_gives_that_a_step() {
+fn a_hit_in_the_ghost_of_the_map_enlarges_the_map() {
     let mut divided = Divided::new("adaptive:interval=4,max_step=10%");
     *divided.costs.write().unwrap() = costs(1.0, 0.0, 0.0, 0.0);
-    // Twelve entries: reads of 0 to 12 drive 0 out; then 0 is missed.
+    // There is room for twelve entries. Reads of 0 to 12 evict 0; then 0 is missed.
     divided.read_each(&(0..13).collect::<Vec<_>>());
     assert_eq!(divided.mapping(), DRAM / 2);
     divided.read_each(&[0, 12, 12]);
@@ -171,14 +172,14 @@ fn what_hits_the_ghost_of_the_map_gives_that_a_step() {
 }
 
 #[test]
-fn the_boundary_moves_by_whole_units_as_often_as_one_side_earns_the_other() {
+fn the_boundary_moves_by_units_times_the_ratio_of_profits() {
     let mut divided = Divided::new("adaptive:interval=16,max_step=50%");
-    // Of the buffer one page in the ghost and one hit; of the map one entry and one hit.
+    // The ghost of the buffer has one page and one hit, that of the map one entry and one hit.
     let (page, entry) = (f64::from(PAGE_BYTES), ENTRY_BYTES as f64);
     *divided.costs.write().unwrap() = costs(3.9 * entry, 0.0, 0.0, page);
     divided.read_each(&(20..32).collect::<Vec<_>>());
-    // Twelve entries are cached. Seven writes wait but 0, which drives out the entry of 20; then a
-    // second one of 0 lets 1 go, which drives out 21.
+    // Twelve entries are cached. Seven writes enter the buffer, which evicts 0; its write below
+    // evicts the entry of 20. A second write of 0 evicts 1, and thereby the entry of 21.
     for page in 0..7 {
         divided.real.write(page, 1);
     }
@@ -186,16 +187,17 @@ fn the_boundary_moves_by_whole_units_as_often_as_one_side_earns_the_other() {
     divided.write_each(&[0]);
     divided.read_each(&[20]);
     divided.end();
-    // Ghosts: page 1, and 0 was hit; entries 21 and 22, and 20 was hit: 3.9/2 against 1.
+    // Ghosts: page 1, with a hit of 0; entries 21 and 22, with a hit of 20. So the profits are
+    // 3.9/2 and 1.
     assert_eq!(divided.split("tunings"), 1.0);
     assert_eq!(divided.mapping(), DRAM / 2 + 512);
-    // That costs the buffer its sixth page, 2, which drives out the entry of 23.
+    // This takes the sixth page from the buffer: 2 is evicted, which evicts the entry of 23.
     assert_eq!(went_down(&divided.calls), [[0], [1], [2]]);
     assert_eq!(divided.split("ghost_map_entries"), 3.0);
 }
 
 #[test]
-fn hits_count_in_their_own_interval_alone() {
+fn hits_count_in_their_own_interval_only() {
     let mut divided = Divided::new("adaptive:interval=8,max_step=10%");
     *divided.costs.write().unwrap() = costs(0.0, 0.0, 0.0, 1.0);
     divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 0]);
@@ -205,25 +207,25 @@ fn hits_count_in_their_own_interval_alone() {
 }
 
 #[test]
-fn a_buffer_that_is_too_large_gives_pages_up_at_once() {
+fn a_buffer_that_must_shrink_evicts_pages_at_once() {
     let mut divided = Divided::new("adaptive:interval=16,max_step=20%");
     *divided.costs.write().unwrap() = costs(1.0, 0.0, 0.0, 0.0);
     divided.write_each(&[0, 1, 2, 3, 4, 5]);
     divided.read_each(&(16..25).collect::<Vec<_>>());
-    // Nine entries are cached. Four more drive 16 out, which is missed with the sixteenth request.
+    // Nine entries are cached. Four more evict 16, which is missed by the sixteenth request.
     for page in 25..29 {
         divided.real.read(page, WHOLE);
     }
     assert!(went_down(&divided.calls).is_empty());
     divided.read_each(&[16]);
-    // 20 % are 4915 bytes: 3.6 pages are left of six.
+    // 20 % are 4915 bytes: 3.6 of six pages are left.
     assert_eq!(divided.mapping(), DRAM / 2 + DRAM / 5);
     assert_eq!(went_down(&divided.calls), [[0], [1], [2]]);
     assert_eq!(divided.real.figure("pages_max"), 3.0);
 }
 
 #[test]
-fn only_want_of_room_fills_the_ghosts() {
+fn only_evictions_fill_the_ghosts() {
     let mut divided = Divided::new("adaptive");
     divided.write_each(&[0, 1, 2]);
     divided.real.flush();
@@ -235,7 +237,7 @@ fn only_want_of_room_fills_the_ghosts() {
 }
 
 #[test]
-fn a_request_of_many_pages_is_one() {
+fn a_request_of_many_pages_counts_once() {
     let mut divided = Divided::new("adaptive:interval=2");
     divided.real.write(0, 12);
     divided.end();
@@ -247,11 +249,12 @@ fn a_request_of_many_pages_is_one() {
 }
 
 #[test]
-fn ram_is_what_the_budget_pays_and_the_rest_is_other() {
+fn ram_beyond_the_budget_is_reported_as_other() {
     let ram = Divided::new("25%").real.ftl.ram();
     assert_eq!((ram.cache, ram.buffer, ram.map), (6 * 1024, 9 * 2048, 0));
     assert_eq!(ram.other, 100 + 9 * 13);
-    // Half of it: six pages in the ghost of the buffer at most, and a bit for eight bytes.
+    // Half of the budget: at most six pages in the ghost of the buffer, and one bit per eight
+    // bytes.
     let ram = Divided::new("adaptive").real.ftl.ram();
     assert_eq!(ram.other, 100 + 6 * 13 + 6 * 12 + 4096 / 8);
 }
@@ -269,7 +272,7 @@ fn divided(ftl: &str, split: &str) -> Real {
 }
 
 #[test]
-fn dftl_gets_entries_of_its_cache_and_one_at_least() {
+fn dftl_gets_at_least_one_cache_entry() {
     for (split, entries, pages) in [("0%", 1, 12), ("50%", 1536, 6), ("100%", 3072, 0)] {
         let ram = divided("dftl", split).ftl.ram();
         assert_eq!((ram.cache, ram.buffer), (8 * entries, 2048 * pages), "{split}");
@@ -278,8 +281,8 @@ fn dftl_gets_entries_of_its_cache_and_one_at_least() {
 }
 
 #[test]
-fn fast_gets_blocks_of_its_log_and_two_at_least_and_no_more_than_there_are() {
-    // Four pages a block: 16 bytes a log block; of eight extra blocks seven are log.
+fn fast_gets_at_least_two_log_blocks_and_at_most_all() {
+    // Four pages per block: 16 bytes per log block. Of eight extra blocks seven are log blocks.
     for (split, log_blocks) in [("0%", 2), ("0.2%", 3), ("0.4%", 6), ("50%", 7)] {
         let real = divided("fast", split);
         assert_eq!(real.ftl.ram().map, 16 * log_blocks, "{split}");
@@ -288,7 +291,7 @@ fn fast_gets_blocks_of_its_log_and_two_at_least_and_no_more_than_there_are() {
 }
 
 #[test]
-fn without_a_buffer_dftl_counts_as_if_it_stood_alone() {
+fn without_a_buffer_dftl_counts_as_without_a_partitioner() {
     let mut under = divided("dftl", "100%");
     let mut alone = Real::new("dftl:cmt=24KiB", "none", Mode::Count);
     let alone_blocks = alone.nand.geometry().blocks();
@@ -302,7 +305,7 @@ fn without_a_buffer_dftl_counts_as_if_it_stood_alone() {
 }
 
 #[test]
-fn what_cannot_be_divided_is_refused_with_the_reason() {
+fn impossible_divisions_are_refused_with_the_reason() {
     let refused = |texts: &[(&str, &str)], ftl: &str| {
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
         let layers = Layers::from_texts(texts);

@@ -1,4 +1,4 @@
-//! An FTL that does what it is asked at no cost, and writes down what that was.
+//! An FTL that costs nothing and records its calls.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
@@ -9,7 +9,7 @@ use nand::{Data, Lpn, Nand, SectorMask, Sink, Stamp};
 pub const SECTORS: u32 = 4;
 pub const WHOLE: SectorMask = 0b1111;
 
-/// What was asked.
+/// A recorded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     Read { lpn: u32, mask: SectorMask },
@@ -26,7 +26,7 @@ pub struct Recorder {
     pub calls: Calls,
     pages: BTreeMap<u32, [Stamp; SECTORS as usize]>,
     entered: Entered,
-    /// What it takes of a buffer's budget.
+    /// Bytes that it borrows from the budget of a buffer.
     pub borrows: Arc<RwLock<u64>>,
 }
 

@@ -1,4 +1,5 @@
-//! The write buffer by hand: which pages go down, when, in which order, and what they carry.
+//! The write buffer by hand: which pages are evicted, when, in which order, and with which
+//! contents.
 
 use ftl::layer::Layers;
 use ftl::{Durability, Run};
@@ -9,7 +10,7 @@ use crate::device::{PAGES, Real, chip, layers, mount, went_down, writes};
 use crate::recorder::{Call, Calls, Recorder, WHOLE};
 
 #[test]
-fn a_page_that_is_written_again_is_absorbed() {
+fn rewrites_of_a_waiting_page_are_absorbed() {
     let (mut real, calls) = Real::recorded(2, "");
     real.write_each(&[0, 0, 0, 1, 0]);
     assert!(calls.read().unwrap().is_empty());
@@ -18,24 +19,25 @@ fn a_page_that_is_written_again_is_absorbed() {
 }
 
 #[test]
-fn the_least_recently_written_page_goes() {
+fn the_least_recently_written_page_is_evicted() {
     let (mut real, calls) = Real::recorded(2, "");
     real.write_each(&[0, 1, 2]);
     assert_eq!(went_down(&calls), [[0]]);
-    // 1 is the older one, and written again; so 2 goes.
+    // 1 is older than 2, but it is written again; so 2 is evicted.
     real.write_each(&[1, 3]);
     assert_eq!(went_down(&calls), [[0], [2]]);
 }
 
 #[test]
-fn a_read_that_is_served_makes_a_page_recent_and_another_does_not() {
+fn a_read_makes_a_page_recent_only_if_the_buffer_serves_it() {
     let (mut real, calls) = Real::recorded(2, "");
     real.write_each(&[0, 1]);
     assert_eq!(real.read(0, 0b0110), [0, 1, 1, 0]);
     real.write(2, 1);
     assert_eq!(went_down(&calls), [[1]]);
     assert_eq!(real.figure("read_hits"), 1.0);
-    // 0 holds sector 0 alone now, of what is wanted nothing; it is older than 2.
+    // Page 0 holds only sector 0 now, which is not requested. So the read does not make it recent,
+    // and it is older than 2.
     let (mut real, calls) = Real::recorded(2, "");
     real.patch(0, 0b0001);
     real.write(1, 1);
@@ -56,7 +58,7 @@ fn reads_insert_nothing() {
 }
 
 #[test]
-fn a_page_served_in_part_asks_for_the_rest_alone() {
+fn a_read_served_in_part_passes_on_only_the_rest() {
     let (mut real, calls) = Real::recorded(1, "");
     real.write_each(&[0, 1]);
     real.patch(0, 0b0011);
@@ -68,7 +70,7 @@ fn a_page_served_in_part_asks_for_the_rest_alone() {
 }
 
 #[test]
-fn a_new_page_is_inserted_before_another_goes_and_a_slot_is_a_page_whatever_its_mask() {
+fn a_new_page_is_inserted_before_another_is_evicted_and_takes_a_whole_slot() {
     let (mut real, calls) = Real::recorded(1, "");
     real.write(0, 3);
     assert_eq!(went_down(&calls), [[0], [1]], "page by page, and the last one waits");
@@ -78,7 +80,7 @@ fn a_new_page_is_inserted_before_another_goes_and_a_slot_is_a_page_whatever_its_
 }
 
 #[test]
-fn masks_add_up_and_go_down_with_the_page() {
+fn masks_add_up_and_are_passed_down_with_the_page() {
     let (mut real, calls) = Real::recorded(1, "");
     real.patch(0, 0b0001);
     real.patch(0, 0b0100);
@@ -92,7 +94,7 @@ fn masks_add_up_and_go_down_with_the_page() {
 }
 
 #[test]
-fn a_flush_hands_all_down_the_least_recent_first_and_then_flushes_below() {
+fn a_flush_writes_all_pages_in_lru_order_and_then_flushes_below() {
     let (mut real, calls) = Real::recorded(4, "");
     real.write_each(&[3, 1, 2, 3]);
     real.flush();
@@ -104,7 +106,7 @@ fn a_flush_hands_all_down_the_least_recent_first_and_then_flushes_below() {
 }
 
 #[test]
-fn forced_access_hands_down_its_own_pages() {
+fn a_forced_write_passes_down_its_own_pages() {
     let (mut real, calls) = Real::recorded(4, "");
     real.write_each(&[0, 7]);
     real.write(5, 2);
@@ -115,7 +117,7 @@ fn forced_access_hands_down_its_own_pages() {
 }
 
 #[test]
-fn a_trim_drops_pages_before_it_goes_down() {
+fn a_trim_removes_pages_before_it_is_passed_down() {
     let (mut real, calls) = Real::recorded(4, "");
     real.write_each(&[0, 1, 5]);
     real.trim(0, 4);
@@ -127,9 +129,10 @@ fn a_trim_drops_pages_before_it_goes_down() {
 }
 
 #[test]
-fn runs_take_neighbours_of_the_same_block_along() {
+fn an_evicted_run_includes_neighbours_of_the_same_block() {
     let (mut real, calls) = Real::recorded(5, ",evict=run");
-    // Blocks 3 4 … 7 8: the oldest page is 6, with 5, 7 and not 8 beside it.
+    // The buffer holds 3 4 … 7 8. The oldest page is 6. Its neighbours 5 and 7 are in the same
+    // block, 8 is not.
     real.write_each(&[6, 8, 5, 7, 3, 0]);
     assert_eq!(went_down(&calls), [vec![5, 6, 7]]);
     assert_eq!((real.figure("evicted"), real.figure("runs")), (3.0, 1.0));
@@ -149,7 +152,7 @@ fn only_the_ends_of_a_run_are_partial() {
     };
     assert_eq!(run(&[], 6), [(4, vec![WHOLE; 4])]);
     assert_eq!(run(&[4, 7], 5), [(4, vec![0b0110, WHOLE, WHOLE, 0b0110])]);
-    // Downwards first: 5 can only be an end.
+    // The search goes downwards first: 5 can only be an end.
     assert_eq!(run(&[5], 5), [(4, vec![WHOLE, 0b0110])]);
     assert_eq!(run(&[5], 6), [(5, vec![0b0110, WHOLE, WHOLE])]);
     assert_eq!(run(&[4], 4), [(4, vec![0b0110, WHOLE, WHOLE, WHOLE])]);
@@ -157,7 +160,7 @@ fn only_the_ends_of_a_run_are_partial() {
 }
 
 #[test]
-fn runs_carry_the_data_of_all_their_pages() {
+fn an_evicted_run_carries_the_data_of_all_its_pages() {
     let (mut real, _) = Real::recorded(3, ",evict=run");
     real.patch(5, 0b0001);
     real.patch(4, WHOLE);
@@ -168,36 +171,40 @@ fn runs_carry_the_data_of_all_their_pages() {
 }
 
 #[test]
-fn a_buffer_of_reads_keeps_them_clean() {
+fn a_buffer_that_caches_reads_keeps_them_clean() {
     let (mut real, calls) = Real::recorded(2, ",reads=true");
     real.write_each(&[0, 1, 2, 3]);
     real.flush();
     calls.write().unwrap().clear();
-    // Read once, served the second time; sector by sector.
+    // The first read fills the buffer, the second is served from it, sector by sector.
     assert_eq!(real.read(0, 0b0001), [1, 0, 0, 0]);
     assert_eq!(real.read(0, 0b0011), [1, 1, 0, 0]);
     assert_eq!(real.read(0, 0b0011), [1, 1, 0, 0]);
     let expected = [Call::Read { lpn: 0, mask: 0b0001 }, Call::Read { lpn: 0, mask: 0b0010 }];
     assert_eq!(*calls.read().unwrap(), expected);
-    // Clean pages go without a write, and wait once they are written.
+    // Clean pages are dropped without a write. Once written, they wait like others.
     real.read(1, WHOLE);
     real.patch(0, 0b1000);
     real.read(2, WHOLE);
     real.read(3, WHOLE);
-    assert_eq!(writes(&calls), [(0, vec![0b1000])], "what was written, not what was held");
+    assert_eq!(
+        writes(&calls),
+        [(0, vec![0b1000])],
+        "the written sectors, not all that the buffer held"
+    );
     assert_eq!((real.figure("soiled"), real.figure("waiting")), (5.0, 0.0));
     assert_eq!(real.read(0, WHOLE), [1, 1, 1, 5]);
 }
 
 #[test]
-fn a_flush_leaves_clean_pages_in_their_order() {
+fn a_flush_keeps_the_order_of_clean_pages() {
     let (mut real, calls) = Real::recorded(4, ",reads=true");
     real.read(0, WHOLE);
     real.write(1, 1);
     real.read(2, WHOLE);
     real.flush();
     calls.write().unwrap().clear();
-    // 1 is gone; then 0 must go before 2.
+    // 1 has been evicted; 0 must be next, before 2.
     real.write_each(&[4, 5, 6]);
     real.read(2, WHOLE);
     assert!(calls.read().unwrap().is_empty());
@@ -206,7 +213,7 @@ fn a_flush_leaves_clean_pages_in_their_order() {
 }
 
 #[test]
-fn what_goes_down_says_how_large_its_request_was() {
+fn an_evicted_page_reports_the_size_of_its_request() {
     let size = |calls: &Calls| match &calls.read().unwrap()[0] {
         Call::Write { request_bytes, .. } => *request_bytes,
         other => panic!("{other:?}"),
@@ -215,13 +222,13 @@ fn what_goes_down_says_how_large_its_request_was() {
     real.write_as_part_of(9000, 0, 1, WHOLE, WHOLE);
     real.write_as_part_of(700, 0, 1, 0b0001, 0b0001);
     real.write_each(&[1, 2]);
-    assert_eq!(size(&calls), 700, "the last request that wrote it");
+    assert_eq!(size(&calls), 700, "the size of the last request that wrote the page");
     let (mut real, calls) = Real::recorded(3, ",evict=run");
     for (bytes, page) in [(2048, 4), (5000, 5), (2048, 6)] {
         real.write_as_part_of(bytes, page, 1, WHOLE, WHOLE);
     }
     real.write(0, 1);
-    assert_eq!(size(&calls), 3 * 2048, "no less than the run");
+    assert_eq!(size(&calls), 3 * 2048, "not less than the run");
     let (mut real, calls) = Real::recorded(2, ",evict=run");
     real.write_as_part_of(70_000, 4, 1, WHOLE, WHOLE);
     real.write_as_part_of(600, 5, 1, 0b0011, 0b0011);
@@ -230,13 +237,13 @@ fn what_goes_down_says_how_large_its_request_was() {
 }
 
 #[test]
-fn a_layer_below_may_take_of_the_budget_but_for_one_page() {
+fn a_layer_below_may_borrow_all_but_one_page_of_the_budget() {
     let recorder = Recorder::default();
     let (calls, borrows) = (recorder.calls.clone(), recorder.borrows.clone());
     let mut real = Real::above(recorder, 4, "");
     real.write_each(&[0, 1, 2, 3]);
     *borrows.write().unwrap() = 2048 + 1;
-    // Room for two pages is left, and that is seen when one goes.
+    // Room for two pages is left; this takes effect at the next eviction.
     real.write(4, 1);
     assert_eq!(went_down(&calls), [[0], [1], [2]]);
     *borrows.write().unwrap() = 1 << 40;
@@ -248,7 +255,7 @@ fn a_layer_below_may_take_of_the_budget_but_for_one_page() {
 }
 
 #[test]
-fn pages_that_enter_the_scheme_are_counted_where_they_enter() {
+fn pages_that_enter_the_scheme_are_counted() {
     let mut real = Real::new("page", "4096", Mode::Count);
     real.write_each(&[0, 0, 1, 2, 3]);
     real.read_run(0, 4, WHOLE, WHOLE);
@@ -256,7 +263,7 @@ fn pages_that_enter_the_scheme_are_counted_where_they_enter() {
     let entered = real.ftl.layered().unwrap().entered();
     assert_eq!((entered.written, entered.read, entered.trimmed), (2, 2, 2));
     assert_eq!(real.nand.tally().count(Op::Program, Cause::Host), 2);
-    // Puts: 0, 0, 1, 2, 3, of which 0 and 1 went out again; 2 and 3 were read.
+    // DRAM accesses: 0, 0, 1, 2 and 3 were put in, 0 and 1 taken out, 2 and 3 read.
     assert_eq!(real.ftl.layered().unwrap().dram_accesses(), 9);
     real.ftl.reset_report();
     assert_eq!(
@@ -266,7 +273,7 @@ fn pages_that_enter_the_scheme_are_counted_where_they_enter() {
 }
 
 #[test]
-fn partial_pages_are_completed_below_and_only_if_they_are_mapped() {
+fn the_scheme_completes_partial_pages_only_if_they_are_mapped() {
     let mut real = Real::new("page", "2048", Mode::Count);
     let rmw = |real: &Real| real.nand.tally().count(Op::Read, Cause::Rmw);
     real.patch(0, 0b0001);
@@ -278,7 +285,8 @@ fn partial_pages_are_completed_below_and_only_if_they_are_mapped() {
     assert_eq!(rmw(&real), 1, "one read for two patches");
 }
 
-/// Of last's detector: only runs of several pages can be sequential, and a buffer makes them.
+/// last's detector takes only runs of several pages for sequential. A buffer produces such runs
+/// with `evict=run`.
 #[test]
 fn last_sees_single_pages_unless_runs_are_evicted() {
     for (buffer, sequential) in [("8KiB", 0.0), ("8KiB,evict=run", 4.0)] {
@@ -295,17 +303,17 @@ fn last_sees_single_pages_unless_runs_are_evicted() {
 }
 
 #[test]
-fn ram_is_pages_in_the_buffer_and_the_list_beside_them() {
+fn ram_counts_the_buffered_pages_and_the_list() {
     let (real, _) = Real::recorded(5, "");
     let ram = real.ftl.ram();
     assert_eq!((ram.buffer, ram.other), (5 * 2048, 7 + 5 * 13));
 }
 
 #[test]
-fn a_cut_takes_what_waits_and_nothing_else() {
+fn a_power_cut_loses_waiting_pages_and_nothing_else() {
     let mut real = Real::new("page", "4096", Mode::Stamps);
     real.write_each(&[0, 1, 2, 0, 3]);
-    // 0 and 3 wait: what is in flash is 0 as first written, 1 and 2.
+    // 0 and 3 wait. In flash are 0 in its first version, 1 and 2.
     real.nand.power_cycle().unwrap();
     real.ftl = mount("page", "4096", &mut real.nand).unwrap();
     let found: Vec<u32> = (0..4).map(|page| real.read(page, WHOLE)[0]).collect();
@@ -313,7 +321,7 @@ fn a_cut_takes_what_waits_and_nothing_else() {
 }
 
 #[test]
-fn bytes_are_carried() {
+fn bytes_are_passed_through() {
     let mut nand = Nand::new(chip().geometry(14).unwrap(), Mode::Bytes);
     let mut ftl = mount("page", "4096,reads=true,evict=run", &mut nand).unwrap();
     let page = |fill: u8| vec![fill; 2048];
@@ -335,7 +343,7 @@ fn bytes_are_carried() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_reason() {
+fn impossible_settings_are_refused_with_the_reason() {
     let parse = |text| Layers::from_texts(&[("buffer", text)]);
     assert!(parse("none").unwrap().is_empty());
     let page = ftl::Choice::from_spec(&Spec::plain("page")).unwrap().scheme;

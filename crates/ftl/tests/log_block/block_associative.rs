@@ -1,4 +1,4 @@
-//! bast and fmax.
+//! Tests of bast and fmax.
 
 use core::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::homes::Homes;
 /// The schemes in which a log block serves one data block.
 const BLOCK_ASSOCIATIVE: [&str; 2] = ["bast", "fmax"];
 
-/// Both block-associative schemes on a filled `ascending` device with one log block.
+/// Both block-associative schemes, on a filled `ascending` device with one log block.
 fn each(check: impl Fn(Real)) {
     BLOCK_ASSOCIATIVE.iter().for_each(|ftl| check(Real::filled(ftl, "ascending", [3, 2])));
 }
@@ -22,7 +22,7 @@ fn each(check: impl Fn(Real)) {
 // ---- Counted by hand ----------------------------------------------------------------------------
 
 #[test]
-fn a_whole_block_in_order_is_switched_by_the_next_write() {
+fn a_full_block_in_order_is_switched_by_the_next_write() {
     each(|mut real| {
         real.write_each(&[0, 1, 2, 3]);
         assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
@@ -72,7 +72,7 @@ fn a_full_log_block_is_merged_when_its_own_data_block_needs_room() {
 }
 
 #[test]
-fn a_page_written_twice_ends_the_order() {
+fn a_page_written_twice_breaks_the_order() {
     each(|mut real| {
         real.write_each(&[0, 1, 1, 4]);
         assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
@@ -90,7 +90,7 @@ fn a_trim_in_a_block_in_order_makes_the_merge_full_and_is_not_copied() {
 }
 
 #[test]
-fn what_a_merge_left_erased_is_written_in_place() {
+fn pages_that_a_merge_left_erased_are_written_in_place() {
     each(|mut real| {
         real.trim(2, 2);
         real.write_each(&[0, 1, 4]);
@@ -98,7 +98,7 @@ fn what_a_merge_left_erased_is_written_in_place() {
         real.write_each(&[3]);
         assert_eq!(real.counts().in_place, 1);
         real.write_each(&[2]);
-        assert_eq!(real.counts().in_place, 1, "not below what is programmed");
+        assert_eq!(real.counts().in_place, 1, "not below programmed pages");
     });
 }
 
@@ -126,8 +126,8 @@ fn part_of_a_page_costs_one_read_of_its_newest_version() {
 }
 
 #[test]
-fn being_written_saves_a_log_block_of_bast_and_none_of_fmax() {
-    // Two log blocks: [0 0] of LBN 0, written last, and [4] of LBN 1.
+fn a_write_protects_a_log_block_in_bast_but_not_in_fmax() {
+    // Two log blocks: [0 0] of LBN 0, which was written last, and [4] of LBN 1.
     let costs = [("bast", (3, 1, [0, 1, 0, 0])), ("fmax", (4, 2, [0, 0, 1, 0]))];
     for (ftl, cost) in costs {
         let mut real = Real::filled(ftl, "ascending", [3, 3]);
@@ -137,8 +137,9 @@ fn being_written_saves_a_log_block_of_bast_and_none_of_fmax() {
 }
 
 #[test]
-fn erased_offsets_come_first_as_far_as_the_chip_allows() {
-    // Page 1, then 0, then 2 of a logical block never written: how many go in place?
+fn erased_homes_come_first_if_the_chip_allows_it() {
+    // Page 1, then 0, then 2 of a logical block that was never written: how many are written in
+    // place?
     for (order, in_place) in [("any", 3), ("ascending", 2), ("sequential", 1)] {
         for ftl in BLOCK_ASSOCIATIVE {
             let mut real = Real::new(ftl, order, 4, [3, 2]);
@@ -149,7 +150,7 @@ fn erased_offsets_come_first_as_far_as_the_chip_allows() {
 }
 
 #[test]
-fn on_a_sequential_chip_the_block_s_next_page_goes_in_place_again() {
+fn on_a_sequential_chip_the_next_page_of_a_block_is_written_in_place() {
     for ftl in BLOCK_ASSOCIATIVE {
         let mut real = Real::new(ftl, "sequential", 4, [3, 2]);
         real.write_each(&[1, 0, 1]);
@@ -275,7 +276,8 @@ impl NaiveAssociative {
             self.counts.merges.dead += 1;
             return;
         }
-        // In order only the old data block goes, else the log block too.
+        // If the log block is in order, only the old data block is erased; otherwise the log block
+        // too.
         self.counts.erases -= u64::from(in_order);
         let held = if in_order { slots.len() } else { 0 };
         let mapped = |offset: &usize| self.newest[base + offset] != At::Nowhere;
@@ -366,9 +368,9 @@ fn uniform_random_writes_merge_as_often_as_they_miss_the_log() {
     }
 }
 
-// ---- Merges that the power interrupts -----------------------------------------------------------
+// ---- Merges that a power cut interrupts ---------------------------------------------------------
 
-/// What the power interrupts: how the log block stands when page 8 asks for room.
+/// The interrupted merges: the state of the log block when page 8 needs room.
 const MERGES: [(&str, &[u32]); 3] =
     [("full", &[1, 3]), ("partial", &[0, 1]), ("switch", &[0, 1, 2, 3])];
 
@@ -382,9 +384,9 @@ fn a_merge_survives_two_cuts() {
     }
 }
 
-/// After a clean power cycle the log goes on as it was, only that open blocks are closed.
+/// After a clean power cycle the log is as before, except that open blocks are closed.
 #[test]
-fn log_blocks_are_found_again() {
+fn log_blocks_are_found_by_a_mount() {
     for ftl in BLOCK_ASSOCIATIVE {
         let mut device = Mortal::new(ftl, "ascending", [3, 2], &[0, 1, 2, 3]);
         device.mount(None).unwrap();
@@ -399,7 +401,7 @@ fn log_blocks_are_found_again() {
     }
 }
 
-/// Flash that another scheme wrote is refused with a sentence.
+/// Flash that another scheme has written is refused with a sentence.
 #[test]
 fn flash_of_another_scheme_is_refused() {
     let mut real = Real::with_mode("page", "ascending", 4, [3, 3], Mode::Stamps);
@@ -412,7 +414,9 @@ fn flash_of_another_scheme_is_refused() {
         let mut nand = real.nand.try_clone().unwrap();
         nand.power_cycle().unwrap();
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let refused = mount(&choice, &mut nand, 3).err().expect("pages of three blocks in one");
+        let refused = mount(&choice, &mut nand, 3)
+            .err()
+            .expect("a block holds pages of three logical blocks");
         assert!(matches!(refused, Error::Unmountable(_)), "{refused}");
         assert!(refused.to_string().contains("logical blocks, not one"), "{refused}");
     }

@@ -1,4 +1,4 @@
-//! A small device with a log-block scheme on it, its counts, and a naive model beside it.
+//! A small device with a log-block scheme, its counts, and the interface of a naive model.
 
 use core::ops::Range;
 
@@ -16,7 +16,7 @@ pub const WHOLE: u64 = 0b1111;
 pub const TIMING: Timing =
     Timing { read_ns: 10, spare_read_ns: 1, program_ns: 100, erase_ns: 1000, ..Timing::ZERO };
 
-/// What both sides count.
+/// The counts that scheme and model share.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
 pub struct Counts {
     pub host: u64,
@@ -52,7 +52,7 @@ impl Real {
         Real::with_durability(ftl, order, np, [logical_blocks, extra], mode, Durability::Paper)
     }
 
-    /// What full durability needs for itself comes on top of the extra blocks.
+    /// Full durability adds its own blocks to the extra blocks.
     fn with_durability(
         ftl: &str,
         order: &str,
@@ -71,7 +71,7 @@ impl Real {
         Real { nand, ftl, choice, logical_blocks, durability }
     }
 
-    /// Blocks of four pages, every one written once, in order; counted from then on.
+    /// Blocks of four pages. Every page is written once, in order; counting begins then.
     pub fn filled(ftl: &str, order: &str, [logical_blocks, extra]: [u32; 2]) -> Real {
         let mut real = Real::new(ftl, order, 4, [logical_blocks, extra]);
         real.write(0, 4 * logical_blocks);
@@ -115,7 +115,7 @@ impl Real {
         }
     }
 
-    /// A figure of the scheme's own.
+    /// A figure of the scheme.
     pub fn figure(&self, name: &str) -> Metric {
         let figures = self.ftl.report().figures;
         let found = figures.iter().find(|(known, _)| *known == name);
@@ -151,21 +151,21 @@ fn mount_as(
     choice.mount(nand, &device)
 }
 
-/// A device that the power leaves and comes back to; write `n` of a page stamps it with `n`.
+/// A device for power cuts. Write `n` of a page stamps it with `n`.
 pub struct Mortal {
     pub real: Real,
     pages: u32,
 }
 
 impl Mortal {
-    /// Blocks of four pages; `writes` are written after the fill.
+    /// Blocks of four pages. `writes` follow the fill.
     pub fn new(ftl: &str, order: &str, shape: [u32; 2], writes: &[u32]) -> Mortal {
         let mut mortal = Mortal::with_durability(ftl, order, shape, Durability::Paper);
         writes.iter().for_each(|&page| mortal.write(page, 1, 2).unwrap());
         mortal
     }
 
-    /// Blocks of four pages, filled; trims survive, and a mount erases no block that it need not.
+    /// Blocks of four pages, filled. Trims survive, so a mount erases no block unnecessarily.
     pub fn durable(ftl: &str, order: &str, shape: [u32; 2]) -> Mortal {
         Mortal::with_durability(ftl, order, shape, Durability::Full)
     }
@@ -183,7 +183,7 @@ impl Mortal {
         self.real.ftl.write(&mut self.real.nand, &run)
     }
 
-    /// Power on, and a mount that the power may fail as well.
+    /// Power on, and a mount during which the power may fail again.
     pub fn mount(&mut self, cut: Option<Cut>) -> ftl::Result<()> {
         let Real { nand, ftl, choice, logical_blocks, durability } = &mut self.real;
         nand.power_on();
@@ -209,7 +209,7 @@ impl Mortal {
         self.real.ftl.audit(&self.real.nand).unwrap();
     }
 
-    /// The write number that each page shows.
+    /// Reads all pages; returns the number of the write that each one shows.
     pub fn found(&mut self) -> Vec<u32> {
         let mut out = vec![Stamp::default(); (self.pages * SECTORS) as usize];
         let mut sink = Sink::Stamps { first: Lpn(0), out: &mut out };
@@ -224,11 +224,11 @@ pub fn outcomes() -> impl Iterator<Item = Outcome> {
     Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
 }
 
-/// The power fails at every operation of a merge, and again at every operation of the mount, or
-/// at every operation of the same merge when it is tried again: two unfinished merges of one
-/// logical block, cuts between the erase of a data block and of its log block, and cuts during a
-/// recovery are all among them. After `writes`, the write of `page` sets off the merge; so many
-/// operations are cut in the first and in the second life. Returns how many cuts were tried.
+/// Cuts the power at every operation of a merge, and again at every operation of the mount or of
+/// the same merge when it is repeated. This includes two unfinished merges of one logical block,
+/// cuts between the erases of a data block and its log block, and cuts during recovery. The merge
+/// is caused by writing `page` after `writes`. The last argument is the number of operations to cut
+/// in the first and in the second life. Returns the number of cuts.
 pub fn survives_two_cuts(
     what: &str,
     (ftl, order, shape): (&str, &str, [u32; 2]),
@@ -258,17 +258,17 @@ pub fn survives_two_cuts(
 
 /// A naive model of a scheme.
 pub trait Model {
-    /// Pages of the capacity, and of a block.
+    /// The number of logical pages, and of pages per block.
     fn shape(&self) -> (usize, usize);
 
-    /// Writes a run whose first and last page are concerned in part, or as a whole.
+    /// Writes a run. Its first and its last page may be partial.
     fn write(&mut self, pages: Range<usize>, ends_in_part: bool);
 
-    /// Forgets pages.
+    /// Trims pages.
     fn trim(&mut self, pages: Range<usize>);
 }
 
-/// A run with perhaps partial ends, or now and then a trim.
+/// A random run, possibly with partial ends, or sometimes a trim.
 pub fn step(rng: &mut Xoshiro256PlusPlus, real: &mut Real, naive: &mut impl Model) {
     let mut below = |bound: usize| rng.next_u32() as usize % bound;
     let (capacity, np) = naive.shape();

@@ -1,4 +1,4 @@
-//! fast: fully associative log blocks.
+//! Tests of fast.
 
 use ftl::{Choice, Metric, MissCosts, Run};
 use nand::{ChipModel, Data, Lpn};
@@ -24,7 +24,7 @@ fn rw_associated(real: &Real) -> Vec<u64> {
 // ---- The random log, counted by hand ------------------------------------------------------------
 
 #[test]
-fn a_victim_costs_a_full_merge_of_each_data_block_it_is_associated_with() {
+fn a_victim_costs_a_full_merge_of_each_associated_data_block() {
     let mut real = fast(3);
     real.write_each(&[1, 5, 9, 13]);
     assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
@@ -55,7 +55,7 @@ fn two_pages_of_one_data_block_are_one_associated_block() {
 }
 
 #[test]
-fn the_block_allocated_longest_ago_is_reclaimed_dead_or_not() {
+fn the_block_allocated_first_is_reclaimed_dead_or_not() {
     let mut real = fast(4);
     real.write_each(&[1, 5, 9, 13, 2, 3, 2, 3]);
     real.trim(2, 2);
@@ -75,16 +75,16 @@ fn a_merge_takes_the_newest_pages_from_all_log_blocks() {
     real.write(10, 1);
     assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]));
     real.write_each(&[10, 10, 10, 10]);
-    assert_eq!(real.cost(), (16, 6, [0, 0, 2, 0]), "9 and 13 were all it held");
+    assert_eq!(real.cost(), (16, 6, [0, 0, 2, 0]), "9 and 13 were its only valid pages");
     assert_eq!(rw_associated(&real), [0, 0, 2]);
     real.write(4, 1);
-    assert_eq!(real.cost(), (16, 7, [0, 0, 2, 1]), "SW was dead, and waited for its turn");
+    assert_eq!(real.cost(), (16, 7, [0, 0, 2, 1]), "SW was dead, but waited for its turn");
 }
 
 // ---- The sequential block, counted by hand ------------------------------------------------------
 
 #[test]
-fn a_whole_stream_is_switched_by_the_next_one() {
+fn a_full_stream_is_switched_by_the_next_one() {
     let mut real = fast(3);
     real.write_each(&[0, 1, 2, 3]);
     assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
@@ -93,14 +93,18 @@ fn a_whole_stream_is_switched_by_the_next_one() {
 }
 
 #[test]
-fn the_start_of_a_stream_is_merged_partially_with_what_is_newest_elsewhere() {
+fn a_partial_merge_takes_newer_pages_from_elsewhere() {
     let mut real = fast(3);
     real.write_each(&[3, 0, 1, 4]);
     assert_eq!(real.cost(), (2, 1, [0, 1, 0, 0]));
     real.write_each(&[5, 7, 7, 7]);
-    assert_eq!(real.cost().1, 1, "5 went on in SW");
+    assert_eq!(real.cost().1, 1, "5 was appended to SW");
     real.write(7, 1);
-    assert_eq!(real.cost(), (6, 3, [0, 1, 1, 0]), "3 is home; 7 alone is merged");
+    assert_eq!(
+        real.cost(),
+        (6, 3, [0, 1, 1, 0]),
+        "3 is at home already; only the block of 7 is merged"
+    );
 }
 
 #[test]
@@ -109,7 +113,7 @@ fn a_stale_page_makes_the_merge_of_a_stream_full() {
     real.write_each(&[0, 1, 1, 4]);
     assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
     assert_eq!(real.counts().merges.associated_blocks, [0, 1]);
-    assert_eq!(rw_associated(&real), [0; 0], "that was no victim of the random log");
+    assert_eq!(rw_associated(&real), [0; 0], "this was not a victim of the random log");
     assert_eq!(real.figure("mean_rw_associated_blocks"), Metric::Real(0.0));
 }
 
@@ -124,7 +128,7 @@ fn a_stream_without_valid_pages_is_only_erased() {
 }
 
 #[test]
-fn a_full_stream_waits_for_the_next_one_and_others_go_to_the_random_log() {
+fn a_full_stream_waits_for_the_next_one_and_other_writes_go_to_the_random_log() {
     let mut real = fast(3);
     real.write_each(&[0, 1, 2, 3, 1, 2, 3, 1]);
     assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]));
@@ -142,9 +146,9 @@ fn offset_0_opens_a_new_block_for_its_present_owner_too() {
 }
 
 #[test]
-fn what_is_next_in_order_is_appended_whatever_became_of_earlier_pages() {
+fn the_next_page_in_order_is_appended_even_if_earlier_ones_are_stale() {
     let mut real = fast(3);
-    // RW takes 1; SW goes on with 2 and 3.
+    // RW takes 1; 2 and 3 are appended to SW.
     real.write_each(&[0, 1, 1, 2, 3, 5, 5, 5]);
     assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]));
     real.write(4, 1);
@@ -158,7 +162,7 @@ fn what_is_next_in_order_is_appended_whatever_became_of_earlier_pages() {
 }
 
 #[test]
-fn what_is_not_next_in_order_leaves_the_stream_as_it_is() {
+fn a_page_out_of_order_leaves_the_stream_unchanged() {
     let mut real = fast(3);
     real.write_each(&[0, 2, 1, 2, 3, 4]);
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]), "2 was stale in RW, not in SW");
@@ -175,7 +179,7 @@ fn a_run_is_handled_page_by_page() {
     assert_eq!(real.cost(), (0, 2, [2, 0, 0, 0]), "2 and 3 in RW, 4 opens, 5 follows");
     real.write(5, 3);
     real.write(8, 1);
-    assert_eq!(real.cost(), (4, 4, [2, 0, 1, 0]), "5 in RW, 6 and 7 in SW, in which 5 is stale");
+    assert_eq!(real.cost(), (4, 4, [2, 0, 1, 0]), "5 in RW, 6 and 7 in SW, where 5 is stale");
 }
 
 #[test]
@@ -187,8 +191,9 @@ fn a_run_larger_than_the_random_log_reclaims_as_it_goes() {
 }
 
 #[test]
-fn a_page_whose_home_a_merge_has_erased_goes_there() {
-    // SW [0 1] without 0: its merge leaves the home of 0 erased, and other orders cannot go back.
+fn a_page_is_written_at_home_if_a_merge_has_erased_its_home() {
+    // SW [0 1] with 0 trimmed: its merge leaves the home of 0 erased. Other program orders cannot
+    // go back to it.
     for (order, in_place) in [("any", 1), ("ascending", 0), ("sequential", 0)] {
         let mut real = Real::filled("fast", order, [4, 3]);
         real.write_each(&[0, 1]);
@@ -197,7 +202,8 @@ fn a_page_whose_home_a_merge_has_erased_goes_there() {
         assert_eq!(real.cost(), (3, 2, [0, 0, 1, 0]), "{order}");
         assert_eq!(real.counts().in_place, in_place, "{order}");
     }
-    // The same with a victim of the random log: 3 was trimmed, so it may follow on any chip.
+    // The same with a victim of the random log. Page 3 was trimmed; any chip allows it to be
+    // programmed next.
     for order in ["any", "ascending", "sequential"] {
         let mut real = Real::filled("fast", order, [4, 3]);
         real.write_each(&[1, 1, 1, 1]);
@@ -254,7 +260,7 @@ fn ram_is_the_block_map_and_the_map_of_the_log() {
 
 // ---- A budget for the map of the log ------------------------------------------------------------
 
-/// What the map of so many log blocks takes.
+/// Bytes of the map of this number of log blocks.
 fn budget(log_blocks: u64) -> u64 {
     log_blocks * 4 * 4
 }
@@ -268,19 +274,19 @@ fn a_smaller_budget_reclaims_at_once_and_only_then() {
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, budget(3) + 15).unwrap();
     assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, 0).unwrap();
-    assert_eq!(real.cost(), (8, 4, [0, 0, 2, 0]), "one RW block is always paid for");
+    assert_eq!(real.cost(), (8, 4, [0, 0, 2, 0]), "one RW block is always allowed");
     assert_eq!(real.ftl.ram().map, 4 * 4 + budget(2));
     assert_eq!(real.ftl.gauges(), [("log_blocks", 2.0), ("rw_blocks", 1.0)]);
     real.ftl.audit(&real.nand).unwrap();
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, u64::MAX).unwrap();
     real.write_each(&[9, 9, 9, 13, 13, 13, 13, 14]);
-    assert_eq!(real.cost().1, 4, "it has all its blocks again");
+    assert_eq!(real.cost().1, 4, "the log has all its blocks again");
     assert_eq!(real.ftl.gauges(), [("log_blocks", 4.0), ("rw_blocks", 3.0)]);
 }
 
-/// A device with fewer log blocks counts as one that was made with fewer extra blocks.
+/// A device with a smaller budget counts as a device with fewer extra blocks.
 #[test]
-fn a_budget_makes_the_device_a_smaller_one() {
+fn a_budget_acts_like_fewer_extra_blocks() {
     let mut large = fast(7);
     large.ftl.resizable_map().unwrap().resize(&mut large.nand, budget(3)).unwrap();
     let mut small = fast(4);
@@ -323,7 +329,8 @@ fn fast_counts_as_the_naive_model_counts() {
     }
 }
 
-/// Adaptive partitioning, Table IV, from a list of victims: those since the last call, and all.
+/// The costs of adaptive partitioning, Table IV, from two lists of victims: those since the last
+/// call, and all.
 fn costs(recent: &[[u64; 5]], all: &[[u64; 5]], np: u32) -> MissCosts {
     let [read, program, erase] =
         [TIMING.read_ns, TIMING.program_ns, TIMING.erase_ns].map(|ns| ns as f64);
@@ -349,7 +356,7 @@ fn costs(recent: &[[u64; 5]], all: &[[u64; 5]], np: u32) -> MissCosts {
 }
 
 #[test]
-fn a_log_that_is_watched_counts_the_same_and_tells_what_the_naive_model_tells() {
+fn a_watched_log_counts_the_same_and_records_what_the_naive_model_records() {
     for (order, extra, np) in [("any", 5, 4), ("ascending", 3, 4), ("sequential", 8, 3)] {
         let mut real = Real::new("fast", order, np, [12, extra]);
         real.ftl.resizable_map().unwrap().watch();
@@ -386,9 +393,10 @@ fn a_log_that_is_watched_counts_the_same_and_tells_what_the_naive_model_tells() 
     }
 }
 
-// ---- Merges that the power interrupts -----------------------------------------------------------
+// ---- Merges that a power cut interrupts ---------------------------------------------------------
 
-/// What the power interrupts, the write that sets it off, and how many operations are cut.
+/// The interrupted merges: the writes before, the write that causes the merge, and the number of
+/// operations to cut.
 const MERGES: [(&str, &[u32], u32, u64); 5] = [
     ("victim", &[1, 5, 5, 6], 2, 12),
     ("victim with pages in SW", &[0, 1, 5, 2, 6, 3], 9, 12),
@@ -408,10 +416,10 @@ fn a_merge_survives_two_cuts() {
     }
 }
 
-/// A mount makes random log blocks of all that it finds, and reclaims none before it must.
+/// A mount makes all log blocks random log blocks, and reclaims none before it must.
 #[test]
-fn log_blocks_are_found_again() {
-    // RW [1 5 9 1], and SW [0]: two blocks of which RW may have one.
+fn log_blocks_are_found_by_a_mount() {
+    // RW [1 5 9 1] and SW [0]: two blocks, of which RW may have one.
     let mut device = Mortal::new("fast", "ascending", [3, 3], &[1, 5, 9, 1, 0]);
     device.mount(None).unwrap();
     device.real.nand.reset_tally();
@@ -419,7 +427,11 @@ fn log_blocks_are_found_again() {
     assert_eq!(rw_blocks, ("rw_blocks", 2.0));
     assert_eq!(device.real.cost().2, [0, 0, 0, 0]);
     device.write(8, 1, 3).unwrap();
-    assert_eq!(device.real.cost(), (12, 4, [0, 0, 1, 0]), "the oldest, so that SW has room");
+    assert_eq!(
+        device.real.cost(),
+        (12, 4, [0, 0, 1, 0]),
+        "the oldest block, so that there is room for SW"
+    );
     device.write(1, 1, 3).unwrap();
     assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "[0] is dead");
     assert_eq!(device.found()[..3], [2, 3, 1]);
@@ -427,18 +439,18 @@ fn log_blocks_are_found_again() {
 
 // ---- A law --------------------------------------------------------------------------------------
 
-/// The law for uniform random single-page writes over B data blocks, with a random log of L pages:
-/// a data block's first page enters the log after B writes on average and is reclaimed L writes
-/// later, so that a victim is associated with Np / (1 + L/B) data blocks.
+/// The law for uniform random single-page writes over B data blocks, with a random log of L pages.
+/// After a data block was merged, one of its pages enters the log after B writes on average, and is
+/// reclaimed L writes later. So a victim is associated with Np / (1 + L/B) data blocks on average.
 fn law(np: u32, rw_blocks: u32, logical: u32) -> f64 {
     let (np, window) = (f64::from(np), f64::from(rw_blocks * np));
     np / (1.0 + window / f64::from(logical))
 }
 
-/// The same with the merges of the SW block, which the law leaves out. Of Np writes one opens an SW
-/// block, whose merge takes its data block out of the random log: for a given block that happens
-/// with rate s = 1 / ((Np − 1) B) a write to that log. So it survives there for L writes with
-/// probability q = exp(−s L), and stays (1 − q) / s writes on average.
+/// The same law with the merges of the SW block, which the first one neglects. One of Np writes
+/// opens an SW block, and its merge removes its data block from the random log. For a given block
+/// this happens with rate s = 1 / ((Np − 1) B) per write to that log. So a data block survives
+/// there for L writes with probability q = exp(−s L), and stays for (1 − q) / s writes on average.
 fn law_with_streams(np: u32, rw_blocks: u32, logical: u32) -> f64 {
     let (np, window, logical) = (f64::from(np), f64::from(rw_blocks * np), f64::from(logical));
     let rate = 1.0 / ((np - 1.0) * logical);
@@ -446,7 +458,7 @@ fn law_with_streams(np: u32, rw_blocks: u32, logical: u32) -> f64 {
     np * survives / (1.0 + (1.0 - survives) / rate / logical)
 }
 
-/// Mean number of associated data blocks of a victim in the steady state.
+/// The mean number of associated data blocks of a victim in the steady state.
 fn mean_associated(np: u32, rw_blocks: u32, logical: u32) -> f64 {
     let mut real = Real::new("fast", "ascending", np, [logical, rw_blocks + 2]);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
@@ -468,7 +480,7 @@ fn mean_associated(np: u32, rw_blocks: u32, logical: u32) -> f64 {
     }
 }
 
-/// T4, where L is far below B Np: 1 % of it.
+/// Claim T4 for L far below B·Np (1 % of it).
 #[test]
 fn uniform_random_writes_associate_as_many_data_blocks_as_the_law_says() {
     for (np, rw_blocks, logical) in [(64, 30, 3000), (128, 40, 4000)] {
@@ -477,7 +489,7 @@ fn uniform_random_writes_associate_as_many_data_blocks_as_the_law_says() {
     }
 }
 
-/// T4, where L is 3 % to 15 % of B Np: there the streams' merges must be counted in.
+/// Claim T4 for L between 3 % and 15 % of B·Np, where the merges of streams must be included.
 #[test]
 fn streams_take_data_blocks_out_of_the_random_log() {
     for rw_blocks in [30, 50, 100, 150] {

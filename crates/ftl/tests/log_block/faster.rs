@@ -1,4 +1,4 @@
-//! faster: second chances, isolation, progressive merges.
+//! Tests of faster: second chances, isolation, progressive merges.
 
 use ftl::part::recovery::page_kind;
 use ftl::{Choice, Metric};
@@ -10,8 +10,8 @@ use spec::Spec;
 use crate::device::{Counts, Mortal, Real, step, survives_two_cuts};
 use crate::naive_fast::{NaiveFast, Rules};
 
-/// A form of faster on a filled `ascending` device of four logical blocks, with one RW block unless
-/// there is more extra than the form needs.
+/// A form of faster on a filled `ascending` device of four logical blocks. It has one RW block,
+/// plus the extra blocks beyond what the form needs.
 fn faster(params: &str, extra: u32) -> Real {
     Real::filled(&format!("faster{params}"), "ascending", [4, extra])
 }
@@ -35,7 +35,7 @@ const NO_MERGES: [u64; 4] = [0, 0, 0, 0];
 // ---- Second chances, counted by hand ------------------------------------------------------------
 
 #[test]
-fn valid_pages_of_a_victim_are_carried_to_a_new_head_that_host_writes_go_on_filling() {
+fn valid_pages_of_a_victim_are_carried_to_a_new_head_and_host_writes_follow() {
     let mut real = faster("", 4);
     real.write_each(&[1, 5, 5, 5]);
     assert_eq!(real.cost(), (0, 0, NO_MERGES), "late");
@@ -51,9 +51,9 @@ fn valid_pages_of_a_victim_are_carried_to_a_new_head_that_host_writes_go_on_fill
 }
 
 #[test]
-fn a_write_of_the_host_s_clears_the_mark() {
+fn a_host_write_clears_the_mark() {
     let mut real = faster("", 4);
-    // [1 5 . .] carried, then the host writes both again.
+    // 1 and 5 are carried to [1 5 . .]; then the host rewrites both.
     real.write_each(&[1, 5, 5, 5, 5, 1, 9]);
     assert_eq!(real.cost(), (4, 2, NO_MERGES));
     assert_eq!(figure(&real, "second_chances"), 4);
@@ -71,21 +71,29 @@ fn a_victim_without_valid_pages_is_dead_as_in_fast() {
 }
 
 #[test]
-fn a_head_that_is_full_of_carried_pages_is_reclaimed_in_its_turn() {
+fn a_head_full_of_carried_pages_is_reclaimed_in_its_turn() {
     let mut real = faster("", 4);
     real.write_each(&[1, 5, 9, 13, 2]);
-    assert_eq!(real.cost(), (8, 2, NO_MERGES), "carried to a head without room, then isolated");
-    // With two RW blocks it is the other one's turn.
+    assert_eq!(
+        real.cost(),
+        (8, 2, NO_MERGES),
+        "carried to a head, which is full then; then isolated"
+    );
+    // With two RW blocks the other one is next.
     let mut real = faster("", 5);
     real.write_each(&[1, 5, 9, 13, 2, 2, 2, 2, 6]);
-    assert_eq!(real.cost(), (5, 2, NO_MERGES), "all of the first are carried, one of the second");
+    assert_eq!(
+        real.cost(),
+        (5, 2, NO_MERGES),
+        "all pages of the first block and one of the second are carried"
+    );
     assert_eq!(figure(&real, "isolated_pages"), 0);
 }
 
 // ---- Isolation, counted by hand -----------------------------------------------------------------
 
 #[test]
-fn one_data_block_is_merged_before_each_page_of_the_host_s() {
+fn one_data_block_is_merged_before_each_host_page() {
     let mut real = faster("", 4);
     real.write_each(&[1, 5, 9, 13, 2]);
     let gauges = real.ftl.gauges();
@@ -103,7 +111,7 @@ fn one_data_block_is_merged_before_each_page_of_the_host_s() {
 }
 
 #[test]
-fn a_page_that_goes_home_or_to_the_stream_is_preceded_by_merges_too() {
+fn merges_precede_pages_written_at_home_or_to_the_stream_too() {
     let mut real = Real::new("faster", "ascending", 4, [5, 4]);
     real.write(0, 17);
     real.write_each(&[1, 5, 9, 13, 2]);
@@ -115,7 +123,7 @@ fn a_page_that_goes_home_or_to_the_stream_is_preceded_by_merges_too() {
 }
 
 #[test]
-fn a_merge_may_send_the_page_home_that_it_precedes() {
+fn after_a_progressive_merge_the_page_may_be_written_at_home() {
     let mut real = faster("", 4);
     real.write_each(&[1, 5, 9, 13, 2]);
     real.trim(3, 1);
@@ -131,7 +139,7 @@ fn last_visits_are_isolated_before_the_others_are_carried() {
     assert_eq!(real.cost(), (3, 1, NO_MERGES));
     real.write(2, 1);
     assert_eq!(real.cost(), (7, 2, NO_MERGES), "1, 5 and 9 isolated, then 13 carried");
-    // RW [13 2 6 14], of which the merges of LBN 0 and 1 take 2 and 6 home.
+    // RW [13 2 6 14]; the merges of LBN 0 and 1 take 2 and 6 out of it.
     real.write_each(&[6, 14]);
     assert_eq!(real.cost(), (15, 4, NO_MERGES));
     real.write(10, 1);
@@ -140,36 +148,38 @@ fn last_visits_are_isolated_before_the_others_are_carried() {
 }
 
 #[test]
-fn an_emptied_isolation_block_waits_and_counts_one_merge_of_all_its_data_blocks() {
+fn an_empty_isolation_block_waits_and_counts_as_one_merge() {
     let mut real = faster("", 4);
     real.write_each(&[1, 5, 9, 13, 2, 3, 3, 3, 3]);
-    assert_eq!(real.cost(), (25, 7, NO_MERGES), "emptied, and still there");
-    // RW [3 3 6 7]; the next victim has 3 and 6 and 7 to carry, and after that to isolate.
+    assert_eq!(real.cost(), (25, 7, NO_MERGES), "empty, but still there");
+    // RW [3 3 6 7]. Pages 3, 6 and 7 of the next victim are carried, and isolated on the next
+    // visit.
     real.write_each(&[6, 7]);
     assert_eq!(real.cost(), (25, 7, NO_MERGES));
     real.write(10, 1);
     assert_eq!(real.cost(), (28, 8, NO_MERGES), "[3 6 7 10]");
     real.write(10, 1);
     assert_eq!(real.cost(), (32, 10, [0, 0, 1, 0]), "3 isolated, 1 carried; two blocks erased");
-    assert_eq!(associated(&real), (vec![0, 0, 0, 0, 1], vec![]), "no victim of RW");
+    assert_eq!(associated(&real), (vec![0, 0, 0, 0, 1], vec![]), "not a victim of RW");
 }
 
 #[test]
-fn an_isolation_block_that_dies_of_itself_is_dead() {
+fn an_isolation_block_without_merges_counts_as_dead() {
     let mut real = faster(":merges_per_write=0", 4);
     real.write_each(&[1, 5, 9, 13, 2, 1, 5, 9]);
     real.trim(13, 1);
     real.write(6, 1);
-    // [2 1 5 9] is carried whole, isolated whole; the area's block is full and holds nothing.
+    // [2 1 5 9] is carried completely, then isolated completely. The isolation block is full and
+    // has no valid page left.
     assert_eq!(real.cost(), (16, 5, [0, 0, 0, 1]));
     assert_eq!(figure(&real, "merged_by_force_pages"), 0);
 }
 
 #[test]
-fn a_full_area_is_merged_by_force_and_takes_the_victim_s_pages_along() {
+fn a_full_area_is_merged_by_force_which_may_empty_the_victim() {
     let mut real = faster(":merges_per_write=0", 4);
     real.write_each(&[1, 5, 9, 13, 2, 6, 10, 14]);
-    assert_eq!(real.cost(), (8, 2, NO_MERGES), "nothing is merged unless it must");
+    assert_eq!(real.cost(), (8, 2, NO_MERGES), "nothing is merged unless it must be");
     real.write(3, 1);
     assert_eq!(real.cost(), (28, 9, [0, 0, 1, 0]));
     assert_eq!(associated(&real), (vec![0, 0, 0, 0, 1], vec![]));
@@ -239,7 +249,7 @@ fn without_second_chance_every_valid_page_is_isolated() {
 }
 
 #[test]
-fn without_either_it_is_fast() {
+fn with_both_switches_off_faster_equals_fast() {
     for order in ["any", "ascending", "sequential"] {
         for (extra, np) in [(3, 4), (6, 3)] {
             let form = "faster:second_chance=false,isolation=false,isolation_blocks=2";
@@ -258,7 +268,7 @@ fn without_either_it_is_fast() {
     }
 }
 
-/// Another device that is given the same steps.
+/// Another device that takes the same steps.
 struct Beside(Real);
 
 impl crate::device::Model for Beside {
@@ -351,9 +361,10 @@ fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast) {
     assert!(kinds.iter().all(|&n| n > 3) && *copies > 1000, "{form}: {kinds:?}");
 }
 
-// ---- When the power fails -----------------------------------------------------------------------
+// ---- Power cuts ---------------------------------------------------------------------------------
 
-/// What the power interrupts, the write that sets it off, and how many operations are cut.
+/// The interrupted reclaims: the writes before, the write that causes the reclaim, and the number
+/// of operations to cut.
 const RECLAIMS: [(&str, &str, &[u32], u32, u64); 5] = [
     ("carry", "faster", &[1, 5, 5, 6], 2, 6),
     ("isolate and carry", "faster", &[1, 5, 9, 9, 6], 2, 8),
@@ -373,10 +384,10 @@ fn a_reclaim_survives_two_cuts() {
     }
 }
 
-/// Marks and isolation are found again, wherever the power was taken.
+/// Marks and isolation survive a power cycle at any point.
 #[test]
-fn marks_outlive_the_power() {
-    // RW [1 5 9 6], of which the first three were carried.
+fn marks_survive_a_power_cycle() {
+    // RW [1 5 9 6]; the first three were carried.
     let mut device = Mortal::new("faster", "ascending", [3, 4], &[1, 5, 9, 9, 6]);
     device.mount(None).unwrap();
     device.write(2, 1, 3).unwrap();
@@ -388,7 +399,8 @@ fn marks_outlive_the_power() {
     assert_eq!(device.real.ftl.gauges(), gauges);
     device.real.nand.reset_tally();
     device.write(10, 1, 3).unwrap();
-    // LBN 0 first. Both blocks are closed, so that 6 needs room in the area: LBN 1 and 2 by force.
+    // LBN 0 is merged first. Both blocks are closed, so 6 needs room in the area: LBN 1 and 2 are
+    // merged by force.
     assert_eq!(figure(&device.real, "merged_progressively_pages"), 1);
     assert_eq!(figure(&device.real, "merged_by_force_pages"), 2);
     assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 0]));
@@ -396,10 +408,10 @@ fn marks_outlive_the_power() {
     assert_eq!(device.found()[..3], [1, 2, 3]);
 }
 
-/// A stream is found as one block more than the random log may have. The oldest is merged then,
-/// whatever its marks say, so that the log gets no larger by carrying.
+/// A mount finds the SW block as one random log block too many. Then the oldest block is merged,
+/// whatever its marks say, so that carrying does not enlarge the log.
 #[test]
-fn an_excess_that_a_mount_finds_is_merged_in_the_way_of_fast() {
+fn surplus_blocks_that_a_mount_finds_are_merged_as_in_fast() {
     // RW [1 5 9 1], SW [0].
     let mut device = Mortal::new("faster", "ascending", [3, 4], &[1, 5, 9, 1, 0]);
     device.mount(None).unwrap();
@@ -412,10 +424,10 @@ fn an_excess_that_a_mount_finds_is_merged_in_the_way_of_fast() {
     assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "[0] is dead");
 }
 
-/// A device may come back with a smaller area. Blocks that it has no place for are part of the
-/// random log, and their pages are on their last visit there.
+/// A device may be mounted with a smaller isolation area. Surplus isolation blocks become random
+/// log blocks, and their pages are on their last visit there.
 #[test]
-fn isolation_blocks_that_the_area_has_no_place_for_go_to_the_random_log() {
+fn surplus_isolation_blocks_join_the_random_log() {
     let faster = |blocks| format!("faster:isolation_blocks={blocks},merges_per_write=0");
     // Isolation [1 5 9 6] [2 10 11 _], RW [7 3 _ _].
     let writes = [1, 5, 9, 9, 6, 2, 10, 11, 7, 3];
@@ -428,16 +440,18 @@ fn isolation_blocks_that_the_area_has_no_place_for_go_to_the_random_log() {
     let gauges = device.real.ftl.gauges();
     assert_eq!(gauges, [("log_blocks", 4.0), ("rw_blocks", 2.0), ("isolation_fill", 1.0)]);
     assert_eq!(device.found(), found);
-    // The area is full: what it holds goes home by force, and takes 2, 10 and 11 along.
+    // The area is full, so its pages are merged by force, which takes 2, 10 and 11 out of the log
+    // too.
     device.write(1, 1, 3).unwrap();
     assert_eq!(figure(&device.real, "merged_by_force_pages"), 4);
     assert_eq!(figure(&device.real, "isolated_pages"), 0);
     assert_eq!(device.found()[..3], [1, 3, 2]);
 }
 
-/// On flash, too: else a later mount might take a data block for an isolation block.
+/// They lose them in flash too: otherwise a later mount might take a data block for an isolation
+/// block.
 #[test]
-fn pages_that_come_home_lose_their_marks() {
+fn merged_pages_lose_their_marks() {
     // 1, 5 and 9 are isolated, 6 carried; the last write merges LBN 0.
     let mut device = Mortal::new("faster", "ascending", [3, 4], &[1, 5, 9, 9, 6, 2, 10]);
     let nand = &mut device.real.nand;

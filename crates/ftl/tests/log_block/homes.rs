@@ -1,4 +1,4 @@
-//! Data blocks as naive models see them: which pages are programmed, and nothing else.
+//! Data blocks in the naive models: only which pages are programmed.
 
 use crate::device::Counts;
 
@@ -14,7 +14,7 @@ impl Homes {
         Homes { order, np, programmed: vec![None; logical_blocks] }
     }
 
-    /// Whether a page goes home if it is written now.
+    /// Whether a page is written at home if it is written now.
     pub fn take(&self, lpn: usize) -> bool {
         let empty = vec![false; self.np];
         let programmed = self.programmed[lpn / self.np].as_ref().unwrap_or(&empty);
@@ -31,8 +31,8 @@ impl Homes {
         self.programmed[lpn / np].get_or_insert_with(|| vec![false; np])[lpn % np] = true;
     }
 
-    /// Replaces a data block by one that starts with `held` pages of its own and gets those at
-    /// `copied` offsets; counts the copies, the padding and the old block's erase.
+    /// Replaces a data block by one that starts with `held` pages and gets copies of those at the
+    /// offsets `copied`. Counts the copies, the padding, and the erase of the old block.
     pub fn renew(&mut self, lbn: usize, held: usize, copied: &[usize], counts: &mut Counts) {
         let mut fresh: Vec<bool> = (0..self.np).map(|offset| offset < held).collect();
         for &offset in copied {

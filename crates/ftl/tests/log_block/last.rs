@@ -1,4 +1,4 @@
-//! last.
+//! Tests of last.
 
 use ftl::{Choice, Error, Metric, Run};
 use nand::{ChipModel, Cut, Data, Lpn, Mode, Nand, Outcome};
@@ -9,8 +9,8 @@ use spec::Spec;
 use crate::device::{Mortal, PAGE_BYTES, Real, mount, outcomes, step};
 use crate::last_model::{Form, Naive, OwnFigures};
 
-/// A filled `ascending` device of three logical blocks of four pages: one sequential log block and
-/// two random ones, so at most one hot and one cold. Runs of three pages are sequential.
+/// A filled `ascending` device of three logical blocks of four pages. It has one sequential and two
+/// random log blocks, so at most one hot and one cold block. Runs of three pages are sequential.
 fn least() -> Real {
     Real::filled("last", "ascending", [3, 4])
 }
@@ -81,7 +81,7 @@ fn requests_larger_than_the_threshold_are_sequential() {
 }
 
 #[test]
-fn the_size_is_the_request_s_and_a_run_of_one_page_is_never_sequential() {
+fn the_detector_uses_the_size_of_the_request_and_ignores_single_pages() {
     for (pages, request_bytes, expected) in
         [(2, 4096, [0, 0, 2]), (2, 4097, [2, 0, 0]), (1, 1 << 20, [0, 0, 1])]
     {
@@ -93,7 +93,7 @@ fn the_size_is_the_request_s_and_a_run_of_one_page_is_never_sequential() {
 }
 
 #[test]
-fn what_is_sequential_by_one_rule_stays_so_when_it_is_cut_at_a_block() {
+fn a_sequential_run_stays_sequential_when_it_is_cut_at_a_block() {
     let mut real = least();
     real.write(3, 3);
     // LBN 0: pages 0 to 2 are copied in before 3. LBN 1: the only sequential block is switched.
@@ -102,13 +102,13 @@ fn what_is_sequential_by_one_rule_stays_so_when_it_is_cut_at_a_block() {
 }
 
 #[test]
-fn erased_offsets_come_before_any_log() {
+fn erased_homes_come_before_any_log() {
     let mut real = Real::new("last", "ascending", 4, [3, 4]);
     real.write_each(&[1, 4]);
     real.write(1, 3);
     assert_eq!(real.counts().in_place, 4, "1, then 4, 2 and 3");
     assert_eq!(figures(&real, LOCALITIES), [1, 0, 0]);
-    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "page 0 holds nothing and is skipped");
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "page 0 is unmapped and is skipped");
 }
 
 // ---- Counted by hand: the sequential log --------------------------------------------------------
@@ -127,7 +127,7 @@ fn a_whole_block_waits_and_is_switched_when_another_needs_its_place() {
 }
 
 #[test]
-fn a_run_goes_on_where_the_block_ends() {
+fn a_run_that_starts_at_the_end_of_the_block_is_appended() {
     let mut real = filled("last:threshold=2KiB", [3, 4]);
     real.write(0, 2);
     real.write(2, 2);
@@ -136,12 +136,12 @@ fn a_run_goes_on_where_the_block_ends() {
 }
 
 #[test]
-fn a_run_beyond_the_block_s_end_has_the_missing_pages_copied_in() {
+fn a_run_beyond_the_end_of_the_block_has_the_missing_pages_copied_in() {
     let mut real = filled("last:threshold=2KiB", [3, 4]);
     real.write(2, 2);
     assert_eq!(real.cost(), (2, 0, [0, 0, 0, 0]), "0 and 1, into a new block");
     real.write(4, 2);
-    assert_eq!(real.cost(), (2, 1, [1, 0, 0, 0]), "copied pages are as good as others");
+    assert_eq!(real.cost(), (2, 1, [1, 0, 0, 0]), "copied pages count like others");
     assert_eq!(figure(&real, "filled_in_pages"), 2);
 }
 
@@ -158,7 +158,7 @@ fn missing_pages_come_from_the_random_log_too() {
 }
 
 #[test]
-fn a_run_before_the_block_s_end_merges_it_first() {
+fn a_run_before_the_end_of_the_block_merges_it_first() {
     let mut real = least();
     real.write(0, 3);
     real.write(0, 3);
@@ -175,7 +175,7 @@ fn a_page_that_went_stale_in_the_random_log_makes_the_merge_full() {
     real.write_each(&[2]);
     real.write(4, 3);
     assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
-    assert_eq!(by_degree(&real), [], "it was no random victim");
+    assert_eq!(by_degree(&real), [], "it was not a random victim");
     assert_eq!(real.counts().merges.associated_blocks, [0, 1]);
     assert_eq!(figure(&real, "sequential_full_merges"), 1);
 }
@@ -191,7 +191,7 @@ fn a_sequential_block_without_valid_pages_is_only_erased() {
 }
 
 #[test]
-fn the_victim_is_a_whole_block_first_and_else_the_least_recently_written() {
+fn the_victim_is_a_whole_block_or_else_the_least_recently_written() {
     // Two sequential blocks: [0 1 2 _] and then [4 5 6 7].
     let mut real = filled("last:sequential_log=2", [4, 5]);
     real.write(0, 3);
@@ -200,26 +200,26 @@ fn the_victim_is_a_whole_block_first_and_else_the_least_recently_written() {
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]), "4 to 7 are whole");
     real.write(12, 3);
     assert_eq!(real.cost(), (1, 2, [1, 1, 0, 0]), "0 to 2 were written before 8 to 10");
-    // A whole block of which a page went stale is like any other.
+    // A whole block with a page that became stale is like any other.
     let mut real = filled("last:sequential_log=2", [4, 5]);
     real.write(0, 4);
     real.write(4, 3);
     real.write_each(&[1]);
     real.write(0, 3);
-    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]), "it was in the way of its own block");
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]), "the run started before the end of its block");
     real.write(8, 3);
     assert_eq!(real.cost(), (5, 3, [0, 1, 1, 0]), "4 to 6 were written before 0 to 2");
 }
 
 #[test]
-fn of_two_whole_blocks_the_one_allocated_first_goes() {
+fn of_two_whole_blocks_the_one_allocated_first_is_the_victim() {
     let mut real = filled("last:sequential_log=2,threshold=2KiB", [4, 5]);
     real.write(0, 2);
     real.write(4, 4);
     real.write(2, 2);
     real.write(8, 2);
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
-    // 0 to 3 went: a run at 0 is in no block's way.
+    // The block of 0 to 3 was merged: no block is in the way of a run at 0.
     real.write(0, 2);
     assert_eq!(real.cost(), (0, 2, [2, 0, 0, 0]), "4 to 7");
     real.write(8, 2);
@@ -227,13 +227,13 @@ fn of_two_whole_blocks_the_one_allocated_first_goes() {
 }
 
 #[test]
-fn being_written_saves_a_sequential_block() {
+fn a_write_protects_a_sequential_block() {
     let mut real = filled("last:sequential_log=2,threshold=2KiB", [4, 5]);
     real.write(0, 2);
     real.write(4, 2);
     real.write(2, 1);
     real.write(12, 2);
-    assert_eq!(real.cost(), (2, 1, [0, 1, 0, 0]), "a single page is random and saves nothing");
+    assert_eq!(real.cost(), (2, 1, [0, 1, 0, 0]), "a single page is random and protects nothing");
     let mut real = filled("last:sequential_log=2,threshold=2KiB", [4, 5]);
     real.write(0, 2);
     real.write(4, 2);
@@ -245,8 +245,8 @@ fn being_written_saves_a_sequential_block() {
 }
 
 #[test]
-fn what_the_block_skipped_and_is_there_now_is_not_lost() {
-    // Page 0 holds nothing when the block is begun; later its home is written.
+fn a_skipped_page_that_was_written_since_is_not_lost() {
+    // Page 0 is unmapped when the log block is opened; later it is written at home.
     let mut real = Real::new("last:threshold=2KiB", "any", 4, [3, 4]);
     real.write(1, 3);
     real.write(1, 3);
@@ -254,7 +254,8 @@ fn what_the_block_skipped_and_is_there_now_is_not_lost() {
     assert_eq!(real.counts().in_place, 4);
     real.write(1, 2);
     assert_eq!(real.cost(), (4 + 1, 2, [0, 0, 1, 0]), "then page 0 is copied in");
-    // If it went to the random log instead, it may stay there, until the next run fills it in.
+    // If it was written to the random log instead, it may stay there until the next run copies it
+    // in.
     let mut real = filled("last:threshold=2KiB", [3, 4]);
     real.trim(0, 1);
     real.write(1, 3);
@@ -266,7 +267,7 @@ fn what_the_block_skipped_and_is_there_now_is_not_lost() {
 }
 
 #[test]
-fn holes_are_padded_where_the_chip_cannot_skip_them() {
+fn holes_are_padded_if_the_chip_cannot_skip_pages() {
     let mut real = Real::filled("last:threshold=2KiB", "sequential", [3, 4]);
     real.trim(0, 1);
     real.write(2, 2);
@@ -279,7 +280,7 @@ fn holes_are_padded_where_the_chip_cannot_skip_them() {
 
 #[test]
 fn a_page_is_hot_below_a_distance_of_k() {
-    // R = 2: k starts at 4. A page written again after two others has distance 3.
+    // R = 2, so k starts at 4. A page that is rewritten after two others has distance 3.
     for (between, expected) in [(&[][..], 1), (&[4], 1), (&[4, 8], 1), (&[4, 8, 9], 0)] {
         let mut real = least();
         real.write(0, 1);
@@ -290,7 +291,7 @@ fn a_page_is_hot_below_a_distance_of_k() {
 }
 
 #[test]
-fn distance_counts_pages_of_the_random_log_alone() {
+fn distance_counts_pages_of_the_random_log_only() {
     let mut real = least();
     real.write(0, 1);
     real.write(4, 4);
@@ -324,7 +325,7 @@ fn once_hot_a_page_stays_so_until_it_is_evicted() {
     let mut real = filled("last:adapt=false", [3, 6]);
     real.write_each(&[0, 0]);
     assert_eq!(figure(&real, "hot_pages"), 1);
-    // More than k = 8 others.
+    // More than k = 8 other pages.
     real.write_each(&[4, 5, 6, 7, 8, 9, 10, 11]);
     assert_eq!(gauge(&real, "k"), 8.0);
     real.write(0, 1);
@@ -337,11 +338,12 @@ fn hot_or_cold_is_decided_before_room_is_made() {
     let mut real = least();
     real.write_each(&[0, 0, 1, 1, 4, 4, 5, 5, 2]);
     assert_eq!(real.cost(), (0, 1, [0, 0, 0, 1]), "the cold block was dead");
-    // Page 2 is hot at distance 1. The hot block is full and alive; its merge takes page 2 home.
+    // Page 2 is hot at distance 1. The hot block is full and not dead; its merge takes page 2 out
+    // of the log.
     real.write(2, 1);
     assert_eq!(real.cost(), (8, 4, [0, 0, 1, 1]));
     assert_eq!(figures(&real, LOCALITIES), [0, 5, 5]);
-    // So it is on the hot side, and the next write too.
+    // So this write goes to the hot partition, and the next one too.
     real.write(2, 1);
     assert_eq!(figures(&real, LOCALITIES), [0, 6, 5]);
 }
@@ -359,7 +361,7 @@ fn a_random_log_block_is_merged_fully_even_if_it_is_in_order() {
 }
 
 #[test]
-fn nothing_is_merged_before_a_side_needs_room() {
+fn nothing_is_merged_before_a_partition_needs_room() {
     let mut real = least();
     real.write_each(&[0, 4, 8, 1]);
     assert_eq!(real.cost().1, 0);
@@ -369,7 +371,7 @@ fn nothing_is_merged_before_a_side_needs_room() {
 }
 
 #[test]
-fn a_dead_hot_block_is_taken_first_and_goes_to_the_cold_side() {
+fn a_dead_hot_block_is_taken_first_and_goes_to_the_cold_partition() {
     // R = 4. Hot: two blocks, the first dead; cold: two.
     let mut real = filled("last:adapt=false", [6, 6]);
     real.write_each(&[0, 0, 0, 0, 0]);
@@ -385,14 +387,14 @@ fn a_dead_hot_block_is_taken_first_and_goes_to_the_cold_side() {
 }
 
 #[test]
-fn a_cold_victim_has_the_lowest_na_and_among_equals_came_first() {
-    // R = 4, all on the cold side but one: three cold blocks of Na 2, 1 and 1.
+fn a_cold_victim_has_the_lowest_na_and_ties_go_to_the_oldest() {
+    // R = 4, with all blocks but one in the cold partition: three cold blocks with Na 2, 1 and 1.
     let mut real = filled("last:adapt=false", [6, 6]);
     real.write_each(&[0, 4, 1, 5, 8, 9, 10, 11, 12, 13, 14, 15]);
     real.write(16, 1);
     assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
     assert_eq!(by_degree(&real), [0, 1]);
-    // The one of LBN 2 went: writing its pages again finds them at home, not in the log.
+    // The block of LBN 2 was merged: its pages are at home when they are rewritten, not in the log.
     real.write(8, 1);
     assert_eq!(figure(&real, "hot_pages"), 0);
     real.write(12, 1);
@@ -400,38 +402,39 @@ fn a_cold_victim_has_the_lowest_na_and_among_equals_came_first() {
 }
 
 #[test]
-fn a_side_at_its_size_takes_its_own() {
-    // R = 4: the hot side has two blocks at most, the cold side three.
+fn a_partition_at_its_maximum_merges_its_own_block() {
+    // R = 4: the hot partition has at most two blocks, the cold partition three.
     let mut real = filled("last:adapt=false", [6, 6]);
     real.write_each(&[0, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(gauge(&real, "hot_blocks"), 2.0);
     assert_eq!(real.cost().1, 0);
     real.write(0, 1);
-    assert_eq!(real.cost(), (0, 1, [0, 0, 0, 1]), "a dead one of its own");
+    assert_eq!(real.cost(), (0, 1, [0, 0, 0, 1]), "a dead block of its own");
     assert_eq!((gauge(&real, "hot_blocks"), gauge(&real, "cold_blocks")), (2.0, 1.0));
 }
 
 #[test]
-fn a_hot_side_at_its_size_without_dead_blocks_gives_its_oldest() {
+fn a_hot_partition_at_its_maximum_without_dead_blocks_merges_its_oldest() {
     let mut real = filled("last:adapt=false", [6, 6]);
     // Eight pages become hot and stay valid.
     real.write_each(&[0, 0, 1, 1, 4, 4, 5, 5, 8, 8, 9, 9, 12, 12, 13, 13]);
     assert_eq!(figures(&real, LOCALITIES), [0, 8, 8]);
     assert_eq!(real.cost().1, 0);
     real.write_each(&[16, 16]);
-    assert_eq!(figures(&real, VICTIMS), [0, 1, 1], "a cold block for the cold 16, dead");
+    assert_eq!(figures(&real, VICTIMS), [0, 1, 1], "a dead cold block, for the cold page 16");
     assert_eq!(real.cost(), (8, 4, [0, 0, 1, 1]), "0, 1, 4, 5");
 }
 
 #[test]
 fn an_old_hot_block_is_taken_before_a_cold_one() {
-    // R = 4, two blocks on each side: a hot one of four valid pages, a hot one that is open.
+    // R = 4, with two blocks in each partition: a hot block with four valid pages, and an open hot
+    // block.
     let mut real = filled("last:adapt=false", [8, 6]);
     real.write_each(&[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
     assert_eq!(figures(&real, LOCALITIES), [0, 5, 5]);
-    // Cold pages that come back after 24 others, k being 8. Each fourth finds no room, first the
-    // fourth, and the hot block is old when more than 4·4·4 pages were written since its last, the
-    // eighth of all.
+    // Cold pages are rewritten after 24 others, with k = 8. Every fourth of them finds no room,
+    // beginning with the fourth. The hot block is old once more than 4·4·4 pages were written since
+    // its last page, which was the eighth of all.
     let mut taken_at = None;
     for n in 1..80 {
         real.write(8 + n % 24, 1);
@@ -448,7 +451,7 @@ fn a_full_merge_takes_pages_from_every_log() {
     let mut real = least();
     real.write(0, 3);
     real.write_each(&[3, 4, 8, 9, 5]);
-    // The victim held 3: pages 0 to 2 came home from the sequential log.
+    // The victim held page 3. Its merge took pages 0 to 2 from the sequential log.
     assert_eq!(real.cost(), (12, 4, [0, 0, 1, 0]));
     real.write(4, 3);
     assert_eq!(real.cost().2, [0, 0, 1, 1], "the sequential block was left without valid pages");
@@ -461,7 +464,7 @@ fn part_of_a_page_costs_one_read_of_its_newest_version() {
     real.write_masked(4, 3, 0b0011);
     real.trim(8, 1);
     real.write_masked(8, 1, 0b0011);
-    assert_eq!(real.counts().rmw, 3, "page 1, pages 4 and 6; 8 holds nothing");
+    assert_eq!(real.counts().rmw, 3, "page 1, pages 4 and 6; 8 is unmapped");
 }
 
 // ---- The naive model counts alike ---------------------------------------------------------------
@@ -549,7 +552,7 @@ fn choice(ftl: &str) -> Choice {
 }
 
 #[test]
-fn what_last_needs() {
+fn last_refuses_devices_that_are_too_small() {
     let chip = ChipModel::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
     for (ftl, needs) in [
         ("last", 4),
@@ -577,7 +580,7 @@ fn what_last_needs() {
 }
 
 #[test]
-fn the_log_is_shared_out_as_asked() {
+fn the_log_is_divided_as_the_parameters_say() {
     for (ftl, extra, sequential) in [
         ("last", 4, 1),
         ("last", 32, 1),
@@ -593,8 +596,8 @@ fn the_log_is_shared_out_as_asked() {
     }
 }
 
-/// LAST §4: 32 GB with a log of 512 MB, of which 32 MB are sequential, take about 2 MB of maps, and
-/// the merge-cost table 3 KB.
+/// LAST §4: a device of 32 GB with a log of 512 MB, of which 32 MB are sequential, needs about 2 MB
+/// for maps and 3 KB for the merge-cost table.
 #[test]
 fn ram_is_what_the_paper_counts() {
     let chip = ChipModel::from_spec(&Spec::parse("slc-last").unwrap()).unwrap();
@@ -612,12 +615,12 @@ fn ram_is_what_the_paper_counts() {
 }
 
 #[test]
-fn gauges_say_how_the_log_stands() {
+fn gauges_show_the_state_of_the_log() {
     let mut real = filled("last:adapt=false", [6, 6]);
     real.write_each(&[0, 0, 0, 0, 0, 4, 5, 8]);
     real.write(12, 3);
     let names = ["U_hot", "U_cold", "N_d", "hot_blocks", "cold_blocks", "hot_cap"];
-    // Hot [0 0 0 0], of which one is valid; cold [0 4 5 8].
+    // Hot [0 0 0 0], with one valid page; cold [0 4 5 8].
     assert_eq!(names.map(|name| gauge(&real, name)), [0.25, 0.75, 0.0, 1.0, 1.0, 2.0]);
     assert_eq!((gauge(&real, "sequential_blocks"), gauge(&real, "sequential_cap")), (1.0, 1.0));
     real.trim(0, 9);
@@ -625,12 +628,12 @@ fn gauges_say_how_the_log_stands() {
     assert_eq!(names.map(|name| gauge(&real, name)), [0.0, 0.0, 1.0]);
     real.ftl.reset_report();
     assert_eq!(own_figures(&real), OwnFigures::default());
-    assert_eq!(gauge(&real, "hot_blocks"), 1.0, "gauges are no counts");
+    assert_eq!(gauge(&real, "hot_blocks"), 1.0, "a reset does not change gauges");
 }
 
 // ---- Beyond the paper ---------------------------------------------------------------------------
 
-/// Copies and erases of merges that interleaved streams of two pages a write cost, with a few
+/// Copies and erases of merges caused by interleaved streams of two pages per write, with a few
 /// random writes among them.
 fn cost_of_streams(ftl: &str, streams: u32, pages: u32, randoms: u32) -> (u64, Real) {
     let mut real = Real::filled(ftl, "ascending", [60, 17]);
@@ -648,7 +651,7 @@ fn cost_of_streams(ftl: &str, streams: u32, pages: u32, randoms: u32) -> (u64, R
 }
 
 #[test]
-fn streams_of_small_writes_are_noticed() {
+fn streams_of_small_writes_are_detected() {
     let (by_size, real) = cost_of_streams("last:sequential_log=4", 3, 1, 1);
     assert_eq!(figure(&real, "sequential_pages"), 0);
     let (by_streams, real) = cost_of_streams("last:sequential_log=4,detector=streams", 3, 1, 1);
@@ -662,12 +665,17 @@ fn a_stream_is_sequential_once_it_is_larger_than_the_threshold() {
     real.write_each(&[0, 1, 2, 3]);
     assert_eq!(figures(&real, LOCALITIES), [2, 0, 2], "three pages are more than 4 KiB");
     real.write_each(&[8, 4]);
-    assert_eq!(figures(&real, LOCALITIES), [3, 0, 3], "4 goes on after 3 all the same");
+    assert_eq!(
+        figures(&real, LOCALITIES),
+        [3, 0, 3],
+        "page 4 continues the stream after 3 nevertheless"
+    );
 }
 
 #[test]
-fn a_sequential_log_that_earns_more_grows_to_its_best_size() {
-    // Eight streams take turns. In a small log each expels another; one too large lacks elsewhere.
+fn a_sequential_log_that_saves_more_grows_to_its_best_size() {
+    // Eight streams take turns. In a small sequential log each evicts another; a log that is too
+    // large takes blocks from the random log.
     let cost = |more: &str| cost_of_streams(&format!("last:threshold=2KiB,{more}"), 8, 2, 1).0;
     let fixed = [1, 2, 4, 5, 6, 7, 8].map(|blocks| cost(&format!("sequential_log={blocks}")));
     let best = fixed.into_iter().min().unwrap();
@@ -677,7 +685,7 @@ fn a_sequential_log_that_earns_more_grows_to_its_best_size() {
 }
 
 #[test]
-fn a_sequential_log_that_earns_nothing_shrinks() {
+fn a_sequential_log_that_saves_nothing_shrinks() {
     let mut real = filled("last:sequential_log=10,sequential=adaptive", [60, 17]);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(10);
     for _ in 0..6000 {
@@ -686,9 +694,9 @@ fn a_sequential_log_that_earns_nothing_shrinks() {
     assert_eq!(gauge(&real, "sequential_cap"), 1.0);
 }
 
-// ---- Merges that the power interrupts -----------------------------------------------------------
+// ---- Merges that a power cut interrupts ---------------------------------------------------------
 
-/// What the power interrupts: runs that were written before, and the one that needs room.
+/// The interrupted merges: the runs before, and the run that needs room.
 struct Interrupted {
     name: &'static str,
     before: &'static [(u32, u32)],
@@ -705,10 +713,10 @@ const INTERRUPTED: [Interrupted; 7] = [
     Interrupted { name: "random", before: &[(0, 1), (5, 1), (1, 1), (2, 1)], run: (9, 1) },
 ];
 
-/// The power fails at every operation of a merge, and again at every operation of the mount, or of
-/// the same write when it is tried again.
+/// Cuts the power at every operation of a merge, and again at every operation of the mount or of
+/// the same write when it is repeated.
 #[test]
-fn what_a_merge_moves_survives_two_cuts() {
+fn merged_pages_survive_two_cuts() {
     for case in &INTERRUPTED {
         for order in ["any", "ascending", "sequential"] {
             let mut tried = 0;
@@ -722,7 +730,8 @@ fn what_a_merge_moves_survives_two_cuts() {
     }
 }
 
-/// Every first operation, and after it every second one; returns how many pairs there were.
+/// Cuts at every operation, and then at every operation of the second life. Returns the number of
+/// pairs.
 fn interrupt_everywhere(
     case: &Interrupted,
     order: &str,
@@ -746,7 +755,7 @@ fn interrupt_everywhere(
     unreachable!("a write ends")
 }
 
-/// Which of the two cuts struck.
+/// Which of the two cuts took effect.
 fn interrupt_twice(case: &Interrupted, order: &str, cuts: [Cut; 2], in_mount: bool) -> [bool; 2] {
     let mut device = Mortal::new("last", order, [3, 4], &[]);
     let mut expected = vec![1; 12];
@@ -773,7 +782,7 @@ fn interrupt_twice(case: &Interrupted, order: &str, cuts: [Cut; 2], in_mount: bo
 }
 
 #[test]
-fn hot_pages_are_still_hot_after_a_power_cycle_and_cold_ones_have_no_distance() {
+fn hot_pages_stay_hot_after_a_power_cycle_and_cold_ones_have_no_distance() {
     let mut device = Mortal::new("last", "ascending", [3, 6], &[1, 1, 4]);
     assert_eq!(figures(&device.real, LOCALITIES), [0, 1, 2]);
     device.mount(None).unwrap();
@@ -786,14 +795,15 @@ fn hot_pages_are_still_hot_after_a_power_cycle_and_cold_ones_have_no_distance() 
 }
 
 #[test]
-fn log_blocks_are_found_again_in_their_roles() {
+fn log_blocks_keep_their_roles_after_a_power_cycle() {
     let mut device = Mortal::new("last", "ascending", [4, 6], &[]);
     device.write(8, 3, 2).unwrap();
     [1, 1, 5, 2, 3].iter().for_each(|&page| device.write(page, 1, 2).unwrap());
     device.mount(None).unwrap();
     let names = ["sequential_blocks", "hot_blocks", "cold_blocks"];
     assert_eq!(names.map(|name| gauge(&device.real, name)), [1.0, 1.0, 1.0]);
-    // They are closed: the sequential one is in the way of the run that would have gone on in it.
+    // They are closed: the sequential block is in the way of the run that would have continued in
+    // it.
     device.write(9, 3, 3).unwrap();
     assert_eq!(figures(&device.real, SEQUENTIAL_MERGES), [0, 0, 1, 0]);
     device.write(2, 1, 3).unwrap();
@@ -802,12 +812,12 @@ fn log_blocks_are_found_again_in_their_roles() {
 }
 
 #[test]
-fn the_first_interval_is_held_against_the_log_as_mounted() {
-    // R = 4: k starts at 8. A cold block of four valid pages is found.
+fn the_first_interval_is_compared_with_the_log_as_mounted() {
+    // R = 4, so k starts at 8. The mount finds a cold block with four valid pages.
     let mut device = Mortal::new("last", "ascending", [6, 6], &[5, 9, 13, 17]);
     device.mount(None).unwrap();
     assert_eq!((gauge(&device.real, "U_cold"), gauge(&device.real, "k")), (1.0, 8.0));
-    // One more cold page, then hot ones: of eight cold pages four are valid.
+    // One more cold page, then hot ones: four of eight cold pages are valid.
     (0..16).for_each(|_| device.write(1, 1, 3).unwrap());
     assert_eq!((gauge(&device.real, "U_cold"), gauge(&device.real, "k")), (0.5, 12.0));
 }

@@ -1,17 +1,17 @@
-//! A naive model of last: it searches for victims and looks at every page to see what a block
+//! A naive model of last. It searches for victims, and looks at every page to see what a block
 //! holds.
 
 use core::ops::Range;
 
 use crate::device::{Counts, Model};
 
-/// A form of last, and the device that it is tried on.
+/// A form of last, and the device on which it is tested.
 #[derive(Clone, Copy)]
 pub struct Form {
     pub spec: &'static str,
     pub extra: u32,
     pub np: u32,
-    /// Log blocks, and how many of them are sequential at first.
+    /// Number of log blocks, and how many of them are sequential at first.
     pub log: u32,
     pub sequential: u32,
     pub threshold_pages: usize,
@@ -27,13 +27,13 @@ enum At {
     Home,
     /// In the sequential log block of its logical block.
     Sequential,
-    /// In a slot of the random log block of that number.
+    /// In a slot of the random log block with this number.
     Random(u64, usize),
 }
 
 struct NaiveSequential {
     lbn: usize,
-    /// Whether each offset was given a page; others were skipped.
+    /// Whether each offset was written or copied; the others were skipped.
     given: Vec<bool>,
     written: u64,
 }
@@ -52,21 +52,22 @@ pub struct Naive {
     /// Which pages of each data block are programmed.
     homes: Vec<Option<Vec<bool>>>,
     newest: Vec<At>,
-    /// In the order of their allocation.
+    /// The random log blocks, in the order of their allocation.
     sequential: Vec<NaiveSequential>,
     random: Vec<NaiveRandom>,
     pub sequential_most: usize,
     log_most: usize,
     pub k: u64,
     pub hot_most: usize,
-    /// Pages written to the random log, pages of the host's, and blocks opened in the random log.
+    /// Counters: pages written to the random log, host pages, and blocks opened in the random log.
     clock: u64,
     writes: u64,
     opened: u64,
     due: u64,
-    /// Dead hot blocks, and valid and all pages of the hot and the cold side.
+    /// At the end of the last interval: dead hot blocks, and valid and all pages of the hot and the
+    /// cold partition.
     before: (usize, [(u64, u64); 2]),
-    /// Where streams end, and their pages.
+    /// The ends of streams, and the number of pages in each.
     ends: Vec<(usize, usize)>,
     until_resize: usize,
     ghosts: Vec<(usize, usize)>,
@@ -77,19 +78,19 @@ pub struct Naive {
     pub figures: OwnFigures,
 }
 
-/// What only last counts.
+/// Counts that only last has.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
 pub struct OwnFigures {
-    /// Pages that went to the sequential log, and to the hot and the cold side.
+    /// Pages written to the sequential log, and to the hot and the cold partition.
     pub localities: [u64; 3],
     /// Dead hot, old hot and cold victims.
     pub victims: [u64; 3],
     pub filled_in: u64,
-    /// Switch, partial, full and dead ones.
+    /// Merges of sequential blocks: switch, partial, full and dead.
     pub sequential_merges: [u64; 4],
-    /// Full and dead ones.
+    /// Merges of random blocks: full and dead.
     pub random_merges: [u64; 2],
-    /// Full merges of random victims by associated data blocks.
+    /// Full merges of random victims, by number of associated data blocks.
     pub by_degree: Vec<u64>,
 }
 
@@ -387,7 +388,7 @@ impl Naive {
         degrees[degree] += 1;
     }
 
-    /// Brings home the pages of a logical block beyond those that the new data block was given.
+    /// Copies the remaining pages of a logical block into its new data block.
     fn gather(&mut self, lbn: usize, given: Vec<bool>) {
         let base = lbn * self.np;
         let is_sequential_chip = self.order == "sequential";

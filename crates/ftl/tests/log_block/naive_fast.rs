@@ -1,5 +1,5 @@
-//! A naive model of fast and faster. It searches all blocks for a page, and remembers of each page
-//! whether its present version was carried over once.
+//! A naive model of fast and faster. It searches all blocks for a page, and remembers for each page
+//! whether its present version was carried over.
 
 use core::ops::Range;
 
@@ -14,21 +14,21 @@ use crate::homes::Homes;
 enum At {
     Nowhere,
     Home,
-    /// A slot of a block, blocks being numbered in the order of their allocation.
+    /// A slot of a log block. Blocks are numbered in the order of their allocation.
     Log(u64, usize),
 }
 
 struct Block {
     number: u64,
-    /// Pages that were carried here.
+    /// Number of pages that were carried to this block.
     carried: usize,
     /// The page that was written to each slot.
     slots: Vec<usize>,
-    /// Data blocks that were merged to empty it.
+    /// Number of data blocks that were merged because of its pages.
     merged: usize,
 }
 
-/// What faster has on top of fast.
+/// What faster adds to fast.
 #[derive(Clone, Copy)]
 pub struct Rules {
     pub second_chance: bool,
@@ -36,7 +36,7 @@ pub struct Rules {
     pub merges_per_write: usize,
 }
 
-/// fast is faster with all of it switched off.
+/// fast: everything that faster adds is switched off.
 pub const FAST: Rules = Rules { second_chance: false, isolation_blocks: 0, merges_per_write: 0 };
 
 pub struct NaiveFast {
@@ -52,13 +52,13 @@ pub struct NaiveFast {
     allocated: u64,
     pub counts: Counts,
     pub rw_associated: Vec<u64>,
-    /// Pages carried or isolated.
+    /// Pages that were carried and pages that were isolated.
     pub moved: u64,
-    /// Pages carried that were not valid any more when their block was reclaimed.
+    /// Carried pages that were not valid any more when their block was reclaimed.
     pub saved: u64,
-    /// Of fast: pages that left the log with a victim, and those written that were not there.
+    /// For fast: pages that left the log with a victim, and written pages that were not in the log.
     pub events: Vec<MapEvent>,
-    /// Of each victim: its valid pages, their data blocks, and copies, padding and erases.
+    /// For each victim: its valid pages, their data blocks, and copies, padding and erases.
     pub victims: Vec<[u64; 5]>,
 }
 
@@ -89,7 +89,7 @@ impl NaiveFast {
         }
     }
 
-    /// Log blocks that there may be from now on, SW and isolation included.
+    /// Sets the maximum number of log blocks, including SW and isolation.
     pub fn set_log_blocks(&mut self, log_blocks: usize) {
         self.rw_max = log_blocks.saturating_sub(1 + self.rules.isolation_blocks).max(1);
         while self.rw.len() > self.rw_max {
@@ -137,7 +137,7 @@ impl NaiveFast {
         self.counts.host += 1;
     }
 
-    /// A place in the log, or none while something was merged or opened to get one.
+    /// A place in the log; none if something was merged or opened to get one.
     fn log(&mut self, lpn: usize) -> Option<At> {
         let np = self.np;
         let is_next = |sw: &&mut Block| sw.slots.len() < np && sw.slots[0] + sw.slots.len() == lpn;
@@ -212,7 +212,7 @@ impl NaiveFast {
         }
     }
 
-    /// The way of fast.
+    /// Reclaims as fast does.
     fn merge_all(&mut self, victim: &Block) {
         let mut lbns: Vec<usize> = Vec::new();
         for lpn in self.valid_pages(victim) {
@@ -313,8 +313,8 @@ impl NaiveFast {
         self.moved += 1;
     }
 
-    /// Merges the data block of the oldest valid page in the first `blocks` isolation blocks;
-    /// whether there was one.
+    /// Merges the data block of the oldest valid page in the first `blocks` isolation blocks.
+    /// Returns whether there was one.
     fn merge_oldest_isolated(&mut self, blocks: usize) -> bool {
         let first = |&at: &usize| self.valid_pages(&self.isolated[at]).first().copied();
         let found = (0..blocks).find_map(|at| Some((at, first(&at)?)));

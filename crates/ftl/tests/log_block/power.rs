@@ -1,4 +1,4 @@
-//! Log blocks are found again, whenever the power comes and goes.
+//! Log blocks survive power cycles at any time.
 
 use nand::{BlockId, Cut, Outcome};
 use rand_core::{Rng, SeedableRng};
@@ -16,15 +16,15 @@ const FORMS: [&str; 7] = [
     "faster:isolation=false",
 ];
 
-/// Trims need not survive here, so that pages come back from copies that were stale for long. They
-/// must not come back from where a mount would not expect a log block.
+/// Trims need not survive here, so pages may come back from copies that were stale for a long time.
+/// They must not come back from places where a mount expects no log block.
 #[test]
-fn the_power_may_come_and_go_at_any_time() {
+fn random_power_cycles_lose_nothing() {
     for form in FORMS {
         for order in ["any", "ascending", "sequential"] {
             let mut device = Mortal::new(form, order, [4, 4], &[]);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
-            // Nothing is promised of trimmed pages where trims need not survive.
+            // Nothing is guaranteed for trimmed pages if trims need not survive.
             let mut expected = vec![Some(1); 16];
             for round in 2..20_000 {
                 let page = rng.next_u32() % 16;
@@ -51,7 +51,7 @@ fn the_power_may_come_and_go_at_any_time() {
 }
 
 #[test]
-fn a_mount_erases_what_holds_nothing_but_stale_copies() {
+fn a_mount_erases_blocks_with_only_stale_copies() {
     // The log block holds all of LBN 0; its old data block is dead.
     let mut device = Mortal::new("bast", "ascending", [3, 2], &[0, 1, 2, 3]);
     device.mount(None).unwrap();
@@ -61,9 +61,9 @@ fn a_mount_erases_what_holds_nothing_but_stale_copies() {
     assert_eq!(holds_0.count(), 1);
 }
 
-/// Two log blocks of LBN 0, one after the other, keep their stale copies because the power fails as
-/// they are to be erased: together they are twins of all pages of the data block that the second
-/// merge has made. If a mount gave that one up, LBN 0 would have two log blocks.
+/// Two successive log blocks of LBN 0 keep their stale copies, because the power fails when they
+/// are about to be erased. Together they hold twins of all pages of the data block that the second
+/// merge has made. If a mount gave up this data block, LBN 0 would have two log blocks.
 ///
 /// ```text
 /// first merge    D [0 1 2 3]   F [3 1 0 0]   ─▶ E [0 1 2 3]        2 came from D alone
@@ -71,14 +71,14 @@ fn a_mount_erases_what_holds_nothing_but_stale_copies() {
 /// found          B [0 1 2 3]   F [3 1 0 0]   L [2 2 2 2]           D and E are erased
 /// ```
 #[test]
-fn a_complete_merge_is_kept_though_all_its_pages_have_old_twins() {
+fn a_complete_merge_is_kept_even_if_all_its_pages_have_old_twins() {
     for form in ["bast", "fmax"] {
         for order in ["any", "ascending", "sequential"] {
             let mut device = Mortal::durable(form, order, [2, 4]);
             [3, 1, 0, 0].iter().for_each(|&page| device.write(page, 1, 2).unwrap());
             fail_at_the_last_erase(&mut device, 0, 5);
             device.mount(None).unwrap();
-            // F is free, and the last to be taken, since the suspect page could fall back to it.
+            // F is free, but is taken last, because it is the fallback of the suspect page.
             [2, 2, 2, 2].iter().for_each(|&page| device.write(page, 1, 3).unwrap());
             fail_at_the_last_erase(&mut device, 2, 6);
             let found = blocks_of_lbn_0(&device);
@@ -92,15 +92,15 @@ fn a_complete_merge_is_kept_though_all_its_pages_have_old_twins() {
     }
 }
 
-/// Writes a page of LBN 0, whose log block is full: the power fails as the merge, which has copied
-/// four pages and erased the old data block, is about to erase the log block. After a mount it has
-/// erased the clean block first, too.
+/// Writes a page of LBN 0, whose log block is full. The power fails when the merge has copied four
+/// pages and erased the old data block, and is about to erase the log block. After a mount, the
+/// merge also erases the clean block first.
 fn fail_at_the_last_erase(device: &mut Mortal, page: u32, after: u64) {
     device.real.nand.cut_after(Cut { after, outcome: Outcome::Untouched });
     device.write(page, 1, 9).unwrap_err();
 }
 
-/// The owners of the pages of each block that holds copies of LBN 0, in the order of the blocks.
+/// The owners of all pages in each block that holds copies of LBN 0, in the order of blocks.
 fn blocks_of_lbn_0(device: &Mortal) -> Vec<Vec<u32>> {
     let nand = &device.real.nand;
     let owners = (0..nand.geometry().blocks()).map(|block| nand.owners(BlockId(block)).to_vec());

@@ -1,4 +1,4 @@
-//! A small device, its counts, and random steps for it and a naive model.
+//! A small device, its counts, and random steps for the device and a naive model.
 
 use ftl::{Choice, Durability, Ftl, Metric, MountConfig, Run};
 use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
@@ -8,20 +8,20 @@ use spec::Spec;
 
 pub const PAGE_BYTES: u32 = 2048;
 
-/// What both sides count.
+/// The counts that scheme and model share.
 #[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
 pub struct Counts {
     pub host: u64,
     /// Pages moved by garbage collection.
     pub copies: u64,
     pub erases: u64,
-    /// Pages copied for the map's sake.
+    /// Pages copied for the map.
     pub map_copies: u64,
     pub spare_reads: u64,
     pub rmw: u64,
 }
 
-/// Blocks erased dead, emptied into free pages, and pairs emptied with a free block's help.
+/// Numbers of dead blocks erased, of partial merges, and of full merges.
 pub type Merges = [u64; 3];
 
 /// The real scheme on a device of the same shape.
@@ -71,7 +71,7 @@ impl Real {
         Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None)
     }
 
-    /// Writes so far; the number of each is the stamp that it leaves.
+    /// Number of writes so far. Each write leaves its number as the stamp.
     pub fn writes(&self) -> u32 {
         self.writes
     }
@@ -128,7 +128,7 @@ impl Real {
         ["dead_merges", "partial_merges", "full_merges"].map(|name| self.figure(name) as u64)
     }
 
-    /// Victims by pages of theirs that were programmed.
+    /// Number of victims by the number of their programmed pages.
     pub fn utilisation(&self) -> Vec<u64> {
         let figures = self.ftl.report().figures;
         let found = figures.into_iter().find(|(known, _)| *known == "victim_utilisation");
@@ -138,7 +138,7 @@ impl Real {
         }
     }
 
-    /// Where the newest version of a page stands: block and page of it.
+    /// The place of the newest version of a page: block, and page in it.
     pub fn place(&self, lpn: u32) -> (u32, u32) {
         let newest = (0..self.nand.geometry().blocks()).map(BlockId).flat_map(|block| {
             let owners = self.nand.owners(block).iter().zip(0..);
@@ -219,7 +219,7 @@ impl Step {
     }
 }
 
-/// The most recently used entries, most recent last.
+/// The most recently used entries, the latest last.
 pub struct NaiveCache {
     entries: Vec<usize>,
     most: usize,
@@ -230,7 +230,7 @@ impl NaiveCache {
         NaiveCache { entries: Vec::new(), most }
     }
 
-    /// Whether the entry was there; it is now.
+    /// Uses an entry, which is cached afterwards. Returns whether it was before.
     pub fn touch(&mut self, lbn: usize) -> bool {
         let before = self.entries.len();
         self.entries.retain(|&other| other != lbn);

@@ -1,5 +1,5 @@
-//! lsb by hand. Blocks of four pages in two groups of two, unless it is said otherwise; two
-//! logical blocks, 0 in block 0 and 1 in block 1, and three extra blocks, of which two stay erased.
+//! lsb by hand. Unless stated otherwise, blocks have four pages in two groups of two; logical block
+//! 0 is in block 0 and 1 in block 1; and there are three extra blocks, of which two stay erased.
 
 use nand::{BlockId, ChipModel, Lpn, Mode};
 use spec::Spec;
@@ -14,7 +14,7 @@ fn filled(params: &str, logical: u32, extra: u32) -> Real {
     real
 }
 
-/// Copies and erases of garbage collection; blocks dead, partially and fully merged.
+/// Copies and erases of garbage collection; dead blocks, partial merges and full merges.
 fn work(real: &Real) -> ([u64; 2], [u64; 3]) {
     let counts = real.counts();
     ([counts.copies, counts.erases], real.merges())
@@ -34,20 +34,21 @@ fn a_dead_block_is_erased() {
 fn valid_pages_go_to_free_pages_of_their_superblock() {
     let mut real = filled("blocks=2", 2, 3);
     real.write(0, 2);
-    // Block 0 has two valid pages, the open block two free ones; four pages need a block.
+    // Block 0 has two valid pages, and the open block two free ones. Writing four pages needs a
+    // block.
     real.write(4, 4);
     assert_eq!(work(&real), ([2, 1], [0, 1, 0]));
     assert_eq!((real.place(2), real.place(3)), ((2, 2), (2, 3)));
 }
 
 #[test]
-fn a_write_that_may_be_induced_needs_room_whether_or_not_it_is() {
+fn room_for_a_possible_induced_write_is_made_even_if_none_follows() {
     let mut real = filled("blocks=2", 2, 3);
     real.write(0, 2);
     real.write(2, 1);
-    // Page 3 alone is left in block 0; one page is free, two would be wanted.
+    // Only page 3 is valid in block 0. One page is free, but two are needed.
     real.write(4, 4);
-    assert_eq!(work(&real), ([4, 2], [0, 0, 1]), "3, then 0 to 2 out of the open block");
+    assert_eq!(work(&real), ([4, 2], [0, 0, 1]), "page 3, then 0 to 2 out of the open block");
     assert_eq!([3, 0, 1, 2].map(|page| real.place(page)), [(3, 0), (3, 1), (3, 2), (3, 3)]);
     assert_eq!(real.figure("miw"), 0.0);
 }
@@ -56,7 +57,7 @@ fn a_write_that_may_be_induced_needs_room_whether_or_not_it_is() {
 fn free_pages_of_a_closed_block_are_lost() {
     let mut real = filled("blocks=2", 2, 3);
     (0..3).for_each(|page| real.write(page, 1));
-    // One page is free, page 3 might take two.
+    // One page is free, but page 3 might take two.
     real.write(3, 1);
     assert_eq!(work(&real), ([4, 2], [0, 0, 1]));
     assert_eq!(real.nand.lost_pages(), 1);
@@ -65,13 +66,13 @@ fn free_pages_of_a_closed_block_are_lost() {
 }
 
 #[test]
-fn a_portion_that_ends_alone_in_its_group_needs_a_page_more() {
+fn a_portion_that_ends_alone_in_its_group_needs_one_more_page() {
     let mut real = filled("blocks=2", 2, 3);
     real.write(4, 1);
-    // Three pages are free; 0 to 2 might take four.
+    // Three pages are free, but 0 to 2 might take four.
     real.write(0, 3);
     assert_eq!(work(&real), ([3, 1], [0, 1, 0]));
-    // Two whole groups need what they are.
+    // Two complete groups need exactly their number of pages.
     let mut real = filled("blocks=2", 2, 3);
     real.write(4, 2);
     real.write(0, 2);
@@ -82,7 +83,7 @@ fn a_portion_that_ends_alone_in_its_group_needs_a_page_more() {
 fn superblocks_of_one_block_collect_from_each_other() {
     let mut real = filled("blocks=1", 3, 3);
     real.write(0, 2);
-    // Superblock 1 needs a block; superblock 0 has two free pages for its two valid ones.
+    // Superblock 1 needs a block. Superblock 0 has two free pages for its two valid ones.
     real.write(4, 2);
     assert_eq!(work(&real), ([2, 1], [0, 1, 0]));
     assert_eq!((real.place(2), real.place(4)), ((3, 2), (4, 0)));
@@ -94,8 +95,9 @@ fn a_superblock_without_free_pages_is_passed_over() {
     real.write(0, 2);
     real.write(0, 2);
     real.write(4, 1);
-    // Blocks 0 and 3 have two dead pages each, and superblock 0 no free one. Block 1 has one, and
-    // superblock 1 free pages for 5, and for 6 and 7, which are no page alone.
+    // Blocks 0 and 3 have two dead pages each, but superblock 0 has no free page. Block 1 has one
+    // dead page, and superblock 1 has free pages for 5, 6 and 7. No write can be induced, because 6
+    // and 7 are a complete group.
     real.write(8, 1);
     assert_eq!(work(&real), ([3, 1], [0, 1, 0]));
     assert_eq!(real.place(5), (4, 1));
@@ -109,7 +111,7 @@ fn ties_go_to_the_lowest_block() {
     real.write(8, 4);
     assert_eq!(work(&real), ([0, 1], [1, 0, 0]));
     let erased = |block| real.nand.owners(BlockId(block)).iter().all(|&o| Lpn(o) == Lpn::NONE);
-    assert!(erased(0) && !erased(1), "block 1 died first, 0 is the lowest");
+    assert!(erased(0) && !erased(1), "block 1 died first, but block 0 is the lowest");
 }
 
 #[test]
@@ -118,21 +120,21 @@ fn a_full_merge_empties_the_two_with_most_dead_pages() {
     // Two dead pages in block 2, one in block 0, one in block 1; the open block is full.
     real.write(8, 2);
     real.write(0, 1);
-    // One page more would be possible, so a block is wanted for the page of block 1: block 2 has
-    // two valid pages, one is free.
+    // An induced write is possible, so the page of block 1 needs a block: block 2 has two valid
+    // pages, and one page is free.
     real.write(4, 1);
-    assert_eq!(work(&real), ([5, 2], [0, 0, 1]), "two of block 2, three of block 0");
+    assert_eq!(work(&real), ([5, 2], [0, 0, 1]), "two pages of block 2, three of block 0");
     assert_eq!([10, 11].map(|page| real.place(page)), [(4, 3), (5, 0)]);
     assert_eq!([1, 2, 3].map(|page| real.place(page)), [(5, 1), (5, 2), (5, 3)]);
     assert_eq!(real.place(4), (6, 0));
 }
 
 #[test]
-fn a_request_looks_each_logical_block_up_once() {
+fn a_request_looks_up_each_logical_block_once() {
     let mut real = filled("blocks=2,map_cache=1", 2, 3);
     real.read(0, 8);
-    // Each map is in two spare areas: page 1 knows group 0, page 3, the PMD page, both. Page 2 is
-    // the PT page of group 1, but nobody else is found through it.
+    // Each map is in two spare areas. Page 1 knows group 0; page 3, the PMD page, knows both
+    // groups. Page 2 is the PT page of group 1, but no page is found through it.
     assert_eq!(real.counts().spare_reads, 4);
     real.read(4, 4);
     real.write(6, 1);
@@ -143,15 +145,15 @@ fn a_request_looks_each_logical_block_up_once() {
 }
 
 #[test]
-fn a_load_reads_a_pt_page_through_which_others_are_found() {
-    // Groups of four: 4 to 7 of a block of eight.
+fn a_load_reads_a_pt_page_only_if_others_are_found_through_it() {
+    // Groups of four pages: 4 to 7 of a block of eight.
     let mut real = Real::new("lsb:blocks=2,groups=2,map_cache=1", 8, 2, 3, Mode::Stamps);
     real.write(0, 16);
     real.forget_counts();
     // The PMD page 7 knows 4 and 5 through the PT page 6; page 3 knows group 0.
     real.read(0, 1);
     assert_eq!(real.counts().spare_reads, 3);
-    // 5, alone, knows 4 and 6 through 6, and 7 directly.
+    // Page 5, written alone, knows 4 and 6 through 6, and 7 directly.
     real.write(5, 1);
     real.read(8, 1);
     real.forget_counts();
@@ -160,26 +162,26 @@ fn a_load_reads_a_pt_page_through_which_others_are_found() {
 }
 
 #[test]
-fn what_nothing_maps_is_not_looked_up() {
+fn unmapped_logical_blocks_are_not_looked_up() {
     let mut real = Real::new("lsb:map_cache=1", 4, 3, 3, Mode::Stamps);
     real.write(0, 1);
     real.read(4, 8);
     real.trim(4, 8);
-    assert_eq!(real.figure("map_cache_misses"), 1.0, "the write's");
-    assert_eq!(real.counts().spare_reads, 0, "which found nothing to read");
+    assert_eq!(real.figure("map_cache_misses"), 1.0, "the miss of the write");
+    assert_eq!(real.counts().spare_reads, 0, "the miss found nothing to read");
 }
 
 #[test]
-fn a_trim_that_takes_a_pt_page_writes_the_lowest_page_left_anew() {
+fn a_trim_of_a_pt_page_copies_the_lowest_remaining_page() {
     let mut real = filled("blocks=2", 2, 3);
     real.trim(1, 1);
     assert_eq!(real.counts().map_copies, 1, "page 1 knew page 0");
     real.trim(2, 2);
-    assert_eq!(real.counts().map_copies, 1, "page 0 is the PMD page; group 1 is gone");
+    assert_eq!(real.counts().map_copies, 1, "page 0 is the PMD page; no page of group 1 is left");
     real.trim(0, 1);
-    assert_eq!(real.counts().map_copies, 1, "the logical block is gone");
+    assert_eq!(real.counts().map_copies, 1, "no page of the logical block is left");
     real.trim(7, 1);
-    assert_eq!(real.counts().map_copies, 2, "page 7 was a PMD page; 6 is what is left beside it");
+    assert_eq!(real.counts().map_copies, 2, "page 7 was a PMD page; only 6 is left of its group");
     assert_eq!((real.figure("trim_copies"), real.figure("miw")), (2.0, 0.0));
 }
 

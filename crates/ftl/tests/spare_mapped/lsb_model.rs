@@ -1,7 +1,7 @@
-//! lsb against a model that knows the rules and searches for everything.
+//! A naive model of lsb. It implements the rules and searches for everything.
 //!
-//! Where the real one keeps bits that say which pages were written after a PT page, the model keeps
-//! what each PT page really says, and compares it with where the pages are.
+//! The scheme keeps bits that say which pages were written after a PT page. The model keeps the
+//! actual contents of each PT page instead, and compares them with the places of the pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,8 @@ use crate::device::{Counts, Merges, NaiveCache, Real, What, step};
 
 type Place = (usize, usize);
 
-/// What a PT page says: where it is itself, and where the pages of its group were.
+/// The contents of a PT page: its own place, and the places of the pages of its group when it was
+/// written.
 #[derive(Clone)]
 struct Table {
     page: usize,
@@ -31,7 +32,7 @@ struct Model {
     free: Vec<usize>,
     open: BTreeMap<usize, usize>,
     place: BTreeMap<usize, Place>,
-    /// By logical block and group: the page written last, and the PT page.
+    /// For each logical block and group: the page written last, and the PT page.
     carrier: BTreeMap<(usize, usize), usize>,
     table: BTreeMap<(usize, usize), Table>,
     directory: BTreeMap<usize, usize>,
@@ -102,14 +103,14 @@ impl Model {
         self.carrier.insert(group, page);
     }
 
-    /// The PT page of a group, if it still serves while `but` is written.
+    /// The PT page of a group, if it can still be used while `but` is written.
     fn serving(&self, group: (usize, usize), but: usize) -> Option<&Table> {
         let table = self.table.get(&group)?;
         let serves = self.place.get(&table.page) == Some(&table.place) && table.page != but;
         serves.then_some(table)
     }
 
-    /// The pages to which a PMD page refers, written alone.
+    /// The places to which a PMD page refers if it is written alone.
     fn references(&self, page: usize) -> Vec<Place> {
         let (lbn, own) = self.group(page);
         let groups = (0..self.groups).filter(|&group| group != own);
@@ -158,7 +159,8 @@ impl Model {
         self.become_table(table, Some(page));
     }
 
-    /// Pages, and one more for each logical block whose last group has only one of them.
+    /// The number of pages, plus one for each logical block of which the last group has only one of
+    /// them.
     fn needs(&self, pages: &[usize]) -> usize {
         let ends = pages.iter().enumerate().filter(|&(at, page)| {
             let is_last = pages.get(at + 1).is_none_or(|next| next / self.np != page / self.np);
@@ -235,7 +237,7 @@ impl Model {
         self.place.range(lbn * self.np..(lbn + 1) * self.np).map(|(&page, _)| page).collect()
     }
 
-    /// Distinct PMD and PT pages that the chains of a logical block's pages go through.
+    /// Number of distinct PMD and PT pages on the chains of a logical block.
     fn spares(&self, lbn: usize) -> u64 {
         let mut read = BTreeSet::new();
         for page in self.mapped(lbn) {
@@ -362,12 +364,12 @@ fn lsb_counts_as_the_naive_model_counts() {
     {
         let (counts, _) = agree(blocks, 4, 2, sizes, Mode::Count);
         assert!(counts.copies > 300 && counts.spare_reads > 300, "{counts:?}");
-        assert!(counts.map_copies > 50, "trims take PT and PMD pages: {counts:?}");
+        assert!(counts.map_copies > 50, "trims should remove PT and PMD pages: {counts:?}");
     }
 }
 
 #[test]
-fn it_does_where_writes_are_induced() {
+fn lsb_counts_as_the_naive_model_counts_with_induced_writes() {
     let mut all = 0;
     for (blocks, np, groups, sizes) in [
         (1, 4, 1, [10, 4, 3]),
@@ -384,9 +386,9 @@ fn it_does_where_writes_are_induced() {
     assert!(all > 200, "{all} writes were induced");
 }
 
-/// The map is walked through the spare areas after every step, and nothing is counted otherwise.
+/// The audit follows all spare areas after every step, and the counts are the same.
 #[test]
-fn it_does_where_spare_areas_are_kept() {
+fn lsb_counts_the_same_with_spare_areas() {
     for (blocks, np, groups, sizes) in [
         (1, 4, 2, [12, 3, 3]),
         (4, 16, 4, [12, 6, 4]),

@@ -1,5 +1,5 @@
-//! superblock and lsb, count for count and bit for bit: the paper's own examples read from the
-//! spare areas, cases by hand, and naive models.
+//! Tests of superblock and lsb: the paper's own examples, read from the spare areas bit by bit;
+//! cases counted by hand; and naive models, compared in every count.
 
 mod device;
 mod lsb;

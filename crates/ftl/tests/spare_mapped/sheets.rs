@@ -1,12 +1,13 @@
-//! What the spare areas say, bit by bit: the examples of the paper's Fig. 4 to 7, and sizes.
+//! The contents of spare areas, bit by bit: the examples of the paper's Fig. 4 to 7, and sizes.
 //!
-//! Nothing here knows the sources' own codec: fields are cut out of the bytes as SPEC.md has them.
+//! These tests do not use the scheme's own encoder: they decode the bytes as SPEC.md describes
+//! them.
 
 use nand::{BlockId, Mode};
 
 use crate::device::Real;
 
-/// A page by block and number in it.
+/// A page: its block, and its number in it.
 type Place = (u32, u32);
 
 /// The number of `bits` bits at bit `at`, lowest first.
@@ -15,14 +16,14 @@ pub fn field(bytes: &[u8], at: usize, bits: usize) -> u32 {
     (0..bits).map(|n| bit(at + n) << n).sum()
 }
 
-/// Entries of a spare area: which block of the PBMT or `this`, and a page of six bits.
+/// An entry of a spare area: the block, by the PBMT or "this block", and a page of six bits.
 struct Sheet {
     pbmt: Vec<u32>,
     groups: Vec<Place>,
     pages: Vec<Place>,
 }
 
-/// A sheet: so many block numbers from bit `at` on, then entries with indices of so many bits.
+/// Decodes block numbers from bit `at` on, then entries with indices of the given numbers of bits.
 fn sheet(bytes: &[u8], at: usize, pbmt: usize, own: u32, lists: [(usize, usize, u32); 2]) -> Sheet {
     let numbers: Vec<u32> = (0..pbmt).map(|n| field(bytes, at + 24 * n, 24)).collect();
     let mut at = at + 24 * pbmt;
@@ -62,7 +63,7 @@ fn table(real: &Real, at: Place) -> Sheet {
     sheet(&bytes, 1, 7, at.0, [(0, 0, 0), (8, 3, 7)])
 }
 
-/// lsb on the paper's chip: superblocks of 16 logical blocks, plenty of free ones.
+/// lsb on the paper's chip, with superblocks of 16 logical blocks and many free blocks.
 fn lsb() -> Real {
     Real::new("lsb:blocks=16", 64, 16, 40, Mode::Stamps)
 }
@@ -89,7 +90,8 @@ fn last_place(real: &Real) -> Place {
     found.max().unwrap().1
 }
 
-/// Logical block 0 in block 0, then pages 40 and 41 rewritten elsewhere, and the block filled up.
+/// Logical block 0 is in block 0. Then pages 40 and 41 are rewritten elsewhere, and that block is
+/// filled up.
 fn before_figure_4() -> (Real, u32) {
     let mut real = lsb();
     let mut from = 5 * 64;
@@ -107,11 +109,12 @@ fn figure_4_a_write_of_pages_9_and_10() {
     let (block, elsewhere) = (pmd.0, real.place(41));
     assert_eq!((pt, pmd), ((block, 0), (block, 1)));
     let directory = directory(&real, pmd);
-    // The last page of each group knows it; page 10 its own, and 41, a PMD page, group 5.
+    // The last page of each group knows the group; page 10 knows its own, and the PMD page 41 knows
+    // group 5.
     let mut groups: Vec<Place> = (0..8).map(|group| (0, 8 * group + 7)).collect();
     (groups[1], groups[5]) = (pmd, elsewhere);
     assert_eq!(directory.groups, groups);
-    // All pages of its own group through page 9, but for itself.
+    // All pages of its own group but itself are found through page 9.
     let mut pages = vec![pt; 8];
     pages[2] = pmd;
     assert_eq!(directory.pages, pages);
@@ -123,7 +126,7 @@ fn figure_4_a_write_of_pages_9_and_10() {
     assert_eq!(table.pbmt, [0], "three block numbers in all");
 }
 
-/// Flags of the spare areas: none, PT page, PMD page.
+/// The roles of pages, by their spare areas: `-` none, `T` PT page, `D` PMD page.
 fn roles(real: &Real, pages: core::ops::RangeInclusive<u32>) -> String {
     let role = |page: u32| match bytes(real, real.place(page)).as_slice() {
         [] => '-',
@@ -143,7 +146,11 @@ fn figure_5_which_pages_become_pt_and_pmd_pages() {
     real.write(64, 3);
     assert_eq!(roles(&real, 64..=66), "-TD");
     real.write(60, 8);
-    assert_eq!(roles(&real, 60..=67), "--TD--TD", "cut at the border of logical blocks");
+    assert_eq!(
+        roles(&real, 60..=67),
+        "--TD--TD",
+        "two portions, divided between the logical blocks"
+    );
     real.write(71, 2);
     assert_eq!(roles(&real, 71..=72), "TD", "alone in the first group, and in the last");
 }
@@ -159,7 +166,7 @@ fn figure_6_a_page_alone_refers_to_the_pmd_page_before_it_directly() {
     (pages[2], pages[4]) = (old_pmd, pmd);
     assert_eq!(directory.pages, pages);
     assert_eq!(directory.groups[1], pmd);
-    assert_eq!(directory.pbmt.len(), 2, "no number more: 10 is in the same block");
+    assert_eq!(directory.pbmt.len(), 2, "no further number: 10 is in the same block");
     assert_eq!(real.figure("miw"), 0.0);
 }
 
@@ -168,7 +175,7 @@ fn figure_7_a_mapping_induced_write() {
     let mut real = lsb();
     let mut from = 5 * 64;
     real.write(0, 64);
-    // Seven groups known by pages in seven blocks.
+    // Seven groups with carriers in seven blocks.
     for group in [0, 2, 3, 4, 5, 6, 7] {
         real.write(8 * group, 2);
         fill_block(&mut real, &mut from);
@@ -179,19 +186,23 @@ fn figure_7_a_mapping_induced_write() {
     let (old_table, nine) = (real.place(8), real.place(9));
     real.write(15, 1);
     let before = directory(&real, real.place(15));
-    assert_eq!(before.pbmt.len(), 8, "seven for the groups, one for 8 and 9");
+    assert_eq!(before.pbmt.len(), 8, "seven for the groups, one for pages 8 and 9");
     assert_eq!((before.pages[0], before.pages[1], before.pages[4]), (old_table, nine, old_table));
     fill_block(&mut real, &mut from);
     real.forget_counts();
     // The blocks of 8 and 15 and seven others: nine numbers.
     real.write(10, 1);
     let (pt, pmd) = (real.place(8), real.place(10));
-    assert_eq!((pt, pmd), ((pmd.0, 0), (pmd.0, 1)), "8 is copied to the next page, then 10");
+    assert_eq!(
+        (pt, pmd),
+        ((pmd.0, 0), (pmd.0, 1)),
+        "8 is copied to the next page, then 10 is written"
+    );
     assert_eq!((real.figure("miw"), real.counts().map_copies), (1.0, 1));
     let after = directory(&real, pmd);
     let mut pages = vec![pt; 8];
     pages[2] = pmd;
-    assert_eq!(after.pages, pages, "all others through page 8, nothing directly");
+    assert_eq!(after.pages, pages, "all others are found through page 8, none directly");
     let table = table(&real, pt);
     assert_eq!((table.pages[0], table.pages[1], table.pages[7]), (pt, nine, real.place(15)));
     assert_eq!(table.pages[2], pt, "page 10 is about to be written");
@@ -206,7 +217,7 @@ fn figure_7_a_mapping_induced_write() {
 }
 
 #[test]
-fn an_overwritten_pt_page_serves_no_longer() {
+fn an_overwritten_pt_page_is_not_used_any_more() {
     let mut real = lsb();
     let mut from = 5 * 64;
     real.write(0, 64);
@@ -216,8 +227,8 @@ fn an_overwritten_pt_page_serves_no_longer() {
     }
     real.write(8, 2);
     fill_block(&mut real, &mut from);
-    // 8, the PT page, is overwritten: 9 and the others stand in two blocks more, so the lowest
-    // valid page of the group, 9, is copied as PT page.
+    // The PT page 8 is overwritten. Page 9 and the others are in two further blocks, so the lowest
+    // valid page of the group, 9, is copied as the new PT page.
     real.forget_counts();
     real.write(8, 1);
     assert_eq!((real.figure("miw"), real.counts().map_copies), (1.0, 1));
@@ -228,20 +239,21 @@ fn an_overwritten_pt_page_serves_no_longer() {
 }
 
 #[test]
-fn sizes_are_the_papers() {
+fn sizes_equal_those_of_the_paper() {
     let real = lsb();
     let bits = ["groups", "group_pages", "pmd_bits", "pt_bits"].map(|name| real.figure(name));
     assert_eq!(bits, [8.0, 8.0, 345.0, 241.0]);
-    // Ours: twelve bits for each of 56 · 64 pages, fourteen times.
+    // Ours: fourteen page numbers of twelve bits, for 56 · 64 pages.
     assert_eq!(real.figure("wide_pmd_bits"), 168.0);
     let superblock = Real::new("superblock", 64, 16, 8, Mode::Count);
     assert_eq!(superblock.figure("spare_bits"), 348.0);
-    // A spare area of 64 bytes has 44 left for entries: 352 bits.
+    // A spare area of 64 bytes has room for 44 bytes of entries: 352 bits.
     let left = (superblock.nand.geometry().spare_bytes() - 20) * 8;
     assert_eq!(left, 352);
 }
 
-/// superblock: 7 block numbers, 4 entries of 3 + 6 bits and 16; index 7 is this block.
+/// superblock: 7 block numbers, 4 group entries and 16 page entries of 3 + 6 bits each; index 7
+/// means this block.
 #[test]
 fn every_page_of_a_superblock_carries_pmd_and_pt() {
     let mut real = Real::new("superblock", 64, 16, 8, Mode::Stamps);

@@ -1,5 +1,5 @@
-//! superblock by hand. Blocks of four pages, each a group of its own; logical block n is in block n
-//! to begin with, and one erased block stays in reserve.
+//! superblock by hand. Blocks have four pages, each of which is a group. At first logical block n
+//! is in block n. One erased block stays in reserve.
 
 use nand::{ChipModel, Mode};
 use spec::Spec;
@@ -14,14 +14,14 @@ fn filled(params: &str, logical: u32, extra: u32) -> Real {
     real
 }
 
-/// Copies and erases of garbage collection; blocks dead, partially and fully merged.
+/// Copies and erases of garbage collection; dead blocks, partial merges and full merges.
 fn work(real: &Real) -> ([u64; 2], [u64; 3]) {
     let counts = real.counts();
     ([counts.copies, counts.erases], real.merges())
 }
 
 #[test]
-fn updates_of_all_its_logical_blocks_share_a_block() {
+fn updates_of_all_logical_blocks_share_a_block() {
     let mut real = filled("blocks=4", 4, 2);
     [0, 5, 10, 15].into_iter().for_each(|page| real.write(page, 1));
     assert_eq!([0, 5, 10, 15].map(|page| real.place(page)), [(4, 0), (4, 1), (4, 2), (4, 3)]);
@@ -29,7 +29,7 @@ fn updates_of_all_its_logical_blocks_share_a_block() {
 }
 
 #[test]
-fn a_dead_block_inside_is_erased_when_a_block_is_wanted() {
+fn a_dead_block_of_the_superblock_is_erased_when_it_needs_a_block() {
     let mut real = filled("blocks=4", 4, 2);
     real.write(0, 4);
     assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "late");
@@ -38,7 +38,7 @@ fn a_dead_block_inside_is_erased_when_a_block_is_wanted() {
 }
 
 #[test]
-fn all_dead_blocks_inside_are_erased_at_once() {
+fn all_dead_blocks_of_the_superblock_are_erased_together() {
     let mut real = filled("blocks=4", 4, 3);
     real.write(0, 8);
     real.write(8, 1);
@@ -50,7 +50,8 @@ fn all_dead_blocks_inside_are_erased_at_once() {
 fn without_free_pages_two_blocks_are_merged() {
     let mut real = filled("blocks=4", 4, 2);
     [0, 4, 8, 12].into_iter().for_each(|page| real.write(page, 1));
-    // Three valid pages in each of blocks 0 to 3; 0 and 1 go to block 5, then block 0.
+    // Each of blocks 0 to 3 has three valid pages. Blocks 0 and 1 are copied to block 5, then to
+    // block 0.
     real.write(1, 1);
     assert_eq!(work(&real), ([6, 2], [0, 0, 1]));
     assert_eq!([5, 6, 7].map(|page| real.place(page)), [(5, 3), (0, 0), (0, 1)]);
@@ -58,27 +59,28 @@ fn without_free_pages_two_blocks_are_merged() {
 }
 
 #[test]
-fn at_its_limit_a_superblock_collects_while_free_blocks_abound() {
+fn a_superblock_at_its_maximum_collects_although_many_blocks_are_free() {
     let mut real = filled("blocks=1,physical=2", 2, 4);
     real.write(0, 1);
     assert_eq!(work(&real), ([0, 0], [0, 0, 0]));
-    // Three pages are free, and block 0 has three valid ones: now or never.
+    // Three pages are free, and block 0 has three valid ones: this is the last opportunity.
     real.write(0, 1);
     assert_eq!(work(&real), ([3, 1], [0, 1, 0]));
     assert_eq!(real.ftl.free_blocks(), 3);
 }
 
 #[test]
-fn at_its_limit_it_waits_while_there_is_room_for_the_emptiest_block() {
+fn a_superblock_at_its_maximum_waits_while_its_emptiest_block_fits() {
     let mut real = filled("blocks=1,physical=2", 2, 4);
     real.write(0, 2);
-    // After the first page three pages were free and three valid: so the second was collected for.
+    // After the first page, three pages were free and three valid, so the second one needed a
+    // collection.
     assert_eq!(work(&real), ([3, 1], [0, 1, 0]));
     let mut real = filled("blocks=1,physical=3", 2, 4);
     real.write(0, 2);
     real.write(2, 2);
     real.write(0, 1);
-    // Three blocks. Block 0 is dead, and while a page is free nothing happens.
+    // Three blocks. Block 0 is dead, but nothing happens while a page is free.
     real.write(0, 3);
     assert_eq!(work(&real), ([0, 0], [0, 0, 0]));
     real.write(3, 1);
@@ -89,7 +91,7 @@ fn at_its_limit_it_waits_while_there_is_room_for_the_emptiest_block() {
 fn with_seven_logical_blocks_every_block_is_collected_for_one_page() {
     let mut real = filled("blocks=7", 7, 3);
     real.write(0, 1);
-    assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "eight blocks, none with a dead page before");
+    assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "eight blocks, none of which had a dead page");
     real.write(1, 1);
     assert_eq!(work(&real), ([3, 1], [0, 1, 0]));
 }
@@ -98,8 +100,8 @@ fn with_seven_logical_blocks_every_block_is_collected_for_one_page() {
 fn a_superblock_without_update_blocks_collects_over_the_device() {
     let mut real = filled("blocks=1", 3, 2);
     real.write(0, 2);
-    // The pool is at its reserve, superblock 1 has its logical block only; block 0 has two valid
-    // pages, and its superblock two free ones.
+    // The pool is at its reserve, and superblock 1 has no block beyond its logical one. Block 0 has
+    // two valid pages, and its superblock has two free ones.
     real.write(4, 1);
     assert_eq!(work(&real), ([2, 1], [0, 1, 0]));
     assert_eq!((real.place(2), real.place(4)), ((3, 2), (4, 0)));
@@ -110,7 +112,7 @@ fn over_the_device_an_open_block_is_closed_for_a_full_merge() {
     let mut real = filled("blocks=1", 3, 2);
     real.write(0, 1);
     real.write(0, 1);
-    // Block 0 has three valid pages, two are free.
+    // Block 0 has three valid pages, but only two are free.
     real.write(4, 1);
     assert_eq!(work(&real), ([4, 2], [0, 0, 1]));
     assert_eq!(real.utilisation(), [0, 0, 1, 0, 1], "two pages of the open block are lost");
@@ -119,7 +121,7 @@ fn over_the_device_an_open_block_is_closed_for_a_full_merge() {
 }
 
 #[test]
-fn a_dead_open_block_is_a_victim_if_it_may_be() {
+fn a_dead_open_block_is_a_victim_with_open_victims() {
     for (params, copies_and_erases, merges) in
         [("blocks=1", [3, 2], [1, 1, 0]), ("blocks=1,open_victims=true", [0, 2], [2, 0, 0])]
     {
@@ -128,7 +130,8 @@ fn a_dead_open_block_is_a_victim_if_it_may_be() {
         real.trim(0, 4);
         real.write(4, 1);
         assert_eq!(work(&real), ([0, 1], [1, 0, 0]), "block 0, dead");
-        // Block 3 holds one page, dead; block 1 three valid ones, three pages beside it are free.
+        // Block 3 holds one page, which is dead. Block 1 has three valid pages, and three pages
+        // beside it are free.
         real.write(8, 1);
         assert_eq!(work(&real), (copies_and_erases, merges), "{params}");
     }
@@ -147,16 +150,16 @@ fn a_miss_reads_a_spare_area_for_each_group() {
 }
 
 #[test]
-fn a_trim_that_takes_the_newest_page_writes_the_lowest_one_left_anew() {
+fn a_trim_of_the_newest_page_copies_the_lowest_remaining_one() {
     let mut real = filled("blocks=4", 4, 2);
     real.trim(3, 1);
-    assert_eq!(real.counts().map_copies, 1, "0, for 3 had the PMD");
+    assert_eq!(real.counts().map_copies, 1, "page 0 is copied, because 3 carried the PMD");
     real.trim(1, 1);
-    assert_eq!(real.counts().map_copies, 1, "nobody needs 1");
+    assert_eq!(real.counts().map_copies, 1, "no other page depends on 1");
     real.trim(0, 1);
     assert_eq!(real.counts().map_copies, 2, "2");
     real.trim(2, 1);
-    assert_eq!(real.counts().map_copies, 2, "nothing is left");
+    assert_eq!(real.counts().map_copies, 2, "no page is left");
     assert_eq!(real.figure("trim_copies"), 2.0);
 }
 

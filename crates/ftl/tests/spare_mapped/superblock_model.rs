@@ -1,4 +1,4 @@
-//! superblock against a model that knows the rules and searches for everything.
+//! A naive model of superblock. It implements the rules and searches for everything.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ struct Model {
     free: Vec<usize>,
     open: BTreeMap<usize, usize>,
     place: BTreeMap<usize, (usize, usize)>,
-    /// All pages in the order of their last programs.
+    /// All pages, in the order of their last programs.
     age: BTreeMap<usize, u64>,
     programs: u64,
     cache: NaiveCache,
@@ -289,13 +289,13 @@ fn superblock_counts_as_the_naive_model_counts() {
         let model = agree(params, np, sizes, Mode::Count);
         let counts = model.counts;
         assert!(counts.copies > 300 && counts.spare_reads > 100, "{sizes:?}: {counts:?}");
-        assert!(counts.map_copies > 20, "trims take newest pages: {counts:?}");
+        assert!(counts.map_copies > 20, "trims should remove newest pages: {counts:?}");
     }
 }
 
-/// The map is walked through the spare areas after every step, and nothing is counted otherwise.
+/// The audit follows all spare areas after every step, and the counts are the same.
 #[test]
-fn it_does_where_spare_areas_are_kept() {
+fn superblock_counts_the_same_with_spare_areas() {
     for (np, sizes) in [(4, [4, 4, 12, 2, 4]), (4, [2, 1, 12, 12, 3]), (64, [4, 4, 12, 4, 4])] {
         agree("", np, sizes, Mode::Stamps);
     }

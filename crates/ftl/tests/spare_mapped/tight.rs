@@ -1,5 +1,5 @@
-//! lsb where the paper's rule finds no room: full devices whose pages are written one by one, so
-//! that each page of a logical block stands in a block of its own.
+//! Tight collection of lsb: full devices on which the paper's rule finds no room. Pages are written
+//! one by one, so that each page of a logical block is in a block of its own.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::device::{PAGE_BYTES, Real};
 use crate::sheets::field;
 
-/// Devices that are soon tight: parameters, pages a block, logical and extra blocks.
+/// Devices that soon need tight collection: parameters, pages per block, logical and extra blocks.
 const DEVICES: [(&str, usize, [u32; 2]); 3] =
     [("groups=1", 8, [20, 3]), ("groups=3", 12, [20, 3]), ("blocks=10,groups=1", 8, [20, 3])];
 
-/// A filled device, and what each page was written by.
+/// A filled device, and the number of the last write of each page.
 struct Crowded {
     real: Real,
     newest: Vec<u32>,
@@ -31,7 +31,7 @@ impl Crowded {
         Crowded { real, newest: vec![1; pages as usize], rng }
     }
 
-    /// Writes any one page.
+    /// Writes a random page.
     fn write_one(&mut self) {
         let page = self.any_page();
         self.real.write(page, 1);
@@ -59,7 +59,7 @@ impl Crowded {
         ["tight_collections", "wide_pages"].map(|name| self.real.figure(name))
     }
 
-    /// The write that each page's sectors are of.
+    /// Reads all pages; returns the number of the write that each one shows.
     fn read_all(&mut self) -> Vec<u32> {
         let sectors = PAGE_BYTES / 512;
         let mut found = vec![Stamp::default(); self.newest.len() * sectors as usize];
@@ -80,9 +80,9 @@ impl Crowded {
     }
 }
 
-/// After each write the auditor walks all spare areas.
+/// The audit follows all spare areas after each write.
 #[test]
-fn a_full_device_takes_single_pages_for_ever() {
+fn a_full_device_takes_single_pages_without_end() {
     for device in DEVICES {
         let mut crowded = Crowded::new(device, Mode::Stamps);
         for _ in 0..3000 {
@@ -95,7 +95,7 @@ fn a_full_device_takes_single_pages_for_ever() {
 }
 
 #[test]
-fn it_counts_the_same_where_spare_areas_are_not_kept() {
+fn tight_collection_counts_the_same_without_spare_areas() {
     for device in DEVICES {
         let mut both = [Mode::Stamps, Mode::Count].map(|mode| Crowded::new(device, mode));
         for write in 0..1000 {
@@ -108,7 +108,7 @@ fn it_counts_the_same_where_spare_areas_are_not_kept() {
 }
 
 #[test]
-fn it_comes_back_after_every_write() {
+fn tight_devices_mount_after_every_write() {
     for device in DEVICES {
         let mut crowded = Crowded::new(device, Mode::Stamps);
         let mut wide = 0.0;
@@ -122,9 +122,9 @@ fn it_comes_back_after_every_write() {
     }
 }
 
-/// What a mount finds has wide pages in it, too.
+/// The flash that a mount finds contains wide pages too.
 #[test]
-fn it_comes_back_from_long_tight_lives() {
+fn tight_devices_mount_after_long_runs() {
     for device in DEVICES {
         let mut crowded = Crowded::new(device, Mode::Stamps);
         let mut found = 0;
@@ -138,9 +138,9 @@ fn it_comes_back_from_long_tight_lives() {
     }
 }
 
-/// The power fails at any program or erase while collection is tight.
+/// Cuts the power at programs and erases of tight collections.
 #[test]
-fn it_survives_cuts_of_tight_collections() {
+fn tight_collections_survive_power_cuts() {
     for device in DEVICES {
         let mut crowded = Crowded::new(device, Mode::Stamps);
         for round in 0..100 {
@@ -161,7 +161,7 @@ fn it_survives_cuts_of_tight_collections() {
     }
 }
 
-/// Pages of kind 0x31 that are the newest PMD pages of their logical blocks.
+/// The pages of kind 0x31 that are the newest PMD pages of their logical blocks.
 fn wide_pages(real: &Real) -> Vec<Ppn> {
     let spare = |ppn: Ppn| Some(real.nand.peek_spare(ppn).unwrap()?.0);
     let np = real.nand.geometry().pages_per_block();
@@ -176,8 +176,8 @@ fn wide_pages(real: &Real) -> Vec<Ppn> {
     wide.map(|(_, ppn, _)| ppn).collect()
 }
 
-/// Three groups of four pages, 23 blocks: 276 page numbers of nine bits; those of two other groups,
-/// then of three other pages.
+/// Three groups of four pages, 23 blocks: 276 pages, so page numbers of nine bits. First the
+/// entries of the two other groups, then of the three other pages.
 #[test]
 fn entries_of_a_wide_page_are_page_numbers() {
     let mut crowded = Crowded::new(DEVICES[1], Mode::Stamps);
@@ -194,7 +194,11 @@ fn entries_of_a_wide_page_are_page_numbers() {
             let others = (first..first + 3).filter(|&group| group != own);
             let mut entries = (0..5).map(|at| field(&bytes, 9 * at, 9));
             for (group, to) in others.zip(entries.by_ref()) {
-                assert_eq!(standing(real, to).0 / 4, group, "{ppn:?} knows who knows {group}");
+                assert_eq!(
+                    standing(real, to).0 / 4,
+                    group,
+                    "{ppn:?} points to a page of group {group}"
+                );
             }
             let others = (4 * own..4 * own + 4).filter(|&page| page != spare.owner.0);
             for (page, to) in others.zip(entries) {
@@ -206,7 +210,7 @@ fn entries_of_a_wide_page_are_page_numbers() {
     assert!(checked > 100, "{checked} wide pages");
 }
 
-/// Whose newest version a page is, and its kind.
+/// The logical page of which a page is the newest version, and its kind.
 fn standing(real: &Real, ppn: u32) -> (u32, u8) {
     let spare = real.nand.peek_spare(Ppn(ppn)).unwrap().unwrap().0;
     assert_eq!(real.place(spare.owner.0), (ppn / 12, ppn % 12), "page {ppn} is dead");
@@ -214,12 +218,12 @@ fn standing(real: &Real, ppn: u32) -> (u32, u8) {
 }
 
 #[test]
-fn it_goes_back_to_the_papers_rule_once_that_gains() {
+fn collection_returns_to_the_papers_rule_once_that_gains() {
     for device in DEVICES {
         let mut crowded = Crowded::new(device, Mode::Count);
         (0..1000).for_each(|_| crowded.write_one());
         let pages = crowded.newest.len() as u32;
-        // All blocks die one after the other; then nothing moves.
+        // All blocks become dead one after the other; then nothing is copied.
         (0..2).for_each(|_| crowded.real.write(0, pages));
         crowded.real.forget_counts();
         (0..2).for_each(|_| crowded.real.write(0, pages));
@@ -228,7 +232,7 @@ fn it_goes_back_to_the_papers_rule_once_that_gains() {
 }
 
 #[test]
-fn what_never_lacks_room_is_never_tight() {
+fn devices_with_enough_room_are_never_tight() {
     let mut crowded = Crowded::new(("blocks=12,groups=4", 16, [12, 12]), Mode::Count);
     (0..3000).for_each(|_| crowded.write_one());
     assert!(crowded.real.figure("miw") > 100.0);
