@@ -41,7 +41,7 @@ use crate::part::recovery::page_kind;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;
-/// The most regions: their numbers must fit in the upper half of a spare area's kind.
+/// Maximum number of regions: a region number must fit into the upper half of the kind byte.
 const REGIONS_MAX: u64 = 15;
 
 const PARAMS: &[&[Param]] = &[

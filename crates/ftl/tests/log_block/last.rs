@@ -467,7 +467,7 @@ fn part_of_a_page_costs_one_read_of_its_newest_version() {
     assert_eq!(real.counts().rmw, 3, "page 1, pages 4 and 6; 8 is unmapped");
 }
 
-// ---- The naive model counts alike ---------------------------------------------------------------
+// ---- The naive model ----------------------------------------------------------------------------
 
 const PLAIN: Form = Form {
     spec: "last",
@@ -545,7 +545,7 @@ fn count_alike(form: Form, order: &'static str) {
     assert_eq!(sequential > 3, form.adaptive, "{}, {order}: {sequential} times", form.spec);
 }
 
-// ---- What is refused, what it takes, what it says -----------------------------------------------
+// ---- Limits, RAM and gauges ---------------------------------------------------------------------
 
 fn choice(ftl: &str) -> Choice {
     Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap()

@@ -415,7 +415,7 @@ impl Naive {
         self.homes[lbn] = Some(fresh);
     }
 
-    // ---- What adapts ----------------------------------------------------------------------------
+    // ---- Adaptation -----------------------------------------------------------------------------
 
     fn use_of(&self, hot: bool) -> (u64, u64) {
         let side = || self.random.iter().filter(|block| block.hot == hot);

@@ -1,8 +1,8 @@
 //! The trim log: how trims survive a power cut under [`Durability::Full`].
 //!
 //! A trim leaves no trace in the data blocks, so at the next mount the old copies of a trimmed page
-//! would come back. Therefore trims are written to *system blocks*, at the next flush at the
-//! latest. A note that a page was trimmed is a *tombstone*. The system blocks form three segments,
+//! would come back. Therefore trims are written to *system blocks*, no later than at the next
+//! flush. A note that a page was trimmed is a *tombstone*. The system blocks form three segments,
 //! of which one is active:
 //!
 //! ```text

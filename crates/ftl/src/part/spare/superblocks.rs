@@ -10,9 +10,9 @@
 //! *full*; a block that was closed early counts as full too.
 //!
 //! Garbage collection is greedy over the device: the victim is the full block with the most dead
-//! pages, among those that their superblock can take back, that is, whose pages fit into the free
-//! pages of its open block. How many pages that takes may be more than the number of valid pages.
-//! Only the scheme knows, and only when it examines the block.
+//! pages, among those whose contents fit into the free pages of their superblock's open block.
+//! Moving a block may take more pages than its valid pages. Only the scheme knows how many, and
+//! only when it examines the block.
 //!
 //! No search is needed. Each superblock keeps its full blocks in a [heap](super::block_heaps)
 //! ordered by valid pages. A tree over all superblocks holds the first block of each heap that the

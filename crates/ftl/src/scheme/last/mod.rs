@@ -368,7 +368,7 @@ impl Last {
 
     // ---- Hot and cold: LAST §3.4.2 --------------------------------------------------------------
 
-    /// The partition that a page belongs to, as it stands now.
+    /// The partition to which a page belongs at present.
     fn partition_of(&self, geometry: &Geometry, lpn: Lpn) -> Partition {
         let Some(ppn) = self.map.flat.newest(lpn) else { return Partition::Cold };
         match self.map.observer.partition_of(geometry.block_of(ppn)) {
