@@ -5,11 +5,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::device::{Counts, LOGICAL_BLOCKS, Real, step};
 
-/// `block`: where each logical block's pages stand, by the program order's name.
+/// `block` under a program order: the state of each page of each data block.
 struct NaiveBlock {
     order: &'static str,
     np: usize,
-    /// Slots of each data block: erased (none), programmed and dead (false), or live (true).
+    /// The pages of each data block: erased (`None`), dead (`false`) or valid (`true`).
     data: Vec<Option<Vec<Option<bool>>>>,
     counts: Counts,
 }

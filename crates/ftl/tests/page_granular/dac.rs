@@ -1,4 +1,4 @@
-//! dac: regions by hand, against a naive model, and with one region against page.
+//! dac: regions counted by hand, all counts against a naive model, and one region against page.
 
 use ftl::{Metric, Run};
 use nand::{Data, Lpn, Mode};
@@ -48,12 +48,12 @@ fn a_first_write_goes_to_the_coldest_region() {
     assert_eq!(sizes(&real), [10, 0, 0]);
     real.ftl.trim(&mut real.nand, Lpn(3), 2).unwrap();
     write(&mut real, 3, 1);
-    assert_eq!(sizes(&real), [9, 0, 0], "also when it was trimmed before");
+    assert_eq!(sizes(&real), [9, 0, 0], "a page trimmed before starts there again");
     assert_eq!(count(&real, "promotions"), 0);
 }
 
 #[test]
-fn a_young_page_climbs_with_each_write_as_far_as_there_are_regions() {
+fn a_young_page_climbs_one_region_per_write_up_to_the_hottest() {
     let mut real = device("dac", 8);
     write_each(&mut real, &[5, 5]);
     assert_eq!(sizes(&real), [0, 1, 0]);
@@ -64,7 +64,7 @@ fn a_young_page_climbs_with_each_write_as_far_as_there_are_regions() {
 
 #[test]
 fn young_is_counted_in_host_pages_since_the_last_write() {
-    // Two pages between: fewer than three, not fewer than two.
+    // Two host pages lie between the writes of page 5: fewer than 3, but not fewer than 2.
     for (young, climbs) in [(3, true), (2, false)] {
         let mut real = device(&format!("dac:young={young}"), 8);
         write_each(&mut real, &[5, 0, 1, 5]);
@@ -73,7 +73,7 @@ fn young_is_counted_in_host_pages_since_the_last_write() {
 }
 
 #[test]
-fn regions_outlive_the_power() {
+fn regions_survive_a_power_cycle() {
     let mut real = Real::in_mode("dac:young=3", "sequential", 4, 8, Mode::Stamps);
     let mut write = |pages: &[u32]| {
         for &page in pages {
@@ -90,23 +90,31 @@ fn regions_outlive_the_power() {
         real.ftl.write(&mut real.nand, &run).unwrap();
     };
     [3, 9, 9, 9, 1].into_iter().for_each(&mut write);
-    assert_eq!(sizes(&real), [3, 0, 3], "all are young after a mount: 3 climbs; 1 is no longer");
+    assert_eq!(
+        sizes(&real),
+        [3, 0, 3],
+        "after the mount all pages are young, so 3 climbs; 1 no longer is when it is rewritten"
+    );
 }
 
 #[test]
 fn a_page_that_is_not_young_stays_in_its_region() {
     let mut real = device("dac:young=2", 8);
     write_each(&mut real, &[5, 5, 0, 1, 5]);
-    assert_eq!(sizes(&real), [2, 1, 0], "5 climbed once and stayed");
+    assert_eq!(
+        sizes(&real),
+        [2, 1, 0],
+        "5 climbed with its second write and stayed with its third"
+    );
     write_each(&mut real, &[5]);
-    assert_eq!(sizes(&real), [2, 0, 1], "its clock began anew");
+    assert_eq!(sizes(&real), [2, 0, 1], "the third write made it young again");
 }
 
 #[test]
 fn a_run_is_judged_page_by_page() {
     let mut real = device("dac:young=4", 8);
     write_each(&mut real, &[0, 1]);
-    // Page 0 climbs, and so does 1; pages 2 and 3 are new.
+    // Pages 0 and 1 climb; pages 2 and 3 are new.
     write(&mut real, 0, 4);
     assert_eq!(sizes(&real), [2, 2, 0]);
     assert_eq!(real.counts().host, 6);
@@ -125,41 +133,51 @@ fn each_region_fills_a_block_of_its_own() {
 }
 
 #[test]
-fn what_is_copied_sinks_one_region_and_no_deeper_than_the_coldest() {
-    // Fifteen blocks, of which the fill takes twelve. Region 1 gets [0 4 8 12] and [0 0 0 0].
+fn a_copied_page_sinks_one_region_but_not_below_the_coldest() {
+    // The fill takes 12 of 15 blocks. Then region 1 gets the blocks [0 4 8 12] and [0 0 0 0].
     let mut real = device("dac:regions=2,victim=greedy", 3);
     write(&mut real, 0, 48);
     write_each(&mut real, &[0, 4, 8, 12, 0, 0, 0, 0]);
     assert_eq!((real.counts().copies, real.counts().erases), (0, 0));
-    // Only the reserve is left. The newest 0 is alone in its block and sinks to the reserve's; then
-    // 1, 2 and 3 of the first block of region 0 stay in that region.
+    // Only the reserve is left, so two victims are collected. In the first, page 0 alone is valid;
+    // it sinks to region 0. The second holds pages 1, 2 and 3, which are in region 0 and stay there.
     write_each(&mut real, &[0]);
     assert_eq!((real.counts().copies, real.counts().erases), (4, 2));
     assert_eq!(count(&real, "demotions"), 1);
-    assert_eq!(sizes(&real), [44, 4], "0 climbed as had been decided before");
+    assert_eq!(
+        sizes(&real),
+        [44, 4],
+        "the write of 0 had been assigned to region 1 before the collections"
+    );
 }
 
 #[test]
 fn a_copied_page_has_to_climb_again() {
-    // Sixteen blocks. 0 to 3 climb into a block of region 1, and all but 3 climb on.
+    // The device has 16 blocks. Pages 0 to 3 climb to region 1, then 0, 1 and 2 climb to region 2.
     let mut real = device("dac:regions=3,victim=greedy", 4);
     write(&mut real, 0, 48);
     write(&mut real, 0, 4);
     write(&mut real, 0, 3);
     assert_eq!(sizes(&real), [44, 1, 3]);
-    // A block of region 1, another one in the place of the block of 0 to 3 in region 0, dead now.
+    // Region 1 opens two more blocks. The second one needs a collection: the victim is the block of
+    // region 0 that held pages 0 to 3, which is dead by now.
     write_each(&mut real, &[8, 12, 16, 20, 24, 28, 32, 36]);
     assert_eq!((real.counts().copies, real.counts().erases), (0, 1));
-    // Room for one more: 3, alone in its block, sinks; then 9, 10, 11 go along.
+    // The next write needs a block. Page 3 is alone in its block and sinks to region 0; then pages
+    // 9, 10 and 11 are copied within region 0.
     write_each(&mut real, &[40]);
     assert_eq!((real.counts().copies, real.counts().erases), (4, 3));
     assert_eq!((count(&real, "demotions"), sizes(&real)), (1, vec![36, 9, 3]));
     write_each(&mut real, &[3]);
-    assert_eq!(sizes(&real), [35, 10, 3], "from the coldest again, and not to the hottest");
+    assert_eq!(
+        sizes(&real),
+        [35, 10, 3],
+        "3 climbs from the coldest region, where the copy had left it"
+    );
 }
 
 #[test]
-fn the_least_extra_is_a_reserve_and_a_block_a_region() {
+fn the_least_extra_is_the_reserve_and_one_block_per_region() {
     for regions in [1, 3, 15] {
         let spec = format!("dac:regions={regions}");
         let choice = ftl::Choice::from_spec(&spec::Spec::parse(&spec).unwrap()).unwrap();
@@ -176,7 +194,7 @@ fn the_least_extra_is_a_reserve_and_a_block_a_region() {
 }
 
 #[test]
-fn ram_is_the_page_map_and_five_bytes_a_page_for_regions_and_ages() {
+fn ram_is_the_page_map_and_five_bytes_per_page_for_regions_and_ages() {
     let real = device("dac", 8);
     let pages = u64::from(LOGICAL_BLOCKS) * 4;
     let ram = real.ftl.ram();

@@ -8,9 +8,9 @@ use spec::Spec;
 
 pub const PAGE_BYTES: u32 = 2048;
 pub const LOGICAL_BLOCKS: u32 = 12;
-/// What policies with random draws start from.
+/// Seed of the victim policies that draw at random.
 pub const SEED: u64 = 0;
-/// That of the chip.
+/// The latencies of the chip `slc-lsb`.
 const TIMING: Timing = Timing {
     read_ns: 88_000,
     spare_read_ns: 28_000,
@@ -19,7 +19,7 @@ const TIMING: Timing = Timing {
     ..Timing::ZERO
 };
 
-/// What both sides count.
+/// Counts in which the real scheme and a naive model must agree.
 #[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
 pub struct Counts {
     pub host: u64,
@@ -29,7 +29,7 @@ pub struct Counts {
     pub rmw: u64,
 }
 
-/// The real scheme on a device of the same shape.
+/// The real scheme on a small device.
 pub struct Real {
     pub nand: Nand,
     pub ftl: Box<dyn Ftl>,
@@ -51,7 +51,7 @@ impl Real {
         Real { nand, ftl, choice }
     }
 
-    /// The power fails between two operations and comes back; needs a chip that keeps spare areas.
+    /// A power cycle between two operations. The chip must keep spare areas.
     pub fn power_cycle(&mut self) {
         self.nand.power_cycle().unwrap();
         self.ftl = mount(&self.choice, &mut self.nand);
@@ -85,7 +85,7 @@ fn mount(choice: &Choice, nand: &mut Nand) -> Box<dyn Ftl> {
     choice.mount(nand, &device).unwrap()
 }
 
-/// A random step: a run with perhaps partial ends, or now and then a trim.
+/// A step of a random workload: a write whose first and last page may be partial, or a trim.
 pub struct Step {
     pub trim: bool,
     pub first: usize,

@@ -1,6 +1,6 @@
-//! dftl: the cache by hand, and everything against a naive model.
+//! dftl: the cache counted by hand, and all counts against a naive model.
 //!
-//! Translation pages hold few entries here, so that small devices have many.
+//! Translation pages hold few entries here, so that even a small device has many of them.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,8 @@ fn figure(real: &Real, name: &str) -> f64 {
     }
 }
 
-/// Blocks of four pages, four entries a translation page, and room for so many entries.
+/// A device with blocks of four pages, four entries per translation page, and a cache of `cached`
+/// entries.
 fn device(cached: u32) -> Real {
     Real::new(&format!("dftl:cmt={},entries=4", 8 * cached), SEQUENTIAL, 4, 20)
 }
@@ -69,12 +70,16 @@ fn a_write_that_misses_costs_no_flash_work_while_there_is_room() {
 }
 
 #[test]
-fn a_translation_page_comes_into_being_by_a_program_alone() {
+fn the_first_version_of_a_translation_page_needs_no_read() {
     let mut real = device(2);
     real.write(0, 1);
     real.write(4, 1);
     real.write(8, 1);
-    assert_eq!(map_work(&real), [0, 1, 0, 0], "the entry of 0 went, and nothing was there to read");
+    assert_eq!(
+        map_work(&real),
+        [0, 1, 0, 0],
+        "the entry of 0 is evicted; its translation page did not exist yet"
+    );
 }
 
 #[test]
@@ -86,13 +91,13 @@ fn an_eviction_cleans_all_dirty_entries_of_its_translation_page() {
     real.write(8, 1);
     assert_eq!(map_work(&real), [0, 1, 0, 0]);
     assert_eq!((figure(&real, "batches"), figure(&real, "F_b")), (1.0, 3.0));
-    // Then 4 goes, dirty; then 1 and 2, clean since.
+    // Next the entry of 4 is evicted, which is dirty; then those of 1 and 2, which are clean by now.
     real.write(9, 1);
     assert_eq!(map_work(&real), [0, 2, 0, 0]);
     real.write(10, 1);
     real.write(11, 1);
     assert_eq!(map_work(&real), [0, 2, 0, 0]);
-    assert_eq!(figure(&real, "F_b"), 2.0, "three and one");
+    assert_eq!(figure(&real, "F_b"), 2.0, "the mean of three and one");
 }
 
 #[test]
@@ -115,7 +120,8 @@ fn a_read_that_misses_reads_a_translation_page_and_one_that_hits_none() {
     real.read(4, 2);
     assert_eq!(map_work(&real), [0, 0, 0, 0]);
     assert_eq!(figure(&real, "cmt_read_hit_ratio"), 1.0);
-    // The entry of 4 goes, dirty, and 5's is cleaned with it; then 1's drops 5's for nothing.
+    // Reading 0 evicts the dirty entry of 4 and cleans that of 5 with it. Reading 1 evicts the entry
+    // of 5, which is clean and costs nothing.
     real.read(0, 1);
     assert_eq!(map_work(&real), [1, 1, 0, 0]);
     real.read(1, 1);
@@ -130,7 +136,7 @@ fn cleaned_entries_stay_in_their_order() {
     for page in [0, 4, 1] {
         real.write(page, 1);
     }
-    // 0 goes and 1 is cleaned; then 4 goes, then 1, then 8.
+    // Evicting 0 also cleans 1. The next entries to be evicted are 4, 1 and 8, in this order.
     real.write(8, 1);
     real.write(12, 1);
     real.forget_counts();
@@ -141,7 +147,7 @@ fn cleaned_entries_stay_in_their_order() {
 }
 
 #[test]
-fn what_nothing_maps_costs_nothing_to_read_or_trim() {
+fn unmapped_pages_cost_nothing_to_read_or_trim() {
     let mut real = device(1);
     real.write(0, 1);
     real.read(4, 4);
@@ -152,15 +158,19 @@ fn what_nothing_maps_costs_nothing_to_read_or_trim() {
 }
 
 #[test]
-fn a_trim_is_a_write_to_the_cache() {
+fn the_cache_treats_a_trim_as_a_write() {
     let mut real = device(1);
     real.write(0, 2);
-    assert_eq!(map_work(&real), [0, 1, 0, 0], "for 0");
+    assert_eq!(map_work(&real), [0, 1, 0, 0], "for the entry of 0");
     real.ftl.trim(&mut real.nand, Lpn(0), 2).unwrap();
-    assert_eq!(map_work(&real), [2, 3, 0, 0], "for 1, written, then for 0, trimmed");
+    assert_eq!(
+        map_work(&real),
+        [2, 3, 0, 0],
+        "the written entry of 1, then the trimmed entry of 0"
+    );
     assert_eq!(figure(&real, "cmt_write_misses"), 4.0);
     real.write(4, 1);
-    assert_eq!(map_work(&real), [3, 4, 0, 0], "for 1, trimmed");
+    assert_eq!(map_work(&real), [3, 4, 0, 0], "the trimmed entry of 1");
 }
 
 #[test]
@@ -171,22 +181,22 @@ fn a_partial_write_looks_its_entry_up_once() {
     real.forget_counts();
     let whole = Run::whole(Lpn(0), 1, PAGE_BYTES, Data::None);
     real.ftl.write(&mut real.nand, &Run { head: 0b0011, tail: 0b0011, ..whole }).unwrap();
-    assert_eq!(map_work(&real), [0, 1, 0, 0], "4 goes");
+    assert_eq!(map_work(&real), [0, 1, 0, 0], "the entry of 4 is evicted");
     assert_eq!(real.nand.tally().count(Op::Read, Cause::Rmw), 1);
 }
 
 #[test]
-fn a_budget_shrinks_the_cache_at_once_and_lets_it_grow_again() {
+fn a_smaller_budget_shrinks_the_cache_at_once_and_a_larger_one_lets_it_grow() {
     let mut real = device(6);
     for page in [0, 4, 8, 12, 1, 16] {
         real.write(page, 1);
     }
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, 3 * 8).unwrap();
     assert_eq!(figure(&real, "cmt_entries"), 3.0);
-    assert_eq!(map_work(&real), [0, 3, 0, 0], "0 with 1, 4 and 8 went");
+    assert_eq!(map_work(&real), [0, 3, 0, 0], "0 (which cleans 1), 4 and 8 are evicted");
     assert_eq!(real.ftl.ram().cache, 24);
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, 0).unwrap();
-    assert_eq!(figure(&real, "cmt_entries"), 1.0, "one entry there must be");
+    assert_eq!(figure(&real, "cmt_entries"), 1.0, "the cache keeps at least one entry");
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, 800).unwrap();
     real.forget_counts();
     real.write(20, 12);
@@ -197,8 +207,8 @@ fn a_budget_shrinks_the_cache_at_once_and_lets_it_grow_again() {
 #[test]
 fn the_least_extra_holds_all_translation_pages_the_reserve_and_one_more() {
     let chip = nand::ChipModel::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
-    // 1000 blocks of 64 pages: 125 translation pages of 512 entries, in two blocks; of 100 entries
-    // 640 in ten.
+    // 1000 blocks of 64 pages need 125 translation pages of 512 entries, which fill two blocks; or
+    // 640 translation pages of 100 entries, which fill ten.
     for (spec, least) in [("dftl", 2 + 4), ("dftl:entries=100", 10 + 4)] {
         let choice = ftl::Choice::from_spec(&spec::Spec::parse(spec).unwrap()).unwrap();
         choice.check(&chip, 1000, least).unwrap();
@@ -220,7 +230,7 @@ fn ram_is_the_directory_and_the_cache() {
 }
 
 #[test]
-fn with_room_for_every_entry_only_the_map_is_saved() {
+fn a_cache_with_room_for_every_entry_needs_no_map_work() {
     let mut dftl = Real::new("dftl", SEQUENTIAL, 4, 6);
     let mut page = Real::new("page", SEQUENTIAL, 4, 6);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
@@ -232,20 +242,20 @@ fn with_room_for_every_entry_only_the_map_is_saved() {
     assert_eq!(map_work(&dftl), [0, 0, 0, 0]);
     let (dftl, page) = (dftl.counts(), page.counts());
     assert_eq!((dftl.host, dftl.rmw), (page.host, page.rmw));
-    // Two more blocks are in reserve, so collection starts earlier and costs more.
+    // dftl's reserve is two blocks larger, so that collections start earlier and cost more.
     assert!(dftl.copies > page.copies && page.copies > 1000, "{dftl:?} {page:?}");
 }
 
 // ---- A naive model ------------------------------------------------------------------------------
 
-/// Pages of the host's, then translation pages, by number.
+/// The number of a page: first the host's pages, then the translation pages.
 type Number = usize;
 
 struct Block {
     owners: Vec<Number>,
 }
 
-/// Knows the rules and searches for everything.
+/// Follows the rules and searches linearly for everything.
 struct NaiveDftl {
     np: usize,
     entries: usize,
@@ -256,23 +266,23 @@ struct NaiveDftl {
     /// The open data block and the open translation block.
     open: [Option<usize>; 2],
     place: BTreeMap<Number, (usize, usize)>,
-    /// Cached pages, least recently used first, and whether they are dirty.
+    /// The cached entries by page, least recently used first, and whether they are dirty.
     cmt: Vec<(Number, bool)>,
     counts: Counts,
-    /// As [`map_work`] has it.
+    /// The same as [`map_work`].
     map: [u64; 4],
     events: Vec<MapEvent>,
     seen: Seen,
-    /// Blocks reclaimed and pages rewritten for it: of data, of entries.
+    /// Blocks reclaimed, and pages rewritten for that: first of data, then of translation pages.
     reclaimed: [[u64; 2]; 2],
 }
 
-/// What adaptive partitioning asks of an interval.
+/// Statistics of an interval for adaptive partitioning.
 #[derive(Default)]
 struct Seen {
-    /// Hits and misses of reads, of writes.
+    /// Hits and misses: first of reads, then of writes.
     look_ups: [[u64; 2]; 2],
-    /// Evictions of dirty entries, and how many each cleaned.
+    /// For each eviction of a dirty entry the number of entries that it cleaned.
     batches: Vec<u64>,
 }
 
@@ -349,7 +359,7 @@ impl NaiveDftl {
         updates.dedup();
         let room = self.open[1].map_or(0, |block| self.np - self.blocks[block].owners.len());
         match self.free.len() > usize::from(updates.len() > room) {
-            // They wait in the cache.
+            // No block is free for the updates: the entries wait in the cache.
             false => self.cmt.extend(uncached.iter().map(|&number| (number, true))),
             true => updates.into_iter().for_each(|page| {
                 self.map[0] += 1;
@@ -408,7 +418,8 @@ impl NaiveDftl {
         self.cmt.push((number, dirty || write));
     }
 
-    /// Adaptive partitioning, Table IV, with the chip's 88, 263 and 2000 µs.
+    /// The costs of Table IV in the paper on adaptive partitioning, for latencies of 88 µs (read),
+    /// 263 µs (program) and 2000 µs (erase).
     fn miss_costs(&mut self) -> MissCosts {
         let Seen { look_ups, batches } = core::mem::take(&mut self.seen);
         let (read, program, erase) = (88e3, 263e3, 2000e3);
@@ -502,9 +513,9 @@ fn are_alike(a: MissCosts, b: MissCosts) {
     }
 }
 
-/// Law: of uniform random writes over U pages, 1 − C/U miss a cache of C entries.
+/// Law: of uniform random writes to U pages, a share of 1 − C/U misses a cache of C entries.
 #[test]
-fn uniform_random_writes_miss_the_cache_as_often_as_it_lacks_their_entry() {
+fn uniform_random_writes_miss_at_the_rate_of_uncached_entries() {
     let pages = LOGICAL_BLOCKS * 64;
     for cached in [pages / 16, pages / 4, pages / 2] {
         let spec = format!("dftl:cmt={},entries=64", 8 * cached);
