@@ -140,7 +140,7 @@ fn a_copied_page_sinks_one_region_but_not_below_the_coldest() {
     write_each(&mut real, &[0, 4, 8, 12, 0, 0, 0, 0]);
     assert_eq!((real.counts().copies, real.counts().erases), (0, 0));
     // Only the reserve is left, so two victims are collected. In the first, page 0 alone is valid;
-    // it sinks to region 0. The second holds pages 1, 2 and 3, which are in region 0 and stay there.
+    // it sinks to region 0. The second holds pages 1, 2 and 3 of region 0, which stay there.
     write_each(&mut real, &[0]);
     assert_eq!((real.counts().copies, real.counts().erases), (4, 2));
     assert_eq!(count(&real, "demotions"), 1);

@@ -91,7 +91,7 @@ fn an_eviction_cleans_all_dirty_entries_of_its_translation_page() {
     real.write(8, 1);
     assert_eq!(map_work(&real), [0, 1, 0, 0]);
     assert_eq!((figure(&real, "batches"), figure(&real, "F_b")), (1.0, 3.0));
-    // Next the entry of 4 is evicted, which is dirty; then those of 1 and 2, which are clean by now.
+    // Next the dirty entry of 4 is evicted, then those of 1 and 2, which are clean by now.
     real.write(9, 1);
     assert_eq!(map_work(&real), [0, 2, 0, 0]);
     real.write(10, 1);
@@ -120,8 +120,8 @@ fn a_read_that_misses_reads_a_translation_page_and_one_that_hits_none() {
     real.read(4, 2);
     assert_eq!(map_work(&real), [0, 0, 0, 0]);
     assert_eq!(figure(&real, "cmt_read_hit_ratio"), 1.0);
-    // Reading 0 evicts the dirty entry of 4 and cleans that of 5 with it. Reading 1 evicts the entry
-    // of 5, which is clean and costs nothing.
+    // Reading 0 evicts the dirty entry of 4 and cleans that of 5 with it. Reading 1 evicts the
+    // entry of 5, which is clean and costs nothing.
     real.read(0, 1);
     assert_eq!(map_work(&real), [1, 1, 0, 0]);
     real.read(1, 1);
