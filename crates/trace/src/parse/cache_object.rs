@@ -31,7 +31,7 @@ const OBJECT: ParseError = ParseError::with_remedy(
 );
 
 /// The request of a record whose operation and device are known.
-#[inline]
+#[inline(always)]
 pub(crate) fn request(
     record: &RecordBytes,
     object_unit: u64,
