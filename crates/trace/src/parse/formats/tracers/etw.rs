@@ -170,7 +170,7 @@ impl LineParser for Etw {
     }
 
     fn note(&self) -> Option<String> {
-        Some(String::from("arrival is the time of the Init event, or completion minus ElapsedTime"))
+        Some(String::from("arrival is completion less ElapsedTime, or the Init event"))
     }
 }
 
