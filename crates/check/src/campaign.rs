@@ -208,7 +208,7 @@ fn in_parallel<J, R: Send>(
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        let joined = workers.into_iter().map(|it| it.join().expect("panics are caught inside"));
+        let joined = workers.into_iter().map(|it| it.join().expect("no worker panics"));
         joined.flatten().collect()
     })
 }

@@ -3,7 +3,7 @@
 
 use nand::{ChipModel, ProgramOrder, Timing};
 
-/// A tiny device.
+/// The sizes of a tiny device.
 #[derive(Debug)]
 pub struct DeviceModel {
     /// The name that users write.
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shape_is_a_possible_chip_under_its_own_name() {
+    fn every_device_model_is_possible_and_found_by_its_name() {
         for model in DEVICE_MODELS {
             model.chip().geometry(model.logical_blocks + model.extra_blocks).unwrap();
             assert!(std::ptr::eq(DeviceModel::named(model.name).unwrap(), model));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_shape_is_refused_with_the_nearest() {
+    fn an_unknown_device_model_is_refused_with_a_suggestion() {
         let message = DeviceModel::named("tny").unwrap_err().to_string();
         assert!(message.starts_with("unknown geometry `tny`; did you mean `tiny`?"), "{message}");
     }

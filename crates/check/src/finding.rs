@@ -21,7 +21,7 @@ pub enum Defect {
     Resurrected,
     /// A sector was right after the mount, and wrong once the unstable page had decayed.
     Decayed,
-    /// A mapped page that cannot be read.
+    /// A mapped page cannot be read.
     Unreadable,
     /// The scheme's own audit failed.
     MapBroken,
@@ -29,7 +29,7 @@ pub enum Defect {
     Unmountable,
     /// A mount took more flash operations than allowed.
     Unbounded,
-    /// An operation that never ends.
+    /// An operation never ends.
     Endless,
     /// Operation counts do not add up.
     Miscounted,

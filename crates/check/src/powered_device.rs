@@ -212,7 +212,7 @@ impl<'a> PoweredDevice<'a> {
             return self.read_back(&extent);
         }
         let full = self.case.dimensions().full();
-        let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("mounted first"));
+        let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("the device is mounted"));
         let done = match operation {
             HostOperation::Write(extent) | HostOperation::Force(extent) => {
                 let number = self.oracle.write(&extent, full);
@@ -280,19 +280,19 @@ impl<'a> PoweredDevice<'a> {
         let sectors = extent.pages * self.case.dimensions().sectors_per_page;
         let mut found = vec![Stamp::default(); sectors as usize];
         let mut sink = Sink::Stamps { first: extent.first_lpn(), out: &mut found };
-        let ftl = self.ftl.as_mut().expect("mounted first");
+        let ftl = self.ftl.as_mut().expect("the device is mounted");
         let run = run(extent, Data::None, self.case);
         let done = ftl.read(&mut self.nand, &run, &mut sink);
         Ok(unless_power_lost(done, Defect::Refused)?.map(|()| found))
     }
 
     fn audit(&self) -> Result<()> {
-        let ftl = self.ftl.as_ref().expect("mounted first");
+        let ftl = self.ftl.as_ref().expect("the device is mounted");
         ftl.audit(&self.nand).map_err(|finding| Finding::new(Defect::MapBroken, finding.0))
     }
 
-    /// A mount reads each spare area and each page about once at most, and writes fewer pages than
-    /// the chip has.
+    /// A mount may read every spare area and every page once, and a few more. It may program and
+    /// erase as often as the chip has pages.
     fn check_mount_bound(&self, before: [u64; 2]) -> Result<()> {
         let [reads, writes] = operations(&self.nand);
         let (reads, writes) = (reads - before[0], writes - before[1]);
@@ -315,7 +315,7 @@ impl<'a> PoweredDevice<'a> {
     /// # Errors
     /// The scheme returned an error.
     pub fn versions(&mut self) -> Result<Vec<Option<u64>>> {
-        let ftl = self.ftl.as_ref().expect("mounted first");
+        let ftl = self.ftl.as_ref().expect("the device is mounted");
         let version = |lpn| {
             let version = ftl.version(&mut self.nand, Lpn(lpn));
             version.map_err(|error| Finding::new(Defect::Refused, error.to_string()))

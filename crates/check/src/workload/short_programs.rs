@@ -42,7 +42,7 @@ pub fn operations(letters: &str, dimensions: Dimensions) -> spec::Result<Vec<Hos
 
 fn operations_of(letter: &str, dimensions: Dimensions) -> spec::Result<Vec<HostOperation>> {
     if !ALPHABET.contains(&letter) {
-        return Err(spec::unknown("step", letter, &ALPHABET));
+        return Err(spec::unknown("letter", letter, &ALPHABET));
     }
     let full = dimensions.full();
     let page = letter[1..].parse().unwrap_or(0);
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn an_unknown_letter_is_refused() {
         let message = operations("w0.x", DIMENSIONS).unwrap_err().to_string();
-        assert!(message.starts_with("unknown step `x`"), "{message}");
+        assert!(message.starts_with("unknown letter `x`"), "{message}");
         assert!(operations("", DIMENSIONS).is_err());
     }
 }
