@@ -180,8 +180,8 @@ impl Lsb {
     /// Writes a portion: ascending pages of one logical block. There must be room for it.
     fn write_portion(&mut self, nand: &mut Nand, source: PageSource, pages: &[Lpn]) -> Result<()> {
         let (&last, before) = pages.split_last().expect("a portion has a page");
-        let (room, needs) = (self.map.room(self.superblock_of(last)), pages.len() as u32);
-        assert!(room >= needs, "a portion of {needs} pages up to {last:?} has room for {room}");
+        let (needs, room) = (pages.len() as u32, || self.map.room(self.superblock_of(last)));
+        debug_assert!(room() >= needs, "{needs} pages up to {last:?} have room for {}", room());
         match nand.keeps_spares() {
             true => self.write_one_by_one(nand, source, before, last)?,
             false => self.write_at_once(nand, source, before, last)?,
