@@ -1,4 +1,4 @@
-//! How a command ends when it does not end well: a sentence on standard error and a code.
+//! Failures of the command: a sentence on standard error and an exit code.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -17,35 +17,36 @@ pub struct Failure {
     message: String,
 }
 
-/// What a subcommand returns.
+/// The result of a subcommand.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// A run that failed.
+    /// A failed run.
     pub fn failed(message: String) -> Failure {
         Failure { code: FAILED, message }
     }
 
-    /// A command that ends with this code.
+    /// A failure with this exit code.
     pub fn coded(code: u8, message: String) -> Failure {
         Failure { code, message }
     }
 
-    /// The same failure with more said about it.
+    /// The same failure with more text.
     pub fn with(mut self, more: &str) -> Failure {
         self.message += more;
         self
     }
 
-    /// A wrong usage.
+    /// Wrong usage.
     pub fn usage(message: String) -> Failure {
         Failure { code: USAGE, message }
     }
 
-    /// Prints the sentence and turns into the code; a violation also prints what replays it.
+    /// Prints the sentence and returns the exit code. For a violation it also prints the line that
+    /// replays it.
     pub fn report(self) -> ExitCode {
         let mut stderr = std::io::stderr().lock();
-        // Where standard error is closed there is nobody to tell.
+        // If standard error is closed, nobody reads this.
         let _ = writeln!(stderr, "ftlab: {}", self.message);
         if self.code == VIOLATION {
             let _ = writeln!(stderr, "Replay:  {}", command_line());
@@ -72,21 +73,21 @@ impl From<spec::Error> for Failure {
     }
 }
 
-/// Has panics end with a sentence that asks for a report. Every one is a mistake of ours.
+/// Makes every panic ask for a bug report, since it is a bug of this program.
 pub fn ask_for_reports_of_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let mut stderr = std::io::stderr().lock();
         let _ = writeln!(
             stderr,
-            "{panic}\nThis is a mistake in ftlab {}, not yours; please report it with the lines \
-             above and this command:  {}",
+            "{panic}\nThis is a bug in ftlab {}. Please report it with the lines above and this \
+             command:  {}",
             env!("CARGO_PKG_VERSION"),
             command_line()
         );
     }));
 }
 
-/// The command as it was given, quoted where a shell needs it.
+/// The command as it was given, with quotes where a shell needs them.
 fn command_line() -> String {
     let mut words = vec!["ftlab".to_owned()];
     words.extend(std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())));
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_as_a_shell_reads_them() {
+    fn words_are_quoted_for_a_shell() {
         assert_eq!(quoted("uniform:writes=4M,reads=10%"), "uniform:writes=4M,reads=10%");
         assert_eq!(quoted("my trace"), "'my trace'");
         assert_eq!(quoted("it's"), r"'it'\''s'");

@@ -1,7 +1,8 @@
-//! The command `ftlab`: one file a subcommand, all thin over the crates that do the work.
+//! The command `ftlab`: a thin layer over the crates that do the work, one file per subcommand.
 //!
 //! Exit codes: 0 done; 1 the run failed; 2 wrong usage or an impossible device; 3 a violation was
-//! found, with the line that replays it; 130 interrupted. Files that are written appear whole.
+//! found, with the line that replays it; 130 interrupted. An output file appears when it is
+//! complete.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -27,29 +28,29 @@ struct Cli {
     command: Command,
 }
 
-/// Where those look who find a field in a result.
-const RESULTS: &str = "docs/results.md in the repository says what each field of a result means.";
+/// Points to the documentation of results.
+const RESULTS: &str = "docs/results.md in the repository describes each field of a result.";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run one trace on one device: what does it cost?
+    /// Run one trace on one device and report its costs
     #[command(after_help = RESULTS)]
     Run(run::Args),
     /// Run the same trace on the same device under several FTLs, side by side
     #[command(after_help = RESULTS)]
     Compare(compare::Args),
-    /// Run a plan of many experiments on all cores: a row a run
+    /// Run a plan of many experiments on all cores; each run gives a row
     #[command(after_help = RESULTS)]
     Sweep(sweep::Args),
-    /// Run the papers' experiments again: what is published beside what is measured
+    /// Repeat the experiments of the papers and compare published with measured results
     Papers(papers::Args),
-    /// Look at traces, and make them
+    /// Describe, convert and generate traces
     Trace(trace::Args),
-    /// Cut the power at every operation: is it right?
+    /// Check FTLs under power cuts at every flash operation
     Check(check::Args),
-    /// List FTLs, chips, workloads or formats with their parameters
+    /// List FTLs, chips, workloads, formats, layers or victim policies with their parameters
     List(list::Args),
-    /// Print what a shell needs to complete options
+    /// Print the completion script for a shell
     Completions(manual::CompletionsArgs),
     /// Print or write the manual pages
     Man(manual::ManArgs),
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
-            // Help into a closed pipe is no failure.
+            // Printing help into a closed pipe is not an error.
             let _ = usage.print();
             return ExitCode::from(usage.exit_code() as u8);
         }

@@ -1,7 +1,7 @@
-//! `--log-ops`: where the flash operations of runs are written, a file a run.
+//! `--log-ops`: operation logs, one file per run.
 //!
-//! `run` writes the file that is named. `compare` writes one for each of its runs, named after it
-//! with the run's number and FTL before the extension, in the order of its columns:
+//! `run` writes the named file. `compare` writes a file for each run; the number of the run and its
+//! FTL are inserted before the extension, in the order of the columns:
 //!
 //! ```text
 //! --log-ops ops.log --ftl page --ftl page:victim=fifo      ops.1-page.log   ops.2-page.log
@@ -14,12 +14,12 @@ use sim::{Experiment, RunOptions, RunResult, Setup};
 use crate::failure::{Failure, Result};
 use crate::output::Destination;
 
-/// The place of the log of a single run.
+/// The destination of the log of a single run.
 ///
 /// # Errors
-/// It cannot be written to, is standard output, or is that of the result.
+/// It cannot be written, is standard output, or is the destination of the result.
 pub fn of_one(name: &str, json: Option<&Destination>) -> Result<Destination> {
-    // A file, or a pipe that another program reads: standard output is for the result.
+    // It may be a file, or a pipe that another program reads. Standard output is for the result.
     let log = match Destination::open(name)? {
         Destination::Stdout => {
             return Err(Failure::usage(
@@ -34,10 +34,10 @@ pub fn of_one(name: &str, json: Option<&Destination>) -> Result<Destination> {
     }
 }
 
-/// The places of the logs of several runs.
+/// The destinations of the logs of several runs.
 ///
 /// # Errors
-/// As for one; or a pipe or device, which cannot be several.
+/// As for a single run; or the name is that of a pipe or device, which cannot take several logs.
 pub fn of_each(
     name: &str,
     experiments: &[Experiment],
@@ -51,7 +51,7 @@ pub fn of_each(
     runs.map(|(index, run)| of_one(&numbered(name, index + 1, &run.ftl), json)).collect()
 }
 
-/// The name of a run's log.
+/// The name of the log of a run.
 fn numbered(name: &str, number: usize, ftl: &str) -> String {
     let scheme = ftl.split(':').next().unwrap_or(ftl);
     let path = Path::new(name);
@@ -61,7 +61,7 @@ fn numbered(name: &str, number: usize, ftl: &str) -> String {
     format!("{stem}.{number}-{scheme}{extension}")
 }
 
-/// Runs a setup, with an operation log if there is a place for one.
+/// Runs a setup, and writes its operation log if there is a destination for it.
 ///
 /// # Errors
 /// The run fails, or the log cannot be written.
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_stands_before_the_extension() {
+    fn the_number_is_inserted_before_the_extension() {
         let cases = [
             ("ops.log", "ops.2-page.log"),
             ("ops", "ops.2-page"),

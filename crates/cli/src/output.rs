@@ -1,5 +1,5 @@
-//! Where results go. Regular files appear whole, by rename; a closed pipe is no failure; what
-//! cannot be written is refused before anything runs.
+//! Destinations of results. A regular file appears when it is complete, by a rename. A closed pipe
+//! is not an error. A destination that cannot be written is refused before anything runs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -10,22 +10,22 @@ use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result};
 
-/// A place that can be written to.
+/// A destination that can be written.
 #[derive(Debug)]
 pub enum Destination {
     /// Standard output.
     Stdout,
-    /// A regular file, there or not yet.
+    /// A regular file, existing or not.
     File(PathBuf),
     /// A pipe, terminal or device.
     Special(PathBuf),
 }
 
 impl Destination {
-    /// The place that a user names; `-` is standard output.
+    /// The destination with this name; `-` is standard output.
     ///
     /// # Errors
-    /// It cannot be written to.
+    /// It cannot be written.
     pub fn open(name: &str) -> Result<Destination> {
         if name == "-" {
             return Ok(Destination::Stdout);
@@ -39,7 +39,7 @@ impl Destination {
             Ok(found) if !found.is_file() => Ok(Destination::Special(path.to_owned())),
             Ok(_) => {
                 OpenOptions::new().write(true).open(path)?;
-                // Through a link the file that it names is replaced, not the link.
+                // If it is a link, the file that it points to is replaced, not the link.
                 Self::regular(fs::canonicalize(path)?)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Self::regular(path.to_owned()),
@@ -52,7 +52,7 @@ impl Destination {
         Ok(Destination::File(path))
     }
 
-    /// Whether both are one regular file.
+    /// Whether both are the same regular file.
     pub fn is_same_file(&self, other: &Destination) -> bool {
         match (self, other) {
             (Destination::File(one), Destination::File(other)) => {
@@ -63,10 +63,10 @@ impl Destination {
         }
     }
 
-    /// Writes what `produce` writes. If it fails, a regular file is as it was before.
+    /// Writes the output of `produce`. If it fails, a regular file stays as it was.
     ///
     /// # Errors
-    /// The writing fails, or `produce` does.
+    /// The output cannot be written, or `produce` fails.
     pub fn write(&self, produce: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         match self {
             Destination::Stdout => {
@@ -74,7 +74,7 @@ impl Destination {
                 let done = produce(&mut out).and_then(|()| {
                     out.flush().map_err(|error| cannot_write("standard output", &error))
                 });
-                // Whoever read it has seen enough.
+                // The reader closed the pipe because it has seen enough.
                 if out.closed { Ok(()) } else { done }
             }
             Destination::Special(path) => {
@@ -95,7 +95,7 @@ impl Destination {
     }
 }
 
-/// A file beside `path` that goes away unless it is renamed; readable as any new file is.
+/// A file beside `path` that is deleted unless it is renamed, with the permissions of a new file.
 fn unfinished(path: &Path) -> io::Result<NamedTempFile> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
@@ -107,7 +107,7 @@ fn cannot_write(name: &str, error: &io::Error) -> Failure {
     Failure::failed(format!("cannot write {name}: {error}"))
 }
 
-/// Standard output, which remembers that its reader is gone.
+/// Standard output. Remembers whether its reader closed the pipe.
 struct Pipe<W: Write> {
     out: W,
     closed: bool,
@@ -136,7 +136,7 @@ impl<W: Write> Write for Pipe<W> {
 /// Writes a text.
 ///
 /// # Errors
-/// The writing fails.
+/// It cannot be written.
 pub fn write_text(out: &mut dyn Write, text: &str) -> Result<()> {
     let written = out.write_all(text.as_bytes());
     written.map_err(|error| Failure::failed(format!("cannot write the output: {error}")))
@@ -145,7 +145,7 @@ pub fn write_text(out: &mut dyn Write, text: &str) -> Result<()> {
 /// Prints a text on standard output.
 ///
 /// # Errors
-/// The writing fails, for another reason than that nobody reads any more.
+/// It cannot be written, except because the pipe is closed.
 pub fn print(text: &str) -> Result<()> {
     Destination::Stdout.write(|out| write_text(out, text))
 }
@@ -155,7 +155,7 @@ pub fn value(result: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(result).expect("results have text keys only")
 }
 
-/// What reports say of who made them.
+/// The line of a report that names the command and its version.
 pub fn made_by(command: &str) -> String {
     format!("Made by `ftlab {command}`, version {}.", env!("CARGO_PKG_VERSION"))
 }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_appears_whole_or_not_at_all() {
+    fn a_file_appears_complete_or_not_at_all() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.json");
         let destination = Destination::open(path.to_str().unwrap()).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_refused_at_once() {
+    fn a_destination_that_cannot_be_written_is_refused_at_once() {
         let directory = tempfile::tempdir().unwrap();
         assert!(Destination::open(directory.path().to_str().unwrap()).is_err());
         let nowhere = directory.path().join("missing/out.json");

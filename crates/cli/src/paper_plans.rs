@@ -1,11 +1,11 @@
-//! The papers, what they claim, and the experiments that examine it. The plans are in the program,
-//! so that `ftlab papers` needs no file.
+//! The papers, their claims, and the experiments that examine the claims. The plans are compiled
+//! into the program, so that `ftlab papers` needs no file.
 
 use report::paper_pages::Paper;
 use sim::plan::{Plan, Scale};
 
-/// An experiment: a plan's name, and the plan.
-pub type Experiment = (&'static str, &'static str);
+/// A plan: its name and its text.
+pub type NamedPlan = (&'static str, &'static str);
 
 macro_rules! plans {
     ($folder:literal: $($name:literal),+ $(,)?) => {
@@ -13,9 +13,9 @@ macro_rules! plans {
     };
 }
 
-/// All experiments, in the order of the papers: one for each table and figure. The letters before
-/// the first that is no letter name the paper.
-pub static EXPERIMENTS: &[Experiment] = plans![
+/// All experiments, in the order of the papers: one for each table and figure. The letters at the
+/// start of a name are the id of the paper.
+pub static EXPERIMENTS: &[NamedPlan] = plans![
     "":
     "SL-fig2",
     "SL-table2",
@@ -57,8 +57,8 @@ pub static EXPERIMENTS: &[Experiment] = plans![
     "T5-dftl",
 ];
 
-/// Runs that several experiments share.
-static RUNS: &[Experiment] = plans![
+/// Plans with runs that several experiments share.
+static RUNS: &[NamedPlan] = plans![
     "runs/":
     "SL-financial",
     "SL-tpcc",
@@ -75,15 +75,17 @@ static RUNS: &[Experiment] = plans![
 /// The plan of an experiment.
 ///
 /// # Errors
-/// It is wrong, which a test would have shown, or has no such scale.
-pub fn plan(&(name, text): &Experiment, scale: Scale) -> sim::Result<Plan> {
+/// The plan has a mistake, which a test would have found, or it has no such scale.
+pub fn plan(&(name, text): &NamedPlan, scale: Scale) -> sim::Result<Plan> {
     Plan::parse_beside(name, text, scale, &|other| {
         let found = RUNS.iter().find(|(name, _)| other == format!("runs/{name}.toml"));
-        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "it is not in this program".into())
+        found
+            .map(|(_, text)| (*text).to_owned())
+            .ok_or_else(|| "it is not part of this program".into())
     })
 }
 
-/// The papers, in the order in which they are shown.
+/// The papers, in the order of the report.
 pub static PAPERS: &[Paper] = &[
     Paper {
         id: "SL",
@@ -96,7 +98,7 @@ pub static PAPERS: &[Paper] = &[
             ("SL-2c", "the same with whole pages, flushes and what never reaches the log"),
             ("SL-3", "RAM of the sector map"),
             ("SL-4", "hash probes a look-up"),
-            ("SL-5", "what a large log gains TPC-C and Financial, and a small one costs"),
+            ("SL-5", "gain of TPC-C and Financial from a large log, and loss from a small one"),
             ("SL-6", "sectors in and out of the page buffer balance, exactly"),
             ("SL-6b", "live sectors of the log balance, exactly"),
             ("SL-7", "share of sub-page writes by buffer and page size"),
@@ -166,9 +168,9 @@ pub static PAPERS: &[Paper] = &[
 ];
 
 /// The experiments of a paper.
-pub fn of(paper: &Paper) -> impl Iterator<Item = &'static Experiment> {
+pub fn of(paper: &Paper) -> impl Iterator<Item = &'static NamedPlan> {
     let id = paper.id;
-    let name = move |(name, _): &&Experiment| {
+    let name = move |(name, _): &&NamedPlan| {
         let letters = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
         &name[..letters] == id
     };
@@ -179,7 +181,7 @@ pub fn of(paper: &Paper) -> impl Iterator<Item = &'static Experiment> {
 mod tests {
     use super::*;
 
-    /// The names of the plans in a folder, in order.
+    /// The names of the plans in a folder, sorted.
     fn plans_in(folder: &str) -> Vec<String> {
         let folder = format!("{}/../../experiments/{folder}", env!("CARGO_MANIFEST_DIR"));
         let files = std::fs::read_dir(folder).expect("a folder of plans");
@@ -190,24 +192,27 @@ mod tests {
         names
     }
 
-    fn sorted<'a>(names: impl Iterator<Item = &'a Experiment>) -> Vec<&'a str> {
+    fn sorted<'a>(names: impl Iterator<Item = &'a NamedPlan>) -> Vec<&'a str> {
         let mut names: Vec<&str> = names.map(|(name, _)| *name).collect();
         names.sort_unstable();
         names
     }
 
     #[test]
-    fn every_plan_of_the_folder_is_listed_and_belongs_to_a_paper() {
+    fn every_plan_in_the_folder_is_listed_and_belongs_to_a_paper() {
         assert_eq!(plans_in(""), sorted(PAPERS.iter().flat_map(of)));
         assert_eq!(plans_in("runs"), sorted(RUNS.iter()));
         for (name, _) in RUNS {
             let names = format!("runs/{name}.toml");
-            assert!(EXPERIMENTS.iter().any(|(_, text)| text.contains(&names)), "{name}: idle");
+            assert!(
+                EXPERIMENTS.iter().any(|(_, text)| text.contains(&names)),
+                "{name} is not used"
+            );
         }
     }
 
     #[test]
-    fn every_plan_can_be_read_at_both_scales_and_speaks_of_its_paper() {
+    fn every_plan_can_be_read_at_both_scales_and_names_its_paper() {
         for paper in PAPERS {
             for experiment in of(paper) {
                 for scale in [Scale::Quick, Scale::Full] {

@@ -1,4 +1,4 @@
-//! Watches a run: a bar on a terminal, and an end when the user asks for one.
+//! Progress bars on a terminal, and interrupts by the user.
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -15,7 +15,7 @@ use crate::failure::{Failure, Result};
 /// The code of a command that was interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// Shows progress and hears interrupts.
+/// Shows the progress of a run and stops it on an interrupt.
 pub struct RunMonitor {
     interrupted: Arc<AtomicBool>,
     bar: ProgressBar,
@@ -23,10 +23,10 @@ pub struct RunMonitor {
 }
 
 impl RunMonitor {
-    /// Starts to listen. The first interrupt ends the run tidily, a second one at once.
+    /// Begins to handle interrupts. The first one stops the run cleanly, the second one at once.
     ///
     /// # Errors
-    /// The system lets nobody listen.
+    /// The signal handlers cannot be installed.
     pub fn new(quiet: bool) -> Result<RunMonitor> {
         let interrupted = listen()?;
         let bar = match is_shown(quiet) {
@@ -70,26 +70,26 @@ impl Drop for RunMonitor {
     }
 }
 
-/// Shows how far a sweep is, and hears interrupts.
+/// Shows the progress of a sweep and stops it on an interrupt.
 pub struct SweepMonitor {
     interrupted: Arc<AtomicBool>,
     bar: ProgressBar,
-    /// For each row the steps of it that are counted already.
+    /// For each row the number of its steps that the bar shows already.
     steps: Vec<AtomicU64>,
-    /// The first row of the sweep that runs now, and of the one after it.
+    /// The first row of the current sweep, and of the one after it.
     first: usize,
     next: usize,
     done: AtomicUsize,
 }
 
-/// Steps that a row is shown in.
+/// The number of steps of a row on the bar.
 const STEPS: u64 = 1000;
 
 impl SweepMonitor {
-    /// Starts to listen, for a sweep of so many rows, some of which are done.
+    /// Begins to handle interrupts, for a sweep with this number of rows, of which `done` are done.
     ///
     /// # Errors
-    /// The system lets nobody listen.
+    /// The signal handlers cannot be installed.
     pub fn new(quiet: bool, rows: usize, done: usize) -> Result<SweepMonitor> {
         let interrupted = listen()?;
         let bar = match is_shown(quiet) {
@@ -98,7 +98,7 @@ impl SweepMonitor {
         };
         bar.set_message(format!("{done} of {rows} rows"));
         bar.set_position(done as u64 * STEPS);
-        // The time left is told by what this sweep did, not by what it found done.
+        // The remaining time is estimated from the rows of this sweep, not from those done before.
         bar.reset_eta();
         let steps = (0..rows).map(|_| AtomicU64::new(0)).collect();
         Ok(SweepMonitor {
@@ -111,7 +111,7 @@ impl SweepMonitor {
         })
     }
 
-    /// The next of several sweeps begins, of so many rows; `found` of them are done already.
+    /// Begins the next of several sweeps. `found` of its rows are done already.
     pub fn begin(&mut self, rows: usize, found: usize) {
         self.first = self.next;
         self.next += rows;
@@ -122,7 +122,7 @@ impl SweepMonitor {
         }
     }
 
-    /// A row has come so far.
+    /// Notes that a row has reached a step.
     fn reach(&self, row: usize, step: u64) {
         let before = self.steps[self.first + row].fetch_max(step, Ordering::Relaxed);
         self.bar.inc(step.saturating_sub(before));
@@ -154,14 +154,14 @@ impl Drop for SweepMonitor {
     }
 }
 
-/// A flag that the first interrupt raises; a second one ends the process.
+/// A flag that the first interrupt sets. The second interrupt ends the process.
 fn listen() -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let flag = Arc::clone(&interrupted);
         signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&flag))
             .and_then(|_| signal_hook::flag::register(signal, flag))
-            .map_err(|error| Failure::failed(format!("cannot listen to signals: {error}")))?;
+            .map_err(|error| Failure::failed(format!("cannot handle signals: {error}")))?;
     }
     Ok(interrupted)
 }
@@ -171,7 +171,7 @@ fn is_shown(quiet: bool) -> bool {
 }
 
 fn sweep_style() -> ProgressStyle {
-    let template = "{msg:20} {wide_bar} {percent:>3}%  {elapsed} gone, {eta} left";
+    let template = "{msg:20} {wide_bar} {percent:>3}%  {elapsed} elapsed, {eta} left";
     ProgressStyle::with_template(template).expect("the template is a constant")
 }
 
@@ -185,7 +185,7 @@ fn style(bounded: bool) -> ProgressStyle {
 
 fn name(stage: Stage) -> String {
     match stage {
-        Stage::Survey => "looking through".into(),
+        Stage::Survey => "surveying".into(),
         Stage::Fill => "filling".into(),
         Stage::WarmUp(pass) => format!("warming up {pass}"),
         Stage::Measure => "measuring".into(),

@@ -1,6 +1,7 @@
-//! Tables for people: the first column to the left, figures to the right, numbers in groups.
+//! Tables for people: the first column is left-aligned, the others are right-aligned, and digits
+//! are grouped.
 
-/// Rows of cells; columns are as wide as their widest cell.
+/// Rows of cells. A column is as wide as its widest cell.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
@@ -19,7 +20,7 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| cell.as_ref().to_owned()).collect());
     }
 
-    /// The text, a line a row.
+    /// The text, one line per row.
     pub fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
@@ -62,7 +63,7 @@ pub fn real(value: Option<f64>, places: usize) -> String {
     value.map_or("–".into(), |value| format!("{value:.places$}"))
 }
 
-/// Bytes in the unit that leaves one to four digits before the point.
+/// Bytes in the largest unit that gives at least 1.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if n < 1024 {
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_for_people() {
+    fn numbers_are_grouped_and_rounded() {
         assert_eq!(
             [count(0), count(999), count(1000), count(1234567)].join(" "),
             "0 999 1,000 1,234,567"

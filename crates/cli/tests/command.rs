@@ -1,4 +1,4 @@
-//! The command as users and scripts meet it: exit codes, messages, whole outputs.
+//! The command as users and scripts see it: exit codes, messages, complete outputs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn ran(args: &[&str]) -> Output {
     ftlab(args).output().unwrap()
 }
 
-/// Standard output of a command that must succeed.
+/// Runs a command that must succeed. Returns its standard output.
 #[track_caller]
 fn printed(args: &[&str]) -> String {
     let output = ran(args);
@@ -30,7 +30,7 @@ fn printed(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Standard error of a command that must fail in this way, printing nothing else.
+/// Runs a command that must fail with this code and print nothing else. Returns its standard error.
 #[track_caller]
 fn refused(code: i32, args: &[&str]) -> String {
     let output = ran(args);
@@ -41,7 +41,7 @@ fn refused(code: i32, args: &[&str]) -> String {
     stderr
 }
 
-/// A file with this content in a directory of its own.
+/// Creates a file with this content in a directory of its own.
 fn file(name: &str, content: &[u8]) -> (TempDir, String) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
@@ -67,14 +67,14 @@ fn a_missing_trace_is_named() {
 }
 
 #[test]
-fn a_directory_is_no_trace() {
+fn a_directory_is_not_a_trace() {
     let directory = tempfile::tempdir().unwrap();
     let stderr = refused(1, &["run", directory.path().to_str().unwrap()]);
     assert!(stderr.contains("is a directory"), "{stderr}");
 }
 
 #[test]
-fn an_unknown_format_is_quoted_or_corrected() {
+fn an_unknown_format_is_quoted_and_a_misspelt_one_corrected() {
     let (_directory, path) = file("t", b"what, is, this\n");
     let stderr = refused(1, &["run", &path]);
     assert!(stderr.contains("no known format; it begins: what, is, this"), "{stderr}");
@@ -113,7 +113,7 @@ fn a_request_beyond_all_addresses_is_a_malformed_line() {
 }
 
 #[test]
-fn absurd_addresses_make_an_impossible_device_or_wrap() {
+fn huge_addresses_make_an_impossible_device_or_wrap() {
     let (_directory, path) = file("t", b"0,0,512,W,0.1\n0,36028797018963900,1024,W,0.2\n");
     let stderr = refused(2, &["run", &path]);
     assert!(stderr.contains("32-bit page numbers"), "{stderr}");
@@ -122,7 +122,7 @@ fn absurd_addresses_make_an_impossible_device_or_wrap() {
 }
 
 #[test]
-fn an_absurdly_long_request_covers_the_device_once() {
+fn a_huge_request_covers_the_device_once() {
     let long = format!("0,0,512,W,0.1\n0,0,{},W,0.2\n0,3,{0},W,0.3\n", u64::MAX / 4);
     let (_directory, path) = file("t", long.as_bytes());
     let args = ["run", &path, "--capacity", "1MiB", "--fit", "wrap", "--verify", "--json", "-"];
@@ -131,7 +131,7 @@ fn an_absurdly_long_request_covers_the_device_once() {
 }
 
 #[test]
-fn requests_of_nothing_are_counted_and_dropped() {
+fn empty_requests_are_counted_and_skipped() {
     let (_directory, path) = file("t", b"0,0,0,W,0.1\n0,0,512,W,0.2\n0,7,0,R,0.3\n");
     let result = json(&printed(&["run", &path, "--json", "-"]));
     assert_eq!(result["trace"]["skipped"]["zero-length"], 2);
@@ -139,7 +139,7 @@ fn requests_of_nothing_are_counted_and_dropped() {
 }
 
 #[test]
-fn a_truncated_packing_is_found_out() {
+fn truncated_compression_is_detected() {
     let text: String = (0..50_000).map(|n| format!("0,{},512,W,{n}.0\n", n * 7 % 4096)).collect();
     let packed = zstd::encode_all(text.as_bytes(), 3).unwrap();
     let (_directory, path) = file("t.zst", &packed[..packed.len() / 2]);
@@ -150,14 +150,14 @@ fn a_truncated_packing_is_found_out() {
 }
 
 #[test]
-fn an_empty_trace_is_no_trace() {
+fn an_empty_file_is_not_a_trace() {
     let (_directory, path) = file("t", b"");
     let stderr = refused(1, &["run", &path]);
     assert!(stderr.contains("is empty"), "{stderr}");
 }
 
 #[test]
-fn standard_input_is_read_as_often_as_needed() {
+fn standard_input_can_be_replayed() {
     let mut command = ftlab(&["run", "-", "--warmup", "2", "--json", "-"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"0,0,2048,W,0.1\n0,4,2048,W,0.2\n").unwrap();
@@ -166,7 +166,7 @@ fn standard_input_is_read_as_often_as_needed() {
     assert_eq!(result["trace"]["writes"], 2);
 }
 
-/// A write as blktrace records it when it is queued.
+/// The event that blktrace records when a write is queued.
 fn blktrace_event(sector: u64) -> Vec<u8> {
     let mut record = 0x6561_7407u32.to_le_bytes().to_vec();
     record.resize(16, 0);
@@ -178,11 +178,11 @@ fn blktrace_event(sector: u64) -> Vec<u8> {
 }
 
 #[test]
-fn what_blktrace_wrote_is_named_by_what_its_files_have_in_common() {
+fn the_files_of_blktrace_are_named_by_their_common_prefix() {
     let directory = tempfile::tempdir().unwrap();
     for (cpu, sectors) in [[1, 2], [3, 4]].iter().enumerate() {
         let events = sectors.iter().flat_map(|&sector| blktrace_event(sector));
-        // As a workload's name, which the files come before.
+        // Files take precedence over a workload of the same name.
         let path = directory.path().join(format!("oltp.blktrace.{cpu}"));
         std::fs::write(path, events.collect::<Vec<u8>>()).unwrap();
     }
@@ -196,7 +196,7 @@ fn what_blktrace_wrote_is_named_by_what_its_files_have_in_common() {
 }
 
 #[test]
-fn an_archive_is_a_trace_and_its_members_are_chosen_by_path() {
+fn an_archive_is_a_trace_and_its_members_are_selected_by_path() {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, text) in
         [("set/2.spc", "0,8,512,W,0.2\n"), ("README", "words\n"), ("set/1.spc", "0,0,512,W,0.1\n")]
@@ -216,10 +216,10 @@ fn an_archive_is_a_trace_and_its_members_are_chosen_by_path() {
     assert!(stderr.contains("no member matches `set/3.spc`; it has 3 members"), "{stderr}");
 }
 
-// ---- Devices and words that cannot be -----------------------------------------------------------
+// ---- Impossible devices and unknown words -------------------------------------------------------
 
 #[test]
-fn impossible_devices_say_why() {
+fn impossible_devices_are_refused_with_a_reason() {
     let cases: [(&[&str], &str); 8] = [
         (&["--extra", "1blocks"], "page needs at least 2 extra blocks, this device has 1"),
         (&["--extra", "1blocks", "--ftl", "page:frontiers=2"], "at least 3 extra blocks"),
@@ -265,7 +265,7 @@ fn a_workload_that_does_not_fit_is_refused() {
 // ---- Outputs ---------------------------------------------------------------------------------
 
 #[test]
-fn the_same_command_gives_the_same_json_but_for_wall() {
+fn the_same_command_gives_the_same_json_except_for_wall() {
     let args = ["run", SHORT, "--capacity", "16MiB", "--interval", "500", "--json", "-"];
     let lasting = |args: &[&str]| {
         let text = printed(args);
@@ -277,7 +277,7 @@ fn the_same_command_gives_the_same_json_but_for_wall() {
 }
 
 #[test]
-fn a_table_is_for_people_and_quiet_is_quiet() {
+fn a_run_prints_a_table_unless_it_is_quiet() {
     let table = printed(&["run", SHORT, "--capacity", "16MiB"]);
     for part in ["write amplification", "p99.9", "does not predict the latency", "wear", "RAM"] {
         assert!(table.contains(part), "{part} is missing: {table}");
@@ -286,7 +286,7 @@ fn a_table_is_for_people_and_quiet_is_quiet() {
 }
 
 #[test]
-fn a_json_file_appears_whole_beside_the_table() {
+fn a_json_file_appears_complete_beside_the_table() {
     let (directory, path) = file("old.json", b"old");
     let table = printed(&["run", SHORT, "--capacity", "16MiB", "--json", &path]);
     assert!(table.contains("write amplification"));
@@ -307,7 +307,7 @@ fn an_output_that_cannot_be_written_is_refused_before_the_run() {
 }
 
 #[test]
-fn a_failed_run_leaves_the_old_output() {
+fn a_failed_run_keeps_the_old_output() {
     let (directory, out) = file("out.json", b"old");
     let trace = directory.path().join("t");
     std::fs::write(&trace, "0,0,512,W,0.1\nrubbish\n").unwrap();
@@ -317,7 +317,7 @@ fn a_failed_run_leaves_the_old_output() {
 }
 
 /// Waits until a process has a handler for SIGINT, the second signal.
-fn wait_until_it_listens(process: u32) {
+fn wait_for_the_handler(process: u32) {
     let listens = || {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
@@ -329,12 +329,12 @@ fn wait_until_it_listens(process: u32) {
 }
 
 #[test]
-fn an_interrupt_ends_a_run_with_130_and_leaves_nothing() {
+fn an_interrupt_ends_a_run_with_130_and_leaves_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out.json");
     let mut command = ftlab(&["run", "uniform:writes=1000G", "--json", out.to_str().unwrap()]);
     let child = command.stderr(Stdio::piped()).spawn().unwrap();
-    wait_until_it_listens(child.id());
+    wait_for_the_handler(child.id());
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
@@ -344,7 +344,7 @@ fn an_interrupt_ends_a_run_with_130_and_leaves_nothing() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn a_closed_pipe_is_not_an_error() {
     let mut command = ftlab(&["trace", "generate", "uniform:writes=1G", "--out", "-"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -356,7 +356,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
 // ---- The other subcommands ----------------------------------------------------------------------
 
 #[test]
-fn compare_gives_an_array_in_the_order_asked_for() {
+fn compare_gives_an_array_in_the_order_of_the_options() {
     let trace = "uniform:writes=500,reads=20%";
     let common = ["compare", trace, "--capacity", "16MiB", "--ftl", "block", "--ftl", "page"];
     let results = json(&printed(&[&common[..], &["--json", "-"]].concat()));
@@ -376,7 +376,7 @@ fn compare_gives_an_array_in_the_order_asked_for() {
 }
 
 #[test]
-fn a_generated_file_runs_as_its_workload_does() {
+fn a_generated_file_runs_like_its_workload() {
     let directory = tempfile::tempdir().unwrap();
     let workload = "skew:writes=3K,reads=10%";
     let space = ["--capacity", "16MiB"];
@@ -396,7 +396,7 @@ fn a_generated_file_runs_as_its_workload_does() {
 }
 
 #[test]
-fn info_counts_what_is_there() {
+fn info_counts_requests_and_pages() {
     let (_directory, path) =
         file("t", b"0,0,4096,W,0.0\n1,8,1536,R,0.5\n0,0,4096,W,2.0\n0,0,0,R,3.0\n");
     let info = json(&printed(&["trace", "info", &path, "--json"]));
@@ -430,7 +430,7 @@ fn lists_show_every_parameter() {
 }
 
 #[test]
-fn help_is_no_failure_and_a_wrong_usage_is() {
+fn help_succeeds_and_wrong_usage_fails() {
     for args in [&["--help"][..], &["help", "run"], &["run", "--help"], &["--version"]] {
         assert!(!printed(args).is_empty());
     }
@@ -440,7 +440,7 @@ fn help_is_no_failure_and_a_wrong_usage_is() {
 }
 
 #[test]
-fn shells_and_manuals_know_every_subcommand() {
+fn completions_and_manuals_cover_every_subcommand() {
     const SUBCOMMANDS: [&str; 6] = ["run", "compare", "sweep", "trace", "check", "list"];
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = printed(&["completions", shell]);
@@ -462,7 +462,7 @@ fn shells_and_manuals_know_every_subcommand() {
 }
 
 #[test]
-fn what_comes_before_measuring_is_served_and_not_counted() {
+fn requests_before_measure_after_are_served_but_not_counted() {
     let args = ["run", "sequential:writes=3000", "--capacity", "16MiB", "--warmup", "0", "--json"];
     let of = |after: &str| json(&printed(&[&args[..], &["-", "--measure-after", after]].concat()));
     let late = of("1K");
@@ -477,7 +477,7 @@ fn what_comes_before_measuring_is_served_and_not_counted() {
 }
 
 #[test]
-fn the_log_of_operations_appears_whole_beside_the_table() {
+fn the_operation_log_appears_complete_beside_the_table() {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("ops");
     let path = log.to_str().unwrap();
@@ -495,7 +495,7 @@ fn the_log_of_operations_appears_whole_beside_the_table() {
 }
 
 #[test]
-fn each_compared_ftl_has_a_log_of_its_own() {
+fn each_compared_ftl_has_its_own_operation_log() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let ftls = ["--ftl", "page", "--ftl", "block", "--ftl", "page:victim=fifo"];
@@ -509,7 +509,7 @@ fn each_compared_ftl_has_a_log_of_its_own() {
         let erases = text.lines().filter(|line| line.split(' ').nth(1) == Some("erase")).count();
         assert_eq!(result["erases"]["total"], erases as u64, "{log}");
     }
-    // The same as by itself.
+    // The log of a single run is the same.
     let alone = at("alone");
     printed(&["run", SHORT, "--capacity", "16MiB", "--log-ops", &alone, "--quiet"]);
     assert_eq!(std::fs::read(alone).unwrap(), std::fs::read(&logs[0]).unwrap());
@@ -524,7 +524,7 @@ fn each_compared_ftl_has_a_log_of_its_own() {
 }
 
 #[test]
-fn a_converted_trace_has_the_same_requests_and_sorting_is_by_time() {
+fn a_converted_trace_has_the_same_requests_sorted_by_time() {
     let text = b"0,8,4096,W,0.5\n1,0,512,R,0.25\n0,8,4096,W,2.0\nrubbish\n";
     let (directory, path) = file("t.spc", text);
     let info = |path: &str, options: &[&str]| {
@@ -566,7 +566,7 @@ fn a_converted_trace_has_the_same_requests_and_sorting_is_by_time() {
 // ---- Layers -----------------------------------------------------------------------------------
 
 #[test]
-fn layers_are_listed_and_told_of() {
+fn layers_are_listed_and_reported() {
     let list = json(&printed(&["list", "layers", "--json"]));
     let names: Vec<&str> =
         list.as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
@@ -585,7 +585,7 @@ fn layers_are_listed_and_told_of() {
 }
 
 #[test]
-fn layers_that_contradict_each_other_are_wrong_usage() {
+fn contradicting_layers_are_wrong_usage() {
     for (args, why) in [
         (vec!["--buffer", "1KiB"], "hold no page of 2048"),
         (vec!["--buffer", "8KiB,evict=block"], "`page`, `run`"),
@@ -602,7 +602,7 @@ fn layers_that_contradict_each_other_are_wrong_usage() {
 }
 
 #[test]
-fn the_checker_takes_the_same_layers_and_prints_them_in_its_lines() {
+fn check_takes_the_same_layers_and_prints_them_in_its_lines() {
     let check = ["check", "--ftl", "fast", "--geometry", "least", "--workload", "hot"];
     let text = printed(&[&check[..], &["--dram", "4KiB", "--split", "30%"]].concat());
     assert!(text.contains("fast --dram 4KiB --split 30%"), "{text}");

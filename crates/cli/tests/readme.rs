@@ -1,4 +1,4 @@
-//! The README's commands work, in the order in which a newcomer types them.
+//! The commands of the README work in the order in which they are written.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,8 @@
-//! Reports as people see them: opened in a real browser, which draws every figure, complains of
-//! nothing, and shows the numbers of the JSON.
+//! Reports in a real browser: it draws every figure, reports no error, and shows the numbers of the
+//! JSON.
 //!
-//! Without Chromium (or what `FTLAB_CHROMIUM` names) these tests say so and pass, unless
-//! `FTLAB_REQUIRE` lists `chromium`.
+//! Without Chromium, or the browser that `FTLAB_CHROMIUM` names, these tests print that they are
+//! skipped and pass, unless `FTLAB_REQUIRE` lists `chromium`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// Names under which the browser is installed.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// Time that pages may think they have; the browser runs its clock ahead when it idles.
+/// The virtual time that a page gets: when it is idle, the browser advances its clock.
 const BUDGET_MS: &str = "--virtual-time-budget=30000";
 
 fn chromium() -> Option<PathBuf> {
@@ -33,7 +33,7 @@ fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// What a browser made of a page: its document, and what it said on its console.
+/// A page in a browser: its document, and the messages on the console.
 struct Seen {
     document: String,
     console: Vec<String>,
@@ -61,7 +61,7 @@ impl Seen {
         }
     }
 
-    /// How many marks each figure has, by its name.
+    /// The number of marks of each figure, by its name.
     fn drawn(&self) -> Vec<(&str, u32)> {
         let charts = self.document.split("<div class=\"chart ").skip(1);
         let attribute = |chart: &'_ str, name: &str| -> Option<(usize, usize)> {
@@ -87,7 +87,7 @@ impl Place {
         command.current_dir(&self.0).args(words).output().unwrap()
     }
 
-    /// What the command prints; it succeeds.
+    /// Runs a command that must succeed. Returns what it prints.
     fn ftlab(&self, words: &[&str]) -> Vec<u8> {
         let output = self.command(words);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -100,7 +100,7 @@ impl Place {
 }
 
 #[test]
-fn a_comparison_is_drawn_whole_in_light_and_dark() {
+fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
     let Some(browser) = chromium() else { return };
     let place = Place(tempfile::tempdir().unwrap());
     let words = "compare skew:writes=20K,reads=20%,pages=2K --capacity 16MiB --ftl page --ftl fast \
@@ -133,7 +133,7 @@ fn a_comparison_is_drawn_whole_in_light_and_dark() {
     shows_the_numbers(&light, &place.path("page.json"));
 }
 
-/// The table of the page has the numbers of the JSON.
+/// Asserts that the table of the page has the numbers of the JSON.
 fn shows_the_numbers(seen: &Seen, json: &Path) {
     let results: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     for result in results.as_array().unwrap() {
@@ -144,7 +144,7 @@ fn shows_the_numbers(seen: &Seen, json: &Path) {
 }
 
 #[test]
-fn a_trace_is_drawn_whole_in_light_and_dark() {
+fn every_figure_of_a_trace_is_drawn_in_light_and_dark() {
     let place = Place(tempfile::tempdir().unwrap());
     let words = "trace info tpcc:writes=20K,space=32MiB --page 2KiB --report page.html --json";
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -200,7 +200,7 @@ rising = [{ ftl = "page", extra = "7%" }, { ftl = "page:victim=random", extra = 
 "#;
 
 #[test]
-fn a_sweep_is_drawn_whole_with_what_is_published() {
+fn every_figure_of_a_sweep_is_drawn_with_published_values() {
     let Some(browser) = chromium() else { return };
     let place = Place(tempfile::tempdir().unwrap());
     std::fs::write(place.path("plan.toml"), PLAN).unwrap();
@@ -213,7 +213,7 @@ fn a_sweep_is_drawn_whole_with_what_is_published() {
     assert!(drawn.iter().all(|(_, marks)| *marks >= 10), "{drawn:?}");
     assert!(seen.document.contains("A: greedy &lt;costs&gt; less &amp; less"));
     assert!(seen.document.contains(">1.5 to 3.5</td>"));
-    // Published are a figure, a range of two ends, and one end.
+    // The published values are a number, a range, and a range with one end.
     let figure = seen.document.split("id=\"a\"").nth(1).expect("the figure of claim A");
     let figure = figure.split("</figure>").next().expect("its end");
     let diamonds = figure.matches("aria-roledescription=\"point\"").count();
@@ -248,7 +248,7 @@ ftl = ["page", "fast"]
 "#;
 
 #[test]
-fn a_sweep_draws_traces_without_running_their_rows_and_says_which_are_missing() {
+fn a_sweep_draws_traces_without_running_their_rows_and_names_missing_ones() {
     let place = Place(tempfile::tempdir().unwrap());
     std::fs::write(place.path("plan.toml"), TRACES).unwrap();
     std::fs::write(place.path("base.toml"), BASE).unwrap();
@@ -266,7 +266,7 @@ fn a_sweep_draws_traces_without_running_their_rows_and_says_which_are_missing() 
 }
 
 #[test]
-fn papers_are_drawn_whole_and_run_again_only_what_is_missing() {
+fn papers_draws_every_figure_and_runs_only_missing_rows() {
     let place = Place(tempfile::tempdir().unwrap());
     let rows = place.path("out/rows/T.quick.jsonl");
     place.ftlab(&["papers", "T", "--scale", "quick", "--out", "out", "--quiet"]);
@@ -276,7 +276,7 @@ fn papers_are_drawn_whole_and_run_again_only_what_is_missing() {
     place.ftlab(&["papers", "t", "--out", "out", "--quiet"]);
     assert_eq!(std::fs::read(&rows).unwrap(), first);
     assert_eq!(std::fs::read(&journal).unwrap(), kept, "nothing is run");
-    // What another version began is of no use and begun anew.
+    // A journal of another version is replaced.
     std::fs::write(&journal, "ftlab sweep journal 1, plan 0123, 4 rows\n").unwrap();
     place.ftlab(&["papers", "T", "--out", "out", "--quiet"]);
     assert_eq!(std::fs::read(&rows).unwrap(), first);

@@ -1,5 +1,5 @@
-//! `ftlab sweep` as users and scripts meet it: the same bytes however it is run, and however often
-//! it is killed on the way.
+//! `ftlab sweep` as users and scripts see it: the same bytes with any number of jobs, and however
+//! often it is killed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Twelve rows of some ten milliseconds each; half of them fail for want of extra blocks.
+/// Twelve rows of about ten milliseconds each; half of them fail because they lack extra blocks.
 const PLAN: &str = r#"
 title = "twelve"
 [base]
@@ -42,7 +42,7 @@ impl Place {
         command
     }
 
-    /// What a sweep that must succeed writes.
+    /// Runs a sweep that must succeed. Returns its output file.
     #[track_caller]
     fn rows(&self, out: &str, options: &[&str]) -> String {
         let output = self.sweep(out, options).output().unwrap();
@@ -52,7 +52,7 @@ impl Place {
         std::fs::read_to_string(self.path(out)).unwrap()
     }
 
-    /// Standard error of a sweep that must fail in this way.
+    /// Runs a sweep that must fail with this code. Returns its standard error.
     #[track_caller]
     fn refused(&self, code: i32, out: &str, options: &[&str]) -> String {
         let output = self.sweep(out, options).output().unwrap();
@@ -89,7 +89,7 @@ fn rows_are_the_same_bytes_for_any_number_of_workers() {
 }
 
 #[test]
-fn a_row_is_what_run_says_but_for_wall() {
+fn a_row_equals_the_result_of_run_except_for_wall() {
     let place = Place::new(PLAN);
     let rows = parsed(&place.rows("rows.jsonl", &[]));
     let options = ["--ftl", "page:victim=fifo", "--extra", "15%", "--seed", "2"];
@@ -106,7 +106,7 @@ fn a_row_is_what_run_says_but_for_wall() {
 }
 
 #[test]
-fn a_row_that_fails_says_why_and_stops_nothing() {
+fn a_row_that_fails_has_its_error_and_the_sweep_goes_on() {
     let place = Place::new(PLAN);
     let rows = parsed(&place.rows("rows.jsonl", &[]));
     for (index, row) in rows.iter().enumerate() {
@@ -130,14 +130,15 @@ fn a_row_that_fails_says_why_and_stops_nothing() {
 }
 
 #[test]
-fn a_sweep_of_which_nothing_is_left_fails_with_its_first_reason() {
+fn a_sweep_fails_with_the_first_error_if_all_rows_fail() {
     let place = Place::new("[base]\ntrace = \"/no/such/trace\"\n[[grid]]\nseed = [1, 2]");
     let stderr = place.refused(1, "rows.csv", &["--quiet"]);
     assert!(stderr.contains("row 0: cannot open trace `/no/such/trace`"), "{stderr}");
     assert_eq!(lines(&place.path("rows.csv")), 3, "and the rows say so, too");
 }
 
-/// Waits for a sweep's end, or kills it some time after its journal has grown by so many lines.
+/// Kills a sweep some time after its journal has grown by `rows` lines. Returns whether the sweep
+/// was killed before it ended.
 fn kill_after(child: &mut Child, journal: &Path, rows: usize, delay: Duration) -> bool {
     let before = lines(journal).max(1);
     loop {
@@ -155,7 +156,7 @@ fn kill_after(child: &mut Child, journal: &Path, rows: usize, delay: Duration) -
 }
 
 #[test]
-fn a_sweep_killed_again_and_again_gives_the_same_bytes() {
+fn a_sweep_that_is_killed_repeatedly_gives_the_same_bytes() {
     let place = Place::new(PLAN);
     for jobs in ["1", "2"] {
         let undisturbed = place.rows("whole.csv", &["--jobs", jobs]);
@@ -165,14 +166,14 @@ fn a_sweep_killed_again_and_again_gives_the_same_bytes() {
             let mut child = place.sweep("rows.csv", &["--jobs", jobs]).spawn().unwrap();
             let delay = Duration::from_micros(kills as u64 * 7919 % 10_000);
             let killed = kill_after(&mut child, &journal, 1 + kills % 3, delay);
-            // A kill may also land when all is done and the journal deleted: the output is there.
+            // The kill may also come after the output is complete and the journal is deleted.
             if !killed || !journal.exists() {
                 break;
             }
             kills += 1;
-            assert!(lines(&journal) > kept, "a row that was kept is lost");
+            assert!(lines(&journal) > kept, "a kept row is lost");
             kept = lines(&journal);
-            // What a kill in the middle of a write leaves behind.
+            // A kill in the middle of a write leaves half a line.
             let torn =
                 format!("{}0badc0de 3 {{\"schema\"", std::fs::read_to_string(&journal).unwrap());
             std::fs::write(&journal, torn).unwrap();
@@ -183,7 +184,7 @@ fn a_sweep_killed_again_and_again_gives_the_same_bytes() {
     }
 }
 
-/// A sweep that goes on for ever, with its first row done.
+/// Starts a sweep that never ends and waits until its first row is done.
 fn endless(place: &Place) -> Child {
     let child = place.sweep("rows.csv", &["--jobs", "2"]).spawn().unwrap();
     while lines(&place.path("rows.csv.journal")) < 2 {
@@ -194,8 +195,8 @@ fn endless(place: &Place) -> Child {
 
 const ENDLESS: &str = "[[grid]]\ncapacity = \"4MiB\"\ntrace.writes = [100, \"1000G\"]";
 
-/// Interrupts a sweep until it hears: where interrupts are ignored, as in a shell's background, one
-/// that comes before the sweep listens is lost.
+/// Interrupts a sweep until it ends. An interrupt that arrives before the handler is installed may
+/// be lost, for example in a background job of a shell.
 fn interrupted(mut child: Child) -> Output {
     while child.try_wait().unwrap().is_none() {
         let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -213,7 +214,7 @@ fn an_interrupt_ends_a_sweep_with_130_and_keeps_the_journal() {
     assert_eq!(output.status.code(), Some(130), "{stderr}");
     assert!(stderr.starts_with("ftlab: interrupted; 1 rows are kept in "), "{stderr}");
     assert_eq!(place.entries(), 2, "plan and journal");
-    // The journal of another plan is refused, and stays.
+    // The journal of another plan is refused and kept.
     std::fs::write(place.path("plan.toml"), PLAN).unwrap();
     let stderr = place.refused(2, "rows.csv", &[]);
     assert!(stderr.contains("rows.csv.journal was begun by another plan"), "{stderr}");
@@ -221,7 +222,7 @@ fn an_interrupt_ends_a_sweep_with_130_and_keeps_the_journal() {
 }
 
 #[test]
-fn two_sweeps_do_not_write_one_journal() {
+fn two_sweeps_cannot_write_the_same_journal() {
     let place = Place::new(ENDLESS);
     let child = endless(&place);
     let stderr = place.refused(1, "rows.csv", &[]);
@@ -230,7 +231,7 @@ fn two_sweeps_do_not_write_one_journal() {
 }
 
 #[test]
-fn a_trace_that_changed_since_makes_it_another_sweep() {
+fn a_changed_trace_makes_it_another_sweep() {
     let plan =
         "[base]\ncapacity = \"4MiB\"\n[[grid]]\ntrace = [\"t.spc\", \"uniform:writes=1000G\"]";
     let place = Place::new(plan);
@@ -239,11 +240,11 @@ fn a_trace_that_changed_since_makes_it_another_sweep() {
     interrupted(endless(&place));
     std::fs::write(place.path("t.spc"), "0,0,512,W,0.1\n0,8,512,W,0.2\n").unwrap();
     let stderr = place.refused(2, "rows.csv", &[]);
-    assert!(stderr.contains("or with other traces; finish that sweep as it was begun"), "{stderr}");
+    assert!(stderr.contains("or with other traces; finish that sweep first"), "{stderr}");
 }
 
 #[test]
-fn traces_are_shared_and_whether_they_fit_in_memory_changes_nothing() {
+fn caching_traces_does_not_change_the_rows() {
     let plan = "[base]\ntrace = \"t.spc\"\n[[grid]]\nfit = [\"error\", \"compact\"]\n\
                 volume = [\"all\", 0]\nftl = [\"page\", \"block\"]";
     let place = Place::new(plan);
@@ -260,7 +261,7 @@ fn traces_are_shared_and_whether_they_fit_in_memory_changes_nothing() {
 }
 
 #[test]
-fn trace_files_are_looked_for_where_one_says() {
+fn trace_files_are_read_from_the_given_directory() {
     let place =
         Place::new("[base]\nwarmup = 0\n[[grid]]\ntrace = [\"t.spc\", \"uniform:writes=9\"]");
     std::fs::create_dir(place.path("traces")).unwrap();
@@ -273,7 +274,7 @@ fn trace_files_are_looked_for_where_one_says() {
 }
 
 #[test]
-fn plans_and_outputs_that_cannot_be_are_refused_before_anything_runs() {
+fn wrong_plans_and_outputs_are_refused_before_anything_runs() {
     let place = Place::new("[base]\ntrace = \"uniform:writes=1000G\"\nsed = 3\n");
     let stderr = place.refused(2, "rows.csv", &[]);
     let sentence = "ftlab: plan.toml:3:1: an experiment has no key `sed`; did you mean `seed`?";
@@ -292,9 +293,9 @@ fn plans_and_outputs_that_cannot_be_are_refused_before_anything_runs() {
     assert!(place.refused(1, "rows.csv", &[]).contains("cannot read plan plan.toml"));
 }
 
-/// Every experiment of the repository, small.
+/// Runs every experiment of the repository at the quick scale.
 #[test]
-fn every_experiment_runs_small_and_its_claims_are_judged() {
+fn every_experiment_runs_at_the_quick_scale_and_its_claims_are_judged() {
     let place = Place::new("");
     let mut papers = Command::new(env!("CARGO_BIN_EXE_ftlab"));
     papers.current_dir(&place.directory).args(["papers", "all", "--scale", "quick"]);
@@ -311,12 +312,12 @@ fn every_experiment_runs_small_and_its_claims_are_judged() {
     }
     let open = said.lines().find(|line| line.contains("not run") || line.contains("not examined"));
     assert_eq!(open, None);
-    assert!(said.contains("quick, which settles no claim"), "{said}");
+    assert!(said.contains("quick scale, which settles no claim"), "{said}");
 }
 
-/// A plan beside another one whose runs it looks at.
+/// The rows of a plan may come from another plan beside it.
 #[test]
-fn a_plan_may_look_at_the_runs_of_another() {
+fn a_plan_may_take_its_runs_from_another() {
     let place = Place::new(
         "runs = \"of/runs.toml\"\n[[claim]]\nid = \"c\"\nsays = \"s\"\n\
          figure = \"host_pages.written\"\nrows = [{ seed = 2, expected = 100 }]",
@@ -329,6 +330,6 @@ fn a_plan_may_look_at_the_runs_of_another() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("c  holds: s (1 of 1"), "{said}");
     let rows = parsed(&std::fs::read_to_string(place.path("rows.jsonl")).unwrap());
-    assert_eq!(rows.len(), 1, "what nobody looks at is not run");
+    assert_eq!(rows.len(), 1, "rows that no claim needs are not run");
     assert_eq!(rows[0]["run"]["seed"], 2);
 }

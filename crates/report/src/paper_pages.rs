@@ -2,7 +2,7 @@
 
 use sim::clock::SERIAL_CAVEAT;
 use sim::plan::Scale;
-use sim::plan::claim::Outcome;
+use sim::plan::claim::Judgement;
 use sim::sweep::Findings;
 
 use crate::captions::{QUICK_NOTE, common_options};
@@ -35,7 +35,7 @@ pub struct ExperimentFindings<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The runs decided it, as far as they could.
-    Judged(Outcome),
+    Judged(Judgement),
     /// Some of its runs failed, for example because a trace is missing.
     NotRun,
     /// No experiment examines it.
@@ -46,7 +46,7 @@ impl Status {
     /// The status in words.
     pub fn word(self) -> &'static str {
         match self {
-            Status::Judged(outcome) => outcome.word(),
+            Status::Judged(judgement) => judgement.word(),
             Status::NotRun => "not run",
             Status::NotExamined => "not examined",
         }
@@ -111,10 +111,10 @@ fn summary_of(id: &'static str, says: &'static str, parts: &[&JudgedClaim]) -> C
     let cells = cells.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
     let verdicts = || parts.iter().flat_map(|part| &part.verdicts);
     let has_failed = parts.iter().any(|part| part.has_failed);
-    let status = match Outcome::of_all(parts.iter().map(|part| part.outcome())) {
+    let status = match Judgement::of_all(parts.iter().map(|part| part.judgement())) {
         _ if verdicts().count() == 0 => Status::NotExamined,
         _ if has_failed && verdicts().any(|cell| cell.found.is_none()) => Status::NotRun,
-        outcome => Status::Judged(outcome),
+        judgement => Status::Judged(judgement),
     };
     let worst = parts.iter().filter_map(|part| part.worst());
     let worst = worst.max_by(|a, b| a.abs().total_cmp(&b.abs()));
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_claim_holds_if_all_its_parts_hold_and_is_not_run_if_one_of_them_is_not() {
         use Status::{Judged, NotExamined, NotRun};
-        let [holds, short] = [Outcome::Holds, Outcome::FallsShort].map(Judged);
+        let [holds, short] = [Judgement::Holds, Judgement::FallsShort].map(Judged);
         let found = statuses([Some(10), Some(10)], true);
         assert_eq!(found, [(holds, (2, 2)), (holds, (2, 2)), (NotExamined, (0, 0))]);
         let found = statuses([Some(10), Some(11)], true);
@@ -265,7 +265,7 @@ mod tests {
         let found = statuses([None, Some(10)], false);
         assert_eq!(found[..2], [(holds, (1, 1)), (holds, (1, 1))]);
         let found = statuses([None, None], false);
-        assert_eq!(found[0], (Judged(Outcome::Undecided), (0, 0)));
+        assert_eq!(found[0], (Judged(Judgement::Undecided), (0, 0)));
         let found = statuses([None, Some(12)], false);
         assert_eq!(found[..2], [(short, (0, 1)), (short, (0, 1))]);
     }

@@ -2,7 +2,7 @@
 
 use sim::clock::SERIAL_CAVEAT;
 use sim::plan::Scale;
-use sim::plan::drawing::{Cell, Drawing, Drawn, Portrait};
+use sim::plan::drawing::{Drawing, Drawn, DrawnCell, Portrait};
 use sim::plan::quantity::Quantity;
 use sim::sweep::Findings;
 
@@ -52,7 +52,7 @@ fn points(at: usize, drawing: &Drawing, of: &Quantity, found: &Findings) -> Opti
     let name = of.to_string();
     let values = cells.iter().filter_map(|cell| cell.found);
     let (factor, title) = metric_axis(&name, &drawing.says, drawing.is_relative(), values);
-    let point = |cell: &Cell| {
+    let point = |cell: &DrawnCell| {
         Point::new(cell.label.to_owned(), &rows[cell.row].varied, cell.found).times(factor)
     };
     let points: Vec<Point> = cells.iter().map(point).collect();
@@ -61,7 +61,7 @@ fn points(at: usize, drawing: &Drawing, of: &Quantity, found: &Findings) -> Opti
         caption += &format!(" {SERIAL_CAVEAT}");
     }
     let facets = Facets { along: drawing.along.as_deref(), each: drawing.each.as_deref() };
-    let line = |cell: &Cell| {
+    let line = |cell: &DrawnCell| {
         let found = cell.found.map_or("–".into(), |found| number(found * factor));
         vec![cell.label.to_owned(), found]
     };
@@ -78,7 +78,7 @@ fn points(at: usize, drawing: &Drawing, of: &Quantity, found: &Findings) -> Opti
 /// One curve or panel per row.
 fn portraits(at: usize, portrait: Portrait, found: &Findings) -> Option<Figure> {
     let cells = found.cells(at);
-    let result = |cell: &Cell| Some((cell.label.to_owned(), found.whole(cell.row)?));
+    let result = |cell: &DrawnCell| Some((cell.label.to_owned(), found.whole(cell.row)?));
     let results: Vec<_> = cells.iter().filter_map(result).collect();
     let labelled = results.iter().map(|(label, result)| LabelledResult { label, result });
     let runs: Vec<LabelledResult> = labelled.collect();

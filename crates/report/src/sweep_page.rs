@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use sim::clock::SERIAL_CAVEAT;
-use sim::plan::claim::{Claim, Outcome, Verdict, Wanted};
+use sim::plan::claim::{Claim, Judgement, Verdict, Wanted};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
@@ -29,24 +29,25 @@ impl JudgedClaim<'_> {
     /// The number of cells that hold, and of cells that were decided. If the claim needs only one
     /// cell to hold and one does, it counts as one cell.
     pub fn cells(&self) -> (usize, usize) {
-        let are = |of: Outcome| self.verdicts.iter().filter(move |cell| cell.outcome == of).count();
-        match (self.claim.is_of_any, self.outcome()) {
-            (true, Outcome::Holds) => (1, 1),
-            _ => (are(Outcome::Holds), self.verdicts.len() - are(Outcome::Undecided)),
+        let are =
+            |of: Judgement| self.verdicts.iter().filter(move |cell| cell.judgement == of).count();
+        match (self.claim.is_of_any, self.judgement()) {
+            (true, Judgement::Holds) => (1, 1),
+            _ => (are(Judgement::Holds), self.verdicts.len() - are(Judgement::Undecided)),
         }
     }
 
     /// The verdict of the claim.
-    pub fn outcome(&self) -> Outcome {
-        self.claim.outcome(&self.verdicts)
+    pub fn judgement(&self) -> Judgement {
+        self.claim.judgement(&self.verdicts)
     }
 
     /// The largest deviation of a cell that falls short, relative to the expected value.
     pub fn worst(&self) -> Option<f64> {
-        if self.outcome() == Outcome::Holds {
+        if self.judgement() == Judgement::Holds {
             return None;
         }
-        let short = self.verdicts.iter().filter(|cell| cell.outcome == Outcome::FallsShort);
+        let short = self.verdicts.iter().filter(|cell| cell.judgement == Judgement::FallsShort);
         let off = short.filter_map(Verdict::deviation);
         off.max_by(|a, b| a.abs().total_cmp(&b.abs()))
     }
@@ -125,7 +126,7 @@ pub fn claim_table(judged: &[JudgedClaim]) -> DataTable {
             judged.claim.source.clone(),
             format!("{holding} of {decided}"),
             off,
-            judged.outcome().word().to_owned(),
+            judged.judgement().word().to_owned(),
         ]
     };
     let head =
@@ -205,7 +206,7 @@ fn cell_table(verdicts: &[Verdict], factor: f64) -> DataTable {
             wanted(cell.wanted, factor),
             cell.found.map_or("–".into(), |found| number(found * factor)),
             off.unwrap_or("–".into()),
-            cell.outcome.word().to_owned(),
+            cell.judgement.word().to_owned(),
         ]
     };
     let head = ["runs", "published", "measured", "deviation", "verdict"];

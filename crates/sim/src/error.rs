@@ -1,40 +1,40 @@
-//! What can go wrong with a run. Every message is a sentence with its numbers, and every error
-//! knows the code that a command ends with.
+//! Errors of runs, plans and sweeps. Every message is a sentence with its numbers, and every error
+//! has the exit code of the command.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::mismatch::Mismatch;
 
-/// The result of a simulation's step.
+/// A result with an error of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an experiment cannot be run, or was not run to its end.
+/// Why an experiment cannot be run, or did not finish.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option's value.
+    /// The value of an option is wrong.
     #[error(transparent)]
     Spec(#[from] spec::Error),
-    /// A chip that cannot be built.
+    /// The chip cannot exist.
     #[error(transparent)]
     Chip(#[from] nand::Error),
-    /// A trace that cannot be read or made.
+    /// The trace cannot be read or generated.
     #[error(transparent)]
     Trace(#[from] trace::Error),
-    /// A device that the scheme refuses, or a scheme that gave up.
+    /// The scheme refuses the device, or gave up.
     #[error(transparent)]
     Ftl(#[from] ftl::Error),
-    /// An experiment that contradicts itself.
+    /// The options contradict each other, or describe something that cannot exist.
     #[error("{0}")]
     Impossible(String),
-    /// Option `--timing parallel`.
+    /// `--timing parallel` does not exist yet.
     #[error(
         "there is no parallel clock yet: serial time ranks FTLs, as the papers use it; it does not \
          predict the latency of an SSD with channels and queues. Take `--timing serial`"
     )]
     ParallelTiming,
-    /// A request that the device has no room for.
+    /// A request ends beyond the capacity of the device.
     #[error(
         "{trace}: request {number} ends at byte {end}, beyond the capacity of {capacity_bytes} \
          bytes; give a larger `--capacity`, or `--fit wrap` or `--fit compact`"
@@ -42,22 +42,22 @@ pub enum Error {
     BeyondCapacity {
         /// The trace.
         trace: String,
-        /// The request, counted from 1.
+        /// The number of the request, from 1.
         number: u64,
-        /// The byte behind its last one, volumes laid end to end.
+        /// The end of its last byte; volumes are laid end to end.
         end: u64,
-        /// What the device has.
+        /// The capacity of the device.
         capacity_bytes: u64,
     },
-    /// The FTL returned what it was not given, or contradicts itself.
+    /// The FTL returned wrong data or violates an invariant.
     #[error("{ftl}: {mismatch}")]
     Violation {
         /// The scheme.
         ftl: &'static str,
-        /// What was found.
+        /// The mismatch.
         mismatch: Mismatch,
     },
-    /// A plan that says what cannot be meant.
+    /// A plan has a mistake.
     #[error("{name}:{line}:{column}: {what}")]
     Plan {
         /// The plan.
@@ -66,7 +66,7 @@ pub enum Error {
         line: usize,
         /// The character in the line, from 1.
         column: usize,
-        /// What is wrong.
+        /// The mistake.
         what: String,
     },
     /// The journal of a sweep cannot be written or read.
@@ -74,38 +74,38 @@ pub enum Error {
     Journal {
         /// The journal.
         path: PathBuf,
-        /// What the system says.
+        /// The reason.
         source: io::Error,
     },
-    /// Somebody else writes the journal.
+    /// Another sweep is writing the journal.
     #[error("another sweep is writing {}; wait for it, or write to another file", path.display())]
     JournalInUse {
         /// The journal.
         path: PathBuf,
     },
-    /// A journal that was begun by another plan.
+    /// The journal belongs to another plan.
     #[error(
-        "{} was begun by another plan, another version of ftlab, or with other traces; finish that \
-         sweep as it was begun, or delete the file and begin anew",
+        "{} was begun by another plan, by another version of ftlab, or with other traces; finish \
+         that sweep first, or delete the file to start again",
         path.display()
     )]
     OtherPlan {
         /// The journal.
         path: PathBuf,
     },
-    /// The log of operations cannot be written.
-    #[error("cannot write the log of operations: {0}")]
+    /// The operation log cannot be written.
+    #[error("cannot write the operation log: {0}")]
     OpLog(#[source] io::Error),
-    /// The system gives no threads.
+    /// The system provides too few threads.
     #[error("cannot start as many threads as jobs: {0}")]
     Threads(String),
-    /// Somebody asked to stop.
+    /// The run was stopped.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl Error {
-    /// The code that a command ends with: 1 the run failed, 2 wrong usage or an impossible device,
+    /// The exit code of the command: 1 the run failed, 2 wrong usage or an impossible device,
     /// 3 a violation, 130 interrupted.
     pub fn exit_code(&self) -> u8 {
         match self {

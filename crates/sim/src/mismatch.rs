@@ -1,33 +1,33 @@
-//! What `--verify` found wrong, in words.
+//! Wrong data and broken invariants that `--verify` finds.
 
 use core::fmt;
 
 use nand::{Lpn, Stamp};
 
-/// What was found where something else should be.
+/// A difference between the FTL and the shadow copy, or a broken invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// A sector holds what it should not.
+    /// A sector holds wrong data.
     Sector {
         /// The page.
         lpn: Lpn,
         /// The sector of the page.
         sector: u32,
-        /// The newest write of it; 0 if it should read zero.
+        /// The number of its newest write; 0 if it should read as zeroes.
         expected: u32,
-        /// What it holds.
+        /// The stamp that was read.
         found: Stamp,
-        /// What the sector's own stamp would say.
+        /// The sector number in a stamp of this sector.
         own: u32,
-        /// The request after which it was read, from 1; 0 before the first one.
+        /// The number of requests served when it was read.
         request: u64,
     },
-    /// The FTL's books contradict each other or the chip.
+    /// The auditor of the FTL found a broken invariant.
     Audit {
-        /// The contradiction.
+        /// The broken invariant.
         violation: ftl::Violation,
-        /// When it was looked for.
+        /// The moment of the audit.
         when: &'static str,
     },
 }
@@ -60,7 +60,7 @@ fn verb(expected: u32, found: Stamp, own: u32) -> &'static str {
     match found.write() {
         0 => "lost",
         _ if found.sector() != own => "misplaced",
-        _ if expected == 0 => "raised",
+        _ if expected == 0 => "resurrected",
         number if number < expected => "lost",
         _ => "invented",
     }

@@ -1,4 +1,5 @@
-//! Whole runs: the same inputs give the same bytes, verifying changes no count, errors say why.
+//! Whole runs: the same inputs give the same bytes, verifying changes no count, errors give
+//! reasons.
 
 use std::io::Write;
 
@@ -11,7 +12,7 @@ use sim::{Error, Progress, RunOptions, RunResult, Setup, Stage, run};
 const SCHEMES: [&str; 4] =
     ["page", "page:victim=cost_benefit,frontiers=2", "page:victim=dchoices,d=3", "block"];
 
-/// A small device under enough load to collect garbage.
+/// A small device with enough load to collect garbage.
 fn small(ftl: &str) -> Experiment {
     Experiment {
         trace: Some("skew:writes=20K,hot=80/20,reads=20%,request=3KiB".into()),
@@ -21,7 +22,7 @@ fn small(ftl: &str) -> Experiment {
     }
 }
 
-/// A result without what differs from run to run.
+/// A result without the part that differs from run to run.
 fn lasting(result: &RunResult) -> Value {
     let mut value = serde_json::to_value(result).unwrap();
     value.as_object_mut().unwrap().remove("wall").expect("there is a wall part");
@@ -57,7 +58,7 @@ fn the_same_inputs_give_the_same_bytes() {
 }
 
 #[test]
-fn verifying_finds_nothing_and_changes_no_figure() {
+fn verifying_finds_nothing_and_changes_nothing() {
     for ftl in SCHEMES {
         for (durability, buffer) in [
             (Durability::Paper, "none"),
@@ -115,8 +116,9 @@ fn every_field_of_the_contract_is_there() {
 }
 
 #[test]
-fn a_hand_counted_trace_is_counted_so() {
-    // Two whole pages, a quarter of one, a read of both, and one that is on no page yet.
+fn a_trace_counted_by_hand_gives_the_same_counts() {
+    // A write of two pages, a write of a quarter page, a read of two pages, and a read of a page
+    // that was never written.
     let (_file, experiment) =
         spc("0,0,4096,W,0.0\n0,1,512,W,0.1\n0,0,4096,R,0.2\n0,40,512,R,0.3\n");
     let fresh = Experiment { precondition: sim::config::choices::Precondition::None, ..experiment };
@@ -134,13 +136,13 @@ fn a_hand_counted_trace_is_counted_so() {
     assert_eq!((writes.mean, writes.stddev), (Some(312.5), Some(87.5)));
     assert_eq!((writes.p50, writes.max), (Some(225.023), Some(400.0)));
     assert_eq!(result.service_us.read.max, Some(50.0));
-    // Above the bare operations there is the read that fills up the quarter's page.
+    // The only increment is the read that completes the page of the quarter.
     assert_eq!((result.increment_us.write.count, result.increment_us.write.max), (2, Some(25.0)));
     assert_eq!((result.increment_us.read.count, result.increment_us.read.max), (2, Some(0.0)));
 }
 
 #[test]
-fn an_open_replay_waits_and_a_closed_one_does_not() {
+fn requests_wait_only_in_an_open_replay() {
     let (_file, experiment) = spc("0,0,2048,W,0.0\n0,0,2048,W,0.0001\n0,0,2048,W,1.0\n");
     let open = ran(&Experiment { replay: ReplayMode::Open, ..experiment.clone() });
     let response = open.response_us.unwrap().write;
@@ -149,7 +151,7 @@ fn an_open_replay_waits_and_a_closed_one_does_not() {
 }
 
 #[test]
-fn flushes_reach_the_scheme_or_are_counted_only() {
+fn flushes_reach_the_scheme_or_are_only_counted() {
     // A discard, a flush of its own, a write with a preflush, and a durable write.
     let text = "8,0 0 1 0.0 1 D D 0 64\n8,0 0 2 0.1 1 D FN\n8,0 0 3 0.2 1 D FWS 0 8\n\
                 8,0 0 4 0.3 1 D D 64 64\n8,0 0 5 0.4 1 D WFS 8 8\n";
@@ -159,13 +161,13 @@ fn flushes_reach_the_scheme_or_are_counted_only() {
     assert_eq!((honoured.trace.flushes, honoured.trace.trims), (1, 2));
     assert_eq!((honoured.trace.preflushes, honoured.trace.fua), (2, 1));
     assert_eq!(honoured.host_pages.trimmed, 32);
-    assert_eq!(honoured.programs.meta, 2, "each trim is written down by the next flush");
+    assert_eq!(honoured.programs.meta, 2, "the next flush records each trim");
     let ignored = ran(&Experiment { flush: FlushMode::Ignore, ..full });
     assert_eq!((ignored.trace.flushes, ignored.programs.meta), (1, 0));
 }
 
 #[test]
-fn trims_of_part_of_a_page_ask_for_nothing() {
+fn partial_trims_do_nothing() {
     let (_file, experiment) =
         spc("8,0 0 1 0.0 1 D W 0 64\n8,0 0 2 0.1 1 D D 1 3\n8,0 0 3 0.2 1 D D 1 8\n");
     let result = ran(&Experiment { verify: true, ..experiment });
@@ -174,7 +176,7 @@ fn trims_of_part_of_a_page_ask_for_nothing() {
 }
 
 #[test]
-fn other_volumes_and_empty_requests_are_counted_and_left_out() {
+fn other_volumes_and_empty_requests_are_counted_and_skipped() {
     let (_file, experiment) = spc("0,0,2048,W,0.0\n1,0,2048,W,0.1\n1,0,0,W,0.2\n1,8,4096,R,0.3\n");
     let all = ran(&experiment);
     assert_eq!((all.trace.requests, all.trace.writes), (4, 2));
@@ -188,7 +190,7 @@ fn other_volumes_and_empty_requests_are_counted_and_left_out() {
 }
 
 #[test]
-fn addresses_beyond_the_capacity_end_the_run_or_are_made_to_fit() {
+fn addresses_beyond_the_capacity_stop_the_run_or_are_made_to_fit() {
     let (_file, experiment) = spc("0,0,2048,W,0.0\n0,1020,4096,W,0.1\n0,5000000,2048,W,0.2\n");
     let small = Experiment { capacity_bytes: Some(512 << 10), ..experiment };
     let error = plain_run(&small).unwrap_err();
@@ -217,7 +219,7 @@ fn too_few_extra_blocks_are_refused_with_both_numbers() {
 }
 
 #[test]
-fn a_watcher_sees_all_stages_and_can_end_any() {
+fn progress_is_reported_in_every_stage_and_can_stop_the_run() {
     struct Stopper {
         at: Stage,
     }
@@ -236,7 +238,7 @@ fn a_watcher_sees_all_stages_and_can_end_any() {
 }
 
 #[test]
-fn a_run_measured_late_counts_the_rest_exactly() {
+fn a_run_with_measure_after_counts_the_rest_exactly() {
     for replay in [ReplayMode::Closed, ReplayMode::Open] {
         let whole = Experiment { warmup: 0, replay, ..small("page:victim=fifo") };
         let first = Experiment { limit: Some(9000), ..whole.clone() };
@@ -245,17 +247,17 @@ fn a_run_measured_late_counts_the_rest_exactly() {
         assert_eq!(whole.programs.total, first.programs.total + rest.programs.total);
         assert_eq!(whole.reads.total, first.reads.total + rest.reads.total);
         assert_eq!(whole.host_pages.written, first.host_pages.written + rest.host_pages.written);
-        assert_eq!(whole.wear, rest.wear, "wear counts from birth");
+        assert_eq!(whole.wear, rest.wear, "wear is counted since the device was new");
         assert_eq!((rest.trace.requests, whole.trace.requests), (25_000, 25_000));
         assert_eq!(rest.trace.skipped["not measured"].as_u64(), Some(9000));
         if let (Some(whole), Some(rest)) = (&whole.response_us, &rest.response_us) {
-            assert_eq!(whole.write.max, rest.write.max, "the queue is there when counting begins");
+            assert_eq!(whole.write.max, rest.write.max, "requests are queued when counting begins");
         }
     }
 }
 
 #[test]
-fn the_log_has_every_operation_that_is_counted() {
+fn the_operation_log_has_every_operation_that_is_counted() {
     for ftl in SCHEMES {
         let experiment = Experiment { measure_after: 100, ..small(ftl) };
         let mut log = Vec::new();
@@ -284,13 +286,13 @@ fn the_log_has_every_operation_that_is_counted() {
                 assert_eq!(logged, count, "{ftl}: {op} {cause}");
             }
         }
-        assert!(result.erases.total > 0, "{ftl} does nothing worth logging");
+        assert!(result.erases.total > 0, "{ftl} erases nothing, so the test shows little");
     }
 }
 
 #[test]
-fn a_buffer_absorbs_and_is_told_of_in_the_layers() {
-    // Page 0 twice, pages 1 and 2: a buffer of two pages hands down 0, and 1 at the flush with 2.
+fn a_buffer_absorbs_writes_and_reports_them() {
+    // Writes of page 0, page 0, and pages 1 and 2: a buffer of two pages evicts page 0.
     let lines = "0,0,2048,W,0.0\n0,0,512,W,0.1\n0,4,4096,W,0.2\n0,0,2048,R,0.3\n";
     let (_file, experiment) = spc(lines);
     let experiment = Experiment {
@@ -312,14 +314,14 @@ fn a_buffer_absorbs_and_is_told_of_in_the_layers() {
 }
 
 #[test]
-fn a_buffer_is_drained_by_flushes_unless_they_are_ignored() {
+fn flushes_drain_a_buffer_unless_they_are_ignored() {
     let file = "0,0,2048,W,0.0\n0,4,2048,W,0.1\n";
     let (_file, experiment) = spc(file);
     let precondition = sim::config::choices::Precondition::None;
     let buffered = Experiment { precondition, ..experiment }.with("buffer", "1MiB").unwrap();
     assert_eq!(ran(&buffered).programs.host, 0);
     let mut flushes = tempfile::NamedTempFile::with_suffix(".txt").unwrap();
-    // blkparse: a write, a forced one, and a flush.
+    // blkparse: a write, a write with forced unit access, a write, and a flush.
     let lines = "8,0 0 1 0.0 1 Q W 0 + 4 [x]\n8,0 0 2 0.1 1 Q WFS 8 + 4 [x]\n\
                  8,0 0 3 0.2 1 Q W 16 + 4 [x]\n8,0 0 4 0.3 1 Q FN [x]\n";
     flushes.write_all(lines.as_bytes()).unwrap();
@@ -346,7 +348,7 @@ fn buffers_that_cannot_be_are_refused() {
     assert!(why("1MiB,evict=all").contains("`page`, `run`"));
 }
 
-/// A budget of 64 KiB above a device of 8 MiB.
+/// A device of 8 MiB with a DRAM budget of 64 KiB.
 fn divided(ftl: &str, split: &str) -> Experiment {
     let experiment = Experiment {
         trace: Some("skew:writes=6K,hot=80/20,reads=20%,request=3KiB".into()),
@@ -357,7 +359,7 @@ fn divided(ftl: &str, split: &str) -> Experiment {
 }
 
 #[test]
-fn a_divided_budget_changes_no_data_and_its_boundary_is_in_the_series() {
+fn a_split_budget_changes_no_data_and_its_boundary_is_in_the_series() {
     for ftl in ["dftl", "fast"] {
         for split in ["0%", "30%", "100%", "adaptive:interval=100,max_step=5%"] {
             let plain = Experiment { interval: Some(Interval::Every(500)), ..divided(ftl, split) };
@@ -389,7 +391,7 @@ fn adapting_follows_the_seed_and_nothing_else() {
 }
 
 #[test]
-fn budgets_that_cannot_be_divided_are_refused() {
+fn budgets_that_cannot_be_split_are_refused() {
     let why = |experiment: Experiment| {
         let error = plain_run(&experiment).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");

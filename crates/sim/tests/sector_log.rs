@@ -1,11 +1,12 @@
-//! Runs with a sector log: what its figures must be to each other, and to runs without it.
+//! Runs with a sector log: its metrics agree with each other, and with runs without a log.
 
 use serde_json::{Map, Value};
 use sim::config::choices::Durability;
 use sim::config::experiment::Experiment;
 use sim::{Error, RunOptions, RunResult, Setup, run};
 
-/// Pages of 4 KiB under writes of half of them or less, most to a small part of the device.
+/// A device with 4 KiB pages. Writes are half a page or shorter, most of them to a small part of
+/// it.
 fn small(ftl: &str, sector_log: &str) -> Experiment {
     let experiment = Experiment {
         trace: Some("skew:writes=20K,hot=80/20,reads=20%,request=1536".into()),
@@ -39,7 +40,7 @@ fn figure(result: &RunResult, name: &str) -> f64 {
 }
 
 #[test]
-fn verifying_finds_nothing_over_any_scheme() {
+fn verifying_finds_nothing_with_any_scheme() {
     let schemes = ["page", "dac", "dftl:cmt=4KiB", "block", "bast", "fast", "faster", "last"];
     for (ftl, durability) in
         schemes.into_iter().zip([Durability::Paper, Durability::Full].repeat(4))
@@ -55,9 +56,9 @@ fn verifying_finds_nothing_over_any_scheme() {
     }
 }
 
-/// SL §4.4 with the sizes of what is cleaned out: writes fall to (1−u) + u·s0/N + u·(1−h)·s0/s.
+/// SL §4.4 with measured sizes of evictions: writes fall to (1−u) + u·s0/N + u·(1−h)·s0/s.
 #[test]
-fn writes_are_what_hits_and_sizes_say() {
+fn writes_follow_from_hits_and_sizes_of_evictions() {
     for (size, request) in [("512KiB", "1536"), ("1MiB", "2560"), ("2MiB", "6KiB")] {
         let trace = format!("skew:writes=60K,hot=80/20,request={request}");
         let experiment = Experiment { trace: Some(trace), ..small("page", size) };
@@ -82,9 +83,9 @@ fn writes_are_what_hits_and_sizes_say() {
     }
 }
 
-/// Whole pages take sectors out of the log, and flushes program pages half full.
+/// Writes of whole pages remove sectors from the log, and flushes program pages that are not full.
 #[test]
-fn what_that_leaves_out_is_counted() {
+fn effects_that_this_equation_ignores_are_counted() {
     let trace = "financial:writes=40K,space=48MiB,flushes=20%";
     let experiment = Experiment {
         trace: Some(trace.into()),
@@ -100,7 +101,7 @@ fn what_that_leaves_out_is_counted() {
 }
 
 #[test]
-fn its_blocks_are_added_or_taken_out_of_the_extra_ones() {
+fn blocks_of_the_log_are_added_or_taken_from_the_extra_blocks() {
     let added = ran(&small("page", "1MiB"));
     let device = &added.device;
     assert_eq!((device.logical_blocks, device.extra_blocks, device.sector_log_blocks), (128, 9, 8));
@@ -116,9 +117,9 @@ fn its_blocks_are_added_or_taken_out_of_the_extra_ones() {
     assert!(refused(&fewer).to_string().contains("leaves none"), "{}", refused(&fewer));
 }
 
-/// The buffer pays for the log's page buffer and map; what they take, pages go without.
+/// The page buffer and the map of the log take their memory from the write buffer.
 #[test]
-fn one_budget_pays_for_buffer_and_map() {
+fn buffer_and_map_share_one_budget() {
     let buffered = small("page", "2MiB").with("buffer", "256KiB").unwrap();
     let result = ran(&buffered);
     let map = figure(&result, "map_bytes") as u64;
@@ -126,18 +127,18 @@ fn one_budget_pays_for_buffer_and_map() {
     let pages = ((256 << 10) - 4096 - map) / 4096;
     assert_eq!(result.layers.get("buffer").unwrap()["pages_max"], pages);
     assert!(map > 4 * 512 && pages < 63, "{map} bytes of map leave {pages} pages");
-    // A map that the buffer cannot pay for is kept small by cleaning early.
+    // If the buffer is too small for the map, the log is cleaned early to keep the map small.
     let poor = ran(&small("page", "2MiB").with("buffer", "16KiB").unwrap());
     assert!(figure(&poor, "early_cleanings") > 0.0);
     assert!(figure(&poor, "map_bytes") <= 8192.0);
 }
 
 #[test]
-fn wear_goes_round_the_whole_device() {
+fn wear_is_spread_over_the_whole_device() {
     let result = ran(&small("page:victim=fifo", "512KiB"));
     assert!(figure(&result, "exchanges") > 100.0);
     assert_eq!(figure(&result, "exchanges"), figure(&result, "cleanings"));
-    // The log's four blocks alone would take all its erases.
+    // Without exchanges the four blocks of the log would take all its erases.
     let mean = result.erases.log as f64 / f64::from(result.device.sector_log_blocks);
     assert!(mean > 50.0 && result.wear.max - result.wear.min < 5, "{:?} {mean}", result.wear);
 }

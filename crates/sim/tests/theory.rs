@@ -1,10 +1,10 @@
-//! Theory: what uniform random single-page writes cost has closed forms, and the simulation meets
-//! them. With b pages a block and ρ = logical / physical pages:
+//! Theory: the write amplification of uniform random single-page writes has closed forms, and the
+//! simulation agrees with them. With b pages per block and ρ = logical / physical pages:
 //!
 //! * greedy, mean field: Σ_{i=k+2..b} 1/i + p/(k+1) = (b−k−1+p)/(ρ b) for a k and a p in [0, 1];
 //!   a victim holds E = k+1−p valid pages, WA = b/(b−E)
 //! * fifo, large b: ln(1/e) = (1−e)/ρ, WA = 1/(1−e)
-//! * random: WA = 1/(1−ρ); d-choices lie between it and greedy
+//! * random: WA = 1/(1−ρ); d-choices lies between random and greedy
 
 use sim::config::experiment::Experiment;
 use sim::config::values::Extra;
@@ -12,12 +12,13 @@ use sim::{RunOptions, Setup, run};
 
 const SHARES: [(&str, f64); 4] = [("7%", 0.07), ("15%", 0.15), ("28%", 0.28), ("50%", 0.50)];
 
-/// Extra blocks of a measured device: below 500 open and reserve blocks eat into the extra.
+/// Extra blocks of a measured device. With fewer than 500, open and reserve blocks would be a
+/// noticeable part of them.
 const EXTRA_BLOCKS: f64 = 520.0;
 
 /// Write amplification in the steady state: every page is written `warm` times on average, then the
-/// same again is measured. One long trace and no second pass of it: the pages that a pass happens
-/// never to touch would stay cold in all of them.
+/// same number of writes is measured. This takes one long trace. If a trace were replayed several
+/// times, pages that it happens never to touch would stay cold.
 fn measured(ftl: &str, pages_per_block: u32, share: f64, warm: u64) -> f64 {
     let blocks = (EXTRA_BLOCKS / share).round() as u64;
     let pages = blocks * u64::from(pages_per_block);
@@ -35,7 +36,7 @@ fn measured(ftl: &str, pages_per_block: u32, share: f64, warm: u64) -> f64 {
     run(&setup, RunOptions::default()).unwrap().write_amplification.unwrap()
 }
 
-/// The root of a falling function between `low` and `high`.
+/// The root of a decreasing function between `low` and `high`.
 fn root(mut low: f64, mut high: f64, falling: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..200 {
         let middle = (low + high) / 2.0;
@@ -44,8 +45,8 @@ fn root(mut low: f64, mut high: f64, falling: impl Fn(f64) -> f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// The mean-field limit of greedy. With E = k+1−p both sides are functions of E alone, piecewise
-/// linear on the left; their difference falls with E.
+/// The mean-field limit of greedy. With E = k+1−p both sides of the equation depend on E alone, the
+/// left one piecewise linearly; their difference decreases with E.
 fn greedy(pages_per_block: u32, share: f64) -> f64 {
     let b = f64::from(pages_per_block);
     let rho = 1.0 / (1.0 + share);
@@ -98,7 +99,7 @@ fn the_closed_forms_are_those_of_the_published_table() {
 
 /// T1.
 #[test]
-fn greedy_meets_its_mean_field_limit() {
+fn greedy_agrees_with_its_mean_field_limit() {
     for b in [16, 64, 256] {
         for (name, share) in SHARES {
             let found = measured("page", b, share, 3);
@@ -109,7 +110,7 @@ fn greedy_meets_its_mean_field_limit() {
 
 /// T2.
 #[test]
-fn fifo_meets_its_limit_for_large_blocks() {
+fn fifo_agrees_with_its_limit_for_large_blocks() {
     for (name, share) in SHARES {
         let found = measured("page:victim=fifo", 256, share, 3);
         assert_within(&format!("fifo, {name}"), found, fifo(share), 0.02);
@@ -118,7 +119,7 @@ fn fifo_meets_its_limit_for_large_blocks() {
 
 /// T3.
 #[test]
-fn choices_lie_between_random_and_greedy_and_help_with_their_number() {
+fn d_choices_lies_between_random_and_greedy_and_improves_with_d() {
     let (b, share) = (32, 0.15);
     let of = |ftl: &str| measured(ftl, b, share, 4);
     let one = of("page:victim=dchoices,d=1");
@@ -130,7 +131,7 @@ fn choices_lie_between_random_and_greedy_and_help_with_their_number() {
         let found = of(&format!("page:victim=dchoices,d={d}"));
         println!("d={d}: {found:.3}, greedy {best:.3}");
         assert!(found < before, "d={d}: {found} is not below {before}");
-        // A thousandth for noise: from 50 draws on the two are hardly apart.
+        // A tolerance of 0.1 %: from d = 50 on the two hardly differ.
         assert!(found > best * 0.999, "d={d}: {found} is better than greedy's {best}");
         before = found;
     }

@@ -1,9 +1,9 @@
-//! Every real trace through every scheme, verified sector by sector.
+//! Every real trace runs on every scheme, verified sector by sector.
 //!
-//! The full matrix, with both shares of extra blocks and so many requests that devices are written
-//! many times over, takes long. What runs by default is a part of it: the first requests of each
-//! trace, and one share for each trace and scheme, so chosen that every trace meets every scheme
-//! and every scheme both shares on half of the traces.
+//! The full matrix takes long: it has both shares of extra blocks, and enough requests to write
+//! each device many times over. By default only a part of it runs: the first requests of each
+//! trace, with one share of extra blocks for each trace and scheme. The shares alternate, so that
+//! every scheme runs with each share on half of the traces.
 
 #[path = "../../trace/tests/common/directory.rs"]
 mod directory;
@@ -20,11 +20,11 @@ use sim::config::values::Extra;
 use sim::device::{block_bytes, logical_blocks};
 use sim::{Input, NoProgress, RunOptions, RunResult, Setup, run};
 
-/// Extra blocks, as far as they are more than [`EXTRA_BLOCKS_MIN`].
+/// Shares of extra blocks; there are at least [`EXTRA_BLOCKS_MIN`].
 const EXTRA: [&str; 2] = ["3%", "7%"];
 const EXTRA_BLOCKS_MIN: u64 = 8;
 
-/// A trace, to be read up to a limit.
+/// A trace and the number of its requests that are replayed.
 struct Case {
     path: PathBuf,
     shelved: Shelved,
@@ -80,7 +80,7 @@ impl Case {
     }
 }
 
-/// The share of the blocks that the trace needs, but no fewer than any scheme can do with.
+/// The share of the blocks that the trace needs, but at least as many as the scheme needs.
 fn extra_blocks(setup: &Setup, input: &Input, share: &str) -> u64 {
     let Setup { chip, ftl: choice, .. } = setup;
     let logical = logical_blocks(chip, input.needed_bytes()).unwrap();
@@ -90,7 +90,7 @@ fn extra_blocks(setup: &Setup, input: &Input, share: &str) -> u64 {
     extra.max(EXTRA_BLOCKS_MIN).max(least.into())
 }
 
-/// All traces up to a limit of requests, the largest files first.
+/// All traces with a limit of requests, the largest files first.
 fn cases(directory: &Path, limit: u64) -> Vec<Case> {
     let case = |shelved: Shelved| Case { path: directory.join(&shelved.file), shelved, limit };
     let mut cases: Vec<Case> = shelf::all(directory).into_iter().map(case).collect();
@@ -99,7 +99,7 @@ fn cases(directory: &Path, limit: u64) -> Vec<Case> {
     cases
 }
 
-/// All schemes, or those that `FTLAB_SCHEMES` lists: for whoever works on one.
+/// All schemes, or those that `FTLAB_SCHEMES` lists.
 fn schemes() -> Vec<&'static ftl::Scheme> {
     let only = std::env::var("FTLAB_SCHEMES").ok();
     let is_wanted = |scheme: &&&ftl::Scheme| {
@@ -108,7 +108,7 @@ fn schemes() -> Vec<&'static ftl::Scheme> {
     ftl::SCHEMES.iter().filter(is_wanted).copied().collect()
 }
 
-/// Does something with every case, on all cores; a panic ends the test.
+/// Calls `check` with every case, on all cores; a panic ends the test.
 fn for_each(cases: &[Case], check: impl Fn(usize, &Case) + Sync) {
     let next = AtomicUsize::new(0);
     let take = || {

@@ -1,4 +1,4 @@
-//! `ftlab check`: cut the power at every operation, and replay one cut.
+//! `ftlab check`: cuts the power at every operation, or replays a single cut.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,47 +20,50 @@ use crate::table::{Table, count};
 
 /// Exit code of a violation.
 const VIOLATION: u8 = 3;
-/// Failures that are printed; the rest are counted.
+/// The number of failures that are printed; further ones are only counted.
 const SHOWN_MAX: usize = 10;
-/// Chips with more logical pages are tried when asked for, or when there is a budget.
+/// Chips with more logical pages are only tried on request, or if there is a time budget.
 const QUICK_PAGES_MAX: u32 = 64;
 
 /// Options of `ftlab check`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// FTL to check, such as `page:victim=fifo`, or `all`: every scheme in many forms; repeatable
+    /// FTL to check, such as `page:victim=fifo`, or `all`: every scheme with many settings; may be
+    /// given several times
     #[arg(long, value_name = "SPEC", default_value = "all")]
     ftl: Vec<String>,
     #[command(flatten)]
     layers: ExperimentArgs<LayerArgs>,
-    /// Tiny chip to check it on, or `all`; repeatable [default: all but the larger ones]
+    /// Tiny chip to check it on, or `all`; may be given several times [default: all but the larger
+    /// ones]
     #[arg(long, value_name = "NAME")]
     geometry: Vec<String>,
-    /// Workload by name, or the steps of a short one such as `ace-w0.f.t0.g`; repeatable
+    /// Name of a workload, or the steps of a short one such as `ace-w0.f.t0.g`; may be given
+    /// several times
     #[arg(long, value_name = "NAME", default_value = "all")]
     workload: Vec<String>,
-    /// What workloads, and what follows cuts, are drawn from
+    /// Seed of the workloads and of the requests after a cut
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Whether trims must survive; under paper there are no cuts
+    /// Whether trims must survive a cut; with `paper` the power is never cut
     #[arg(long, value_name = "paper|full", default_value = "full")]
     durability: String,
-    /// One in N cuts during recovery is tried; 0: none, 1: all
+    /// Try one in N cuts during recovery; 0 tries none, 1 tries all
     #[arg(long, value_name = "N", default_value_t = 512)]
     second_cuts: u32,
-    /// All programs of up to N steps are tried on the least chip
+    /// Try all programs of up to N steps on the smallest chip
     #[arg(long, value_name = "N", default_value_t = 2)]
     short_programs: usize,
-    /// Go on with further seeds until so much time has passed, such as `10m`
+    /// Continue with further seeds for this time, such as `10m`
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Replay one case: the power fails after so many programs and erases
+    /// Replay one case: cut the power after K programs and erases
     #[arg(long, value_name = "K")]
     cut: Option<u64>,
-    /// What the struck operation leaves [default: each outcome in turn]
+    /// State in which the cut leaves the interrupted operation [default: each outcome in turn]
     #[arg(long, value_name = "NAME", requires = "cut")]
     outcome: Option<String>,
-    /// A further cut, counted from the next power-on, such as `4:half`; repeatable
+    /// Further cut, counted from the next power-on, such as `4:half`; may be given several times
     #[arg(long, value_name = "K:NAME", requires = "outcome")]
     second: Vec<String>,
 }
@@ -78,7 +81,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// Tries everything that the options select; true if nothing was found.
+/// Tries everything that the options select. Returns whether nothing was found.
 fn campaign(args: &Args) -> failure::Result<bool> {
     let campaign = Campaign {
         subjects: subjects(args)?,
@@ -130,7 +133,7 @@ fn cells(name: &str, tried: &Totals) -> [String; 6] {
     [name.to_owned(), cases, steps, first, second, found]
 }
 
-/// Runs one case with the cuts named; true if nothing was found.
+/// Runs one case with the given cuts. Returns whether nothing was found.
 fn replay(args: &Args, cut: u64) -> failure::Result<bool> {
     let case = single_case(args)?;
     let mut later = Vec::new();
@@ -239,7 +242,7 @@ fn budget(args: &Args) -> failure::Result<Option<Duration>> {
     Ok(parsed.map(Duration::from_nanos))
 }
 
-// ---- Words ------------------------------------------------------------------------------------
+// ---- Output -----------------------------------------------------------------------------------
 
 fn unusable(error: ftl::Error) -> failure::Failure {
     failure::Failure::usage(error.to_string())
@@ -249,7 +252,7 @@ fn complain(failure: &FailedCase) {
     say(&format!("{failure}\n"));
 }
 
-/// Prints to standard output; where that is closed, nobody is listening.
+/// Prints to standard output. If that is closed, nobody reads it, so errors are ignored.
 fn say(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }

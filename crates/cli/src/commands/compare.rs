@@ -1,4 +1,4 @@
-//! `ftlab compare`: the same device and trace for several FTLs, side by side.
+//! `ftlab compare`: the same trace and device for several FTLs, side by side.
 
 use report::figure::DataTable;
 use report::html_page::{HtmlPage, Section};
@@ -69,8 +69,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Every FTL at every durability. A report shows how figures change along the trace, so it needs an
-/// interval.
+/// Every FTL at every durability. A report has figures along the trace, so it needs an interval.
 fn experiments(args: &Args) -> Vec<Experiment> {
     let implied = args.report.as_ref().map(|_| Interval::Auto);
     let with_interval = |experiment: &Experiment| Experiment {
@@ -91,13 +90,13 @@ fn labels(args: &Args) -> Vec<String> {
     experiments.iter().map(label).collect()
 }
 
-/// One column an FTL, one row a figure; the first row is the head.
+/// The table: one column per FTL, one row per quantity; the first row is the head.
 fn cells(args: &Args, results: &[RunResult]) -> Vec<Vec<String>> {
     let head = std::iter::once(String::new()).chain(labels(args)).collect();
-    let row = |(name, figure): &(&str, Figure)| {
+    let row = |(name, figure): &(&str, CellText)| {
         std::iter::once((*name).to_owned()).chain(results.iter().map(figure)).collect()
     };
-    std::iter::once(head).chain(FIGURES.iter().map(row)).collect()
+    std::iter::once(head).chain(ROWS.iter().map(row)).collect()
 }
 
 fn text(args: &Args, results: &[RunResult]) -> String {
@@ -106,7 +105,7 @@ fn text(args: &Args, results: &[RunResult]) -> String {
     format!("{}{SERIAL_CAVEAT}\n", table.text())
 }
 
-/// The report: the same numbers, and figures.
+/// The report: the same table, and figures.
 fn page(args: &Args, results: &[RunResult]) -> HtmlPage {
     let labels = labels(args);
     let values: Vec<Value> = results.iter().map(output::value).collect();
@@ -126,10 +125,11 @@ fn page(args: &Args, results: &[RunResult]) -> HtmlPage {
     }
 }
 
-type Figure = fn(&RunResult) -> String;
+/// Prints a quantity of a result.
+type CellText = fn(&RunResult) -> String;
 
-/// The rows.
-const FIGURES: &[(&str, Figure)] = &[
+/// The rows of the table.
+const ROWS: &[(&str, CellText)] = &[
     ("requests", |result| count(result.trace.requests)),
     ("host pages written", |result| count(result.host_pages.written)),
     ("reads", |result| count(result.reads.total)),
@@ -138,7 +138,7 @@ const FIGURES: &[(&str, Figure)] = &[
     ("erases", |result| count(result.erases.total)),
     ("copies", |result| count(result.copies.total)),
     ("write amplification", |result| real(result.write_amplification, 4)),
-    ("bytes a host byte", |result| real(result.write_amplification_bytes, 4)),
+    ("bytes per host byte", |result| real(result.write_amplification_bytes, 4)),
     ("time, s", |result| seconds(result.time_us.total)),
     ("of it gc, s", |result| seconds(result.time_us.gc)),
     ("of it merge, s", |result| seconds(result.time_us.merge)),

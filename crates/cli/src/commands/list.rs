@@ -1,4 +1,5 @@
-//! `ftlab list`: what there is, from the registries themselves.
+//! `ftlab list`: prints the registries of FTLs, chips, workloads, formats, layers and victim
+//! policies.
 
 use clap::ValueEnum;
 use ftl::part::page::victims;
@@ -13,10 +14,10 @@ use crate::table::Table;
 /// Options of `ftlab list`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to list
+    /// Registry to list
     #[arg(value_enum)]
     what: What,
-    /// As JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
@@ -47,48 +48,48 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Something that can be named in a spec.
+/// An entry of a registry.
 #[derive(Serialize)]
-struct Entry {
+struct Listed {
     name: &'static str,
     summary: &'static str,
-    /// Where it, or its figures, come from.
+    /// Where it, or its numbers, come from.
     source: &'static str,
-    params: Vec<Key>,
-    /// Settings for what many people have; formats only.
+    params: Vec<ListedKey>,
+    /// Specs for well-known traces; only formats have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    examples: Vec<Example>,
+    examples: Vec<ListedExample>,
 }
 
 /// A spec that reads well-known traces.
 #[derive(Serialize)]
-struct Example {
+struct ListedExample {
     traces: &'static str,
     spec: &'static str,
 }
 
 /// A key of a spec.
 #[derive(Serialize)]
-struct Key {
+struct ListedKey {
     name: &'static str,
     kind: &'static str,
-    /// The words to choose from, if it is a choice.
+    /// The keywords to choose from, if it is a choice.
     choices: &'static [&'static str],
-    /// Null: absent unless given.
+    /// Null if it has no default.
     default: Option<String>,
     unit: &'static str,
     doc: &'static str,
 }
 
-impl Key {
-    fn new(param: &Param, default: Option<String>) -> Key {
+impl ListedKey {
+    fn new(param: &Param, default: Option<String>) -> ListedKey {
         let (kind, choices) = form(param.kind);
-        Key { name: param.name, kind, choices, default, unit: param.unit, doc: param.doc }
+        ListedKey { name: param.name, kind, choices, default, unit: param.unit, doc: param.doc }
     }
 
-    fn declared(param: &Param) -> Key {
+    fn declared(param: &Param) -> ListedKey {
         let default = (!param.default.is_empty()).then(|| param.default.to_owned());
-        Key::new(param, default)
+        ListedKey::new(param, default)
     }
 }
 
@@ -106,48 +107,48 @@ fn form(kind: Kind) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-fn ftls() -> Vec<Entry> {
-    let entry = |scheme: &&ftl::Scheme| Entry {
+fn ftls() -> Vec<Listed> {
+    let entry = |scheme: &&ftl::Scheme| Listed {
         name: scheme.name,
         summary: scheme.summary,
         source: scheme.source,
-        params: scheme.params.iter().map(Key::declared).collect(),
+        params: scheme.params.iter().map(ListedKey::declared).collect(),
         examples: Vec::new(),
     };
     ftl::SCHEMES.iter().map(entry).collect()
 }
 
-fn layers() -> Vec<Entry> {
-    let entry = |layer: &&ftl::layer::Layer| Entry {
+fn layers() -> Vec<Listed> {
+    let entry = |layer: &&ftl::layer::Layer| Listed {
         name: layer.name,
         summary: layer.summary,
         source: layer.source,
-        params: layer.params.iter().map(Key::declared).collect(),
+        params: layer.params.iter().map(ListedKey::declared).collect(),
         examples: Vec::new(),
     };
     ftl::layer::LAYERS.iter().map(entry).collect()
 }
 
-fn victims() -> Vec<Entry> {
-    let entry = |policy: &&victims::policy::Policy| Entry {
+fn victims() -> Vec<Listed> {
+    let entry = |policy: &&victims::policy::Policy| Listed {
         name: policy.name,
         summary: policy.summary,
         source: policy.source,
-        params: policy.params.iter().map(Key::declared).collect(),
+        params: policy.params.iter().map(ListedKey::declared).collect(),
         examples: Vec::new(),
     };
     victims::registry::POLICIES.iter().map(entry).collect()
 }
 
-/// A chip's defaults are the preset's own figures.
-fn chips() -> Vec<Entry> {
-    let entry = |preset: &nand::chip_model::Preset| Entry {
+/// The defaults of a chip are the values of its preset.
+fn chips() -> Vec<Listed> {
+    let entry = |preset: &nand::chip_model::Preset| Listed {
         name: preset.model.name,
         summary: preset.summary,
         source: preset.source,
         params: nand::chip_model::PARAMS
             .iter()
-            .map(|param| Key::new(param, figure(&preset.model, param.name)))
+            .map(|param| ListedKey::new(param, figure(&preset.model, param.name)))
             .collect(),
         examples: Vec::new(),
     };
@@ -173,33 +174,33 @@ fn figure(chip: &ChipModel, key: &str) -> Option<String> {
     })
 }
 
-fn workloads() -> Vec<Entry> {
-    let entry = |workload: &&trace::generate::workload::Workload| Entry {
+fn workloads() -> Vec<Listed> {
+    let entry = |workload: &&trace::generate::workload::Workload| Listed {
         name: workload.name,
         summary: workload.summary,
         source: workload.source,
-        params: workload.params.iter().map(Key::declared).collect(),
+        params: workload.params.iter().map(ListedKey::declared).collect(),
         examples: Vec::new(),
     };
     trace::registry::WORKLOADS.iter().map(entry).collect()
 }
 
-fn formats() -> Vec<Entry> {
-    let example = |example: &trace::parse::format::FormatExample| Example {
+fn formats() -> Vec<Listed> {
+    let example = |example: &trace::parse::format::FormatExample| ListedExample {
         traces: example.traces,
         spec: example.spec,
     };
-    let entry = |format: &&trace::parse::format::Format| Entry {
+    let entry = |format: &&trace::parse::format::Format| Listed {
         name: format.name,
         summary: format.summary,
         source: format.source,
-        params: format.params.iter().map(Key::declared).collect(),
+        params: format.params.iter().map(ListedKey::declared).collect(),
         examples: format.examples.iter().map(example).collect(),
     };
     trace::registry::FORMATS.iter().map(entry).collect()
 }
 
-fn text(entry: &Entry) -> String {
+fn text(entry: &Listed) -> String {
     let mut text = format!("{}  {}\n  source: {}\n", entry.name, entry.summary, entry.source);
     let mut table = Table::default();
     for key in &entry.params {
@@ -225,31 +226,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_of_a_chip_has_a_figure() {
+    fn every_key_of_a_chip_has_a_default() {
         for chip in chips() {
             for key in chip.params {
-                // No source gives the transfer apart from the array time.
+                // No source gives the transfer time separately.
                 let is_known = key.default.is_some() || key.name == "transfer";
-                assert!(is_known, "{}: {} has no figure", chip.name, key.name);
+                assert!(is_known, "{}: {} has no default", chip.name, key.name);
             }
         }
     }
 
-    /// What somebody who reads a list must find in each: a summary, whose it is, and for every key
-    /// what it means and what a number counts.
+    /// Every entry has a summary and a source, and every key has a description and, for a count, a
+    /// unit.
     #[test]
     fn every_entry_is_complete() {
         let lists = [ftls(), chips(), workloads(), formats(), layers(), super::victims()];
         for entry in lists.into_iter().flatten() {
             let name = entry.name;
             assert!(!entry.summary.is_empty(), "{name} has no summary");
-            assert!(!entry.source.is_empty(), "{name}: whose is it?");
+            assert!(!entry.source.is_empty(), "{name} has no source");
             for key in entry.params {
                 let (key, kind) = (&key, key.kind);
-                assert!(!key.doc.is_empty(), "{name}: {} is not explained", key.name);
+                assert!(!key.doc.is_empty(), "{name}: {} is not described", key.name);
                 assert!(kind != "choice" || !key.choices.is_empty(), "{name}: {}", key.name);
                 let counts = kind == "count";
-                assert!(!counts || !key.unit.is_empty(), "{name}: what does {} count?", key.name);
+                assert!(!counts || !key.unit.is_empty(), "{name}: {} has no unit", key.name);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! `ftlab completions` and `ftlab man`: what a shell and a manual know of the command, from the
-//! declarations that parse it.
+//! `ftlab completions` and `ftlab man`: completion scripts and manual pages, made from the
+//! declarations that parse the command line.
 
 use std::path::PathBuf;
 
@@ -21,13 +21,12 @@ pub struct CompletionsArgs {
 /// Options of `ftlab man`.
 #[derive(clap::Args)]
 pub struct ManArgs {
-    /// A directory for one page a subcommand; the page of `ftlab` itself goes to standard output if
-    /// there is none
+    /// Directory for one page per subcommand; without it the page of `ftlab` itself is printed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// Prints what the shell should be told.
+/// Prints the completion script.
 pub fn completions(args: &CompletionsArgs, mut command: Command) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "ftlab", &mut script);
@@ -54,7 +53,7 @@ pub fn man(args: &ManArgs, command: Command) -> Result<()> {
     }
 }
 
-/// A command with all that are below it, by the names of their pages: `ftlab-trace-info`.
+/// A command and all its subcommands, by the names of their pages, such as `ftlab-trace-info`.
 fn pages(command: &Command) -> Vec<(&str, &Command)> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     let mut all = vec![(name, command)];

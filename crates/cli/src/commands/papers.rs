@@ -1,4 +1,4 @@
-//! `ftlab papers`: what the papers claim, beside what their experiments find here.
+//! `ftlab papers`: the claims of the papers, compared with the results of their experiments here.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -8,42 +8,42 @@ use report::html_page::HtmlPage;
 use report::paper_pages::{self, ClaimSummary, ExperimentFindings, Paper};
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
-use sim::sweep::{self, Findings, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
+use sim::sweep::{self, Findings, Journal, MEMORY_BYTES, RowFormat, RowWriter, Sweep};
 
-use crate::commands::sweep::{ScaleName, heard, parsed};
+use crate::commands::sweep::{ScaleName, parsed, refuse_grave};
 use crate::failure::{Failure, Result};
 use crate::output::{self, Destination, write_text};
-use crate::paper_plans::{self, Experiment, PAPERS};
+use crate::paper_plans::{self, NamedPlan, PAPERS};
 use crate::progress::SweepMonitor;
 use crate::table::Table;
 
 /// Options of `ftlab papers`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Which papers: SL (sector log), FSTR (FASTer), AP (adaptive partitioning), LSB (large
-    /// superblocks), LAST, T (theory), or all
+    /// Papers: SL (sector log), FSTR (FASTer), AP (adaptive partitioning), LSB (large superblocks),
+    /// LAST, T (theory), or all
     #[arg(value_enum, default_value = "all", ignore_case = true)]
     papers: Vec<PaperName>,
 
-    /// quick: smaller by one factor, generated workloads only, minutes in all; full: the published
-    /// sizes, with the traces that stand in for those of the papers
+    /// `quick` takes minutes: all sizes are divided by the same factor, and all workloads are
+    /// generated; `full` takes the published sizes, and real traces similar to those of the papers
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleName,
 
-    /// Where the trace files of the full scale are; the current directory if not given
+    /// Directory of the trace files for the full scale; by default the current directory
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Where the pages go: index.html, one for each paper, and the rows of each experiment, with
-    /// which the same command goes on after a kill
+    /// Directory for the pages (index.html and one for each paper) and for the rows of the
+    /// experiments, from which the same command continues after a kill
     #[arg(long, value_name = "DIR", default_value = "papers")]
     out: PathBuf,
 
-    /// Runs at a time; as many as there are cores if not given
+    /// Number of runs at a time; by default the number of cores
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// Memory for the requests of traces, 24 bytes each; what does not fit is read from its file
+    /// Memory for cached requests, 24 bytes each; a trace that does not fit is read from its file
     /// every time
     #[arg(
         long,
@@ -81,7 +81,7 @@ impl PaperName {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let rows = args.out.join("rows");
-    std::fs::create_dir_all(&rows).map_err(|error| cannot_make(&rows, &error))?;
+    std::fs::create_dir_all(&rows).map_err(|error| cannot_create(&rows, &error))?;
     let wanted = PAPERS.iter().filter(|paper| args.papers.iter().any(|name| name.means(paper)));
     let studies = wanted.map(|paper| Study::read(paper, args)).collect::<Result<Vec<_>>>()?;
     let all = studies.iter().map(|study| study.all.rows.len()).sum();
@@ -101,21 +101,21 @@ pub fn run(args: &Args) -> Result<()> {
     if !args.quiet {
         output::print(&text(&summary, args))?;
     }
-    heard(&failed)
+    refuse_grave(&failed)
 }
 
-/// A paper, its experiments, and all their runs, each once.
+/// A paper, its experiments, and all their runs without duplicates.
 struct Study {
     paper: &'static Paper,
     plans: Vec<(&'static str, Plan)>,
     all: Plan,
-    /// Of each plan which of all runs its rows are.
-    places: Vec<Vec<usize>>,
+    /// For each plan the numbers of its rows among all runs.
+    rows: Vec<Vec<usize>>,
 }
 
 impl Study {
     fn read(paper: &'static Paper, args: &Args) -> Result<Study> {
-        let read = |experiment: &Experiment| {
+        let read = |experiment: &NamedPlan| {
             let plan = paper_plans::plan(experiment, args.scale.into())?;
             Ok(match &args.traces {
                 Some(directory) => (experiment.0, plan.with_traces_in(directory)),
@@ -123,11 +123,11 @@ impl Study {
             })
         };
         let plans = paper_plans::of(paper).map(read).collect::<Result<Vec<_>>>()?;
-        let (all, places) = Plan::union(plans.iter().map(|(_, plan)| plan));
-        Ok(Study { paper, plans, all, places })
+        let (all, rows) = Plan::union(plans.iter().map(|(_, plan)| plan));
+        Ok(Study { paper, plans, all, rows })
     }
 
-    /// Runs what is missing, and looks at the rows as each experiment does.
+    /// Runs the missing rows and collects the findings of each experiment.
     fn examine(
         &self,
         args: &Args,
@@ -143,20 +143,20 @@ impl Study {
         let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
         Sweep { plan: &self.all, jobs, memory_bytes: args.memory }
             .run(&mut journal, &*monitor)
-            .map_err(|error| Failure::from(error).with("; the same command goes on from here"))?;
+            .map_err(|error| Failure::from(error).with("; the same command continues from here"))?;
         destination(&file("jsonl"))?.write(|out| {
             let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
-            let mut writer = RowWriter::new(out, Form::Jsonl).map_err(failed)?;
+            let mut writer = RowWriter::new(out, RowFormat::Jsonl).map_err(failed)?;
             for index in 0..self.all.rows.len() {
                 writer.write(&journal.row(index)?).map_err(failed)?;
             }
             writer.finish().map_err(failed)
         })?;
         let mut surveys = TraceStatsCache::default();
-        let examined = self.plans.iter().zip(&self.places).map(|((name, plan), places)| {
+        let examined = self.plans.iter().zip(&self.rows).map(|((name, plan), rows)| {
             let mut found = Findings::of(plan);
-            for (row, &place) in places.iter().enumerate() {
-                found.see(row, &parsed(place, &journal.row(place)?)?);
+            for (row, &number) in rows.iter().enumerate() {
+                found.see(row, &parsed(number, &journal.row(number)?)?);
             }
             found.survey(&mut surveys);
             Ok(ExperimentFindings { name, found })
@@ -165,13 +165,13 @@ impl Study {
     }
 }
 
-/// The journal of an experiment; one that another version began, or that other traces made, is of
-/// no use here and begun anew.
+/// The journal of an experiment. A journal of another version or with other traces is useless here
+/// and is replaced.
 fn open(path: &Path, plan: &Plan) -> Result<Journal> {
     let hash = sweep::hash(plan);
     match Journal::open(path, &hash, plan.rows.len()) {
         Err(sim::Error::OtherPlan { .. }) => {
-            std::fs::remove_file(path).map_err(|error| cannot_make(path, &error))?;
+            std::fs::remove_file(path).map_err(|error| cannot_create(path, &error))?;
             Ok(Journal::open(path, &hash, plan.rows.len())?)
         }
         opened => Ok(opened?),
@@ -186,11 +186,11 @@ fn destination(path: &Path) -> Result<Destination> {
     Destination::open(&path.to_string_lossy())
 }
 
-fn cannot_make(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("cannot make {}: {error}", path.display()))
+fn cannot_create(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("cannot create {}: {error}", path.display()))
 }
 
-/// A line a claim.
+/// The summary: one line per claim.
 fn text(summary: &[(&Paper, Vec<ClaimSummary>)], args: &Args) -> String {
     let mut table = Table::new(&["claim", "cells", "worst off by", "verdict"]);
     for line in summary.iter().flat_map(|(_, lines)| lines) {
@@ -203,7 +203,7 @@ fn text(summary: &[(&Paper, Vec<ClaimSummary>)], args: &Args) -> String {
         ]);
     }
     let quick = match args.scale.into() {
-        Scale::Quick => " (quick, which settles no claim)",
+        Scale::Quick => " (quick scale, which settles no claim)",
         Scale::Full => "",
     };
     format!("{}{}{quick}\n", table.text(), args.out.join("index.html").display())

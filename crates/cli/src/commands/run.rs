@@ -1,4 +1,4 @@
-//! `ftlab run`: one device, one trace; a table, or JSON.
+//! `ftlab run`: one trace on one device; prints a table or JSON.
 
 use sim::clock::SERIAL_CAVEAT;
 use sim::result::latencies::Summary;
@@ -51,7 +51,7 @@ fn text(result: &RunResult) -> String {
     parts.join("\n")
 }
 
-/// What was run, and on what.
+/// The FTL, the device and the trace.
 fn head(result: &RunResult) -> String {
     let (device, trace) = (&result.device, &result.trace);
     let params: Vec<String> = result
@@ -96,7 +96,7 @@ fn head(result: &RunResult) -> String {
     )
 }
 
-/// Operations by cause, those causes that did anything.
+/// Operations by cause. Causes without operations are left out.
 fn counts(result: &RunResult) -> String {
     let mut table =
         Table::new(&["cause", "reads", "programs", "erases", "copies", "spare reads", "time s"]);
@@ -120,7 +120,7 @@ fn row(name: &str, counted: [u64; 5], time_us: f64) -> Vec<String> {
 
 fn amplification(result: &RunResult) -> String {
     let mut text = format!(
-        "write amplification  {} pages programmed a host page, {} bytes a host byte\n",
+        "write amplification  {} pages programmed per host page, {} bytes per host byte\n",
         real(result.write_amplification, 4),
         real(result.write_amplification_bytes, 4),
     );
@@ -139,7 +139,7 @@ fn amplification(result: &RunResult) -> String {
     text + &layers(result)
 }
 
-/// Figures of the layers, each after the name of its layer.
+/// Parameters and metrics of the layers, each after the name of its layer.
 fn layers(result: &RunResult) -> String {
     let lines = result.layers.iter().flat_map(|(layer, metrics)| {
         metrics.iter().map(move |(name, value)| (format!("{layer} {name}"), value))
@@ -147,7 +147,7 @@ fn layers(result: &RunResult) -> String {
     lines.map(|(name, value)| format!("{name:31} {value}\n")).collect()
 }
 
-/// Service times, and response times where there are.
+/// Service times, and response times if there are any.
 fn times(result: &RunResult) -> String {
     let mut table =
         Table::new(&["time in µs", "count", "mean", "stddev", "p50", "p90", "p99", "p99.9", "max"]);
@@ -177,7 +177,7 @@ fn ends(result: &RunResult) -> String {
     let (wear, ram, wall) = (&result.wear, &result.ram_bytes, &result.wall);
     let lifetime = match result.endurance.host_bytes_until_worn {
         Some(host_bytes) => format!(
-            "{} host bytes, {} drive writes, until {} cycles are used up evenly",
+            "{} host bytes or {} drive writes until all blocks reach {} cycles",
             bytes(host_bytes),
             real(result.endurance.drive_writes, 0),
             count(result.endurance.cycles.into())
@@ -185,7 +185,7 @@ fn ends(result: &RunResult) -> String {
         None => "nothing was written".into(),
     };
     format!(
-        "wear       {} to {} erases a block, mean {:.2}, standard deviation {:.2}\n\
+        "wear       {} to {} erases per block, mean {:.2}, standard deviation {:.2}\n\
          endurance  {lifetime}\n\
          RAM        {}: map {}, cache {}, buffer {}, other {}\n\
          wall       {:.2} s; {} requests/s in the measured pass; at most {} of memory\n",

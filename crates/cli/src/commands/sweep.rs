@@ -1,4 +1,5 @@
-//! `ftlab sweep`: the runs of a plan on all cores; a row a run, and what the rows show.
+//! `ftlab sweep`: the runs of a plan on all cores, one row per run, and the judgement of its
+//! claims.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,10 +8,10 @@ use clap::ValueEnum;
 use report::sweep_page;
 use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
-use sim::plan::claim::{Claim, Outcome, Verdict};
+use sim::plan::claim::{Claim, Judgement, Verdict};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{FailedRow, Findings};
-use sim::sweep::{self, Form, Journal, MEMORY_BYTES, RowWriter, Sweep};
+use sim::sweep::{self, Journal, MEMORY_BYTES, RowFormat, RowWriter, Sweep};
 
 use crate::failure::{Failure, Result};
 use crate::output::{self, Destination, write_text};
@@ -23,25 +24,25 @@ pub struct Args {
     /// The plan: a TOML file
     plan: PathBuf,
 
-    /// Where the rows go: a file that ends in .csv or .jsonl, which appears whole when all rows are
-    /// done; until then they are kept beside it in a journal, with which the same command goes on
+    /// File for the rows, ending in .csv or .jsonl, which appears when all rows are done; until
+    /// then a journal beside it keeps them, and the same command continues from there
     #[arg(long, value_name = "FILE")]
     out: String,
 
-    /// Runs at a time; as many as there are cores if not given
+    /// Number of runs at a time; by default the number of cores
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// The plan at its size, or with what its `quick` part makes smaller
+    /// `full` runs the plan as it is written; `quick` takes the smaller values of its `quick` part
     #[arg(long, value_enum, default_value = "full")]
     scale: ScaleName,
 
-    /// Where the plan's trace files are, unless their paths are absolute; the current directory if
-    /// not given
+    /// Directory of the trace files, except those with absolute paths; by default the current
+    /// directory
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Memory for the requests of traces, 24 bytes each; what does not fit is read from its file
+    /// Memory for cached requests, 24 bytes each; a trace that does not fit is read from its file
     /// every time
     #[arg(
         long,
@@ -51,8 +52,8 @@ pub struct Args {
     )]
     memory: u64,
 
-    /// Write a report to look at: one HTML file that needs no network, with a figure for each claim
-    /// and the published points drawn in
+    /// Write a report: one HTML file that needs no network, with a figure for each claim that shows
+    /// the published values, too
     #[arg(long, value_name = "FILE")]
     report: Option<String>,
 
@@ -61,17 +62,17 @@ pub struct Args {
     quiet: bool,
 }
 
-/// The scales as users write them.
+/// The scales, as users write them.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum ScaleName {
-    /// Smaller.
+    /// With the smaller values of the `quick` part.
     Quick,
-    /// As published.
+    /// As the plan is written.
     Full,
 }
 
 impl ScaleName {
-    /// The word for it.
+    /// The name that users write.
     pub fn word(self) -> &'static str {
         match self {
             ScaleName::Quick => "quick",
@@ -130,31 +131,32 @@ fn read(args: &Args) -> Result<Plan> {
     })
 }
 
-/// A regular file whose name says its form.
-fn destination(name: &str) -> Result<(Form, PathBuf, Destination)> {
-    let Some(form) = Form::of(name) else {
-        let what = format!("rows go to a file that ends in .csv or .jsonl, and `{name}` does not");
+/// The format and destination of the rows: a regular file whose name tells the format.
+fn destination(name: &str) -> Result<(RowFormat, PathBuf, Destination)> {
+    let Some(form) = RowFormat::of(name) else {
+        let what = format!("rows need a file that ends in .csv or .jsonl; `{name}` does not");
         return Err(Failure::usage(what));
     };
     let destination = Destination::open(name)?;
     match &destination {
         Destination::File(path) => Ok((form, path.clone(), destination)),
-        _ => Err(Failure::usage(format!("rows go to a regular file, and `{name}` is none"))),
+        _ => Err(Failure::usage(format!("rows need a regular file; `{name}` is not one"))),
     }
 }
 
-/// What an interrupted sweep leaves behind.
+/// The failure of a sweep that was stopped; it names the journal.
 fn stopped(error: sim::Error, journal: &Journal) -> Failure {
     let (done, path) = (count(journal.count() as u64), journal.path().display());
-    Failure::from(error)
-        .with(&format!("; {done} rows are kept in {path}, and the same command goes on from there"))
+    Failure::from(error).with(&format!(
+        "; {done} rows are kept in {path}, and the same command continues from there"
+    ))
 }
 
-/// Writes the rows in the order of the plan, and looks at them on the way.
+/// Writes the rows in the order of the plan and collects their findings.
 fn write<'a>(
     plan: &'a Plan,
     journal: &Journal,
-    form: Form,
+    form: RowFormat,
     destination: &Destination,
 ) -> Result<Findings<'a>> {
     let mut found = Findings::of(plan);
@@ -171,16 +173,16 @@ fn write<'a>(
     Ok(found)
 }
 
-/// A row of a journal.
+/// A row of a journal as JSON.
 ///
 /// # Errors
-/// It is none.
+/// It is not valid JSON.
 pub fn parsed(index: usize, row: &str) -> Result<Value> {
     let failed = |error| Failure::failed(format!("row {index} of the journal: {error}"));
     serde_json::from_str(row).map_err(failed)
 }
 
-/// Rows that failed, of which the summary shows the message.
+/// The number of failed rows whose message the summary shows.
 const FAILURES_SHOWN: usize = 5;
 
 fn summary(found: &Findings, args: &Args) -> String {
@@ -201,21 +203,20 @@ fn summary(found: &Findings, args: &Args) -> String {
     text
 }
 
-/// How the command ends. A row that failed is an answer like another, but not a sweep of which
-/// nothing is left.
+/// The result of the command. Failed rows are acceptable, unless all rows failed.
 fn end(rows: usize, failed: &[FailedRow]) -> Result<()> {
-    heard(failed)?;
+    refuse_grave(failed)?;
     match failed.first() {
         Some(first) if failed.len() == rows => Err(failure(first, 1)),
         _ => Ok(()),
     }
 }
 
-/// What must not be overlooked, whatever becomes of the rest: a mistake of ours, a violation.
+/// Refuses to ignore rows that failed because of a bug of this program or a violation.
 ///
 /// # Errors
-/// There is one.
-pub fn heard(failed: &[FailedRow]) -> Result<()> {
+/// There is such a row.
+pub fn refuse_grave(failed: &[FailedRow]) -> Result<()> {
     let worst =
         [101, 3].into_iter().find_map(|code| failed.iter().find(|row| row.exit_code == code));
     worst.map_or(Ok(()), |row| Err(failure(row, row.exit_code as u8)))
@@ -225,7 +226,7 @@ fn failure(row: &FailedRow, code: u8) -> Failure {
     Failure::coded(code, format!("row {}: {}", row.row, row.message))
 }
 
-/// A claim, and what was found of it.
+/// A claim and its judged cells.
 fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
     let common = match claim.common.as_str() {
         "" => String::new(),
@@ -245,24 +246,24 @@ fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
             verdict.wanted.to_string(),
             real(verdict.found, 3),
             off.map_or("–".into(), |off| format!("{off:+.2} %")),
-            verdict.outcome.word().to_owned(),
+            verdict.judgement.word().to_owned(),
         ]);
     }
-    let cells = |outcome| verdicts.iter().filter(|cell| cell.outcome == outcome).count();
-    let (holding, silent) = (cells(Outcome::Holds), cells(Outcome::Undecided));
+    let cells = |judgement| verdicts.iter().filter(|cell| cell.judgement == judgement).count();
+    let (holding, silent) = (cells(Judgement::Holds), cells(Judgement::Undecided));
     let silent_text = match silent {
         0 => String::new(),
-        silent => format!("; {silent} have no such figure"),
+        silent => format!("; {silent} have no such value"),
     };
     let quick = match scale {
-        Scale::Quick => "; quick, which settles nothing",
+        Scale::Quick => "; quick scale, which settles nothing",
         Scale::Full => "",
     };
     format!(
         "\n{}{}  {}: {} ({holding} of {} within {:.3} %{silent_text}{quick})\n",
         table.text(),
         claim.id,
-        claim.outcome(verdicts).word(),
+        claim.judgement(verdicts).word(),
         claim.says,
         verdicts.len() - silent,
         100.0 * claim.within
@@ -273,7 +274,7 @@ fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
 mod tests {
     use super::*;
 
-    /// How a sweep of three rows ends, some of which failed with these codes.
+    /// The result of a sweep of three rows, some of which failed with these codes.
     fn ended(codes: &[u64]) -> String {
         let failed = |(row, &exit_code)| FailedRow { row, exit_code, message: "why".to_owned() };
         let failed: Vec<FailedRow> = codes.iter().enumerate().map(failed).collect();
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_rows_are_answers_but_violations_and_mistakes_are_heard() {
+    fn failed_rows_are_acceptable_but_violations_and_bugs_are_not() {
         assert_eq!([ended(&[]), ended(&[2, 1])], ["Ok(())", "Ok(())"]);
         let heard =
             |code: u8, row| format!("Err(Failure {{ code: {code}, message: \"row {row}: why\" }})");

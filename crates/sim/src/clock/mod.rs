@@ -1,8 +1,8 @@
-//! From counts to time. A clock sees the chip's tally, never a scheme.
+//! From operation counts to time. A clock sees the counts of the chip, never a scheme.
 
 pub mod serial;
 
-/// What serial times cannot tell: the sentence that stands beside every latency until there is a
-/// clock that knows channels and queues.
+/// The limit of serial times. This sentence stands beside every latency until there is a clock with
+/// channels and queues.
 pub const SERIAL_CAVEAT: &str = "Serial time ranks FTLs; it does not predict the latency of an SSD \
                                  with channels and queues.";

@@ -55,7 +55,7 @@ macro_rules! experiment {
                 keywords: <<$type as OptionField>::Value as OptionValue>::KEYWORDS,
                 is_switch: <<$type as OptionField>::Value as OptionValue>::IS_SWITCH,
                 usage: $usage,
-                access: Access::Field {
+                access: OptionAccess::Field {
                     write: |experiment| experiment.$field.value().map($notation.write),
                     read: |experiment, text| {
                         experiment.$field = OptionField::holding(($notation.read)(text)?);
@@ -174,7 +174,7 @@ fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Impossible(why.into()))
 }
 
-// ---- What the table says of an option -----------------------------------------------------------
+// ---- Entries of the table -----------------------------------------------------------------------
 
 /// An option of an experiment.
 #[derive(Clone, Copy, Debug)]
@@ -188,7 +188,7 @@ pub struct ExperimentOption {
     /// How command, plans and results use it.
     pub usage: Usage,
     help: &'static str,
-    access: Access,
+    access: OptionAccess,
 }
 
 /// How command, plans and results use an option.
@@ -236,7 +236,7 @@ impl Usage {
 
 /// How an option is read and written.
 #[derive(Clone, Copy, Debug)]
-enum Access {
+enum OptionAccess {
     /// A field of the experiment.
     Field {
         write: fn(&Experiment) -> Option<String>,
@@ -255,7 +255,7 @@ static OPTIONS: LazyLock<Vec<ExperimentOption>> = LazyLock::new(|| {
         is_switch: false,
         usage: LAYERS.value(option.value_name),
         help: option.help,
-        access: Access::Layer(option),
+        access: OptionAccess::Layer(option),
     });
     FIELDS.iter().copied().chain(of_layers).collect()
 });
@@ -279,17 +279,17 @@ impl ExperimentOption {
         self.help.trim_start()
     }
 
-    /// Whether it says which layers there are.
+    /// Whether it belongs to a layer.
     pub fn is_of_layer(&self) -> bool {
-        matches!(self.access, Access::Layer(_))
+        matches!(self.access, OptionAccess::Layer(_))
     }
 
     /// The text that reads to the value of this option; `None` if it is not given and has no
     /// default.
     pub fn text(&self, experiment: &Experiment) -> Option<String> {
         match self.access {
-            Access::Field { write, .. } => write(experiment),
-            Access::Layer(option) => experiment.layers.get(option).map(str::to_owned),
+            OptionAccess::Field { write, .. } => write(experiment),
+            OptionAccess::Layer(option) => experiment.layers.get(option).map(str::to_owned),
         }
     }
 
@@ -299,26 +299,26 @@ impl ExperimentOption {
     /// The text cannot be read, or no experiment can have such a value.
     pub fn set(&self, experiment: &mut Experiment, text: &str) -> Result<()> {
         match self.access {
-            Access::Field { read, check, .. } => {
+            OptionAccess::Field { read, check, .. } => {
                 read(experiment, text)?;
                 check(experiment)
             }
-            Access::Layer(option) => Ok(experiment.layers.set(option, text)?),
+            OptionAccess::Layer(option) => Ok(experiment.layers.set(option, text)?),
         }
     }
 
     /// The value as a result reports it.
     pub fn json(&self, experiment: &Experiment) -> Value {
         match self.access {
-            Access::Field { json, .. } => json(experiment),
-            Access::Layer(_) => self.text(experiment).into(),
+            OptionAccess::Field { json, .. } => json(experiment),
+            OptionAccess::Layer(_) => self.text(experiment).into(),
         }
     }
 
     fn check(&self, experiment: &Experiment) -> Result<()> {
         match self.access {
-            Access::Field { check, .. } => check(experiment),
-            Access::Layer(_) => Ok(()),
+            OptionAccess::Field { check, .. } => check(experiment),
+            OptionAccess::Layer(_) => Ok(()),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Enums whose values users write as keywords.
+//! Enums with a keyword for each value.
 
-/// Declares an enum whose values have names: `NAMES`, `ALL`, `name`, both directions between value
-/// and text, and the JSON of a result. The literal after the enum's name is what error messages
-/// call it.
+/// Declares an enum with a keyword for each value. It has `NAMES`, `ALL` and `name`, and it is read
+/// from its keywords, printed and serialized as them. Error messages call it by the literal after
+/// its name.
 macro_rules! keyword_enum {
     (
         $(#[$doc:meta])*

@@ -6,7 +6,7 @@
 //! * [`values`]        options with a notation of their own
 //! * [`option_text`]   options as text
 //! * [`named_trace`]   the file or workload that a trace's name stands for
-//! * `keyword_enum`    enums whose values users write as keywords
+//! * `keyword_enum`    enums with a keyword for each value
 
 pub mod choices;
 pub mod experiment;

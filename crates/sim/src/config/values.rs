@@ -6,7 +6,7 @@ use core::str::FromStr;
 use serde::Serialize;
 use spec::Share;
 
-/// Blocks beyond the capacity. What is given is taken as it is, without a minimum.
+/// Blocks beyond the capacity. A given number is taken as it is, without a minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(into = "String")]
 pub enum Extra {

@@ -1,13 +1,13 @@
-//! From the bytes of a request to runs of pages.
+//! The host: cuts the bytes of requests into runs of pages.
 //!
 //! ```text
 //! bytes        ····[====================]····      offset and length, on one of several volumes
 //! sectors      ···[======================]···      reads and writes outward, trims inward
 //! pages        │··xx│xxxx│xxxx│xxxx│xxxx│x···│     a run: whole pages, masks at head and tail
 //! ```
-//! Volumes lie end to end. A trim of part of a page asks for nothing that flash could do, and is
-//! left out. What lies beyond the capacity is an error, wraps around, or does not exist because the
-//! touched pages were laid side by side.
+//! Volumes are laid end to end. Flash cannot trim part of a page, so partial trims are dropped.
+//! An address beyond the capacity is an error or wraps around; if the touched pages are packed, no
+//! such address exists.
 
 use core::ops::Range;
 
@@ -17,28 +17,28 @@ use nand::{Data, Geometry, Lpn, SectorMask};
 use trace::analysis::page_set::PageRanks;
 use trace::{Op, Request};
 
-/// Consecutive logical pages, the first and last perhaps in part.
+/// Consecutive logical pages; the first and the last may be partial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The first page.
     pub first: u32,
-    /// How many pages, at least one.
+    /// The number of pages, at least 1.
     pub pages: u32,
-    /// The sectors concerned in the first page.
+    /// The sectors of the first page.
     pub head: SectorMask,
-    /// The sectors concerned in the last page; equal to `head` in a span of one page.
+    /// The sectors of the last page; equal to `head` in a span of one page.
     pub tail: SectorMask,
 }
 
 impl Span {
-    /// The span as an FTL takes it.
+    /// The span in the form that an FTL takes.
     #[inline]
     pub fn run<'a>(&self, request_bytes: u64, data: Data<'a>) -> Run<'a> {
         let Span { first, pages, head, tail } = *self;
         Run { first: Lpn(first), pages, head, tail, request_bytes, data }
     }
 
-    /// The sectors concerned, counted from the device's first.
+    /// The sectors of the span, numbered from the first sector of the device.
     pub fn sectors(&self, sectors_per_page: u32) -> Range<usize> {
         let page = |number: u32| number as usize * sectors_per_page as usize;
         let start = page(self.first) + self.head.trailing_zeros() as usize;
@@ -47,26 +47,26 @@ impl Span {
     }
 }
 
-/// A request that ends beyond the capacity; the byte behind its last one.
+/// A request ends beyond the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beyond {
-    /// The byte behind the request's last one, volumes laid end to end.
+    /// The end of its last byte; volumes are laid end to end.
     pub end: u64,
 }
 
-/// What becomes of addresses, with what is needed for it.
+/// The treatment of addresses beyond the capacity.
 pub enum Placing<'a> {
-    /// Within the capacity, or an error.
+    /// They are errors.
     Error,
-    /// Modulo the capacity.
+    /// They are taken modulo the capacity.
     Wrap,
-    /// By rank among the touched pages.
+    /// Every page is replaced by its rank among the touched pages.
     Compact(&'a PageRanks),
 }
 
 /// Cuts requests into spans.
 pub struct Host<'a> {
-    /// Where each volume begins; none for one that is not replayed.
+    /// The first byte of each volume; `None` for a volume that is not replayed.
     bases: &'a [Option<u64>],
     placing: Placing<'a>,
     capacity_bytes: u64,
@@ -92,17 +92,17 @@ impl<'a> Host<'a> {
         self.bases[request.device as usize].is_some()
     }
 
-    /// Appends the spans of a request that is served; none for a flush, or for a trim of no whole
-    /// page.
+    /// Appends the spans of a request. A flush has none, nor has a trim without a whole page.
     ///
     /// # Errors
-    /// It ends beyond the capacity, and that is an error.
+    /// The request ends beyond the capacity, and that is an error.
     #[inline]
     pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<(), Beyond> {
         if request.op == Op::Flush {
             return Ok(());
         }
-        let base = self.bases[request.device as usize].expect("asked only for volumes replayed");
+        let base =
+            self.bases[request.device as usize].expect("only volumes that are replayed are cut");
         let (start, end) = (base + request.offset, base + request.end());
         let sector = u64::from(SECTOR_BYTES);
         let sectors = match request.op {
@@ -118,7 +118,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// Cuts at the end of the device. A request longer than the device covers it once.
+    /// Cuts a request at the end of the device. A request longer than the device covers it once.
     fn wrap(&self, op: Op, sectors: Range<u64>, spans: &mut Vec<Span>) {
         let capacity = self.capacity_bytes / u64::from(SECTOR_BYTES);
         let length = sectors.end.saturating_sub(sectors.start).min(capacity);
@@ -128,8 +128,8 @@ impl<'a> Host<'a> {
         self.push(op, 0..length - until_end, spans);
     }
 
-    /// Reads and writes touch all their pages, so they stay in one piece; trims shrink to the pages
-    /// that anybody touches.
+    /// Reads and writes touch all their pages, so they stay in one piece. Trims are reduced to the
+    /// pages that a read or write touches.
     fn compact(&self, ranks: &PageRanks, op: Op, sectors: Range<u64>, spans: &mut Vec<Span>) {
         let n = self.sectors_per_page;
         if op == Op::Trim {
@@ -148,7 +148,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Appends sectors that lie within the device as a span; of a trim only its whole pages.
+    /// Appends sectors as a span; of a trim only the whole pages. The sectors are in the device.
     #[inline]
     fn push(&self, op: Op, sectors: Range<u64>, spans: &mut Vec<Span>) {
         let n = self.sectors_per_page;
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn volumes_lie_end_to_end_and_flushes_lie_nowhere() {
+    fn volumes_are_laid_end_to_end_and_flushes_have_no_span() {
         let second = Request { device: 1, ..request(Op::Read, 0, 512) };
         assert_eq!(cut(Placing::Error, &second).unwrap(), [(6, 1, 1, 1)]);
         assert_eq!(cut(Placing::Error, &request(Op::Flush, 0, 0)).unwrap(), []);
     }
 
     #[test]
-    fn beyond_the_capacity_is_an_error_or_the_start() {
+    fn addresses_beyond_the_capacity_are_errors_or_wrap() {
         let late = request(Op::Write, CAPACITY - 512, 1024);
         assert_eq!(cut(Placing::Error, &late), Err(Beyond { end: CAPACITY + 512 }));
         assert_eq!(cut(Placing::Wrap, &late).unwrap(), [(7, 1, 8, 8), (0, 1, 1, 1)]);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn touched_pages_lie_side_by_side() {
+    fn touched_pages_are_packed_side_by_side() {
         let mut set = PageSet::default();
         set.insert_range(100, 2);
         set.insert_range(1 << 40, 3);

@@ -12,35 +12,35 @@ use crate::config::experiment::{Experiment, ExperimentOption, options};
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::setup::check_each;
 use crate::error::{Error, Result};
-use crate::plan::document::{Fault, Parsed, in_order, scalar, unknown_key};
+use crate::plan::document::{Fault, OrFault, in_order, scalar, unknown_key};
 
 /// The name that an assignment has on its left.
 #[derive(Clone, Debug)]
-pub(super) enum Key {
+pub(super) enum OptionKey {
     /// An option.
     Whole(&'static ExperimentOption),
     /// A key inside an option that is a spec.
     Inside(&'static ExperimentOption, String),
 }
 
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
+impl PartialEq for OptionKey {
+    fn eq(&self, other: &OptionKey) -> bool {
         self.to_string() == other.to_string()
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for OptionKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Key::Whole(option) => out.write_str(option.name),
-            Key::Inside(option, key) => write!(out, "{}.{key}", option.name),
+            OptionKey::Whole(option) => out.write_str(option.name),
+            OptionKey::Inside(option, key) => write!(out, "{}.{key}", option.name),
         }
     }
 }
 
-impl Key {
+impl OptionKey {
     /// Reads `extra`, or `ftl.victim`.
-    fn parse(text: &str, at: Range<usize>) -> Parsed<Key> {
+    fn parse(text: &str, at: Range<usize>) -> OrFault<OptionKey> {
         let (name, key) = match text.split_once('.') {
             Some((name, key)) => (name, Some(key)),
             None => (text, None),
@@ -48,8 +48,8 @@ impl Key {
         let mut known = options().iter().filter(|option| key.is_none() || option.usage.has_keys);
         match known.clone().find(|option| option.name == name) {
             Some(option) => Ok(match key {
-                Some(key) => Key::Inside(option, key.to_owned()),
-                None => Key::Whole(option),
+                Some(key) => OptionKey::Inside(option, key.to_owned()),
+                None => OptionKey::Whole(option),
             }),
             None => {
                 let names: Vec<&str> = known.by_ref().map(|option| option.name).collect();
@@ -66,7 +66,7 @@ fn has_keys(name: &str) -> bool {
 /// A key, its value, and the place where the value is written.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
-    pub key: Key,
+    pub key: OptionKey,
     pub value: Value,
     pub at: Range<usize>,
 }
@@ -77,10 +77,10 @@ impl Assignment {
         key: &str,
         key_at: Range<usize>,
         value: &Spanned<DeValue>,
-    ) -> Parsed<Assignment> {
-        let key = Key::parse(key, key_at)?;
+    ) -> OrFault<Assignment> {
+        let key = OptionKey::parse(key, key_at)?;
         let assignment = Assignment { key, value: scalar(value)?, at: value.span() };
-        if let Key::Whole(_) = assignment.key {
+        if let OptionKey::Whole(_) = assignment.key {
             assigned(&Experiment::default(), std::slice::from_ref(&assignment))?;
         }
         Ok(assignment)
@@ -101,8 +101,8 @@ impl Assignment {
     /// Sets the option or the key in an experiment.
     fn set(&self, experiment: &mut Experiment) -> Result<()> {
         match &self.key {
-            Key::Whole(option) => option.set(experiment, &self.text()),
-            Key::Inside(option, key) => set_inside(experiment, option, key, self.text()),
+            OptionKey::Whole(option) => option.set(experiment, &self.text()),
+            OptionKey::Inside(option, key) => set_inside(experiment, option, key, self.text()),
         }
     }
 }
@@ -134,12 +134,12 @@ fn set_inside(
 }
 
 /// The assignments of a table, in the order in which they are written.
-pub(super) fn assignments(table: &DeTable) -> Parsed<Vec<Assignment>> {
+pub(super) fn assignments(table: &DeTable) -> OrFault<Vec<Assignment>> {
     assignments_except(table, "")
 }
 
 /// The same, leaving out an entry that is no assignment.
-pub(super) fn assignments_except(table: &DeTable, other: &str) -> Parsed<Vec<Assignment>> {
+pub(super) fn assignments_except(table: &DeTable, other: &str) -> OrFault<Vec<Assignment>> {
     let entries = entries(table).into_iter().filter(|(name, _, _)| name != other);
     entries.map(|(name, at, value)| Assignment::new(&name, at, value)).collect()
 }
@@ -172,14 +172,14 @@ pub(super) fn overridden(first: &[Assignment], second: &[Assignment]) -> Vec<Ass
 }
 
 /// The experiment with these assignments made: whole options first, then keys inside them.
-pub(super) fn assigned(base: &Experiment, assignments: &[Assignment]) -> Parsed<Experiment> {
+pub(super) fn assigned(base: &Experiment, assignments: &[Assignment]) -> OrFault<Experiment> {
     for (index, assignment) in assignments.iter().enumerate() {
         if assignments[..index].iter().any(|earlier| earlier.key == assignment.key) {
             return Err(assignment.fault(format!("`{}` is set twice in a row", assignment.key)));
         }
     }
     let mut experiment = base.clone();
-    let is_whole = |assignment: &&Assignment| matches!(assignment.key, Key::Whole(_));
+    let is_whole = |assignment: &&Assignment| matches!(assignment.key, OptionKey::Whole(_));
     let (whole, inside): (Vec<_>, Vec<_>) = assignments.iter().partition(is_whole);
     for assignment in whole.into_iter().chain(inside) {
         let set = assignment.set(&mut experiment).and_then(|()| check(&experiment));
@@ -207,15 +207,17 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    /// The condition that an experiment has what is assigned here.
-    pub(super) fn of(assignment: &Assignment) -> Parsed<Condition> {
+    /// The condition that an experiment has the assigned value.
+    pub(super) fn of(assignment: &Assignment) -> OrFault<Condition> {
         Ok(match &assignment.key {
-            Key::Whole(option) => {
+            OptionKey::Whole(option) => {
                 let alone = std::slice::from_ref(assignment);
                 let experiment = assigned(&Experiment::default(), alone)?;
                 Condition::Whole(option, option.text(&experiment))
             }
-            Key::Inside(option, key) => Condition::Inside(option, key.clone(), assignment.text()),
+            OptionKey::Inside(option, key) => {
+                Condition::Inside(option, key.clone(), assignment.text())
+            }
         })
     }
 

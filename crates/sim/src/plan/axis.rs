@@ -7,23 +7,23 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::plan::assignment::{Assignment, assignments, entries};
-use crate::plan::document::{Fault, Parsed, TablePart};
+use crate::plan::document::{Fault, OrFault, TablePart};
 use crate::plan::row::ROWS_MAX;
 
 /// One key of a grid or list and its points.
-pub(super) struct Axis {
+pub(super) struct GridAxis {
     name: String,
     at: Range<usize>,
     points: Vec<Vec<Assignment>>,
 }
 
 /// The axes of a grid or list, in the order in which they are written.
-pub(super) fn axes(part: &TablePart) -> Parsed<Vec<Axis>> {
+pub(super) fn axes(part: &TablePart) -> OrFault<Vec<GridAxis>> {
     let axis = |(name, at, value): (String, Range<usize>, &Spanned<DeValue>)| {
         let points = points(&name, at.clone(), value)?;
-        Ok(Axis { name, at, points })
+        Ok(GridAxis { name, at, points })
     };
-    let axes: Vec<Axis> = entries(part.table).into_iter().map(axis).collect::<Parsed<_>>()?;
+    let axes: Vec<GridAxis> = entries(part.table).into_iter().map(axis).collect::<OrFault<_>>()?;
     match axes.is_empty() {
         true => Err(Fault::new(part.at.clone(), "there is nothing to vary here")),
         false => Ok(axes),
@@ -32,7 +32,7 @@ pub(super) fn axes(part: &TablePart) -> Parsed<Vec<Axis>> {
 
 /// The points of an axis: a list of values, a list of tables that set several options each, or one
 /// value.
-fn points(name: &str, at: Range<usize>, value: &Spanned<DeValue>) -> Parsed<Vec<Vec<Assignment>>> {
+fn points(name: &str, at: Range<usize>, value: &Spanned<DeValue>) -> OrFault<Vec<Vec<Assignment>>> {
     let alone = |value: &Spanned<DeValue>| Ok(vec![Assignment::new(name, at.clone(), value)?]);
     match value.get_ref().as_array() {
         None => Ok(vec![alone(value)?]),
@@ -50,10 +50,10 @@ fn points(name: &str, at: Range<usize>, value: &Spanned<DeValue>) -> Parsed<Vec<
 }
 
 /// For each row of a grid or list, its assignments.
-type Combinations<'a> = Parsed<Vec<Vec<&'a Assignment>>>;
+type Combinations<'a> = OrFault<Vec<Vec<&'a Assignment>>>;
 
 /// Every combination of points, the last axis fastest.
-pub(super) fn product<'a>(axes: &'a [Axis]) -> Combinations<'a> {
+pub(super) fn product<'a>(axes: &'a [GridAxis]) -> Combinations<'a> {
     let mut rows: Vec<Vec<&'a Assignment>> = vec![Vec::new()];
     for axis in axes {
         let count = rows.len() * axis.points.len();
@@ -72,7 +72,7 @@ pub(super) fn product<'a>(axes: &'a [Axis]) -> Combinations<'a> {
 
 /// The first point of each axis, then the second point of each, and so on. An axis of one point is
 /// used for all rows.
-pub(super) fn side_by_side(axes: &[Axis]) -> Combinations<'_> {
+pub(super) fn side_by_side(axes: &[GridAxis]) -> Combinations<'_> {
     let count = axes.iter().map(|axis| axis.points.len()).max().unwrap_or(0);
     for axis in axes {
         let points = axis.points.len();
@@ -86,7 +86,7 @@ pub(super) fn side_by_side(axes: &[Axis]) -> Combinations<'_> {
         }
     }
     let row = |index| {
-        let point = |axis: &'_ Axis| axis.points.len().min(index + 1) - 1;
+        let point = |axis: &'_ GridAxis| axis.points.len().min(index + 1) - 1;
         axes.iter().flat_map(|axis| &axis.points[point(axis)]).collect()
     };
     Ok((0..count).map(row).collect())

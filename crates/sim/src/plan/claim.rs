@@ -1,15 +1,15 @@
-//! What the rows of a plan are expected to show.
+//! Claims: the results that are expected of the rows of a plan.
 //!
 //! ```toml
 //! [[claim]]
 //! id = "T1"
 //! says = "greedy meets its mean-field limit"
 //! source = "where the figures come from"
-//! figure = "write_amplification"        # what is looked at: see `figure`
-//! within = "1%"                         # of the expected figure; exact if not given
-//! where = { ftl = "page" }              # what all rows below have, if anything
-//! any = true                            # one of the rows will do: "up to"; else all must
-//! rows = [                              # each: which rows, and what is expected of them
+//! figure = "write_amplification"        # the quantity: see `quantity`
+//! within = "1%"                         # tolerance; exact if not given
+//! where = { ftl = "page" }              # options that all rows below have
+//! any = true                            # one row is enough ("up to"); else all must hold
+//! rows = [                              # the rows, and their expected values
 //!     { extra = "7%", expected = 5.328 },
 //!     { extra = "50%", between = [1.5, 1.7] },       # or at_most = 1.7, at_least = 1.5
 //! ]
@@ -18,8 +18,8 @@
 //! id = "T3"
 //! says = "more choices help"
 //! figure = "write_amplification"
-//! within = "0.1%"                       # noise that is let pass
-//! falling = [{ ftl.d = 2 }, { ftl.d = 4 }]   # or rising: one row each
+//! within = "0.1%"                       # tolerated noise
+//! falling = [{ ftl.d = 2 }, { ftl.d = 4 }]   # or rising; each selects one row
 //!
 //! [[claim]]
 //! id = "FSTR-2"
@@ -27,7 +27,7 @@
 //! figure = "time_us.total"
 //! rows = [{ ftl = "faster", over = { ftl = "fast" }, between = [0.65, 0.70] }]
 //! ```
-//! How rows are chosen: see `chosen`.
+//! Rows are selected as `row_selection` describes.
 
 use core::fmt;
 
@@ -37,7 +37,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::plan::assignment::Assignment;
 use crate::plan::document::{
-    Fault, Parsed, TablePart, refuse_unknown, scalar, text_needed, text_of,
+    Fault, OrFault, TablePart, refuse_unknown, scalar, text_needed, text_of,
 };
 use crate::plan::quantity::{Quantity, ratio};
 use crate::plan::row_selection::{Candidates, CellRows, RowSelection, as_written, common};
@@ -57,30 +57,30 @@ const KEYS: &[&str] = &[
     "rising",
 ];
 
-/// Something that rows should show.
+/// An expected result.
 #[derive(Debug)]
 pub struct Claim {
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// The claim in words.
+    /// The claim as a sentence.
     pub says: String,
-    /// Who made it.
+    /// Where it comes from.
     pub source: String,
-    /// What it looks at.
+    /// The quantity that it looks at.
     pub figure: Quantity,
-    /// What all its rows have, in words.
+    /// The options that all its rows have, as they are written.
     pub common: String,
-    /// How far it may be off, of the expected figure.
+    /// The tolerance, as a share of the expected value.
     pub within: f64,
-    /// Whether one cell that is as expected will do: what is claimed as "up to".
+    /// Whether one cell that holds is enough. This is how "up to" is claimed.
     pub is_of_any: bool,
     expectations: Vec<Expectation>,
 }
 
-/// One cell of a claim.
+/// A cell of a claim: rows and their expected value.
 #[derive(Debug)]
 struct Expectation {
-    /// Which row, in words.
+    /// The label of its row.
     label: String,
     cell: CellRows,
     of: Expected,
@@ -88,26 +88,26 @@ struct Expectation {
 
 #[derive(Clone, Copy, Debug)]
 enum Expected {
-    /// About so much.
+    /// About this value.
     Figure(f64),
-    /// From so much to so much.
+    /// Within this range.
     Between(f64, f64),
-    /// Less than that cell.
+    /// Less than the value of that cell.
     Below(CellRows),
-    /// More than that cell.
+    /// More than the value of that cell.
     Above(CellRows),
 }
 
-/// What a figure should be.
+/// The wanted value of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wanted {
-    /// About so much.
+    /// About this value.
     About(f64),
-    /// From so much to so much; an end may be infinite.
+    /// Within this range; an end may be infinite.
     Between(f64, f64),
-    /// Less than another figure, if there is one.
+    /// Less than another value, if that exists.
     Below(Option<f64>),
-    /// More than another figure, if there is one.
+    /// More than another value, if that exists.
     Above(Option<f64>),
 }
 
@@ -128,56 +128,56 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// What becomes of a cell, or of a claim.
+/// Whether a cell, or a whole claim, holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// A cell is as claimed; all cells of a claim are that say something.
+pub enum Judgement {
+    /// It is as claimed.
     Holds,
-    /// It is not.
+    /// It is not as claimed.
     FallsShort,
-    /// There is no such figure: nothing over nothing, or a run that failed.
+    /// There is no value: a run failed, or 0 is divided by 0.
     Undecided,
 }
 
-impl Outcome {
-    /// The word for it.
+impl Judgement {
+    /// Its name.
     pub fn word(self) -> &'static str {
         match self {
-            Outcome::Holds => "holds",
-            Outcome::FallsShort => "falls short",
-            Outcome::Undecided => "undecided",
+            Judgement::Holds => "holds",
+            Judgement::FallsShort => "falls short",
+            Judgement::Undecided => "undecided",
         }
     }
 
-    /// What becomes of the whole: parts that say nothing leave it to the others.
-    pub fn of_all(parts: impl IntoIterator<Item = Outcome>) -> Outcome {
-        parts.into_iter().fold(Outcome::Undecided, |all, part| match (all, part) {
-            (Outcome::FallsShort, _) | (_, Outcome::Undecided) => all,
+    /// The judgement of a whole: it holds if all parts hold; undecided parts do not count.
+    pub fn of_all(parts: impl IntoIterator<Item = Judgement>) -> Judgement {
+        parts.into_iter().fold(Judgement::Undecided, |all, part| match (all, part) {
+            (Judgement::FallsShort, _) | (_, Judgement::Undecided) => all,
             (_, part) => part,
         })
     }
 }
 
-/// What was found in one cell of a claim.
+/// The value that was found in a cell, and its judgement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Which row, in words.
+    /// The label of its row.
     pub label: String,
-    /// The row, from 0.
+    /// The number of the row, from 0.
     pub row: usize,
-    /// The row over whose figure it is taken.
+    /// The row by whose value it is divided.
     pub over: Option<usize>,
-    /// What is expected.
+    /// The wanted value.
     pub wanted: Wanted,
-    /// What was found; none if a row failed or has no such figure.
+    /// The value found; none if a row failed or has no such value.
     pub found: Option<f64>,
-    /// What becomes of it.
-    pub outcome: Outcome,
+    /// Whether the cell holds.
+    pub judgement: Judgement,
 }
 
 impl Verdict {
-    /// How far the found figure is off what is expected, as a part of that: 0 inside a range, else
-    /// from its nearest end; none if that is nothing and the figure is not.
+    /// The relative deviation of the value from the wanted one. It is 0 inside a range and counts
+    /// from the nearest end outside. None if the wanted value is 0 and the found one is not.
     pub fn deviation(&self) -> Option<f64> {
         let found = self.found?;
         let expected = match self.wanted {
@@ -193,7 +193,7 @@ impl Verdict {
 }
 
 impl Claim {
-    /// The rows whose figure is needed.
+    /// The rows that it needs.
     pub fn rows(&self) -> impl Iterator<Item = usize> {
         self.expectations.iter().flat_map(|cell| {
             let other = match cell.of {
@@ -204,7 +204,7 @@ impl Claim {
         })
     }
 
-    /// Names its cells anew, by row.
+    /// Replaces the labels of its cells; `name` is given the row and the label.
     pub(super) fn relabel(&mut self, name: impl Fn(usize, &str) -> String) {
         if let Some(first) = self.expectations.first() {
             self.common = name(first.cell.row, &self.common);
@@ -214,7 +214,7 @@ impl Claim {
         }
     }
 
-    /// Numbers its rows anew.
+    /// Renumbers its rows.
     pub(super) fn renumber(&mut self, number: impl Fn(usize) -> usize) {
         for cell in &mut self.expectations {
             cell.cell = cell.cell.renumbered(&number);
@@ -226,21 +226,21 @@ impl Claim {
         }
     }
 
-    /// Whether its cells are about one row's figure over another's.
+    /// Whether it has a cell that divides the value of one row by that of another.
     pub fn is_relative(&self) -> bool {
         self.expectations.iter().any(|cell| cell.cell.over.is_some())
     }
 
-    /// What becomes of it, given what was found in its cells.
-    pub fn outcome(&self, cells: &[Verdict]) -> Outcome {
-        let outcomes = || cells.iter().map(|cell| cell.outcome);
-        match self.is_of_any && outcomes().any(|outcome| outcome == Outcome::Holds) {
-            true => Outcome::Holds,
-            false => Outcome::of_all(outcomes()),
+    /// The judgement of the claim, given its judged cells.
+    pub fn judgement(&self, cells: &[Verdict]) -> Judgement {
+        let judgements = || cells.iter().map(|cell| cell.judgement);
+        match self.is_of_any && judgements().any(|judgement| judgement == Judgement::Holds) {
+            true => Judgement::Holds,
+            false => Judgement::of_all(judgements()),
         }
     }
 
-    /// Judges every cell, given the figure of each row.
+    /// Judges every cell, given the value of each row.
     pub fn judge(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Verdict> {
         let verdict = |cell: &Expectation| {
             let found = cell.cell.value(&figure);
@@ -250,28 +250,28 @@ impl Claim {
                 Expected::Below(other) => Wanted::Below(other.value(&figure)),
                 Expected::Above(other) => Wanted::Above(other.value(&figure)),
             };
-            let outcome = found.map_or(Outcome::Undecided, |found| self.of_cell(found, wanted));
+            let judgement = found.map_or(Judgement::Undecided, |found| self.of_cell(found, wanted));
             let (label, CellRows { row, over }) = (cell.label.clone(), cell.cell);
-            Verdict { label, row, over, wanted, found, outcome }
+            Verdict { label, row, over, wanted, found, judgement }
         };
         self.expectations.iter().map(verdict).collect()
     }
 
-    fn of_cell(&self, found: f64, wanted: Wanted) -> Outcome {
+    fn of_cell(&self, found: f64, wanted: Wanted) -> Judgement {
         let slack = |expected: f64| expected.abs() * self.within;
         let holds = match wanted {
             Wanted::About(expected) => (found - expected).abs() <= slack(expected),
             Wanted::Between(low, high) => low <= found && found <= high,
             Wanted::Below(Some(expected)) => found < expected + slack(expected),
             Wanted::Above(Some(expected)) => found > expected - slack(expected),
-            Wanted::Below(None) | Wanted::Above(None) => return Outcome::Undecided,
+            Wanted::Below(None) | Wanted::Above(None) => return Judgement::Undecided,
         };
-        if holds { Outcome::Holds } else { Outcome::FallsShort }
+        if holds { Judgement::Holds } else { Judgement::FallsShort }
     }
 }
 
-/// Reads a claim on these rows.
-pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> Parsed<Claim> {
+/// Reads a claim about these rows.
+pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> OrFault<Claim> {
     let table = part.table;
     refuse_unknown(table, "a claim", KEYS)?;
     Ok(Claim {
@@ -286,7 +286,7 @@ pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> Parsed<Claim> 
     })
 }
 
-fn is_of_any(table: &DeTable) -> Parsed<bool> {
+fn is_of_any(table: &DeTable) -> OrFault<bool> {
     match table.get("any").map(|value| (value.get_ref(), value.span())) {
         None => Ok(false),
         Some((DeValue::Boolean(any), _)) => Ok(*any),
@@ -294,7 +294,7 @@ fn is_of_any(table: &DeTable) -> Parsed<bool> {
     }
 }
 
-fn within(table: &DeTable) -> Parsed<f64> {
+fn within(table: &DeTable) -> OrFault<f64> {
     let (Some(text), Some(value)) = (text_of(table, "within")?, table.get("within")) else {
         return Ok(0.0);
     };
@@ -302,7 +302,7 @@ fn within(table: &DeTable) -> Parsed<f64> {
     Ok(share.as_f64())
 }
 
-fn expectations(part: &TablePart, candidates: &Candidates) -> Parsed<Vec<Expectation>> {
+fn expectations(part: &TablePart, candidates: &Candidates) -> OrFault<Vec<Expectation>> {
     let kinds = ["rows", "falling", "rising"];
     let given: Vec<_> =
         kinds.iter().filter_map(|&kind| Some((kind, part.table.get(kind)?))).collect();
@@ -315,20 +315,23 @@ fn expectations(part: &TablePart, candidates: &Candidates) -> Parsed<Vec<Expecta
     let common = common(part.table)?;
     let table = |value: &Spanned<DeValue>| {
         let table = value.get_ref().as_table().ok_or_else(not_tables)?;
-        Cell::parse(&TablePart { table, at: value.span() }, &common, candidates)
+        ClaimCell::parse(&TablePart { table, at: value.span() }, &common, candidates)
     };
-    let cells: Vec<Cell> = array.iter().map(table).collect::<Parsed<_>>()?;
+    let cells: Vec<ClaimCell> = array.iter().map(table).collect::<OrFault<_>>()?;
     match kind {
         "rows" => of_figures(cells, candidates),
         _ => of_order(cells, kind == "falling"),
     }
 }
 
-fn of_figures(cells: Vec<Cell>, candidates: &Candidates) -> Parsed<Vec<Expectation>> {
+fn of_figures(cells: Vec<ClaimCell>, candidates: &Candidates) -> OrFault<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for cell in cells {
         let Some(of) = cell.expected else {
-            return Err(Fault::new(cell.selection.at, "it is not said what is `expected`"));
+            return Err(Fault::new(
+                cell.selection.at,
+                "the expected value is missing; give `expected`, `between` or a bound",
+            ));
         };
         let expectation = |(label, cell)| Expectation { label, cell, of };
         expectations.extend(cell.selection.labelled(candidates).map(expectation));
@@ -336,19 +339,19 @@ fn of_figures(cells: Vec<Cell>, candidates: &Candidates) -> Parsed<Vec<Expectati
     Ok(expectations)
 }
 
-/// Each row against the one before.
-fn of_order(cells: Vec<Cell>, falling: bool) -> Parsed<Vec<Expectation>> {
+/// Compares each row with the previous one.
+fn of_order(cells: Vec<ClaimCell>, falling: bool) -> OrFault<Vec<Expectation>> {
     for cell in &cells {
         let RowSelection { label, cells, at } = &cell.selection;
         if cells.len() > 1 || cell.expected.is_some() {
             let what = format!(
-                "{label} names {} rows; in an order each names one, and expects no figure",
+                "{label} names {} rows; an ordered list takes one row each, without a value",
                 cells.len()
             );
             return Err(Fault::new(at.clone(), what));
         }
     }
-    let pair = |pair: &[Cell]| {
+    let pair = |pair: &[ClaimCell]| {
         let [before, this] = [0, 1].map(|at| pair[at].selection.cells[0]);
         let of = if falling { Expected::Below(before) } else { Expected::Above(before) };
         Expectation { label: pair[1].selection.label.clone(), cell: this, of }
@@ -356,22 +359,26 @@ fn of_order(cells: Vec<Cell>, falling: bool) -> Parsed<Vec<Expectation>> {
     Ok(cells.windows(2).map(pair).collect())
 }
 
-/// Rows that a claim speaks of, and what it expects of them.
-struct Cell {
+/// The rows of a claim with their expected value.
+struct ClaimCell {
     selection: RowSelection,
     expected: Option<Expected>,
 }
 
-impl Cell {
-    fn parse(part: &TablePart, common: &[Assignment], candidates: &Candidates) -> Parsed<Cell> {
+impl ClaimCell {
+    fn parse(
+        part: &TablePart,
+        common: &[Assignment],
+        candidates: &Candidates,
+    ) -> OrFault<ClaimCell> {
         let expectations = ["expected", "between", "at_most", "at_least"];
         let selection = RowSelection::parse(part, common, candidates, &expectations)?;
-        Ok(Cell { selection, expected: expected(part)? })
+        Ok(ClaimCell { selection, expected: expected(part)? })
     }
 }
 
-/// The figure or the range that a cell expects, if it says so.
-fn expected(part: &TablePart) -> Parsed<Option<Expected>> {
+/// The value or range that a cell expects, if one is given.
+fn expected(part: &TablePart) -> OrFault<Option<Expected>> {
     let given = |key| part.table.get(key).map(number).transpose();
     let range = part.table.get("between").map(two_numbers).transpose()?;
     let (figure, most, least) = (given("expected")?, given("at_most")?, given("at_least")?);
@@ -388,14 +395,14 @@ fn expected(part: &TablePart) -> Parsed<Option<Expected>> {
     }
 }
 
-fn number(value: &Spanned<DeValue>) -> Parsed<f64> {
+fn number(value: &Spanned<DeValue>) -> OrFault<f64> {
     let number = scalar(value)?.as_f64();
-    number.ok_or_else(|| Fault::new(value.span(), "what is expected is not a number"))
+    number.ok_or_else(|| Fault::new(value.span(), "the expected value is not a number"))
 }
 
-fn two_numbers(value: &Spanned<DeValue>) -> Parsed<(f64, f64)> {
+fn two_numbers(value: &Spanned<DeValue>) -> OrFault<(f64, f64)> {
     let ends = value.get_ref().as_array().map(|ends| ends.iter().map(number));
-    let ends = ends.into_iter().flatten().collect::<Parsed<Vec<f64>>>()?;
+    let ends = ends.into_iter().flatten().collect::<OrFault<Vec<f64>>>()?;
     match ends[..] {
         [low, high] if low <= high => Ok((low, high)),
         _ => Err(Fault::new(value.span(), "`between` takes two numbers, the lower one first")),

@@ -20,7 +20,7 @@ impl Fault {
     }
 }
 
-pub(super) type Parsed<T> = core::result::Result<T, Fault>;
+pub(super) type OrFault<T> = core::result::Result<T, Fault>;
 
 /// Line and column of a byte, counted from 1.
 pub(super) fn position(text: &str, byte: usize) -> (usize, usize) {
@@ -37,14 +37,14 @@ pub(super) struct TablePart<'a, 'i> {
 }
 
 /// Reads a document.
-pub(super) fn document(text: &str) -> Parsed<Spanned<DeTable<'_>>> {
+pub(super) fn document(text: &str) -> OrFault<Spanned<DeTable<'_>>> {
     DeTable::parse(text)
         .map_err(|error| Fault::new(error.span().unwrap_or(0..0), error.message().trim()))
 }
 
 /// Refuses keys that have no meaning here; the message suggests the nearest key that has one.
-pub(super) fn refuse_unknown(table: &DeTable, what: &str, names: &[&str]) -> Parsed<()> {
-    let is_unknown = |(key, _): &Entry| !names.contains(&key.get_ref().as_ref());
+pub(super) fn refuse_unknown(table: &DeTable, what: &str, names: &[&str]) -> OrFault<()> {
+    let is_unknown = |(key, _): &TomlEntry| !names.contains(&key.get_ref().as_ref());
     match in_order(table).into_iter().find(is_unknown) {
         None => Ok(()),
         Some((key, _)) => Err(Fault::new(key.span(), unknown_key(what, key.get_ref(), names))),
@@ -62,10 +62,11 @@ pub(super) fn unknown_key(what: &str, key: &str, known: &[&str]) -> String {
 }
 
 /// A key and its value.
-pub(super) type Entry<'a, 'i> = (&'a Spanned<std::borrow::Cow<'i, str>>, &'a Spanned<DeValue<'i>>);
+pub(super) type TomlEntry<'a, 'i> =
+    (&'a Spanned<std::borrow::Cow<'i, str>>, &'a Spanned<DeValue<'i>>);
 
 /// The entries of a table in the order in which they are written.
-pub(super) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<Entry<'a, 'i>> {
+pub(super) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<TomlEntry<'a, 'i>> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -74,14 +75,17 @@ pub(super) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<Entry<'a, 'i>> {
 pub(super) fn as_table<'a, 'i>(
     value: &'a Spanned<DeValue<'i>>,
     name: &str,
-) -> Parsed<&'a DeTable<'i>> {
+) -> OrFault<&'a DeTable<'i>> {
     let table = value.get_ref().as_table();
     table
         .ok_or_else(|| Fault::new(value.span(), format!("`{name}` is not a table: write [{name}]")))
 }
 
 /// The tables of an array of tables; empty if there is no such array.
-pub(super) fn tables<'a, 'i>(table: &'a DeTable<'i>, name: &str) -> Parsed<Vec<TablePart<'a, 'i>>> {
+pub(super) fn tables<'a, 'i>(
+    table: &'a DeTable<'i>,
+    name: &str,
+) -> OrFault<Vec<TablePart<'a, 'i>>> {
     let Some(value) = table.get(name) else { return Ok(Vec::new()) };
     let what = || format!("`{name}` is not an array of tables: write [[{name}]]");
     let parts = value.get_ref().as_array().ok_or_else(|| Fault::new(value.span(), what()))?;
@@ -92,7 +96,7 @@ pub(super) fn tables<'a, 'i>(table: &'a DeTable<'i>, name: &str) -> Parsed<Vec<T
     parts.iter().map(part).collect()
 }
 
-pub(super) fn text_of(table: &DeTable, name: &str) -> Parsed<Option<String>> {
+pub(super) fn text_of(table: &DeTable, name: &str) -> OrFault<Option<String>> {
     let Some(value) = table.get(name) else { return Ok(None) };
     match value.get_ref().as_str() {
         Some(text) => Ok(Some(text.to_owned())),
@@ -101,13 +105,13 @@ pub(super) fn text_of(table: &DeTable, name: &str) -> Parsed<Option<String>> {
 }
 
 /// A text that must be there.
-pub(super) fn text_needed(part: &TablePart, what: &str, name: &str) -> Parsed<String> {
+pub(super) fn text_needed(part: &TablePart, what: &str, name: &str) -> OrFault<String> {
     let missing = || Fault::new(part.at.clone(), format!("this {what} has no `{name}`"));
     text_of(part.table, name)?.ok_or_else(missing)
 }
 
 /// A number, text or switch.
-pub(super) fn scalar(value: &Spanned<DeValue>) -> Parsed<Value> {
+pub(super) fn scalar(value: &Spanned<DeValue>) -> OrFault<Value> {
     let at = || value.span();
     Ok(match value.get_ref() {
         DeValue::String(text) => Value::from(text.as_ref()),

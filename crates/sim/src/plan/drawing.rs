@@ -1,33 +1,33 @@
-//! What is drawn of rows, whether or not something is claimed of it.
+//! Drawings: the figures of a plan, whether or not a claim belongs to them.
 //!
 //! ```toml
 //! [[drawing]]
 //! id = "SL Fig. 2"
 //! says = "partial writes behind a buffer"
-//! source = "where a like figure is published"
-//! figure = "time_us.gc"                 # a point a row: see `figure`
-//! along = "buffer"                      # the option at the axis; else the one of most numbers
-//! each = "trace"                        # a panel for each of its values; one for all if not given
-//! where = { extra = "3%" }              # what all rows have
-//! rows = [{ ftl = "fast" }]             # which rows: see `chosen`; all if not given
+//! source = "where a similar figure is published"
+//! figure = "time_us.gc"                 # one point per row: see `quantity`
+//! along = "buffer"                      # option on the axis; by default the one with most numbers
+//! each = "trace"                        # option with a panel for each value; by default one panel
+//! where = { extra = "3%" }              # options that all rows have
+//! rows = [{ ftl = "fast" }]             # rows: see `row_selection`; by default all
 //!
 //! [[drawing]]
 //! id = "FSTR Fig. 4"
 //! says = "data blocks that victims are associated with"
-//! draws = "associated blocks"           # a curve or a picture a row: see `Portrait`
+//! draws = "associated blocks"           # one curve or picture per row: see `Portrait`
 //!
 //! [[drawing]]
 //! id = "FSTR Fig. 2a"
 //! says = "where writes go"
-//! draws = "access pattern"              # of the rows' traces, each once: see `TracePortrait`
+//! draws = "access pattern"              # of the traces of the rows: see `TracePortrait`
 //! ```
-//! A row whose trace alone is drawn need not be run.
+//! A row is not run if only its trace is drawn.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::keyword_enum::keyword_enum;
-use crate::plan::document::{Fault, Parsed, TablePart, refuse_unknown, text_needed, text_of};
+use crate::plan::document::{Fault, OrFault, TablePart, refuse_unknown, text_needed, text_of};
 use crate::plan::drawn_traces::{self, DrawnTrace};
 use crate::plan::quantity::Quantity;
 use crate::plan::row::Row;
@@ -48,21 +48,21 @@ const KEYS: &[&str] = &[
 ];
 
 keyword_enum! {
-    /// What is drawn of a whole row.
+    /// Curves and pictures of a row.
     Portrait, "drawing":
-    /// Stacked bars of the time by what caused it.
+    /// Stacked bars of the time by cause.
     TimeByCause = "time by cause",
     /// The distribution of the service times of writes.
     ServiceOfWrites = "service times of writes",
     /// The distribution of the service times of reads.
     ServiceOfReads = "service times of reads",
-    /// The distribution of what writes took beyond the bare operations.
+    /// The distribution of the increments of writes.
     IncrementsOfWrites = "increments of writes",
-    /// The distribution of what reads took beyond the bare operations.
+    /// The distribution of the increments of reads.
     IncrementsOfReads = "increments of reads",
-    /// How many data blocks full merges concern.
+    /// The number of data blocks in a full merge.
     AssociatedBlocks = "associated blocks",
-    /// How many programmed pages victims have, of superblocks.
+    /// The number of programmed pages in the victims of superblock schemes.
     VictimUtilisation = "utilisation of victims",
     /// Write amplification along the trace.
     WriteAmplification = "write amplification",
@@ -70,54 +70,54 @@ keyword_enum! {
     FreeBlocks = "free blocks",
     /// Mean service time along the trace.
     ServiceCourse = "service time along the trace",
-    /// Requests served in a second of serial time, along the trace.
+    /// Requests served per second of serial time, along the trace.
     Throughput = "throughput along the trace",
     /// The wear of the blocks.
     Wear = "wear",
 }
 
 keyword_enum! {
-    /// What is drawn of traces.
+    /// Curves and pictures of a trace.
     TracePortrait, "drawing":
-    /// Writes by number and address.
+    /// The addresses of writes in their order.
     AccessPattern = "access pattern",
-    /// Pages in the order of how often they are written.
+    /// The number of writes of each page, in descending order.
     UpdateFrequency = "update frequency",
-    /// The distribution of the page writes between two writes of a page.
+    /// The distribution of the number of page writes between two writes of the same page.
     WriteIntervals = "write intervals",
-    /// The course of these for three pages.
+    /// These numbers along the trace, for three pages.
     HotWarmCold = "hot, warm and cold pages",
-    /// How often what requests of a size write had been written before.
+    /// By request size, how often the pages of a write had been written before.
     UpdatesBySize = "updates by request size",
-    /// Page writes that cover part of their page, by page size.
+    /// The share of page writes that cover only part of their page, by page size.
     SubPageWrites = "sub-page writes",
-    /// How large reads and writes are.
+    /// The sizes of reads and writes.
     RequestSizes = "request sizes",
 }
 
-/// Something to be drawn.
+/// A figure to be drawn.
 #[derive(Debug)]
 pub struct Drawing {
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// What it shows, in words.
+    /// What it shows, as a sentence.
     pub says: String,
-    /// Where a figure like it is published.
+    /// Where a similar figure is published.
     pub source: String,
-    /// What is drawn.
+    /// The content.
     pub of: Drawn,
-    /// What all its rows have, in words.
+    /// The options that all its rows have, as they are written.
     pub common: String,
-    /// The option at the axis.
+    /// The option on the axis.
     pub along: Option<String>,
-    /// The option of whose values each has a panel of its own.
+    /// The option whose values have a panel each.
     pub each: Option<String>,
-    /// The traces that are drawn; none where rows are.
+    /// The traces that are drawn; empty if rows are drawn.
     pub traces: Vec<DrawnTrace>,
     cells: Vec<(String, CellRows)>,
 }
 
-/// What is drawn of each row.
+/// The content of a drawing.
 #[derive(Debug)]
 pub enum Drawn {
     /// A point.
@@ -128,14 +128,14 @@ pub enum Drawn {
     Traces(TracePortrait),
 }
 
-/// A row that is drawn.
+/// A row of a drawing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell<'a> {
-    /// What it is called.
+pub struct DrawnCell<'a> {
+    /// Its label.
     pub label: &'a str,
     /// Its number, from 0.
     pub row: usize,
-    /// Its figure, if it has one and a point is drawn.
+    /// Its value, if a point is drawn and the row has a value.
     pub found: Option<f64>,
 }
 
@@ -145,22 +145,23 @@ impl Drawing {
         self.cells.iter().flat_map(|(_, cell)| cell.rows())
     }
 
-    /// Whether it is of one row's figure over another's.
+    /// Whether it divides the value of one row by that of another.
     pub fn is_relative(&self) -> bool {
         self.cells.iter().any(|(_, cell)| cell.over.is_some())
     }
 
-    /// What is drawn, given the figure of each row. A row alone is called by what all have.
-    pub fn cells(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Cell<'_>> {
+    /// The cells, given the value of each row. The label of a single row consists of the options
+    /// that all rows have.
+    pub fn cells(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<DrawnCell<'_>> {
         let mut cells = Vec::with_capacity(self.cells.len());
         for (own, cell) in &self.cells {
             let label = if own.is_empty() { &self.common } else { own };
-            cells.push(Cell { label, row: cell.row, found: cell.value(&figure) });
+            cells.push(DrawnCell { label, row: cell.row, found: cell.value(&figure) });
         }
         cells
     }
 
-    /// Names its rows anew.
+    /// Replaces the labels of its rows; `name` is given the row and the label.
     pub(super) fn relabel(&mut self, name: impl Fn(usize, &str) -> String) {
         if let Some((_, first)) = self.cells.first() {
             self.common = name(first.row, &self.common);
@@ -168,8 +169,8 @@ impl Drawing {
         self.cells.iter_mut().for_each(|(label, cell)| *label = name(cell.row, label));
     }
 
-    /// Of a drawing of traces, given the rows as they are run: takes these rows' traces, and needs
-    /// the rows no more.
+    /// Takes the traces of its rows, if it draws traces; `rows` are the rows as they are run. Then
+    /// it no longer needs the rows.
     pub(super) fn take_traces(&mut self, rows: &[Row]) {
         if matches!(self.of, Drawn::Traces(_)) {
             self.traces = drawn_traces::of(self.cells.iter().map(|(_, cell)| &rows[cell.row]));
@@ -177,14 +178,14 @@ impl Drawing {
         }
     }
 
-    /// Numbers its rows anew.
+    /// Renumbers its rows.
     pub(super) fn renumber(&mut self, number: impl Fn(usize) -> usize) {
         self.cells.iter_mut().for_each(|(_, cell)| *cell = cell.renumbered(&number));
     }
 }
 
 /// Reads a drawing of these rows.
-pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> Parsed<Drawing> {
+pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> OrFault<Drawing> {
     let table = part.table;
     refuse_unknown(table, "a drawing", KEYS)?;
     let of = match portrait(part)? {
@@ -204,12 +205,12 @@ pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> Parsed<Drawing
     })
 }
 
-/// What `draws` says, if anything.
-fn portrait(part: &TablePart) -> Parsed<Option<Drawn>> {
+/// The curve or picture that `draws` names, if it is given.
+fn portrait(part: &TablePart) -> OrFault<Option<Drawn>> {
     let Some(value) = part.table.get("draws") else { return Ok(None) };
     let other = ["figure", "along", "each"].into_iter().find(|&key| part.table.contains_key(key));
     if let Some(key) = other {
-        let what = format!("`draws` and `{key}` exclude each other: a curve a row, or a point");
+        let what = format!("`draws` and `{key}` exclude each other: a row has a curve or a point");
         return Err(Fault::new(value.span(), what));
     }
     let word = text_of(part.table, "draws")?.unwrap_or_default();
@@ -221,8 +222,8 @@ fn portrait(part: &TablePart) -> Parsed<Option<Drawn>> {
     })
 }
 
-/// An option that rows set.
-fn option(part: &TablePart, key: &str, candidates: &Candidates) -> Parsed<Option<String>> {
+/// An option that a grid or list sets.
+fn option(part: &TablePart, key: &str, candidates: &Candidates) -> OrFault<Option<String>> {
     let (Some(name), Some(value)) = (text_of(part.table, key)?, part.table.get(key)) else {
         return Ok(None);
     };
@@ -234,7 +235,7 @@ fn option(part: &TablePart, key: &str, candidates: &Candidates) -> Parsed<Option
     }
 }
 
-fn cells(part: &TablePart, candidates: &Candidates) -> Parsed<Vec<(String, CellRows)>> {
+fn cells(part: &TablePart, candidates: &Candidates) -> OrFault<Vec<(String, CellRows)>> {
     let common = common(part.table)?;
     let Some(value) = part.table.get("rows") else {
         let none = DeTable::new();
@@ -248,10 +249,11 @@ fn cells(part: &TablePart, candidates: &Candidates) -> Parsed<Vec<(String, CellR
     };
     let not_tables = || Fault::new(value.span(), "`rows` is not a list of tables");
     let tables = value.get_ref().as_array().ok_or_else(not_tables)?;
-    let chosen = |value: &Spanned<DeValue>| {
+    let selection = |value: &Spanned<DeValue>| {
         let table = value.get_ref().as_table().ok_or_else(not_tables)?;
         RowSelection::parse(&TablePart { table, at: value.span() }, &common, candidates, &[])
     };
-    let chosen = tables.iter().map(chosen).collect::<Parsed<Vec<RowSelection>>>()?;
-    Ok(chosen.iter().flat_map(|chosen| chosen.labelled(candidates).collect::<Vec<_>>()).collect())
+    let selections = tables.iter().map(selection).collect::<OrFault<Vec<RowSelection>>>()?;
+    let cells = |selection: &RowSelection| selection.labelled(candidates).collect::<Vec<_>>();
+    Ok(selections.iter().flat_map(cells).collect())
 }

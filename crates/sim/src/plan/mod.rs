@@ -70,7 +70,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::plan::claim::Claim;
-use crate::plan::document::{Parsed, document, position, refuse_unknown, tables, text_of};
+use crate::plan::document::{OrFault, document, position, refuse_unknown, tables, text_of};
 use crate::plan::drawing::Drawing;
 use crate::plan::row_selection::Candidates;
 use crate::plan::rows::{PARTS, Runs};
@@ -140,7 +140,7 @@ impl Plan {
     }
 }
 
-fn parse(text: &str, scale: Scale, read: ReadOther) -> Parsed<Plan> {
+fn parse(text: &str, scale: Scale, read: ReadOther) -> OrFault<Plan> {
     let document = document(text)?;
     let table = document.get_ref();
     refuse_unknown(table, "a plan", PARTS)?;
@@ -155,8 +155,8 @@ fn parse(text: &str, scale: Scale, read: ReadOther) -> Parsed<Plan> {
     let drawings = drawings.iter().map(|part| drawing::parse(part, candidates));
     let mut plan = Plan {
         title: text_of(table, "title")?.unwrap_or_default(),
-        claims: claims.collect::<Parsed<_>>()?,
-        drawings: drawings.collect::<Parsed<_>>()?,
+        claims: claims.collect::<OrFault<_>>()?,
+        drawings: drawings.collect::<OrFault<_>>()?,
         rows: Vec::new(),
     };
     plan.claims.iter_mut().for_each(|claim| claim.relabel(|row, label| runs.label(row, label)));

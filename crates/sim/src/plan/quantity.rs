@@ -1,12 +1,12 @@
-//! What a claim looks at in a row.
+//! The quantity that a claim or drawing looks at in a row.
 //!
 //! ```toml
 //! figure = "write_amplification"                    # a column of the rows
 //! figure = ["time_us.merge", "time_us.gc"]          # the sum of several
 //! figure = "merges.full"                            # a share:
 //! per = ["merges.switch", "merges.partial", "merges.full"]
-//! figure = "scheme.rw_associated_blocks"            # counts by index:
-//! statistic = "p90"                                 # the least index that 90 % do not exceed
+//! figure = "scheme.rw_associated_blocks"            # counts by index, reduced to
+//! statistic = "p90"                                 # the index that 90 % do not exceed
 //! figure = "layers.buffer.subpage_share"            # a figure of a layer
 //! ```
 
@@ -17,7 +17,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::plan::document::{Fault, Parsed, TablePart, text_of, unknown_key};
+use crate::plan::document::{Fault, OrFault, TablePart, text_of, unknown_key};
 use crate::result::columns::{at, columns};
 
 /// Whether a name is inside a part of a row whose names are not fixed: a scheme's or a layer's own.
@@ -28,14 +28,14 @@ fn is_open(name: &str) -> bool {
     name.starts_with("scheme.") || name.strip_prefix("layers.").is_some_and(is_of_layer)
 }
 
-/// A figure of a row.
+/// A quantity of a row.
 #[derive(Debug)]
 pub struct Quantity {
-    /// Columns whose sum it is.
+    /// The columns that are added up.
     sum: Vec<String>,
-    /// Columns by whose sum that is divided; none: by nothing.
+    /// The columns by whose sum it is divided; empty: it is not divided.
     per: Vec<String>,
-    /// What becomes of a column that holds counts by index.
+    /// How a column with counts by index is reduced to a number.
     statistic: Option<Statistic>,
 }
 
@@ -43,12 +43,12 @@ pub struct Quantity {
 enum Statistic {
     /// The mean index.
     Mean,
-    /// The least index that so many per cent do not exceed.
+    /// The smallest index that this percentage does not exceed.
     Percentile(u64),
 }
 
 impl Quantity {
-    /// Its value in a row; none if the row has no such figure.
+    /// Its value in a row, if the row has one.
     pub fn of(&self, row: &Value) -> Option<f64> {
         let sum = self.sum_of(&self.sum, row)?;
         match self.per.is_empty() {
@@ -67,7 +67,7 @@ impl Quantity {
     }
 
     /// Reads `figure`, `per` and `statistic` of a claim or a drawing.
-    pub(super) fn parse(part: &TablePart, what: &str) -> Parsed<Quantity> {
+    pub(super) fn parse(part: &TablePart, what: &str) -> OrFault<Quantity> {
         let sum = named(part, "figure")?;
         if sum.is_empty() {
             return Err(Fault::new(part.at.clone(), format!("this {what} has no `figure`")));
@@ -91,7 +91,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// One figure over another: infinite over nothing, none if that is nothing over nothing.
+/// A quotient: infinite if a nonzero value is divided by 0, none if 0 is.
 pub(super) fn ratio(of: f64, over: f64) -> Option<f64> {
     (of != 0.0 || over != 0.0).then(|| of / over)
 }
@@ -129,8 +129,8 @@ impl Statistic {
     }
 }
 
-/// One column, or a list of them; nothing if the key is not there.
-fn named(part: &TablePart, key: &str) -> Parsed<Vec<String>> {
+/// One column or a list of columns; empty without the key.
+fn named(part: &TablePart, key: &str) -> OrFault<Vec<String>> {
     let Some(value) = part.table.get(key) else { return Ok(Vec::new()) };
     match value.get_ref().as_array() {
         None => Ok(vec![column(value)?]),
@@ -138,9 +138,10 @@ fn named(part: &TablePart, key: &str) -> Parsed<Vec<String>> {
     }
 }
 
-fn column(value: &Spanned<DeValue>) -> Parsed<String> {
+fn column(value: &Spanned<DeValue>) -> OrFault<String> {
     let name = value.get_ref().as_str();
-    let name = name.ok_or_else(|| Fault::new(value.span(), "a figure is named by a text"))?;
+    let name =
+        name.ok_or_else(|| Fault::new(value.span(), "the name of a figure is not a text"))?;
     let columns = columns();
     if is_open(name) || columns.iter().any(|column| column == name) {
         return Ok(name.to_owned());
@@ -149,7 +150,7 @@ fn column(value: &Spanned<DeValue>) -> Parsed<String> {
     Err(Fault::new(value.span(), unknown_key("a row", name, &columns)))
 }
 
-fn statistic(part: &TablePart) -> Parsed<Option<Statistic>> {
+fn statistic(part: &TablePart) -> OrFault<Option<Statistic>> {
     let (Some(word), Some(value)) =
         (text_of(part.table, "statistic")?, part.table.get("statistic"))
     else {
@@ -160,7 +161,7 @@ fn statistic(part: &TablePart) -> Parsed<Option<Statistic>> {
         ("mean", _) => Ok(Some(Statistic::Mean)),
         (_, Some(percent @ 1..=100)) => Ok(Some(Statistic::Percentile(percent))),
         _ => {
-            let what = format!("`{word}` is no statistic: write mean, or p1 to p100");
+            let what = format!("`{word}` is not a statistic: write `mean`, or `p1` to `p100`");
             Err(Fault::new(value.span(), what))
         }
     }
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(figure(&["a.x", "none"], &[], None).of(&row), None);
         assert_eq!(figure(&["a.x"], &["b", "gone"], None).of(&row), None);
         let zero = json!({"x": 0, "y": 0, "z": 1});
-        assert_eq!(figure(&["x"], &["y"], None).of(&zero), None, "nothing over nothing");
+        assert_eq!(figure(&["x"], &["y"], None).of(&zero), None, "0 divided by 0");
         assert_eq!(figure(&["z"], &["y"], None).of(&zero), Some(f64::INFINITY));
         let shown = figure(&["a.x"], &["a.x", "b"], None).to_string();
         assert_eq!(shown, "a.x / (a.x + b)");
@@ -204,6 +205,6 @@ mod tests {
             assert_eq!(of(Statistic::Percentile(percent)), Some(index), "p{percent}");
         }
         assert_eq!(figure(&["empty"], &[], Some(Statistic::Mean)).of(&row), None);
-        assert_eq!(figure(&["h"], &[], None).of(&row), None, "counts are no figure by themselves");
+        assert_eq!(figure(&["h"], &[], None).of(&row), None, "counts need a statistic");
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use toml::de::DeTable;
 
 use crate::plan::assignment::Assignment;
-use crate::plan::document::{Entry, Fault, Parsed, as_table, in_order};
+use crate::plan::document::{Fault, OrFault, TomlEntry, as_table, in_order};
 
 /// The name of the table inside `quick`.
 pub(super) const NAME: &str = "instead";
@@ -28,14 +28,14 @@ pub(super) struct QuickReplacements {
 
 impl QuickReplacements {
     /// Reads the table inside `quick`, if there is one.
-    pub(super) fn parse(quick: &DeTable) -> Parsed<QuickReplacements> {
+    pub(super) fn parse(quick: &DeTable) -> OrFault<QuickReplacements> {
         let Some(value) = quick.get(NAME) else { return Ok(QuickReplacements::default()) };
-        let pair = |(from, to): Entry<'_, '_>| match to.get_ref().as_str() {
+        let pair = |(from, to): TomlEntry<'_, '_>| match to.get_ref().as_str() {
             Some(text) => Ok((from.get_ref().to_string(), text.to_owned(), from.span())),
             None => Err(Fault::new(to.span(), "the replacement is not a text")),
         };
         let pairs = in_order(as_table(value, "quick.instead")?).into_iter().map(pair);
-        Ok(QuickReplacements { pairs: pairs.collect::<Parsed<_>>()? })
+        Ok(QuickReplacements { pairs: pairs.collect::<OrFault<_>>()? })
     }
 
     /// The assignments of a row with all replacements made.
@@ -57,7 +57,7 @@ impl QuickReplacements {
     }
 
     /// Refuses a replacement for a text that none of these texts contains.
-    pub(super) fn refuse_unused(&self, texts: &[&str]) -> Parsed<()> {
+    pub(super) fn refuse_unused(&self, texts: &[&str]) -> OrFault<()> {
         let is_used = |from: &str| texts.iter().any(|text| replace(text, from, "") != *text);
         match self.pairs.iter().find(|(from, _, _)| !is_used(from)) {
             None => Ok(()),

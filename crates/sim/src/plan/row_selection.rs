@@ -15,7 +15,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::plan::assignment::{Assignment, Condition, assigned, assignments, entries};
-use crate::plan::document::{Fault, Parsed, TablePart};
+use crate::plan::document::{Fault, OrFault, TablePart};
 use crate::plan::quantity::ratio;
 use crate::plan::row::Row;
 
@@ -83,7 +83,7 @@ impl RowSelection {
         common: &[Assignment],
         candidates: &Candidates,
         except: &[&str],
-    ) -> Parsed<RowSelection> {
+    ) -> OrFault<RowSelection> {
         let (mut selected_by, mut over) = (common.to_vec(), None);
         for (name, at, value) in entries(part.table) {
             match name.as_str() {
@@ -95,14 +95,14 @@ impl RowSelection {
         let over_text = over.as_ref().map(|over| format!(" over {}", as_written(over)));
         let named = |by| format!("{}{}", as_written(by), over_text.as_deref().unwrap_or(""));
         let (label, whole) = (named(&selected_by[common.len()..]), named(&selected_by));
-        let conditions = selected_by.iter().map(Condition::of).collect::<Parsed<Vec<_>>>()?;
+        let conditions = selected_by.iter().map(Condition::of).collect::<OrFault<Vec<_>>>()?;
         let meets = |row: &Row| conditions.iter().all(|it| it.holds(&row.experiment));
         let selected = (0..candidates.rows.len()).filter(|&row| meets(&candidates.rows[row]));
         let cell = |row: usize| {
             let divisor = |over| divisor(row, over, candidates, &whole, part);
             Ok(CellRows { row, over: over.as_deref().map(divisor).transpose()? })
         };
-        let cells: Vec<CellRows> = selected.map(cell).collect::<Parsed<_>>()?;
+        let cells: Vec<CellRows> = selected.map(cell).collect::<OrFault<_>>()?;
         match cells.is_empty() {
             true => Err(Fault::new(part.at.clone(), format!("no row has {whole}"))),
             false => Ok(RowSelection { label, cells, at: part.at.clone() }),
@@ -126,14 +126,14 @@ impl RowSelection {
 }
 
 /// The options that `where` gives to all rows of a claim or drawing.
-pub(super) fn common(table: &DeTable) -> Parsed<Vec<Assignment>> {
+pub(super) fn common(table: &DeTable) -> OrFault<Vec<Assignment>> {
     match table.get("where") {
         None => Ok(Vec::new()),
         Some(value) => table_of_options(value, "where"),
     }
 }
 
-fn table_of_options(value: &Spanned<DeValue>, name: &str) -> Parsed<Vec<Assignment>> {
+fn table_of_options(value: &Spanned<DeValue>, name: &str) -> OrFault<Vec<Assignment>> {
     match value.get_ref().as_table() {
         Some(table) => assignments(table),
         None => Err(Fault::new(value.span(), format!("`{name}` is a table of options"))),
@@ -147,7 +147,7 @@ fn divisor(
     candidates: &Candidates,
     label: &str,
     part: &TablePart,
-) -> Parsed<usize> {
+) -> OrFault<usize> {
     let other = assigned(&candidates.rows[row].experiment, over)?;
     let found = candidates.rows.iter().position(|row| row.experiment == other);
     found.ok_or_else(|| Fault::new(part.at.clone(), format!("{label}: there is no such other row")))

@@ -9,7 +9,7 @@ use crate::config::setup::Setup;
 use crate::plan::assignment::{Assignment, assigned, assignments_except, overridden};
 use crate::plan::axis;
 use crate::plan::document::{
-    Fault, Parsed, TablePart, as_table, document, position, refuse_unknown, tables,
+    Fault, OrFault, TablePart, as_table, document, position, refuse_unknown, tables,
 };
 use crate::plan::quick_scale::{self, QuickReplacements};
 use crate::plan::row::{ROWS_MAX, ReadOther, Row, Scale};
@@ -50,7 +50,7 @@ impl Runs {
     }
 
     /// The rows that a plan makes itself.
-    pub fn parse(table: &DeTable, scale: Scale) -> Parsed<Runs> {
+    pub fn parse(table: &DeTable, scale: Scale) -> OrFault<Runs> {
         let (base, replacements) = (base(table, scale)?, replacements(table)?);
         let (mut written, mut quick) = (Vec::new(), Vec::new());
         for (is_grid, part) in sets(table)? {
@@ -87,7 +87,7 @@ impl Runs {
         names: &Spanned<DeValue>,
         scale: Scale,
         read: ReadOther,
-    ) -> Parsed<Runs> {
+    ) -> OrFault<Runs> {
         let own =
             ["base", "quick", "grid", "list"].into_iter().find(|&part| table.contains_key(part));
         if let Some(part) = own {
@@ -151,7 +151,7 @@ fn other(name: &str, scale: Scale, read: ReadOther) -> Result<Runs, String> {
 }
 
 /// The replacements of the quick scale.
-fn replacements(table: &DeTable) -> Parsed<QuickReplacements> {
+fn replacements(table: &DeTable) -> OrFault<QuickReplacements> {
     match table.get("quick") {
         None => Ok(QuickReplacements::default()),
         Some(quick) => QuickReplacements::parse(as_table(quick, "quick")?),
@@ -167,7 +167,7 @@ fn without_useless_format(mut row: Row) -> Row {
 }
 
 /// The base, changed by `quick` at the quick scale.
-fn base(table: &DeTable, scale: Scale) -> Parsed<Experiment> {
+fn base(table: &DeTable, scale: Scale) -> OrFault<Experiment> {
     let part = |name| match table.get(name) {
         None => Ok(Vec::new()),
         Some(part) => assignments_except(as_table(part, name)?, quick_scale::NAME),
@@ -186,7 +186,7 @@ fn base(table: &DeTable, scale: Scale) -> Parsed<Experiment> {
 }
 
 /// The grids (`true`) and lists (`false`), in the order in which they are written.
-fn sets<'a, 'i>(table: &'a DeTable<'i>) -> Parsed<Vec<(bool, TablePart<'a, 'i>)>> {
+fn sets<'a, 'i>(table: &'a DeTable<'i>) -> OrFault<Vec<(bool, TablePart<'a, 'i>)>> {
     let grids = tables(table, "grid")?.into_iter().map(|part| (true, part));
     let mut sets: Vec<_> = grids.collect();
     sets.extend(tables(table, "list")?.into_iter().map(|part| (false, part)));
@@ -194,7 +194,7 @@ fn sets<'a, 'i>(table: &'a DeTable<'i>) -> Parsed<Vec<(bool, TablePart<'a, 'i>)>
     Ok(sets)
 }
 
-fn row(base: &Experiment, own: &[Assignment]) -> Parsed<Row> {
+fn row(base: &Experiment, own: &[Assignment]) -> OrFault<Row> {
     let varied = own.iter().map(|it| (it.key.to_string(), it.value.clone())).collect();
     let experiment = assigned(base, own)?;
     let at = own.last().map_or(0..0, |last| last.at.clone());
@@ -202,7 +202,7 @@ fn row(base: &Experiment, own: &[Assignment]) -> Parsed<Row> {
     Ok(Row { experiment, varied })
 }
 
-fn refuse_too_many(part: &TablePart, before: usize, more: usize) -> Parsed<()> {
+fn refuse_too_many(part: &TablePart, before: usize, more: usize) -> OrFault<()> {
     match before + more > ROWS_MAX {
         true => {
             let what = format!("{} rows are more than {ROWS_MAX}; split the plan", before + more);

@@ -1,6 +1,6 @@
-//! Plans that are right, and every way of being wrong, with its place.
+//! Correct plans, and every mistake with its line and column.
 
-use super::claim::Outcome::{FallsShort, Holds, Undecided};
+use super::claim::Judgement::{FallsShort, Holds, Undecided};
 use super::*;
 use crate::config::choices::Fit;
 use crate::config::experiment::Experiment;
@@ -18,13 +18,13 @@ fn wrong(text: &str) -> String {
     error.to_string()
 }
 
-/// The rows' FTLs.
+/// The FTLs of the rows.
 fn ftls(plan: &Plan) -> Vec<&str> {
     plan.rows.iter().map(|row| row.experiment.ftl.as_str()).collect()
 }
 
 #[test]
-fn a_plan_of_nothing_is_one_default_run() {
+fn an_empty_plan_is_one_default_run() {
     let plan = plan("");
     assert_eq!(plan.rows.len(), 1);
     assert_eq!(plan.rows[0].experiment, Experiment::default());
@@ -32,7 +32,7 @@ fn a_plan_of_nothing_is_one_default_run() {
 }
 
 #[test]
-fn a_grid_is_every_combination_the_last_key_fastest() {
+fn a_grid_has_every_combination_with_the_last_key_fastest() {
     let plan = plan(
         "[base]\nfit = \"wrap\"\n\
          [[grid]]\nwarmup = [0, 1]\nextra = [\"7%\", \"10blocks\"]\nseed = 9",
@@ -52,7 +52,7 @@ fn a_grid_is_every_combination_the_last_key_fastest() {
 }
 
 #[test]
-fn a_list_goes_side_by_side_and_sets_follow_each_other_as_written() {
+fn a_list_pairs_its_values_and_sets_keep_their_order() {
     let plan = plan(
         "[[list]]\nseed = [1, 2]\nwarmup = [3, 4]\nftl = \"block\"\n\
                      [[grid]]\nseed = 7\n[[list]]\nseed = 8",
@@ -64,7 +64,7 @@ fn a_list_goes_side_by_side_and_sets_follow_each_other_as_written() {
 }
 
 #[test]
-fn keys_inside_specs_are_set_one_by_one_in_either_way_of_writing() {
+fn keys_inside_specs_can_be_written_with_and_without_quotes() {
     let plan = plan(
         "[base]\nftl = \"page:victim=dchoices,d=2\"\nchip.page = \"4KiB\"\n\
                      [[grid]]\n\"ftl.d\" = [3, 4]\nftl.frontiers = 2\n\
@@ -84,7 +84,7 @@ fn keys_inside_specs_are_set_one_by_one_in_either_way_of_writing() {
 }
 
 #[test]
-fn several_options_vary_together() {
+fn several_options_can_vary_together() {
     let plan = plan(
         "[[grid]]\nseed = [1, 2]\nshape = [{ ftl = \"block\", warmup = 0 }, \
                      { ftl.victim = \"fifo\" }]",
@@ -95,7 +95,7 @@ fn several_options_vary_together() {
 }
 
 #[test]
-fn workloads_stand_in_for_files_under_the_quick_scale_and_claims_still_find_their_rows() {
+fn quick_replaces_files_by_workloads_and_claims_still_find_their_rows() {
     let text = "[base]\ncapacity = \"1GiB\"\n\
                 [[grid]]\ntrace = [\"a.txt\", \"b.txt\"]\nformat = \"disksim:unit=s\"\n\
                 ftl = [\"page\", \"last:log=4096,sequential_log=256\"]\n\
@@ -126,7 +126,7 @@ fn workloads_stand_in_for_files_under_the_quick_scale_and_claims_still_find_thei
 }
 
 #[test]
-fn layers_vary_like_anything_and_agree_row_by_row() {
+fn options_of_layers_vary_like_others_and_are_checked_in_each_row() {
     let plan = plan(
         "[base]\nftl = \"dftl\"\n[[grid]]\nbuffer = [65536, \"1MiB,evict=run\"]\n\
          [[grid]]\ndram = \"64KiB\"\nsplit = [\"30%\", \"adaptive:max_step=2%\"]\n\
@@ -153,7 +153,7 @@ fn layers_vary_like_anything_and_agree_row_by_row() {
 }
 
 #[test]
-fn quick_changes_the_base_and_what_is_varied_stays() {
+fn quick_changes_the_base_but_not_what_a_grid_varies() {
     let text = "[base]\ncapacity = \"1GiB\"\ntrace = \"uniform:writes=4M\"\nseed = 3\n\
                 [quick]\ncapacity = \"1MiB\"\ntrace.writes = 100\nextra = \"9%\"\n\
                 [[grid]]\nextra = \"7%\"";
@@ -169,7 +169,7 @@ fn quick_changes_the_base_and_what_is_varied_stays() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line_and_column() {
+fn mistakes_are_reported_with_line_and_column() {
     let cases = [
         ("[base\n", "p.toml:1:6: "),
         ("\n[base]\nseed = \n", "p.toml:3:8: "),
@@ -240,7 +240,7 @@ fn claim(body: &str) -> String {
 }
 
 #[test]
-fn a_figure_is_judged_within_its_tolerance() {
+fn a_value_is_judged_with_its_tolerance() {
     let plan = plan(&claim(
         "within = \"1%\"\nrows = [{ extra = \"0.07\", ftl.victim = \"fifo\", expected = 2 }, \
          { ftl = \"block\", expected = 4.0 }]",
@@ -249,7 +249,7 @@ fn a_figure_is_judged_within_its_tolerance() {
     assert_eq!(claim.rows().collect::<Vec<_>>(), [0, 1, 3]);
     let verdicts = claim.judge(|row| [Some(2.0199), Some(4.05), None, None][row]);
     assert_eq!(
-        verdicts.iter().map(|v| v.outcome).collect::<Vec<_>>(),
+        verdicts.iter().map(|v| v.judgement).collect::<Vec<_>>(),
         [Holds, FallsShort, Undecided]
     );
     let labels = ["extra=0.07 ftl.victim=fifo", "ftl=block extra=7%", "ftl=block extra=15%"];
@@ -258,13 +258,13 @@ fn a_figure_is_judged_within_its_tolerance() {
 }
 
 #[test]
-fn an_order_is_judged_from_row_to_row() {
+fn an_order_compares_each_row_with_the_previous_one() {
     let cells = "[{ extra = \"7%\", ftl = \"block\" }, { extra = \"15%\", ftl = \"block\" }, \
                  { extra = \"15%\", ftl.victim = \"fifo\" }]";
     let judged = |order: &str, figures: [f64; 4]| {
         let plan = plan(&claim(&format!("within = \"1%\"\n{order} = {cells}")));
         let verdicts = plan.claims[0].judge(|row| Some(figures[row]));
-        verdicts.iter().map(|verdict| verdict.outcome).collect::<Vec<_>>()
+        verdicts.iter().map(|verdict| verdict.judgement).collect::<Vec<_>>()
     };
     // Rows 1, 3, 2, in this order.
     assert_eq!(judged("falling", [0.0, 5.0, 3.0, 4.0]), [Holds; 2]);
@@ -274,53 +274,53 @@ fn an_order_is_judged_from_row_to_row() {
 }
 
 #[test]
-fn a_figure_may_be_taken_over_that_of_the_row_that_differs_in_what_is_named() {
+fn a_value_may_be_divided_by_that_of_a_row_that_differs_only_in_over() {
     let plan = plan(&claim(
         "rows = [{ ftl = \"block\", over = { ftl = \"page:victim=fifo\" }, \
          between = [0.5, 0.75] }]",
     ));
     let claim = &plan.claims[0];
     let verdicts = claim.judge(|row| [Some(4.0), Some(3.0), Some(8.0), Some(7.0)][row]);
-    let found: Vec<_> = verdicts.iter().map(|v| (v.row, v.found, v.outcome)).collect();
+    let found: Vec<_> = verdicts.iter().map(|v| (v.row, v.found, v.judgement)).collect();
     assert_eq!(found, [(1, Some(0.75), Holds), (3, Some(0.875), FallsShort)]);
     assert_eq!(verdicts[0].label, "ftl=block over ftl=page:victim=fifo extra=7%");
     assert_eq!(verdicts[0].deviation(), Some(0.0));
     assert_eq!(verdicts[1].deviation(), Some(0.875 / 0.75 - 1.0));
     assert_eq!(claim.rows().collect::<Vec<_>>(), [1, 0, 3, 2]);
     let infinite = claim.judge(|row| [Some(0.0), Some(3.0), None, Some(7.0)][row]);
-    assert_eq!((infinite[0].found, infinite[0].outcome), (Some(f64::INFINITY), FallsShort));
-    assert_eq!((infinite[1].found, infinite[1].outcome), (None, Undecided));
+    assert_eq!((infinite[0].found, infinite[0].judgement), (Some(f64::INFINITY), FallsShort));
+    assert_eq!((infinite[1].found, infinite[1].judgement), (None, Undecided));
     let nothing = claim.judge(|_| Some(0.0));
-    assert!(nothing.iter().all(|cell| cell.found.is_none() && cell.outcome == Undecided));
+    assert!(nothing.iter().all(|cell| cell.found.is_none() && cell.judgement == Undecided));
 }
 
 #[test]
-fn cells_that_say_nothing_leave_a_claim_to_the_others() {
+fn undecided_cells_do_not_count() {
     let claim = &plan(&claim("rows = [{ expected = 1 }]")).claims[0];
-    let outcome = |figures: [Option<f64>; 4]| claim.outcome(&claim.judge(|row| figures[row]));
-    assert_eq!(outcome([Some(1.0); 4]), Holds);
-    assert_eq!(outcome([Some(1.0), None, Some(1.0), None]), Holds);
-    assert_eq!(outcome([Some(1.0), None, Some(2.0), Some(1.0)]), FallsShort);
-    assert_eq!(outcome([None; 4]), Undecided);
+    let judgement = |figures: [Option<f64>; 4]| claim.judgement(&claim.judge(|row| figures[row]));
+    assert_eq!(judgement([Some(1.0); 4]), Holds);
+    assert_eq!(judgement([Some(1.0), None, Some(1.0), None]), Holds);
+    assert_eq!(judgement([Some(1.0), None, Some(2.0), Some(1.0)]), FallsShort);
+    assert_eq!(judgement([None; 4]), Undecided);
 }
 
 #[test]
-fn of_a_claim_of_any_one_cell_will_do() {
+fn one_cell_is_enough_for_a_claim_with_any() {
     let claim = &plan(&claim("any = true\nrows = [{ expected = 1 }]")).claims[0];
-    let outcome = |figures: [Option<f64>; 4]| claim.outcome(&claim.judge(|row| figures[row]));
-    assert_eq!(outcome([Some(2.0), None, Some(1.0), Some(3.0)]), Holds);
-    assert_eq!(outcome([Some(2.0), None, Some(4.0), Some(3.0)]), FallsShort);
-    assert_eq!(outcome([None; 4]), Undecided);
+    let judgement = |figures: [Option<f64>; 4]| claim.judgement(&claim.judge(|row| figures[row]));
+    assert_eq!(judgement([Some(2.0), None, Some(1.0), Some(3.0)]), Holds);
+    assert_eq!(judgement([Some(2.0), None, Some(4.0), Some(3.0)]), FallsShort);
+    assert_eq!(judgement([None; 4]), Undecided);
 }
 
 #[test]
 fn a_range_may_be_open_at_one_end() {
     let cells = "rows = [{ extra = \"7%\", at_most = 2 }, { extra = \"15%\", at_least = 2.5 }]";
     let verdicts = plan(&claim(cells)).claims[0].judge(|row| Some([2.0, 1.4, 1.0, 9.0][row]));
-    let shown: Vec<_> = verdicts.iter().map(|v| (v.wanted.to_string(), v.outcome)).collect();
+    let shown: Vec<_> = verdicts.iter().map(|v| (v.wanted.to_string(), v.judgement)).collect();
     let expected =
         [("≤ 2.000", Holds), ("≤ 2.000", Holds), ("≥ 2.500", FallsShort), ("≥ 2.500", Holds)];
-    assert_eq!(shown, expected.map(|(wanted, outcome)| (wanted.to_owned(), outcome)));
+    assert_eq!(shown, expected.map(|(wanted, judgement)| (wanted.to_owned(), judgement)));
 }
 
 #[test]
@@ -331,8 +331,8 @@ fn claims_that_cannot_be_judged_are_refused() {
         ("rows = 3", "`rows` is not a list of tables"),
         ("rows = [{ seed = 9, expected = 1 }]", "no row has seed=9"),
         ("rows = [{ sed = 9, expected = 1 }]", "an experiment has no key `sed`"),
-        ("rows = [{ extra = \"7%\" }]", "it is not said what is `expected`"),
-        ("rows = [{ expected = \"x\" }]", "what is expected is not a number"),
+        ("rows = [{ extra = \"7%\" }]", "the expected value is missing"),
+        ("rows = [{ expected = \"x\" }]", "the expected value is not a number"),
         ("rows = [{ between = [2, 1] }]", "`between` takes two numbers, the lower one first"),
         ("rows = [{ expected = 1, at_most = 2 }]", "a cell has one of `expected`, `between`"),
         (
@@ -340,12 +340,15 @@ fn claims_that_cannot_be_judged_are_refused() {
             "ftl=block over ftl=page: there is no such other row",
         ),
         ("rows = [{ over = 3, at_most = 2 }]", "`over` is a table of options"),
-        ("statistic = \"p0\"\nrows = [{ expected = 1 }]", "`p0` is no statistic"),
+        ("statistic = \"p0\"\nrows = [{ expected = 1 }]", "`p0` is not a statistic"),
         ("per = \"programs\"\nrows = [{ expected = 1 }]", "a row has no key `programs`"),
         ("any = 1\nrows = [{ expected = 1 }]", "`any` is true or false"),
         ("where = 3\nrows = [{ expected = 1 }]", "`where` is a table of options"),
         ("within = \"x\"\nrows = [{ expected = 1 }]", "`x` is not a share"),
-        ("falling = [{ ftl = \"block\" }]", "ftl=block names 2 rows; in an order each names one"),
+        (
+            "falling = [{ ftl = \"block\" }]",
+            "ftl=block names 2 rows; an ordered list takes one row each",
+        ),
     ];
     for (body, message) in cases {
         let found = wrong(&claim(body));
@@ -384,7 +387,7 @@ const VIEW: &str = "runs = [\"a.toml\", \"b.toml\"]\n[[claim]]\nid = \"c\"\nsays
                     [[drawing]]\nid = \"d\"\nsays = \"s\"\nfigure = \"erases.total\"\n\
                     along = \"capacity\"\nwhere = { extra = \"7%\" }";
 
-/// Capacity in MiB and extra blocks of each row.
+/// For each row its capacity in MiB and its extra blocks.
 fn devices(plan: &Plan) -> Vec<(u64, String)> {
     let capacity = |row: &Row| row.experiment.capacity_bytes.unwrap() >> 20;
     let extra = |row: &Row| row.experiment.extra.unwrap().to_string();
@@ -392,7 +395,7 @@ fn devices(plan: &Plan) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn runs_of_other_plans_are_taken_once_each_and_as_far_as_they_are_needed() {
+fn needed_rows_of_other_plans_are_taken_once() {
     let plan = beside(VIEW, Scale::Full).unwrap();
     let seven = |mebibytes| (mebibytes, "7%".to_owned());
     assert_eq!(devices(&plan), [seven(64), seven(128), (128, "15%".to_owned()), seven(256)]);
@@ -409,7 +412,7 @@ fn runs_of_other_plans_are_taken_once_each_and_as_far_as_they_are_needed() {
 }
 
 #[test]
-fn the_quick_scale_of_other_plans_is_that_of_each() {
+fn each_other_plan_has_its_own_quick_scale() {
     let plan = beside(VIEW, Scale::Quick).unwrap();
     let capacities: Vec<u64> = devices(&plan).into_iter().map(|(capacity, _)| capacity).collect();
     assert_eq!(capacities, [4, 8, 8, 16]);
@@ -419,7 +422,7 @@ fn the_quick_scale_of_other_plans_is_that_of_each() {
 }
 
 #[test]
-fn plans_that_cannot_be_taken_from_are_refused() {
+fn plans_without_usable_rows_are_refused() {
     let cases = [
         ("runs = \"c.toml\"", "p.toml:1:8: cannot read plan c.toml: no such file"),
         ("runs = 3", "p.toml:1:8: a plan is named by a text"),
@@ -452,7 +455,7 @@ const TRACES: &str = r#"
     "disk.trace" = "zipf:writes=1K""#;
 
 #[test]
-fn traces_are_drawn_once_each_and_their_rows_need_not_be_run() {
+fn a_trace_is_drawn_once_without_running_its_rows() {
     let view = "runs = \"traces.toml\"\n[[drawing]]\nid = \"d\"\nsays = \"s\"\n\
                 draws = \"access pattern\"";
     let read = |_: &str| Ok(TRACES.to_owned());

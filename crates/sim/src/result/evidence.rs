@@ -3,28 +3,29 @@
 use crate::result::counts::HostPages;
 use crate::result::record::Columns;
 
-/// What the laws need besides the result.
+/// Counters that are not in the JSON of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    /// Requests that the reader delivered or skipped.
+    /// Requests that were read from the trace, delivered or skipped.
     pub requests_read: u64,
     /// Pages that could be programmed when the measured pass began.
     pub free_pages_before: u64,
-    /// The same at its end.
+    /// Pages that could be programmed when it ended.
     pub free_pages_after: u64,
-    /// Pages skipped, or unfilled when their block was erased, in the measured pass.
+    /// Pages of the measured pass that were skipped, or not programmed before their block was
+    /// erased.
     pub lost_pages: u64,
-    /// Σ of the blocks' wear.
+    /// The sum of the wear of all blocks.
     pub wear_sum: u64,
-    /// Erases counted since birth.
+    /// Erases counted since the device was new.
     pub erases_since_birth: u64,
-    /// Pages that the host asked for; where no layer stands above the scheme they all entered it.
+    /// Pages that the host requested. Without layers all of them entered the scheme.
     pub asked: HostPages,
-    /// Accesses to the layers' DRAM × their time.
+    /// The time of all accesses to the DRAM of layers.
     pub dram_ns: u64,
-    /// Σ of all service times.
+    /// The sum of all service times.
     pub service_sum_ns: u128,
-    /// Σ of what they are above the host's own pages.
+    /// The sum of all increments.
     pub increment_sum_ns: u128,
 }
 

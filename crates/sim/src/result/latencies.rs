@@ -1,4 +1,5 @@
-//! Service and response times: sums exact, percentiles from a histogram with ≤ 0.1 % error.
+//! Service and response times: exact sums, and percentiles from a histogram with an error of at
+//! most 0.1 %.
 
 use hdrhistogram::Histogram;
 
@@ -7,16 +8,16 @@ use crate::result::record::record;
 /// Significant decimal digits of the histogram: 3 keep a value within 0.1 %.
 const DIGITS: u8 = 3;
 
-/// Times of one kind of request.
+/// Times of requests of one kind.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     count: u64,
-    /// Requests that took no time. They are not in the histogram: most increments are none, and
-    /// that should cost next to nothing.
+    /// Requests that took no time. Most increments are 0; leaving them out of the histogram saves
+    /// time.
     zeros: u64,
     sum_ns: u128,
     sum_squares: u128,
-    /// How often `sum_squares` went round 2¹²⁸: long queues have long responses.
+    /// How often `sum_squares` overflowed: long queues give long responses.
     rounds: u32,
     max_ns: u64,
     histogram: Histogram<u64>,
@@ -47,7 +48,7 @@ impl Latencies {
         self.histogram.record(ns).expect("the histogram grows with its values");
     }
 
-    /// How many requests were counted.
+    /// The number of requests.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -57,7 +58,7 @@ impl Latencies {
         self.sum_ns
     }
 
-    /// The figures of a result.
+    /// The summary for a result.
     pub fn summary(&self) -> Summary {
         let any = self.count > 0;
         let percentile = |share: f64| any.then(|| us(self.at(share)));
@@ -73,7 +74,7 @@ impl Latencies {
         }
     }
 
-    /// The buckets that hold anything: (upper end in µs, requests).
+    /// The buckets that are not empty: (upper end in µs, requests).
     pub fn buckets(&self) -> Vec<(f64, u64)> {
         let zeros = (self.zeros > 0).then_some((0.0, self.zeros));
         let others = self.histogram.iter_recorded().map(|bucket| {
@@ -90,7 +91,7 @@ impl Latencies {
         match rank.checked_sub(self.zeros) {
             None | Some(0) => 0,
             Some(rank) => {
-                // Half a request lower: the histogram rounds up, and must not round up too far.
+                // The histogram rounds up. Half a request less keeps it from rounding too far.
                 let quantile = (rank as f64 - 0.5) / others as f64;
                 self.histogram.value_at_quantile(quantile).min(self.max_ns)
             }
@@ -101,8 +102,8 @@ impl Latencies {
         self.sum_ns as f64 / self.count as f64
     }
 
-    /// Σx²/n − (Σx/n)², in integers as long as they can hold it: the two terms are nearly equal
-    /// where times are.
+    /// Σx²/n − (Σx/n)², in integers as long as they do not overflow: if all times are nearly equal,
+    /// so are the two terms.
     fn variance_ns2(&self) -> f64 {
         let count = self.count as f64;
         match self.sum_ns.checked_mul(self.sum_ns).filter(|_| self.rounds == 0) {
@@ -115,16 +116,16 @@ impl Latencies {
     }
 }
 
-/// Nanoseconds in the unit of results.
+/// Nanoseconds as microseconds, the unit of results.
 pub fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
 record! {
-    /// Mean, deviation and percentiles in microseconds; null where nothing was counted.
+    /// Mean, deviation and percentiles in microseconds; null without requests.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Summary {
-        /// Requests.
+        /// The number of requests.
         pub count: u64,
         /// Mean, exact up to rounding.
         pub mean: Option<f64>,
@@ -144,7 +145,7 @@ record! {
 }
 
 record! {
-    /// One of something for each kind of request.
+    /// One value for each kind of request.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct ByOp<T> {
         /// Of reads.
@@ -159,7 +160,7 @@ record! {
 }
 
 impl<T> ByOp<T> {
-    /// That of one kind.
+    /// The value of one kind.
     #[inline]
     pub fn of(&mut self, op: trace::Op) -> &mut T {
         match op {
@@ -170,7 +171,7 @@ impl<T> ByOp<T> {
         }
     }
 
-    /// The same for something made of each.
+    /// The values that `make` returns for each kind.
     pub fn map<U>(&self, make: impl Fn(&T) -> U) -> ByOp<U> {
         ByOp {
             read: make(&self.read),
@@ -182,7 +183,7 @@ impl<T> ByOp<T> {
 }
 
 impl ByOp<Latencies> {
-    /// Requests of all kinds.
+    /// The number of requests of all kinds.
     pub fn count(&self) -> u64 {
         self.read.count + self.write.count + self.flush.count + self.trim.count
     }
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_zero_count_as_any_other() {
+    fn times_of_0_count_like_all_others() {
         let values: Vec<u64> = (0..1000).map(|n: u64| n.saturating_sub(899) * 1000).collect();
         let summary = of(&values).summary();
         assert_eq!((summary.count, summary.p50, summary.p90), (1000, Some(0.0), Some(0.0)));
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_hold_everything_once() {
+    fn buckets_hold_every_request_once() {
         let latencies = of(&[0, 0, 25_000, 25_000, 225_000, 1_525_001]);
         let buckets = latencies.buckets();
         assert_eq!(buckets.iter().map(|bucket| bucket.1).sum::<u64>(), 6);

@@ -9,21 +9,8 @@
 //! time_us.total                = Σ of its fields = Σ count × latency = Σ service times
 //! sum of wear                  = erases since the device was new
 //! every total                  = Σ over the causes
-//!
-//! under a write buffer:
-//! hits + misses                = pages that the host asked for
-//! waiting before + soiled      = waiting now + evicted + drained + dropped by trims
-//! evicted + drained            = pages that it handed down
-//!
-//! under a sector log (SL §4.4), in sectors but for the last four:
-//! programmed + waiting         = of partial writes + waiting before − replaced and taken meanwhile
-//! N × pages programmed         = programmed + padding + recovery addresses
-//! growth of distinct ones      = of partial writes − hits − left
-//! whole + partial writes       = pages that came from above
-//! whole writes + evicted pages = pages that it handed down
-//! programs and erases of cause log = pages programmed, blocks cleaned
-//! reads of cause log           = pages read by cleaning and for the host
 //! ```
+//! Each layer states the laws of its own counts, beside the layer in `ftl`.
 
 use ftl::LAYERS;
 use ftl::layer::{Layer, LayerEvidence};
@@ -66,7 +53,7 @@ fn equal(law: &str, left: u128, right: u128) -> Result<(), String> {
     }
 }
 
-/// An equation of times, which are rounded to 53 bits each.
+/// An equation of times, each of which is rounded to 53 bits.
 fn close(law: &str, left: f64, right: f64) -> Result<(), String> {
     match (left - right).abs() <= 1e-9 * left.abs().max(right.abs()) {
         true => Ok(()),
@@ -146,7 +133,7 @@ fn wear_is_erases(result: &RunResult) -> Result<(), String> {
     equal("sum of wear = erases since birth", wear.into(), erases.into())
 }
 
-/// Each layer states its own laws.
+/// The laws that the layers state.
 fn layers_keep_their_laws(result: &RunResult) -> Result<(), String> {
     let part = |layer: &Layer| result.layers.get(&layer.key());
     let present: Vec<&Layer> =

@@ -13,7 +13,7 @@ use crate::result::latencies::{ByOp, Summary, us};
 use crate::result::layers_part::LayersPart;
 use crate::result::record::{Columns, record};
 use crate::result::run_part::RunPart;
-use crate::result::series::Series;
+use crate::result::series::SampledSeries;
 use crate::result::wear::{EndurancePart, WearPart};
 
 /// The name and version of this form.
@@ -44,7 +44,7 @@ record! {
         pub increment_us: ByOp<Summary>,
         pub histograms: Histograms,
         pub response_us: Option<ByOp<Summary>>,
-        pub series: Option<Series>,
+        pub series: Option<SampledSeries>,
         pub wear: WearPart,
         pub endurance: EndurancePart,
         pub ram_bytes: RamPart,

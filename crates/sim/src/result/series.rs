@@ -1,4 +1,4 @@
-//! Samples along the way: how a run changes while it goes on.
+//! Samples taken along the trace.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,32 @@ use crate::config::values::Interval;
 use crate::result::latencies::us;
 use crate::result::record::Columns;
 
-/// Samples of the measured pass, one every so many requests; one list a figure.
+/// Samples of the measured pass at a fixed interval: one list for each quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Series {
+pub struct SampledSeries {
     /// Requests from one sample to the next.
     pub every: u64,
-    /// Requests served until the sample.
+    /// For each sample the number of requests served before it.
     pub requests: Vec<u64>,
-    /// Programs a host page, since the sample before; null where the host wrote nothing.
+    /// Programs per host page since the previous sample; null if the host wrote nothing.
     pub write_amplification: Vec<Option<f64>>,
     /// Erased blocks that are not open.
     pub free_blocks: Vec<u32>,
-    /// Erases since the sample before.
+    /// Erases since the previous sample.
     pub erases: Vec<u64>,
-    /// Mean service time since the sample before.
+    /// Mean service time since the previous sample.
     pub mean_service_us: Vec<f64>,
-    /// What the scheme's own gauges showed at the sample, by name.
+    /// The gauges of the scheme at the sample, by name.
     pub scheme: BTreeMap<&'static str, Vec<f64>>,
 }
 
 /// JSON text.
-impl Columns for Series {}
+impl Columns for SampledSeries {}
 
-/// With `auto`, samples are thinned by half as soon as there are so many.
+/// With `auto`, every other sample is dropped when there are this many.
 const AUTOMATIC_MAX: usize = 400;
 
-/// Takes the samples of a [`Series`].
+/// Takes the samples of a [`SampledSeries`].
 #[derive(Debug)]
 pub struct Sampler {
     every: u64,
@@ -51,7 +51,7 @@ struct Sampled {
     gauges: Vec<(&'static str, f64)>,
 }
 
-/// What the counters show.
+/// Counters at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CounterSnapshot {
     /// Pages that the host wrote.
@@ -74,7 +74,7 @@ impl CounterSnapshot {
 }
 
 impl Sampler {
-    /// A sampler for a measured pass, all of whose counters are zero.
+    /// A sampler for a measured pass whose counters are all 0.
     pub fn new(interval: Interval) -> Sampler {
         let (every, is_automatic) = match interval {
             Interval::Every(requests) => (requests, false),
@@ -83,7 +83,7 @@ impl Sampler {
         Sampler { every, is_automatic, served: 0, samples: Vec::new() }
     }
 
-    /// Counts a request and says whether a sample is due.
+    /// Counts a request. Returns whether a sample is due.
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.served += 1;
@@ -106,8 +106,8 @@ impl Sampler {
     }
 
     /// The samples taken so far.
-    pub fn series(&self) -> Series {
-        let mut series = Series {
+    pub fn series(&self) -> SampledSeries {
+        let mut series = SampledSeries {
             every: self.every,
             requests: Vec::new(),
             write_amplification: Vec::new(),
@@ -125,7 +125,7 @@ impl Sampler {
     }
 }
 
-impl Series {
+impl SampledSeries {
     fn push(&mut self, sample: &Sampled, last: CounterSnapshot) {
         let now = sample.counters;
         let pages = now.host_pages - last.host_pages;
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_show_the_interval_and_not_the_sum() {
+    fn samples_show_the_interval_not_the_sum() {
         let mut sampler = Sampler::new(Interval::Every(2));
         let due: Vec<bool> = (0..4).map(|_| sampler.is_due()).collect();
         assert_eq!(due, [false, true, false, true]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn automatic_samples_are_even_and_neither_few_nor_many_however_long_the_trace() {
+    fn automatic_samples_are_even_and_between_200_and_400_for_any_long_trace() {
         for requests in [1, 399, 400, 1000, 123_456] {
             let mut sampler = Sampler::new(Interval::Auto);
             for n in 1..=requests {

@@ -20,10 +20,10 @@ use crate::result::run_result::{
 };
 use crate::result::series::Sampler;
 use crate::result::wear::{EndurancePart, WearPart};
-use crate::run::measure::Measure;
+use crate::run::measure::PassCounters;
 use crate::run::simulator::Simulator;
 
-/// What was run, and on what.
+/// Setup, trace and device of a run.
 pub struct FinishedRun<'a> {
     /// The setup.
     pub setup: &'a Setup,
@@ -33,11 +33,11 @@ pub struct FinishedRun<'a> {
     pub device: &'a Device,
 }
 
-/// What was observed in the measured pass.
+/// Observations of the measured pass.
 pub struct Measured {
     /// Times and counts of the requests.
-    pub measure: Measure,
-    /// What was skipped in the trace.
+    pub measure: PassCounters,
+    /// Lines and requests that were skipped in the trace.
     pub skipped: Skipped,
     /// Requests that the trace delivered, those before the measured part included.
     pub delivered: u64,

@@ -1,4 +1,4 @@
-//! What is observed in the measured pass: requests as they come, times as they are served.
+//! Observation of a pass over the trace: counts of its requests, and times of serving them.
 
 use serde_json::Map;
 use trace::replay::Skipped;
@@ -12,23 +12,23 @@ use crate::result::run_result::TracePart;
 use crate::result::series::{CounterSnapshot, Sampler};
 use crate::run::simulator::{Served, Simulator};
 
-/// The reason under which requests of volumes not replayed are skipped.
+/// The reason for skipping requests of volumes that are not replayed.
 pub const OTHER_VOLUME: &str = "other volume";
-/// The reason under which requests before the measured part of the pass are skipped.
+/// The reason for skipping requests before the measured part of the pass.
 pub const NOT_MEASURED: &str = "not measured";
 
-/// Somebody who looks on while a pass is served.
+/// Observes a pass.
 pub trait Observer {
-    /// A request will be served, or skipped, soon.
+    /// A request will soon be served or skipped.
     fn announced(&mut self, request: &Request, spans: &[Span]);
-    /// It was served, and took so long.
+    /// A request was served.
     fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Simulator);
-    /// It is of a volume that is not replayed.
+    /// A request was skipped, because its volume is not replayed.
     fn skipped(&mut self);
 }
 
-/// Nobody looks on: a warm-up, or what is served before counting begins. Only the server of an open
-/// replay goes on working, so that its queue is there when counting begins.
+/// Observes a pass, or the part of it, that is not measured. It only keeps the server of an open
+/// replay working, so that requests are already queued when counting begins.
 #[derive(Default)]
 pub struct Unmeasured {
     /// The server of an open replay.
@@ -49,31 +49,31 @@ impl Observer for Unmeasured {
 }
 
 /// Counters of the measured pass.
-pub struct Measure {
+pub struct PassCounters {
     /// Service times.
     pub service: ByOp<Latencies>,
-    /// What they are above the host's own pages.
+    /// The parts of the service times that are not under cause host.
     pub increment: ByOp<Latencies>,
-    /// Response times and the server that makes them, under open replay.
+    /// Under open replay the server and the response times.
     pub response: Option<(Server, ByOp<Latencies>)>,
-    /// Samples, if asked for.
+    /// Takes the samples of the series, if there is one.
     pub sampler: Option<Sampler>,
     counts: TracePart,
     not_measured: u64,
     other_volume: u64,
-    touched: Bitmap,
+    touched: TouchedPages,
 }
 
-impl Measure {
-    /// Counters at zero, for a device of so many logical pages, after so many requests that do not
-    /// count; an open replay goes on with the server that served those.
+impl PassCounters {
+    /// Counters at zero. `not_measured` requests of the pass were served before; an open replay
+    /// continues with the server that served them.
     pub fn new(
         logical_pages: u32,
         server: Option<Server>,
         interval: Option<Interval>,
         not_measured: u64,
-    ) -> Measure {
-        Measure {
+    ) -> PassCounters {
+        PassCounters {
             service: ByOp::default(),
             increment: ByOp::default(),
             response: server.map(|server| (server, ByOp::default())),
@@ -81,7 +81,7 @@ impl Measure {
             counts: TracePart::default(),
             not_measured,
             other_volume: 0,
-            touched: Bitmap::new(logical_pages),
+            touched: TouchedPages::new(logical_pages),
         }
     }
 
@@ -104,12 +104,12 @@ impl Measure {
         counts.trims_of_no_page += u64::from(of_no_page);
     }
 
-    /// Requests served.
+    /// The number of requests served.
     pub fn requests_served(&self) -> u64 {
         self.service.count()
     }
 
-    /// What the trace asked for, now that it is read to its end.
+    /// The requests of the pass, once the trace has been read to its end.
     pub fn trace_part(&self, trace: &trace::Trace, skipped: &Skipped) -> TracePart {
         let reasons = skipped.iter().map(|(why, count)| (why.to_owned(), count.into()));
         let mut reasons: Map<_, _> = reasons.collect();
@@ -130,9 +130,9 @@ impl Measure {
     }
 }
 
-impl Observer for Measure {
-    /// Marks the pages here and not when they are served: the marks of a batch do not wait for each
-    /// other, so their cache misses overlap.
+impl Observer for PassCounters {
+    /// Marks the pages now, not when they are served: within a batch the marks are independent, so
+    /// their cache misses overlap.
     #[inline]
     fn announced(&mut self, request: &Request, spans: &[Span]) {
         if matches!(request.op, Op::Read | Op::Write) {
@@ -162,15 +162,15 @@ impl Observer for Measure {
     }
 }
 
-/// Pages seen, one bit each.
-struct Bitmap {
+/// The pages that were read or written, one bit each.
+struct TouchedPages {
     words: Vec<u64>,
     members: u64,
 }
 
-impl Bitmap {
-    fn new(pages: u32) -> Bitmap {
-        Bitmap { words: vec![0; pages.div_ceil(u64::BITS) as usize], members: 0 }
+impl TouchedPages {
+    fn new(pages: u32) -> TouchedPages {
+        TouchedPages { words: vec![0; pages.div_ceil(u64::BITS) as usize], members: 0 }
     }
 
     #[inline]
@@ -189,8 +189,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_counts_once() {
-        let mut bitmap = Bitmap::new(200);
+    fn a_page_is_counted_once() {
+        let mut bitmap = TouchedPages::new(200);
         for (first, pages) in [(0, 1), (60, 10), (65, 10), (199, 1), (0, 1)] {
             bitmap.add(&Span { first, pages, head: 1, tail: 1 });
         }

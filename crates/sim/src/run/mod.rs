@@ -9,7 +9,7 @@
 //! because cache misses on its maps dominate the cost of a simulated write.
 //!
 //! * [`simulator`]     a device at work, request by request
-//! * [`measure`]       what is observed in the measured pass
+//! * [`measure`]       observation of the measured pass
 //! * [`finish`]        the result of a measured pass
 //! * [`operation_log`] every flash operation, one line each
 //! * [`shadow`]        a shadow copy of every sector
@@ -36,11 +36,11 @@ use crate::progress::{NoProgress, Progress, Stage};
 use crate::result::laws;
 use crate::result::run_result::RunResult;
 use crate::run::finish::{FinishedRun, Measured};
-use crate::run::measure::{Measure, Observer, Unmeasured};
+use crate::run::measure::{Observer, PassCounters, Unmeasured};
 use crate::run::operation_log::OpLog;
 use crate::run::simulator::Simulator;
 
-/// What a run takes besides its setup; by default nothing.
+/// Options of a run besides its setup.
 pub struct RunOptions<'a> {
     /// An input that was opened for this setup, or for one that differs only in FTL and durability.
     /// Without it the run opens the trace itself.
@@ -146,7 +146,7 @@ impl<'a> Stages<'a> {
         let server = self.lead_in(simulator, &mut pass, server)?;
         let free_pages_before = simulator.nand().free_pages();
         let (pages, not_measured) = (self.device.logical_pages(), pass.delivered);
-        let mut measure = Measure::new(pages, server, experiment.interval, not_measured);
+        let mut measure = PassCounters::new(pages, server, experiment.interval, not_measured);
         if log.is_some() {
             simulator.log_operations();
         }

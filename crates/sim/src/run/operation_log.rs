@@ -1,15 +1,15 @@
-//! Every flash operation of the measured requests, in order, a line each.
+//! The operation log: every flash operation of the measured requests, in order, one line each.
 //!
 //! ```text
 //! # ftlab operations 1: request op cause place owner
-//! 1 program host 512 17        page 512 now holds the host's page 17
+//! 1 program host 512 17        physical page 512 now holds logical page 17
 //! 2 read gc 33 901             the first half of a copy
 //! 2 program gc 513 901         the second half
 //! 2 erase gc 4 -               block 4
-//! 3 program meta 640 system    a page of the FTL's own
+//! 3 program meta 640 system    a page with metadata of the FTL
 //! ```
-//! Requests are numbered from 1 as they stand in the trace. Operations are those of the result: as
-//! many lines of each kind and cause as it counts. Without a log the chip keeps nothing.
+//! Requests are numbered from 1 in the order of the trace. The log has exactly as many lines of
+//! each kind and cause as the result counts. Without a log the chip records nothing.
 
 use std::io::{self, Write};
 
@@ -68,26 +68,26 @@ impl OpSink for OperationRecorder {
     }
 }
 
-/// Where the operations go.
+/// Writes the log.
 pub struct OpLog<'a> {
     out: io::BufWriter<&'a mut dyn Write>,
 }
 
 impl<'a> OpLog<'a> {
-    /// Writes the head.
+    /// A log that begins with its head.
     ///
     /// # Errors
-    /// The writing fails.
+    /// The head cannot be written.
     pub fn new(out: &'a mut dyn Write) -> Result<OpLog<'a>> {
         let mut out = io::BufWriter::new(out);
         writeln!(out, "{HEAD}").map_err(Error::OpLog)?;
         Ok(OpLog { out })
     }
 
-    /// Writes what one request set off.
+    /// Writes the operations that a request caused.
     ///
     /// # Errors
-    /// The writing fails.
+    /// They cannot be written.
     pub fn write(
         &mut self,
         request: u64,
@@ -105,10 +105,10 @@ impl<'a> OpLog<'a> {
         Ok(())
     }
 
-    /// Ends the writing.
+    /// Writes what is still buffered.
     ///
     /// # Errors
-    /// The writing fails.
+    /// It cannot be written.
     pub fn finish(&mut self) -> Result<()> {
         self.out.flush().map_err(Error::OpLog)
     }

@@ -1,8 +1,9 @@
-//! A shadow copy of every sector: does the FTL return what it was given?
+//! A shadow copy of every sector, to check that the FTL returns the right data.
 //!
-//! The chip keeps a [`Stamp`] a sector that says whose it is and which write made it; the shadow
-//! keeps the number of the newest write (0: never written, or trimmed). So a mismatch has a name:
-//! *lost* is an older write, *misplaced* another sector's, *raised* one that was trimmed.
+//! The chip keeps a [`Stamp`] for each sector: the number of the sector and of the write. The
+//! shadow keeps the number of the newest write of each sector; 0 if it was never written, or
+//! trimmed. So every mismatch has a name. A sector is *lost* if an older write was read,
+//! *misplaced* if it is the data of another sector, and *resurrected* if it had been trimmed.
 
 use nand::{Lpn, Stamp};
 
@@ -19,7 +20,7 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// The shadow of a device of which nothing is written.
+    /// The shadow of an empty device.
     pub fn new(logical_pages: u32, sectors_per_page: u32) -> Shadow {
         let sectors = logical_pages as usize * sectors_per_page as usize;
         Shadow { writes: vec![0; sectors], sectors_per_page, last_write: 0 }
@@ -28,7 +29,7 @@ impl Shadow {
     /// Notes a write and returns its number.
     ///
     /// # Errors
-    /// More writes than stamps can number.
+    /// There are more writes than stamps can number.
     pub fn write(&mut self, span: &Span) -> Result<u32, Error> {
         let number = self.last_write.checked_add(1).ok_or_else(|| {
             Error::Impossible(format!("`--verify` numbers at most {} writes", u32::MAX))
@@ -43,7 +44,7 @@ impl Shadow {
         self.writes[span.sectors(self.sectors_per_page)].fill(0);
     }
 
-    /// Compares what was read of a span; `found` starts with its first page.
+    /// Compares the stamps that were read of a span; `found` starts with its first page.
     ///
     /// # Errors
     /// The first sector that differs.
@@ -54,11 +55,11 @@ impl Shadow {
             let (expected, found) = (self.writes[at], found[at - base]);
             let lpn = Lpn((at / self.sectors_per_page as usize) as u32);
             let sector = (at % self.sectors_per_page as usize) as u32;
-            let right = match expected {
+            let wanted_stamp = match expected {
                 0 => Stamp::default(),
                 number => Stamp::new(lpn, sector, self.sectors_per_page, number),
             };
-            if found != right {
+            if found != wanted_stamp {
                 let own = Stamp::new(lpn, sector, self.sectors_per_page, 1).sector();
                 return Err(Mismatch::Sector { lpn, sector, expected, found, own, request });
             }
@@ -79,14 +80,14 @@ mod tests {
         Span { first, pages, head: 0b1111, tail: 0b1111 }
     }
 
-    /// What an honest device returns for a span after the writes given.
+    /// The stamps of a span after write number `write`.
     fn stamps(span: &Span, write: u32) -> Vec<Stamp> {
         let sectors = span.first * SECTORS..(span.first + span.pages) * SECTORS;
         sectors.map(|at| Stamp::new(Lpn(at / SECTORS), at % SECTORS, SECTORS, write)).collect()
     }
 
     #[test]
-    fn what_was_written_is_found_and_the_rest_is_zero() {
+    fn written_sectors_are_found_and_all_others_are_zero() {
         let mut shadow = Shadow::new(PAGES, SECTORS);
         let span = Span { first: 1, pages: 2, head: 0b1000, tail: 0b0011 };
         assert_eq!(shadow.write(&span).unwrap(), 1);
@@ -105,7 +106,7 @@ mod tests {
         let message = |shadow: &Shadow, found: &[Stamp]| {
             shadow.compare(&page, found, 9).unwrap_err().to_string()
         };
-        assert!(message(&shadow, &stamps(&page, 1)).starts_with("raised Lpn(2), sector 0: "));
+        assert!(message(&shadow, &stamps(&page, 1)).starts_with("resurrected Lpn(2), sector 0: "));
         shadow.write(&page).unwrap();
         shadow.write(&page).unwrap();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A device at work: it serves requests one after the other and says what each one cost.
+//! A device at work: it serves one request after the other and returns the time that each took.
 
 use ftl::{Ftl, LayerReport};
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
@@ -18,16 +18,16 @@ use crate::run::shadow::Shadow;
 /// Number of requests after which debug builds audit the FTL for the first time.
 const FIRST_AUDIT: u64 = 1024;
 
-/// What a request took.
+/// The time that a request took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// All of it.
+    /// The service time.
     pub service_ns: u64,
-    /// What the host's own pages did not take: the increment of LSB, Fig. 14.
+    /// The part of it that is not under cause host: the increment of LSB, Fig. 14.
     pub increment_ns: u64,
 }
 
-/// A chip with an FTL on it and, if asked for, the shadow of its contents.
+/// A chip with an FTL on it and, if the run is verified, a shadow copy of its contents.
 pub struct Simulator<'a> {
     device: &'a Device,
     nand: Nand,
@@ -36,18 +36,18 @@ pub struct Simulator<'a> {
     dram_access_ns: u64,
     honours_flushes: bool,
     shadow: Option<Shadow>,
-    /// What a verified read found; kept, so that reads do not allocate.
+    /// The stamps that a verified read found; reused, so that reads do not allocate.
     found: Vec<Stamp>,
-    /// Pages that the host asked for.
+    /// Pages that the host requested.
     host_pages: HostPages,
     /// Erases before the last reset of the counters.
     erases_before: u64,
-    /// Requests served since birth; messages name them.
+    /// Requests served since the device was new.
     served: u64,
 }
 
 impl<'a> Simulator<'a> {
-    /// A factory-fresh device.
+    /// A new device.
     ///
     /// # Errors
     /// The scheme cannot be mounted.
@@ -81,7 +81,7 @@ impl<'a> Simulator<'a> {
         Ok(self.ftl.end_request(&mut self.nand)?)
     }
 
-    /// Tells the FTL of a request that comes soon.
+    /// Announces a request that will soon be served.
     #[inline]
     pub fn prefetch(&self, request: &Request, spans: &[Span]) {
         for span in spans {
@@ -89,10 +89,10 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// Serves a request and returns what it took.
+    /// Serves a request and returns the time that it took.
     ///
     /// # Errors
-    /// The FTL gave up, or returned what it was not given.
+    /// The FTL gave up, or returned wrong data.
     #[inline]
     pub fn serve(&mut self, request: &Request, spans: &[Span]) -> Result<Served> {
         let (before_ns, host_before_ns) = (self.time_ns(), self.host_ns());
@@ -137,21 +137,21 @@ impl<'a> Simulator<'a> {
         self.host_pages = HostPages::default();
     }
 
-    /// Keeps every flash operation from now on.
+    /// Starts to record every flash operation.
     pub fn log_operations(&mut self) {
         self.nand.attach(Box::new(OperationRecorder::default()));
     }
 
-    /// The operations since the last call.
+    /// The operations recorded since the last call.
     pub fn drain_log(&mut self) -> impl Iterator<Item = LoggedOperation> {
         let recorder = self.nand.sink_mut::<OperationRecorder>();
         recorder.into_iter().flat_map(OperationRecorder::drain)
     }
 
-    /// Has the FTL look for contradictions, if this run is verified.
+    /// Audits the FTL, if the run is verified.
     ///
     /// # Errors
-    /// It found one.
+    /// An invariant is broken.
     pub fn audit(&self, when: &'static str) -> Result<()> {
         if self.shadow.is_none() {
             return Ok(());
@@ -164,24 +164,24 @@ impl<'a> Simulator<'a> {
         audit.map_err(|violation| self.violation(Mismatch::Audit { violation, when }))
     }
 
-    /// Reads everything and compares it with the shadow, if there is one. Costs reads, so it comes
-    /// after the results are taken; `watched` says after each block whether to go on.
+    /// Reads every page and compares it with the shadow copy, if there is one. The reads are
+    /// counted, so this comes after the result is taken. `progress` is called for each block.
     ///
     /// # Errors
-    /// The first difference, or the watcher's will.
-    pub fn read_back(&mut self, mut watched: impl FnMut(u64) -> Result<()>) -> Result<()> {
+    /// The first difference, or an error of `progress`.
+    pub fn read_back(&mut self, mut progress: impl FnMut(u64) -> Result<()>) -> Result<()> {
         if self.shadow.is_none() {
             return Ok(());
         }
         let (all, step) = (self.everything(), self.nand.geometry().pages_per_block());
         for first in (0..all.pages).step_by(step as usize) {
-            watched(first.into())?;
+            progress(first.into())?;
             self.read(&Span { first, pages: step, ..all }, 0)?;
         }
         Ok(())
     }
 
-    // ---- What it knows -------------------------------------------------------------------------
+    // ---- State and counters --------------------------------------------------------------------
 
     /// The chip.
     pub fn nand(&self) -> &Nand {
@@ -193,7 +193,7 @@ impl<'a> Simulator<'a> {
         &*self.ftl
     }
 
-    /// What the layers report, the topmost first.
+    /// The reports of the layers, from the top down.
     pub fn layer_reports(&self) -> Vec<LayerReport> {
         self.ftl.layered().map_or(Vec::new(), |layers| layers.reports())
     }
@@ -203,7 +203,7 @@ impl<'a> Simulator<'a> {
         self.ftl.layered().map_or(self.host_pages, |layers| layers.entered().into())
     }
 
-    /// Pages that the host asked for since the last reset.
+    /// Pages that the host requested since the last reset.
     pub fn asked(&self) -> HostPages {
         self.host_pages
     }
@@ -223,13 +223,13 @@ impl<'a> Simulator<'a> {
         self.clock.now_ns(self.nand.tally()) + self.dram_ns()
     }
 
-    /// The part of it that the host's own pages took.
+    /// The part of it under cause host.
     #[inline]
     fn host_ns(&self) -> u64 {
         self.clock.host_ns(self.nand.tally())
     }
 
-    /// Erases since birth, by the counters.
+    /// Erases since the device was new, by the counters.
     pub fn erases_since_birth(&self) -> u64 {
         self.erases_before + self.nand.tally().total(Op::Erase)
     }
@@ -257,7 +257,7 @@ impl<'a> Simulator<'a> {
         self.found.resize(sectors, Stamp::default());
         let mut sink = Sink::Stamps { first: run.first, out: &mut self.found };
         self.ftl.read(&mut self.nand, &run, &mut sink)?;
-        let shadow = self.shadow.as_ref().expect("looked at above");
+        let shadow = self.shadow.as_ref().expect("checked above");
         let compared = shadow.compare(span, &self.found, self.served);
         compared.map_err(|mismatch| self.violation(mismatch))
     }
@@ -287,7 +287,7 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// Makes what was just written survive.
+    /// Makes the pages of a span durable.
     fn flush_span(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
         let run = span.run(request_bytes, Data::None);
         match self.honours_flushes {
@@ -305,16 +305,16 @@ mod tests {
     use ftl::{Base, Ram, Report, Run, Violation};
     use nand::Lpn;
 
-    /// What a dishonest FTL does wrong.
+    /// The ways in which a dishonest FTL misbehaves.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum Lie {
         ForgetsTrims,
         ForgetsWrites,
         WritesOneFurther,
-        DeniesItsBooks,
+        FailsItsAudit,
     }
 
-    /// An honest FTL that is made to lie.
+    /// Wraps an honest FTL and misbehaves.
     struct Liar {
         honest: Below,
         lie: Lie,
@@ -344,7 +344,7 @@ mod tests {
         }
         fn audit(&self, nand: &Nand) -> std::result::Result<(), Violation> {
             match self.lie {
-                Lie::DeniesItsBooks => Err(Violation("two and two are five".into())),
+                Lie::FailsItsAudit => Err(Violation("two and two are five".into())),
                 _ => self.honest.ftl.audit(nand),
             }
         }
@@ -359,12 +359,14 @@ mod tests {
         }
     }
 
-    /// Writes page 3 twice and trims page 5 of a full device; the first fault found, if any.
+    /// Writes page 3 twice and trims page 5 of a full device. Returns the first fault found, if
+    /// any.
     fn fault(lie: Option<Lie>, verify: bool) -> Option<Error> {
         fault_after(lie, verify, 2)
     }
 
-    /// Writes page 3 so often, then trims page 5 of a full device; the first fault found, if any.
+    /// Writes page 3 `writes` times, then trims page 5 of a full device. Returns the first fault
+    /// found, if any.
     fn fault_after(lie: Option<Lie>, verify: bool, writes: u64) -> Option<Error> {
         let experiment =
             Experiment { capacity_bytes: Some(1 << 20), verify, ..Experiment::default() };
@@ -394,19 +396,19 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_scheme_is_believed() {
+    fn an_honest_scheme_passes() {
         assert!(fault(None, true).is_none());
     }
 
     #[test]
-    fn every_lie_is_found_out_when_verified_and_only_then() {
+    fn every_lie_is_detected_if_the_run_is_verified() {
         for (lie, name) in [
-            (Lie::ForgetsTrims, "page: raised Lpn(5), sector 0"),
+            (Lie::ForgetsTrims, "page: resurrected Lpn(5), sector 0"),
             (Lie::ForgetsWrites, "page: lost Lpn(3), sector 0: expected write 3, found write 1"),
             (Lie::WritesOneFurther, "page: lost Lpn(3)"),
-            (Lie::DeniesItsBooks, "page: audit at the end: two and two are five"),
+            (Lie::FailsItsAudit, "page: audit at the end: two and two are five"),
         ] {
-            let error = fault(Some(lie), true).unwrap_or_else(|| panic!("{lie:?} is not found"));
+            let error = fault(Some(lie), true).unwrap_or_else(|| panic!("{lie:?} is not detected"));
             assert_eq!(error.exit_code(), 3);
             assert!(error.to_string().starts_with(name), "{lie:?}: {error}");
             assert!(fault(Some(lie), false).is_none(), "{lie:?}");
@@ -416,8 +418,8 @@ mod tests {
     #[test]
     #[cfg(debug_assertions)]
     fn debug_builds_audit_every_run_now_and_then() {
-        assert!(fault_after(Some(Lie::DeniesItsBooks), false, FIRST_AUDIT - 2).is_none());
-        let error = fault_after(Some(Lie::DeniesItsBooks), false, FIRST_AUDIT).expect("a fault");
+        assert!(fault_after(Some(Lie::FailsItsAudit), false, FIRST_AUDIT - 2).is_none());
+        let error = fault_after(Some(Lie::FailsItsAudit), false, FIRST_AUDIT).expect("a fault");
         assert!(error.to_string().starts_with("page: audit while serving requests"), "{error}");
         assert!(fault_after(None, false, 2 * FIRST_AUDIT).is_none());
     }

@@ -2,17 +2,17 @@
 
 use crate::error::Error;
 
-/// Why a row has no figures.
+/// Why the run of a row failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed {
-    /// The code that `run` would have ended with.
+pub struct RowFailure {
+    /// The exit code that `ftlab run` would have had.
     pub exit_code: u8,
-    /// What it would have said.
+    /// The message that it would have printed.
     pub message: String,
 }
 
-impl From<Error> for Failed {
-    fn from(error: Error) -> Failed {
-        Failed { exit_code: error.exit_code(), message: error.to_string() }
+impl From<Error> for RowFailure {
+    fn from(error: Error) -> RowFailure {
+        RowFailure { exit_code: error.exit_code(), message: error.to_string() }
     }
 }

@@ -1,4 +1,4 @@
-//! What the rows of a sweep show: the figures that claims look at, and which rows failed.
+//! Findings of a sweep: the values that claims and drawings need, and the rows that failed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,34 +8,34 @@ use serde_json::Value;
 use crate::input::trace_stats::{TraceStats, TraceStatsCache};
 use crate::plan::Plan;
 use crate::plan::claim::Verdict;
-use crate::plan::drawing::{Cell, Drawn};
+use crate::plan::drawing::{Drawn, DrawnCell};
 use crate::result::columns::at;
-use Speaker::{Claim, Drawing};
+use NeededBy::{Claim, Drawing};
 
-/// What every sweep shows, claims or not: columns of the rows.
+/// Columns that every sweep shows, with or without claims.
 pub const OVERVIEW: [&str; 2] = ["write_amplification", "time_us.total"];
 
-/// What was found in the rows seen so far.
+/// Findings of the rows seen so far.
 #[derive(Debug)]
 pub struct Findings<'a> {
     plan: &'a Plan,
     /// The rows that failed.
     pub failed: Vec<FailedRow>,
-    /// The figures that claims and drawings speak of, by who speaks and row.
-    figures: HashMap<(Speaker, usize), Option<f64>>,
-    /// Rows that are drawn whole.
+    /// The values that claims and drawings need, by the one that needs it and the row.
+    values: HashMap<(NeededBy, usize), Option<f64>>,
+    /// Rows of which the whole result is drawn.
     whole: HashMap<usize, Value>,
-    /// Of each drawing the traces that it is of and that could be read.
+    /// For each drawing its traces with their labels, as far as they could be read.
     traces: Vec<Vec<(&'a str, Arc<TraceStats>)>>,
-    /// Traces that could not be read, and why.
+    /// Sentences about the traces that could not be read.
     pub unread: Vec<String>,
-    /// Of each row the columns of the overview.
+    /// For each row the columns of the overview.
     overview: Vec<[Option<f64>; OVERVIEW.len()]>,
 }
 
-/// Who speaks of a figure, by its number in the plan.
+/// A claim or drawing that needs a value, by its number in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Speaker {
+enum NeededBy {
     Claim(usize),
     Drawing(usize),
 }
@@ -45,25 +45,25 @@ enum Speaker {
 pub struct FailedRow {
     /// Its number, from 0.
     pub row: usize,
-    /// With what the run would have ended.
+    /// The exit code that the run would have had.
     pub exit_code: u64,
-    /// Why.
+    /// The error message.
     pub message: String,
 }
 
 impl<'a> Findings<'a> {
-    /// Nothing yet.
+    /// No findings yet.
     pub fn of(plan: &'a Plan) -> Findings<'a> {
         let claims = plan.claims.iter().enumerate();
         let claimed = claims.flat_map(|(at, claim)| claim.rows().map(move |row| (Claim(at), row)));
         let drawings = plan.drawings.iter().enumerate();
         let drawn = drawings.flat_map(|(at, of)| of.rows().map(move |row| (Drawing(at), row)));
-        let figures = claimed.chain(drawn).map(|needed| (needed, None)).collect();
+        let values = claimed.chain(drawn).map(|needed| (needed, None)).collect();
         let overview = vec![[None; OVERVIEW.len()]; plan.rows.len()];
         Findings {
             plan,
             failed: Vec::new(),
-            figures,
+            values,
             whole: HashMap::new(),
             traces: vec![Vec::new(); plan.drawings.len()],
             unread: Vec::new(),
@@ -71,7 +71,8 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Looks through the traces that are drawn. One that cannot be read stays out of its drawings.
+    /// Collects the statistics of the traces that are drawn. A trace that cannot be read is left
+    /// out of its drawings.
     pub fn survey(&mut self, surveys: &mut TraceStatsCache) {
         for (drawing, traces) in self.plan.drawings.iter().zip(&mut self.traces) {
             for drawn in &drawing.traces {
@@ -84,7 +85,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Looks at a row, given as JSON.
+    /// Takes note of a row, given as JSON.
     pub fn see(&mut self, index: usize, row: &Value) {
         let error = &row["sweep"]["error"];
         if let (Some(exit_code), Some(message)) =
@@ -93,14 +94,14 @@ impl<'a> Findings<'a> {
             self.failed.push(FailedRow { row: index, exit_code, message: message.to_owned() });
         }
         for (claim, of) in self.plan.claims.iter().enumerate() {
-            if let Some(figure) = self.figures.get_mut(&(Claim(claim), index)) {
-                *figure = of.figure.of(row);
+            if let Some(value) = self.values.get_mut(&(Claim(claim), index)) {
+                *value = of.figure.of(row);
             }
         }
         for (drawing, of) in self.plan.drawings.iter().enumerate() {
-            let Some(figure) = self.figures.get_mut(&(Drawing(drawing), index)) else { continue };
+            let Some(value) = self.values.get_mut(&(Drawing(drawing), index)) else { continue };
             match &of.of {
-                Drawn::Figure(of) => *figure = of.of(row),
+                Drawn::Figure(of) => *value = of.of(row),
                 Drawn::Portrait(_) if error.is_null() => {
                     self.whole.insert(index, row.clone());
                 }
@@ -110,32 +111,32 @@ impl<'a> Findings<'a> {
         self.overview[index] = OVERVIEW.map(|column| at(row, column).as_f64());
     }
 
-    /// The plan whose rows these are.
+    /// The plan to which the rows belong.
     pub fn plan(&self) -> &'a Plan {
         self.plan
     }
 
-    /// Cell by cell, whether a claim of the plan, by its number, holds.
+    /// The judged cells of a claim, given by its number in the plan.
     pub fn verdicts(&self, claim: usize) -> Vec<Verdict> {
-        self.plan.claims[claim].judge(|row| self.figures[&(Claim(claim), row)])
+        self.plan.claims[claim].judge(|row| self.values[&(Claim(claim), row)])
     }
 
-    /// Row by row, what a drawing of the plan, by its number, has points for.
-    pub fn cells(&self, drawing: usize) -> Vec<Cell<'a>> {
-        self.plan.drawings[drawing].cells(|row| self.figures[&(Drawing(drawing), row)])
+    /// The rows of a drawing, given by its number in the plan.
+    pub fn cells(&self, drawing: usize) -> Vec<DrawnCell<'a>> {
+        self.plan.drawings[drawing].cells(|row| self.values[&(Drawing(drawing), row)])
     }
 
-    /// A row that is drawn whole, as JSON; none if it failed, or no drawing needs it.
+    /// A whole row as JSON; none if it failed or no drawing needs it.
     pub fn whole(&self, row: usize) -> Option<&Value> {
         self.whole.get(&row)
     }
 
-    /// The traces that a drawing of the plan, by its number, is of, and what each is called.
+    /// The traces of a drawing, given by its number in the plan, with their labels.
     pub fn traces(&self, drawing: usize) -> impl Iterator<Item = (&'a str, &TraceStats)> {
         self.traces[drawing].iter().map(|(label, surveyed)| (*label, &**surveyed))
     }
 
-    /// A column of the [overview](OVERVIEW) in a row.
+    /// A column of the [overview](OVERVIEW) of a row.
     pub fn overview(&self, row: usize, column: usize) -> Option<f64> {
         self.overview[row][column]
     }

@@ -1,14 +1,14 @@
-//! The journal: rows as they are done, so that a sweep killed at any moment goes on where it was.
+//! The journal: finished rows on disk, so that a sweep that was killed can be continued.
 //!
 //! ```text
 //! ftlab sweep journal 1, plan 9c1f…, 12 rows
 //! 5a3e01c2 4 {"schema":"ftlab.run/1",…}          CRC-32 of what follows, row, its JSON
 //! 0c44d9b7 0 {"schema":"ftlab.run/1",…}
 //! ```
-//! A row is appended by one write and synced before anybody hears of it. A kill can leave the last
-//! line half written: from the first line on that is not whole, the file is cut off and its rows
-//! are run again. The file itself appears whole, head included, by rename. While a sweep runs it
-//! holds a lock, which the system takes back however the sweep ends.
+//! A row is appended by one write and synced before it counts as done. A kill can leave the last
+//! line incomplete: the file is truncated at the first line that is not valid, and the rows behind
+//! it are run again. The file is created with its head by a rename. A running sweep holds a lock on
+//! it, which the system releases however the sweep ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -19,34 +19,34 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Error, Result};
 
-/// Rows done, on disk.
+/// Finished rows on disk.
 pub struct Journal {
     file: File,
     path: PathBuf,
-    /// Where the JSON of each row stands.
-    places: Vec<Option<Place>>,
-    /// Where the next line goes.
+    /// For each row the position of its JSON, if it is done.
+    rows: Vec<Option<JsonSpan>>,
+    /// The position of the next line.
     end: u64,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct JsonSpan {
     start: u64,
     length: usize,
 }
 
 impl Journal {
-    /// Where the journal of an output lies: beside it.
+    /// The path of the journal of an output, beside it.
     pub fn path_of(output: &Path) -> PathBuf {
         let mut name = output.as_os_str().to_owned();
         name.push(".journal");
         name.into()
     }
 
-    /// Begins a journal, or goes on with the one that is there.
+    /// Creates a journal, or continues the one that exists.
     ///
     /// # Errors
-    /// It cannot be written, another sweep is writing it, or it is of another plan.
+    /// It cannot be written, another sweep is writing it, or it belongs to another plan.
     pub fn open(path: &Path, plan: &str, rows: usize) -> Result<Journal> {
         let head = format!("ftlab sweep journal 1, plan {plan}, {rows} rows\n");
         let failed = |source| Error::Journal { path: path.to_owned(), source };
@@ -69,19 +69,19 @@ impl Journal {
         if line != head.as_bytes() {
             return Err(Error::OtherPlan { path: path.to_owned() });
         }
-        let (mut places, mut end) = (vec![None; rows], line.len() as u64);
+        let (mut spans, mut end) = (vec![None; rows], line.len() as u64);
         loop {
             line.clear();
             lines.read_until(b'\n', &mut line).map_err(failed)?;
             let Some((row, json)) = entry(&line).filter(|(row, _)| *row < rows) else { break };
-            places[row] = Some(Place { start: end + json as u64, length: line.len() - json - 1 });
+            spans[row] = Some(JsonSpan { start: end + json as u64, length: line.len() - json - 1 });
             end += line.len() as u64;
         }
         file.set_len(end).map_err(failed)?;
-        Ok(Journal { file, path: path.to_owned(), places, end })
+        Ok(Journal { file, path: path.to_owned(), rows: spans, end })
     }
 
-    /// Keeps a row.
+    /// Appends a row.
     ///
     /// # Errors
     /// It cannot be written.
@@ -92,39 +92,39 @@ impl Journal {
         let synced = written.and_then(|()| self.file.sync_data());
         synced.map_err(|source| self.failed(source))?;
         let start = self.end + (line.len() - json.len() - 1) as u64;
-        self.places[row] = Some(Place { start, length: json.len() });
+        self.rows[row] = Some(JsonSpan { start, length: json.len() });
         self.end += line.len() as u64;
         Ok(())
     }
 
     /// Whether a row is done.
     pub fn has(&self, row: usize) -> bool {
-        self.places[row].is_some()
+        self.rows[row].is_some()
     }
 
-    /// Rows done.
+    /// The number of rows that are done.
     pub fn count(&self) -> usize {
-        self.places.iter().flatten().count()
+        self.rows.iter().flatten().count()
     }
 
     /// The JSON of a row that is done.
     ///
     /// # Errors
-    /// It cannot be read any more.
+    /// It cannot be read.
     pub fn row(&self, row: usize) -> Result<String> {
-        let place = self.places[row].expect("asked only for rows that are done");
-        let mut json = vec![0; place.length];
-        let read = self.file.read_exact_at(&mut json, place.start);
+        let span = self.rows[row].expect("the row is done");
+        let mut json = vec![0; span.length];
+        let read = self.file.read_exact_at(&mut json, span.start);
         let text = read.and_then(|()| String::from_utf8(json).map_err(io::Error::other));
         text.map_err(|source| self.failed(source))
     }
 
-    /// Where it lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Deletes it: the output is there.
+    /// Deletes it, once the output has been written.
     ///
     /// # Errors
     /// It cannot be deleted.
@@ -137,7 +137,7 @@ impl Journal {
     }
 }
 
-/// The row of a whole line, and where its JSON starts.
+/// The row of a valid line, and the position of its JSON in the line.
 fn entry(line: &[u8]) -> Option<(usize, usize)> {
     let text = str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (crc, checked) = text.split_once(' ')?;
@@ -153,7 +153,7 @@ enum Lock {
     Held,
 }
 
-/// Opens the file, which is made if need be, and locks it; nothing if it was deleted in between.
+/// Opens the file, creating it if necessary, and locks it; `None` if it was deleted in between.
 fn locked(path: &Path, head: &str) -> io::Result<Option<Lock>> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -165,13 +165,13 @@ fn locked(path: &Path, head: &str) -> io::Result<Option<Lock>> {
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(Lock::Held)),
         Err(error) => Err(error.into()),
-        // Whoever held it before may have deleted it as we came.
+        // The previous holder may have deleted it after it was opened here.
         Ok(()) if file.metadata()?.nlink() == 0 => Ok(None),
         Ok(()) => Ok(Some(Lock::Ours(file))),
     }
 }
 
-/// Makes a journal of no rows, whole, unless somebody else does at the same time.
+/// Creates an empty journal, unless another sweep does so at the same time.
 fn create(path: &Path, head: &str) -> io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -194,7 +194,7 @@ mod tests {
         Journal::open(path, "abc", 3).unwrap()
     }
 
-    /// A journal with rows 2 and 0, and the bytes of it.
+    /// Writes a journal with rows 2 and 0 and returns its bytes.
     fn two_rows(path: &Path) -> Vec<u8> {
         let mut journal = opened(path);
         journal.keep(2, r#"{"n":2}"#).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_found_again() {
+    fn rows_can_be_read_again() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("rows.csv.journal");
         two_rows(&path);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn wherever_it_is_cut_off_whole_rows_are_kept_and_others_written_anew() {
+    fn a_truncated_journal_keeps_its_whole_rows_and_can_be_continued() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("j");
         let whole = two_rows(&path);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_bit_ends_what_is_believed() {
+    fn rows_behind_a_flipped_bit_are_dropped() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("j");
         let whole = two_rows(&path);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn another_plan_or_another_sweep_is_refused() {
+    fn the_journal_of_another_plan_or_sweep_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("j");
         let journal = opened(&path);

@@ -1,13 +1,13 @@
-//! A sweep: the runs of a plan on all cores, one simulation a core and never more inside one.
+//! A sweep: the runs of a plan on all cores, one single-threaded simulation per core.
 //!
 //! ```text
 //! Plan ── rows not yet in the journal ─► workers ─► rows as they are done ─► journal
 //!                                                                              │ in plan order
 //!                                               claims ◄── rows.csv | .jsonl ◄─┘
 //! ```
-//! Rows are taken in the order of the plan and kept in the order in which they are done; the output
-//! is in the order of the plan. So it is the same, byte for byte, for any number of workers, and
-//! whether or not the sweep was killed on the way.
+//! Workers take rows in the order of the plan, and the journal keeps them in the order in which
+//! they are done. The output is in the order of the plan again. So it is the same, byte for byte,
+//! for any number of workers, whether or not the sweep was killed and continued.
 
 use core::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,8 +25,8 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, Row};
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::run::{RunOptions, run};
-use crate::sweep::failed_row::Failed;
-use crate::sweep::shared_inputs::Inputs;
+use crate::sweep::failed_row::RowFailure;
+use crate::sweep::shared_inputs::SharedInputs;
 
 pub mod failed_row;
 pub mod findings;
@@ -36,24 +36,24 @@ mod shared_inputs;
 
 pub use findings::Findings;
 pub use journal::Journal;
-pub use row::{Form, RowWriter};
+pub use row::{RowFormat, RowWriter};
 
-/// Memory for the requests of traces if nothing else is said: 44 million requests.
+/// Memory for cached requests by default: 44 million requests.
 pub const MEMORY_BYTES: u64 = 1 << 30;
 
-/// The code under which a mistake of this program is kept.
-const MISTAKE: u8 = 101;
-/// The code of a run that somebody stopped.
+/// The exit code of a row in which this program panicked.
+const BUG: u8 = 101;
+/// The exit code of a run that was stopped.
 const INTERRUPTED: u8 = 130;
 
-/// Somebody who watches a sweep, from several threads, and may stop it.
+/// Receives the progress of a sweep from several threads, and may stop the sweep.
 pub trait SweepProgress: Sync {
     /// Called every few requests of every run.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] ends the sweep.
+    /// [`Error::Interrupted`] stops the sweep.
     fn report(&self, row: usize, stage: Stage, done: u64, total: Option<u64>) -> Result<()>;
-    /// A row is done and kept.
+    /// Called when a row is done and kept in the journal.
     fn kept(&self, row: usize);
 }
 
@@ -70,23 +70,24 @@ impl SweepProgress for NoProgress {
 pub struct Sweep<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// Runs at a time.
+    /// The number of runs at a time.
     pub jobs: NonZeroUsize,
-    /// Memory for the requests of traces; what does not fit is read from its file every time.
+    /// Memory for cached requests. A trace that does not fit is read from its file every time.
     pub memory_bytes: u64,
 }
 
 impl Sweep<'_> {
-    /// Runs the rows that the journal does not have. A row that fails says why, and stops nothing.
+    /// Runs the rows that the journal does not have. A row whose run fails is kept with its error
+    /// message; the sweep goes on.
     ///
     /// # Errors
-    /// Somebody stopped it, or the journal cannot be written.
+    /// The sweep was stopped, or the journal cannot be written.
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
         let left: Vec<usize> = (0..self.plan.rows.len()).filter(|&row| !journal.has(row)).collect();
         let rows = left.iter().map(|&row| &self.plan.rows[row]);
         let work = Work {
             plan: self.plan,
-            inputs: Inputs::new(rows, self.memory_bytes),
+            inputs: SharedInputs::new(rows, self.memory_bytes),
             left: &left,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
@@ -114,10 +115,10 @@ impl Sweep<'_> {
     }
 }
 
-/// What the workers share.
+/// State that the workers share.
 struct Work<'a> {
     plan: &'a Plan,
-    inputs: Inputs,
+    inputs: SharedInputs,
     left: &'a [usize],
     next: AtomicUsize,
     stopped: AtomicBool,
@@ -129,7 +130,7 @@ impl Work<'_> {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Takes row after row, until there are no more or somebody stops the sweep.
+    /// Takes row after row, until there are no more or the sweep is stopped.
     fn run(&self, done: &mpsc::SyncSender<(usize, String)>) {
         while !self.stopped.load(Ordering::Relaxed) {
             let next = self.next.fetch_add(1, Ordering::Relaxed);
@@ -146,8 +147,8 @@ impl Work<'_> {
         }
     }
 
-    /// One run. A panic in it is our mistake; it is said as such, and the others go on.
-    fn row(&self, index: usize, row: &Row) -> core::result::Result<crate::RunResult, Failed> {
+    /// Runs a row. A panic is a bug of this program: the row reports it, and the sweep goes on.
+    fn row(&self, index: usize, row: &Row) -> core::result::Result<crate::RunResult, RowFailure> {
         let progress = RowProgress { work: self, row: index };
         let ran = catch_unwind(AssertUnwindSafe(|| {
             let setup = Setup::new(&row.experiment)?;
@@ -159,13 +160,13 @@ impl Work<'_> {
         ran.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            let message = format!("a mistake in ftlab: {}", text.unwrap_or("a panic"));
-            Err(Failed { exit_code: MISTAKE, message })
+            let message = format!("bug in ftlab: {}", text.unwrap_or("a panic"));
+            Err(RowFailure { exit_code: BUG, message })
         })
     }
 }
 
-/// Hands what a run says on to who watches the sweep.
+/// Passes the progress of a run on to the receiver of the sweep's progress.
 struct RowProgress<'a> {
     work: &'a Work<'a>,
     row: usize,
@@ -180,8 +181,8 @@ impl Progress for RowProgress<'_> {
     }
 }
 
-/// What rows depend on, as a hash: all experiments, this program's version, and the size and time
-/// of change of every trace file. Titles and claims are not in it.
+/// A hash of everything on which the rows depend: all experiments, the version of this program, and
+/// the size and modification time of every trace file. Titles and claims are not part of it.
 pub fn hash(plan: &Plan) -> String {
     let experiments: Vec<_> =
         plan.rows.iter().map(|row| json!([row.experiment.texts(), row.varied])).collect();
@@ -199,7 +200,7 @@ pub fn hash(plan: &Plan) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Size and time of change of each file that a trace's word names; none if there are none.
+/// Size and modification time of each file that a trace's name stands for.
 fn states(word: &str) -> Vec<Option<(u64, u64, u32)>> {
     trace::stored_files(word).iter().map(|path| state(path)).collect()
 }
@@ -218,7 +219,7 @@ mod tests {
     const PLAN: &str = "[base]\ncapacity = \"1MiB\"\ntrace.writes = \"2K\"\n\
                         [[grid]]\nseed = [1, 2, 3, 4]";
 
-    /// Does something at one row.
+    /// Calls a function at the reports of one row.
     struct At(usize, fn() -> Result<()>);
 
     impl SweepProgress for At {
@@ -228,7 +229,7 @@ mod tests {
         fn kept(&self, _: usize) {}
     }
 
-    /// The journal of a sweep by one worker, and how the sweep ended.
+    /// Runs a sweep with one worker. Returns its journal and its result.
     fn swept(progress: &At) -> (Journal, Result<()>) {
         let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -240,26 +241,26 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_of_ours_stays_in_its_row() {
+    fn a_panic_fails_only_its_row() {
         let (journal, ended) = swept(&At(1, || panic!("two and two are five")));
         ended.unwrap();
         let row: serde_json::Value = serde_json::from_str(&journal.row(1).unwrap()).unwrap();
         let error = json!({
-            "exit_code": 101, "message": "a mistake in ftlab: two and two are five"
+            "exit_code": 101, "message": "bug in ftlab: two and two are five"
         });
         assert_eq!(row["sweep"]["error"], error);
         assert_eq!(journal.count(), 4);
     }
 
     #[test]
-    fn who_stops_a_sweep_keeps_what_is_done() {
+    fn a_stopped_sweep_keeps_the_rows_that_are_done() {
         let (journal, ended) = swept(&At(2, || Err(Error::Interrupted)));
         assert!(matches!(ended, Err(Error::Interrupted)));
         assert_eq!([0, 1, 2, 3].map(|row| journal.has(row)), [true, true, false, false]);
     }
 
     #[test]
-    fn the_hash_knows_what_rows_depend_on_and_nothing_else() {
+    fn the_hash_depends_on_the_rows_only() {
         let of = |text: &str| hash(&Plan::parse("p", text, Scale::Full).unwrap());
         assert_eq!(of(PLAN), of(&format!("title = \"x\"\n{PLAN}")));
         assert_ne!(of(PLAN), of(&PLAN.replace("2K", "3K")));
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_knows_every_file_that_a_word_names() {
+    fn the_hash_depends_on_every_file_of_a_trace() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
         let of = |word: &str| {
@@ -279,7 +280,7 @@ mod tests {
         let before = [of("disk"), of("set.tar/x")];
         std::fs::write(at("disk.blktrace.1"), "a").unwrap();
         std::fs::write(at("set.tar"), "ab").unwrap();
-        assert_ne!(of("disk"), before[0], "a CPU more");
+        assert_ne!(of("disk"), before[0], "a file for another CPU");
         assert_ne!(of("set.tar/x"), before[1], "another archive");
     }
 }

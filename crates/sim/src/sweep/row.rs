@@ -1,43 +1,42 @@
-//! A row of a sweep: what a run said, or why it could not, and which of the plan's runs it was.
+//! A row of a sweep: the result of a run or the reason why it failed, and its place in the plan.
 //!
-//! As JSON it is the JSON of a run with `sweep` in the place of `wall`: what differs from run to
-//! run is left out, so that the same plan gives the same bytes. A run that failed has `sweep`
-//! alone.
+//! As JSON it is the JSON of a run with `sweep` in place of `wall`. `wall` differs from run to run;
+//! without it the same plan gives the same bytes. A failed run has only `schema` and `sweep`.
 //!
 //! ```text
 //! "sweep": {"row": 3, "varied": {"extra": "7%"}, "error": null | {"exit_code": 2, "message": "…"}}
 //! ```
-//! As csv it is the same, flattened: nested names are joined by points, nulls are empty, and what
-//! has no fixed names (parameters, a scheme's own figures, histograms, series) is JSON text.
+//! As csv it is the same, flattened: nested names are joined by points, and nulls are empty. Parts
+//! without fixed names (parameters, metrics of a scheme, histograms, series) are JSON text.
 
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::failed_row::Failed;
+use super::failed_row::RowFailure;
 use crate::plan::Row;
 use crate::result::columns::{at, columns};
 use crate::result::run_result::{RunResult, SCHEMA};
 
-/// The two forms that rows are written in.
+/// The formats in which rows can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum RowFormat {
     /// Comma-separated values, with a head.
     Csv,
-    /// A JSON value a line.
+    /// One JSON value per line.
     Jsonl,
 }
 
-impl Form {
-    /// The form that a file's name asks for.
-    pub fn of(name: &str) -> Option<Form> {
-        let endings = [(".csv", Form::Csv), (".jsonl", Form::Jsonl)];
+impl RowFormat {
+    /// The format for a file of this name.
+    pub fn of(name: &str) -> Option<RowFormat> {
+        let endings = [(".csv", RowFormat::Csv), (".jsonl", RowFormat::Jsonl)];
         endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, form)| form)
     }
 }
 
-/// The row as JSON, on one line.
-pub(super) fn json(index: usize, row: &Row, ran: &Result<RunResult, Failed>) -> String {
+/// The row as JSON on one line.
+pub(super) fn json(index: usize, row: &Row, ran: &Result<RunResult, RowFailure>) -> String {
     let mut fields = match ran.as_ref().map(serde_json::to_value) {
         Ok(Ok(Value::Object(fields))) => fields,
         Ok(other) => unreachable!("a result is a table, not {other:?}"),
@@ -51,7 +50,7 @@ pub(super) fn json(index: usize, row: &Row, ran: &Result<RunResult, Failed>) -> 
     Value::Object(fields).to_string()
 }
 
-/// Writes rows in one of the two forms.
+/// Writes rows in one of the formats.
 pub struct RowWriter<W: Write> {
     out: Out<W>,
     columns: Vec<String>,
@@ -63,15 +62,15 @@ enum Out<W: Write> {
 }
 
 impl<W: Write> RowWriter<W> {
-    /// Writes the head, if the form has one.
+    /// A writer that has written the head, if the format has one.
     ///
     /// # Errors
-    /// The writing fails.
-    pub fn new(out: W, form: Form) -> io::Result<RowWriter<W>> {
+    /// The head cannot be written.
+    pub fn new(out: W, format: RowFormat) -> io::Result<RowWriter<W>> {
         let columns = columns();
-        let out = match form {
-            Form::Jsonl => Out::Jsonl(out),
-            Form::Csv => {
+        let out = match format {
+            RowFormat::Jsonl => Out::Jsonl(out),
+            RowFormat::Csv => {
                 let mut out = csv::Writer::from_writer(out);
                 out.write_record(&columns)?;
                 Out::Csv(Box::new(out))
@@ -83,7 +82,7 @@ impl<W: Write> RowWriter<W> {
     /// Writes a row, given as JSON.
     ///
     /// # Errors
-    /// The writing fails.
+    /// The row cannot be written.
     pub fn write(&mut self, row: &str) -> io::Result<()> {
         match &mut self.out {
             Out::Jsonl(out) => writeln!(out, "{row}"),
@@ -95,10 +94,10 @@ impl<W: Write> RowWriter<W> {
         }
     }
 
-    /// Ends the writing.
+    /// Writes what is still buffered.
     ///
     /// # Errors
-    /// The writing fails.
+    /// It cannot be written.
     pub fn finish(self) -> io::Result<()> {
         match self.out {
             Out::Csv(mut out) => out.flush(),
@@ -147,10 +146,10 @@ mod tests {
 
     fn bad() -> String {
         let message = "a, \"quoted\"\nmessage".to_owned();
-        json(4, &row(), &Err(Failed { exit_code: 2, message }))
+        json(4, &row(), &Err(RowFailure { exit_code: 2, message }))
     }
 
-    /// The names of all that a row holds, down to where names are no longer fixed.
+    /// The names of all fields of a row, down to where names are no longer fixed.
     fn leaves(value: &Value, name: &str, columns: &[String], found: &mut Vec<String>) {
         match value.as_object() {
             Some(fields) if !columns.iter().any(|column| column == name) => {
@@ -164,11 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_hold_all_that_a_row_holds_and_no_more() {
+    fn the_columns_are_exactly_the_fields_of_a_row() {
         let row: Value = serde_json::from_str(&good()).unwrap();
         let (columns, mut found) = (columns(), Vec::new());
         leaves(&row, "", &columns, &mut found);
-        // What is null as a whole has no fields to be found: no merges, no error.
+        // A null part has no fields: this row has neither merges nor an error.
         let null = |group: &str| at(&row, group).is_null();
         let mut expected: Vec<String> = columns
             .into_iter()
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_no_wall_and_says_which_it_is() {
+    fn a_row_has_its_place_in_the_plan_and_no_wall() {
         let row: Value = serde_json::from_str(&good()).unwrap();
         assert_eq!((&row["wall"], &row["schema"]), (&Value::Null, &SCHEMA.into()));
         assert_eq!(row["sweep"], json!({"row": 3, "varied": {"extra": "7%"}, "error": null}));
@@ -192,9 +191,9 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_say_the_same() {
+    fn both_formats_have_the_same_content() {
         let mut text = Vec::new();
-        let mut writer = RowWriter::new(&mut text, Form::Csv).unwrap();
+        let mut writer = RowWriter::new(&mut text, RowFormat::Csv).unwrap();
         [good(), bad()].iter().for_each(|row| writer.write(row).unwrap());
         writer.finish().unwrap();
         let mut reader = csv::Reader::from_reader(text.as_slice());
@@ -214,9 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_told_by_the_name() {
-        assert_eq!(Form::of("a/rows.csv"), Some(Form::Csv));
-        assert_eq!(Form::of("rows.v2.jsonl"), Some(Form::Jsonl));
-        assert_eq!([Form::of("rows"), Form::of("rows.json"), Form::of("-")], [None; 3]);
+    fn the_format_follows_from_the_name() {
+        assert_eq!(RowFormat::of("a/rows.csv"), Some(RowFormat::Csv));
+        assert_eq!(RowFormat::of("rows.v2.jsonl"), Some(RowFormat::Jsonl));
+        assert_eq!(
+            [RowFormat::of("rows"), RowFormat::of("rows.json"), RowFormat::of("-")],
+            [None; 3]
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! The traces of a sweep, each opened once, read once into memory if it fits, and shared read-only
-//! between the rows that need it. What no row needs any more is let go.
+//! The traces of a sweep. Each is opened once, cached in memory if it fits, and shared read-only by
+//! the rows that need it. It is dropped when no further row needs it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::failed_row::Failed;
+use super::failed_row::RowFailure;
 use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
 use crate::input::Input;
@@ -13,50 +13,50 @@ use crate::input::source::RequestSource;
 use crate::plan::Row;
 use crate::progress::Progress;
 
-/// The traces that rows still to be run need.
-pub(super) struct Inputs {
+/// The traces of the rows that are still to be run.
+pub(super) struct SharedInputs {
     budget: Arc<CacheBudget>,
     sources: Shared<RequestSource>,
     inputs: Shared<Input>,
 }
 
-impl Inputs {
-    /// For these rows, with so much memory for requests.
+impl SharedInputs {
+    /// The traces of these rows, with `memory_bytes` for cached requests.
     pub(super) fn new<'a>(
         rows: impl Iterator<Item = &'a Row> + Clone,
         memory_bytes: u64,
-    ) -> Inputs {
+    ) -> SharedInputs {
         let keys = rows.map(|row| Keys::of(&row.experiment));
-        Inputs {
+        SharedInputs {
             budget: CacheBudget::new(memory_bytes),
             sources: Shared::new(keys.clone().map(|keys| keys.source)),
             inputs: Shared::new(keys.map(|keys| keys.input)),
         }
     }
 
-    /// The input of one row. Who comes while another row makes it waits for that.
+    /// The input of a row. If another row is opening it right now, this waits for it.
     pub(super) fn of(&self, setup: &Setup, progress: &dyn Progress) -> Made<Input> {
         let keys = Keys::of(&setup.experiment);
         self.inputs.get(&keys.input, || {
             let open = || RequestSource::open(setup)?.cached(&self.budget, progress);
             let source = self.sources.get(&keys.source, open)?;
-            Ok::<_, Failed>(Input::over(source, setup, progress)?)
+            Ok::<_, RowFailure>(Input::over(source, setup, progress)?)
         })
     }
 
-    /// A row is done and needs its trace no more.
+    /// Notes that a row no longer needs its trace.
     pub(super) fn done(&self, experiment: &Experiment) {
         let keys = Keys::of(experiment);
-        self.inputs.let_go(&keys.input);
-        self.sources.let_go(&keys.source);
+        self.inputs.release(&keys.input);
+        self.sources.release(&keys.source);
     }
 }
 
-/// What two rows must have in common to share.
+/// The options that two rows must have in common to share a source or an input.
 struct Keys {
-    /// An opened trace.
+    /// Options on which an opened trace depends.
     source: Experiment,
-    /// An opened trace that was looked through.
+    /// Options on which a surveyed trace depends.
     input: Experiment,
 }
 
@@ -68,7 +68,7 @@ impl Keys {
         let mut source =
             Experiment { trace, format, skip_bad, sort, limit, ..Experiment::default() };
         if !is_file {
-            // A workload is made for a device, and from a seed.
+            // A workload is generated for a capacity and from a seed.
             source = Experiment { chip: chip.clone(), capacity_bytes, seed, ..source };
         }
         let (volume, fit) = (experiment.volume, experiment.fit);
@@ -77,45 +77,45 @@ impl Keys {
     }
 }
 
-/// What was made, or why it could not be.
-pub(super) type Made<T> = core::result::Result<Arc<T>, Failed>;
+/// A shared value, or the reason why it could not be made.
+pub(super) type Made<T> = core::result::Result<Arc<T>, RowFailure>;
 
-/// Things made once and shared by as many as were announced.
+/// Values that are made once and shared by a known number of users.
 struct Shared<T> {
-    slots: Mutex<HashMap<Experiment, Slot<T>>>,
+    slots: Mutex<HashMap<Experiment, SharedSlot<T>>>,
 }
 
-struct Slot<T> {
+struct SharedSlot<T> {
     users: usize,
     made: Arc<OnceLock<Made<T>>>,
 }
 
 impl<T> Shared<T> {
     fn new(users: impl Iterator<Item = Experiment>) -> Shared<T> {
-        let mut slots: HashMap<Experiment, Slot<T>> = HashMap::new();
+        let mut slots: HashMap<Experiment, SharedSlot<T>> = HashMap::new();
         for key in users {
             let slot = slots.entry(key);
-            slot.or_insert_with(|| Slot { users: 0, made: Arc::default() }).users += 1;
+            slot.or_insert_with(|| SharedSlot { users: 0, made: Arc::default() }).users += 1;
         }
         Shared { slots: Mutex::new(slots) }
     }
 
-    /// A row that panicked leaves nothing half done here.
-    fn slots(&self) -> MutexGuard<'_, HashMap<Experiment, Slot<T>>> {
+    /// The slots. A row that panics cannot leave them half changed.
+    fn slots(&self) -> MutexGuard<'_, HashMap<Experiment, SharedSlot<T>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get<E>(&self, key: &Experiment, make: impl FnOnce() -> core::result::Result<T, E>) -> Made<T>
     where
-        Failed: From<E>,
+        RowFailure: From<E>,
     {
         let made = Arc::clone(&self.slots()[key].made);
         made.get_or_init(|| Ok(Arc::new(make()?))).clone()
     }
 
-    fn let_go(&self, key: &Experiment) {
+    fn release(&self, key: &Experiment) {
         let mut slots = self.slots();
-        let slot = slots.get_mut(key).expect("let go once a user");
+        let slot = slots.get_mut(key).expect("every user releases once");
         slot.users -= 1;
         if slot.users == 0 {
             slots.remove(key);

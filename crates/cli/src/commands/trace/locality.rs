@@ -1,4 +1,4 @@
-//! The part of `ftlab trace info` that says where writes go.
+//! The part of `ftlab trace info` about the locality of writes.
 
 use serde_json::{Value, json};
 use trace::analysis::locality::{
@@ -7,7 +7,7 @@ use trace::analysis::locality::{
 
 use crate::table::{bytes, count};
 
-/// The figures as JSON; shares are between 0 and 1.
+/// The locality as JSON; shares are between 0 and 1.
 pub fn as_json(found: &TraceLocality) -> Value {
     let shares = |keys: &[String], shares: &[f64]| -> Value {
         keys.iter().cloned().zip(shares.iter().map(|&share| json!(share))).collect()
@@ -43,7 +43,7 @@ fn update(class: &SizeUpdates) -> Value {
     })
 }
 
-/// Lines of name and value.
+/// Lines that consist of a name and a value.
 pub fn lines(found: &TraceLocality) -> Vec<(&'static str, String)> {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let tops = TOP_PERCENTS.iter().zip(&found.top_shares);
@@ -83,7 +83,7 @@ fn sequential(found: &TraceLocality) -> String {
     )
 }
 
-/// Powers of two below which so much of the distribution lies.
+/// For several shares, the power of two below which that share of the distribution lies.
 fn quantiles(distribution: &Distribution) -> String {
     if distribution.total() == 0 {
         return "no page is written twice".to_owned();

@@ -1,4 +1,4 @@
-//! `ftlab trace`: what a trace is made of, and workloads as files.
+//! `ftlab trace`: describes, converts and generates traces.
 
 mod locality;
 
@@ -29,14 +29,14 @@ use crate::table::{bytes, count};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: TraceCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Say everything there is to say about a trace
+enum TraceCommand {
+    /// Describe a trace
     Info(InfoArgs),
-    /// Write a trace in another form
+    /// Write a trace in another format
     Convert(ConvertArgs),
     /// Write a workload as a trace file
     Generate(GenerateArgs),
@@ -44,79 +44,79 @@ enum Command {
 
 #[derive(clap::Args)]
 struct InfoArgs {
-    /// An existing file, a path into an archive, `-` for standard input, or a workload spec
+    /// Trace to describe: a file, a path into an archive, `-` for standard input, or a workload
     trace: Option<String>,
     #[command(flatten)]
     read: ExperimentArgs<TraceFileOptions>,
     #[command(flatten)]
     space: SpaceArgs,
-    /// As JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
-    /// Leave out where writes go, which takes a second reading
+    /// Leave out the locality of writes, which needs a second pass over the trace
     #[arg(long)]
     brief: bool,
-    /// Write a report to look at, too: one HTML file that needs no network, with the figures that
-    /// papers show of traces
+    /// Also write a report: one HTML file that needs no network, with the figures that papers show
+    /// of traces
     #[arg(long, value_name = "FILE", conflicts_with = "brief")]
     report: Option<String>,
 }
 
 #[derive(clap::Args)]
 struct ConvertArgs {
-    /// An existing file, a path into an archive, or `-` for standard input
+    /// Trace to convert: a file, a path into an archive, or `-` for standard input
     trace: String,
-    /// Where to write it; a file appears whole, `-` is standard output
+    /// File to write, which appears when it is complete; `-` is standard output
     #[arg(long, value_name = "FILE|-")]
     out: String,
-    /// The form: fio (iolog version 3), blkparse (compact) or csv (which has everything)
+    /// Format: fio (iolog version 3), blkparse (compact) or csv (complete)
     #[arg(long, value_enum, default_value = "fio")]
-    to: FormName,
+    to: FormatName,
     #[command(flatten)]
     read: ExperimentArgs<TraceFileOptions>,
 }
 
 #[derive(clap::Args)]
 struct GenerateArgs {
-    /// The workload, such as `skew:writes=4M,hot=70/30`
+    /// Workload such as `skew:writes=4M,hot=70/30`
     spec: String,
-    /// Where to write it; a file appears whole, `-` is standard output
+    /// File to write, which appears when it is complete; `-` is standard output
     #[arg(long, value_name = "FILE|-")]
     out: String,
-    /// The form: fio (iolog version 3), blkparse (compact) or csv (which has everything)
+    /// Format: fio (iolog version 3), blkparse (compact) or csv (complete)
     #[arg(long, value_enum, default_value = "fio")]
-    format: FormName,
+    format: FormatName,
     #[command(flatten)]
     space: SpaceArgs,
 }
 
-/// What a workload is laid out for.
+/// The device for which a workload is generated.
 #[derive(clap::Args)]
 struct SpaceArgs {
-    /// Capacity that a workload fills; what it asks for if not given
+    /// Capacity of the device; by default what the workload needs
     #[arg(long, value_name = "SIZE", value_parser = spec::parse_size)]
     capacity: Option<u64>,
-    /// Page size that pages are counted in, at least 512
+    /// Page size, at least 512
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = page_bytes)]
     page: u32,
-    /// Seed of a workload
+    /// Seed of the workload
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum FormName {
+enum FormatName {
     Fio,
     Blkparse,
     Csv,
 }
 
-impl From<FormName> for OutputFormat {
-    fn from(name: FormName) -> OutputFormat {
+impl From<FormatName> for OutputFormat {
+    fn from(name: FormatName) -> OutputFormat {
         match name {
-            FormName::Fio => OutputFormat::Fio,
-            FormName::Blkparse => OutputFormat::Blkparse,
-            FormName::Csv => OutputFormat::Csv,
+            FormatName::Fio => OutputFormat::Fio,
+            FormatName::Blkparse => OutputFormat::Blkparse,
+            FormatName::Csv => OutputFormat::Csv,
         }
     }
 }
@@ -134,9 +134,9 @@ fn page_bytes(text: &str) -> std::result::Result<u32, String> {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     match &args.command {
-        Command::Info(args) => info(args),
-        Command::Convert(args) => convert(args),
-        Command::Generate(args) => generate(args),
+        TraceCommand::Info(args) => info(args),
+        TraceCommand::Convert(args) => convert(args),
+        TraceCommand::Generate(args) => generate(args),
     }
 }
 
@@ -166,15 +166,16 @@ fn convert(args: &ConvertArgs) -> Result<()> {
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout))?;
     destination.write(|out| write(&trace, args.to.into(), out, &monitor))?;
     drop(monitor);
-    say_how_to_read(args.to.into());
+    print_csv_spec(args.to.into());
     Ok(())
 }
 
-/// For csv the columns as `--format` has them, for other programs and for changed headings.
-fn say_how_to_read(form: OutputFormat) {
+/// For csv, prints the columns as `--format` takes them: for other programs, and for files whose
+/// heading was changed.
+fn print_csv_spec(form: OutputFormat) {
     if form == OutputFormat::Csv {
         let mut stderr = std::io::stderr().lock();
-        // Where standard error is closed there is nobody to tell.
+        // If standard error is closed, nobody reads this.
         let _ = writeln!(stderr, "Its heading tells how to read it, or this: --format {CSV_SPEC}");
     }
 }
@@ -213,16 +214,16 @@ fn info(args: &InfoArgs) -> Result<()> {
             true => None,
             false => Some(trace::analysis::locality::locality(&trace, page_bytes)?),
         };
-        return say(args, &trace, &survey, locality.as_ref());
+        return print_description(args, &trace, &survey, locality.as_ref());
     };
     let destination = Destination::open(report)?;
     let found = TraceStats::of_trace(&trace, page_bytes)?;
     let page = page(&trace, &found)?;
     destination.write(|out| write_text(out, &page.html()))?;
-    say(args, &trace, &found.survey, Some(&found.locality))
+    print_description(args, &trace, &found.survey, Some(&found.locality))
 }
 
-fn say(
+fn print_description(
     args: &InfoArgs,
     trace: &Trace,
     survey: &Survey,
@@ -244,17 +245,17 @@ fn say(
     }
 }
 
-/// The lines as a table, and all figures.
+/// The report: the lines as a table, and all figures.
 fn page(trace: &Trace, found: &TraceStats) -> Result<HtmlPage> {
     let lines = lines(trace, &found.survey, Some(&found.locality))?;
     let rows = lines.into_iter().map(|(name, value)| vec![name.trim().to_owned(), value]);
     let head = ["what", "counted"].map(str::to_owned).to_vec();
-    // Where it lies stands in the title.
+    // The title has the whole path.
     let label = trace.name().rsplit('/').next().unwrap_or(trace.name());
     let figures = traces::figures(&[LabelledTrace { label, found }]);
     let sections = vec![
         Section {
-            title: "What it is made of".into(),
+            title: "Contents".into(),
             table: Some(DataTable { head, rows: rows.collect(), text_columns: 2 }),
             ..Section::default()
         },
@@ -344,7 +345,7 @@ fn devices(survey: &Survey) -> Vec<Value> {
     survey.devices.iter().map(device).collect()
 }
 
-/// Lines of name and value.
+/// Lines that consist of a name and a value.
 fn lines(
     trace: &Trace,
     survey: &Survey,
