@@ -54,7 +54,7 @@ pub struct Args {
     /// Try all programs of up to N steps on the smallest chip
     #[arg(long, value_name = "N", default_value_t = 2)]
     short_programs: usize,
-    /// Continue with further seeds for this time, such as `10m`
+    /// Continue with further seeds for this time, such as `600s`
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
     /// Replay one case: cut the power after K programs and erases
