@@ -76,7 +76,7 @@ impl BlockAssociative {
                 WriteTarget::Home(pages) => return self.map.write_home(nand, run, index, pages),
                 WriteTarget::Log(pages) => match self.logs.room(lbn) {
                     0 => self.make_room(nand, lbn)?,
-                    room => return self.append(nand, run, index, pages.min(room)),
+                    _ => return self.append(nand, run, index, pages),
                 },
             }
         }
@@ -84,9 +84,7 @@ impl BlockAssociative {
 
     fn append(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<u32> {
         let lbn = self.map.lbn_of(run.first.plus(index));
-        let to = self.logs.next_page(nand.geometry(), lbn);
-        let done = self.map.write(nand, run, index, most, to)?;
-        self.logs.fill(lbn, done);
+        let done = self.logs.append(nand, &mut self.map, run, index, most)?;
         if self.victim == VictimOrder::LeastRecentlyWritten {
             self.logs.put_off(lbn);
         }

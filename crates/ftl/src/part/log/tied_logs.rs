@@ -12,9 +12,9 @@
 //! to its logical block. There are at most `extra − 1` log blocks, so one block is clean while no
 //! merge is in progress.
 
-use nand::{BlockId, Geometry, Lpn, Nand, Ppn};
+use nand::{BlockId, Lpn, Nand};
 
-use crate::contract::{Error, Result, Violation, ensure};
+use crate::contract::{Error, Result, Run, Violation, ensure};
 use crate::part::index::recency::Recency;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::log_mount::FoundLog;
@@ -98,18 +98,27 @@ impl TiedLogs {
         self.queue.push(lbn);
     }
 
-    /// The next page to program in the log block of a logical block.
-    pub fn next_page(&self, geometry: &Geometry, lbn: Lbn) -> Ppn {
-        let log = self.of(lbn).expect("a log block is opened before it is written");
-        geometry.page(log.block, log.filled)
-    }
-
-    /// Notes that the next pages of a log block were programmed.
-    pub fn fill(&mut self, lbn: Lbn, pages: u32) {
-        let log =
-            self.of[lbn as usize].as_mut().expect("a log block is opened before it is written");
-        log.filled += pages;
-        assert!(log.filled <= self.pages_per_block, "{log:?} is filled beyond its end");
+    /// Appends pages of a run, from page `index` on, to the log block of their logical block;
+    /// returns how many of the `most` it did, as [`LogMap::write`] does.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn append(
+        &mut self,
+        nand: &mut Nand,
+        map: &mut LogMap,
+        run: &Run,
+        index: u32,
+        most: u32,
+    ) -> Result<u32> {
+        let lbn = map.lbn_of(run.first.plus(index));
+        let room = self.room(lbn);
+        assert!(room > 0, "LBN {lbn} is written to a log block that is full, or missing");
+        let log = self.of[lbn as usize].as_mut().expect("a log block with room");
+        let to = nand.geometry().page(log.block, log.filled);
+        let done = map.write(nand, run, index, most.min(room), to)?;
+        log.filled += done;
+        Ok(done)
     }
 
     /// Moves the log block of a logical block to the end of the order: it will be merged last.
