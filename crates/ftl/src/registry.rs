@@ -5,7 +5,7 @@ use nand::{ChipModel, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Error, Ftl, MountConfig, Result, Scheme};
-use crate::scheme::{bast, block, dac, dftl, fast, faster, fmax, last, lsb, page, superblock};
+use crate::scheme::*;
 
 /// Every scheme that ftlab knows.
 pub static SCHEMES: &[&Scheme] = &[
@@ -15,6 +15,7 @@ pub static SCHEMES: &[&Scheme] = &[
     &superblock::SCHEME,
     &lsb::SCHEME,
     &block::SCHEME,
+    &nftl::SCHEME,
     &fmax::SCHEME,
     &bast::SCHEME,
     &fast::SCHEME,

@@ -9,5 +9,6 @@ pub mod faster;
 pub mod fmax;
 pub mod last;
 pub mod lsb;
+pub mod nftl;
 pub mod page;
 pub mod superblock;

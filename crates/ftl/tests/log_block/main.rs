@@ -12,4 +12,5 @@ mod homes;
 mod last;
 mod last_model;
 mod naive_fast;
+mod nftl;
 mod power;

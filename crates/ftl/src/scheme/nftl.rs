@@ -1,0 +1,283 @@
+//! nftl: a primary block, a replacement block, and no map of pages (Ban 1995 and 1999; M-Systems).
+//!
+//! ```text
+//!            primary      replacement
+//! LBN 0 ─▶   [0 1 2 _]    [1 0 1 _]     write 3: goes to the primary block, its place is erased
+//!                                       write 2: goes to the replacement block
+//!                                       read 0:  two spare areas say where it is, those of 1 and 0
+//!     1 ─▶   [4 5 6 7]    none          read 5:  no spare area has to be read
+//! ```
+//! NFTL keeps two block numbers for each logical block and nothing for single pages. A page is
+//! written in place, at its own offset of the primary block, while that place is still erased.
+//! Later writes go to the replacement block, one after the other, whatever their offsets. When the
+//! replacement block is full and more has to be written, both blocks are *folded*: the newest pages
+//! are copied to a new primary block, and the two old blocks are erased. A logical block without a
+//! replacement block gets one; if all are in use, another logical block is folded first. There are
+//! no switch and no partial merges: sequential rewrites are copied like any others.
+//!
+//! **Looking a page up.** Each page carries its logical page number in its spare area. The spare
+//! areas of the replacement block are read backwards from the last page programmed, until one names
+//! the wanted page. If none does, the page is in the primary block. A look-up costs at least one
+//! spare read, and at most one for each page of the replacement block, cause map. It costs nothing
+//! if there is no replacement block. Each mapped page that the host reads is looked up by itself,
+//! and so is each mapped page that the host writes in part, because its other sectors are needed.
+//! As in all schemes, no operation is booked for learning that a page is not mapped, or which pages
+//! a fold has to copy.
+//!
+//! Of the extra blocks one is kept clean for folding; the others can be replacement blocks.
+//!
+//! Invariant: a copy in the replacement block is newer than a copy of the same page in the primary
+//! block. Where a page might have a copy in the replacement block although its place is erased,
+//! nothing is written in place: on a sequential chip, which takes pages of the primary block in
+//! order only, and after a mount that found a replacement block alone.
+//!
+//! **Coming back**: see [`log_mount`]. Replacement blocks are found closed, and folded when they
+//! are in the way.
+//!
+//! Sources: the rules are those of a public simulator that follows the papers of Chang, Hsieh and
+//! Kuo (`NFTL.c` in the repository RonShih/WiscKey_GC-1), in its variant for chips that program a
+//! page once. Linux has a driver for an older form (`drivers/mtd/nftlcore.c`), which chains
+//! replacement blocks and keeps each page at its own offset.
+//!
+//! Departures: the simulator takes the next logical block in turn that has more dead pages than
+//! valid ones as the victim; here it is the one whose replacement block was written least recently.
+//! The simulator also reads the spare area of a page in the primary block; here that comes with the
+//! page. A replacement block whose pages were all trimmed is erased and not folded.
+
+use std::collections::BTreeMap;
+
+use nand::{Cause, Lpn, Nand, Ppn, ProgramOrder, Sink};
+
+use crate::contract::{
+    Base, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
+};
+use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
+use crate::part::log::log_mount;
+use crate::part::log::merge::{self, LogBlock};
+use crate::part::log::tied_logs::{LEAST_EXTRA, TiedLogs};
+
+/// NAND flash translation layer with replacement blocks.
+pub static SCHEME: Scheme = Scheme {
+    name: "nftl",
+    summary: "a replacement block for each updated data block, searched through spare areas",
+    source: "Ban: Flash file system, US patent 5,404,485, 1995, and Flash file system optimized \
+             for page-mode flash technologies, US patent 5,937,425, 1999 (M-Systems); as in \
+             Chang, Hsieh, Kuo: Endurance enhancement of flash-memory storage systems, DAC 2007",
+    params: &[],
+    corners: &[],
+    refuses: |_, _| None,
+    map_budget: None,
+    least_extra: |_, _, _| LEAST_EXTRA,
+    mount,
+};
+
+/// RAM of each replacement block: the number of its next page, and its neighbours in the order of
+/// writing.
+const REPLACEMENT_BYTES: u64 = 2 + 2 * 4;
+
+/// The FTL.
+#[derive(Debug)]
+struct Nftl {
+    map: LogMap,
+    replacements: TiedLogs,
+    counts: Counts,
+}
+
+/// Counts since the last reset.
+#[derive(Debug, Default)]
+struct Counts {
+    folds: Merges,
+    /// Pages programmed in the replacement blocks that were folded.
+    folded_pages: u64,
+    /// Mapped pages looked up.
+    look_ups: u64,
+    /// Those found in the replacement block.
+    replacement_hits: u64,
+    /// Spare areas read for look-ups.
+    spare_reads: u64,
+}
+
+fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
+    let mut map = LogMap::format(nand, device);
+    let mut replacements = TiedLogs::new(&map);
+    if !nand.is_factory_new() {
+        for found in log_mount::recover(nand, device, &mut map)? {
+            replacements.take_over(&found)?;
+        }
+    }
+    Ok(Box::new(Nftl { map, replacements, counts: Counts::default() }))
+}
+
+impl Nftl {
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// Writes as many pages of the run, from page `index` on, as go to one place; returns how many.
+    fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
+        let lpn = run.first.plus(index);
+        let lbn = self.map.lbn_of(lpn);
+        loop {
+            match self.target(nand, lpn, run.pages - index) {
+                WriteTarget::Home(pages) => return self.map.write_home(nand, run, index, pages),
+                WriteTarget::Log(pages) => match self.replacements.room(lbn) {
+                    0 => self.make_room(nand, lbn)?,
+                    _ => return self.append(nand, run, index, pages),
+                },
+            }
+        }
+    }
+
+    /// Where a page belongs if it is written now, and how many of the `most` pages from it on.
+    fn target(&self, nand: &Nand, lpn: Lpn, most: u32) -> WriteTarget {
+        let (order, lbn) = (nand.geometry().program_order(), self.map.lbn_of(lpn));
+        let has_replacement = self.replacements.of(lbn).is_some();
+        let may_be_in_it = order == ProgramOrder::Sequential || self.map.data_block(lbn).is_none();
+        match self.map.place(order, lpn, most) {
+            WriteTarget::Home(pages) if has_replacement && may_be_in_it => WriteTarget::Log(pages),
+            target => target,
+        }
+    }
+
+    /// Writes pages of the run to the next pages of the replacement block.
+    fn append(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<u32> {
+        let lpn = run.first.plus(index);
+        if run.whole_pages_from(index, nand.geometry().full_mask()) == 0 {
+            self.look_up(nand, lpn)?;
+        }
+        let done = self.replacements.append(nand, &mut self.map, run, index, most)?;
+        self.replacements.put_off(self.map.lbn_of(lpn));
+        Ok(done)
+    }
+
+    /// Folds the full replacement block of a logical block, or gives it one if it has none.
+    fn make_room(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        if self.replacements.of(lbn).is_some() {
+            return self.fold(nand, lbn);
+        }
+        if let Some(victim) = self.replacements.victim() {
+            self.fold(nand, victim)?;
+        }
+        self.replacements.open(lbn, self.map.pool.take(nand)?);
+        Ok(())
+    }
+
+    /// Copies the newest pages of a logical block to a new primary block; erases the old one and
+    /// the replacement block.
+    fn fold(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        let old = self.replacements.close(lbn);
+        self.counts.folded_pages += u64::from(old.filled);
+        match self.map.valid(old.block) {
+            0 => merge::dead(nand, &mut self.map, &mut self.counts.folds, old.block),
+            _ => merge::full(nand, &mut self.map, &mut self.counts.folds, &[lbn], old.block),
+        }
+    }
+
+    // ---- Reading ------------------------------------------------------------------------------
+
+    /// Finds the newest copy of a page as a controller without a map of pages does.
+    fn look_up(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
+        let Some(newest) = self.map.flat.newest(lpn) else { return Ok(()) };
+        self.counts.look_ups += 1;
+        let Some(log) = self.replacements.of(self.map.lbn_of(lpn)) else { return Ok(()) };
+        for slot in (0..log.filled).rev() {
+            let ppn = nand.geometry().page(log.block, slot);
+            nand.book_spare_read(ppn, Cause::Map)?;
+            self.counts.spare_reads += 1;
+            if ppn == newest {
+                self.counts.replacement_hits += 1;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a look-up finds is the newest copy, or has the same version: a fold that was cut may
+    /// leave its sources behind.
+    fn audit_look_ups(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        for (lbn, log) in self.replacements.iter() {
+            for (lpn, found) in last_copies(nand, log) {
+                let newest = self.map.flat.newest(lpn).unwrap_or(found);
+                let is_newest = newest == found || version(nand, newest) == version(nand, found);
+                ensure!(
+                    is_newest,
+                    "LBN {lbn}: the last copy of {lpn:?} is {found:?}, not {newest:?}"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The copies that look-ups find in a replacement block: the last readable one of each page.
+fn last_copies(nand: &Nand, log: LogBlock) -> BTreeMap<Lpn, Ppn> {
+    let pages = (0..log.filled).map(|slot| nand.geometry().page(log.block, slot));
+    let readable = pages.filter(|&ppn| !nand.keeps_spares() || version(nand, ppn).is_some());
+    let copies = readable.map(|ppn| (nand.owner(ppn), ppn));
+    copies.filter(|(lpn, _)| lpn.is_host()).collect()
+}
+
+/// The version that a spare area names, where the chip keeps spare areas.
+fn version(nand: &Nand, ppn: Ppn) -> Option<u64> {
+    nand.peek_spare(ppn).ok().flatten().map(|(spare, _)| spare.version)
+}
+
+impl Ftl for Nftl {
+    fn base(&self) -> &dyn Base {
+        &self.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.map
+    }
+
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let (full, page_bytes) = (nand.geometry().full_mask(), nand.geometry().page_bytes());
+        for index in 0..run.pages {
+            self.look_up(nand, run.first.plus(index))?;
+            self.map.flat.read(nand, &run.part(index..index + 1, full, page_bytes), sink)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let mut index = 0;
+        while index < run.pages {
+            index += self.write_some(nand, run, index)?;
+        }
+        Ok(())
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.replacements.audit(nand, &self.map)?;
+        self.audit_look_ups(nand)
+    }
+
+    fn ram(&self) -> Ram {
+        let map = 2 * self.map.block_map_bytes();
+        let replacements = REPLACEMENT_BYTES * u64::from(self.replacements.most());
+        Ram { map, other: self.map.other_bytes() + replacements, ..Ram::default() }
+    }
+
+    fn report(&self) -> Report {
+        let Counts { look_ups, spare_reads, .. } = self.counts;
+        let count = Metric::Count;
+        let per_look_up = spare_reads as f64 / look_ups as f64;
+        let figures = vec![
+            ("in_place_pages", count(self.map.in_place_pages)),
+            ("padded_pages", count(self.map.padded_pages)),
+            ("merged_log_pages", count(self.counts.folded_pages)),
+            ("look_ups", count(look_ups)),
+            ("replacement_hits", count(self.counts.replacement_hits)),
+            ("spare_reads_per_look_up", Metric::Real(per_look_up)),
+        ];
+        Report { merges: Some(self.counts.folds.clone()), figures }
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("replacement_blocks", f64::from(self.replacements.count()))]
+    }
+
+    fn reset_report(&mut self) {
+        self.counts = Counts::default();
+        (self.map.in_place_pages, self.map.padded_pages) = (0, 0);
+    }
+}
