@@ -212,6 +212,22 @@ fn the_readme_names_every_scheme() {
     }
 }
 
+/// The guide to a new scheme shows the code as it is, but for blocks that it marks as drafts.
+#[test]
+fn the_guide_to_a_new_scheme_quotes_the_sources() {
+    let ftl = root().join("crates/ftl");
+    let sources =
+        ["src/scheme/nftl.rs", "src/scheme/mod.rs", "src/registry.rs", "tests/log_block/nftl.rs"];
+    let sources = sources.map(|file| read(&ftl.join(file)));
+    let guide = read(&root().join("docs/new-scheme.md"));
+    let blocks: Vec<&str> = guide.split("```rust\n").skip(1).collect();
+    assert!(blocks.len() > 10, "the guide has only {} blocks of code", blocks.len());
+    for block in blocks {
+        let code = block.split("```").next().expect("the end of a block");
+        assert!(sources.iter().any(|source| source.contains(code)), "no source has:\n{code}");
+    }
+}
+
 /// A bug that cannot be planted any more proves nothing.
 #[test]
 fn every_planted_bug_has_its_place_and_was_caught() {
