@@ -377,7 +377,7 @@ fn a_fold_survives_two_cuts() {
 }
 
 #[test]
-fn the_power_may_come_and_go_at_any_time() {
+fn random_power_cycles_lose_nothing() {
     survives_many_power_cycles("nftl");
 }
 
