@@ -12,25 +12,20 @@ use std::path::Path;
 use sim::{Experiment, RunOptions, RunResult, Setup};
 
 use crate::failure::{Failure, Result};
-use crate::output::Destination;
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
 
 /// The destination of the log of a single run.
 ///
 /// # Errors
-/// It cannot be written, is standard output, or is the destination of the result.
-pub fn of_one(name: &str, json: Option<&Destination>) -> Result<Destination> {
+/// It cannot be written, is standard output, or is another file of the command.
+pub fn of_one(name: &str, files: &mut CommandFiles) -> Result<Destination> {
     // It may be a file, or a pipe that another program reads. Standard output is for the result.
-    let log = match Destination::open(name)? {
-        Destination::Stdout => {
-            return Err(Failure::usage(
-                "`--log-ops` needs a file: standard output is for the result".into(),
-            ));
-        }
-        other => other,
-    };
-    match json.is_some_and(|json| json.is_same_file(&log)) {
-        true => Err(Failure::usage(format!("`--log-ops` and `--json` both name {name}"))),
-        false => Ok(log),
+    match Destination::is_stdout(name) {
+        true => Err(Failure::usage(
+            "`--log-ops` needs a file: standard output is for the result".into(),
+        )),
+        false => files.output("--log-ops", name),
     }
 }
 
@@ -41,14 +36,14 @@ pub fn of_one(name: &str, json: Option<&Destination>) -> Result<Destination> {
 pub fn of_each(
     name: &str,
     experiments: &[Experiment],
-    json: Option<&Destination>,
+    files: &mut CommandFiles,
 ) -> Result<Vec<Destination>> {
-    if matches!(of_one(name, None)?, Destination::Special(_)) {
+    if std::fs::metadata(name).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         let why = format!("`--log-ops` writes a file for each FTL; {name} is a pipe or device");
         return Err(Failure::usage(why));
     }
     let runs = experiments.iter().enumerate();
-    runs.map(|(index, run)| of_one(&numbered(name, index + 1, &run.ftl), json)).collect()
+    runs.map(|(index, run)| of_one(&numbered(name, index + 1, &run.ftl), files)).collect()
 }
 
 /// The name of the log of a run.

@@ -231,9 +231,7 @@ mod tests {
     fn the_quick_scale_needs_no_file() {
         for experiment in EXPERIMENTS {
             let plan = plan(experiment, Scale::Quick).unwrap();
-            let rows = plan.rows.iter().map(|row| &row.experiment);
-            let traces = plan.drawings.iter().flat_map(|drawing| &drawing.traces);
-            for needed in rows.chain(traces.map(|drawn| &drawn.experiment)) {
+            for needed in plan.experiments() {
                 assert!(!needed.reads_file(), "{}: {}", experiment.0, needed.trace_name());
             }
         }

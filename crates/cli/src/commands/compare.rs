@@ -12,7 +12,9 @@ use sim::{Input, RunOptions, RunResult, Setup};
 use crate::experiment_args::{ComparedOptions, ExperimentArgs, OutputArgs};
 use crate::failure::Result;
 use crate::operation_logs;
-use crate::output::{self, Destination, write_text};
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
 use crate::table::{Table, bytes, count, real, seconds};
 
@@ -40,11 +42,13 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     let experiments = experiments(args);
     let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
-    let report = args.report.as_deref().map(Destination::open).transpose()?;
-    let json = args.output.json.as_deref().map(Destination::open).transpose()?;
+    let mut files = CommandFiles::new();
+    files.traces(experiments.iter())?;
+    let report = files.optional_output("--report", &args.report)?;
+    let json = files.optional_output("--json", &args.output.json)?;
     let logs = args.log_ops.as_deref();
     let logs =
-        logs.map(|name| operation_logs::of_each(name, &experiments, json.as_ref())).transpose()?;
+        logs.map(|name| operation_logs::of_each(name, &experiments, &mut files)).transpose()?;
     let monitor = RunMonitor::new(args.output.quiet)?;
     // The trace is opened and surveyed once.
     let input = Input::open(&setups[0], &monitor)?;

@@ -8,7 +8,8 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::failure::{Failure, Result};
-use crate::output::{Destination, write_text};
+use crate::output::command_files::CommandFiles;
+use crate::output::{self, write_text};
 
 /// Options of `ftlab completions`.
 #[derive(clap::Args)]
@@ -30,7 +31,7 @@ pub struct ManArgs {
 pub fn completions(args: &CompletionsArgs, mut command: Command) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "ftlab", &mut script);
-    Destination::Stdout.write(|out| write_text(out, &String::from_utf8_lossy(&script)))
+    output::print(&String::from_utf8_lossy(&script))
 }
 
 /// Prints the page of the command, or writes the pages of all subcommands.
@@ -38,17 +39,18 @@ pub fn man(args: &ManArgs, command: Command) -> Result<()> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
     match &args.out {
-        None => Destination::Stdout.write(|out| write_text(out, &page(&command)?)),
+        None => output::print(&page(&command)?),
         Some(directory) => {
             std::fs::create_dir_all(directory).map_err(|error| {
                 Failure::failed(format!("cannot write {}: {error}", directory.display()))
             })?;
-            pages(&command).into_iter().try_for_each(|(name, command)| {
-                let page = page(command)?;
+            let mut files = CommandFiles::new();
+            let written = |(name, command): (&str, &Command)| {
                 let path = directory.join(format!("{name}.1"));
-                let destination = Destination::open(&path.to_string_lossy())?;
-                destination.write(|out| write_text(out, &page))
-            })
+                Ok((files.own_output("a manual page", &path)?, page(command)?))
+            };
+            let pages = pages(&command).into_iter().map(written).collect::<Result<Vec<_>>>()?;
+            pages.iter().try_for_each(|(file, page)| file.write(|out| write_text(out, page)))
         }
     }
 }

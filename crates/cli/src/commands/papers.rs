@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use report::html_page::HtmlPage;
 use report::paper_pages::{self, ClaimSummary, ExperimentFindings, Paper};
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
@@ -12,7 +11,9 @@ use sim::sweep::{self, Findings, Journal, MEMORY_BYTES, RowFormat, RowWriter, Sw
 
 use crate::commands::sweep::{ScaleName, parsed, refuse_grave};
 use crate::failure::{Failure, Result};
-use crate::output::{self, Destination, write_text};
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{self, write_text};
 use crate::paper_plans::{self, NamedPlan, PAPERS};
 use crate::progress::SweepMonitor;
 use crate::table::Table;
@@ -83,7 +84,10 @@ pub fn run(args: &Args) -> Result<()> {
     let rows = args.out.join("rows");
     std::fs::create_dir_all(&rows).map_err(|error| cannot_create(&rows, &error))?;
     let wanted = PAPERS.iter().filter(|paper| args.papers.iter().any(|name| name.means(paper)));
-    let studies = wanted.map(|paper| Study::read(paper, args)).collect::<Result<Vec<_>>>()?;
+    let mut files = CommandFiles::new();
+    let studies = wanted.map(|paper| Study::read(paper, args, &mut files));
+    let studies = studies.collect::<Result<Vec<_>>>()?;
+    let index_file = files.own_output("the index", &args.out.join("index.html"))?;
     let all = studies.iter().map(|study| study.all.rows.len()).sum();
     let mut monitor = SweepMonitor::new(args.quiet, all, 0)?;
     let (mut summary, mut failed) = (Vec::new(), Vec::new());
@@ -91,13 +95,13 @@ pub fn run(args: &Args) -> Result<()> {
         let examined = study.examine(args, &mut monitor)?;
         let made_by = output::made_by("papers");
         let page = paper_pages::page(study.paper, &examined, args.scale.into(), made_by);
-        write(&page, &args.out.join(format!("{}.html", study.paper.id)))?;
+        study.page_file.write(|out| write_text(out, &page.html()))?;
         summary.push((study.paper, paper_pages::summaries(study.paper, &examined)));
         failed.extend(examined.into_iter().flat_map(|examined| examined.found.failed));
     }
     drop(monitor);
     let index = paper_pages::index(&summary, args.scale.into(), output::made_by("papers"));
-    write(&index, &args.out.join("index.html"))?;
+    index_file.write(|out| write_text(out, &index.html()))?;
     if !args.quiet {
         output::print(&text(&summary, args))?;
     }
@@ -111,10 +115,13 @@ struct Study {
     all: Plan,
     /// For each plan the numbers of its rows among all runs.
     rows: Vec<Vec<usize>>,
+    journal_path: PathBuf,
+    rows_file: Destination,
+    page_file: Destination,
 }
 
 impl Study {
-    fn read(paper: &'static Paper, args: &Args) -> Result<Study> {
+    fn read(paper: &'static Paper, args: &Args, files: &mut CommandFiles) -> Result<Study> {
         let read = |experiment: &NamedPlan| {
             let plan = paper_plans::plan(experiment, args.scale.into())?;
             Ok(match &args.traces {
@@ -123,8 +130,15 @@ impl Study {
             })
         };
         let plans = paper_plans::of(paper).map(read).collect::<Result<Vec<_>>>()?;
+        files.traces(plans.iter().flat_map(|(_, plan)| plan.experiments()))?;
         let (all, rows) = Plan::union(plans.iter().map(|(_, plan)| plan));
-        Ok(Study { paper, plans, all, rows })
+        let (id, scale) = (paper.id, args.scale.word());
+        let beside = |ending| args.out.join("rows").join(format!("{id}.{scale}.{ending}"));
+        let journal_path = beside("journal");
+        files.own_output("the journal", &journal_path)?;
+        let rows_file = files.own_output("the rows", &beside("jsonl"))?;
+        let page_file = files.own_output("the page", &args.out.join(format!("{id}.html")))?;
+        Ok(Study { paper, plans, all, rows, journal_path, rows_file, page_file })
     }
 
     /// Runs the missing rows and collects the findings of each experiment.
@@ -133,18 +147,14 @@ impl Study {
         args: &Args,
         monitor: &mut SweepMonitor,
     ) -> Result<Vec<ExperimentFindings<'_>>> {
-        let file = |ending: &str| {
-            let (paper, scale) = (self.paper.id, args.scale.word());
-            args.out.join("rows").join(format!("{paper}.{scale}.{ending}"))
-        };
-        let mut journal = open(&file("journal"), &self.all)?;
+        let mut journal = open(&self.journal_path, &self.all)?;
         monitor.begin(self.all.rows.len(), journal.count());
         let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
         let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
         Sweep { plan: &self.all, jobs, memory_bytes: args.memory }
             .run(&mut journal, &*monitor)
             .map_err(|error| Failure::from(error).with("; the same command continues from here"))?;
-        destination(&file("jsonl"))?.write(|out| {
+        self.rows_file.write(|out| {
             let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
             let mut writer = RowWriter::new(out, RowFormat::Jsonl).map_err(failed)?;
             for index in 0..self.all.rows.len() {
@@ -176,14 +186,6 @@ fn open(path: &Path, plan: &Plan) -> Result<Journal> {
         }
         opened => Ok(opened?),
     }
-}
-
-fn write(page: &HtmlPage, path: &Path) -> Result<()> {
-    destination(path)?.write(|out| write_text(out, &page.html()))
-}
-
-fn destination(path: &Path) -> Result<Destination> {
-    Destination::open(&path.to_string_lossy())
 }
 
 fn cannot_create(path: &Path, error: &std::io::Error) -> Failure {

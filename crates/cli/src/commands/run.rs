@@ -7,7 +7,9 @@ use sim::{RunOptions, RunResult, Setup};
 use crate::experiment_args::{AllOptions, ExperimentArgs, OutputArgs};
 use crate::failure::Result;
 use crate::operation_logs;
-use crate::output::{self, Destination, write_text};
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
 use crate::table::{Table, bytes, count, real, seconds};
 
@@ -29,8 +31,10 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let setup = Setup::new(args.experiment.first())?;
-    let json = args.output.json.as_deref().map(Destination::open).transpose()?;
-    let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, json.as_ref()));
+    let mut files = CommandFiles::new();
+    files.trace(setup.experiment.trace_name())?;
+    let json = files.optional_output("--json", &args.output.json)?;
+    let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;
     let monitor = RunMonitor::new(args.output.quiet)?;
     let options = RunOptions { progress: &monitor, ..RunOptions::default() };

@@ -1,6 +1,7 @@
 //! `ftlab sweep`: the runs of a plan on all cores, one row per run, and the judgement of its
 //! claims.
 
+use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -14,7 +15,9 @@ use sim::sweep::findings::{FailedRow, Findings};
 use sim::sweep::{self, Journal, MEMORY_BYTES, RowFormat, RowWriter, Sweep};
 
 use crate::failure::{Failure, Result};
-use crate::output::{self, Destination, write_text};
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{self, write_text};
 use crate::progress::SweepMonitor;
 use crate::table::{Table, count, real};
 
@@ -92,12 +95,15 @@ impl From<ScaleName> for Scale {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let plan = read(args)?;
-    let (form, path, destination) = destination(&args.out)?;
-    let report = args.report.as_deref().map(Destination::open).transpose()?;
+    let mut files = CommandFiles::new();
+    let plan = read(args, &mut files)?;
+    files.traces(plan.experiments())?;
+    let (form, path, destination) = destination(&args.out, &mut files)?;
+    let report = files.optional_output("--report", &args.report)?;
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
     let journal_path = Journal::path_of(&path);
+    files.own_output("the journal", &journal_path)?;
     let mut journal = Journal::open(&journal_path, &sweep::hash(&plan), plan.rows.len())?;
     let monitor = SweepMonitor::new(args.quiet, plan.rows.len(), journal.count())?;
     let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory }.run(&mut journal, &monitor);
@@ -116,15 +122,20 @@ pub fn run(args: &Args) -> Result<()> {
     end(plan.rows.len(), &found.failed)
 }
 
-fn read(args: &Args) -> Result<Plan> {
+fn read(args: &Args, files: &mut CommandFiles) -> Result<Plan> {
     let name = args.plan.to_string_lossy();
     let text = std::fs::read_to_string(&args.plan)
         .map_err(|error| Failure::failed(format!("cannot read plan {name}: {error}")))?;
+    let others = RefCell::new(Vec::new());
     let beside = |other: &str| {
         let path = args.plan.with_file_name(other);
-        std::fs::read_to_string(path).map_err(|error| error.to_string())
+        let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+        others.borrow_mut().push(path);
+        text
     };
     let plan = Plan::parse_beside(&name, &text, args.scale.into(), &beside)?;
+    files.input("the plan", &args.plan)?;
+    others.into_inner().iter().try_for_each(|path| files.input("the plan", path))?;
     Ok(match &args.traces {
         Some(directory) => plan.with_traces_in(directory),
         None => plan,
@@ -132,14 +143,14 @@ fn read(args: &Args) -> Result<Plan> {
 }
 
 /// The format and destination of the rows: a regular file whose name tells the format.
-fn destination(name: &str) -> Result<(RowFormat, PathBuf, Destination)> {
+fn destination(name: &str, files: &mut CommandFiles) -> Result<(RowFormat, PathBuf, Destination)> {
     let Some(form) = RowFormat::of(name) else {
         let what = format!("rows need a file that ends in .csv or .jsonl; `{name}` does not");
         return Err(Failure::usage(what));
     };
-    let destination = Destination::open(name)?;
+    let destination = files.output("--out", name)?;
     match &destination {
-        Destination::File(path) => Ok((form, path.clone(), destination)),
+        Destination::File(file) => Ok((form, file.path().to_owned(), destination)),
         _ => Err(Failure::usage(format!("rows need a regular file; `{name}` is not one"))),
     }
 }

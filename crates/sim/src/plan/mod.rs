@@ -68,6 +68,7 @@ pub use crate::plan::row::{ReadOther, Row, Scale};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::config::experiment::Experiment;
 use crate::error::{Error, Result};
 use crate::plan::claim::Claim;
 use crate::plan::document::{OrFault, document, position, refuse_unknown, tables, text_of};
@@ -123,6 +124,13 @@ impl Plan {
         let numbers = plans.into_iter().map(|plan| plan.rows.iter().map(&mut number).collect());
         let numbers = numbers.collect();
         (Plan { title: String::new(), rows, claims: Vec::new(), drawings: Vec::new() }, numbers)
+    }
+
+    /// The experiments of all rows, and those of the traces that are drawn.
+    pub fn experiments(&self) -> impl Iterator<Item = &Experiment> {
+        let drawn = self.drawings.iter().flat_map(|drawing| &drawing.traces);
+        let rows = self.rows.iter().map(|row| &row.experiment);
+        rows.chain(drawn.map(|trace| &trace.experiment))
     }
 
     /// The same plan with its trace files in `directory`, except those with absolute paths.

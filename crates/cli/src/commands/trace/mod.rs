@@ -21,7 +21,9 @@ use trace::{AddressSpace, ReadOptions, Trace};
 
 use crate::experiment_args::{ExperimentArgs, TraceFileOptions};
 use crate::failure::Result;
-use crate::output::{self, Destination, write_text};
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
 use crate::table::{bytes, count};
 
@@ -153,7 +155,7 @@ fn workload(spec: &Spec, args: &SpaceArgs) -> Result<Trace> {
 
 fn generate(args: &GenerateArgs) -> Result<()> {
     let trace = workload(&Spec::parse(&args.spec)?, &args.space)?;
-    let destination = Destination::open(&args.out)?;
+    let destination = CommandFiles::new().output("--out", &args.out)?;
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout))?;
     destination.write(|out| write(&trace, args.format.into(), out, &monitor))
 }
@@ -161,8 +163,10 @@ fn generate(args: &GenerateArgs) -> Result<()> {
 // ---- convert ---------------------------------------------------------------------------------
 
 fn convert(args: &ConvertArgs) -> Result<()> {
+    let mut files = CommandFiles::new();
+    files.trace(&args.trace)?;
+    let destination = files.output("--out", &args.out)?;
     let trace = open(&args.trace, &args.read)?;
-    let destination = Destination::open(&args.out)?;
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout))?;
     destination.write(|out| write(&trace, args.to.into(), out, &monitor))?;
     drop(monitor);
@@ -201,14 +205,18 @@ fn write(
 // ---- info ------------------------------------------------------------------------------------
 
 fn info(args: &InfoArgs) -> Result<()> {
-    let trace = match NamedTrace::parse(args.trace.as_deref().unwrap_or(DEFAULT_TRACE))? {
+    let name = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
+    let mut files = CommandFiles::new();
+    files.trace(name)?;
+    let report = files.optional_output("--report", &args.report)?;
+    let trace = match NamedTrace::parse(name)? {
         NamedTrace::File(path) => open(&path, &args.read)?,
         NamedTrace::Workload(spec) => {
             workload(&spec, &args.space)?.with_limit(args.read.first().limit)
         }
     };
     let page_bytes = args.space.page.into();
-    let Some(report) = &args.report else {
+    let Some(report) = report else {
         let survey = trace::analysis::survey::survey(&trace, page_bytes)?;
         let locality = match args.brief {
             true => None,
@@ -216,10 +224,9 @@ fn info(args: &InfoArgs) -> Result<()> {
         };
         return print_description(args, &trace, &survey, locality.as_ref());
     };
-    let destination = Destination::open(report)?;
     let found = TraceStats::of_trace(&trace, page_bytes)?;
     let page = page(&trace, &found)?;
-    destination.write(|out| write_text(out, &page.html()))?;
+    report.write(|out| write_text(out, &page.html()))?;
     print_description(args, &trace, &found.survey, Some(&found.locality))
 }
 

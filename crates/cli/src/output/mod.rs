@@ -1,0 +1,46 @@
+//! Results on their way out: texts, and the files that they go to.
+//!
+//! * [`command_files`] the files that a command reads and writes, checked before it runs
+//! * [`destination`]   a file, pipe or terminal that takes a result
+
+pub mod command_files;
+pub mod destination;
+
+use std::io::Write;
+
+use crate::failure::{Failure, Result};
+use crate::output::destination::Destination;
+
+/// Writes a text.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_text(out: &mut dyn Write, text: &str) -> Result<()> {
+    let written = out.write_all(text.as_bytes());
+    written.map_err(|error| Failure::failed(format!("cannot write the output: {error}")))
+}
+
+/// Prints a text on standard output.
+///
+/// # Errors
+/// It cannot be written, except because the pipe is closed.
+pub fn print(text: &str) -> Result<()> {
+    Destination::Stdout.write(|out| write_text(out, text))
+}
+
+/// A result as a JSON value.
+pub fn value(result: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(result).expect("results have text keys only")
+}
+
+/// The line of a report that names the command and its version.
+pub fn made_by(command: &str) -> String {
+    format!("Made by `ftlab {command}`, version {}.", env!("CARGO_PKG_VERSION"))
+}
+
+/// A value as indented JSON with a newline.
+pub fn json(value: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("results have text keys only");
+    text.push('\n');
+    text
+}
