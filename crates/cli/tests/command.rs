@@ -396,6 +396,35 @@ fn a_generated_file_runs_like_its_workload() {
 }
 
 #[test]
+fn notes_on_a_trace_accompany_every_output() {
+    const NOTE: &str = "The requests are the events with action Q (queued).";
+    let lines = "7,4 0 1 0.0 23 Q WS 8 8\n7,4 0 2 0.5 23 Q R 8 8\n";
+    let (directory, trace) = file("t.txt", lines.as_bytes());
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let text = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    let result = json(&printed(&["run", &trace, "--json", "-"]));
+    assert_eq!(result["notes"], serde_json::json!([NOTE]));
+    let info = json(&printed(&["trace", "info", &trace, "--json"]));
+    assert_eq!(info["notes"], result["notes"]);
+    let line = format!("note     {NOTE}\n");
+    assert!(printed(&["run", &trace]).contains(&line));
+    let both = ["--ftl", "page", "--ftl", "bast", "--report", &at("compared.html")];
+    let compared = printed(&[&["compare", &trace][..], &both].concat());
+    assert!(compared.contains(&format!("\nnote: {NOTE}\n")), "{compared}");
+    let plan = format!("[base]\ntrace = {trace:?}\n[[grid]]\nseed = [1, 2]\n");
+    std::fs::write(at("plan.toml"), plan).unwrap();
+    let outputs = ["--out", &at("rows.jsonl"), "--report", &at("swept.html")];
+    let swept = printed(&[&["sweep", &at("plan.toml")][..], &outputs].concat());
+    assert!(swept.contains(&format!("\nnote: {NOTE}\n")), "{swept}");
+    for row in text("rows.jsonl").lines() {
+        assert_eq!(json(row)["notes"], result["notes"]);
+    }
+    for page in ["compared.html", "swept.html"] {
+        assert!(text(page).contains(&format!("<p>Note: {NOTE}</p>")), "{page}");
+    }
+}
+
+#[test]
 fn info_counts_requests_and_pages() {
     let (_directory, path) =
         file("t", b"0,0,4096,W,0.0\n1,8,1536,R,0.5\n0,0,4096,W,2.0\n0,0,0,R,3.0\n");

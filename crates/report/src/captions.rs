@@ -9,6 +9,11 @@ pub const QUICK_NOTE: &str = "Quick scale: devices, touched sets, logs and cache
                               than published, all by the same factor. Verdicts at this scale do \
                               not decide whether a claim holds.";
 
+/// Notes on results as paragraphs of a page.
+pub fn as_paragraphs(notes: Vec<String>) -> impl Iterator<Item = String> {
+    notes.into_iter().map(|note| format!("Note: {note}"))
+}
+
 /// A sentence with the options that all rows share and that differ from the defaults; empty if
 /// there are none.
 pub fn common_options(plan: &Plan) -> String {

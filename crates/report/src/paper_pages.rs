@@ -5,7 +5,7 @@ use sim::plan::Scale;
 use sim::plan::claim::Judgement;
 use sim::sweep::Findings;
 
-use crate::captions::{QUICK_NOTE, common_options};
+use crate::captions::{QUICK_NOTE, as_paragraphs, common_options};
 use crate::figure::DataTable;
 use crate::html_page::{HtmlPage, Link, Section};
 use crate::plan_figures;
@@ -167,10 +167,11 @@ fn section(experiment: &ExperimentFindings, scale: Scale) -> Section {
     let mut figures: Vec<_> =
         judged.iter().map(|judged| sweep_page::figure(judged, found, scale, name)).collect();
     figures.extend(plan_figures::figures(found, scale, name));
-    let text = [Some(common_options(plan)), sweep_page::failures(found)];
+    let text = [Some(common_options(plan)), sweep_page::failures(found)].into_iter().flatten();
+    let text = text.chain(as_paragraphs(found.notes.counted_sentences()));
     Section {
         title: format!("{} ({name}.toml, {})", plan.title, runs(plan.rows.len())),
-        text: text.into_iter().flatten().filter(|text| !text.is_empty()).collect(),
+        text: text.filter(|text| !text.is_empty()).collect(),
         table: (!judged.is_empty()).then(|| sweep_page::claim_table(&judged)),
         figures,
     }

@@ -7,7 +7,7 @@ use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
 use crate::axis_labels::{label, metric_axis, scaled};
-use crate::captions::{QUICK_NOTE, common_options};
+use crate::captions::{QUICK_NOTE, as_paragraphs, common_options};
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, slug};
 use crate::html_page::{HtmlPage, Section};
@@ -72,6 +72,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     let mut lead = Vec::new();
     lead.extend((!plan.rows.is_empty()).then(runs));
     lead.extend(failures(found));
+    lead.extend(as_paragraphs(found.notes.counted_sentences()));
     lead.extend((scale == Scale::Quick).then(|| QUICK_NOTE.to_owned()));
     lead.extend((!plan.rows.is_empty()).then(|| SERIAL_CAVEAT.to_owned()));
     let judged = judged_claims(found);

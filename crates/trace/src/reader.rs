@@ -51,7 +51,8 @@ pub(crate) trait Reader: Send {
     fn skipped(&self) -> &Skipped;
     fn position_bytes(&self) -> u64;
     fn devices(&self) -> Vec<String>;
-    fn note(&self) -> Option<String>;
+    /// Sentences about the trace as it was read so far.
+    fn notes(&self) -> Vec<String>;
 }
 
 /// Makes readers of a trace. It contains all that the format had to learn about the trace first.

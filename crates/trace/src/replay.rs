@@ -229,9 +229,10 @@ impl Replay {
         self.reader.devices()
     }
 
-    /// A choice of the reader that the user may want to know, such as the replayed action.
-    pub fn note(&self) -> Option<String> {
-        self.reader.note()
+    /// Sentences about the trace as it was read so far: what the reader chose, such as the replayed
+    /// action or a unit that the trace does not state.
+    pub fn notes(&self) -> Vec<String> {
+        self.reader.notes()
     }
 }
 

@@ -92,9 +92,9 @@ impl Reader for SortedReader {
         self.reader.devices()
     }
 
-    fn note(&self) -> Option<String> {
-        let sorted = String::from("sorted by time");
-        Some(self.reader.note().map_or(sorted.clone(), |note| format!("{note}; {sorted}")))
+    fn notes(&self) -> Vec<String> {
+        let sorted = String::from("The requests are sorted by time.");
+        self.reader.notes().into_iter().chain([sorted]).collect()
     }
 }
 
@@ -228,8 +228,8 @@ mod tests {
             Vec::new()
         }
 
-        fn note(&self) -> Option<String> {
-            None
+        fn notes(&self) -> Vec<String> {
+            Vec::new()
         }
     }
 

@@ -264,7 +264,8 @@ fn events_out_of_order_are_counted() {
     let Some(directory) = traces() else { return };
     let ext4 = surveyed(&directory, "blkparse/blkparseout_ext4.txt.zst");
     assert!(ext4.skipped.backward_times >= 824, "{:?}", ext4.skipped);
-    assert_eq!(ext4.note.as_deref(), Some("action D, issued to the device"));
+    let note = "The requests are the events with action D (issued to the device).";
+    assert_eq!(ext4.notes, [note]);
     assert!(ext4.span_ns > 1_266_874_000_000_000_000, "the time of its last event is garbage");
 }
 
@@ -301,7 +302,8 @@ fn binary_traces_of_several_cpus_are_merged() {
     for name in names {
         let survey = surveyed_as(&directory, &format!("blktrace/{name}"), "blktrace:action=Q");
         DESKTOP_60S.check(&survey);
-        assert_eq!(survey.note.as_deref(), Some("action Q, queued; 2 files merged"));
+        let action = "The requests are the events with action Q (queued).";
+        assert_eq!(survey.notes, [action, "2 files are merged by time."]);
     }
 }
 

@@ -1,5 +1,6 @@
 //! `ftlab compare`: the same trace and device for several FTLs, side by side.
 
+use report::captions::as_paragraphs;
 use report::figure::DataTable;
 use report::html_page::{HtmlPage, Section};
 use report::runs::{LabelledResult, figures, provenance};
@@ -7,6 +8,7 @@ use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::config::experiment::Experiment;
 use sim::config::values::Interval;
+use sim::result::notes::SharedNotes;
 use sim::{Input, RunOptions, RunResult, Setup};
 
 use crate::experiment_args::{ComparedOptions, ExperimentArgs, OutputArgs};
@@ -106,7 +108,16 @@ fn cells(args: &Args, results: &[RunResult]) -> Vec<Vec<String>> {
 fn text(args: &Args, results: &[RunResult]) -> String {
     let mut table = Table::default();
     cells(args, results).iter().for_each(|row| table.row(row));
-    format!("{}{SERIAL_CAVEAT}\n", table.text())
+    let notes: String = notes(args, results).iter().map(|note| format!("note: {note}\n")).collect();
+    format!("{}{notes}{SERIAL_CAVEAT}\n", table.text())
+}
+
+/// The notes of the results; those that not all share name the runs.
+fn notes(args: &Args, results: &[RunResult]) -> Vec<String> {
+    let mut notes = SharedNotes::default();
+    results.iter().for_each(|result| notes.add(result.notes.iter().map(String::as_str)));
+    let labels = labels(args);
+    notes.sentences(|some| some.iter().map(|&at| &*labels[at]).collect::<Vec<_>>().join(", "))
 }
 
 /// The report: the same table, and figures.
@@ -115,11 +126,14 @@ fn page(args: &Args, results: &[RunResult]) -> HtmlPage {
     let values: Vec<Value> = results.iter().map(output::value).collect();
     let runs = labels.iter().zip(&values).map(|(label, result)| LabelledResult { label, result });
     let runs: Vec<LabelledResult> = runs.collect();
+    let mut lead = vec![provenance(&runs)];
+    lead.extend(as_paragraphs(notes(args, results)));
+    lead.push(SERIAL_CAVEAT.to_owned());
     let mut rows = cells(args, results).into_iter();
     let table = DataTable::new(rows.next().unwrap_or_default(), rows.collect());
     HtmlPage {
         title: format!("{} on one device", labels.join(", ")),
-        lead: vec![provenance(&runs), SERIAL_CAVEAT.to_owned()],
+        lead,
         sections: vec![
             Section { title: "Numbers".into(), table: Some(table), ..Section::default() },
             Section { title: "Figures".into(), figures: figures(&runs), ..Section::default() },

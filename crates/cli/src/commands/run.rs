@@ -68,7 +68,7 @@ fn head(result: &RunResult) -> String {
         .collect();
     let skipped: u64 = trace.skipped.values().filter_map(serde_json::Value::as_u64).sum();
     let block_bytes = u64::from(device.page_bytes) * u64::from(device.pages_per_block);
-    format!(
+    let head = format!(
         "ftl      {} {}\n\
          device   {}: {} logical + {} extra + {} system blocks of {} pages of {}; capacity {}\n\
          trace    {} ({}): {} requests = {} reads + {} writes + {} trims + {} flushes + \
@@ -97,7 +97,9 @@ fn head(result: &RunResult) -> String {
         count(result.host_pages.written),
         count(result.host_pages.trimmed),
         count(trace.footprint_pages),
-    )
+    );
+    let notes = result.notes.iter().map(|note| format!("note     {note}\n"));
+    notes.fold(head, |head, note| head + &note)
 }
 
 /// Operations by cause. Causes without operations are left out.

@@ -208,6 +208,9 @@ fn summary(found: &Findings, args: &Args) -> String {
     for FailedRow { row, message, .. } in found.failed.iter().take(FAILURES_SHOWN) {
         text += &format!("row {row}: {message}\n");
     }
+    for note in found.notes.counted_sentences() {
+        text += &format!("note: {note}\n");
+    }
     for (index, claim) in plan.claims.iter().enumerate() {
         text += &claim_text(claim, &found.verdicts(index), args.scale.into());
     }

@@ -71,6 +71,7 @@ pub struct CachedRequests {
     chunks: Vec<Vec<PackedRequest>>,
     count: u64,
     skipped: Skipped,
+    notes: Vec<String>,
     budget: Arc<CacheBudget>,
 }
 
@@ -89,6 +90,7 @@ impl CachedRequests {
             chunks: Vec::new(),
             count: 0,
             skipped: Skipped::default(),
+            notes: Vec::new(),
             budget: budget.clone(),
         };
         while replay.next_batch(&mut batch, CHUNK)? > 0 {
@@ -100,6 +102,7 @@ impl CachedRequests {
             progress.report(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
         }
         cached.skipped = replay.skipped().clone();
+        cached.notes = replay.notes();
         Ok(Some(cached))
     }
 
@@ -124,6 +127,11 @@ impl CachedRequests {
     /// The lines and requests that were skipped when the trace was read.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
+    }
+
+    /// Sentences about the trace as it was read.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Appends up to `max` requests to `out`, from the request number `position` on. Returns how

@@ -151,6 +151,15 @@ impl RequestStream<'_> {
         }
     }
 
+    /// Sentences about the trace as it was read so far; cached requests report those about the whole
+    /// trace. Both agree at the end.
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            RequestStream::Stored(replay) => replay.notes(),
+            RequestStream::Cached { requests, .. } => requests.notes().to_vec(),
+        }
+    }
+
     /// How far this pass has come, in the unit of [`RequestSource::length`].
     pub fn position(&self) -> u64 {
         match self {

@@ -7,6 +7,7 @@
 //! * [`latencies`]   exact sums and percentiles of service and response times
 //! * [`series`]      samples taken along the trace
 //! * [`wear`]        the wear of the blocks
+//! * [`notes`]       the notes of several results, each sentence once
 //! * [`json_values`] parameters and metrics of schemes and layers
 //! * [`record`]      parts whose columns follow from their fields
 //! * [`columns`]     the columns of a csv row
@@ -20,6 +21,7 @@ pub mod json_values;
 pub mod latencies;
 pub mod laws;
 pub mod layers_part;
+pub mod notes;
 pub mod record;
 pub mod run_part;
 pub mod run_result;

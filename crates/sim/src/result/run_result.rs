@@ -49,6 +49,8 @@ record! {
         pub endurance: EndurancePart,
         pub ram_bytes: RamPart,
         pub scheme: Map<String, Value>,
+        /// Sentences that a reader of the figures should know, such as how the trace was read.
+        pub notes: Vec<String>,
         pub wall: WallPart,
         /// Counters that only the laws need; not in the JSON.
         #[serde(skip)]

@@ -39,6 +39,8 @@ pub struct Measured {
     pub measure: PassCounters,
     /// Lines and requests that were skipped in the trace.
     pub skipped: Skipped,
+    /// Sentences about the trace as it was read.
+    pub trace_notes: Vec<String>,
     /// Requests that the trace delivered, those before the measured part included.
     pub delivered: u64,
     /// Pages that could be programmed when the measured pass began.
@@ -89,6 +91,7 @@ impl FinishedRun<'_> {
             endurance: self.endurance_part(write_amplification_bytes),
             ram_bytes: simulator.ftl().ram().into(),
             scheme: metrics_json(&report.figures, &simulator.ftl().gauges()),
+            notes: measured.trace_notes.clone(),
             wall: wall_part(measured, wall),
             evidence: evidence(simulator, measured),
         }

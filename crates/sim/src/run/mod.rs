@@ -154,8 +154,8 @@ impl<'a> Stages<'a> {
         self.serve(simulator, &mut pass, u64::MAX, &mut measure, log)?;
         let seconds = started.elapsed().as_secs_f64();
         let Pass { stream, delivered, .. } = pass;
-        let skipped = stream.skipped().clone();
-        Ok(Measured { measure, skipped, delivered, free_pages_before, seconds })
+        let (skipped, trace_notes) = (stream.skipped().clone(), stream.notes());
+        Ok(Measured { measure, skipped, trace_notes, delivered, free_pages_before, seconds })
     }
 
     /// Serves the requests before counting begins. Returns the server with its queue.

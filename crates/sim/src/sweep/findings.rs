@@ -10,6 +10,7 @@ use crate::plan::Plan;
 use crate::plan::claim::Verdict;
 use crate::plan::drawing::{Drawn, DrawnCell};
 use crate::result::columns::at;
+use crate::result::notes::SharedNotes;
 use NeededBy::{Claim, Drawing};
 
 /// Columns that every sweep shows, with or without claims.
@@ -29,6 +30,8 @@ pub struct Findings<'a> {
     traces: Vec<Vec<(&'a str, Arc<TraceStats>)>>,
     /// Sentences about the traces that could not be read.
     pub unread: Vec<String>,
+    /// The notes of the rows.
+    pub notes: SharedNotes,
     /// For each row the columns of the overview.
     overview: Vec<[Option<f64>; OVERVIEW.len()]>,
 }
@@ -67,6 +70,7 @@ impl<'a> Findings<'a> {
             whole: HashMap::new(),
             traces: vec![Vec::new(); plan.drawings.len()],
             unread: Vec::new(),
+            notes: SharedNotes::default(),
             overview,
         }
     }
@@ -108,6 +112,7 @@ impl<'a> Findings<'a> {
                 Drawn::Portrait(_) | Drawn::Traces(_) => {}
             }
         }
+        self.notes.add_json(row);
         self.overview[index] = OVERVIEW.map(|column| at(row, column).as_f64());
     }
 

@@ -40,8 +40,8 @@ pub struct Survey {
     pub skipped: Skipped,
     /// The devices, in order of first appearance.
     pub devices: Vec<DeviceSurvey>,
-    /// A choice of the reader that the user may want to know.
-    pub note: Option<String>,
+    /// Sentences about the trace as it was read.
+    pub notes: Vec<String>,
 }
 
 /// Requests by flag, including flushes.
@@ -108,7 +108,7 @@ pub fn survey(trace: &Trace, page_bytes: u64) -> Result<Survey> {
         device.name = name;
     }
     survey.skipped = replay.skipped().clone();
-    survey.note = replay.note();
+    survey.notes = replay.notes();
     Ok(survey)
 }
 
@@ -130,7 +130,7 @@ impl Survey {
             span_ns: 0,
             skipped: Skipped::default(),
             devices: Vec::new(),
-            note: None,
+            notes: Vec::new(),
         }
     }
 

@@ -123,7 +123,7 @@ impl Reader for Generator {
         vec![self.name.to_owned()]
     }
 
-    fn note(&self) -> Option<String> {
-        None
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 }

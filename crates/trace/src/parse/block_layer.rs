@@ -40,7 +40,7 @@ fn no_events(trace: &StoredTrace, format: &'static str, found: &[u8]) -> Error {
     Error::NoEvents { name: trace.name().to_owned(), format, found: names.join(", ") }
 }
 
-/// A note about the replayed action.
+/// A sentence about the replayed action.
 pub(crate) fn action_note(action: u8) -> String {
     let meaning = match action {
         b'Q' => "queued",
@@ -49,7 +49,7 @@ pub(crate) fn action_note(action: u8) -> String {
         b'D' => "issued to the device",
         _ => "completed",
     };
-    format!("action {}, {meaning}", char::from(action))
+    format!("The requests are the events with action {} ({meaning}).", char::from(action))
 }
 
 /// The letter of the operation, and the flags, of an RWBS word.

@@ -29,8 +29,8 @@ pub(crate) trait RecordParser: Clone + Send + Sync + 'static {
         devices: &mut Devices,
     ) -> std::result::Result<Parsed, ParseError>;
 
-    /// A choice of the parser that the user may want to know.
-    fn note(&self) -> Option<String>;
+    /// Choices of the parser that the user may want to know, as sentences.
+    fn notes(&self) -> Vec<String>;
 }
 
 /// The factory of readers of records; each reader starts with a copy of the parser.
@@ -131,8 +131,8 @@ impl<P: RecordParser> Reader for RecordReader<P> {
         self.normalizer.devices.names()
     }
 
-    fn note(&self) -> Option<String> {
-        self.parser.note()
+    fn notes(&self) -> Vec<String> {
+        self.parser.notes()
     }
 }
 

@@ -289,7 +289,7 @@ fn as_json(trace: &Trace, survey: &Survey, sha256: Option<String>) -> Value {
         "schema": "ftlab.trace/1",
         "name": trace.name(),
         "format": trace.format(),
-        "note": survey.note,
+        "notes": survey.notes,
         "sha256": sha256,
         "page_bytes": survey.page_bytes,
         "requests": survey.requests,
@@ -360,7 +360,7 @@ fn lines(
 ) -> Result<Vec<(String, String)>> {
     let mut lines = Vec::new();
     let mut line = |name: &str, value: String| lines.push((name.to_owned(), value));
-    if let Some(note) = &survey.note {
+    for note in &survey.notes {
         line("note", note.clone());
     }
     if let Some(sha256) = trace.sha256()? {

@@ -52,8 +52,8 @@ impl LineParser for ColumnLayout {
         }
     }
 
-    fn note(&self) -> Option<String> {
-        self.note.map(str::to_owned)
+    fn notes(&self) -> Vec<String> {
+        self.note.map(str::to_owned).into_iter().collect()
     }
 }
 

@@ -35,9 +35,9 @@ pub(crate) trait LineParser: Send {
         devices: &mut Devices,
     ) -> std::result::Result<Parsed, ParseError>;
 
-    /// A choice of the parser that the user may want to know.
-    fn note(&self) -> Option<String> {
-        None
+    /// Choices of the parser that the user may want to know, as sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -105,8 +105,8 @@ impl<P: LineParser + Clone> Reader for LineReader<P> {
         self.normalizer.devices.names()
     }
 
-    fn note(&self) -> Option<String> {
-        self.parser.note()
+    fn notes(&self) -> Vec<String> {
+        self.parser.notes()
     }
 }
 

@@ -132,8 +132,8 @@ impl RecordParser for Vscsi {
         Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags }))
     }
 
-    fn note(&self) -> Option<String> {
-        Some(format!("vscsi version {}", self.version))
+    fn notes(&self) -> Vec<String> {
+        vec![format!("The records have version {} of the vscsi layout.", self.version)]
     }
 }
 

@@ -56,11 +56,11 @@ fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
 
 fn layout(unit: &str) -> ColumnLayout {
     let (unit, note) = match unit {
-        "s" => (SECONDS, "times in seconds, lengths in sectors, odd flags read"),
+        "s" => (SECONDS, "Times are in seconds, lengths in sectors, and odd flags mean reads."),
         _ => (
             MILLISECONDS,
-            "times in ms, lengths in sectors, odd flags read; traces for FlashSim look the same \
-             (flashsim), and so do those in seconds (disksim:unit=s)",
+            "Times are read as ms, lengths as sectors, and odd flags as reads. Traces for FlashSim \
+             look the same (flashsim), and so do those in seconds (disksim:unit=s).",
         ),
     };
     let columns = [

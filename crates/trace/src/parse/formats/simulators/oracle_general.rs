@@ -135,9 +135,9 @@ impl RecordParser for OracleGeneral {
         cache_object::request(&record, self.object_unit, op, devices.number(0)?)
     }
 
-    fn note(&self) -> Option<String> {
+    fn notes(&self) -> Vec<String> {
         let percent = 100.0 * self.reads.numerator as f64 / self.reads.denominator as f64;
-        Some(format!("the trace has no operations; {percent} % are taken for reads"))
+        vec![format!("The trace has no operations; {percent} % of the requests are taken as reads.")]
     }
 }
 

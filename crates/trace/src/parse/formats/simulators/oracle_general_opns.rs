@@ -84,8 +84,8 @@ impl RecordParser for OracleGeneralOpns {
         cache_object::request(&record, self.object_unit, op, device)
     }
 
-    fn note(&self) -> Option<String> {
-        None
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

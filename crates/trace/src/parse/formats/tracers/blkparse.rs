@@ -119,8 +119,8 @@ impl LineParser for Blkparse {
         Ok(Parsed::Request(RawRequest { ticks: head.time_ns, offset, bytes, device, op, flags }))
     }
 
-    fn note(&self) -> Option<String> {
-        Some(action_note(self.action))
+    fn notes(&self) -> Vec<String> {
+        vec![action_note(self.action)]
     }
 }
 

@@ -410,10 +410,10 @@ impl Reader for MergedReader {
         self.normalizer.devices.names()
     }
 
-    fn note(&self) -> Option<String> {
+    fn notes(&self) -> Vec<String> {
         let files = self.streams.len();
-        let merged = if files > 1 { format!("; {files} files merged") } else { String::new() };
-        Some(action_note(self.action) + &merged)
+        let merged = (files > 1).then(|| format!("{files} files are merged by time."));
+        [action_note(self.action)].into_iter().chain(merged).collect()
     }
 }
 

@@ -169,8 +169,10 @@ impl LineParser for Etw {
         Ok(Parsed::Other)
     }
 
-    fn note(&self) -> Option<String> {
-        Some(String::from("arrival is completion less ElapsedTime, or the Init event"))
+    fn notes(&self) -> Vec<String> {
+        vec![String::from(
+            "A request arrives at its Init event or, without one, ElapsedTime before its completion.",
+        )]
     }
 }
 

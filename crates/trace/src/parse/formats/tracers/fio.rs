@@ -132,9 +132,12 @@ impl LineParser for Fio {
         Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE }))
     }
 
-    fn note(&self) -> Option<String> {
-        let version = if self.version? == IologVersion::Two { 2 } else { 3 };
-        Some(format!("iolog version {version}"))
+    fn notes(&self) -> Vec<String> {
+        let note = |version| match version {
+            IologVersion::Two => "The file is an iolog of version 2.",
+            IologVersion::Three => "The file is an iolog of version 3.",
+        };
+        self.version.map(note).map(str::to_owned).into_iter().collect()
     }
 }
 

@@ -1,0 +1,65 @@
+//! The notes of several results: each sentence once.
+
+use serde_json::Value;
+
+/// The notes of several results, in order of first appearance.
+#[derive(Clone, Debug, Default)]
+pub struct SharedNotes {
+    results: usize,
+    /// Each sentence with the numbers of the results that have it.
+    notes: Vec<(String, Vec<usize>)>,
+}
+
+impl SharedNotes {
+    /// Adds the notes of the next result.
+    pub fn add<'a>(&mut self, notes: impl IntoIterator<Item = &'a str>) {
+        for note in notes {
+            match self.notes.iter_mut().find(|(known, _)| known == note) {
+                Some((_, results)) => results.push(self.results),
+                None => self.notes.push((note.to_owned(), vec![self.results])),
+            }
+        }
+        self.results += 1;
+    }
+
+    /// Adds the notes of a result in its JSON form; a failed row of a sweep has none.
+    pub fn add_json(&mut self, result: &Value) {
+        if let Some(notes) = result["notes"].as_array() {
+            self.add(notes.iter().filter_map(Value::as_str));
+        }
+    }
+
+    /// The sentences. One that only some results share begins with the name that `who` gives to
+    /// these, by their numbers.
+    pub fn sentences(&self, who: impl Fn(&[usize]) -> String) -> Vec<String> {
+        let sentence = |(note, results): &(String, Vec<usize>)| match results.len() {
+            all if all == self.results => note.clone(),
+            _ => format!("{}: {note}", who(results)),
+        };
+        self.notes.iter().map(sentence).collect()
+    }
+
+    /// The sentences; one that only some results share begins with their number.
+    pub fn counted_sentences(&self) -> Vec<String> {
+        self.sentences(|some| format!("{} of {} runs", some.len(), self.results))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_sentence_appears_once_and_says_who_has_it_unless_all_do() {
+        let mut notes = SharedNotes::default();
+        notes.add(["A.", "B."]);
+        notes.add_json(&json!({"schema": "a failed row"}));
+        notes.add_json(&json!({"notes": ["C.", "B."]}));
+        let names = ["page", "bast"];
+        let named = notes.sentences(|some| some.iter().map(|&at| names[at]).collect());
+        assert_eq!(named, ["page: A.", "B.", "bast: C."]);
+        assert_eq!(notes.counted_sentences(), ["1 of 2 runs: A.", "B.", "1 of 2 runs: C."]);
+        assert!(SharedNotes::default().counted_sentences().is_empty());
+    }
+}
