@@ -44,14 +44,23 @@ pub enum Error {
         remedy: &'static str,
     },
     /// The compressed data are truncated.
-    #[error("trace `{name}`: the {compression} data are truncated after line {line}")]
+    #[error(
+        "trace `{name}` is cut short: its {compression} data are truncated; fetch the file again"
+    )]
     Truncated {
         /// The trace.
         name: String,
         /// The compression.
         compression: &'static str,
-        /// The last complete line.
-        line: u64,
+    },
+    /// The text is encoded in UTF-16.
+    #[error(
+        "trace `{name}` is text in UTF-16; convert it first: \
+         `iconv -f UTF-16 -t UTF-8 FILE | ftlab … -`"
+    )]
+    Utf16 {
+        /// The trace.
+        name: String,
     },
     /// Input that can be read only once, or has to be decompressed, cannot be copied.
     #[error("cannot copy trace `{name}` to a temporary file: {source}")]

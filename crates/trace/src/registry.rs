@@ -10,6 +10,7 @@ pub use crate::generate::workloads::WORKLOADS;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
 pub use crate::parse::formats::FORMATS;
+use crate::parse::text::encoding::is_utf_16;
 use crate::parse::trace_head::{HEAD_BYTES, Likeness, TraceHead};
 
 /// The format with this name.
@@ -72,6 +73,9 @@ fn detect_part(part: &StoredTrace) -> Result<&'static Format> {
     let best = FORMATS.iter().map(likeness).max().unwrap_or(Likeness::None);
     let (name, is_member) = (part.name().to_owned(), part.is_member());
     if best == Likeness::None {
+        if is_utf_16(&bytes) {
+            return Err(Error::Utf16 { name });
+        }
         let (text, known) = (quote(head.first()), format_names().join(", "));
         return Err(Error::UnknownFormat { name, is_member, text, known });
     }

@@ -151,8 +151,8 @@ impl RequestStream<'_> {
         }
     }
 
-    /// Sentences about the trace as it was read so far; cached requests report those about the whole
-    /// trace. Both agree at the end.
+    /// Sentences about the trace as it was read so far; cached requests report those about the
+    /// whole trace. Both agree at the end.
     pub fn notes(&self) -> Vec<String> {
         match self {
             RequestStream::Stored(replay) => replay.notes(),

@@ -23,6 +23,11 @@ pub(crate) const MAGIC_BYTES: usize = 8;
 static UNSUPPORTED: &[(&[u8], &str, &str)] = &[
     (b"BZh", "bzip2", "bzip2 -dc FILE | ftlab … -"),
     (b"PK\x03\x04", "zip", "unzip -p FILE | ftlab … -"),
+    (b"7z\xbc\xaf\x27\x1c", "7z", "7z x -so FILE | ftlab … -"),
+    (b"Rar!\x1a\x07", "rar", "unrar p -inul FILE | ftlab … -"),
+    (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | ftlab … -"),
+    (b"LZIP", "lzip", "lzip -dc FILE | ftlab … -"),
+    (b"\x1f\x9d", "compress", "uncompress -c FILE | ftlab … -"),
 ];
 
 /// The largest window of zstd that is accepted: 128 MiB, which is also the default limit of
@@ -90,8 +95,24 @@ impl Compression {
             }
             Compression::Xz => {
                 let stored = BufReader::new(stored);
-                Box::new(lzma_rust2::XzReader::new_mem_limit(stored, true, XZ_MEMORY_MAX_KIB))
+                let reader = lzma_rust2::XzReader::new_mem_limit(stored, true, XZ_MEMORY_MAX_KIB);
+                Box::new(Xz(reader))
             }
+        })
+    }
+}
+
+/// The decoder's message about a stream that ends within its magic number.
+const XZ_MAGIC_INCOMPLETE: &str = "incomplete XZ magic bytes";
+
+/// A decoder of xz that reports every truncation as an unexpected end.
+struct Xz<R>(R);
+
+impl<R: Read> Read for Xz<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out).map_err(|error| match error.to_string() == XZ_MAGIC_INCOMPLETE {
+            true => io::ErrorKind::UnexpectedEof.into(),
+            false => error,
         })
     }
 }
@@ -178,6 +199,18 @@ pub(crate) mod tests {
                     io::ErrorKind::UnexpectedEof,
                     "{name} truncated to {cut}: {error}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn truncation_within_a_later_member_is_an_error() {
+        for (name, compress) in COMPRESSORS {
+            let (first, second) = (compress(b"one\n"), compress(b"two\n"));
+            for cut in 1..second.len() {
+                let error = decompressed([&first, &second[..cut]].concat()).unwrap_err();
+                let kind = error.kind();
+                assert_eq!(kind, io::ErrorKind::UnexpectedEof, "{name}, {cut}: {error}");
             }
         }
     }

@@ -14,13 +14,18 @@ pub(crate) struct PartCursor {
     /// Stored bytes of the parts before it.
     bytes_before: u64,
     pub(crate) window: SlidingWindow,
+    /// Opens a window over a part.
+    open: OpenWindow,
 }
+
+/// Opens a window over a part, at the first byte that a reader wants to see.
+pub(crate) type OpenWindow = fn(&StoredTrace) -> Result<SlidingWindow>;
 
 impl PartCursor {
     /// Starts at the first part.
-    pub(crate) fn new(input: &Arc<StoredTrace>) -> Result<PartCursor> {
-        let window = input.part(0).expect("a trace has parts").window()?;
-        Ok(PartCursor { input: Arc::clone(input), part: 0, bytes_before: 0, window })
+    pub(crate) fn new(input: &Arc<StoredTrace>, open: OpenWindow) -> Result<PartCursor> {
+        let window = open(input.part(0).expect("a trace has parts"))?;
+        Ok(PartCursor { input: Arc::clone(input), part: 0, bytes_before: 0, window, open })
     }
 
     /// The part that is being read.
@@ -31,7 +36,7 @@ impl PartCursor {
     /// Begins the next part; false if there is none.
     pub(crate) fn next_part(&mut self) -> Result<bool> {
         let Some(next) = self.input.part(self.part + 1) else { return Ok(false) };
-        let window = next.window()?;
+        let window = (self.open)(next)?;
         self.bytes_before += self.window.position_bytes();
         self.part += 1;
         self.window = window;

@@ -127,6 +127,21 @@ impl SlidingWindow {
         }
     }
 
+    /// Skips the next `count` bytes, which are in the window.
+    pub(crate) fn skip(&mut self, count: usize) {
+        self.start += count;
+        debug_assert!(self.start <= self.bytes().len(), "skipped beyond the window");
+    }
+
+    /// Reads all remaining bytes and drops them.
+    pub(crate) fn drain(&mut self) -> io::Result<()> {
+        while !self.ended {
+            self.start = self.bytes().len();
+            self.refill()?;
+        }
+        Ok(())
+    }
+
     /// The first bytes, at most `most`, of a new window.
     pub(crate) fn head(&mut self, most: usize) -> io::Result<&[u8]> {
         self.refill()?;

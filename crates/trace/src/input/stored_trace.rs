@@ -269,9 +269,22 @@ impl StoredTrace {
         let name = self.name.clone();
         let is_truncated = source.kind() == io::ErrorKind::UnexpectedEof;
         if is_truncated && self.compression != Compression::None {
-            return Error::Truncated { name, compression: self.compression.name(), line };
+            return Error::Truncated { name, compression: self.compression.name() };
         }
         Error::Read { name, line, source }
+    }
+
+    /// The error, or the fact that the compressed data behind the place of the error are cut short,
+    /// which the user has to know first.
+    pub(crate) fn unless_truncated(&self, error: Error) -> Error {
+        if self.compression == Compression::None {
+            return error;
+        }
+        let drained = self.window().map(|mut window| window.drain());
+        match drained.map(|drained| drained.map_err(|source| self.failure(0, source))) {
+            Ok(Err(truncated @ Error::Truncated { .. })) => truncated,
+            _ => error,
+        }
     }
 
     /// The SHA-256 of the stored bytes in hexadecimal: of the archive, of the file, or of several

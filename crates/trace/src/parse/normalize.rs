@@ -76,13 +76,13 @@ impl Normalizer {
         if self.is_tolerated(error) {
             return Ok(());
         }
-        Err(Error::Line {
+        Err(part.unless_truncated(Error::Line {
             name: part.name().to_owned(),
             line: number,
             what: error.sentence(),
             text: quote(line),
             remedy: error.remedy,
-        })
+        }))
     }
 
     /// The same for a record of a binary trace.
@@ -97,7 +97,8 @@ impl Normalizer {
             return Ok(());
         }
         let name = part.name().to_owned();
-        Err(Error::Record { name, record: number, what: error.what, remedy: error.remedy })
+        let (what, remedy) = (error.what, error.remedy);
+        Err(part.unless_truncated(Error::Record { name, record: number, what, remedy }))
     }
 
     fn is_tolerated(&mut self, error: ParseError) -> bool {

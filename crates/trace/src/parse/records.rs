@@ -54,7 +54,8 @@ pub(crate) const TRUNCATED: ParseError = ParseError::with_remedy(
 
 impl<P: RecordParser> ReaderFactory for Records<P> {
     fn reader(&self, input: &Arc<StoredTrace>, mode: ReadMode) -> Result<Box<dyn Reader>> {
-        let (normalizer, cursor) = (Normalizer::new(mode), PartCursor::new(input)?);
+        let (normalizer, cursor) =
+            (Normalizer::new(mode), PartCursor::new(input, StoredTrace::window)?);
         let (parser, fresh) = (self.0.clone(), self.0.clone());
         Ok(Box::new(RecordReader { normalizer, cursor, parser, fresh, record_number: 0 }))
     }

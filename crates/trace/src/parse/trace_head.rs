@@ -1,5 +1,6 @@
 //! The beginning of a trace, by which its format is detected.
 
+use crate::parse::text::encoding::without_mark;
 use crate::parse::text::field::Field;
 
 /// Bytes that are examined, after decompression.
@@ -34,7 +35,7 @@ pub(crate) struct TraceHead<'a> {
 impl<'a> TraceHead<'a> {
     /// Splits the first bytes of a trace into lines.
     pub(crate) fn new(bytes: &'a [u8]) -> TraceHead<'a> {
-        let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        let lines = without_mark(bytes).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         let lines = lines.filter(|line| !line.is_empty()).take(HEAD_LINES).collect();
         TraceHead { bytes, lines }
     }
@@ -58,6 +59,21 @@ impl<'a> TraceHead<'a> {
 /// The first fields of a line, at most `most`, separated by commas and without surrounding blanks.
 pub(crate) fn comma_fields(line: &[u8], most: usize) -> Vec<&[u8]> {
     line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).take(most).collect()
+}
+
+/// Whether the line has the same names as a heading, in upper or lower case, with or without quotes
+/// and blanks.
+pub(crate) fn is_heading(line: &[u8], heading: &str) -> bool {
+    names(line) == names(heading.as_bytes())
+}
+
+fn names(line: &[u8]) -> Vec<Vec<u8>> {
+    let plain = |field: &[u8]| {
+        let name = field.trim_ascii();
+        let inner = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\""));
+        inner.unwrap_or(name).trim_ascii().to_ascii_lowercase()
+    };
+    line.split(|&byte| byte == b',').map(plain).collect()
 }
 
 /// The first fields of a line, at most `most`, separated by blanks and tabs.

@@ -32,7 +32,7 @@ fn truncated_data_are_reported() {
     for (name, compress) in COMPRESSORS {
         let bytes = compress(TEXT);
         let message = spooled(&bytes[..bytes.len() - 3]).unwrap().head(100).unwrap_err();
-        let expected = format!("the {name} data are truncated");
+        let expected = format!("its {name} data are truncated");
         assert!(message.to_string().contains(&expected), "{message}");
     }
 }

@@ -14,6 +14,7 @@ use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::{Blanks, Delimiter, Split};
 use crate::parse::text::swar;
+use crate::parse::trace_head::is_heading;
 use crate::request::{Flags, Op};
 
 const TIME: ParseError =
@@ -47,7 +48,10 @@ impl LineParser for ColumnLayout {
         let mut fields = ParsedFields::new();
         match self.fields(line, &mut fields) {
             Ok(true) => self.line(&fields, devices),
-            Ok(false) => self.quoted_line(line, devices),
+            Ok(false) => {
+                let parsed = self.quoted_line(line, devices);
+                parsed.or_else(|error| self.heading_or(error, line))
+            }
             Err(error) => self.heading_or(error, line),
         }
     }
@@ -118,8 +122,7 @@ impl ColumnLayout {
     /// Returns the error of a line, unless the line is a heading.
     #[cold]
     fn heading_or(&self, error: ParseError, line: &[u8]) -> Result<Parsed, ParseError> {
-        let heading = self.heading_text.as_bytes();
-        let alike = !heading.is_empty() && line.trim_ascii().eq_ignore_ascii_case(heading);
+        let alike = !self.heading_text.is_empty() && is_heading(line, self.heading_text);
         if alike { Ok(Parsed::Other) } else { Err(error) }
     }
 

@@ -13,6 +13,7 @@ use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::normalize::Normalizer;
 use crate::parse::parsed::{ParseError, Parsed};
+use crate::parse::text::encoding::text_window;
 use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::Request;
 
@@ -59,7 +60,7 @@ pub(crate) struct LineReader<P> {
 /// A parser in its initial state is a factory of readers, each of which starts with a copy of it.
 impl<P: LineParser + Clone + Sync + 'static> ReaderFactory for P {
     fn reader(&self, input: &Arc<StoredTrace>, mode: ReadMode) -> Result<Box<dyn Reader>> {
-        let (normalizer, cursor) = (Normalizer::new(mode), PartCursor::new(input)?);
+        let (normalizer, cursor) = (Normalizer::new(mode), PartCursor::new(input, text_window)?);
         let (parser, fresh) = (self.clone(), self.clone());
         Ok(Box::new(LineReader { normalizer, cursor, parser, fresh, line_number: 0 }))
     }
@@ -172,7 +173,7 @@ fn for_each_line_of(
     part: &StoredTrace,
     visit: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    let mut window = part.window()?;
+    let mut window = text_window(part)?;
     let mut line_number = 0;
     loop {
         let failed = |source| part.failure(line_number, source);

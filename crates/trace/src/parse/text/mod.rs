@@ -1,6 +1,7 @@
 //! The machinery of text formats.
 //!
 //! * `lines`: the loop over the lines of a trace
+//! * `encoding`: byte-order marks
 //! * `column_layout`: the declaration of a format that consists of columns
 //! * `column_parser`: the parser of all such formats
 //! * `split`: the fields of a line
@@ -9,6 +10,7 @@
 
 pub(crate) mod column_layout;
 mod column_parser;
+pub(crate) mod encoding;
 pub(crate) mod field;
 pub(crate) mod lines;
 pub(crate) mod split;

@@ -27,7 +27,7 @@ use crate::parse::text::column_layout::{
     AddressUnit, BYTES, Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames,
     OpWords, PAGES, SECONDS, SECTORS, Separator, TICKS, TimeUnit,
 };
-use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::parse::trace_head::{Likeness, TraceHead, is_heading};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
@@ -135,7 +135,7 @@ const fn words(name: &'static str, default: &'static str, doc: &'static str) -> 
 }
 
 fn detect(head: &TraceHead) -> Likeness {
-    match head.first() == WRITTEN_HEADING.as_bytes() {
+    match is_heading(head.first(), WRITTEN_HEADING) {
         true => Likeness::Header,
         false => Likeness::None,
     }

@@ -19,7 +19,7 @@ use crate::parse::parsed::{ParseError, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::Split;
-use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
+use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_heading};
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op};
 
@@ -53,7 +53,7 @@ fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
 #[derive(Clone)]
 struct Msr;
 
-const HEADING: &[u8] = b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+const HEADING: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
 
 const TIME: ParseError = ParseError::new("field 1, the time, is not a number of ticks of 100 ns");
 const DEVICE: ParseError = ParseError::new("fields 2 and 3, host and disk, are missing");
@@ -95,7 +95,7 @@ fn number(fields: &mut Split<u8>) -> Option<u64> {
 /// A line that does not begin with a time may be the heading.
 #[cold]
 fn heading(line: &[u8]) -> Option<Parsed> {
-    line.trim_ascii().eq_ignore_ascii_case(HEADING).then_some(Parsed::Other)
+    is_heading(line, HEADING).then_some(Parsed::Other)
 }
 
 #[inline]
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!((second.op, second.device), (Op::Read, 0));
         assert_eq!(requests[2].device, 1);
         assert_eq!(detect(&TraceHead::new(REAL)), Likeness::Lines);
-        let headed = [HEADING, b"\r\n", REAL].concat();
+        let headed = [HEADING.as_bytes(), b"\r\n", REAL].concat();
         assert_eq!(detect(&TraceHead::new(&headed)), Likeness::Lines);
         let (again, skipped) = read_all(Msr, &headed, false).unwrap();
         assert_eq!((again, skipped.other_lines), (requests, 1));

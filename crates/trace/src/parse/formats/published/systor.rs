@@ -18,7 +18,7 @@ use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     BYTES, Column, ColumnLayout, OpNames, OpWords, SECONDS, Separator,
 };
-use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::parse::trace_head::{Likeness, TraceHead, is_heading};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
@@ -41,7 +41,7 @@ pub static FORMAT: Format = Format {
 const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
 fn detect(head: &TraceHead) -> Likeness {
-    match head.first().eq_ignore_ascii_case(HEADER.as_bytes()) {
+    match is_heading(head.first(), HEADER) {
         true => Likeness::Header,
         false => Likeness::None,
     }

@@ -137,7 +137,7 @@ impl RecordParser for OracleGeneral {
 
     fn notes(&self) -> Vec<String> {
         let percent = 100.0 * self.reads.numerator as f64 / self.reads.denominator as f64;
-        vec![format!("The trace has no operations; {percent} % of the requests are taken as reads.")]
+        vec![format!("The trace has no operations: {percent} % of its requests become reads.")]
     }
 }
 

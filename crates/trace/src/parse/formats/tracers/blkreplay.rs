@@ -7,6 +7,8 @@
 //!       seconds     ;       sector ; sectors ; R|W ; unused
 //! ```
 //!
+//! A load may repeat comments and header: only its first request ends the comments.
+//!
 //! Some loads use the operations of blkparse (`RA`: readahead), so all of RWBS is accepted.
 
 use spec::Params;
@@ -20,7 +22,7 @@ use crate::parse::text::column_layout::{
     Column, ColumnLayout, OpNames, SECONDS, SECTORS, Separator,
 };
 use crate::parse::text::lines::LineParser;
-use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::parse::trace_head::{Likeness, TraceHead, is_seconds};
 use crate::reader::ReaderFactory;
 
 /// The format's entry in the list.
@@ -72,7 +74,7 @@ fn blkreplay() -> Blkreplay {
 #[derive(Clone)]
 struct Blkreplay {
     layout: ColumnLayout,
-    /// Whether neither the header nor a request has been read.
+    /// Whether no request has been read.
     in_comments: bool,
 }
 
@@ -88,14 +90,20 @@ impl LineParser for Blkreplay {
         if !self.in_comments {
             return self.layout.parse(line, devices);
         }
-        if is_header(line) {
-            self.in_comments = false;
-            return Ok(Parsed::Other);
+        match self.layout.parse(line, devices) {
+            Err(_) if !begins_with_time(line) => Ok(Parsed::Other),
+            parsed => {
+                self.in_comments = false;
+                parsed
+            }
         }
-        let parsed = self.layout.parse(line, devices);
-        self.in_comments = parsed.is_err();
-        Ok(parsed.unwrap_or(Parsed::Other))
     }
+}
+
+/// Whether the line was meant as a request, which no comment is.
+fn begins_with_time(line: &[u8]) -> bool {
+    let first = line.split(|&byte| byte == b';').next().unwrap_or_default();
+    first.len() < line.len() && is_seconds(first.trim_ascii())
 }
 
 #[cfg(test)]

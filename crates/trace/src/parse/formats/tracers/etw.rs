@@ -171,7 +171,7 @@ impl LineParser for Etw {
 
     fn notes(&self) -> Vec<String> {
         vec![String::from(
-            "A request arrives at its Init event or, without one, ElapsedTime before its completion.",
+            "A request arrives at its Init event or, without one, ElapsedTime before it completes.",
         )]
     }
 }
