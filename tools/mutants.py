@@ -7,11 +7,12 @@ copy of the workspace; then the tests of that copy must fail: first the quick on
 the list names.
 
     python3 tools/mutants.py [LIST or NAME ...]     all bugs, or those named; writes the verdicts to docs/mutants.md
-    python3 tools/mutants.py --check                only checks that each finds its place in the sources and has a verdict
+    python3 tools/mutants.py --check                only checks that each finds its place and that its verdict names existing tests
 """
 
 import os
 import pathlib
+import re
 import runpy
 import shutil
 import subprocess
@@ -48,13 +49,22 @@ def plant(copy: pathlib.Path, name: str, file: str, original: str, replacement: 
     (copy / file).write_text(source(name, file, original).replace(original, replacement))
 
 
+def functions() -> set:
+    """The names of all functions in the sources and tests."""
+    files = (ROOT / "crates").rglob("*.rs")
+    return {name for file in files for name in re.findall(r"\bfn (\w+)\(", file.read_text())}
+
+
 def check() -> None:
-    known = known_verdicts()
+    known, present = known_verdicts(), functions()
     for planted in lists().values():
         for name, _, file, original, _ in planted["MUTANTS"]:
             source(name, file, original)
             if not known.get(name, "").startswith("caught"):
                 raise SystemExit(f"{name}: {known.get(name, 'never run')}")
+            for test in known[name].removeprefix("caught by ").split(", "):
+                if test.split("::")[-1] not in present:
+                    raise SystemExit(f"{name}: no test has the name {test}")
 
 
 def verdict(copy: pathlib.Path, target: pathlib.Path, packages: list, schemes: str) -> str:

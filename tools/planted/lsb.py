@@ -48,7 +48,7 @@ MUTANTS = [
     ("sheet-wide-own-entry-counted", "spare areas: in a wide page, entries after its own are read from the wrong place", SHEET,
      "which - u32::from(which > but)", "which - u32::from(which > but + 1)"),
     ("lsb-aside-for-ever", "lsb, victims: a block set aside stays so when its superblock opens a block", SUPERBLOCKS,
-     "        self.take_up(superblock, self.room(superblock));\n    }\n\n    /// Notes that the next",
+     "        self.offer_again(superblock, self.room(superblock));\n    }\n\n    /// Notes that the next",
      "        self.offer(superblock);\n    }\n\n    /// Notes that the next"),
     ("lsb-miss-is-free", "lsb, map cache: a miss reads the PMD page only", LSB,
      "for ppn in self.chains.spares(&self.map.flat, lbn) {",

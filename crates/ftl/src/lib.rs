@@ -1,7 +1,7 @@
-//! The flash translation layers, each one file that reads like its paper.
+//! The flash translation layers, each in a file that follows its paper.
 //!
-//! Imports fall: [`contract`] ← [`part`] ← [`scheme`], [`layer`] ← [`registry`]. No scheme knows
-//! another one, a layer, a clock or a statistic; what two share is a part.
+//! Imports go in one direction: [`contract`] ← [`part`] ← [`scheme`], [`layer`] ← [`registry`]. No
+//! scheme imports another one, a layer, a clock or a statistic; what two of them share is a part.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

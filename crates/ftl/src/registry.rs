@@ -1,5 +1,5 @@
-//! All schemes. A new one is its file and its line here; command, documentation and every
-//! conformance test read this list.
+//! All schemes. A new scheme costs its file and one line here; the command, the documentation and
+//! every conformance test read this list.
 
 use nand::{ChipModel, Nand};
 use spec::{Params, Spec};
@@ -23,14 +23,14 @@ pub static SCHEMES: &[&Scheme] = &[
     &last::SCHEME,
 ];
 
-/// A scheme with its parameters: what `--ftl` names.
+/// A scheme with its parameters, as `--ftl` names it.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// The scheme.
     pub scheme: &'static Scheme,
     /// Its parameters, defaults included.
     pub params: Params,
-    /// Those of them that were set.
+    /// The parameters that were set.
     pub given: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Choice {
     /// The scheme and parameters that a spec such as `page:victim=fifo` names.
     ///
     /// # Errors
-    /// Unknown scheme or key, or a value that is no such thing.
+    /// An unknown scheme or key, or an invalid value.
     pub fn from_spec(spec: &Spec) -> Result<Choice> {
         let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
         let scheme = SCHEMES.iter().find(|scheme| scheme.name == spec.name);
@@ -68,7 +68,7 @@ impl Choice {
     /// Mounts the scheme on a chip.
     ///
     /// # Errors
-    /// The power is lost again, or the flash holds what cannot be.
+    /// The power is lost again, or the flash is in a state that cannot have arisen.
     pub fn mount(&self, nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         (self.scheme.mount)(nand, device)
     }

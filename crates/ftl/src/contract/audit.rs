@@ -1,4 +1,4 @@
-//! What an audit finds.
+//! The result of an audit.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! What an FTL stands on.
+//! The base of an FTL.
 
 use nand::{Lpn, Nand, Sink};
 
@@ -6,8 +6,8 @@ use super::error::Result;
 use super::facets::BlockLender;
 use super::run::Run;
 
-/// What an FTL stands on: for a scheme its map, for a layer the FTL below it. It answers whatever
-/// the FTL does not answer itself, so that schemes with the same map share these answers.
+/// The base of an FTL: for a scheme its map, for a layer the FTL below it. It answers every call
+/// that the FTL does not answer itself, so schemes with the same map share these answers.
 pub trait Base: Send {
     /// As [`Ftl::read`](super::ftl::Ftl::read).
     ///

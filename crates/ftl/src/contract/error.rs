@@ -1,38 +1,38 @@
-//! What can go wrong.
+//! Errors of FTLs.
 
-/// What can go wrong between an FTL and its chip.
+/// An error of an FTL or of its chip.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The chip could not do it.
+    /// The chip failed.
     #[error(transparent)]
     Chip(#[from] nand::Error),
     /// The device has used up its reserves and takes no more writes; all data can be read.
     #[error("the device is read-only: it has no good blocks left to write to")]
     ReadOnly,
-    /// Collecting garbage takes more pages than it gives back: superblocks whose map, in spare
-    /// areas, must be written anew for nearly every page that moves.
+    /// Garbage collection takes more pages than it frees. This happens if superblocks keep their
+    /// map in spare areas and must write map entries again for nearly every page that moves.
     #[error(
-        "no room can be made: moving a block's pages takes up to {needs} programs, {room} pages \
-         are free; more extra blocks or smaller superblocks help"
+        "no room can be made: moving a block's pages takes up to {needs} programs, but only {room} \
+         pages are free; more extra blocks or smaller superblocks help"
     )]
     NoRoom {
-        /// Programs that a victim may take.
+        /// Maximum number of programs that a victim may take.
         needs: u32,
-        /// Free pages that there are for them.
+        /// Number of free pages for them.
         room: u32,
     },
-    /// A spec that does not parse.
+    /// A spec that cannot be parsed.
     #[error(transparent)]
     Spec(#[from] spec::Error),
-    /// A device that the scheme cannot work on.
+    /// A device on which the scheme cannot work.
     #[error("{scheme} needs at least {needs} extra blocks, this device has {has}")]
     TooFewExtra {
         /// The scheme.
         scheme: &'static str,
-        /// The fewest it works with.
+        /// The minimum for the scheme.
         needs: u32,
-        /// What the device has.
+        /// The number that the device has.
         has: u32,
     },
     /// Parameters that contradict each other or the chip.
@@ -43,7 +43,7 @@ pub enum Error {
         /// The contradiction.
         why: String,
     },
-    /// The flash holds what no sequence of writes and cuts can have left there.
+    /// The flash is in a state that no sequence of writes and power cuts can have left.
     #[error("this flash cannot be mounted: {0}")]
     Unmountable(String),
 }

@@ -1,4 +1,4 @@
-//! What every flash translation layer promises.
+//! The interface of every flash translation layer.
 
 use nand::{Lpn, Nand, Sink};
 
@@ -11,19 +11,20 @@ use super::run::Run;
 
 /// A flash translation layer.
 ///
-/// Callers guarantee that runs lie within the capacity and that the chip is the one it was mounted
-/// on. After an error the FTL may only be dropped.
+/// Callers guarantee that runs lie within the capacity, and that the chip is the one on which the
+/// FTL was mounted. After an error the FTL may only be dropped.
 pub trait Ftl: Send {
-    /// What this FTL stands on; it answers whatever the FTL does not answer itself.
+    /// The base of this FTL. It answers every call that the FTL does not answer itself.
     fn base(&self) -> &dyn Base;
 
-    /// The same, to be changed.
+    /// The base, for calls that change it.
     fn base_mut(&mut self) -> &mut dyn Base;
 
     // ---- The host's requests ------------------------------------------------------------------
 
-    /// Hands the newest sectors of the run to the sink, which the caller has cleared: pages never
-    /// written, or trimmed, are not put. One read of the flash a mapped page, cause host.
+    /// Passes the newest sectors of the run to the sink, which the caller has cleared. Pages that
+    /// were never written, or were trimmed, are left out. Each mapped page costs one read of the
+    /// flash, cause host.
     ///
     /// # Errors
     /// Power lost, or a page cannot be read.
@@ -31,16 +32,16 @@ pub trait Ftl: Send {
         self.base_mut().read(nand, run, sink)
     }
 
-    /// Writes a run. When this returns, `read` sees it; after `flush`, so does a fresh mount. One
-    /// program of cause host a page, whatever else the scheme must do.
+    /// Writes a run. When this returns, `read` sees it; after `flush`, so does a fresh mount. Each
+    /// page costs one program of cause host; other causes count whatever else the scheme must do.
     ///
     /// # Errors
     /// Power lost, or no room can be made.
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()>;
 
-    /// Forgets whole pages: they read zero from now on and, after `flush` under
-    /// [`Durability::Full`](super::mount_config::Durability::Full), after every mount. Pages that
-    /// nothing maps are no error.
+    /// Forgets whole pages. From now on they read as zero; after `flush` under
+    /// [`Durability::Full`](super::mount_config::Durability::Full) they do so after every mount
+    /// too. Unmapped pages are no error.
     ///
     /// # Errors
     /// Power lost.
@@ -48,7 +49,7 @@ pub trait Ftl: Send {
         self.base_mut().trim(nand, first, pages)
     }
 
-    /// Makes all that was answered survive a power cut.
+    /// Makes all requests that were answered survive a power cut.
     ///
     /// # Errors
     /// Power lost.
@@ -64,8 +65,8 @@ pub trait Ftl: Send {
         self.flush(nand)
     }
 
-    /// Called after each request of the host, which may have been several runs. A layer that
-    /// regulates itself by requests does so now.
+    /// Called after each request of the host, which may have been several runs. A layer that adapts
+    /// after a number of requests does so here.
     ///
     /// # Errors
     /// Power lost.
@@ -73,14 +74,15 @@ pub trait Ftl: Send {
         self.base_mut().end_request(nand)
     }
 
-    /// A hint that this run comes soon: a chance to bring map entries into the processor's cache.
+    /// A hint that this run comes soon, so that map entries can be brought into the processor's
+    /// cache.
     fn prefetch(&self, run: &Run) {
         self.base().prefetch(run);
     }
 
-    // ---- What it believes ---------------------------------------------------------------------
+    // ---- State --------------------------------------------------------------------------------
 
-    /// The version of a page, which layers above ask for at mount; none if it is unmapped.
+    /// The version of a page, for layers above that mount; none if the page is unmapped.
     ///
     /// # Errors
     /// Power lost, or the page cannot be read.
@@ -88,50 +90,50 @@ pub trait Ftl: Send {
         self.base().version(nand, lpn)
     }
 
-    /// How many erased blocks are not open.
+    /// Number of erased blocks that are not open.
     fn free_blocks(&self) -> u32 {
         self.base().free_blocks()
     }
 
-    /// Compares all that the FTL believes with itself and with the chip: no two logical pages
-    /// share a physical one, each block is in exactly one list, counts equal a recount. Costs no
-    /// operation and changes nothing.
+    /// Checks the FTL's data structures against each other and against the chip: no two logical
+    /// pages share a physical one, each block is in exactly one list, counts equal a recount.
+    /// Counts no operation and changes nothing.
     ///
     /// # Errors
     /// The first contradiction.
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation>;
 
-    // ---- What it reports ----------------------------------------------------------------------
+    // ---- Reports ------------------------------------------------------------------------------
 
-    /// What a controller would hold in RAM, as the papers count it.
+    /// The RAM that a controller would need, as the papers count it.
     fn ram(&self) -> Ram;
 
     /// The scheme's own metrics since the last reset.
     fn report(&self) -> Report;
 
-    /// Sets the scheme's own metrics, and those of layers above it, to zero. Nothing else changes.
+    /// Sets the scheme's own metrics, and those of its layers, to zero. Nothing else changes.
     fn reset_report(&mut self);
 
-    /// What the scheme regulates or watches, as it stands now; a series samples it. Always the same
-    /// names in the same order.
+    /// The quantities that the scheme regulates or watches, at this moment. A series samples them.
+    /// The names and their order are always the same.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    // ---- What only some can do ----------------------------------------------------------------
+    // ---- Optional abilities -------------------------------------------------------------------
 
     /// The part of the map that can grow and shrink at run time.
     fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
         None
     }
 
-    /// Who exchanges erased blocks with a layer above.
+    /// The exchange of erased blocks with a layer above.
     fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
         self.base_mut().block_lender()
     }
 
-    /// The layers above the scheme. None of a scheme without layers: all pages that it was given
-    /// entered it.
+    /// Reports of the layers above the scheme; none for a scheme without layers. In that case all
+    /// pages that the scheme received count as entered.
     fn layered(&self) -> Option<&dyn Layered> {
         None
     }

@@ -1,7 +1,8 @@
-//! What every flash translation layer promises, and what it may ask.
+//! The contract between flash translation layers and their callers.
 //!
-//! The chip is lent and owned by nobody below: dropping an FTL and mounting another on the same
-//! chip is a power cycle. An FTL sees neither time nor statistics; ages are counted in writes.
+//! Each call lends the chip to the FTL, and no FTL owns it. So dropping an FTL and mounting another
+//! on the same chip is a power cycle. An FTL sees neither time nor statistics; ages are counted in
+//! writes.
 
 pub mod audit;
 pub mod base;

@@ -1,9 +1,9 @@
-//! What an FTL is mounted with.
+//! The configuration of a mount.
 
 use nand::{BlockId, Timing};
 use spec::Params;
 
-/// What an FTL is mounted with.
+/// The configuration of a mount.
 #[derive(Clone, Copy, Debug)]
 pub struct MountConfig<'a> {
     /// The scheme's parameters.
@@ -14,18 +14,18 @@ pub struct MountConfig<'a> {
     pub blocks: &'a [BlockId],
     /// Whether trims must survive a power cut.
     pub durability: Durability,
-    /// Seed of whatever the scheme draws at random.
+    /// Seed of the scheme's random choices.
     pub seed: u64,
-    /// The chip's latencies, for schemes that weigh costs in time.
+    /// The chip's latencies, for schemes that compare costs in time.
     pub timing: Timing,
 }
 
 /// What must survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// What the papers' schemes write, and not a page more: trims may come back.
+    /// The papers' schemes without any additional program: trims may be forgotten.
     Paper,
-    /// Everything that was flushed, trims too (tombstones in system blocks).
+    /// Everything that was flushed, including trims, for which tombstones go to system blocks.
     Full,
 }
 

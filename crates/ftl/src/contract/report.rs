@@ -11,7 +11,7 @@ pub struct Ram {
     pub buffer: u64,
     /// The map of a sector log.
     pub sector_map: u64,
-    /// Whatever else: valid counts, lists.
+    /// Everything else, such as valid counts and lists.
     pub other: u64,
 }
 
@@ -20,9 +20,9 @@ pub struct Ram {
 pub struct Merges {
     /// The log block became the data block.
     pub switch: u64,
-    /// The same, after the rest was copied in.
+    /// The log block became the data block after the missing pages were copied in.
     pub partial: u64,
-    /// All associated data blocks were gathered into free ones.
+    /// All associated data blocks were rewritten into free blocks.
     pub full: u64,
     /// The log block held no valid page.
     pub dead: u64,
@@ -30,7 +30,7 @@ pub struct Merges {
     pub associated_blocks: Vec<u64>,
 }
 
-/// A figure that only the scheme knows.
+/// A value that only the scheme or layer itself can report.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Metric {
@@ -42,7 +42,7 @@ pub enum Metric {
     Counts(Vec<u64>),
 }
 
-/// What a scheme says of itself.
+/// Report of a scheme about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Merges, for log-block schemes.
@@ -51,7 +51,7 @@ pub struct Report {
     pub figures: Vec<(&'static str, Metric)>,
 }
 
-/// What a layer says of itself.
+/// Report of a layer about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerReport {
     /// The layer's name.

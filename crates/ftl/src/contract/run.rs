@@ -1,7 +1,7 @@
 //! The unit of the contract: consecutive logical pages of one request.
 //!
-//! A run and not a single page, because some schemes judge by the size of the request (last), by
-//! its extent (block, lsb) or by its sequence (fast).
+//! The unit is a run and not a single page, because some schemes decide by the size of the request
+//! (last), by its extent (block, lsb) or by its sequence (fast).
 
 use core::ops::Range;
 
@@ -12,14 +12,14 @@ use nand::{Data, Lpn, SectorMask};
 pub struct Run<'a> {
     /// The first page.
     pub first: Lpn,
-    /// How many pages, at least one.
+    /// Number of pages, at least one.
     pub pages: u32,
-    /// The sectors concerned in the first page.
+    /// The sectors that the run covers in its first page.
     pub head: SectorMask,
-    /// The sectors concerned in the last page; equal to `head` in a run of one page. Pages between
-    /// are concerned whole.
+    /// The sectors that the run covers in its last page; equal to `head` in a run of one page.
+    /// Pages in between are covered completely.
     pub tail: SectorMask,
-    /// Bytes of the request that the run is part of, as the host sent it.
+    /// Size in bytes of the whole request to which the run belongs, as the host sent it.
     pub request_bytes: u64,
     /// For writes: the host's data, starting with the first page.
     pub data: Data<'a>,
@@ -33,7 +33,7 @@ impl<'a> Run<'a> {
         Run { first, pages, head: full, tail: full, request_bytes, data }
     }
 
-    /// The sectors concerned in page `index`; `full` is the mask of a whole page.
+    /// The sectors that the run covers in page `index`; `full` is the mask of a whole page.
     #[inline]
     pub fn mask(&self, index: u32, full: SectorMask) -> SectorMask {
         match index {
@@ -43,7 +43,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How many pages from `index` on are concerned whole.
+    /// Number of pages that are covered completely, counted from page `index` on.
     #[inline]
     pub fn whole_pages_from(&self, index: u32, full: SectorMask) -> u32 {
         if index == 0 && self.head != full {
@@ -52,7 +52,7 @@ impl<'a> Run<'a> {
         self.pages - index - u32::from(self.tail != full)
     }
 
-    /// The run of some of its pages, which says that it belongs to the same request.
+    /// A run of some of these pages, which belongs to the same request.
     pub fn part(&self, pages: Range<u32>, full: SectorMask, page_bytes: u32) -> Run<'a> {
         Run {
             first: self.first.plus(pages.start),

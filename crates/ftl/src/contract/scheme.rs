@@ -1,4 +1,4 @@
-//! A scheme as the registry lists it.
+//! A scheme, as the registry lists it.
 
 use nand::{ChipModel, Geometry, Nand};
 use spec::{Param, Params};
@@ -7,39 +7,39 @@ use super::error::Result;
 use super::ftl::Ftl;
 use super::mount_config::MountConfig;
 
-/// A scheme as the registry lists it.
+/// A scheme, as the registry lists it.
 #[derive(Debug)]
 pub struct Scheme {
     /// The name that users write.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description in one line.
     pub summary: &'static str,
-    /// Where it was published.
+    /// The publication.
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Settings, such as `cmt=8`, under which a tiny device does what others do at their size; the
-    /// tests attack these forms too.
+    /// Settings, such as `cmt=8`, that bring a tiny device into situations in which others get only
+    /// at their full size. The tests check these forms too.
     pub corners: &'static [&'static str],
-    /// Refuses parameters that contradict each other or the chip, with the sentence that says why.
+    /// Refuses parameters that contradict each other or the chip. Returns the reason.
     pub refuses: fn(&Params, &ChipModel) -> Option<String>,
-    /// How the part of its map grows and shrinks that can; none if nothing can.
+    /// Properties of the resizable part of its map; none if no part is resizable.
     pub map_budget: Option<MapBudget>,
-    /// The fewest extra blocks it works with.
+    /// The minimum number of extra blocks.
     pub least_extra: fn(&Params, &ChipModel, logical_blocks: u32) -> u32,
-    /// Comes back from whatever is on the flash; a factory-new chip is formatted.
+    /// Recovers from any state of the flash; formats a factory-new chip.
     pub mount: fn(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>,
 }
 
-/// Of a scheme whose map has a part that can grow and shrink at run time: how that goes.
+/// Properties of a map of which a part can grow and shrink at run time.
 #[derive(Clone, Copy, Debug)]
 pub struct MapBudget {
-    /// The parameter that a budget takes the place of; empty if there is none.
+    /// The parameter that a budget replaces; empty if there is none.
     pub replaces: &'static str,
-    /// Bytes by which the part is tuned: what it is made of.
+    /// Granularity of resizing, in bytes.
     pub unit_bytes: fn(&Geometry) -> u64,
-    /// Bytes of what it keeps for one page.
+    /// Bytes of RAM per page in this part.
     pub entry_bytes: u64,
-    /// Requests from one tuning to the next.
+    /// Default number of requests from one tuning to the next.
     pub interval: u64,
 }

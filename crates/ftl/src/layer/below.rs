@@ -1,10 +1,10 @@
-//! The FTL that a layer stands on, and a count of what goes down to it.
+//! The FTL below a layer, with a count of the pages that are passed to it.
 
 use nand::{Lpn, Nand, Sink};
 
 use crate::contract::{Base, BlockLender, Entered, Ftl, LayerReport, Result, Run};
 
-/// An FTL below a layer. Pages that go down to it are counted.
+/// An FTL below a layer. Counts the pages that are passed to it.
 pub struct Below {
     /// The FTL.
     pub ftl: Box<dyn Ftl>,
@@ -12,12 +12,12 @@ pub struct Below {
 }
 
 impl Below {
-    /// An FTL that a layer takes charge of.
+    /// Wraps the FTL below a layer.
     pub fn new(ftl: Box<dyn Ftl>) -> Below {
         Below { ftl, went_down: Entered::default() }
     }
 
-    /// Writes.
+    /// Writes a run and counts its pages.
     ///
     /// # Errors
     /// As [`Ftl::write`].
@@ -37,7 +37,7 @@ impl Below {
         self.ftl.layered().map_or(Vec::new(), |layered| layered.reports())
     }
 
-    /// Bytes that layers below take out of a buffer's DRAM.
+    /// Bytes that layers below take from a buffer's DRAM.
     pub fn borrowed_bytes(&self) -> u64 {
         self.ftl.layered().map_or(0, |layered| layered.borrowed_bytes())
     }

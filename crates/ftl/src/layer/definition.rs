@@ -1,4 +1,4 @@
-//! What a layer is: a value with its options, its refusals, its mount and its laws.
+//! The definition of a layer: a value with its options, its refusals, its mount and its laws.
 
 use core::fmt;
 
@@ -8,39 +8,40 @@ use spec::{Param, Params};
 use crate::contract::{Entered, Error, Ftl, MountConfig, Result, Scheme};
 use crate::layer::option::{LayerOption, LayerOptions};
 
-/// Mounts what stands below a layer, on the blocks of the configuration that it is given.
+/// Mounts everything below a layer, on the blocks of the given configuration.
 pub type MountBelow<'a> = &'a mut dyn FnMut(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>;
 
-/// Mounts a layer of a stack above whatever the closure mounts.
+/// Mounts a layer of a stack above the FTL that the closure mounts.
 pub type MountLayer =
     fn(&Params, &Stack, &mut Nand, &MountConfig, MountBelow) -> Result<Box<dyn Ftl>>;
 
-/// A layer as the list has it.
+/// A layer, as the list has it.
 #[derive(Debug)]
 pub struct Layer {
     /// The name that lists and messages use.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description in one line.
     pub summary: &'static str,
-    /// Where it was published.
+    /// The publication.
     pub source: &'static str,
-    /// Its parameters, with those that its options set.
+    /// Its parameters, including those that its options set.
     pub params: &'static [Param],
-    /// Options under which it does on a tiny device what it does on others at their size: names
-    /// and texts. The tests attack every scheme under these.
+    /// Options, as names and texts, that bring a tiny device into situations in which others get
+    /// only at their full size. The tests check every scheme under these.
     pub corners: &'static [&'static [(&'static str, &'static str)]],
-    /// Its options. It stands above the scheme if any of them is given.
+    /// Its options. The layer is present if any of them is given.
     pub options: &'static [LayerOption],
     /// Reads its options into parameters. They may still contradict other layers.
     pub read: fn(&LayerOptions) -> Result<Params>,
-    /// Refuses what cannot work, with the sentence that says why.
+    /// Refuses an impossible setting. Returns the reason.
     pub refuses: fn(&LayerSetting, &Stack, &ChipModel) -> Option<String>,
     /// Blocks of flash that it keeps for itself.
     pub blocks: fn(&Params, &ChipModel) -> LayerBlocks,
-    /// Mounts it above whatever the closure mounts. What it keeps in flash it finds first: it
-    /// claims its blocks and hands the others down. What it keeps in DRAM is gone.
+    /// Mounts it above the FTL that the closure mounts. The layer first finds its own data in
+    /// flash: it claims its blocks and passes the others to the closure. Its data in DRAM is lost.
     pub mount: MountLayer,
-    /// What its counts obey at the end of every run; the error names the law that is broken.
+    /// Checks the laws that its counts obey at the end of every run; the error names the broken
+    /// law.
     pub laws: fn(&LayerEvidence) -> core::result::Result<(), String>,
 }
 
@@ -54,9 +55,9 @@ impl Layer {
 /// Blocks of flash that a layer keeps for itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerBlocks {
-    /// How many.
+    /// Their number.
     pub blocks: u32,
-    /// Those of them that are added to the device. The others are taken out of the extra blocks.
+    /// How many of them are added to the device. The others are taken out of the extra blocks.
     pub added: u32,
 }
 
@@ -84,7 +85,7 @@ pub struct Layers {
     pub(super) settings: Vec<LayerSetting>,
 }
 
-/// Everything that a layer may have to know of what it stands among.
+/// The surroundings of a layer, as far as it may have to know them.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack<'a> {
     /// All layers.
@@ -95,7 +96,7 @@ pub struct Stack<'a> {
     pub given: &'a [String],
 }
 
-/// What the laws of a layer compare.
+/// The counts that the laws of a layer compare.
 pub struct LayerEvidence<'a> {
     /// A count that a layer reports, by the names of layer and metric; 0 if there is none.
     pub count: &'a dyn Fn(&str, &str) -> u64,
@@ -119,7 +120,7 @@ impl LayerEvidence<'_> {
 /// Reads the first option of a layer, `SIZE[,key=value…]`: the size goes to its first parameter.
 ///
 /// # Errors
-/// An unknown key, or a value that is no such thing.
+/// An unknown key, or an invalid value.
 pub fn read_size_and_keys(layer: &Layer, options: &LayerOptions) -> Result<Params> {
     let text = options.get(&layer.options[0]).unwrap_or_default();
     let (size, rest) = text.split_once(',').unwrap_or((text, ""));
@@ -130,7 +131,7 @@ pub fn read_size_and_keys(layer: &Layer, options: &LayerOptions) -> Result<Param
     Ok(spec::resolve(layer.name, &pairs, layer.params)?)
 }
 
-/// An equation of exact counts.
+/// Checks that two exact counts are equal.
 ///
 /// # Errors
 /// The law and both sides, if they differ.
@@ -147,8 +148,8 @@ impl Layers {
         self.settings.iter()
     }
 
-    /// Whether no layer stands above the scheme. Then pages reach it in the order in which the host
-    /// wrote them.
+    /// Whether no layer stands above the scheme. In that case pages reach it in the order in which
+    /// the host wrote them.
     pub fn is_empty(&self) -> bool {
         self.settings.is_empty()
     }
@@ -158,8 +159,8 @@ impl Layers {
         self.settings.iter().find(|setting| setting.layer.name == name)
     }
 
-    /// Refuses what cannot work, before anything is built. `given` are the parameters of the scheme
-    /// that were set.
+    /// Refuses impossible settings before anything is built. `given` are the parameters of the
+    /// scheme that were set.
     ///
     /// # Errors
     /// The contradiction.
@@ -184,7 +185,7 @@ impl Layers {
     /// Mounts a scheme with these layers above it.
     ///
     /// # Errors
-    /// The power is lost again, or the flash holds what cannot be.
+    /// The power is lost again, or the flash is in a state that cannot have arisen.
     pub fn mount(
         &self,
         scheme: &'static Scheme,
@@ -209,7 +210,7 @@ fn mount_from(
     (top.layer.mount)(&top.params, stack, nand, config, &mut below)
 }
 
-/// The options as a command takes them, each after a space.
+/// The options as a command takes them, with a space before each.
 impl fmt::Display for Layers {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         let given = self.settings.iter().flat_map(|setting| &setting.given);

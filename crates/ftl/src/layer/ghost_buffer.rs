@@ -1,13 +1,13 @@
-//! The ghost of a write buffer: the pages that went down last, their numbers alone (adaptive
+//! The ghost of a write buffer: the numbers of the pages that it evicted last (adaptive
 //! partitioning, §III.B).
 //!
 //! ```text
-//! buffer 3 ── 9 ── 7 ──▶ goes down: 3        ghost 1 ── 4 ── 3        least recent first
-//! write 4: a miss, and a hit of the ghost    ghost 1 ── 3             4 is in the buffer again
-//! read 1: likewise                           ghost 3 ── 1             reads insert nothing there
+//! buffer 3 ── 9 ── 7 ──▶ evicts 3            ghost 1 ── 4 ── 3    least recently used first
+//! write 4: a miss, and a hit of the ghost    ghost 1 ── 3         4 is in the buffer again
+//! read 1: a miss, and a hit of the ghost     ghost 3 ── 1         reads fill no buffer page
 //! ```
-//! Whatever hits it would have hit a buffer that is larger by the size of the ghost. It is filled
-//! by evictions alone, and holds no page that the buffer holds.
+//! A request that hits the ghost would have hit a buffer that is larger by the size of the ghost.
+//! Only evictions add pages to the ghost. It holds no page that the buffer holds.
 
 use nand::Lpn;
 
@@ -21,14 +21,14 @@ pub struct GhostBuffer {
     order: Recency,
     members: BitSet,
     capacity: u32,
-    /// Reads that would have hit.
+    /// Number of reads that hit the ghost.
     pub read_hits: u64,
-    /// Writes that would have hit.
+    /// Number of writes that hit the ghost.
     pub write_hits: u64,
 }
 
 impl GhostBuffer {
-    /// The empty ghost of a device with so many logical pages.
+    /// The empty ghost of a device with this number of logical pages.
     pub fn new(logical_pages: u32) -> GhostBuffer {
         GhostBuffer {
             order: Recency::new(logical_pages),
@@ -39,12 +39,12 @@ impl GhostBuffer {
         }
     }
 
-    /// How many pages it holds.
+    /// Number of pages.
     pub fn len(&self) -> u32 {
         self.order.len()
     }
 
-    /// Whether it holds none.
+    /// Whether it holds no page.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
@@ -54,20 +54,20 @@ impl GhostBuffer {
         self.members.contains(lpn.0)
     }
 
-    /// Sets how many pages it may hold; those used longest ago go.
+    /// Sets the maximum number of pages. Surplus pages are dropped, the least recently used first.
     pub fn set_capacity(&mut self, pages: u32) {
         self.capacity = pages;
         self.shrink();
     }
 
-    /// A page that is not in it left the buffer for want of room.
+    /// Adds a page, which it must not hold yet. The buffer has just evicted it for lack of room.
     pub fn enter(&mut self, lpn: Lpn) {
         self.order.push(lpn.0);
         self.members.insert(lpn.0);
         self.shrink();
     }
 
-    /// A read missed the buffer.
+    /// Records a read that missed the buffer.
     pub fn read(&mut self, lpn: Lpn) {
         if self.contains(lpn) {
             self.read_hits += 1;
@@ -75,7 +75,7 @@ impl GhostBuffer {
         }
     }
 
-    /// A write missed the buffer, where the page is from now on.
+    /// Records a write that missed the buffer. The page is in the buffer from now on.
     pub fn write(&mut self, lpn: Lpn) {
         if self.contains(lpn) {
             self.write_hits += 1;
@@ -83,7 +83,7 @@ impl GhostBuffer {
         }
     }
 
-    /// A page is nowhere any more.
+    /// Removes a page that was trimmed or is in the buffer again.
     pub fn forget(&mut self, lpn: Lpn) {
         if self.contains(lpn) {
             self.order.remove(lpn.0);
@@ -93,12 +93,12 @@ impl GhostBuffer {
 
     fn shrink(&mut self) {
         while self.order.len() > self.capacity {
-            let oldest = self.order.first().expect("more pages than none");
+            let oldest = self.order.first().expect("a ghost with too many pages is not empty");
             self.forget(Lpn(oldest));
         }
     }
 
-    /// Order and members agree.
+    /// Checks that order and members agree.
     ///
     /// # Errors
     /// The contradiction.
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ghost_of_the_lecture() {
+    fn reads_keep_a_page_in_the_ghost_and_writes_remove_it() {
         let mut ghost = GhostBuffer::new(10);
         ghost.set_capacity(3);
         [8, 1, 4, 3].into_iter().for_each(|lpn| ghost.enter(Lpn(lpn)));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn it_shrinks_at_once_and_may_have_no_room() {
+    fn the_ghost_shrinks_at_once_and_may_have_no_room() {
         let mut ghost = GhostBuffer::new(10);
         ghost.enter(Lpn(1));
         assert!(ghost.is_empty());

@@ -8,11 +8,11 @@
 //! host ──▶ [ write buffer ──▶ scheme ] ──▶ flash        partitioner: its map and the buffer
 //!           ◀──── one budget ────▶                      share one budget of DRAM
 //! ```
-//! A layer hears of everything on its way down and answers what it can. What it hands down enters
-//! the scheme as if the host had sent it. Layers know the contract and parts, no scheme.
+//! A layer sees every request on its way down and answers what it can. What it passes on enters the
+//! scheme as if the host had sent it. Layers import the contract and parts, but no scheme.
 //!
 //! A layer is a value ([`Layer`]): it states its options and parameters, reads and refuses them,
-//! mounts, and states the laws that its counts obey. A new one is its file and its line in
+//! mounts, and states the laws that its counts obey. A new layer costs its file and one line in
 //! [`LAYERS`]; command, plans, results, laws and tests read that list.
 
 pub mod below;
@@ -40,7 +40,7 @@ impl Layers {
     /// Reads the options. Each is checked by itself; [`check`](Self::check) finds contradictions.
     ///
     /// # Errors
-    /// An unknown key, or a value that is no such thing.
+    /// An unknown key, or an invalid value.
     pub fn new(options: &LayerOptions) -> Result<Layers> {
         let mut settings = Vec::new();
         for &layer in LAYERS {
@@ -56,10 +56,10 @@ impl Layers {
         Ok(Layers { settings })
     }
 
-    /// The layers of options written as a command takes them: names and texts.
+    /// Reads options written as a command takes them: names and texts.
     ///
     /// # Errors
-    /// An unknown option or key, or a value that is no such thing.
+    /// An unknown option or key, or an invalid value.
     pub fn from_texts(texts: &[(&str, &str)]) -> Result<Layers> {
         let mut options = LayerOptions::default();
         for (name, text) in texts {

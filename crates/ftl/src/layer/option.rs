@@ -13,11 +13,11 @@ pub struct LayerOption {
     pub name: &'static str,
     /// The form of the value.
     pub kind: Kind,
-    /// The value when none is given; empty: none.
+    /// The default value; empty if there is none.
     pub default: &'static str,
-    /// What help calls the value.
+    /// Name of the value in the help.
     pub value_name: &'static str,
-    /// The help.
+    /// The help text.
     pub help: &'static str,
 }
 
@@ -28,8 +28,8 @@ impl LayerOption {
     }
 }
 
-/// The options of layers that are given, by name, each in the form in which it is printed. An
-/// option that has its default counts as not given.
+/// The options of layers that were given, by name, each in the form in which it is printed. An
+/// option with its default value counts as not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LayerOptions(BTreeMap<&'static str, String>);
 
@@ -47,7 +47,7 @@ impl LayerOptions {
     /// Sets an option.
     ///
     /// # Errors
-    /// The text is not of the option's kind.
+    /// The text is no value of the option's kind.
     pub fn set(&mut self, option: &LayerOption, text: &str) -> Result<()> {
         let text = option.kind.parse(text)?.to_string();
         match option.default_text() == Some(text.as_str()) {

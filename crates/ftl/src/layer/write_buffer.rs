@@ -4,35 +4,37 @@
 //! ```text
 //! write 7 (sectors 0, 1)     3 ── 9 ── 7[xx__]            least recently used ◀───▶ most
 //! write 7 (sector 2)         3 ── 9 ── 7[xxx_]            absorbed
-//! write 5, four fit          3 ── 9 ── 7 ── 5
-//! write 1                    9 ── 7 ── 5 ── 1             3 goes down, with its mask
+//! write 5, four pages fit    3 ── 9 ── 7 ── 5
+//! write 1                    9 ── 7 ── 5 ── 1             3 is evicted, with its mask
 //! ```
-//! Requests are cut into pages, in ascending order. A page takes a whole slot however few of its
-//! sectors are written; a write to it, or a read that it serves at least in part, makes it the most
-//! recent one. A new page is inserted first, then the least recently used one goes to the FTL as a
-//! write of the sectors that were written: what it lacks is the FTL's to read. Reads take from the
-//! buffer what it has and ask the FTL for the rest.
+//! Requests are divided into pages, in ascending order. A page takes a whole slot, even if few of
+//! its sectors are written. A write to a page makes it the most recent one, and so does a read that
+//! it serves at least in part. A new page is inserted first. Then the least recently used page is
+//! evicted: the FTL receives a write of those of its sectors that the host wrote, and reads the
+//! missing ones itself if it needs them. Reads take from the buffer the sectors that it holds, and
+//! the rest from the FTL.
 //!
-//! With `reads=true` pages that were read stay too, clean: they go without a write, and a write
-//! makes them wait as any other. With `evict=run` the page's neighbours in the same logical block
-//! go with it as one run, as far as a run can: only its first and last page may be partial.
+//! With `reads=true` pages that were read stay too. They are clean: they leave without a write, and
+//! a write makes them dirty like any other page. With `evict=run` the neighbours of a page in the
+//! same logical block are evicted with it as one run. The run ends at a partial page, because only
+//! its first and last page may be partial.
 //!
-//! **Durability.** What waits is lost when the power fails; the FTL's older versions are then the
-//! newest, whole. A flush hands everything down, the least recently used first, and then flushes
-//! the FTL; forced unit access does so with the request's own pages. Clean pages stay. A trim drops
-//! pages here before it goes down.
+//! **Durability.** Dirty pages are lost when the power fails; then the FTL's older versions are the
+//! newest, complete ones. A flush writes all dirty pages to the FTL, the least recently used first,
+//! and then flushes the FTL. Forced unit access does so with the pages of the request. Clean pages
+//! stay. A trim removes pages from the buffer before it is passed to the FTL.
 //!
-//! **Size.** `size` bytes pay for the pages. A sector log below takes the RAM of its map out of it:
-//! pages go as that grows, but one stays.
+//! **Size.** `size` bytes pay for the pages. A sector log below takes the RAM of its map from them:
+//! as the map grows, pages are evicted, but one always stays.
 //!
-//! Invariants: a page that is not clean has written sectors, and holds them; pages never outnumber
-//! the capacity between two calls.
+//! Invariants: a dirty page has written sectors, and holds them. Between two calls there are never
+//! more pages than the capacity.
 //!
-//! Choices: what goes down says that it belongs to a request as large as the last one that wrote
-//! the page; a run says the largest of these, and not less than itself, for to the FTL it is the
-//! request. A buffer of reads hands down what was written, not what it happens to hold. A page that
-//! is there but holds none of the sectors wanted is a miss, and its place does not change. A page
-//! put in, taken out, or read is one access to DRAM.
+//! Choices: an evicted page reports the size of the last request that wrote it. A run reports the
+//! largest of these sizes, and at least its own size, because for the FTL it is the request. A
+//! buffer of reads passes on the sectors that were written, not all that it holds. A read of a page
+//! that is in the buffer, but holds none of the wanted sectors, is a miss and does not make the
+//! page recent. Inserting, removing or reading a page is one access to DRAM.
 
 use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink};
 use spec::{Kind, Param, Params};
@@ -50,13 +52,13 @@ use crate::part::index::recency::Recency;
 
 const SECTOR_BYTES: u64 = nand::geometry::SECTOR_BYTES as u64;
 const NONE: u32 = u32::MAX;
-/// The name of the layer below. Its file imports this one, so this one must not import it.
+/// The name of the layer below. Its file imports this one, so its name cannot be imported here.
 const SECTOR_LOG: &str = "sector-log";
 
 /// The write buffer.
 pub static LAYER: Layer = Layer {
     name: "buffer",
-    summary: "pages wait in DRAM, the least recently used goes to the FTL",
+    summary: "pages wait in DRAM; the least recently used page is evicted to the FTL",
     source: "Jin, Kim, Kim, Huh, Maeng: Sector log, SAC 2011 (§3); Shim, Seo, Kim, Maeng: An \
              adaptive partitioning scheme for DRAM-based cache in solid state drives, MSST 2010 \
              (§II.B): a page-level LRU of writes",
@@ -66,21 +68,21 @@ pub static LAYER: Layer = Layer {
             kind: Kind::Size,
             default: "",
             unit: "bytes",
-            doc: "DRAM of the pages, and of a sector log's map; a page at least",
+            doc: "DRAM of the pages and of a sector log's map; at least one page",
         },
         Param {
             name: "reads",
             kind: Kind::Switch,
             default: "false",
             unit: "",
-            doc: "whether pages that were read stay, too",
+            doc: "whether pages that were read stay in the buffer too",
         },
         Param {
             name: "evict",
             kind: Kind::Choice(&["page", "run"]),
             default: "page",
             unit: "",
-            doc: "run: neighbours in the same logical block go along, as one run",
+            doc: "run: neighbours in the same logical block are evicted too, as one run",
         },
     ],
     corners: &[&[("buffer", "3KiB")], &[("buffer", "6KiB,reads=true,evict=run")]],
@@ -102,14 +104,16 @@ pub static LAYER: Layer = Layer {
     laws: buffered_pages_are_accounted_for,
 };
 
-/// Why a buffer with these parameters cannot stand above such a chip.
+/// The reason why a buffer with these parameters cannot stand above such a chip, if there is one.
 fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     let (size, page) = (params.size("size"), u64::from(chip.page_bytes));
-    (size < page).then(|| format!("{size} bytes hold no page of {page}; give more, or `none`"))
+    (size < page)
+        .then(|| format!("{size} bytes hold no page of {page} bytes; give more, or `none`"))
 }
 
-/// Every page that the host asked for hit or missed; every page that became dirty has left or
-/// waits; without a layer between, every page that left has entered the scheme.
+/// Checks three laws. Every page that the host asked for is a hit or a miss. Every page that became
+/// dirty has left the buffer or is still dirty. If no layer is between, every dirty page that left
+/// has entered the scheme.
 fn buffered_pages_are_accounted_for(evidence: &LayerEvidence) -> core::result::Result<(), String> {
     let sum = |names: &[&str]| evidence.sum(LAYER.name, names);
     let asked = &evidence.asked;
@@ -119,7 +123,7 @@ fn buffered_pages_are_accounted_for(evidence: &LayerEvidence) -> core::result::R
     let went = sum(&["waiting", "evicted", "drained", "dropped"]);
     equal("waiting before + soiled = waiting + evicted + drained + dropped", came, went)?;
     if evidence.layers.contains(&SECTOR_LOG) {
-        // What comes out of the log is not what went in; the log has laws of its own.
+        // A sector log passes on other pages than it receives; it has laws of its own.
         return Ok(());
     }
     let down = sum(&["evicted", "drained"]);
@@ -130,65 +134,65 @@ fn buffered_pages_are_accounted_for(evidence: &LayerEvidence) -> core::result::R
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     lpn: Lpn,
-    /// Sectors that are here.
+    /// Sectors that the buffer holds.
     held: SectorMask,
-    /// Those of them that the FTL does not know.
+    /// Those of them that are dirty: the FTL has not received them.
     written: SectorMask,
     /// Bytes of the request that wrote it last.
     request_bytes: u64,
 }
 
-/// What is counted between two resets.
+/// Counts since the last reset.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     write_hits: u64,
     write_misses: u64,
     read_hits: u64,
     read_misses: u64,
-    /// Pages that began to wait: that were not there, or clean.
+    /// Pages that became dirty: new ones, and clean ones.
     soiled: u64,
-    /// Pages that went down for want of room, and because of a flush.
+    /// Dirty pages evicted for lack of room, and dirty pages written because of a flush.
     evicted: u64,
     drained: u64,
-    /// Waiting pages that were trimmed.
+    /// Dirty pages that were trimmed.
     dropped: u64,
-    /// Runs that they went down as, and sectors in them.
+    /// Runs written to the FTL, and the sectors in them.
     runs: u64,
     sectors: u64,
-    /// Pages that went down in part, and their sectors.
+    /// Partial pages written to the FTL, and their sectors.
     subpages: u64,
     subpage_sectors: u64,
     dram_accesses: u64,
-    /// Pages that waited when counting began.
+    /// Number of dirty pages at the last reset.
     waiting_before: u64,
 }
 
-/// Why a page goes down.
+/// The reason why a page is written to the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
+enum WriteReason {
     Room,
     Flush,
 }
 
-/// Pages in DRAM above an FTL.
+/// A write buffer above an FTL.
 pub(super) struct WriteBuffer {
-    /// What it hands pages down to.
+    /// The FTL below.
     pub(super) below: Below,
-    /// What left for want of room, if somebody wants to know what more room would be worth.
+    /// The pages evicted for lack of room, if a partitioner estimates the value of more room.
     pub(super) ghost: Option<GhostBuffer>,
     slot_of: Vec<u32>,
     slots: Vec<Slot>,
     free: Vec<u32>,
     recency: Recency,
-    /// Pages with sectors that the FTL does not know.
+    /// Number of dirty pages.
     waiting: u32,
-    /// What the pages hold, unless the chip only counts.
+    /// The contents of the pages; none if the chip only counts.
     cells: Option<Cells>,
-    /// A run side by side, on its way down.
+    /// The contents of a run that is being evicted, side by side.
     gathered: Option<Cells>,
-    /// Bytes that pay for pages and, with a sector log below, for its map.
+    /// Bytes that pay for the pages and for the map of a sector log below.
     budget: u64,
-    /// Pages that there may be, and the fewest that this may come to.
+    /// The current maximum number of pages, and the lowest value that it may take.
     capacity: u32,
     capacity_min: u32,
     keeps_reads: bool,
@@ -214,8 +218,8 @@ impl WriteBuffer {
         buffer
     }
 
-    /// A buffer of writes, single pages, that has no room yet and may be [given](Self::set_budget)
-    /// `budget` bytes or fewer.
+    /// A write buffer that evicts single pages and has no room yet. It may be
+    /// [given](Self::set_budget) at most `budget` bytes.
     pub(super) fn of_a_share(
         below: Box<dyn Ftl>,
         nand: &Nand,
@@ -225,7 +229,7 @@ impl WriteBuffer {
         let geometry = nand.geometry();
         let (page_bytes, sectors_per_page) = (geometry.page_bytes(), geometry.sectors_per_page());
         let pages = device.logical_blocks * geometry.pages_per_block();
-        // One page more for the moment between insertion and eviction.
+        // One additional page, for the moment between insertion and eviction.
         let most = (budget / u64::from(page_bytes)).min(pages.into()) as u32 + 1;
         let cells = || Cells::new(nand.mode(), most, sectors_per_page);
         WriteBuffer {
@@ -251,9 +255,9 @@ impl WriteBuffer {
         }
     }
 
-    // ---- Pages in their order -----------------------------------------------------------------
+    // ---- Order of the pages -------------------------------------------------------------------
 
-    /// Sets the budget; pages that it does not pay for go down at once.
+    /// Sets the budget. Pages that it does not pay for are evicted at once.
     ///
     /// # Errors
     /// The power fails.
@@ -263,7 +267,7 @@ impl WriteBuffer {
         self.shrink(nand)
     }
 
-    /// Pages that the budget pays for, beside what a layer below takes of it.
+    /// Number of pages that the budget pays for, after a layer below has taken its part of it.
     fn affordable(&self) -> u32 {
         let left = self.budget.saturating_sub(self.below.borrowed_bytes());
         let pages = (left / u64::from(self.page_bytes)).min(self.slot_of.len() as u64);
@@ -274,7 +278,7 @@ impl WriteBuffer {
         Some(self.slot_of[lpn.0 as usize]).filter(|&slot| slot != NONE)
     }
 
-    /// A slot of zeroes for a page that has none, as the most recent one.
+    /// Inserts a page, which must have no slot, as the most recent one. Its contents are zero.
     fn insert(&mut self, lpn: Lpn) -> u32 {
         let page = Slot { lpn, held: 0, written: 0, request_bytes: 0 };
         let slot = match self.free.pop() {
@@ -293,7 +297,7 @@ impl WriteBuffer {
         slot
     }
 
-    /// Takes a page out; what it holds can be read until the next insertion.
+    /// Removes a page. Its contents can be read until the next insertion.
     fn take(&mut self, slot: u32) -> Slot {
         let page = self.slots[slot as usize];
         self.slot_of[page.lpn.0 as usize] = NONE;
@@ -303,35 +307,35 @@ impl WriteBuffer {
         page
     }
 
-    // ---- Going down ---------------------------------------------------------------------------
+    // ---- Eviction -----------------------------------------------------------------------------
 
-    /// Sends pages down until no more are here than may be.
+    /// Evicts pages until their number does not exceed the capacity.
     fn shrink(&mut self, nand: &mut Nand) -> Result<()> {
         while self.recency.len() > self.capacity {
-            let slot = self.recency.first().expect("more pages than none");
-            self.evict(nand, slot, Why::Room)?;
+            let slot = self.recency.first().expect("a buffer with too many pages is not empty");
+            self.evict(nand, slot, WriteReason::Room)?;
             self.capacity = self.affordable();
         }
         Ok(())
     }
 
-    /// A page goes, with a write if it waited.
-    fn evict(&mut self, nand: &mut Nand, slot: u32, why: Why) -> Result<()> {
+    /// Evicts a page, with a write if it is dirty.
+    fn evict(&mut self, nand: &mut Nand, slot: u32, reason: WriteReason) -> Result<()> {
         match self.slots[slot as usize].written {
             0 => {
                 self.take(slot);
                 Ok(())
             }
-            _ if self.evicts_runs => self.evict_run(nand, slot, why),
-            _ => self.evict_page(nand, slot, why),
+            _ if self.evicts_runs => self.evict_run(nand, slot, reason),
+            _ => self.evict_page(nand, slot, reason),
         }
     }
 
-    fn evict_page(&mut self, nand: &mut Nand, slot: u32, why: Why) -> Result<()> {
+    fn evict_page(&mut self, nand: &mut Nand, slot: u32, reason: WriteReason) -> Result<()> {
         let Slot { lpn, written, request_bytes, .. } = self.take(slot);
-        self.counts.goes(why, written, self.full);
+        self.counts.count_write(reason, written, self.full);
         match &mut self.ghost {
-            Some(ghost) if why == Why::Room => ghost.enter(lpn),
+            Some(ghost) if reason == WriteReason::Room => ghost.enter(lpn),
             _ => {}
         }
         self.counts.runs += 1;
@@ -341,7 +345,7 @@ impl WriteBuffer {
         self.below.write(nand, &run)
     }
 
-    fn evict_run(&mut self, nand: &mut Nand, slot: u32, why: Why) -> Result<()> {
+    fn evict_run(&mut self, nand: &mut Nand, slot: u32, reason: WriteReason) -> Result<()> {
         let (first, pages) = self.run_around(self.slots[slot as usize].lpn);
         let whole = Run::whole(first, pages, self.page_bytes, Data::None);
         let mut run = Run { request_bytes: 0, ..whole };
@@ -349,7 +353,7 @@ impl WriteBuffer {
         for index in 0..pages {
             let slot = self.slot(first.plus(index)).expect("a page of the run");
             let Slot { written, request_bytes, .. } = self.take(slot);
-            self.counts.goes(why, written, self.full);
+            self.counts.count_write(reason, written, self.full);
             bytes += SECTOR_BYTES * u64::from(written.count_ones());
             run.request_bytes = run.request_bytes.max(request_bytes);
             run.head = if index == 0 { written } else { run.head };
@@ -364,8 +368,8 @@ impl WriteBuffer {
         self.below.write(nand, &Run { data: data.unwrap_or(Data::None), ..run })
     }
 
-    /// The longest run of waiting pages around one, within its logical block: first downwards, then
-    /// upwards, for as long as only its ends are partial.
+    /// The longest run of dirty pages around one, within its logical block. It is extended
+    /// downwards first, then upwards, as long as only its ends are partial.
     fn run_around(&self, lpn: Lpn) -> (Lpn, u32) {
         let block = lpn.0 - lpn.0 % self.pages_per_block;
         let end = (block + self.pages_per_block).min(self.slot_of.len() as u32);
@@ -381,23 +385,23 @@ impl WriteBuffer {
         (Lpn(first), last - first + 1)
     }
 
-    /// The sectors of a page that wait.
+    /// The dirty sectors of a page.
     fn written(&self, lpn: Lpn) -> SectorMask {
         self.slot(lpn).map_or(0, |slot| self.slots[slot as usize].written)
     }
 
-    /// Everything that waits goes down, the least recently used first; clean pages keep their
+    /// Writes all dirty pages to the FTL, the least recently used first. Clean pages keep their
     /// order.
     fn drain(&mut self, nand: &mut Nand) -> Result<()> {
         let mut clean = self.recency.len() - self.waiting;
         while self.waiting > 0 || clean > 0 {
-            let slot = self.recency.first().expect("a page that was not looked at yet");
+            let slot = self.recency.first().expect("a page that was not examined yet");
             match self.slots[slot as usize].written {
                 0 => {
                     self.recency.touch(slot);
                     clean -= 1;
                 }
-                _ => self.evict(nand, slot, Why::Flush)?,
+                _ => self.evict(nand, slot, WriteReason::Flush)?,
             }
         }
         Ok(())
@@ -408,7 +412,7 @@ impl WriteBuffer {
     /// Writes one page of a run.
     ///
     /// # Errors
-    /// The FTL below gives up.
+    /// The FTL below fails.
     pub(super) fn write_page(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
         let (lpn, mask) = (run.first.plus(index), run.mask(index, self.full));
         let slot = match self.slot(lpn) {
@@ -442,7 +446,7 @@ impl WriteBuffer {
     /// Reads one page of a run.
     ///
     /// # Errors
-    /// The FTL below gives up.
+    /// The FTL below fails.
     pub(super) fn read_page(
         &mut self,
         nand: &mut Nand,
@@ -476,7 +480,7 @@ impl WriteBuffer {
         }
     }
 
-    /// Reads sectors of a page that are not here into the buffer, and hands them on.
+    /// Reads the missing sectors of a page into the buffer, and passes them on.
     fn read_and_keep(&mut self, nand: &mut Nand, page: &Run, sink: &mut Sink) -> Result<()> {
         let (lpn, missing, sectors) = (page.first, page.head, self.sectors_per_page);
         let slot = match self.slot(lpn) {
@@ -498,11 +502,11 @@ impl WriteBuffer {
 }
 
 impl Counts {
-    /// Counts a page that goes down.
-    fn goes(&mut self, why: Why, written: SectorMask, full: SectorMask) {
-        match why {
-            Why::Room => self.evicted += 1,
-            Why::Flush => self.drained += 1,
+    /// Counts a dirty page that is written to the FTL.
+    fn count_write(&mut self, reason: WriteReason, written: SectorMask, full: SectorMask) {
+        match reason {
+            WriteReason::Room => self.evicted += 1,
+            WriteReason::Flush => self.drained += 1,
         }
         let sectors = u64::from(written.count_ones());
         self.sectors += sectors;
@@ -514,7 +518,7 @@ impl Counts {
     }
 }
 
-/// `a / b`; of nothing, no number.
+/// `a / b`; NaN if b is 0.
 fn ratio(a: u64, b: u64) -> Metric {
     Metric::Real(if b == 0 { f64::NAN } else { a as f64 / b as f64 })
 }
@@ -551,14 +555,17 @@ impl WriteBuffer {
 
     fn audit_pages(&self) -> core::result::Result<(), Violation> {
         let (pages, most) = (self.recency.len(), self.capacity);
-        ensure!(pages <= most, "{pages} pages are in a buffer for {most}");
+        ensure!(pages <= most, "{pages} pages are in a buffer for at most {most}");
         let found = self.slot_of.iter().filter(|&&slot| slot != NONE).count() as u32;
-        ensure!(found == pages, "{found} pages can be found in the buffer, {pages} are in order");
+        ensure!(
+            found == pages,
+            "{found} pages have a slot in the buffer, but {pages} are in order of use"
+        );
         let mut waiting = 0;
         for slot in self.recency.iter() {
             let Slot { lpn, held, written, .. } = self.slots[slot as usize];
-            ensure!(self.slot(lpn) == Some(slot), "{lpn:?} is in the buffer and not found");
-            ensure!(written & !held == 0, "{lpn:?} waits with sectors that are not held");
+            ensure!(self.slot(lpn) == Some(slot), "{lpn:?} is in order of use, but has no slot");
+            ensure!(written & !held == 0, "{lpn:?} has dirty sectors that are not held");
             ensure!(self.keeps_reads || written != 0, "{lpn:?} is clean in a buffer of writes");
             let in_both = self.ghost.as_ref().is_some_and(|ghost| ghost.contains(lpn));
             ensure!(!in_both, "{lpn:?} is in the buffer and in its ghost");
@@ -566,7 +573,7 @@ impl WriteBuffer {
         }
         self.ghost.as_ref().map_or(Ok(()), GhostBuffer::audit)?;
         let known = self.waiting;
-        ensure!(waiting == known, "{waiting} pages wait, {known} are known to");
+        ensure!(waiting == known, "{waiting} pages are dirty, but {known} are counted");
         Ok(())
     }
 }
@@ -607,8 +614,8 @@ impl Ftl for WriteBuffer {
     fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
             if self.written(lpn) != 0 {
-                let slot = self.slot(lpn).expect("a page that waits");
-                self.evict(nand, slot, Why::Flush)?;
+                let slot = self.slot(lpn).expect("a dirty page has a slot");
+                self.evict(nand, slot, WriteReason::Flush)?;
             }
         }
         self.below.ftl.flush_run(nand, run)
@@ -625,7 +632,7 @@ impl Ftl for WriteBuffer {
         self.below.ftl.audit(nand)
     }
 
-    /// Of each page a controller keeps its number, two links and a bit a sector.
+    /// A controller keeps for each page its number, two links and one bit per sector.
     fn ram(&self) -> Ram {
         let below = self.below.ftl.ram();
         let capacity = u64::from(self.capacity);

@@ -9,14 +9,14 @@
 //! ```
 //! Data blocks are mapped by block, log blocks by page. A log block takes the updates of its data
 //! block in the order of their arrival. Sequential writes end in switch merges, which cost one
-//! erase per block. Small random writes keep more data blocks busy than there are log blocks; then
-//! almost every write merges a log block of which few pages are used. This is *log block thrashing*
-//! (LAST §2.3). If uniform random writes hit B data blocks and there are K log blocks, a write
-//! finds its log block with probability K/B, so the number of merges per write is 1 − K/B.
+//! erase per block. Small random writes update more data blocks than there are log blocks. Then
+//! almost every write merges a log block that is nearly empty. This is *log block thrashing* (LAST
+//! §2.3). If uniform random writes hit B data blocks and there are K log blocks, a write finds its
+//! log block with probability K/B, so the number of merges per write is 1 − K/B.
 //!
-//! Of the extra blocks one is kept clean for merging; the others are the log. Nothing is merged
-//! before the room is needed. A write whose home in the data block is still erased goes there
-//! first, if the chip's program order allows it.
+//! One of the extra blocks is kept clean for merging; the others are the log. Nothing is merged
+//! before the room is needed. If the home of a page in its data block is still erased, the page is
+//! written there instead of to a log block, provided that the chip's program order allows it.
 //!
 //! Departures: the paper does not say which log block is merged; here it is the least recently
 //! written one. The paper keeps its maps in flash; here they are in RAM, and a mount scans the
@@ -31,7 +31,7 @@ use crate::part::log::tied_logs::LEAST_EXTRA;
 /// Block-associative sector translation.
 pub static SCHEME: Scheme = Scheme {
     name: "bast",
-    summary: "a log block for each data block that is being updated, as far as they go",
+    summary: "at most one log block per data block, merged when another data block needs one",
     source: "Kim, Kim, Noh, Min, Cho: A space-efficient flash translation layer for CompactFlash \
              systems, IEEE TCE 48(2), 2002; merges as in LAST §2.2",
     params: &[],

@@ -9,19 +9,20 @@
 //! expensive small updates. A run rewrites each data block that it touches once: the pages of the
 //! run are host programs, the others are copies of cause merge, followed by one erase.
 //!
-//! A run is written in place only if all pages that it has in a block are erased and the program
-//! order allows it. On sequential chips a hole below a page is padded, with programs of cause
-//! merge. Trimmed pages are not copied. A block of which all pages were trimmed stays until it is
+//! A run is written in place only if the homes of all its pages in a block are erased and the
+//! program order allows it. On sequential chips a hole below a page is padded, with programs of
+//! cause merge. Trimmed pages are not copied. A block with all pages trimmed stays until it is
 //! written again, because nothing is erased before a write needs room.
 //!
 //! Invariant: while no block is being rewritten, each logical block has at most one physical block,
 //! and all others are free. At least one block is free.
 //!
-//! **Recovery.** If there are two blocks for one logical block, their rewrite was never answered,
-//! because the old block is erased before the answer. The mount keeps the old block and erases the
-//! new one at once, so that no later mount takes it for the newer. The block of the page programmed
-//! last is rewritten, because that page may become unreadable. The erased pages of blocks that were
-//! being filled are not used any more, because one of them may be torn.
+//! **Recovery.** If a mount finds two blocks for one logical block, a rewrite was cut off before
+//! the host was answered, because the old block is erased before the answer. The mount keeps the
+//! old block and erases the new one at once, so that no later mount takes the new one for complete.
+//! The block of the page programmed last is rewritten, because that page may become unreadable. In
+//! blocks that were being filled, the erased pages are not used any more, because one of them may
+//! be torn.
 
 use core::ops::Range;
 
@@ -68,8 +69,8 @@ struct BlockMapped {
     map: Vec<Option<BlockId>>,
     /// Pages that were written and not trimmed since.
     live: BitSet,
-    /// Pages whose home in the data block is programmed. After a mount that includes all pages of
-    /// the blocks that it found, because it trusts no erased page.
+    /// Pages with a programmed home in the data block. After a mount these are all pages of the
+    /// blocks that it found, because a mount trusts no erased page.
     used: BitSet,
     pool: BlockPool,
     trims: Option<TrimLog>,
@@ -177,7 +178,7 @@ impl BlockMapped {
         let per_block = nand.geometry().pages_per_block();
         let (start, end) = portion.map_or((per_block, per_block), |p| (p.start, p.end));
         let cause = if portion.is_some() { Cause::Merge } else { Cause::Meta };
-        // Waiting trims need not be written now: no older copy of a page exists that could come
+        // Pending trims need not be recorded now: there is no older copy of a page that could come
         // back.
         let new = self.pool.take(nand)?;
         self.used.remove_all(lbn * per_block..(lbn + 1) * per_block);

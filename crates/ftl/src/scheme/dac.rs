@@ -24,9 +24,9 @@
 //! **Recovery.** The region of a page is in its kind byte, and survives a power cut. The age does
 //! not: after a mount every page counts as just written.
 //!
-//! Choices: a page is *young* if fewer than `young` host pages were written since; the default is
-//! the number of logical pages. The paper speaks of time. A page that is copied within the coldest
-//! region has not changed region.
+//! Choices: a page is *young* if fewer than `young` host pages were written since it was last
+//! written or changed region; the default is the number of logical pages. The paper speaks of time.
+//! A page that is copied within the coldest region has not changed region.
 
 use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
 use spec::{Kind, Param, Params};
@@ -58,7 +58,7 @@ const PARAMS: &[&[Param]] = &[
             kind: Kind::Count,
             default: "0",
             unit: "host pages",
-            doc: "a page rewritten after fewer climbs; 0: as many as there are logical pages",
+            doc: "pages rewritten after fewer host pages climb; 0: the number of logical pages",
         },
         registry::victim_param("cost_benefit"),
     ],
@@ -121,7 +121,7 @@ struct Clustered {
     victims_taken: u64,
 }
 
-/// The region of each page, and since when the page is there.
+/// The region of each page, and the time of its last write or change of region.
 struct PageRegions {
     /// The region of each logical page; [`NOWHERE`] if the page is unmapped.
     region: Vec<Region>,
@@ -161,7 +161,8 @@ impl PageRegions {
         old
     }
 
-    /// Notes that the host wrote the page, as number `written` of all host pages.
+    /// Notes that the host wrote the page. `written` is the number of host pages written so far,
+    /// including this one.
     fn wrote(&mut self, lpn: Lpn, region: Region, written: u64) {
         let old = self.put(lpn, region);
         self.promotions += u64::from(old < region);
@@ -203,8 +204,8 @@ impl Clustered {
         }
     }
 
-    /// Writes pages of a run, from page `index` on, as many as go to the same region. Returns how
-    /// many.
+    /// Writes the pages of a run from page `index` on, up to the first page that goes to another
+    /// region. Returns the number of pages written.
     fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
         let first = run.first.plus(index);
         // This is decided before garbage collection, which may move the page.

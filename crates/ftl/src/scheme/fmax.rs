@@ -12,8 +12,8 @@
 //! from bast, and the reason why fmax performs worse. A merge is a switch, partial or full merge,
 //! as the contents allow, or the erase of a dead block.
 //!
-//! Of the extra blocks one is kept clean for merging. A write whose home in the data block is still
-//! erased goes there first, if the chip's program order allows it.
+//! One of the extra blocks is kept clean for merging. If the home of a page in its data block is
+//! still erased, the page is written there, provided that the chip's program order allows it.
 //!
 //! Departure: where FASTer says "any clean page", we take the next one, which every program order
 //! allows.
@@ -27,7 +27,7 @@ use crate::part::log::tied_logs::LEAST_EXTRA;
 /// Replacement blocks.
 pub static SCHEME: Scheme = Scheme {
     name: "fmax",
-    summary: "at most one replacement block a data block, merged in the order of allocation",
+    summary: "at most one replacement block per data block, merged in the order of allocation",
     source: "Ban: Flash file system optimized for page-mode flash technologies, US patent \
              5,937,425, 1999; as FASTer §II.B describes it",
     params: &[],

@@ -19,30 +19,31 @@
 //! areas of the replacement block are read backwards from the last page programmed, until one names
 //! the wanted page. If none does, the page is in the primary block. A look-up costs at least one
 //! spare read, and at most one for each page of the replacement block, cause map. It costs nothing
-//! if there is no replacement block. Each mapped page that the host reads is looked up by itself,
+//! if there is no replacement block. Each mapped page that the host reads is looked up separately,
 //! and so is each mapped page that the host writes in part, because its other sectors are needed.
-//! As in all schemes, no operation is booked for learning that a page is not mapped, or which pages
-//! a fold has to copy.
+//! As in all schemes, no operation is counted for finding out that a page is unmapped, or which
+//! pages a fold must copy.
 //!
-//! Of the extra blocks one is kept clean for folding; the others can be replacement blocks.
+//! One of the extra blocks is kept clean for folding; the others can be replacement blocks.
 //!
 //! Invariant: a copy in the replacement block is newer than a copy of the same page in the primary
-//! block. Where a page might have a copy in the replacement block although its place is erased,
-//! nothing is written in place: on a sequential chip, which takes pages of the primary block in
-//! order only, and after a mount that found a replacement block alone.
+//! block. So a page is not written in place if the replacement block may hold a copy of it. Two
+//! cases need care, because the home of such a page may be erased: sequential chips, on which pages
+//! of the primary block can only be written in order; and a mount that found a replacement block
+//! without a primary block.
 //!
-//! **Coming back**: see [`log_mount`]. Replacement blocks are found closed, and folded when they
-//! are in the way.
+//! **Recovery**: see [`log_mount`]. A mount closes the replacement blocks that it finds. They are
+//! folded when they are in the way.
 //!
 //! Sources: the rules are those of a public simulator that follows the papers of Chang, Hsieh and
 //! Kuo (`NFTL.c` in the repository RonShih/WiscKey_GC-1), in its variant for chips that program a
 //! page once. Linux has a driver for an older form (`drivers/mtd/nftlcore.c`), which chains
 //! replacement blocks and keeps each page at its own offset.
 //!
-//! Departures: the simulator takes the next logical block in turn that has more dead pages than
-//! valid ones as the victim; here it is the one whose replacement block was written least recently.
-//! The simulator also reads the spare area of a page in the primary block; here that comes with the
-//! page. A replacement block whose pages were all trimmed is erased and not folded.
+//! Departures: the victim of the simulator is the next logical block in turn that has more dead
+//! pages than valid ones; here it is the logical block whose replacement block was written least
+//! recently. The simulator also reads the spare area of a page in the primary block; here that
+//! comes with the page. If all pages of a replacement block were trimmed, it is erased, not folded.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +112,8 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 impl Nftl {
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Writes as many pages of the run, from page `index` on, as go to one place; returns how many.
+    /// Writes the pages of the run from page `index` on that go to the same place. Returns the
+    /// number of pages written.
     fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
         let lpn = run.first.plus(index);
         let lbn = self.map.lbn_of(lpn);
@@ -126,7 +128,8 @@ impl Nftl {
         }
     }
 
-    /// Where a page belongs if it is written now, and how many of the `most` pages from it on.
+    /// Decides where a page is written now, and how many of the `most` pages from it on go there
+    /// too.
     fn target(&self, nand: &Nand, lpn: Lpn, most: u32) -> WriteTarget {
         let (order, lbn) = (nand.geometry().program_order(), self.map.lbn_of(lpn));
         let has_replacement = self.replacements.of(lbn).is_some();
@@ -190,8 +193,8 @@ impl Nftl {
         Ok(())
     }
 
-    /// What a look-up finds is the newest copy, or has the same version: a fold that was cut may
-    /// leave its sources behind.
+    /// Checks that each look-up finds the newest copy, or one of the same version: a fold that was
+    /// cut may leave its sources behind.
     fn audit_look_ups(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         for (lbn, log) in self.replacements.iter() {
             for (lpn, found) in last_copies(nand, log) {

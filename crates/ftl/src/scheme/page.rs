@@ -44,7 +44,7 @@ const PARAMS: &[&[Param]] = &[
 /// Page mapping.
 pub static SCHEME: Scheme = Scheme {
     name: "page",
-    summary: "page mapping: an L2P entry a page, garbage collection by a choice of victim policies",
+    summary: "page mapping: an L2P entry per page, garbage collection by one of several policies",
     source: "the baseline of all five papers; policies as in schemes they cite",
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &[],

@@ -315,14 +315,14 @@ fn impossible_divisions_are_refused_with_the_reason() {
     let of = |split, ftl| refused(&[("dram", "24KiB"), ("split", split)], ftl);
     let both = refused(&[("buffer", "4KiB"), ("dram", "24KiB")], "dftl");
     assert!(both.contains("leave `--buffer` out"));
-    assert!(refused(&[("split", "30%")], "dftl").contains("no `--dram`"));
+    assert!(refused(&[("split", "30%")], "dftl").contains("`--dram` is missing"));
     assert!(refused(&[("dram", "2047")], "dftl").contains("hold no page of 2048"));
     assert!(of("adaptive", "page").contains("the map of page has a fixed size"));
     assert!(of("30%", "faster").contains("the map of faster"));
     assert!(of("30%", "dftl:cmt=8KiB").contains("`cmt` of dftl follows from"));
     assert!(of("101%", "dftl").contains("above 100%"));
     assert!(of("adaptve", "dftl").contains("split, key `share`"), "{}", of("adaptve", "dftl"));
-    assert!(of("adaptive:max_step=0%", "dftl").contains("never tune"));
+    assert!(of("adaptive:max_step=0%", "dftl").contains("would never move"));
     assert!(of("adaptive:alpha=0", "fast").contains("alpha=0"));
     assert!(of("adaptive:maxstep=1%", "fast").contains("did you mean `max_step`?"));
     assert!(of("adaptive:share=1%,share=2%", "fast").contains("given twice"));

@@ -576,7 +576,7 @@ fn logged_sectors_survive_a_power_cycle_and_waiting_ones_do_not() {
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7]);
     real.nand.power_cycle().unwrap();
     let error = mount("page", "4KiB", &mut real.nand).map(|_| ()).unwrap_err().to_string();
-    assert!(error.ends_with("2 blocks hold pages of the sector log, which has 1"), "{error}");
+    assert!(error.ends_with("2 blocks hold pages of the sector log, which has only 1"), "{error}");
 }
 
 /// Writes and flushes one sector of a page, again and again. Returns the number of completed

@@ -219,8 +219,11 @@ fn the_least_extra_holds_all_translation_pages_the_reserve_and_one_more() {
         let choice = ftl::Choice::from_spec(&spec::Spec::parse(spec).unwrap()).unwrap();
         choice.check(&chip, 1000, 100).unwrap_err().to_string()
     };
-    assert_eq!(refused("dftl:entries=513"), "dftl: entries=513; a page of this chip holds 512");
-    assert_eq!(refused("dftl:cmt=7"), "dftl: cmt=7; an entry takes 8 bytes");
+    assert_eq!(
+        refused("dftl:entries=513"),
+        "dftl: entries=513; a page of this chip holds at most 512"
+    );
+    assert_eq!(refused("dftl:cmt=7"), "dftl: cmt=7; at least one entry of 8 bytes is needed");
 }
 
 #[test]

@@ -1,18 +1,20 @@
-//! The ghost of cached map entries: a bitmap that is hashed into (adaptive partitioning, §IV.A).
+//! The ghost of cached map entries: a bitmap indexed by a hash value (adaptive partitioning,
+//! §IV.A).
 //!
 //! ```text
-//! 12 leaves the cache    0 1 0 0 1 0 0 0     its bit is set; 7 entries were there, now 8
-//! 9 leaves it, too       0 1 0 0 1 0 0 0     the same bit: 9 entries, 2 bits
-//! 12 is missed           0 1 0 0 0 0 0 0     a hit; it leaves, and takes 9 along: 8 entries, 1 bit
+//! 12 leaves the cache    0 1 0 0 1 0 0 0     its bit is set; there were 7 entries, now 8
+//! 9 leaves the cache     0 1 0 0 1 0 0 0     the same bit: 9 entries, 2 bits
+//! 12 is missed           0 1 0 0 0 0 0 0     a hit: its bit is reset, also for 9: 8 entries, 1 bit
 //! ```
-//! One bit a bucket and one multiplicative hash, so a hit may be another page's. Entries are
-//! counted apart from bits. When there is one too many, a random bit is reset; but as collisions
-//! leave fewer bits than entries, and each reset one less, only the count goes down while there are
-//! fewer bits than 1/α of the entries to be kept.
+//! A page has one bit, which a multiplicative hash of its number selects. Other pages may have the
+//! same bit, so a hit may belong to another page. Entries are counted separately from bits. If
+//! there is one entry too many, the count is lowered and a random bit is reset. But collisions
+//! leave fewer bits than entries, and every reset removes another one. So if fewer bits are set
+//! than 1/α of the entries to be kept, only the count is lowered.
 //!
-//! The bit to be reset is the next one that is set from a random place on. (A fair draw would want
-//! a list of them, 32 times the size of the bitmap.) That is one word of the bitmap or two, unless
-//! the ghost is all but empty.
+//! The bit to be reset is the first set bit at or after a random place. (A uniform choice would
+//! need a list of the set bits, 32 times the size of the bitmap.) The search reads one or two words
+//! of the bitmap, unless the ghost is almost empty.
 
 use nand::Lpn;
 use rand_core::{Rng, SeedableRng};
@@ -21,7 +23,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::contract::{Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 
-/// Pages that left a map's cache, with collisions.
+/// Pages whose entries left the cache of a map. Collisions make them inexact.
 #[derive(Clone, Debug)]
 pub struct GhostMap {
     bitmap: BitSet,
@@ -31,14 +33,14 @@ pub struct GhostMap {
     alpha: u64,
     multiplier: u64,
     dice: Xoshiro256PlusPlus,
-    /// Reads that would have hit.
+    /// Number of reads that hit the ghost.
     pub read_hits: u64,
-    /// Writes that would have hit.
+    /// Number of writes that hit the ghost.
     pub write_hits: u64,
 }
 
 impl GhostMap {
-    /// An empty bitmap of so many bits, rounded up to a power of two.
+    /// An empty bitmap of `bits` bits, rounded up to a power of two.
     pub fn new(bits: u64, alpha: u64, seed: u64) -> GhostMap {
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
         GhostMap {
@@ -54,28 +56,28 @@ impl GhostMap {
         }
     }
 
-    /// Bits that there are.
+    /// Number of bits.
     pub fn bits(&self) -> u64 {
         self.bitmap.bound().into()
     }
 
-    /// Bits that are set.
+    /// Number of bits that are set.
     pub fn bits_set(&self) -> u64 {
         self.bits_set
     }
 
-    /// Entries that it counts.
+    /// Number of entries.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Sets how many entries it may count.
+    /// Sets the maximum number of entries.
     pub fn set_capacity(&mut self, entries: u64) {
         self.capacity = entries;
         self.shrink();
     }
 
-    /// A page's entry left the cache for want of room.
+    /// Adds a page. The cache has just evicted its entry for lack of room.
     pub fn enter(&mut self, lpn: Lpn) {
         if self.capacity == 0 {
             return;
@@ -87,17 +89,17 @@ impl GhostMap {
         self.shrink();
     }
 
-    /// A read missed the cache, where the page's entry is from now on.
+    /// Records a read that missed the cache. The page's entry is in the cache from now on.
     pub fn read(&mut self, lpn: Lpn) {
         self.read_hits += u64::from(self.leave(lpn));
     }
 
-    /// A write missed it.
+    /// Records a write that missed the cache. The page's entry is in the cache from now on.
     pub fn write(&mut self, lpn: Lpn) {
         self.write_hits += u64::from(self.leave(lpn));
     }
 
-    /// Resets the bit of a page; says whether it was set.
+    /// Resets the bit of a page. Returns whether it was set.
     fn leave(&mut self, lpn: Lpn) -> bool {
         let bucket = self.bucket(lpn);
         let is_set = self.bitmap.contains(bucket);
@@ -112,14 +114,14 @@ impl GhostMap {
         while self.entries > self.capacity {
             self.entries -= 1;
             if self.bits_set > 0 && self.bits_set * self.alpha >= self.entries {
-                let bucket = self.drawn();
+                let bucket = self.choose_set_bit();
                 self.reset(bucket);
             }
         }
     }
 
-    /// A bit that is set. There is one.
-    fn drawn(&mut self) -> u32 {
+    /// Chooses a set bit at random. At least one bit must be set.
+    fn choose_set_bit(&mut self) -> u32 {
         let place = (u64::from(self.dice.next_u32()) * self.bits()) >> 32;
         let found = self.bitmap.next(place as u32).or_else(|| self.bitmap.next(0));
         found.expect("a bit is set")
@@ -135,17 +137,17 @@ impl GhostMap {
         (hash >> (64 - self.bitmap.bound().trailing_zeros())) as u32
     }
 
-    /// The counts agree with the bitmap and with each other.
+    /// Checks that the counts agree with the bitmap and with each other.
     ///
     /// # Errors
     /// The contradiction.
     pub fn audit(&self) -> Result<(), Violation> {
         let runs = self.bitmap.runs(0..self.bitmap.bound());
         let (found, known) = (runs.map(|run| run.len() as u64).sum::<u64>(), self.bits_set);
-        ensure!(found == known, "{found} bits of the ghost are set, {known} are known to be");
+        ensure!(found == known, "{found} bits of the ghost are set, but {known} are counted");
         let (entries, most) = (self.entries, self.capacity);
         ensure!(known <= entries, "{known} bits are set for {entries} entries");
-        ensure!(entries <= most, "{entries} entries in a ghost for {most}");
+        ensure!(entries <= most, "{entries} entries in a ghost for at most {most}");
         Ok(())
     }
 }
@@ -160,7 +162,8 @@ mod tests {
         ghost
     }
 
-    /// A page whose bucket none of these pages has, or that has the bucket of the first.
+    /// If `collides`, another page with the same bit as the first of `others`; otherwise a page
+    /// that shares its bit with none of them.
     fn page(ghost: &GhostMap, others: &[u32], collides: bool) -> u32 {
         let bucket = |lpn: u32| ghost.bucket(Lpn(lpn));
         let fits = |lpn: &u32| match collides {
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_is_hit_once() {
+    fn a_page_that_left_the_cache_is_hit_once() {
         let mut ghost = ghost(64, 10);
         let other = page(&ghost, &[5], false);
         ghost.enter(Lpn(5));
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collision_counts_two_entries_and_sets_one_bit_which_leaves_for_both() {
+    fn colliding_pages_are_two_entries_and_share_one_hit() {
         let mut ghost = ghost(64, 10);
         let twin = page(&ghost, &[5], true);
         [5, twin].into_iter().for_each(|lpn| ghost.enter(Lpn(lpn)));
@@ -195,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn one_too_many_resets_a_bit_but_not_where_collisions_left_few() {
+    fn a_surplus_entry_resets_a_bit_unless_few_bits_are_set() {
         let mut ghost = ghost(256, 3);
         let mut pages = vec![7];
         for _ in 0..3 {
@@ -203,20 +206,29 @@ mod tests {
         }
         pages.iter().for_each(|&lpn| ghost.enter(Lpn(lpn)));
         assert_eq!((ghost.entries(), ghost.bits_set()), (3, 3), "four bits, one reset");
-        // Three entries more in a bit that is set: the bits go down to 1, then 1 · 3 ≥ 3 resets it.
+        // Three more entries with a bit that is set already: the count alone falls while 1 · 3 <
+        // entries.
         let (mut alike, twin) = (self::ghost(256, 4), page(&self::ghost(256, 4), &[7], true));
         [7, twin, 7, twin].into_iter().for_each(|lpn| alike.enter(Lpn(lpn)));
         assert_eq!((alike.entries(), alike.bits_set()), (4, 1));
         alike.enter(Lpn(7));
-        assert_eq!((alike.entries(), alike.bits_set()), (4, 1), "1 · 3 < 4: the count alone");
+        assert_eq!(
+            (alike.entries(), alike.bits_set()),
+            (4, 1),
+            "1 · 3 < 4: only the count is lowered"
+        );
         alike.set_capacity(3);
-        assert_eq!((alike.entries(), alike.bits_set()), (3, 0), "1 · 3 is not below 3");
+        assert_eq!(
+            (alike.entries(), alike.bits_set()),
+            (3, 0),
+            "1 · 3 is not below 3: the bit is reset"
+        );
         alike.audit().unwrap();
         ghost.audit().unwrap();
     }
 
     #[test]
-    fn every_bit_may_be_drawn() {
+    fn every_set_bit_may_be_chosen() {
         let mut drawn = [0; 4];
         for seed in 0..4000 {
             let mut ghost = GhostMap::new(1 << 16, 3, seed);
@@ -226,7 +238,7 @@ mod tests {
             let is_gone = |lpn: &u32| !ghost.bitmap.contains(ghost.bucket(Lpn(*lpn)));
             (0..4).filter(is_gone).for_each(|lpn| drawn[lpn as usize] += 1);
         }
-        assert_eq!(drawn.iter().sum::<u32>(), 4000, "one each time");
+        assert_eq!(drawn.iter().sum::<u32>(), 4000, "one bit is reset each time");
         assert!(drawn.iter().all(|n| (600..1400).contains(n)), "{drawn:?}");
     }
 

@@ -3,29 +3,31 @@
 //! ```text
 //! DRAM   [ buffer: pages │ map: entries of dftl's cache, or of fast's log ]
 //!                        │◀─ mapping share
-//! ghosts   pages that the buffer let go        entries that the map let go
-//!          would hit, were the buffer larger   would hit, were the map larger
+//! ghosts   pages that the buffer evicted       entries that the map evicted
+//!          a hit if the buffer were larger     a hit if the map were larger
 //! ```
 //! The best place of the boundary depends on the load. Each side has a *ghost*, which remembers
-//! what left it for want of room. A hit of a ghost is a miss that more room would have spared; what
-//! that miss costs in flash operations the scheme says (Table IV). Every `interval` requests the
-//! profits of both ghosts, each over the bytes that its entries would really take, are compared,
-//! and the boundary moves towards the side where a byte earns more (Algorithm 1), by one unit times
-//! the ratio of the two.
+//! what left that side for lack of room. A hit of a ghost is a miss that more room would have
+//! avoided. The scheme says what such a miss costs in flash operations (Table IV). After every
+//! `interval` requests the savings that the hits of each ghost stand for are divided by the bytes
+//! that its entries would take. The boundary moves towards the side that would save more per byte
+//! (Algorithm 1), by one unit times the ratio of the two quotients.
 //!
-//! A ghost holds at most the budget less its own side's share: more there could never be. With a
-//! share in place of `adaptive` the boundary stays where it is, and nobody looks on: the baseline.
+//! A ghost holds at most what would fit into the budget beside its own side, because its side can
+//! never grow further. With a fixed share instead of `adaptive` the boundary stays where it is, and
+//! there are no ghosts. This is the baseline.
 //!
-//! **Two ghosts.** [`ghost_buffer`](super::ghost_buffer) is a list of pages. That of the map is a
-//! bitmap ([`ghost_map`]), for it would have a hundred thousands of entries.
+//! **Two ghosts.** The ghost of the buffer is a list of pages
+//! ([`ghost_buffer`](super::ghost_buffer)). The ghost of the map is a bitmap ([`ghost_map`]),
+//! because a list would have hundreds of thousands of entries.
 //!
-//! Choices: both limits move before anything is evicted (Algorithm 1, lines 16 to 20), and those of
-//! the ghosts with them. What a move itself sets off counts in no interval. A step is at most
-//! `max_step`, and is that where one side earns nothing: the paper names no limit, and a ratio of
-//! two small numbers throws the boundary from end to end. Reads that hit the ghost of the buffer
-//! make the page recent there, as they would in the buffer. After a mount the boundary is in the
-//! middle again and the ghosts are empty. With no room for any page, a page goes through the buffer
-//! at once.
+//! Choices: both limits, and those of the ghosts, are set before anything is evicted (Algorithm 1,
+//! lines 16 to 20). Hits and misses that a move of the boundary itself causes count in no interval.
+//! A step is at most `max_step`, and exactly that if the other side would save nothing: the paper
+//! names no limit, and the ratio of two small numbers would throw the boundary from one end to the
+//! other. A read that hits the ghost of the buffer makes the page the most recent one there, as it
+//! would in the buffer. After a mount the boundary is in the middle again and the ghosts are empty.
+//! If the buffer has no room for any page, each page that is written passes through it at once.
 
 pub mod ghost_map;
 
@@ -43,12 +45,12 @@ use crate::layer::option::{LayerOption, LayerOptions};
 use crate::layer::sector_log;
 use crate::layer::write_buffer::{self, WriteBuffer};
 
-/// The bitmap has one bit for each so many bytes of the budget.
+/// The bitmap has one bit for each such number of bytes of the budget.
 const BYTES_A_GHOST_BIT: u64 = 8;
 /// RAM of a page in the ghost of the buffer: its number and two links.
 const GHOST_PAGE_BYTES: u64 = 12;
 
-/// One budget for buffer and map.
+/// One budget for a write buffer and the map.
 pub static LAYER: Layer = Layer {
     name: "split",
     summary: "one budget of DRAM (`--dram`) for a write buffer and the map, divided by a share or \
@@ -68,7 +70,7 @@ pub static LAYER: Layer = Layer {
             kind: Kind::Share,
             default: "",
             unit: "",
-            doc: "of the map, as it stays; absent: adaptive, written `adaptive[:key=value…]`",
+            doc: "fixed share of the map; absent: adaptive, written `adaptive[:key=value…]`",
         },
         Param {
             name: "interval",
@@ -82,14 +84,14 @@ pub static LAYER: Layer = Layer {
             kind: Kind::Share,
             default: "0.5%",
             unit: "",
-            doc: "of the budget, the most that a tuning moves",
+            doc: "maximum share of the budget that a tuning moves",
         },
         Param {
             name: "alpha",
             kind: Kind::Count,
             default: "3",
             unit: "entries",
-            doc: "fewer bits than one in so many entries are not reset (§IV.A)",
+            doc: "α: no bit is reset if fewer than 1/α bits per entry are set (§IV.A)",
         },
     ],
     corners: &[
@@ -134,11 +136,11 @@ fn read(options: &LayerOptions) -> Result<Params> {
     Ok(spec::resolve(LAYER.name, &pairs, LAYER.params)?)
 }
 
-/// Why the options contradict each other or those of other layers.
+/// The contradiction among the options, or with those of other layers, if there is one.
 fn contradicts(setting: &LayerSetting, stack: &Stack) -> Option<&'static str> {
     let has = |layer: &Layer| stack.layers.named(layer.name).is_some();
     if !setting.is_given("dram") {
-        Some("there is no `--dram` that it could divide")
+        Some("`--dram` is missing, the budget to be divided")
     } else if has(&write_buffer::LAYER) {
         Some("`--dram` pays for the buffer too; leave `--buffer` out")
     } else if has(&sector_log::LAYER) {
@@ -148,7 +150,7 @@ fn contradicts(setting: &LayerSetting, stack: &Stack) -> Option<&'static str> {
     }
 }
 
-/// Why such a budget cannot be divided above such a scheme, whose parameters `given` were set.
+/// The reason why such a budget cannot be divided above this scheme, if there is one.
 fn refuses(setting: &LayerSetting, stack: &Stack, chip: &ChipModel) -> Option<String> {
     let (params, Stack { scheme, given, .. }) = (&setting.params, *stack);
     if let Some(why) = contradicts(setting, stack) {
@@ -158,7 +160,7 @@ fn refuses(setting: &LayerSetting, stack: &Stack, chip: &ChipModel) -> Option<St
     let Some(budget) = &scheme.map_budget else {
         return Some(format!(
             "the map of {} has a fixed size; `--dram` is divided between a buffer and a map that \
-             can grow and shrink; without, `--buffer` takes its own DRAM",
+             can grow and shrink; for a buffer with its own DRAM give `--buffer`",
             scheme.name
         ));
     };
@@ -167,17 +169,19 @@ fn refuses(setting: &LayerSetting, stack: &Stack, chip: &ChipModel) -> Option<St
         return Some(format!("`{key}` of {} follows from `--dram` and `--split`", scheme.name));
     }
     if dram < page {
-        return Some(format!("{dram} bytes of DRAM hold no page of {page}"));
+        return Some(format!("{dram} bytes of DRAM hold no page of {page} bytes"));
     }
     match params.opt_share("share") {
         Some(share) if share.exceeds_whole() => Some(format!("a share of {share} is above 100%")),
-        None if max_step(params) == 0 => Some("a step of nothing would never tune".to_owned()),
+        None if max_step(params) == 0 => {
+            Some("max_step is below one byte, so the boundary would never move".to_owned())
+        }
         _ if params.count("alpha") == 0 => Some("alpha=0 would keep every bit".to_owned()),
         _ => None,
     }
 }
 
-/// The most bytes that a tuning moves.
+/// Maximum number of bytes that a tuning moves.
 fn max_step(params: &Params) -> u64 {
     params.share("max_step").floor_of(params.size("dram"))
 }
@@ -205,24 +209,24 @@ fn mount(
 /// A buffer, the map below it, and the boundary between the two.
 struct Partitioner {
     buffer: WriteBuffer,
-    /// What tunes the boundary, if anything does.
+    /// The tuner of the boundary; none if the boundary is fixed.
     tuner: Option<Tuner>,
     /// The budget.
     dram: u64,
-    /// Bytes of it that are the map's.
+    /// The part of the budget that belongs to the map, in bytes.
     mapping: u64,
-    /// Bytes that the map makes of them: whole entries, and never less than the scheme needs.
+    /// Bytes that the map takes of its part: whole entries, and never less than the scheme needs.
     map_bytes: u64,
     page_bytes: u64,
     entry_bytes: u64,
-    /// Requests since birth.
+    /// Number of requests since the mount.
     requests: u64,
-    /// What happened to the map; empty between two calls, kept for its capacity.
+    /// Events of the map; empty between two calls, reused to save allocations.
     events: Vec<MapEvent>,
     figures: Figures,
 }
 
-/// The ghost of the map, and how far the boundary moves. (That of the buffer is the buffer's.)
+/// The ghost of the map, and the steps of the boundary. The buffer has its own ghost.
 struct Tuner {
     ghost: GhostMap,
     interval: u64,
@@ -230,13 +234,13 @@ struct Tuner {
     max_step: u64,
 }
 
-/// What is counted between two resets.
+/// Counts since the last reset.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     tunings: u64,
     map_grew: u64,
     buffer_grew: u64,
-    /// Σ of the map's bytes in each interval.
+    /// Sum of the map's part over all intervals, in bytes.
     mapping: u128,
     ghost_buffer_read_hits: u64,
     ghost_buffer_write_hits: u64,
@@ -244,7 +248,7 @@ struct Figures {
     ghost_map_write_hits: u64,
 }
 
-/// What a tuning comes to, in bytes.
+/// The result of a tuning, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tuning {
     Stay,
@@ -252,7 +256,7 @@ enum Tuning {
     BufferGrows(u64),
 }
 
-/// What both sides would earn by the bytes of their ghosts.
+/// The cost-benefit ratio of both sides: saved nanoseconds per byte of their ghosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CostBenefit {
     buffer: f64,
@@ -260,7 +264,7 @@ struct CostBenefit {
 }
 
 impl CostBenefit {
-    /// Of so many read and write hits in ghosts of so many bytes.
+    /// From the read and write hits in ghosts of these sizes.
     fn new(
         costs: &MissCosts,
         [buffer_reads, buffer_writes]: [u64; 2],
@@ -280,7 +284,7 @@ impl CostBenefit {
 }
 
 impl Tuner {
-    /// Algorithm 1: who grows, and by how much, as far as there is room.
+    /// Algorithm 1: which side grows, and by how much, within the room that is left.
     fn decide(&self, earns: CostBenefit, mapping: u64, dram: u64) -> Tuning {
         let CostBenefit { buffer, map } = earns;
         if map > buffer {
@@ -292,7 +296,8 @@ impl Tuner {
         }
     }
 
-    /// Whole units for whole multiples; where the other side earns nothing, the most.
+    /// A unit for each whole multiple in the ratio; the maximum if the other side would save
+    /// nothing.
     fn step(&self, ratio: f64) -> u64 {
         (self.unit as f64 * ratio.floor()).min(self.max_step as f64) as u64
     }
@@ -335,7 +340,8 @@ impl Partitioner {
 
     // ---- The boundary -------------------------------------------------------------------------
 
-    /// Gives the map so many bytes and the buffer the rest; who has too much gives it up at once.
+    /// Gives the map this part of the budget and the buffer the rest. The side that grows does so
+    /// before the other one shrinks.
     fn place_boundary(&mut self, nand: &mut Nand, mapping: u64) -> Result<()> {
         let grows = mapping > self.mapping;
         self.mapping = mapping;
@@ -389,7 +395,7 @@ impl Partitioner {
         figures.ghost_map_write_hits += tuner.ghost.write_hits;
     }
 
-    /// A new interval begins.
+    /// Begins a new interval.
     fn forget_hits(&mut self) {
         if let (Some(ghost), Some(tuner)) = (&mut self.buffer.ghost, &mut self.tuner) {
             (ghost.read_hits, ghost.write_hits) = (0, 0);
@@ -398,7 +404,7 @@ impl Partitioner {
         }
     }
 
-    /// The ghost of the map hears of what happened to the map.
+    /// Passes the events of the map to its ghost.
     fn listen(&mut self) {
         let Some(Tuner { ghost, .. }) = &mut self.tuner else { return };
         resizable_map(&mut self.buffer).take_events(&mut self.events);
@@ -437,7 +443,8 @@ impl Partitioner {
         figures
     }
 
-    /// RAM of the ghosts: the list of the buffer's at its size, the bitmap of the map's.
+    /// RAM of the ghosts: the list of the buffer's ghost at its maximum, and the bitmap of the
+    /// map's.
     fn ghost_bytes(&self) -> u64 {
         let Some(tuner) = &self.tuner else { return 0 };
         self.mapping / self.page_bytes * GHOST_PAGE_BYTES + tuner.ghost.bits() / 8
@@ -530,7 +537,8 @@ impl Ftl for Partitioner {
         self.buffer.audit(nand)
     }
 
-    /// What the budget pays for stands under its own names; whatever else the map takes is other.
+    /// What the budget pays for is reported under its own names; all other parts of the map are
+    /// `other`.
     fn ram(&self) -> Ram {
         let (all, paid) = (self.buffer.ram(), self.map_bytes);
         let besides = all.map + all.cache - paid;
@@ -606,7 +614,7 @@ mod tests {
         assert_eq!(decide(0.0, 0.0, 500), Tuning::Stay);
         assert_eq!(decide(1.0, 2.9, 500), Tuning::MapGrows(16));
         assert_eq!(decide(3.0, 2.9, 500), Tuning::BufferGrows(8));
-        // At most a step, and that where the ratio is infinite; never beyond an end.
+        // A tuning moves at most a step, also if the ratio is infinite, and never beyond an end.
         assert_eq!(decide(1.0, 1e9, 500), Tuning::MapGrows(100));
         assert_eq!(decide(0.5, 0.0, 500), Tuning::BufferGrows(100));
         assert_eq!(decide(0.5, 0.0, 30), Tuning::BufferGrows(30));
@@ -614,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_smaller_than_a_unit_is_taken_as_it_is() {
+    fn a_maximum_below_one_unit_is_the_step() {
         let earns = CostBenefit { buffer: 1.0, map: 5.0 };
         assert_eq!(tuner(256, 81).decide(earns, 0, 1000), Tuning::MapGrows(81));
     }

@@ -10,8 +10,8 @@ pub(super) struct SectorLogCounts {
     /// Pages that arrived whole, and pages that arrived in part.
     pub(super) whole: u64,
     pub(super) parts: u64,
-    /// Sectors of sub-page writes; those that found an older copy; sub-page writes of which any
-    /// sector did.
+    /// Sectors of sub-page writes; those that found an older copy; sub-page writes with at least
+    /// one such sector.
     pub(super) part_sectors: u64,
     pub(super) hits: u64,
     pub(super) hits_any: u64,
@@ -33,8 +33,8 @@ pub(super) struct SectorLogCounts {
     pub(super) cleanings: u64,
     pub(super) early_cleanings: u64,
     pub(super) exchanges: u64,
-    /// Pages of the log read by cleaning; the same number if no page were read twice while one
-    /// block is cleaned; pages of the log read for the host.
+    /// Log pages read by cleaning; the same without repeated reads while one block is cleaned; log
+    /// pages read for the host.
     pub(super) cleaning_reads: u64,
     pub(super) cleaning_reads_once: u64,
     pub(super) host_reads: u64,
@@ -48,7 +48,7 @@ pub(super) struct SectorLogCounts {
 }
 
 impl SectorLogCounts {
-    /// Counts that start now, with this number of sectors in page buffer and log.
+    /// Starts counting, with these numbers of sectors in page buffer and log.
     pub(super) fn from_here(waiting_before: u64, distinct_before: u64) -> SectorLogCounts {
         SectorLogCounts { waiting_before, distinct_before, ..SectorLogCounts::default() }
     }

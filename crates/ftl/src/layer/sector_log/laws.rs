@@ -8,7 +8,7 @@ use crate::layer::write_buffer;
 /// The name of the layer.
 pub(super) const LOG: &str = "sector-log";
 
-/// Checks five laws. Sectors that arrived were programmed, wait, were overwritten or were removed.
+/// Checks five laws. Each sector that arrived was programmed, overwritten or removed, or it waits.
 /// Log pages hold sectors, padding and addresses. The number of distinct sectors grows by sub-page
 /// writes that missed, and falls by sectors that left. Pages that arrived went to the log or to the
 /// FTL. The operations under cause log are those that the log counted.

@@ -1,5 +1,4 @@
-//! The sector log itself: reading, writing, cleaning and auditing. The head of this folder
-//! describes it.
+//! The sector log itself: reading, writing, cleaning and auditing. `mod.rs` describes it.
 
 use core::ops::Range;
 
@@ -41,7 +40,7 @@ pub(super) struct SectorLog {
     /// For each logical page the number of its sectors in the log, live or not; none if trims need
     /// not survive.
     pub(super) copies: Option<Vec<u32>>,
-    /// Whether the FTL may have trims that it has not recorded.
+    /// Whether the FTL may have received trims that it has not recorded.
     pub(super) trims_below: bool,
     /// The addresses or the trim in the page being programmed.
     pub(super) composed: Vec<u8>,
@@ -140,7 +139,7 @@ impl SectorLog {
         let hits_before = self.counts.hits;
         let (mut waiting, mut entry) = self.look_up(lpn);
         if entry.is_none() {
-            self.map.expect(lpn);
+            self.map.prefetch_insertion(lpn);
         }
         for index in bits(mask) {
             let older = waiting | self.live(entry);
@@ -284,7 +283,7 @@ impl SectorLog {
         self.cleanings += 1;
         let pages = self.ring.pages_of(frame);
         let places = pages.start * self.sectors_per_page..pages.end * self.sectors_per_page;
-        self.foresee(places.clone());
+        self.prefetch_cleaning(places.clone());
         for place in places {
             let Sector { lpn, index } =
                 core::mem::replace(&mut self.held[place as usize], Sector::NONE);
@@ -299,8 +298,8 @@ impl SectorLog {
         self.exchange(nand, self.ring.block(frame))
     }
 
-    /// Prefetches everything that cleaning these places will look at, so that cache misses overlap.
-    pub(super) fn foresee(&self, places: Range<u32>) {
+    /// Prefetches all data that cleaning these places needs, so that cache misses overlap.
+    pub(super) fn prefetch_cleaning(&self, places: Range<u32>) {
         let held = &self.held[places.start as usize..places.end as usize];
         held.iter().for_each(|sector| self.map.prefetch(sector.lpn));
         let lpns = held.chunk_by(|one, next| one.lpn == next.lpn).map(|same| same[0].lpn);
@@ -567,7 +566,7 @@ impl Ftl for SectorLog {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        if self.ring.is_nothing() {
+        if self.ring.has_no_blocks() {
             return self.pass(nand, run);
         }
         let mut index = 0;
@@ -639,7 +638,7 @@ impl Ftl for SectorLog {
     /// under full durability, for each logical page the number of its sectors in the log.
     fn ram(&self) -> Ram {
         let below = self.below.ftl.ram();
-        if self.ring.is_nothing() {
+        if self.ring.has_no_blocks() {
             return below;
         }
         let addresses = 5 * u64::from(self.sectors_per_page);
@@ -682,7 +681,7 @@ impl Layered for SectorLog {
     }
 
     fn borrowed_bytes(&self) -> u64 {
-        match self.ring.is_nothing() {
+        match self.ring.has_no_blocks() {
             true => self.below.borrowed_bytes(),
             false => {
                 u64::from(self.page_bytes) + self.map.ram_bytes() + self.below.borrowed_bytes()

@@ -1,5 +1,5 @@
-//! The sector log: writes of part of a page are collected, sector by sector, in a small log of
-//! their own above the FTL (Jin, Kim, Kim, Kim and Maeng 2011).
+//! The sector log: writes of partial pages are collected, sector by sector, in a small log above
+//! the FTL (Jin, Kim, Kim, Kim and Maeng 2011).
 //!
 //! ```text
 //! write 0 (sector 0)      page buffer [0.0 1.0 1.1 1.2]    two writes fill a page, which goes to
@@ -38,10 +38,10 @@
 //! **Recovery** (the paper leaves it open, §7) is described in `recovery.rs`.
 //!
 //! **Trims** under [`Durability::Full`](crate::contract::Durability::Full) are written at once to a
-//! page of the log, if the log holds any copy of a trimmed page, live or not. The reason: the FTL
-//! may lose its copy for good whenever it erases a block, and then an old copy in the log would be
-//! the newest. The log is circular, so all older pages are erased before such a page is, and it
-//! needs no further protection.
+//! page of the log, if the log holds any copy of a trimmed page, live or not. Otherwise an old copy
+//! in the log could come back: the FTL may lose its newer copy whenever it erases a block. The log
+//! is circular, so all pages older than the record are erased before it, and the record needs no
+//! further protection.
 //!
 //! Invariants: each place in the map holds the sector that the map says. A sector waits at most
 //! once.
@@ -80,7 +80,7 @@ use crate::layer::write_buffer;
 /// The sector log.
 pub static LAYER: Layer = Layer {
     name: laws::LOG,
-    summary: "writes of part of a page gather sector by sector in a log of their own",
+    summary: "writes of partial pages are collected, sector by sector, in a small log of their own",
     source: "Jin, Kim, Kim, Kim, Maeng: Sector log: fine-grained storage management for solid \
              state drives, SAC 2011",
     params: &[
@@ -89,14 +89,14 @@ pub static LAYER: Layer = Layer {
             kind: Kind::Size,
             default: "",
             unit: "bytes",
-            doc: "flash of the log, rounded up to the block; 0: writes pass, and are counted",
+            doc: "flash size, rounded up to whole blocks; 0: sub-page writes are only counted",
         },
         Param {
             name: "from",
             kind: Kind::Choice(&["added", "extra"]),
             default: "added",
             unit: "",
-            doc: "where its blocks come from: added to the device, or taken out of the extra ones",
+            doc: "source of its blocks: added to the device, or taken out of the extra blocks",
         },
     ],
     corners: &[&[("sector_log", "8KiB")], &[("buffer", "3KiB"), ("sector_log", "4KiB")]],

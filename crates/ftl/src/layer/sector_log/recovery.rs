@@ -11,17 +11,17 @@
 //!
 //! **What is live.** The version of a log page is its place in the order of programs. Of two copies
 //! of a sector in the log, the later one is newer. The FTL's page is newer than a sector in the log
-//! exactly if its version, which copies keep, is higher. This holds because of one rule: whenever
-//! the FTL gets a page, whole or by cleaning, all sectors of that page are removed from the log and
-//! from the page buffer before the next log page is programmed. A trim that the log has written
-//! kills older copies in the log. It also kills older copies in the FTL, because the FTL may not
-//! have recorded the trim yet. Its page is erased only after the FTL has recorded the trim.
+//! exactly if its version, which copies keep, is higher. One rule guarantees this: whenever the FTL
+//! gets a page, whole or by cleaning, all sectors of that page are removed from the log and from
+//! the page buffer before the next log page is programmed. A trim record in the log kills older
+//! copies in the log. It also kills older copies in the FTL, because the FTL may not have recorded
+//! the trim yet. The record is erased only after the FTL has recorded the trim.
 //!
 //! **The page programmed last may become unreadable.** Its live sectors, with all other sectors of
 //! the same logical pages, are written to the FTL; this needs no free page in the log. If the page
-//! records a trim, the trimmed pages of which the log has any copy are written to the FTL as
-//! zeroes, so that the page is not needed any more. All blocks are closed, and blocks without pages
-//! are erased again before their first program.
+//! is a trim record, each trimmed page with any copy in the log is written to the FTL as zeroes.
+//! After that nothing depends on the record. All blocks are closed, and blocks without pages are
+//! erased again before their first program.
 
 use std::collections::BTreeSet;
 
@@ -86,8 +86,8 @@ fn mount_on(
 fn share_out(found: &FoundBlocks, below_count: usize) -> Result<(Vec<BlockId>, Vec<BlockId>)> {
     let FoundBlocks { used, blank, foreign, .. } = found;
     let log_count = used.len() + blank.len() + foreign.len() - below_count;
-    let strange = |whose: &str, has: usize, may: usize| {
-        let why = format!("{has} blocks hold pages of the {whose}, which has {may}");
+    let strange = |owner: &str, has: usize, may: usize| {
+        let why = format!("{has} blocks hold pages of the {owner}, which has only {may}");
         Err(Error::Unmountable(why))
     };
     if used.len() > log_count {
@@ -109,9 +109,10 @@ impl SectorLog {
         self.drop_superseded(nand, &versions)?;
         let last = found.pages.last();
         if let Some(last) = last {
-            self.bury_trimmed(nand, last, found)?;
+            self.write_trimmed_pages(nand, last, found)?;
         }
-        // This precedes every sub-page write to the FTL, which must not read trimmed data.
+        // This comes before any sub-page write to the FTL, because such a write must not read
+        // trimmed data.
         self.trim_below(nand, &trimmed)?;
         last.map_or(Ok(()), |last| self.send_down(nand, last))
     }
@@ -146,7 +147,7 @@ impl SectorLog {
         versions
     }
 
-    /// Removes sectors of which the FTL has a newer copy.
+    /// Removes sectors that are older than the FTL's copy of their page.
     fn drop_superseded(&mut self, nand: &mut Nand, versions: &[u64]) -> Result<()> {
         let pages: Vec<(Lpn, EntryId)> = self.map.pages().collect();
         for (lpn, entry) in pages {
@@ -178,9 +179,9 @@ impl SectorLog {
         Ok(())
     }
 
-    /// If the last page of the log records a trim: writes those trimmed pages to the FTL of which
-    /// the log has any copy.
-    fn bury_trimmed(
+    /// If the last page of the log records a trim: writes each trimmed page with any copy in the
+    /// log to the FTL.
+    fn write_trimmed_pages(
         &mut self,
         nand: &mut Nand,
         last: &FoundPage,
@@ -192,14 +193,14 @@ impl SectorLog {
         for &lpn in copied.range(first..first + pages) {
             let below = self.below.ftl.version(nand, Lpn(lpn))?;
             if below.is_none_or(|below| below < last.spare.version) {
-                self.bury(nand, Lpn(lpn))?;
+                self.write_trimmed_page(nand, Lpn(lpn))?;
             }
         }
         Ok(())
     }
 
     /// Writes a trimmed page to the FTL: zeroes, except for sectors that were written since.
-    fn bury(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
+    fn write_trimmed_page(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let entry = self.map.peek(lpn);
         let live = self.live(entry);
         if let Some(entry) = entry {

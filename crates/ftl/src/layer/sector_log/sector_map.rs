@@ -13,14 +13,14 @@
 //! The cost of a look-up is its cache misses. Most look-ups find nothing. For these, one bit per
 //! page says that the page is not in the map, and one byte per bucket gives the length of the
 //! chain, which is the number of entries that such a look-up would compare. For all others, the
-//! first seven pages of a chain are in the bucket itself, in one cache line, whose address follows
-//! from the page number long before the look-up. A second cache line holds which sectors of the
-//! page are in the log, and where. Longer chains are rare and kept apart.
+//! first seven pages of a chain are in the bucket itself, in one cache line. Its address follows
+//! from the page number, so it can be prefetched long before the look-up. A second cache line says
+//! which sectors of the page are in the log, and where. Longer chains are rare and kept apart.
 //!
 //! Room for the maximum number of entries is reserved when the map is created, so almost nothing is
-//! allocated later; what is never used is never touched. A controller would need four bytes per
-//! bucket and, for each page, eight bytes and four per sector: the page number, the link, and the
-//! places. The other data here follow from these.
+//! allocated later; memory that is never used is never touched. A controller would need four bytes
+//! per bucket and, for each page, eight bytes and four per sector: the page number, the link, and
+//! the places. All other data here can be derived from these.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -212,7 +212,7 @@ impl SectorMap {
 
     /// Prefetches what the insertion of a page needs.
     #[inline]
-    pub fn expect(&self, lpn: Lpn) {
+    pub fn prefetch_insertion(&self, lpn: Lpn) {
         prefetch(&self.buckets, self.bucket(lpn));
     }
 
@@ -341,7 +341,7 @@ impl SectorMap {
         }
         let far = self.far.get_mut(&number).expect("a long chain has far pages");
         match bucket.position(lpn) {
-            Some(at) => bucket.remove(at, far.pop_front().expect("one at least")),
+            Some(at) => bucket.remove(at, far.pop_front().expect("a long chain has a far page")),
             None => {
                 far.retain(|link| link.0 != lpn);
                 bucket.length -= 1;

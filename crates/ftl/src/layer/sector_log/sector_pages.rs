@@ -7,8 +7,9 @@
 //! ```
 //! An *address* has five bytes: logical page × sectors per page + sector. The paper leaves recovery
 //! open, but says that addresses go to the spare area and, if that is too small, to a small part of
-//! the data area (§7). In that case the page holds one sector less. Under [`Durability::Paper`] no
-//! data area is given up: if addresses do not fit the spare area, such a device cannot be mounted.
+//! the data area (§7). In that case the page holds one sector less. Under [`Durability::Paper`] the
+//! data area keeps all its sectors: if the addresses do not fit the spare area, such a device
+//! cannot be mounted again.
 //!
 //! A *trim* has eight bytes: first page (4) and number of pages (4). Sectors of these pages are
 //! dead in log pages of a lower version.
@@ -55,7 +56,7 @@ pub enum Addresses {
     Spare,
     /// In its data area, in place of its last sector.
     Data,
-    /// Not at all: such a log cannot be mounted.
+    /// Nowhere: such a log cannot be mounted.
     Nowhere,
 }
 

@@ -64,7 +64,7 @@ impl SectorRing {
 
     /// Whether the log has no blocks.
     #[inline]
-    pub fn is_nothing(&self) -> bool {
+    pub fn has_no_blocks(&self) -> bool {
         self.frames.is_empty()
     }
 

@@ -63,7 +63,7 @@ impl Recency {
     /// Removes a number that is in the queue.
     pub fn remove(&mut self, n: u32) {
         let Links { before, after } = self.links[n as usize];
-        debug_assert!(self.is_linked(n), "{n} was removed and is not queued");
+        debug_assert!(self.is_linked(n), "{n} was removed, but is not queued");
         match before {
             NONE => self.first = after,
             before => self.links[before as usize].after = after,

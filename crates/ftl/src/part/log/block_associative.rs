@@ -5,10 +5,10 @@
 //!           1 ─▶ [4 5 6 7]
 //!           2 ─▶ [8 9 a b]      log of 2 ─▶ [8 9 _ _]     in order: can be merged partially
 //! ```
-//! Updates of a logical block are appended to its log block. A logical block without one is given
-//! one. If all [`TiedLogs`] are in use, a victim is merged first. A full log block is not merged
-//! when it fills, but when the next update needs room. The two schemes differ only in the choice of
-//! the victim, which is known without a search.
+//! Updates of a logical block are appended to its log block. A logical block without a log block is
+//! given one. If all [`TiedLogs`] are in use, a victim is merged first. A full log block is not
+//! merged when it fills, but when the next update needs room. The two schemes differ only in the
+//! choice of the victim, which needs no search.
 //!
 //! **Recovery**: see [`log_mount`]. Log blocks that a mount finds are closed. They are merged when
 //! they are in the way.
@@ -65,8 +65,8 @@ impl BlockAssociative {
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Writes pages of the run, from page `index` on, as many as go to the same block. Returns how
-    /// many.
+    /// Writes the pages of the run from page `index` on, up to the first page that goes to another
+    /// block. Returns the number of pages written.
     fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
         let lpn = run.first.plus(index);
         let lbn = self.map.lbn_of(lpn);
@@ -91,8 +91,7 @@ impl BlockAssociative {
         Ok(done)
     }
 
-    /// Merges the full log block of a logical block; or gives the logical block a log block if it
-    /// has none.
+    /// Merges the full log block of a logical block. If the logical block has none, gives it one.
     fn make_room(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
         if self.logs.of(lbn).is_some() {
             return self.merge(nand, lbn);

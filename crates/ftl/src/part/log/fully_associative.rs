@@ -14,8 +14,8 @@
 //!
 //! Of E extra blocks, one is kept clean for merging and one is the SW block. The random log (RW)
 //! has the others, except for blocks that the scheme sets aside. When the random log needs a block
-//! and has its maximum, the scheme must reclaim one.
-//! [`merge_oldest`](FullyAssociative::merge_oldest) is how fast does that.
+//! and has its maximum, the scheme must reclaim one. fast does this with
+//! [`merge_oldest`](FullyAssociative::merge_oldest).
 //!
 //! Invariants: the SW block, the RW blocks and those set aside are at most E − 1 together, so one
 //! block is clean while nothing is being reclaimed. Each block is in exactly one list.
@@ -26,11 +26,11 @@
 //! during the mount: a mount that merges would itself have to survive a power cut at each of its
 //! operations.
 //!
-//! Why at most E − 1: all pages of a data block are at home, so each logical block that had a data
-//! block with valid pages is given one again. Only blocks that were in SW, RW or set aside remain.
-//! Blocks in transition do not add to them: the target of an unfinished merge is given up; after a
-//! complete merge the old data block has no valid page left; and a block that was being moved has
-//! no valid page left either.
+//! There are at most E − 1 log blocks for the following reason. All pages of a data block are at
+//! home, so each logical block that had a data block with valid pages is given one again. Only
+//! blocks that were in SW, RW or set aside remain. Blocks in transition do not add to them: the
+//! target of an unfinished merge is given up; after a complete merge the old data block has no
+//! valid page left; and a block that was being moved has no valid page left either.
 
 use core::ops::Range;
 
@@ -54,7 +54,7 @@ pub fn entry_bytes(pages_per_block: u32) -> u64 {
     PAGE_ENTRY_BYTES * u64::from(pages_per_block)
 }
 
-/// The block in which the next pages of a run belong, and for how many pages that holds.
+/// The block to which the next pages of a run belong, and the number of these pages.
 #[derive(Clone, Copy, Debug)]
 enum TargetBlock {
     /// Their data block.
@@ -136,8 +136,9 @@ impl FullyAssociative {
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Writes pages of the run, from page `index` on, at most `most`, as many as go to the same
-    /// block. Returns how many; none if a block of the random log must be reclaimed first.
+    /// Writes at most `most` pages of the run from page `index` on, up to the first page that goes
+    /// to another block. Returns the number of pages written; none if a block of the random log
+    /// must be reclaimed first.
     ///
     /// # Errors
     /// The power fails.

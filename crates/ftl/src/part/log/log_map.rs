@@ -33,7 +33,7 @@ use crate::part::recovery::trim_log::TrimLog;
 /// Logical block number: the pages of a block, in the host's address space.
 pub type Lbn = u32;
 
-/// Where the next pages of a run must be written, and for how many of them that holds.
+/// Where the next pages of a run must be written, and the number of these pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteTarget {
     /// In the data block, each page at its home.
@@ -166,8 +166,8 @@ impl<O: BlockObserver> LogMap<O> {
         self.homes[lbn as usize].block
     }
 
-    /// Where page `lpn` must be written now, and for how many of the `most` pages from it on that
-    /// holds. All of these are within its logical block.
+    /// Decides where page `lpn` must be written now, and how many of the `most` pages from it on go
+    /// there too. All of these are within its logical block.
     #[inline]
     pub fn place(&self, order: ProgramOrder, lpn: Lpn, most: u32) -> WriteTarget {
         let lbn = self.lbn_of(lpn);
@@ -332,7 +332,7 @@ impl<O: BlockObserver> LogMap<O> {
         nand.copy_many(from, to, kind, cause)?;
         for (to, &from) in (to.0..).map(Ppn).zip(from) {
             let lpn = nand.owner(from);
-            debug_assert!(self.flat.is_newest(lpn.0, from), "{from:?} was moved and is stale");
+            debug_assert!(self.flat.is_newest(lpn.0, from), "{from:?} was moved, but is stale");
             self.supersede(nand.geometry(), lpn, to);
         }
         Ok(())
@@ -361,8 +361,8 @@ impl<O: BlockObserver> LogMap<O> {
         Ok(())
     }
 
-    /// Makes `block` the data block of a logical block. It is programmed below offset `filled`; if
-    /// pages may be programmed in any order, exactly its valid pages are.
+    /// Makes `block` the data block of a logical block. It is programmed below offset `filled`. If
+    /// pages may be programmed in any order, exactly its valid pages are programmed.
     pub fn set_data_block(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId, filled: u32) {
         self.assert_is_at_home(geometry, lbn, block);
         self.homes[lbn as usize] = Home { block: Some(block), filled };
@@ -421,7 +421,7 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
-    // ---- What every log-block scheme answers in the same way ------------------------------------
+    // ---- Answers common to all log-block schemes ------------------------------------------------
 
     /// Whether the home of a page counts as programmed.
     fn is_used(&self, lbn: Lbn, offset: u32) -> bool {
@@ -478,7 +478,7 @@ impl<O: BlockObserver> LogMap<O> {
         ensure!(listed == self.blocks as usize, "{listed} of {} blocks are in a list", self.blocks);
         for block in self.pool.iter() {
             let valid = self.valid(block);
-            ensure!(valid == 0, "{block:?} is free and holds {valid} valid pages");
+            ensure!(valid == 0, "{block:?} is free, but holds {valid} valid pages");
         }
         ensure!(!self.pool.is_empty(), "no block is left for merging");
         Ok(())

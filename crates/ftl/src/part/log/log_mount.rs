@@ -1,5 +1,5 @@
-//! Recovery of log-block schemes. It relies on where pages are and on their versions, never on
-//! roles, because roles go stale.
+//! Recovery of log-block schemes. It relies on the places and the versions of pages, never on
+//! recorded roles, because roles go stale.
 //!
 //! ```text
 //! found      D [0 1 2 3]   G [1 0 1 _]   R [0 1 _ _]      R: an unfinished merge, programmed last
@@ -11,16 +11,16 @@
 //! is programmed, and no source block is erased before the last copy. So an unfinished merge is in
 //! the block of the page programmed last, and everything in that block has a *twin*: another copy
 //! of the same version elsewhere. The mount erases such a block before anything else. Then it
-//! examines the block that was programmed last before that one, in the same way. This is necessary
-//! because of earlier mounts: a mount may have found a merge that looked complete, begun to move
-//! its block because the last page might become unreadable, and been cut; and the page may have
+//! examines, in the same way, the block that was programmed last before that one. An earlier mount
+//! can make this necessary: it may have found a merge that looked complete, and may have been cut
+//! while it moved the block of that merge to a safe place. The last page of that block may have
 //! become unreadable since.
 //!
 //! If the block holds all pages of its logical block, its merge is complete. Some of its sources
 //! may have been erased, so the new block counts even if every page has a twin. A twin may be an
-//! old copy in a block that has had another role since. Moreover the twins may be in two former log
-//! blocks of the same logical block, if two successive erases were cut short; bast could not take
-//! both back.
+//! old copy in a block that has had another role since. Moreover, if two successive erases were cut
+//! short, the twins may be in two former log blocks of the same logical block. bast could take back
+//! only one of these.
 //!
 //! **The page programmed last may become unreadable**: [`recovery_plan`] says what that requires.
 //! Its block is moved to a clean one, the suspect page last. The pages of a data block go to their
@@ -30,10 +30,10 @@
 //! **Roles.** If all pages of a block, stale ones included, are at their own offsets of one logical
 //! block, the block may be a data block. It may have been the data block, or the log block that a
 //! switch or partial merge was about to make the data block. If there are two such blocks, the one
-//! whose first page was programmed later stays a log block. Their last pages do not tell, because a
-//! data block may be written in place after its log block was opened. A scheme that maps the log by
-//! page could use either block. nftl does not map it: it finds the newest copy of a page only if it
-//! knows which block is which. A mount trusts no erased page, so it closes every block with pages.
+//! whose first page was programmed later stays a log block. Their last pages cannot decide this,
+//! because a data block may be written in place after its log block was opened. A scheme that maps
+//! the log by page could use either block. nftl does not map it: it finds the newest copy of a page
+//! only if the roles are right. A mount trusts no erased page, so it closes every block with pages.
 //! Blocks without valid pages are free, and are erased again before use.
 //!
 //! **Trims that are not recorded** (durability `paper`) let an older copy of a page come back at a
@@ -161,7 +161,7 @@ fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &Re
     free.iter().for_each(|&block| map.pool.give_doubtful(block));
 }
 
-/// What the readable copies in a block, valid or not, tell about it.
+/// A summary of the readable copies in a block, valid or not.
 #[derive(Clone, Copy)]
 struct BlockTrace {
     /// The lowest sequence.
@@ -170,7 +170,7 @@ struct BlockTrace {
     last: u64,
     /// The kind of the page with the highest sequence.
     kind: u8,
-    /// The logical block of the copy that was looked at last.
+    /// The logical block of the copy that was examined last.
     lbn: Lbn,
     /// Whether every copy is at its own offset of that logical block.
     is_home: bool,

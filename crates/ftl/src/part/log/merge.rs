@@ -12,9 +12,10 @@
 //! number of associated data blocks. On chips that cannot skip pages, holes are padded with
 //! programs of cause merge.
 //!
-//! A merge is planned first, by looking only, and then carried out. The pool holds one clean block
-//! before a merge and after it. Between the first copy of a merge and its last, nothing else is
-//! programmed and no source block is erased; [`log_mount`](super::log_mount) relies on that.
+//! A merge is planned first, without any operation on the flash, and then carried out. The pool
+//! holds one clean block before a merge and after it. Between the first copy of a merge and its
+//! last, nothing else is programmed and no source block is erased; [`log_mount`](super::log_mount)
+//! relies on that.
 
 use nand::{BlockId, Cause, Geometry, Nand};
 

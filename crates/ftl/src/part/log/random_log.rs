@@ -8,7 +8,7 @@
 //! Any block takes any page (*full associativity*), so every slot is used before a block is
 //! reclaimed. The price is that the pages of a victim may belong to as many data blocks as the
 //! victim has slots. Blocks are reclaimed in the order of their allocation. So a page stays in the
-//! log until as many pages have been written to it as it has slots: the *log window* (FASTer
+//! log until the log has taken as many further pages as it has slots: the *log window* (FASTer
 //! §III.B). Unless the host rewrites the page within this window, its data block is merged.
 //!
 //! Invariants: blocks are in the order of their allocation. Only the last block has erased slots

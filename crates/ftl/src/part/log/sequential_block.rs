@@ -8,9 +8,9 @@
 //! write 0        SW [0 _ _ _]     the former contents were merged first, as they were
 //! ```
 //! The merge of the former contents is a switch if the block is full, partial if it holds the first
-//! pages of its logical block, full if one of its pages is stale, and a single erase if all are. A
-//! full block is not merged at once: it waits for the next write at offset 0, even if that belongs
-//! to its own logical block.
+//! pages of its logical block, full if one of its pages is stale, and a single erase if all of them
+//! are stale. A full block is not merged at once: it waits for the next write at offset 0, even if
+//! that belongs to its own logical block.
 //!
 //! Invariants: slot `i` holds page `i` of the owner, and no slot is skipped.
 

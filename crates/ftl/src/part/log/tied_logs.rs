@@ -35,7 +35,7 @@ pub struct TiedLogs {
 }
 
 impl TiedLogs {
-    /// No log blocks, for the logical blocks of a map.
+    /// An empty set of log blocks, for the logical blocks of a map.
     pub fn new(map: &LogMap) -> TiedLogs {
         TiedLogs {
             of: vec![None; map.logical_blocks() as usize],
@@ -98,8 +98,8 @@ impl TiedLogs {
         self.queue.push(lbn);
     }
 
-    /// Appends pages of a run, from page `index` on, to the log block of their logical block;
-    /// returns how many of the `most` it did, as [`LogMap::write`] does.
+    /// Appends up to `most` pages of a run, from page `index` on, to the log block of their logical
+    /// block. Returns the number of pages written, as [`LogMap::write`] does.
     ///
     /// # Errors
     /// The power fails.

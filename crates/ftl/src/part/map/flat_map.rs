@@ -1,5 +1,5 @@
-//! The flat map: the place of the newest version of each logical page, in an array with one entry
-//! per page; and the log of trims.
+//! The flat map: an array that holds the place of the newest version of each logical page; and the
+//! log of trims.
 //!
 //! ```text
 //! LPN     0  1  2  3  4  5 …
@@ -119,7 +119,7 @@ impl FlatMap {
     /// Notes that the host wrote a page: older trims of it no longer count.
     #[inline]
     pub fn note_written(&mut self, lpn: Lpn) {
-        debug_assert!(self.newest(lpn).is_some(), "{lpn:?} was written and is unmapped");
+        debug_assert!(self.newest(lpn).is_some(), "{lpn:?} was written, but is unmapped");
         if let Some(trims) = &mut self.trims {
             trims.written(lpn);
         }
@@ -149,7 +149,7 @@ impl FlatMap {
         trims.resume(nand, tombstones, mapped, last)
     }
 
-    // ---- What every scheme with a flat map answers in the same way ----------------------------
+    // ---- Answers common to all schemes with a flat map ----------------------------------------
 
     /// Reads a run.
     ///

@@ -21,7 +21,7 @@ impl Frontier {
     /// The page to program next.
     #[inline]
     pub fn next(&self) -> Ppn {
-        debug_assert!(self.room > 0, "the next page of a full block, before {:?}", self.next);
+        debug_assert!(self.room > 0, "a full block has no next page: {:?} is beyond it", self.next);
         self.next
     }
 

@@ -1,4 +1,4 @@
-//! What every map is built on: the entries of pages, the free blocks, and the block being filled.
+//! The common basis of all maps: the entries of pages, the free blocks, and the block being filled.
 
 pub mod block_pool;
 pub mod flat_map;

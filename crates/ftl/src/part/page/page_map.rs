@@ -136,7 +136,11 @@ impl PageMap {
     /// Points a page to the place where it was just programmed.
     #[inline]
     fn point(&mut self, nand: &Nand, lpn: Lpn, to: Ppn) {
-        debug_assert_eq!(nand.owner(to), lpn, "{lpn:?} is pointed to another page's {to:?}");
+        debug_assert_eq!(
+            nand.owner(to),
+            lpn,
+            "{lpn:?} is pointed to {to:?}, which holds another page"
+        );
         self.replace(nand, lpn, to);
     }
 
@@ -145,7 +149,11 @@ impl PageMap {
     fn replace(&mut self, nand: &Nand, lpn: Lpn, to: Ppn) {
         let old = self.flat.point(lpn, to);
         if old != Ppn::NONE {
-            debug_assert_eq!(nand.owner(old), lpn, "{lpn:?} stood at another page's {old:?}");
+            debug_assert_eq!(
+                nand.owner(old),
+                lpn,
+                "{lpn:?} pointed to {old:?}, which holds another page"
+            );
             self.victims.invalidate(nand.geometry().block_of(old));
         }
     }
@@ -226,7 +234,7 @@ impl PageMap {
     /// The power fails.
     pub fn erase(&mut self, nand: &mut Nand, victim: BlockId, cause: Cause) -> Result<()> {
         let valid = || self.first_valid(nand, victim);
-        debug_assert_eq!(valid(), None, "{victim:?} is to be erased and holds a valid page");
+        debug_assert_eq!(valid(), None, "{victim:?} is to be erased, but holds a valid page");
         self.flat.flush(nand)?;
         nand.erase(victim, cause)?;
         self.victims.release(victim);
@@ -376,7 +384,7 @@ impl PageMap {
         for block in self.pool.iter() {
             let twice = core::mem::replace(&mut seen[block.0 as usize], true);
             ensure!(!twice, "{block:?} is free twice");
-            ensure!(valid[block.0 as usize] == 0, "{block:?} is free and holds valid pages");
+            ensure!(valid[block.0 as usize] == 0, "{block:?} is free, but holds valid pages");
             let is_open = self.victims.counts().is_open(block);
             ensure!(!is_open, "{block:?} is free and open");
             let is_full = self.victims.counts().of_full(block).is_some();

@@ -1,5 +1,5 @@
-//! What a mount needs: page kinds, the scan of spare areas, the choice of the newest copies, and
-//! the log of trims.
+//! Parts of a mount: page kinds, the scan of spare areas, the choice of the newest copies, and the
+//! log of trims.
 
 pub mod page_kind;
 pub mod recovery_plan;

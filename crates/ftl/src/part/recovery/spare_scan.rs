@@ -1,8 +1,8 @@
 //! The scan of spare areas with which a mount begins, and the copies of pages that it finds.
 //!
-//! Nothing but this scan tells a mount what is on the flash. The readable page with the highest
-//! sequence was programmed last. If the power failed during its program, it may read well now and
-//! be unreadable later. All other pages were complete before that program began.
+//! This scan is the only source from which a mount learns what is on the flash. The readable page
+//! with the highest sequence was programmed last. If the power failed during its program, it may
+//! read well now and be unreadable later. All other pages were complete before that program began.
 
 use nand::{BlockId, Cause, Nand, PageState, Ppn, Spare};
 

@@ -40,7 +40,7 @@ const HEADER_BYTES: usize = 16;
 const RANGE_BYTES: usize = 8;
 const RECORD: u32 = 0;
 const CHECKPOINT: u32 = 1;
-/// Ranges that may wait for a flush. Beyond that the log writes them unasked.
+/// Maximum number of ranges that wait for a flush. If there are more, the log writes them at once.
 const WAITING_MAX: usize = 1 << 14;
 
 /// Number of segments: active, fallback and oldest.

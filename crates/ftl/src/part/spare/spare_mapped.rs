@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! RAM          PGD   per logical block: its newest PMD page
-//! spare area   PMD   per group: the page that knows the group
+//! spare area   PMD   per group: its carrier
 //!              PT    per page of the group: where the page is
 //! ```
 //! Each scheme decides which pages carry which entries, when it writes them and in
@@ -72,7 +72,7 @@ pub struct SpareMap {
     shift: Option<u32>,
 }
 
-/// What schemes of this family count between two resets.
+/// Counts of schemes of this family.
 #[derive(Clone, Debug, Default)]
 pub struct SpareMapCounts {
     /// Blocks that held no valid page when they were chosen.
@@ -83,7 +83,7 @@ pub struct SpareMapCounts {
     pub full: u64,
     /// Mapping-induced writes: pages copied only to renew the map in their spare areas.
     pub mapping_writes: u64,
-    /// Pages copied because a trim removed a page that knew where others are.
+    /// Pages copied because a trim removed a page that held map entries of others.
     pub trim_copies: u64,
     /// Number of erased blocks by the number of pages that were programmed in them.
     pub utilisation: Vec<u64>,
@@ -327,8 +327,8 @@ impl SpareMap {
         self.blocks.ram_bytes() + self.flat.trim_bytes()
     }
 
-    /// No two pages share a place, each block is free or belongs to the superblock of its pages,
-    /// and counts equal a recount.
+    /// Checks that no two pages share a place, that each block is free or belongs to the superblock
+    /// of its pages, and that counts equal a recount.
     ///
     /// # Errors
     /// The first contradiction.

@@ -252,7 +252,7 @@ impl ChainSearch<'_> {
         }
     }
 
-    /// Follows the chains from the newest PMD pages, of those pages for which `counts` holds.
+    /// Follows the chains from the newest of those PMD pages for which `counts` holds.
     fn elect(&self, counts: impl Fn(Ppn) -> bool) -> Result<ElectedPages> {
         let np = self.geometry.pages_per_block();
         let mut directories: Vec<Option<PageCopy>> =

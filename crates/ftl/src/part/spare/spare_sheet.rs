@@ -5,10 +5,11 @@
 //! PBMT      [17][903][ - ][ - ]       block numbers of 24 bits each, allocated on demand
 //! entries   (1, 5) (this, 2) …        index of the block, or "this block"; offset in the block
 //! ```
-//! A *page table* (PT) says where the pages of a group are. A *page middle directory* (PMD) says
-//! which page knows each group of a logical block. An entry is an index into the *PBMT* and an
-//! offset; the highest index means the block of the spare area itself. If the entry of *another*
-//! page or group points at the page that carries the entry, that page or group is unmapped.
+//! A *page table* (PT) says where the pages of a group are. A *page middle directory* (PMD) says,
+//! for each group of a logical block, which page is its carrier. An entry is an index into the
+//! *PBMT* and an offset; the highest index means the block of the spare area itself. If the entry
+//! of *another* page or group points at the page that carries the entry, that page or group is
+//! unmapped.
 //!
 //! ```text
 //! bits   flag   PBMT × 24   directory × (index + offset)   table × (index + offset)

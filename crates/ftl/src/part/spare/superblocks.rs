@@ -36,7 +36,7 @@ pub type Sbn = u32;
 
 const NONE: u32 = u32::MAX;
 /// Maximum number of programs by which a block's need falls when one of its pages is superseded.
-const LESS_A_PAGE: u16 = 2;
+const NEED_FALL_PER_PAGE: u16 = 2;
 /// The leaf of a superblock that has nothing to offer.
 const NOTHING: u64 = u64::MAX;
 
@@ -193,7 +193,7 @@ impl Superblocks {
         let state = BlockState::Open;
         self.blocks[block.0 as usize] =
             BlockRecord { superblock, valid: 0, occupied: 0, need: 0, state };
-        self.take_up(superblock, self.room(superblock));
+        self.offer_again(superblock, self.room(superblock));
     }
 
     /// Notes that the next `pages` pages of the open block were programmed and are valid.
@@ -231,7 +231,7 @@ impl Superblocks {
         match state {
             BlockState::Full => self.either.lower(&mut owner.offered, block, valid),
             BlockState::Aside => {
-                known.need = known.need.saturating_sub(LESS_A_PAGE);
+                known.need = known.need.saturating_sub(NEED_FALL_PER_PAGE);
                 self.either.lower(&mut owner.aside, block, known.need.into());
             }
             BlockState::Open => {}
@@ -241,7 +241,7 @@ impl Superblocks {
             self.full.lower(&mut owner.full, block, valid);
         }
         if state == BlockState::Aside {
-            self.take_up(superblock, self.room(superblock));
+            self.offer_again(superblock, self.room(superblock));
         }
         self.recount(superblock);
     }
@@ -340,14 +340,14 @@ impl Superblocks {
     }
 
     /// Offers all blocks again that were set aside, because needs are lower from now on.
-    pub fn take_all_up(&mut self) {
+    pub fn offer_all_again(&mut self) {
         let all = 0..self.superblocks.len() as Sbn;
-        all.for_each(|superblock| self.take_up(superblock, u32::MAX));
+        all.for_each(|superblock| self.offer_again(superblock, u32::MAX));
     }
 
     /// Offers the blocks of a superblock again that were set aside and may need at most `most`
     /// pages.
-    fn take_up(&mut self, superblock: Sbn, most: u32) {
+    fn offer_again(&mut self, superblock: Sbn, most: u32) {
         let owner = &mut self.superblocks[superblock as usize];
         while let Some((block, need)) = self.either.first(owner.aside)
             && need <= most
@@ -546,7 +546,7 @@ mod tests {
         }
         assert_eq!(all.choose(|_, _, _| 3), None, "two pages are free in each");
         assert_eq!(all.choose(|_, valid, _| valid), None, "both blocks are set aside");
-        all.take_all_up();
+        all.offer_all_again();
         assert_eq!(all.choose(|_, valid, _| valid), Some(BlockId(2)));
         all.audit(&geometry, &valid(&all)).unwrap();
     }

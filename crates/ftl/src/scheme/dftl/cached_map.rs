@@ -63,8 +63,8 @@ impl CachedMap {
         self.slot_of[lpn.0 as usize] != NONE
     }
 
-    /// Makes the entry of a page the most recently used one, if it is cached. Returns whether it
-    /// is.
+    /// Makes the entry of a page the most recently used one, if it is cached. Returns whether it is
+    /// cached.
     #[inline]
     pub fn touch(&mut self, lpn: Lpn) -> bool {
         let slot = self.slot_of[lpn.0 as usize];
@@ -74,7 +74,7 @@ impl CachedMap {
         slot != NONE
     }
 
-    /// Caches the entry of a page, which is not cached, as clean and most recently used.
+    /// Adds the entry of a page, which must not be cached yet, as clean and most recently used.
     pub fn insert(&mut self, lpn: Lpn) {
         debug_assert!(!self.contains(lpn), "the entry of {lpn:?} was cached twice");
         let entry = CachedEntry { lpn, dirty: false, flash: Ppn::NONE, before: NONE, after: NONE };
@@ -100,9 +100,9 @@ impl CachedMap {
 
     /// Drops the clean entry of a page.
     pub fn remove(&mut self, lpn: Lpn) {
-        debug_assert!(self.contains(lpn), "the entry of {lpn:?} was dropped and is not cached");
+        debug_assert!(self.contains(lpn), "the entry of {lpn:?} was dropped, but is not cached");
         let slot = core::mem::replace(&mut self.slot_of[lpn.0 as usize], NONE);
-        assert!(!self.slots[slot as usize].dirty, "the entry of {lpn:?} is dropped and is dirty");
+        assert!(!self.slots[slot as usize].dirty, "the entry of {lpn:?} is dropped, but is dirty");
         self.recency.remove(slot);
         self.free.push(slot);
     }
@@ -110,7 +110,7 @@ impl CachedMap {
     /// Notes that the cached entry of a page changes. `flash` is its old value, which is also its
     /// value in flash unless the entry was dirty already.
     pub fn mark_dirty(&mut self, lpn: Lpn, flash: Ppn) {
-        debug_assert!(self.contains(lpn), "the entry of {lpn:?} changed and is not cached");
+        debug_assert!(self.contains(lpn), "the entry of {lpn:?} changed, but is not cached");
         let slot = self.slot_of[lpn.0 as usize];
         if self.slots[slot as usize].dirty {
             return;
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "is dropped and is dirty")]
+    #[should_panic(expected = "is dropped, but is dirty")]
     fn a_dirty_entry_is_not_dropped() {
         let mut cache = CachedMap::new(8, 4);
         cache.insert(Lpn(1));

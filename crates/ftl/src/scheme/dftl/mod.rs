@@ -16,9 +16,9 @@
 //! Garbage collection chooses greedily among data and translation blocks. When a data block is
 //! emptied, the entries of its pages change. Cached ones become dirty (*lazy* update). The
 //! translation pages of the others are rewritten at once, in ascending order, before the erase. In
-//! the [page map](crate::part::page::page_map) translation pages are pages of the scheme's own. The
-//! page map thus serves as GTD, and it holds the current value of all entries. For each dirty entry
-//! the value in flash is kept in addition.
+//! the [page map](crate::part::page::page_map) translation pages have numbers of their own, after
+//! those of the host's pages. The page map thus serves as GTD, and it holds the current value of
+//! all entries. For each dirty entry the cache also keeps the value in flash.
 //!
 //! Invariants: an entry that is clean or not cached has its current value in flash. A mapped page
 //! that is not cached has a translation page. At least one block is erased whenever no victim is
@@ -26,19 +26,19 @@
 //! block back, a data victim may need one block for its pages and one for translation pages.)
 //!
 //! **Recovery.** The newest copies of pages and of translation pages are found as in `page`. Then
-//! the mount reads every translation page. Entries with another value than in flash become dirty
-//! entries of the cache, which may exceed its size for the time being. Until the reserve of erased
-//! blocks is restored, no translation page is written, and the entries of victims wait in the cache
-//! too.
+//! the mount reads every translation page. If the current value of an entry differs from the one in
+//! flash, the entry enters the cache as dirty. The cache may exceed its size for the time being.
+//! Until the reserve of erased blocks is restored, no translation page is written, and the entries
+//! of victims wait in the cache too.
 //!
 //! The entries of a victim also wait in the cache, beyond its size, if the block for their
 //! translation pages would be the last erased one, or if none is left. While no block is erased,
 //! only copies may be programmed; otherwise a mount could find no block to start with. Only devices
 //! of a few blocks get into this situation.
 //!
-//! Choices: reads and trims of an unmapped page look nothing up. A write of part of a page looks up
+//! Choices: reads and trims of an unmapped page need no look-up. A write of part of a page looks up
 //! its entry once, like any write; finding the old version needs no second look-up. The look-up,
-//! and the eviction that it may cause, precede making room for the page.
+//! and the eviction that it may cause, come before making room for the page.
 
 pub mod cached_map;
 
@@ -68,7 +68,7 @@ static PARAMS: &[Param] = &[
         kind: Kind::Size,
         default: "256KiB",
         unit: "bytes",
-        doc: "RAM of the cached mapping table, 8 bytes an entry; one entry at least",
+        doc: "RAM of the cached mapping table, 8 bytes per entry; at least one entry",
     },
     Param {
         name: "entries",
@@ -110,10 +110,12 @@ fn entries_per_page(params: &Params, page_bytes: u32) -> u32 {
 fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     let (entries, most) = (params.count("entries"), chip.page_bytes / ENTRY_BYTES);
     if entries > u64::from(most) {
-        return Some(format!("entries={entries}; a page of this chip holds {most}"));
+        return Some(format!("entries={entries}; a page of this chip holds at most {most}"));
     }
     match params.size("cmt") {
-        ..CACHED_BYTES => Some(format!("cmt={}; an entry takes 8 bytes", params.size("cmt"))),
+        ..CACHED_BYTES => {
+            Some(format!("cmt={}; at least one entry of 8 bytes is needed", params.size("cmt")))
+        }
         _ => None,
     }
 }
@@ -166,8 +168,7 @@ struct Dftl {
     is_mounting: bool,
     /// The translation page being composed.
     composed: Vec<u8>,
-    /// The pages of a victim of which the entries are not cached, and their old places; kept for
-    /// its capacity.
+    /// Pages of a victim without a cached entry, and their old places; reused to save allocations.
     uncached: Vec<(Lpn, Ppn)>,
     timing: Timing,
     counts: DftlCounts,
@@ -233,33 +234,33 @@ impl Dftl {
 
     /// Looks up the entry of a page. Afterwards it is cached, and dirty if the look-up was for a
     /// write.
-    fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, what: Access) -> Result<()> {
+    fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, access: Access) -> Result<()> {
         let hit = self.cmt.touch(lpn);
-        self.counts.count(what, hit);
-        self.interval.count(what, hit);
+        self.counts.count(access, hit);
+        self.interval.count(access, hit);
         if !hit {
-            self.note(match what {
+            self.note(match access {
                 Access::Read => MapEvent::ReadMissed(lpn),
                 Access::Write => MapEvent::WriteMissed(lpn),
             });
-            self.cache(nand, lpn, what)?;
+            self.cache(nand, lpn, access)?;
         }
         debug_assert!(self.cmt.contains(lpn), "{lpn:?} was looked up and is not cached");
-        if what == Access::Write {
+        if access == Access::Write {
             self.cmt.mark_dirty(lpn, self.entry(lpn));
         }
         Ok(())
     }
 
-    fn cache(&mut self, nand: &mut Nand, lpn: Lpn, what: Access) -> Result<()> {
+    fn cache(&mut self, nand: &mut Nand, lpn: Lpn, access: Access) -> Result<()> {
         while u64::from(self.cmt.entries()) >= self.capacity {
             self.evict(nand)?;
         }
-        // An eviction may have brought it into the cache, among the waiting entries of a victim.
+        // An eviction may collect garbage, which caches the entries of a victim if they must wait.
         if self.cmt.touch(lpn) {
             return Ok(());
         }
-        if what == Access::Read {
+        if access == Access::Read {
             let page = self.owner_of(self.translation_page_of(lpn));
             let ppn = self.map.flat.newest(page).expect("an entry that is not cached is in flash");
             nand.read(ppn, page, nand.geometry().full_mask(), &mut Sink::None, Cause::Map)?;
@@ -350,14 +351,14 @@ impl Dftl {
     /// Reclaims the full block with the fewest valid pages, whatever it contains.
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.map.choose_victim();
-        match self.what(nand, victim) {
+        match self.content_of(nand, victim) {
             BlockContent::Data => self.reclaim_data(nand, victim),
             BlockContent::Entries => self.reclaim_translation(nand, victim),
         }
     }
 
     /// What a block with programmed pages contains.
-    fn what(&self, nand: &Nand, block: BlockId) -> BlockContent {
+    fn content_of(&self, nand: &Nand, block: BlockId) -> BlockContent {
         match nand.owners(block)[0] >= self.map.logical_pages() {
             true => BlockContent::Entries,
             false => BlockContent::Data,
@@ -435,7 +436,7 @@ impl Dftl {
         Ok(updates)
     }
 
-    /// Time of `pages` reads and as many programs.
+    /// Time of `pages` reads and `pages` programs.
     fn rewrites_ns(&self, pages: u64) -> u64 {
         pages * (self.timing.read_ns + self.timing.program_ns)
     }
@@ -445,7 +446,7 @@ impl Dftl {
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = self.map.recover(nand, device, |_| {})?;
         if let Some(block) = recovered.endangered {
-            let frontier = match self.what(nand, block) {
+            let frontier = match self.content_of(nand, block) {
                 BlockContent::Data => &mut self.data,
                 BlockContent::Entries => &mut self.translation,
             };
@@ -461,8 +462,8 @@ impl Dftl {
         self.shrink(nand)
     }
 
-    /// Reads all translation pages. Entries with another current value become dirty entries of the
-    /// cache.
+    /// Reads all translation pages. An entry that differs from its current value becomes a dirty
+    /// entry of the cache.
     fn load(&mut self, nand: &mut Nand) -> Result<()> {
         let pages = self.map.logical_pages();
         for page in 0..pages.div_ceil(self.entries) {
@@ -502,7 +503,10 @@ impl Dftl {
             let Some(ppn) = self.map.flat.newest(lpn) else { continue };
             let block = nand.geometry().block_of(ppn);
             let holds = if lpn.0 < pages { BlockContent::Data } else { BlockContent::Entries };
-            ensure!(self.what(nand, block) == holds, "{block:?} holds {lpn:?}, which is {holds:?}");
+            ensure!(
+                self.content_of(nand, block) == holds,
+                "{block:?} holds {lpn:?}, which is {holds:?}"
+            );
             let page = self.owner_of(self.translation_page_of(Lpn(lpn.0.min(pages - 1))));
             let known = self.map.flat.newest(page).is_some();
             let found = holds == BlockContent::Entries || self.cmt.contains(lpn) || known;
@@ -535,8 +539,8 @@ impl Dftl {
 }
 
 impl DftlCounts {
-    fn count(&mut self, what: Access, hit: bool) {
-        let count = match (what, hit) {
+    fn count(&mut self, access: Access, hit: bool) {
+        let count = match (access, hit) {
             (Access::Read, true) => &mut self.read_hits,
             (Access::Read, false) => &mut self.read_misses,
             (Access::Write, true) => &mut self.write_hits,

@@ -23,8 +23,8 @@ pub struct LogAccount {
     timing: Timing,
     pages_per_block: u32,
     events: Vec<MapEvent>,
-    /// Victims with valid pages since the costs were last asked for, and the sum of their pages per
-    /// merge.
+    /// Victims with valid pages since the costs were last asked for, and the sum of the pages per
+    /// merge of each.
     victims: u64,
     pages_per_merge: f64,
     /// Blocks reclaimed since the mount, including dead ones, and the time that this took.
@@ -46,7 +46,7 @@ impl LogAccount {
         }
     }
 
-    /// Records that a page was written that was not in the log.
+    /// Records that the host wrote a page of which the log held no copy.
     pub fn missed(&mut self, lpn: Lpn) {
         self.events.push(MapEvent::WriteMissed(lpn));
     }

@@ -6,21 +6,21 @@
 //!   SW   [4 5 6 _]                      a stream: appended while it continues, then switched
 //!   RW   [1 9 d 1] [2 9 e _]            all other writes, in the order of their arrival
 //! ```
-//! bast merges a log block, full or not, whenever one more data block needs one. Here the random
-//! log (RW) is *fully associative*: its blocks are filled to the last slot, whatever is written.
-//! Then they are reclaimed in turn, the one allocated first before all others. Pages of the victim
-//! that the host has rewritten since are stale and cost nothing. All others must be merged: each
-//! associated data block, Na of them, costs a full merge. In the picture the first RW block is
-//! associated with LBN 0 (its last slot) and LBN 3 (its third slot); its 9 is stale. A full merge
-//! gathers the newest pages of a data block from wherever they are, so it makes pages stale in
-//! later RW blocks as well, and even in SW.
+//! bast merges a log block, full or not, whenever another data block needs one. Here the random log
+//! (RW) is *fully associative*: its blocks are filled to the last slot, whatever is written. Then
+//! they are reclaimed in the order of their allocation. Pages of the victim that the host has
+//! rewritten since are stale and cost nothing. All others must be merged: each associated data
+//! block, Na of them, costs a full merge. In the picture the first RW block is associated with LBN
+//! 0 (its last slot) and LBN 3 (its third slot); its 9 is stale. A full merge gathers the newest
+//! pages of a data block from wherever they are, so it makes pages stale in later RW blocks as
+//! well, and even in SW.
 //!
 //! A write at offset 0 is taken for the start of a sequential stream. It opens a new SW block. The
 //! old SW block is merged in its present state: by a switch or partial merge if its stream was in
 //! order. If a stream goes back or skips a page, its further pages go to the random log, and the SW
 //! block waits.
 //!
-//! Of E extra blocks one is SW, E − 2 are RW, and one is kept clean. Nothing is merged before the
+//! Of E extra blocks, one is SW, E − 2 are RW, and one is kept clean. Nothing is merged before the
 //! room is needed: a full SW block waits for the next write at offset 0, and a dead RW block for
 //! its turn. The map of the log can shrink and grow at run time (adaptive partitioning, §III.E): a
 //! budget pays for `min(E − 1, bytes / 4 B per page)` log blocks, including SW, and never fewer
@@ -76,7 +76,7 @@ pub static SCHEME: Scheme = Scheme {
     mount,
 };
 
-/// The FTL: its log, and an account of it for whoever may resize it.
+/// The FTL: its log, and the account of it for a layer that may resize its map.
 #[derive(Debug)]
 struct Fast {
     log: FullyAssociative,

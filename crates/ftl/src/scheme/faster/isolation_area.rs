@@ -14,8 +14,8 @@
 //! merged because of a page in it, progressively or by force. If there were none, the block was
 //! dead.
 //!
-//! Invariant: no page before the search position is valid, so the search looks at each slot once in
-//! all.
+//! Invariant: no page before the search position is valid, so the search looks at each slot only
+//! once.
 
 use std::collections::VecDeque;
 

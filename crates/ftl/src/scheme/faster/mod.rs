@@ -17,7 +17,7 @@
 //! pages are merged, a few per write. No write waits until all data blocks of a victim are merged,
 //! so response times hardly vary.
 //!
-//! Of E extra blocks one is SW, one is kept clean, `isolation_blocks` are the isolation area, and
+//! Of E extra blocks, one is SW, one is kept clean, `isolation_blocks` are the isolation area, and
 //! the others are RW. A reclaim takes the oldest RW block V, dead or not. A dead block is erased,
 //! as in fast. Otherwise:
 //!
@@ -26,7 +26,7 @@
 //!    merged by force. With `isolation=false` the data blocks of last visits are merged at once.
 //! 2. *First visits.* The other valid pages are copied to a clean block, the new head, in the order
 //!    of their slots. With `second_chance=false` there are none: all visits are last visits.
-//! 3. V is erased. If nothing was merged for V, this is not a merge of any kind.
+//! 3. V is erased. If nothing was merged for V, this counts as no merge.
 //!
 //! With both switches off the scheme equals fast in every count.
 //!
@@ -42,10 +42,10 @@
 //! copies are newer than those in V.
 //!
 //! **Recovery**: see [`fully_associative`]. A log block with a valid isolated page becomes an
-//! isolation block, up to their maximum number. All others become RW blocks, with as many carried
-//! slots as their last marked page tells. If RW then has more blocks than its maximum, the oldest
-//! are merged as in fast before the log opens another block. Counts of merges per isolation block
-//! start at zero.
+//! isolation block, up to their maximum number. All others become RW blocks. The last marked page
+//! of an RW block tells how many of its slots are carried. If RW then has more blocks than its
+//! maximum, the oldest are merged as in fast before the log opens another block. Counts of merges
+//! per isolation block start at zero.
 //!
 //! Choices where the paper is silent: progressive merges precede every page of the host, including
 //! pages that are written at home or to SW. An empty isolation block is erased when the area needs
@@ -74,7 +74,7 @@ use crate::part::recovery::page_kind;
 /// FASTer.
 pub static SCHEME: Scheme = Scheme {
     name: "faster",
-    summary: "fast with a second chance for valid pages, and a few merges a write for cold ones",
+    summary: "fast with a second chance for valid pages, and a few merges per write for cold ones",
     source: "Lim, Lee, Moon: FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
     params: PARAMS,
     corners: &[],
@@ -138,7 +138,7 @@ struct Faster {
     second_chance: bool,
     isolation: Option<IsolationArea>,
     merges_per_write: u64,
-    /// The pages of a victim that are about to move; kept for its capacity.
+    /// The pages of a victim that are about to move; reused to save allocations.
     moving: Vec<nand::Ppn>,
     counts: FasterCounts,
 }

@@ -1,5 +1,5 @@
-//! What one more block would save for each part of LAST's log, judged by what each part has
-//! recently let go.
+//! Estimates what one more block would save for each part of LAST's log, from the blocks that each
+//! part has recently merged.
 //!
 //! ```text
 //! sequential log  [2] [7]     recently let go: 5, 9, 1      a run continues in 9: two more blocks
@@ -11,10 +11,10 @@
 //! Savings of both parts are counted in the same unit: merges of one data block that would not have
 //! been necessary. Such a merge costs Np copies and an erase (LAST eq. 2).
 //!
-//! * In the random log, a saved merge is a data block of which all pages in the victim were
-//!   rewritten or trimmed before the next victim was taken. With one more block the victim would
-//!   have stayed that long.
-//! * In the sequential log, it is a block that was merged before it was full and whose run
+//! * In the random log: a data block counts if all its pages in a victim were rewritten or trimmed
+//!   before the next victim was taken. With one more block the victim would have stayed until then,
+//!   and this merge would have been saved.
+//! * In the sequential log: a block counts if it was merged before it was full and its run
 //!   continued afterwards. The merge copied the rest of the data block in; when the run continued,
 //!   the pages before it had to be copied in again. Together these are Np copies. A *ghost*
 //!   remembers where such a block ended.
@@ -25,8 +25,8 @@
 //! would save.)
 //!
 //! The part that would save more by growing takes a block from the other. This assumes that the
-//! other part loses by shrinking what it would have saved by growing, which is an approximation. If
-//! it loses more, its own ghosts will show that, and it gets the block back.
+//! other part loses as much by shrinking as it would have saved by growing, which is an
+//! approximation. If it loses more, its own ghosts will show that, and it gets the block back.
 
 use nand::{Geometry, Lpn};
 

@@ -7,7 +7,7 @@
 //! A full merge costs Na × (Np copies + 1 erase) + 1 erase (LAST eq. 2). So Na is the price of a
 //! victim, and a block with Na = 0 is dead. The table is updated page by page. When a page enters
 //! or leaves a log block, Na changes only if no other page of its logical block is in the same log
-//! block. One look at the places of these pages tells.
+//! block. The places of these pages show whether there is one.
 //!
 //! Full blocks are ranked: in the cold partition by Na, in the hot partition by whether they are
 //! dead. Among equals the block that became full first comes first. Because each partition fills

@@ -7,8 +7,8 @@
 //!                                       └ cold   [3 9 5 7]  [2 _ _ _]   victim: lowest Na
 //! ```
 //! **Detector** (§3.2). A request larger than `threshold` is sequential, any other is random. The
-//! idea: large writes are parts of longer ones, and small writes are repeated soon. A run of a
-//! single page is never sequential, whatever the size of its request.
+//! idea is that large writes are parts of longer ones, and that small writes are repeated soon. A
+//! run of a single page is never sequential, whatever the size of its request.
 //!
 //! **Sequential log** (§3.3). A few log blocks, each tied to one data block, so that several
 //! streams can end in switch and partial merges: see [`sequential_log`].
@@ -23,7 +23,7 @@
 //!
 //! **Replacement** (§3.4.3). A partition opens a block if it and the random log are below their
 //! maximum sizes. Otherwise a full block is merged first. A partition at its maximum merges one of
-//! its own blocks. A partition below it merges whichever block of both partitions is best:
+//! its own blocks. A partition below it merges the best block of both partitions:
 //!
 //! 1. a dead hot block;
 //! 2. otherwise the oldest hot block, if more than 4·R·Np pages were written to the random log
@@ -38,7 +38,7 @@
 //! **Beyond the paper** there are two options. Its conclusion leaves both as future work; both are
 //! off by default. `sequential=adaptive` sizes the sequential log by what one more block would save
 //! on either part of the log ([`earnings`]): after every log·Np pages written to the log, one block
-//! (in a large log a 256th of it) goes to the part that would save more. `detector=streams` also
+//! (or a 256th of a large log) goes to the part that would save more. `detector=streams` also
 //! recognises sequential streams of small writes: a run that continues a stream is sequential if
 //! the stream including this run is larger than the threshold ([`stream_table`]). This holds for
 //! runs of one page too.
@@ -47,14 +47,14 @@
 //! in progress. A partition has at most one open block, and only full blocks are victims. 1 ≤ k ≤
 //! R·Np, and the maximum size of the hot partition is between 1 and R − 1.
 //!
-//! **Recovery.** A mount finds log blocks closed, and takes them in the order of their last
-//! programs. As long as the sequential log is below its size, a block with all pages at home joins
-//! it, unless its logical block has one there already. Such a block need not have been sequential:
-//! it may have been a random block, or the data block whose place a sequential block took. All
-//! others join the random log, which can take them: if the sequential log is full, at most R blocks
-//! are left. If it is not, the blocks left cannot be more than the random log had, because among
-//! the blocks at home of each logical block at most one was sequential and at most one was a data
-//! block.
+//! **Recovery.** A mount closes the log blocks that it finds, and takes them in the order of their
+//! last programs. As long as the sequential log is below its size, a block with all pages at home
+//! joins it, unless its logical block has one there already. Such a block need not have been
+//! sequential: it may have been a random block, or the data block that a sequential block replaced.
+//! All other blocks join the random log. They fit: if the sequential log is full, at most R blocks
+//! are left. If it is not full, it turned a block with all pages at home away only because of
+//! another block of the same logical block. At most one of these two was sequential, and at most
+//! one a data block. So no more blocks are left than the random log had.
 //!
 //! A random block is hot or cold according to the kind of its last page, unless that partition has
 //! R − 1 blocks already. `k`, the sizes, the order of writes within a partition, and the memory of
@@ -152,12 +152,12 @@ pub static SCHEME: Scheme = Scheme {
 
 /// The minimum of random log blocks: one for each partition.
 const LEAST_RANDOM: u64 = 2;
-/// Default size of the sequential log: one of this number of log blocks.
+/// Default size of the sequential log: one in this number of log blocks.
 const LOG_PER_SEQUENTIAL: u64 = 16;
-/// A hot block is old if more than this many times the random log's pages were written since its
+/// A hot block is old if more than `OLD` · R · Np pages were written to the random log since its
 /// last program.
 const OLD: u64 = 4;
-/// If the size of the sequential log is adaptive, it changes by this fraction of the log.
+/// If the size of the sequential log is adaptive, it changes in steps of one `STEP`-th of the log.
 const STEP: u32 = 256;
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
@@ -197,7 +197,7 @@ struct Last {
     detector: Detector,
     sequential: SequentialLog,
     random: RandomPartitions,
-    /// Maximum number of log blocks, and how many of them are for the sequential log.
+    /// Maximum number of log blocks; how many of them are reserved for the sequential log.
     log_blocks: u32,
     sequential_blocks: u32,
     regulator: PartitionRegulator,
@@ -205,7 +205,7 @@ struct Last {
     earnings: Option<Earnings>,
     /// Pages to be written to the log until sizes are re-evaluated.
     until_resize: u32,
-    /// The valid pages of a random victim, and their logical blocks; kept for their capacity.
+    /// The valid pages of a random victim, and their logical blocks; reused to save allocations.
     moving: Vec<Lpn>,
     associated: Vec<Lbn>,
     random_merges: Merges,
@@ -287,8 +287,8 @@ impl Last {
 
     // ---- Writing --------------------------------------------------------------------------------
 
-    /// Writes pages of the run, from page `index` on, as many as go to the same block. Returns how
-    /// many.
+    /// Writes the pages of the run from page `index` on, up to the first page that goes to another
+    /// block. Returns the number of pages written.
     fn write_some(
         &mut self,
         nand: &mut Nand,
@@ -335,8 +335,8 @@ impl Last {
         Ok(done)
     }
 
-    /// Makes room for a sequential page: merges the block of its logical block, if the page is
-    /// before the block's end; otherwise gives the logical block a block, or merges one to get it.
+    /// Makes room for a sequential page. If its logical block has a log block that ends beyond the
+    /// page, merges that. If it has none, gives it one, or merges another to free one.
     fn make_sequential_room(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let lbn = self.map.lbn_of(lpn);
         if self.sequential.serves(lbn) {
@@ -415,7 +415,7 @@ impl Last {
 
     // ---- Replacement: LAST §3.4.3 ---------------------------------------------------------------
 
-    /// Gives a partition a block, or frees one that it, or another partition, may take.
+    /// Gives a partition a block, or merges a log block so that one becomes free.
     fn make_random_room(&mut self, nand: &mut Nand, partition: Partition) -> Result<()> {
         let is_at_its_size = self.random.blocks_of(partition) >= self.size_of(partition);
         if is_at_its_size {

@@ -34,7 +34,7 @@ pub struct PartitionState {
 /// k, and the maximum size of the hot partition.
 #[derive(Clone, Debug)]
 pub struct PartitionRegulator {
-    /// Whether they adapt at all.
+    /// Whether k and the size adapt at all.
     is_on: bool,
     k: u64,
     hot_blocks: u32,
@@ -102,14 +102,14 @@ impl PartitionRegulator {
         self.fit(random_blocks);
     }
 
-    /// Limits both to the bounds for a random log of `random_blocks` blocks.
+    /// Limits k and the size to the bounds for a random log of `random_blocks` blocks.
     pub fn fit(&mut self, random_blocks: u32) {
         assert!(random_blocks >= 2, "{random_blocks} random blocks for two partitions");
         self.k = self.k.clamp(1, u64::from(random_blocks) * self.pages_per_block);
         self.hot_blocks = self.hot_blocks.clamp(1, random_blocks - 1);
     }
 
-    /// Checks that both are within their bounds.
+    /// Checks that k and the size are within their bounds.
     ///
     /// # Errors
     /// One is not.

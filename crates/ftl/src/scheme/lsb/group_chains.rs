@@ -11,9 +11,9 @@
 //!
 //! * a PT page, which says directly where all pages of the group are; or
 //! * a former or the newest PMD page. For pages that have not been written since the group's PT
-//!   page was, it refers to that PT page; for all others it says directly where they are.
+//!   page was written, it refers to that PT page; for all others it says directly where they are.
 //!
-//! So a look-up reads at most three spare areas. A *wide* PMD page says the same with other bits,
+//! So a look-up reads at most three spare areas. A *wide* PMD page says the same in another format,
 //! and can refer to any number of blocks.
 //!
 //! For each group the simulation keeps the carrier, the PT page, and which pages were written after
@@ -110,7 +110,9 @@ impl GroupLayout {
         let most = (chip.spare_bytes - HEADER_BYTES) * 8;
         if self.groups > PBMT_MAX as u32 || self.group_pages > PBMT_MAX as u32 {
             let (n, g) = (self.groups, self.group_pages);
-            return Some(format!("{n} groups of {g} pages; {PBMT_MAX} of {PBMT_MAX} are most"));
+            return Some(format!(
+                "{n} groups of {g} pages; at most {PBMT_MAX} of {PBMT_MAX} are possible"
+            ));
         }
         let (table, directory) = (self.table.bits(), self.directory.bits());
         (table.max(directory) > most).then(|| {
@@ -237,8 +239,8 @@ pub struct GroupChains {
     layout: GroupLayout,
     groups: Vec<Group>,
     pages_per_block: u32,
-    /// log2 of the pages per block and per group, if both are integers: every write would otherwise
-    /// need divisions.
+    /// log2 of the pages per block and per group, if both are integers. They save every write some
+    /// divisions.
     shifts: Option<[u32; 2]>,
 }
 
@@ -377,9 +379,10 @@ impl GroupChains {
         })
     }
 
-    /// Whether page `lpn`, written alone in its group to `block`, needs a mapping-induced write
-    /// because its entries would refer to too many blocks. If so, returns the page to copy before
-    /// it as the group's PT page: the old PT page or, if there is none, the lowest valid page.
+    /// Whether page `lpn`, if it is written to `block` as the only one of its group, needs a
+    /// mapping-induced write because its entries would refer to too many blocks. If so, returns the
+    /// page to copy before it as the group's PT page: the old PT page or, if there is none, the
+    /// lowest valid page.
     #[inline]
     pub fn mapping_write(
         &self,
@@ -436,7 +439,7 @@ impl GroupChains {
         }
     }
 
-    /// What a wide layout must know about the page that carries it.
+    /// The properties of a page that its wide entries depend on.
     fn own(&self, ppn: Ppn, owner: Lpn) -> SheetPage {
         let group = self.group_of(owner);
         let page = self.number_in(group, owner).into();
@@ -446,7 +449,7 @@ impl GroupChains {
     // ---- Trimming -----------------------------------------------------------------------------
 
     /// The page of a group that must be copied if the pages `gone` are trimmed: the lowest
-    /// remaining page, if the trim removes a page that knows where others are.
+    /// remaining page, if the trim removes a page that holds map entries of others.
     pub fn anchor(&self, flat: &FlatMap, group: u32, gone: &Range<u32>) -> Option<Lpn> {
         let known = &self.groups[group as usize];
         let first = self.first_of(group).0;
@@ -472,8 +475,8 @@ impl GroupChains {
         }
     }
 
-    /// Whether a write may be induced by a portion: its last page is the only one of its group in
-    /// the portion, and the group has more pages.
+    /// Whether a portion may induce a write. It may if its last page is its only page of that
+    /// group, and the group has more pages.
     #[inline]
     pub fn is_alone(&self, portion: &[Lpn]) -> bool {
         let group = |lpn: &Lpn| self.group_of(*lpn);

@@ -27,7 +27,7 @@
 //! (N − 1) + (G − 1) entries is a full page number. At 8 × 8 they fit 352 bits, on chips of up to
 //! 2²⁵ pages. *Consequence:* v valid pages take v programs, so each victim with a dead page gains.
 //!
-//! Collection is tight at least until the portion that found no room has its room. It ends when
+//! Collection stays tight at least until the portion that found no room has its room. It ends when
 //! room is needed again and both blocks of the next full merge would gain under the paper's rule
 //! too. The host's own pages always follow the paper. Larger chips have no wide format; there a
 //! write may fail with an error.
@@ -39,12 +39,12 @@
 //! **Recovery**: [`spare_mount`]. A portion without its PMD page was never written. Collections of
 //! a mount are tight, so that the mount ends soon.
 //!
-//! Choices: the look-up precedes making room. Reads and trims of a logical block without pages look
-//! nothing up. If a trim removes a page that knows where others are, the lowest remaining page of
-//! the group is copied at once, cause map; if it removes only the newest PMD page, the lowest
-//! remaining page of the logical block. If Np is no multiple of the pages per group, the last group
-//! is shorter. A group of one page never induces a write. A full merge leaves its second block as
-//! it is if the erased blocks might not have room for its pages.
+//! Choices: the look-up comes before making room. Reads and trims of a logical block without pages
+//! need no look-up. If a trim removes a page that holds map entries of others, the lowest remaining
+//! page of the group is copied at once, cause map; if it removes only the newest PMD page, the
+//! lowest remaining page of the logical block is copied. If Np is no multiple of the pages per
+//! group, the last group is shorter. A group of one page never induces a write. A full merge leaves
+//! its second block as it is if the erased blocks might not have room for its pages.
 
 pub mod group_chains;
 
@@ -67,9 +67,9 @@ use crate::part::spare::superblocks::Sbn;
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 2;
 
-/// Collections for one portion, per block of the device, after which no further one will make room:
-/// each induces as many writes as it frees pages. Tight collection empties no block twice, so it
-/// ends long before that.
+/// Maximum number of collections for one portion, per block of the device. After these no further
+/// one will make room: each induces as many writes as it frees pages. Tight collection empties no
+/// block twice, so it ends long before that.
 const ATTEMPTS_PER_BLOCK: u32 = 64;
 
 static PARAMS: &[Param] = &[
@@ -92,7 +92,7 @@ static PARAMS: &[Param] = &[
         kind: Kind::Count,
         default: "0",
         unit: "groups",
-        doc: "groups of a logical block; 0: 8 at 64 pages, else the power of two next to the root",
+        doc: "groups per logical block; 0: 8 at 64 pages, else √Np, rounded up to a power of two",
     },
 ];
 
@@ -150,7 +150,8 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 struct Lsb {
     map: SpareMap,
     chains: GroupChains,
-    /// The pages of the portion being written. This and the next three are kept for their capacity.
+    /// The pages of the portion being written. This and the next three are reused to save
+    /// allocations.
     portion: Vec<Lpn>,
     /// The valid pages of the block that is being emptied or examined.
     moving: Vec<Lpn>,
@@ -324,7 +325,8 @@ impl Lsb {
         self.want_room(nand, |lsb| lsb.has_room(superblock, pages))
     }
 
-    /// Collects until there is enough room, by the paper's rule if that gains.
+    /// Collects until there is enough room. Ends tight collection first if the paper's rule gains
+    /// again.
     fn want_room(
         &mut self,
         nand: &mut Nand,
@@ -369,7 +371,7 @@ impl Lsb {
     fn tighten(&mut self) {
         self.is_tight = true;
         self.attempts = 0;
-        self.map.blocks.take_all_up();
+        self.map.blocks.offer_all_again();
     }
 
     /// The superblock with the most dead pages.
@@ -383,8 +385,9 @@ impl Lsb {
         missing == 0 || self.map.pool.len() >= RESERVE + missing.div_ceil(self.pages_per_block)
     }
 
-    /// Reclaims the block with the most dead pages among those that their superblock can take. If
-    /// there is none, does a full merge in the superblock with the most dead pages.
+    /// Reclaims a block: of all blocks with valid pages that fit into their superblock, the one
+    /// with the most dead pages. If there is none, does a full merge in the superblock with the
+    /// most dead pages.
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         self.attempts += 1;
         if self.attempts > ATTEMPTS_PER_BLOCK * nand.geometry().blocks() {

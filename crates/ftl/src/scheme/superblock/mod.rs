@@ -12,9 +12,9 @@
 //! the open block is full and no other may be opened, the superblock reclaims blocks of its own, in
 //! one of three ways:
 //!
-//! * If blocks are dead, all of these are erased.
-//! * Otherwise, if the free pages suffice, the valid pages of the full block with fewest of them
-//!   are copied there (*partial merge*).
+//! * If there are dead blocks, all of them are erased.
+//! * Otherwise, if the free pages suffice, the full block with the fewest valid pages is emptied:
+//!   its valid pages are copied to the free pages (*partial merge*).
 //! * Otherwise the two full blocks with the most dead pages are emptied with the help of a free
 //!   block (*full merge*).
 //!
@@ -27,15 +27,15 @@
 //! whenever no block is being emptied. No chain passes through a dead page.
 //!
 //! **Recovery**: [`spare_mount`]. The whole block of a suspect page is moved, so that its
-//! superblock has no additional block.
+//! superblock needs no additional block.
 //!
-//! Choices: the look-up precedes making room, with one look-up for each logical block of a request.
-//! Reads and trims of a logical block without pages look nothing up. If a superblock has its
-//! maximum of blocks, but no block with a dead page, it does not collect (with seven logical blocks
-//! there may be nothing to gain). If a trim removes the newest page of a group or of a logical
-//! block, its lowest remaining page is copied at once, cause map. With `open_victims`, a dead open
-//! block of another superblock may be a victim like a dead full one, and full merges consider open
-//! blocks with dead pages too.
+//! Choices: the look-up comes before making room, with one look-up for each logical block of a
+//! request. Reads and trims of a logical block without pages need no look-up. A superblock that has
+//! its maximum of blocks, but no block with a dead page, does not collect. (With seven logical
+//! blocks there may be nothing to gain.) If a trim removes the newest page of a group or of a
+//! logical block, its lowest remaining page is copied at once, cause map. With `open_victims`, a
+//! dead open block of another superblock may be a victim like a dead full one, and full merges
+//! consider open blocks with dead pages too.
 
 pub mod carriers;
 
@@ -84,7 +84,7 @@ static PARAMS: &[Param] = &[
         kind: Kind::Switch,
         default: "false",
         unit: "",
-        doc: "whether open blocks of other superblocks may be victims, their free pages lost",
+        doc: "whether open blocks of other superblocks may be victims; their free pages are lost",
     },
 ];
 
@@ -149,8 +149,8 @@ struct Superblock {
     blocks_max: u32,
     open_victims: bool,
     pages_per_block: u32,
-    /// Pages that are about to move, or were trimmed. This and the next are kept for their
-    /// capacity.
+    /// Pages that are about to move, or were trimmed. This and the next are reused to save
+    /// allocations.
     moving: Vec<Lpn>,
     /// The scheme bytes being composed.
     bytes: Vec<u8>,
@@ -265,8 +265,9 @@ impl Superblock {
         Ok(())
     }
 
-    /// Reclaims the block with the most dead pages among those that their superblock can take. If
-    /// there is none, does a full merge in the superblock with the most dead pages.
+    /// Reclaims a block: of all blocks with valid pages that fit into their superblock, the one
+    /// with the most dead pages. If there is none, does a full merge in the superblock with the
+    /// most dead pages.
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.map.blocks.choose(|_, valid, _| valid);
         if let Some(victim) = victim {

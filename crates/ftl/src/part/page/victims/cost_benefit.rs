@@ -32,8 +32,8 @@ pub static POLICY: Policy = Policy {
     specification,
 };
 
-/// The lowest dead block; if there is none, the highest score, of which the lowest block wins a
-/// tie.
+/// The lowest dead block. If there is none, the block with the highest score; the lowest block wins
+/// a tie.
 fn specification(
     candidates: &[Candidate],
     pages_per_block: u32,
@@ -81,8 +81,8 @@ fn selector(geometry: &Geometry, _: &Params, _: u64) -> Box<dyn Selector> {
     })
 }
 
-/// Of all blocks with the same valid count the oldest has the highest score, so that only one block
-/// a count needs to be compared.
+/// Of all blocks with the same valid count the oldest has the highest score, so only one block per
+/// count needs to be compared.
 #[derive(Debug)]
 struct CostBenefit {
     full: AgeIndex,
@@ -96,7 +96,7 @@ impl CostBenefit {
         now - self.closed_at[block.0 as usize]
     }
 
-    /// The best of the blocks that have valid pages, and dead ones.
+    /// The best block that has both valid and dead pages.
     fn best(&self, now: u64) -> Option<BlockId> {
         let mut best: Option<Score> = None;
         for valid in 1..self.pages_per_block {

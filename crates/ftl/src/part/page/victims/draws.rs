@@ -34,8 +34,8 @@ impl Draws {
     }
 }
 
-/// The full blocks in an array, so that any of them can be drawn. A block that leaves gives its
-/// slot to the last one.
+/// The full blocks in an array, so that any of them can be drawn. When a block leaves, the last one
+/// takes its slot.
 #[derive(Clone, Debug)]
 pub struct DrawList {
     full: Vec<BlockId>,

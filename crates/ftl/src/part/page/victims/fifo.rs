@@ -57,7 +57,7 @@ mod tests {
     use crate::part::page::victims::policy::by_hand::victim;
 
     #[test]
-    fn it_is_the_block_opened_first_even_without_a_dead_page() {
+    fn the_block_opened_first_goes_even_without_a_dead_page() {
         assert_eq!(victim(&POLICY, &[4, 0], 9), Some(0));
         assert_eq!(victim(&POLICY, &[], 9), None);
     }

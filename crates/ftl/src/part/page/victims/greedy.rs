@@ -52,7 +52,7 @@ mod tests {
     use crate::part::page::victims::policy::by_hand::victim;
 
     #[test]
-    fn it_is_the_lowest_of_the_fewest_and_has_a_dead_page() {
+    fn the_lowest_block_with_the_fewest_valid_pages_goes_if_it_has_a_dead_page() {
         assert_eq!(victim(&POLICY, &[4, 2, 1, 3, 1], 9), Some(2));
         assert_eq!(victim(&POLICY, &[4, 4], 9), None);
         assert_eq!(victim(&POLICY, &[], 9), None);

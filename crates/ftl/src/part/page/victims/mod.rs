@@ -30,7 +30,8 @@ use crate::part::page::victims::valid_counts::ValidCounts;
 pub struct Victims {
     counts: ValidCounts,
     selector: Box<dyn Selector>,
-    /// What the selector answered: invalidations are on the path of every write.
+    /// Whether the selector follows invalidations. It is asked once, because every write
+    /// invalidates.
     follows_invalidations: bool,
 }
 
@@ -71,7 +72,7 @@ impl Victims {
         self.selector.choose(&self.counts, now)
     }
 
-    /// Lets go of a full block that has just been erased.
+    /// Removes a full block that has just been erased.
     pub fn release(&mut self, block: BlockId) {
         let valid = self.counts.release(block);
         self.selector.released(block, valid);

@@ -1,5 +1,5 @@
-//! What a victim policy consists of: an entry in the list, a fast form that runs, and a
-//! specification that says what the fast form must choose.
+//! The parts of a victim policy: an entry in the list, a fast form that runs, and a specification
+//! that says what the fast form must choose.
 //!
 //! ```text
 //! page_map ─▶ Victims ──opened, closed, invalidated, released──▶ Selector   the fast form
@@ -17,7 +17,7 @@ use spec::{Param, Params};
 use crate::part::page::victims::draws::Draws;
 use crate::part::page::victims::valid_counts::ValidCounts;
 
-/// A victim policy as the list has it.
+/// A victim policy, as the list has it.
 #[derive(Debug)]
 pub struct Policy {
     /// The name that users write.
@@ -30,7 +30,7 @@ pub struct Policy {
     pub params: &'static [Param],
     /// Settings of its parameters, such as `d=3`, that the tests try besides the defaults.
     pub corners: &'static [&'static str],
-    /// Refuses impossible values of its parameters, with the sentence that says why.
+    /// Refuses impossible values of its parameters. Returns the reason.
     pub refuses: fn(&Params) -> Option<String>,
     /// Creates the fast form for a device on which no block is open or full.
     pub selector: fn(&Geometry, &Params, seed: u64) -> Box<dyn Selector>,
@@ -71,8 +71,8 @@ pub trait Selector: Debug + Send {
     fn choose(&mut self, counts: &ValidCounts, now: u64) -> Option<BlockId>;
 }
 
-/// The rule of a policy as a plain function: the victim among all full blocks, of which each has
-/// `pages_per_block` pages.
+/// The rule of a policy as a plain function: the victim among all full blocks of `pages_per_block`
+/// pages each.
 ///
 /// Candidates stand in the order in which they closed, with one exception: when a candidate leaves,
 /// the last one takes its place. The order matters only to policies that draw at random.
@@ -83,7 +83,7 @@ pub type Specification = fn(
     draws: &mut Draws,
 ) -> Option<BlockId>;
 
-/// Everything that a policy may know of a full block.
+/// The facts about a full block on which a policy may base its choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     /// The block.
@@ -92,7 +92,7 @@ pub struct Candidate {
     pub valid: u32,
     /// The number of its opening; blocks are numbered in the order in which they were opened.
     pub opened: u64,
-    /// The number of its closing, likewise.
+    /// The number of its closing; blocks are numbered in the order in which they were closed.
     pub closed: u64,
     /// Host pages written since it closed, which is when its last page was programmed.
     pub age: u64,
@@ -109,7 +109,8 @@ pub mod by_hand {
         victims(policy, "", valid, now).next().flatten()
     }
 
-    /// The same again and again with these parameters; only random draws make a difference.
+    /// Repeats this choice with these parameters. Only policies that draw at random choose
+    /// differently.
     pub fn victims(
         policy: &Policy,
         setting: &str,

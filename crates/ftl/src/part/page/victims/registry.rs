@@ -1,5 +1,5 @@
-//! All victim policies. A new one is its file, its `mod` and its line here: schemes that offer a
-//! choice, the command and all tests read this list.
+//! All victim policies. A new policy costs its file, its `mod` and its line here: schemes that
+//! offer a choice, the command and all tests read this list.
 
 use spec::{Kind, Param, Params};
 

@@ -1,10 +1,11 @@
 //! The number of valid pages of each block, and the full block that has the fewest.
 //!
 //! Invalidating a page lowers one number in one cache line, whether its block is full or still
-//! open: the number of an open block has a mark added that makes it larger than any full block's.
+//! open. The number of an open block includes a mark, which makes it larger than that of any full
+//! block.
 //!
 //! ```text
-//! absent (free or not ours)   65535
+//! absent (not open or full)   65535
 //! open                        32768 + Np − pages superseded since it was opened
 //! full                        valid pages, at most Np
 //! ```
@@ -16,7 +17,7 @@ use crate::part::index::min_tree::MinTree;
 
 /// The mark of a block that is open.
 const OPEN: u16 = 1 << 15;
-/// The number of a block that is free or not ours.
+/// The number of a block that is neither open nor full.
 const ABSENT: u16 = u16::MAX;
 
 /// The valid pages of each block.
@@ -30,7 +31,10 @@ impl ValidCounts {
     /// No block is open or full yet.
     pub fn new(geometry: &Geometry) -> ValidCounts {
         let pages_per_block = geometry.pages_per_block() as u16;
-        assert!(pages_per_block < OPEN, "{pages_per_block} pages a block reach the mark");
+        assert!(
+            pages_per_block < OPEN,
+            "blocks of {pages_per_block} pages reach the mark of open blocks"
+        );
         ValidCounts { tree: MinTree::new(geometry.blocks() as usize), pages_per_block }
     }
 
@@ -45,8 +49,8 @@ impl ValidCounts {
         self.tree.set(block.0 as usize, OPEN + self.pages_per_block);
     }
 
-    /// Makes an open block a full one, of which `programmed` pages hold data; returns how many of
-    /// them are valid.
+    /// Makes an open block a full one, in which `programmed` pages hold data. Returns the number of
+    /// valid pages.
     pub fn close(&mut self, block: BlockId, programmed: u32) -> u16 {
         assert!(self.is_open(block), "{block:?} is closed, but it was not open");
         let superseded = OPEN + self.pages_per_block - self.get(block);
@@ -59,7 +63,7 @@ impl ValidCounts {
         valid
     }
 
-    /// Takes one off the valid pages of an open or full block.
+    /// Subtracts one from the valid pages of an open or full block.
     #[inline]
     pub fn invalidate(&mut self, block: BlockId) {
         debug_assert!(self.get(block) != ABSENT, "{block:?} has no pages to invalidate");
@@ -67,7 +71,7 @@ impl ValidCounts {
         self.tree.decrement(block.0 as usize);
     }
 
-    /// Forgets a full block; returns the valid pages that it was counted with.
+    /// Removes a full block. Returns its number of valid pages.
     pub fn release(&mut self, block: BlockId) -> u16 {
         let valid = self.get(block);
         assert!(valid < OPEN, "{block:?} is released, but it is not full");
@@ -75,7 +79,7 @@ impl ValidCounts {
         valid
     }
 
-    /// The valid pages of a full block; none if the block is open, free or not ours.
+    /// The valid pages of a full block; none if the block is not full.
     #[inline]
     pub fn of_full(&self, block: BlockId) -> Option<u16> {
         Some(self.get(block)).filter(|&count| count < OPEN)
