@@ -402,5 +402,5 @@ fn budgets_that_cannot_be_split_are_refused() {
     let buffered = divided("dftl", "30%").with("buffer", "1MiB").unwrap();
     assert!(why(buffered).contains("leave `--buffer` out"));
     let without_dram = small("dftl").with("split", "30%").unwrap();
-    assert!(why(without_dram).contains("no `--dram`"));
+    assert!(why(without_dram).contains("`--dram` is missing"));
 }
