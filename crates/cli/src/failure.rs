@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use crate::signals;
+
 /// The run failed: unreadable or malformed input, or an output that cannot be written.
 const FAILED: u8 = 1;
 /// Wrong usage.
@@ -57,7 +59,11 @@ impl Failure {
 
 impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Failure {
-        Failure { code: error.exit_code(), message: error.to_string() }
+        let code = match error {
+            sim::Error::Interrupted => signals::exit_code(),
+            _ => error.exit_code(),
+        };
+        Failure { code, message: error.to_string() }
     }
 }
 

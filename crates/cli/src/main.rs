@@ -1,8 +1,8 @@
 //! The command `ftlab`: a thin layer over the crates that do the work, one file per subcommand.
 //!
 //! Exit codes: 0 done; 1 the run failed; 2 wrong usage or an impossible device; 3 a violation was
-//! found, with the line that replays it; 130 interrupted. An output file appears when it is
-//! complete.
+//! found, with the line that replays it; 128 plus the number of a signal, such as 130 for an
+//! interrupt. An output file appears when it is complete.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -13,12 +13,14 @@ mod operation_logs;
 mod output;
 mod paper_plans;
 mod progress;
+mod signals;
 mod table;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{check, compare, list, manual, papers, run, sweep, trace};
+use failure::Failure;
 
 /// Flash translation layers of five papers: simulated, checked, served
 #[derive(Parser)]
@@ -58,6 +60,9 @@ enum Command {
 
 fn main() -> ExitCode {
     failure::ask_for_reports_of_panics();
+    if let Err(error) = signals::handle() {
+        return Failure::failed(format!("cannot handle signals: {error}")).report();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {

@@ -1,39 +1,30 @@
-//! Progress bars on a terminal, and interrupts by the user.
+//! Progress of runs: a bar on a terminal, and the way to stop at a signal.
 
 use std::cell::Cell;
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use sim::sweep::SweepProgress;
 use sim::{Progress, Stage};
 
-use crate::failure::{Failure, Result};
+use crate::signals::{self, Watch};
 
-/// The code of a command that was interrupted.
-const INTERRUPTED: i32 = 130;
-
-/// Shows the progress of a run and stops it on an interrupt.
+/// Shows the progress of a run and stops it at a signal.
 pub struct RunMonitor {
-    interrupted: Arc<AtomicBool>,
+    _watch: Watch,
     bar: ProgressBar,
     stage: Cell<Option<Stage>>,
 }
 
 impl RunMonitor {
-    /// Begins to handle interrupts. The first one stops the run cleanly, the second one at once.
-    ///
-    /// # Errors
-    /// The signal handlers cannot be installed.
-    pub fn new(quiet: bool) -> Result<RunMonitor> {
-        let interrupted = listen()?;
+    /// The monitor of a run that begins.
+    pub fn new(quiet: bool) -> RunMonitor {
         let bar = match is_shown(quiet) {
             true => ProgressBar::no_length().with_style(style(false)),
             false => ProgressBar::hidden(),
         };
-        Ok(RunMonitor { interrupted, bar, stage: Cell::new(None) })
+        RunMonitor { _watch: Watch::new(), bar, stage: Cell::new(None) }
     }
 
     fn enter(&self, stage: Stage, total: Option<u64>) {
@@ -49,7 +40,7 @@ impl RunMonitor {
 
 impl Progress for RunMonitor {
     fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
-        if self.interrupted.load(Ordering::Relaxed) {
+        if signals::is_interrupted() {
             self.bar.finish_and_clear();
             return Err(sim::Error::Interrupted);
         }
@@ -70,9 +61,9 @@ impl Drop for RunMonitor {
     }
 }
 
-/// Shows the progress of a sweep and stops it on an interrupt.
+/// Shows the progress of a sweep and stops it at a signal.
 pub struct SweepMonitor {
-    interrupted: Arc<AtomicBool>,
+    _watch: Watch,
     bar: ProgressBar,
     /// For each row the number of its steps that the bar shows already.
     steps: Vec<AtomicU64>,
@@ -86,12 +77,8 @@ pub struct SweepMonitor {
 const STEPS: u64 = 1000;
 
 impl SweepMonitor {
-    /// Begins to handle interrupts, for a sweep with this number of rows, of which `done` are done.
-    ///
-    /// # Errors
-    /// The signal handlers cannot be installed.
-    pub fn new(quiet: bool, rows: usize, done: usize) -> Result<SweepMonitor> {
-        let interrupted = listen()?;
+    /// The monitor of a sweep with this number of rows, of which `done` are done.
+    pub fn new(quiet: bool, rows: usize, done: usize) -> SweepMonitor {
         let bar = match is_shown(quiet) {
             true => ProgressBar::new(rows as u64 * STEPS).with_style(sweep_style()),
             false => ProgressBar::hidden(),
@@ -101,14 +88,8 @@ impl SweepMonitor {
         // The remaining time is estimated from the rows of this sweep, not from those done before.
         bar.reset_eta();
         let steps = (0..rows).map(|_| AtomicU64::new(0)).collect();
-        Ok(SweepMonitor {
-            interrupted,
-            bar,
-            steps,
-            first: 0,
-            next: 0,
-            done: AtomicUsize::new(done),
-        })
+        let done = AtomicUsize::new(done);
+        SweepMonitor { _watch: Watch::new(), bar, steps, first: 0, next: 0, done }
     }
 
     /// Begins the next of several sweeps. `found` of its rows are done already.
@@ -131,7 +112,7 @@ impl SweepMonitor {
 
 impl SweepProgress for SweepMonitor {
     fn report(&self, row: usize, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
-        if self.interrupted.load(Ordering::Relaxed) {
+        if signals::is_interrupted() {
             return Err(sim::Error::Interrupted);
         }
         if let (Stage::Measure, Some(total @ 1..), false) = (stage, total, self.bar.is_hidden()) {
@@ -152,18 +133,6 @@ impl Drop for SweepMonitor {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
-}
-
-/// A flag that the first interrupt sets. The second interrupt ends the process.
-fn listen() -> Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let flag = Arc::clone(&interrupted);
-        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&flag))
-            .and_then(|_| signal_hook::flag::register(signal, flag))
-            .map_err(|error| Failure::failed(format!("cannot handle signals: {error}")))?;
-    }
-    Ok(interrupted)
 }
 
 fn is_shown(quiet: bool) -> bool {

@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
     let logs = args.log_ops.as_deref();
     let logs =
         logs.map(|name| operation_logs::of_each(name, &experiments, &mut files)).transpose()?;
-    let monitor = RunMonitor::new(args.output.quiet)?;
+    let monitor = RunMonitor::new(args.output.quiet);
     // The trace is opened and surveyed once.
     let input = Input::open(&setups[0], &monitor)?;
     let mut results = Vec::with_capacity(setups.len());

@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Result<()> {
     let json = files.optional_output("--json", &args.output.json)?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;
-    let monitor = RunMonitor::new(args.output.quiet)?;
+    let monitor = RunMonitor::new(args.output.quiet);
     let options = RunOptions { progress: &monitor, ..RunOptions::default() };
     let result = operation_logs::run(&setup, options, log.as_ref())?;
     drop(monitor);

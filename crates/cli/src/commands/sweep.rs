@@ -105,7 +105,7 @@ pub fn run(args: &Args) -> Result<()> {
     let journal_path = Journal::path_of(&path);
     files.own_output("the journal", &journal_path)?;
     let mut journal = Journal::open(&journal_path, &sweep::hash(&plan), plan.rows.len())?;
-    let monitor = SweepMonitor::new(args.quiet, plan.rows.len(), journal.count())?;
+    let monitor = SweepMonitor::new(args.quiet, plan.rows.len(), journal.count());
     let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory }.run(&mut journal, &monitor);
     drop(monitor);
     ran.map_err(|error| stopped(error, &journal))?;

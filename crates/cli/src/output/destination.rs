@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result};
+use crate::signals;
 
 /// A destination that can be written.
 #[derive(Debug)]
@@ -75,12 +76,12 @@ impl Destination {
     fn regular(name: &Path, path: PathBuf) -> io::Result<Destination> {
         let folder = folder_of(&path);
         match fs::metadata(folder) {
-            Ok(found) if found.is_dir() => unfinished(&path)?,
+            Ok(found) if found.is_dir() => drop(UnfinishedFile::beside(&path)?),
             _ => {
                 let why = format!("there is no folder {}", folder.display());
                 return Err(io::Error::new(ErrorKind::NotFound, why));
             }
-        };
+        }
         Ok(Destination::File(RegularFile { name: name.to_owned(), path }))
     }
 
@@ -114,13 +115,11 @@ impl Destination {
 impl RegularFile {
     fn write(&self, produce: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let failed = |error: io::Error| cannot_write(&self.name, &error);
-        let file = unfinished(&self.path).map_err(failed)?;
-        let mut out = WatchedWriter::new(BufWriter::new(file.as_file()));
+        let unfinished = UnfinishedFile::beside(&self.path).map_err(failed)?;
+        let mut out = WatchedWriter::new(BufWriter::new(unfinished.file()));
         let done = out.all_of(produce);
         out.named(done, &self.name)?;
-        file.as_file().sync_all().map_err(failed)?;
-        let persisted: std::result::Result<File, _> = file.persist(&self.path);
-        persisted.map(drop).map_err(|error| failed(error.error))
+        unfinished.complete(&self.path).map_err(failed)
     }
 }
 
@@ -146,12 +145,41 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// A file beside `path` that is deleted unless it is renamed, with the permissions of a new file.
-fn unfinished(path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".ftlab-").permissions(fs::Permissions::from_mode(0o666));
-    // The error itself names the temporary file.
-    builder.tempfile_in(folder_of(path)).map_err(|error| error.kind().into())
+/// A file that is deleted unless it is completed, also if a signal ends the process.
+struct UnfinishedFile {
+    /// None once it is completed.
+    file: Option<NamedTempFile>,
+    temporary: PathBuf,
+}
+
+impl UnfinishedFile {
+    /// A file beside `path`, with the permissions of a new file.
+    fn beside(path: &Path) -> io::Result<UnfinishedFile> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".ftlab-").permissions(fs::Permissions::from_mode(0o666));
+        let created = signals::created(|| builder.tempfile_in(folder_of(path)));
+        // The error itself names the temporary file.
+        let file = created.map_err(|error| io::Error::from(error.kind()))?;
+        Ok(UnfinishedFile { temporary: file.path().to_owned(), file: Some(file) })
+    }
+
+    fn file(&self) -> &File {
+        self.file.as_ref().expect("it is not completed").as_file()
+    }
+
+    /// Gives the file its name; a file that had the name is replaced.
+    fn complete(mut self, path: &Path) -> io::Result<()> {
+        self.file().sync_all()?;
+        let file = self.file.take().expect("it is completed once");
+        file.persist(path).map(drop).map_err(|failed| failed.error)
+    }
+}
+
+impl Drop for UnfinishedFile {
+    fn drop(&mut self) {
+        drop(self.file.take());
+        signals::finished(&self.temporary);
+    }
 }
 
 fn cannot_write(name: &Path, error: &io::Error) -> Failure {

@@ -177,8 +177,10 @@ fn create(path: &Path, head: &str) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut file = tempfile::Builder::new().prefix(".ftlab-").tempfile_in(directory)?;
-    file.write_all(head.as_bytes())?;
+    let created = tempfile::Builder::new().prefix(".ftlab-").tempfile_in(directory);
+    // The error itself names the temporary file.
+    let file = created.map_err(|error| io::Error::from(error.kind()))?;
+    file.as_file().write_all(head.as_bytes())?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
         Err(failed) if failed.error.kind() != io::ErrorKind::AlreadyExists => Err(failed.error),

@@ -2,10 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-use tempfile::NamedTempFile;
 
 use crate::input::compression::Compression;
 
@@ -14,8 +13,8 @@ use crate::input::compression::Compression;
 pub(crate) enum Storage {
     /// A file of the user.
     Path(PathBuf),
-    /// A temporary file, deleted with its last user.
-    Spool(Arc<NamedTempFile>),
+    /// A temporary file without a name, so that nothing of it remains however the process ends.
+    Spool(Arc<File>),
     Memory(Arc<[u8]>),
     /// A range of bytes of the decompressed archive.
     Member {
@@ -29,7 +28,7 @@ pub(crate) enum Storage {
 impl Storage {
     /// Copies bytes that can be read only once to a temporary file; also returns their number.
     pub(crate) fn spool(reader: &mut dyn Read) -> io::Result<(Storage, u64)> {
-        let mut spool = NamedTempFile::new()?;
+        let mut spool = tempfile::tempfile()?;
         let bytes = io::copy(reader, &mut spool)?;
         Ok((Storage::Spool(Arc::new(spool)), bytes))
     }
@@ -39,12 +38,13 @@ impl Storage {
         matches!(self, Storage::Member { .. })
     }
 
-    /// The file that contains the bytes uncompressed, and their offset in it. `None` if they are in
+    /// The file that contains the bytes uncompressed, and their offset in it; the position of the
+    /// file itself means nothing. `None` if they are in
     /// memory or have to be decompressed first.
     pub(crate) fn file(&self) -> io::Result<Option<(File, u64)>> {
         Ok(match self {
             Storage::Path(path) => Some((File::open(path)?, 0)),
-            Storage::Spool(spool) => Some((spool.reopen()?, 0)),
+            Storage::Spool(spool) => Some((spool.try_clone()?, 0)),
             Storage::Member { archive, compression: Compression::None, start, .. } => {
                 archive.file()?.map(|(file, before)| (file, before + start))
             }
@@ -56,9 +56,8 @@ impl Storage {
     pub(crate) fn reader(&self) -> io::Result<Box<dyn Read + Send>> {
         let file = self.file()?;
         Ok(match (self, file) {
-            (Storage::Member { bytes, .. }, Some((mut file, start))) => {
-                file.seek(SeekFrom::Start(start))?;
-                Box::new(file.take(*bytes))
+            (Storage::Member { bytes, .. }, Some((file, start))) => {
+                Box::new(PositionedReader::new(file, start).take(*bytes))
             }
             (Storage::Member { archive, compression, start, bytes }, None) => {
                 let mut decompressed = compression.decompress(archive.reader()?)?;
@@ -66,9 +65,43 @@ impl Storage {
                 Box::new(decompressed.take(*bytes))
             }
             (Storage::Memory(bytes), _) => Box::new(io::Cursor::new(Arc::clone(bytes))),
-            (_, Some((file, _))) => Box::new(file),
+            (Storage::Spool(_), Some((file, _))) => Box::new(PositionedReader::new(file, 0)),
+            (Storage::Path(_), Some((file, _))) => Box::new(file),
             (Storage::Path(_) | Storage::Spool(_), None) => unreachable!("files are files"),
         })
+    }
+}
+
+/// A reader with a position of its own in a file that others read, too.
+pub(crate) struct PositionedReader {
+    file: File,
+    position: u64,
+}
+
+impl PositionedReader {
+    pub(crate) fn new(file: File, position: u64) -> PositionedReader {
+        PositionedReader { file, position }
+    }
+}
+
+impl Seek for PositionedReader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let (origin, distance) = match to {
+            SeekFrom::Start(position) => (position, 0),
+            SeekFrom::Current(distance) => (self.position, distance),
+            SeekFrom::End(distance) => (self.file.metadata()?.len(), distance),
+        };
+        let outside = || io::Error::from(io::ErrorKind::InvalidInput);
+        self.position = origin.checked_add_signed(distance).ok_or_else(outside)?;
+        Ok(self.position)
+    }
+}
+
+impl Read for PositionedReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.position)?;
+        self.position += count as u64;
+        Ok(count)
     }
 }
 
@@ -99,6 +132,11 @@ mod tests {
             (&memory, Compression::None),
             (&packed, Compression::Gzip),
         ];
+        let (mut one, mut other) = (spool.reader().unwrap(), spool.reader().unwrap());
+        one.read_exact(&mut [0; 5]).unwrap();
+        let mut first = [0; 2];
+        other.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"01", "readers do not disturb each other");
         for (archive, compression) in places {
             let member = member(archive, compression);
             for _ in 0..2 {

@@ -19,7 +19,7 @@ use crate::input::archive::{self, Member};
 use crate::input::compression::{Compression, MAGIC_BYTES};
 use crate::input::resolve_path::ResolvedPath;
 use crate::input::sliding_window::SlidingWindow;
-use crate::input::storage::Storage;
+use crate::input::storage::{PositionedReader, Storage};
 
 /// A trace as it is stored, which can be opened any number of times.
 #[derive(Debug)]
@@ -177,9 +177,10 @@ impl StoredTrace {
     fn list_members(&self, pattern: Option<&str>) -> Result<Vec<Member>> {
         let failed = |source| Error::Open { name: self.name.clone(), source };
         if self.compression == Compression::None
-            && let Some((file, _)) = self.storage.file().map_err(failed)?
+            && let Some((file, start)) = self.storage.file().map_err(failed)?
         {
-            let members = archive::seek_members(&self.name, file, pattern)?;
+            let members =
+                archive::seek_members(&self.name, PositionedReader::new(file, start), pattern)?;
             let whole = |member: &&Member| member.start + member.bytes <= self.size_bytes;
             return match members.iter().find(|member| !whole(member)) {
                 Some(cut) => {

@@ -156,7 +156,7 @@ fn workload(spec: &Spec, args: &SpaceArgs) -> Result<Trace> {
 fn generate(args: &GenerateArgs) -> Result<()> {
     let trace = workload(&Spec::parse(&args.spec)?, &args.space)?;
     let destination = CommandFiles::new().output("--out", &args.out)?;
-    let monitor = RunMonitor::new(matches!(destination, Destination::Stdout))?;
+    let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
     destination.write(|out| write(&trace, args.format.into(), out, &monitor))
 }
 
@@ -167,7 +167,7 @@ fn convert(args: &ConvertArgs) -> Result<()> {
     files.trace(&args.trace)?;
     let destination = files.output("--out", &args.out)?;
     let trace = open(&args.trace, &args.read)?;
-    let monitor = RunMonitor::new(matches!(destination, Destination::Stdout))?;
+    let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
     destination.write(|out| write(&trace, args.to.into(), out, &monitor))?;
     drop(monitor);
     print_csv_spec(args.to.into());

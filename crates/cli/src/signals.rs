@@ -1,0 +1,123 @@
+//! Signals that end the command: interrupt (SIGINT), termination (SIGTERM), hang-up (SIGHUP).
+//!
+//! While a monitor lives, the first signal only sets a flag. The run looks at it with every report
+//! of progress and stops cleanly. If it does not within [`PATIENCE`], or at the second signal, or
+//! if there is no monitor, the process ends at once. Either way no unfinished file is left behind,
+//! and the exit code is 128 plus the number of the signal.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// The longest time that a run may take to notice a signal.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The first signal; 0 if there was none.
+static RECEIVED: AtomicI32 = AtomicI32::new(0);
+/// The number of monitors that look at the flag.
+static MONITORS: AtomicUsize = AtomicUsize::new(0);
+/// The unfinished files. Whoever ends the process keeps the lock, so that no file is added.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Begins to handle signals.
+///
+/// # Errors
+/// The handlers cannot be installed.
+pub fn handle() -> io::Result<()> {
+    let mut handled = vec![SIGINT, SIGTERM];
+    // `nohup` starts a command with hang-ups ignored, and that is to stay so.
+    if !is_ignored(SIGHUP) {
+        handled.push(SIGHUP);
+    }
+    let mut signals = Signals::new(handled)?;
+    let receive = move || signals.forever().for_each(received);
+    std::thread::Builder::new().name("signals".into()).spawn(receive)?;
+    Ok(())
+}
+
+/// Whether a signal was ignored when the process started, as far as the system tells.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+fn received(signal: i32) {
+    let first = RECEIVED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    if !first || MONITORS.load(Ordering::SeqCst) == 0 {
+        end_at_once();
+    }
+    let late = || {
+        std::thread::sleep(PATIENCE);
+        end_at_once()
+    };
+    if std::thread::Builder::new().spawn(late).is_err() {
+        end_at_once();
+    }
+}
+
+fn end_at_once() -> ! {
+    let unfinished = unfinished();
+    for path in unfinished.iter() {
+        // It may have become the output in this moment.
+        let _ = std::fs::remove_file(path);
+    }
+    let mut stderr = io::stderr().lock();
+    let line_end = if stderr.is_terminal() { "\n" } else { "" };
+    // If standard error is closed, nobody reads this.
+    let _ = writeln!(stderr, "{line_end}ftlab: interrupted");
+    std::process::exit(exit_code().into())
+}
+
+/// Whether a signal asks the command to end.
+pub fn is_interrupted() -> bool {
+    RECEIVED.load(Ordering::Relaxed) != 0
+}
+
+/// The exit code of the command after a signal.
+pub fn exit_code() -> u8 {
+    128 + RECEIVED.load(Ordering::SeqCst) as u8
+}
+
+/// As long as one lives, the run looks at the flag with every report of progress.
+pub struct Watch(());
+
+impl Watch {
+    /// Begins to watch.
+    pub fn new() -> Watch {
+        MONITORS.fetch_add(1, Ordering::SeqCst);
+        Watch(())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        MONITORS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Creates a file that is deleted if a signal ends the process.
+///
+/// # Errors
+/// Those of `create`.
+pub fn created<F: AsRef<Path>>(create: impl FnOnce() -> io::Result<F>) -> io::Result<F> {
+    let mut unfinished = unfinished();
+    let created = create()?;
+    unfinished.push(created.as_ref().to_owned());
+    Ok(created)
+}
+
+/// Forgets a file that is complete or deleted.
+pub fn finished(path: &Path) {
+    unfinished().retain(|known| known != path);
+}
