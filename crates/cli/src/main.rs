@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 mod commands;
+mod comparison;
 mod experiment_args;
 mod failure;
 mod operation_logs;

@@ -1,5 +1,6 @@
-//! Tables for people: the first column is left-aligned, the others are right-aligned, and digits
-//! are grouped.
+//! Tables for people: the first column is left-aligned, the others are right-aligned.
+
+use report::number_format::decimals;
 
 /// Rows of cells. A column is as wide as its widest cell.
 #[derive(Debug, Default)]
@@ -45,37 +46,14 @@ fn line(row: &[String], widths: &[usize]) -> String {
     line
 }
 
-/// A count in groups of three digits.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A number with `places` decimals, or a dash for none.
 pub fn real(value: Option<f64>, places: usize) -> String {
-    value.map_or("–".into(), |value| format!("{value:.places$}"))
-}
-
-/// Bytes in the largest unit that gives at least 1.
-pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if n < 1024 {
-        return format!("{n} B");
-    }
-    let power = (n.ilog2() / 10) as usize;
-    format!("{:.2} {}", n as f64 / 1024f64.powi(power as i32), UNITS[power - 1])
+    value.map_or("–".into(), |value| decimals(value, places))
 }
 
 /// Seconds from microseconds.
 pub fn seconds(us: f64) -> String {
-    format!("{:.3}", us / 1e6)
+    decimals(us / 1e6, 3)
 }
 
 #[cfg(test)]
@@ -91,16 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_grouped_and_rounded() {
-        assert_eq!(
-            [count(0), count(999), count(1000), count(1234567)].join(" "),
-            "0 999 1,000 1,234,567"
-        );
-        assert_eq!(
-            [bytes(0), bytes(1023), bytes(1024), bytes(3 << 29)].join(" "),
-            "0 B 1023 B 1.00 KiB 1.50 GiB"
-        );
-        assert_eq!(bytes(u64::MAX), "16.00 EiB");
-        assert_eq!([real(Some(1.23456), 3), real(None, 3)], ["1.235", "–"]);
+    fn a_missing_number_is_a_dash() {
+        assert_eq!([real(Some(1234.5678), 3), real(None, 3)], ["1,234.568", "–"]);
     }
 }

@@ -357,18 +357,26 @@ fn a_closed_pipe_is_not_an_error() {
 
 #[test]
 fn compare_gives_an_array_in_the_order_of_the_options() {
-    let trace = "uniform:writes=500,reads=20%";
+    let trace = "uniform:writes=500,reads=20%,seed=3";
     let common = ["compare", trace, "--capacity", "16MiB", "--ftl", "block", "--ftl", "page"];
     let results = json(&printed(&[&common[..], &["--json", "-"]].concat()));
     let names: Vec<&Value> =
         results.as_array().unwrap().iter().map(|result| &result["ftl"]["name"]).collect();
     assert_eq!(names, ["block", "page"]);
     let both = printed(&[&common[..], &["--durability", "paper", "--durability", "full"]].concat());
-    let head = both.lines().next().unwrap();
+    let mut lines = both.lines();
+    let what = lines.next().unwrap();
+    for part in [trace, "625 requests, 80 % writes", "slc-fast2010", "% extra", "warmed up by 1"] {
+        assert!(what.contains(part), "{part}: {what}");
+    }
+    let head = lines.nth(1).unwrap();
     for column in ["block (paper)", "block (full)", "page (paper)", "page (full)"] {
         assert!(head.contains(column), "{head}");
     }
     assert!(both.contains("does not predict the latency"));
+    for row in ["IOPS", "MB/s", "cost of a write"] {
+        assert!(both.lines().any(|line| line.trim_start().starts_with(row)), "{row}: {both}");
+    }
     let alone = json(&printed(&["run", trace, "--capacity", "16MiB", "--json", "-"]));
     for part in ["reads", "programs", "erases", "time_us", "service_us"] {
         assert_eq!(results[1][part], alone[part], "{part}");

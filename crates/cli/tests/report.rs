@@ -133,12 +133,15 @@ fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
     shows_the_numbers(&light, &place.path("page.json"));
 }
 
-/// Asserts that the table of the page has the numbers of the JSON.
+/// Asserts that the table of the page has the numbers of the JSON, the best of them marked.
 fn shows_the_numbers(seen: &Seen, json: &Path) {
     let results: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
-    for result in results.as_array().unwrap() {
-        let amplification = result["write_amplification"].as_f64().unwrap();
-        let cell = format!(">{amplification:.4}</td>");
+    let amplification = |it: &Value| it["write_amplification"].as_f64().unwrap();
+    let amplifications: Vec<f64> = results.as_array().unwrap().iter().map(amplification).collect();
+    let best = amplifications.iter().copied().fold(f64::INFINITY, f64::min);
+    for amplification in amplifications {
+        let mark = if amplification == best { "*" } else { "" };
+        let cell = format!(">{mark}{amplification:.4}</td>");
         assert!(seen.document.contains(&cell), "{cell} is not shown");
     }
 }

@@ -1,39 +1,59 @@
-//! Numbers as text for tables and captions.
+//! Numbers as text, the same on the terminal, in tables and in captions: digits are grouped by
+//! commas, decimals follow a point.
 
-/// The number with about four significant digits, and thin spaces between thousands.
-pub fn number(value: f64) -> String {
-    let size = value.abs();
-    if size.is_infinite() {
+/// A count: `1,234,567`.
+pub fn count(n: u64) -> String {
+    grouped(&n.to_string())
+}
+
+/// A number with this many decimals: `12,345.7`.
+pub fn decimals(value: f64, places: usize) -> String {
+    if value.is_infinite() {
         return "∞".to_owned();
     }
-    if size >= 10_000.0 {
-        return grouped(value.round() as i64);
-    }
-    let digits = match size {
+    let text = format!("{:.places$}", value.abs());
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let sign = if value < 0.0 && !is_zero { "−" } else { "" };
+    format!("{sign}{}{fraction}", grouped(whole))
+}
+
+/// A number with about four significant digits.
+pub fn number(value: f64) -> String {
+    let places = match value.abs() {
         1000.0.. => 0,
         100.0.. => 1,
         10.0.. => 2,
         1.0.. | 0.0 => 3,
         _ => 5,
     };
-    let text = format!("{value:.digits$}");
+    let text = decimals(value, places);
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
     }
 }
 
-/// An integer with thin spaces between thousands.
-fn grouped(value: i64) -> String {
-    let digits = value.unsigned_abs().to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
+/// Bytes in the largest unit that gives at least 1.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let power = (n.ilog2() / 10) as usize;
+    format!("{:.2} {}", n as f64 / 1024f64.powi(power as i32), UNITS[power - 1])
+}
+
+/// Digits in groups of three.
+fn grouped(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.char_indices() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push('\u{202f}');
+            text.push(',');
         }
         text.push(digit);
     }
-    if value < 0 { format!("−{text}") } else { text }
+    text
 }
 
 #[cfg(test)]
@@ -42,17 +62,24 @@ mod tests {
 
     #[test]
     fn numbers_have_about_four_digits() {
-        let shown = [0.0, 0.012_345, 1.5, 12.345, 345.67, 9_999.4, -12_345.6, 1e7].map(number);
-        let wanted = [
-            "0",
-            "0.01235",
-            "1.5",
-            "12.35",
-            "345.7",
-            "9999",
-            "−12\u{202f}346",
-            "10\u{202f}000\u{202f}000",
-        ];
-        assert_eq!(shown, wanted);
+        let shown = [0.0, 0.012_345, 1.5, 12.345, 345.67, 9_999.4, -12_345.6, 1e7, -1e-9];
+        let wanted =
+            ["0", "0.01235", "1.5", "12.35", "345.7", "9,999", "−12,346", "10,000,000", "0"];
+        assert_eq!(shown.map(number), wanted);
+        assert_eq!(number(f64::INFINITY), "∞");
+    }
+
+    #[test]
+    fn digits_are_grouped_before_the_point_only() {
+        let counts = [0, 999, 1000, 1_234_567].map(count);
+        assert_eq!(counts, ["0", "999", "1,000", "1,234,567"]);
+        let shown = [0.1234, 999.95, 1234.5678, -1234.5, -0.04].map(|value| decimals(value, 1));
+        assert_eq!(shown, ["0.1", "1,000.0", "1,234.6", "−1,234.5", "0.0"]);
+    }
+
+    #[test]
+    fn bytes_have_a_binary_unit() {
+        let shown = [0, 1023, 1024, 3 << 29, u64::MAX].map(bytes);
+        assert_eq!(shown, ["0 B", "1023 B", "1.00 KiB", "1.50 GiB", "16.00 EiB"]);
     }
 }

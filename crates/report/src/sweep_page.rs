@@ -215,7 +215,8 @@ fn cell_table(verdicts: &[Verdict], factor: f64) -> DataTable {
     DataTable::new(head, verdicts.iter().map(row).collect())
 }
 
-fn wanted(wanted: Wanted, factor: f64) -> String {
+/// The wanted value of a cell, multiplied by `factor`.
+pub fn wanted(wanted: Wanted, factor: f64) -> String {
     let number = |figure: f64| number(figure * factor);
     let other = |sign, figure: Option<f64>| format!("{sign} {}", figure.map_or("–".into(), number));
     match wanted {
@@ -248,5 +249,23 @@ fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
         caption: format!("{}: {title} of all runs. {} {caveat}", plan.title, common_options(plan)),
         spec: draw(&points, &title, Facets::default()),
         table: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_may_be_open_at_one_end() {
+        let texts = [
+            Wanted::About(3590.0),
+            Wanted::Between(f64::NEG_INFINITY, 2.0),
+            Wanted::Between(2.5, f64::INFINITY),
+            Wanted::Between(0.65, 0.7),
+            Wanted::Below(None),
+        ];
+        let shown = texts.map(|it| wanted(it, 1.0));
+        assert_eq!(shown, ["3,590", "≤ 2", "≥ 2.5", "0.65 to 0.7", "< –"]);
     }
 }

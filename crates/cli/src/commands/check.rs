@@ -13,10 +13,11 @@ use check::subject::Subject;
 use check::workload::named::WORKLOADS;
 use ftl::{Durability, Layers, SCHEMES};
 use nand::{Cut, Outcome};
+use report::number_format::count;
 
 use crate::experiment_args::{ExperimentArgs, LayerArgs};
 use crate::failure;
-use crate::table::{Table, count};
+use crate::table::Table;
 
 /// Exit code of a violation.
 const VIOLATION: u8 = 3;

@@ -3,7 +3,7 @@
 use report::captions::as_paragraphs;
 use report::figure::DataTable;
 use report::html_page::{HtmlPage, Section};
-use report::runs::{LabelledResult, figures, provenance};
+use report::runs::{LabelledResult, capitalised, figures, provenance};
 use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::config::experiment::Experiment;
@@ -11,6 +11,7 @@ use sim::config::values::Interval;
 use sim::result::notes::SharedNotes;
 use sim::{Input, RunOptions, RunResult, Setup};
 
+use crate::comparison::{self, LEGEND};
 use crate::experiment_args::{ComparedOptions, ExperimentArgs, OutputArgs};
 use crate::failure::Result;
 use crate::operation_logs;
@@ -18,7 +19,7 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
-use crate::table::{Table, bytes, count, real, seconds};
+use crate::table::Table;
 
 /// Options of `ftlab compare`.
 #[derive(clap::Args)]
@@ -96,20 +97,25 @@ fn labels(args: &Args) -> Vec<String> {
     experiments.iter().map(label).collect()
 }
 
-/// The table: one column per FTL, one row per quantity; the first row is the head.
-fn cells(args: &Args, results: &[RunResult]) -> Vec<Vec<String>> {
-    let head = std::iter::once(String::new()).chain(labels(args)).collect();
-    let row = |(name, figure): &(&str, CellText)| {
-        std::iter::once((*name).to_owned()).chain(results.iter().map(figure)).collect()
-    };
-    std::iter::once(head).chain(ROWS.iter().map(row)).collect()
+/// The results as the figures and the line above a table take them.
+fn labelled<'a>(labels: &'a [String], values: &'a [Value]) -> Vec<LabelledResult<'a>> {
+    let runs = labels.iter().zip(values);
+    runs.map(|(label, result)| LabelledResult { label, result }).collect()
 }
 
+/// What was run in one line, then a column for each run.
 fn text(args: &Args, results: &[RunResult]) -> String {
+    let (labels, values) = (labels(args), values(results));
     let mut table = Table::default();
-    cells(args, results).iter().for_each(|row| table.row(row));
+    table.row(&head(&labels));
+    for group in comparison::groups(results) {
+        table.row(&[""]);
+        table.row(&[group.title]);
+        group.rows.iter().for_each(|row| table.row(&indented(row)));
+    }
+    let provenance = provenance(&labelled(&labels, &values));
     let notes: String = notes(args, results).iter().map(|note| format!("note: {note}\n")).collect();
-    format!("{}{notes}{SERIAL_CAVEAT}\n", table.text())
+    format!("{provenance}\n\n{}\n{notes}{LEGEND}\n{SERIAL_CAVEAT}\n", table.text())
 }
 
 /// The notes of the results; those that not all share name the runs.
@@ -120,56 +126,38 @@ fn notes(args: &Args, results: &[RunResult]) -> Vec<String> {
     notes.sentences(|some| some.iter().map(|&at| &*labels[at]).collect::<Vec<_>>().join(", "))
 }
 
-/// The report: the same table, and figures.
+fn indented(row: &[String]) -> Vec<String> {
+    let (name, cells) = row.split_first().expect("a row has a name");
+    std::iter::once(format!("  {name}")).chain(cells.iter().cloned()).collect()
+}
+
+fn head(labels: &[String]) -> Vec<String> {
+    std::iter::once(String::new()).chain(labels.iter().cloned()).collect()
+}
+
+fn values(results: &[RunResult]) -> Vec<Value> {
+    results.iter().map(output::value).collect()
+}
+
+/// The report: the same groups, and figures.
 fn page(args: &Args, results: &[RunResult]) -> HtmlPage {
-    let labels = labels(args);
-    let values: Vec<Value> = results.iter().map(output::value).collect();
-    let runs = labels.iter().zip(&values).map(|(label, result)| LabelledResult { label, result });
-    let runs: Vec<LabelledResult> = runs.collect();
+    let (labels, values) = (labels(args), values(results));
+    let runs = labelled(&labels, &values);
+    let numbers = comparison::groups(results).into_iter().map(|group| Section {
+        title: capitalised(group.title),
+        table: Some(DataTable::new(head(&labels), group.rows)),
+        ..Section::default()
+    });
+    let figures =
+        Section { title: "Figures".into(), figures: figures(&runs), ..Section::default() };
     let mut lead = vec![provenance(&runs)];
     lead.extend(as_paragraphs(notes(args, results)));
-    lead.push(SERIAL_CAVEAT.to_owned());
-    let mut rows = cells(args, results).into_iter();
-    let table = DataTable::new(rows.next().unwrap_or_default(), rows.collect());
+    lead.extend([SERIAL_CAVEAT, LEGEND].map(str::to_owned));
     HtmlPage {
         title: format!("{} on one device", labels.join(", ")),
         lead,
-        sections: vec![
-            Section { title: "Numbers".into(), table: Some(table), ..Section::default() },
-            Section { title: "Figures".into(), figures: figures(&runs), ..Section::default() },
-        ],
+        sections: numbers.chain([figures]).collect(),
         made_by: output::made_by("compare"),
         ..HtmlPage::default()
     }
 }
-
-/// Prints a quantity of a result.
-type CellText = fn(&RunResult) -> String;
-
-/// The rows of the table.
-const ROWS: &[(&str, CellText)] = &[
-    ("requests", |result| count(result.trace.requests)),
-    ("host pages written", |result| count(result.host_pages.written)),
-    ("reads", |result| count(result.reads.total)),
-    ("spare reads", |result| count(result.spare_reads.total)),
-    ("programs", |result| count(result.programs.total)),
-    ("erases", |result| count(result.erases.total)),
-    ("copies", |result| count(result.copies.total)),
-    ("write amplification", |result| real(result.write_amplification, 4)),
-    ("bytes per host byte", |result| real(result.write_amplification_bytes, 4)),
-    ("time, s", |result| seconds(result.time_us.total)),
-    ("of it gc, s", |result| seconds(result.time_us.gc)),
-    ("of it merge, s", |result| seconds(result.time_us.merge)),
-    ("of it map, s", |result| seconds(result.time_us.map)),
-    ("of it meta, s", |result| seconds(result.time_us.meta)),
-    ("read mean, µs", |result| real(result.service_us.read.mean, 1)),
-    ("read p99, µs", |result| real(result.service_us.read.p99, 1)),
-    ("write mean, µs", |result| real(result.service_us.write.mean, 1)),
-    ("write stddev, µs", |result| real(result.service_us.write.stddev, 1)),
-    ("write p99, µs", |result| real(result.service_us.write.p99, 1)),
-    ("write max, µs", |result| real(result.service_us.write.max, 1)),
-    ("wear mean", |result| real(Some(result.wear.mean), 2)),
-    ("wear stddev", |result| real(Some(result.wear.stddev), 2)),
-    ("drive writes", |result| real(result.endurance.drive_writes, 0)),
-    ("RAM", |result| bytes(result.ram_bytes.total)),
-];

@@ -1,7 +1,11 @@
 //! `ftlab run`: one trace on one device; prints a table or JSON.
 
+use report::number_format::{bytes, count, decimals, number};
+use report::runs::{extra, preparation};
+use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::result::latencies::Summary;
+use sim::result::run_result::{DevicePart, TracePart};
 use sim::{RunOptions, RunResult, Setup};
 
 use crate::experiment_args::{AllOptions, ExperimentArgs, OutputArgs};
@@ -11,7 +15,7 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
-use crate::table::{Table, bytes, count, real, seconds};
+use crate::table::{Table, real, seconds};
 
 /// Options of `ftlab run`.
 #[derive(clap::Args)]
@@ -55,92 +59,134 @@ fn text(result: &RunResult) -> String {
     parts.join("\n")
 }
 
-/// The FTL, the device and the trace.
+/// The FTL, the device, the trace, and how they were run.
 fn head(result: &RunResult) -> String {
-    let (device, trace) = (&result.device, &result.trace);
-    let params: Vec<String> = result
-        .ftl
-        .params
-        .iter()
-        .map(|(name, value)| {
-            format!("{name}={}", value.as_str().map_or(value.to_string(), str::to_owned))
-        })
-        .collect();
-    let skipped: u64 = trace.skipped.values().filter_map(serde_json::Value::as_u64).sum();
-    let block_bytes = u64::from(device.page_bytes) * u64::from(device.pages_per_block);
-    let head = format!(
-        "ftl      {} {}\n\
-         device   {}: {} logical + {} extra + {} system blocks of {} pages of {}; capacity {}\n\
-         trace    {} ({}): {} requests = {} reads + {} writes + {} trims + {} flushes + \
-                  {} skipped\n\
-         host     read {}, wrote {}; {} pages read, {} written, {} trimmed; {} distinct\n",
-        result.ftl.name,
-        params.join(" "),
-        device.chip,
-        count(device.logical_blocks.into()),
-        count(device.extra_blocks.into()),
-        count(device.system_blocks.into()),
-        device.pages_per_block,
-        bytes(device.page_bytes.into()),
-        bytes(u64::from(device.logical_blocks) * block_bytes),
-        trace.name,
-        trace.format,
-        count(trace.requests),
-        count(trace.reads),
-        count(trace.writes),
-        count(trace.trims),
-        count(trace.flushes),
-        count(skipped),
-        bytes(trace.read_bytes),
-        bytes(trace.written_bytes),
-        count(result.host_pages.read),
-        count(result.host_pages.written),
-        count(result.host_pages.trimmed),
-        count(trace.footprint_pages),
-    );
-    let notes = result.notes.iter().map(|note| format!("note     {note}\n"));
-    notes.fold(head, |head, note| head + &note)
+    let run = output::value(&result.run);
+    let mut lines = vec![
+        ("ftl", format!("{} {}", result.ftl.name, params(result))),
+        ("device", device(&result.device)),
+        ("trace", requests(&result.trace)),
+        ("host", host(result)),
+        ("run", format!("{}, seed {}", preparation(&run).to_lowercase(), run["seed"])),
+    ];
+    lines.extend(result.notes.iter().map(|note| ("note", note.clone())));
+    lines.iter().map(|(name, text)| format!("{name:<8} {text}\n")).collect()
 }
 
-/// Operations by cause. Causes without operations are left out.
+fn params(result: &RunResult) -> String {
+    let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+    let params = result.ftl.params.iter().map(|(name, value)| format!("{name}={}", text(value)));
+    params.collect::<Vec<_>>().join(" ")
+}
+
+fn device(device: &DevicePart) -> String {
+    let block_bytes = u64::from(device.page_bytes) * u64::from(device.pages_per_block);
+    let system = match device.system_blocks {
+        0 => String::new(),
+        system => format!(", {} system blocks", count(system.into())),
+    };
+    format!(
+        "{}: {} = {} blocks of {} pages of {}, {}{system}",
+        device.chip,
+        bytes(u64::from(device.logical_blocks) * block_bytes),
+        count(device.logical_blocks.into()),
+        device.pages_per_block,
+        bytes(device.page_bytes.into()),
+        extra(&output::value(device)),
+    )
+}
+
+fn requests(trace: &TracePart) -> String {
+    let skipped: u64 = trace.skipped.values().filter_map(Value::as_u64).sum();
+    let kinds = [
+        (trace.reads, "reads"),
+        (trace.writes, "writes"),
+        (trace.trims, "trims"),
+        (trace.flushes, "flushes"),
+        (skipped, "skipped"),
+    ];
+    let kinds = nonzero(&kinds, " + ");
+    format!("{} ({}): {} requests = {kinds}", trace.name, trace.format, count(trace.requests))
+}
+
+fn host(result: &RunResult) -> String {
+    let pages = &result.host_pages;
+    let pages = [(pages.read, "read"), (pages.written, "written"), (pages.trimmed, "trimmed")];
+    format!(
+        "{}; pages: {}; {} distinct",
+        moved(&result.trace),
+        nonzero(&pages, ", "),
+        count(result.trace.footprint_pages)
+    )
+}
+
+/// The bytes that the host read and wrote.
+fn moved(trace: &TracePart) -> String {
+    let sizes = [("read", trace.read_bytes), ("wrote", trace.written_bytes)];
+    let texts: Vec<String> = sizes
+        .iter()
+        .filter(|(_, size)| *size > 0)
+        .map(|(verb, size)| format!("{verb} {}", bytes(*size)))
+        .collect();
+    if texts.is_empty() { "moved nothing".to_owned() } else { texts.join(", ") }
+}
+
+/// The counts that are not zero, each with its name.
+fn nonzero(counts: &[(u64, &str)], separator: &str) -> String {
+    let texts: Vec<String> = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, name)| format!("{} {name}", count(*n)))
+        .collect();
+    if texts.is_empty() { "none".to_owned() } else { texts.join(separator) }
+}
+
+/// Operations by cause. Causes and kinds of operations that did not occur are left out.
 fn counts(result: &RunResult) -> String {
-    let mut table =
-        Table::new(&["cause", "reads", "programs", "erases", "copies", "spare reads", "time s"]);
-    let kinds = [result.reads, result.programs, result.erases, result.copies, result.spare_reads];
+    let kinds = [
+        ("reads", result.reads),
+        ("programs", result.programs),
+        ("erases", result.erases),
+        ("copies", result.copies),
+        ("spare reads", result.spare_reads),
+    ];
+    let kinds: Vec<_> = kinds.into_iter().filter(|(_, kind)| kind.total > 0).collect();
+    let row = |name: &str, counts: Vec<String>, time: String| {
+        std::iter::once(name.to_owned()).chain(counts).chain([time]).collect::<Vec<_>>()
+    };
+    let mut table = Table::default();
+    let names = kinds.iter().map(|(name, _)| (*name).to_owned());
+    table.row(&row("cause", names.collect(), "time s".into()));
     for cause in nand::Cause::ALL {
-        let counted = kinds.map(|kind| kind.get(cause));
-        if counted.iter().any(|&n| n > 0) {
-            table.row(&row(cause.name(), counted, result.time_us.get(cause)));
+        if kinds.iter().any(|(_, kind)| kind.get(cause) > 0) {
+            let counts = kinds.iter().map(|(_, kind)| count(kind.get(cause)));
+            table.row(&row(cause.name(), counts.collect(), seconds(result.time_us.get(cause))));
         }
     }
-    table.row(&row("total", kinds.map(|kind| kind.total), result.time_us.total));
+    let totals = kinds.iter().map(|(_, kind)| count(kind.total));
+    table.row(&row("total", totals.collect(), seconds(result.time_us.total)));
     table.text()
 }
 
-fn row(name: &str, counted: [u64; 5], time_us: f64) -> Vec<String> {
-    let mut cells = vec![name.to_owned()];
-    cells.extend(counted.map(count));
-    cells.push(seconds(time_us));
-    cells
-}
-
 fn amplification(result: &RunResult) -> String {
-    let mut text = format!(
-        "write amplification  {} pages programmed per host page, {} bytes per host byte\n",
-        real(result.write_amplification, 4),
-        real(result.write_amplification_bytes, 4),
-    );
-    if let Some(merges) = &result.merges {
-        text += &format!(
-            "merges               {} switch, {} partial, {} full, {} dead\n",
-            count(merges.switch),
-            count(merges.partial),
-            count(merges.full),
-            count(merges.dead)
-        );
+    let [pages, bytes] = [result.write_amplification, result.write_amplification_bytes]
+        .map(|amplification| real(amplification, 4));
+    let mut text = format!("write amplification  {pages} pages programmed per host page");
+    if bytes != pages {
+        text += &format!(", {bytes} bytes per host byte");
     }
-    for (name, figure) in result.scheme.iter().filter(|(_, figure)| !figure.is_array()) {
-        text += &format!("{name:20} {figure}\n");
+    text.push('\n');
+    if let Some(merges) = &result.merges {
+        let kinds = [
+            (merges.switch, "switch"),
+            (merges.partial, "partial"),
+            (merges.full, "full"),
+            (merges.dead, "dead"),
+        ];
+        text += &format!("merges               {}\n", nonzero(&kinds, ", "));
+    }
+    for (name, value) in result.scheme.iter().filter(|(_, value)| says_something(value)) {
+        text += &format!("{name:20} {}\n", metric(value));
     }
     text + &layers(result)
 }
@@ -148,9 +194,27 @@ fn amplification(result: &RunResult) -> String {
 /// Parameters and metrics of the layers, each after the name of its layer.
 fn layers(result: &RunResult) -> String {
     let lines = result.layers.iter().flat_map(|(layer, metrics)| {
-        metrics.iter().map(move |(name, value)| (format!("{layer} {name}"), value))
+        let metrics = metrics.iter().filter(|(_, value)| says_something(value));
+        metrics.map(move |(name, value)| (format!("{layer} {name}"), value))
     });
-    lines.map(|(name, value)| format!("{name:31} {value}\n")).collect()
+    lines.map(|(name, value)| format!("{name:31} {}\n", metric(value))).collect()
+}
+
+/// Whether a metric fits on a line and is not zero or missing.
+fn says_something(value: &Value) -> bool {
+    !value.is_array() && !value.is_null() && value.as_f64() != Some(0.0)
+}
+
+/// A metric or parameter, in the format of all numbers.
+fn metric(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => match (value.as_u64(), value.as_f64()) {
+            (Some(n), _) => count(n),
+            (None, Some(real)) => number(real),
+            (None, None) => value.to_string(),
+        },
+    }
 }
 
 /// Service times, and response times if there are any.
@@ -170,7 +234,12 @@ fn times(result: &RunResult) -> String {
             table.row(&latencies(&format!("{op}{what}"), summary));
         }
     }
-    format!("{}{SERIAL_CAVEAT}\n", table.text())
+    let throughput = format!(
+        "throughput  {} IOPS, {} MB/s of serial time\n",
+        real(result.serial_iops(), 0),
+        real(result.serial_mb_per_s(), 2)
+    );
+    format!("{}{throughput}{SERIAL_CAVEAT}\n", table.text())
 }
 
 fn latencies(name: &str, summary: &Summary) -> Vec<String> {
@@ -190,22 +259,56 @@ fn ends(result: &RunResult) -> String {
         ),
         None => "nothing was written".into(),
     };
+    let parts = [
+        ("map", ram.map),
+        ("cache", ram.cache),
+        ("buffer", ram.buffer),
+        ("other", ram.other + ram.sector_map),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, size)| *size > 0)
+        .map(|(name, size)| format!("{name} {}", bytes(*size)))
+        .collect();
     format!(
-        "wear       {} to {} erases per block, mean {:.2}, standard deviation {:.2}\n\
+        "wear       {} to {} erases per block, mean {}, standard deviation {}\n\
          endurance  {lifetime}\n\
-         RAM        {}: map {}, cache {}, buffer {}, other {}\n\
+         RAM        {}: {}\n\
          wall       {:.2} s; {} requests/s in the measured pass; at most {} of memory\n",
-        wear.min,
-        wear.max,
-        wear.mean,
-        wear.stddev,
+        count(wear.min.into()),
+        count(wear.max.into()),
+        decimals(wear.mean, 2),
+        decimals(wear.stddev, 2),
         bytes(ram.total),
-        bytes(ram.map),
-        bytes(ram.cache),
-        bytes(ram.buffer),
-        bytes(ram.other + ram.sector_map),
+        parts.join(", "),
         wall.seconds,
         count(wall.requests_per_second as u64),
         wall.peak_rss_bytes.map_or("an unknown amount".into(), bytes),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn metrics_have_the_format_of_all_numbers() {
+        let shown =
+            [json!(1_234_567), json!(0.419_587), json!(5_508.3), json!("page"), json!(true)];
+        let wanted = ["1,234,567", "0.41959", "5,508", "page", "true"];
+        assert_eq!(shown.each_ref().map(metric), wanted);
+        for silent in [json!(0), json!(0.0), json!(null), json!([1, 2])] {
+            assert!(!says_something(&silent), "{silent}");
+        }
+    }
+
+    #[test]
+    fn counts_of_zero_are_left_out() {
+        assert_eq!(
+            nonzero(&[(1200, "reads"), (0, "trims"), (5, "writes")], " + "),
+            "1,200 reads + 5 writes"
+        );
+        assert_eq!(nonzero(&[(0, "trims")], " + "), "none");
+    }
 }

@@ -6,7 +6,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use report::sweep_page;
+use report::number_format::{count, number};
+use report::sweep_page::{self, wanted};
 use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::claim::{Claim, Judgement, Verdict};
@@ -19,7 +20,7 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::progress::SweepMonitor;
-use crate::table::{Table, count, real};
+use crate::table::Table;
 
 /// Options of `ftlab sweep`.
 #[derive(clap::Args)]
@@ -257,8 +258,8 @@ fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
         let off = verdict.deviation().map(|deviation| 100.0 * deviation);
         table.row(&[
             format!("  {}", verdict.label),
-            verdict.wanted.to_string(),
-            real(verdict.found, 3),
+            wanted(verdict.wanted, 1.0),
+            verdict.found.map_or("–".into(), number),
             off.map_or("–".into(), |off| format!("{off:+.2} %")),
             verdict.judgement.word().to_owned(),
         ]);

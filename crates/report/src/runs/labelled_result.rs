@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::figure::legend;
-use crate::number_format::number;
+use crate::number_format::{bytes, count, decimals, number};
 
 /// A result with its label in the figures.
 #[derive(Clone, Copy, Debug)]
@@ -14,26 +14,53 @@ pub struct LabelledResult<'a> {
     pub result: &'a Value,
 }
 
-/// Sentences for captions that say which trace and device the results belong to.
+/// One line that says what was run: the trace, the device and its preparation.
 pub fn provenance(runs: &[LabelledResult]) -> String {
     let Some(LabelledResult { result, .. }) = runs.first() else { return String::new() };
     let (device, run, trace) = (&result["device"], &result["run"], &result["trace"]);
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (blocks, pages) = (integer(&device["logical_blocks"]), integer(&device["pages_per_block"]));
-    let mebibytes = (blocks * pages * integer(&device["page_bytes"])) as f64 / f64::from(1 << 20);
+    let blocks = integer(&device["logical_blocks"]);
+    let block_bytes = integer(&device["pages_per_block"]) * integer(&device["page_bytes"]);
+    let (reads, writes) = (float(&trace["reads"]), float(&trace["writes"]));
     format!(
-        "Trace {}: {} requests, {} of them writes. Device: {} of {} MiB with {} extra blocks. \
-         Precondition: {}. Warm-up replays of the trace: {}. Seed {}.",
-        text(&trace["name"]),
-        number(float(&trace["requests"])),
-        number(float(&trace["writes"])),
-        text(&device["chip"]),
-        number(mebibytes),
-        number(float(&device["extra_blocks"])),
-        text(&run["precondition"]),
-        integer(&run["warmup"]),
+        "Trace {}: {} requests, {} % writes. Device {}: {}, {}. {}. Seed {}.",
+        trace["name"].as_str().unwrap_or_default(),
+        count(integer(&trace["requests"])),
+        number((1000.0 * writes / (reads + writes).max(1.0)).round() / 10.0),
+        device["chip"].as_str().unwrap_or_default(),
+        bytes(blocks * block_bytes),
+        extra(device),
+        preparation(run),
         integer(&run["seed"]),
     )
+}
+
+/// The over-provisioning of a device.
+pub fn extra(device: &Value) -> String {
+    let (logical, extra) = (integer(&device["logical_blocks"]), integer(&device["extra_blocks"]));
+    let share = decimals(100.0 * extra as f64 / logical.max(1) as f64, 1);
+    let log = match integer(&device["sector_log_blocks"]) {
+        0 => String::new(),
+        log => format!(", sector log of {} blocks", count(log)),
+    };
+    format!("{share} % extra ({} blocks){log}", count(extra))
+}
+
+/// What happened to the device before it was measured, given the `run` part of a result.
+pub fn preparation(run: &Value) -> String {
+    let filled = match run["precondition"].as_str() {
+        Some("fill") => "Filled once",
+        _ => "Empty at first",
+    };
+    let warmed = match integer(&run["warmup"]) {
+        0 => "not warmed up".to_owned(),
+        1 => "warmed up by 1 replay of the trace".to_owned(),
+        replays => format!("warmed up by {} replays of the trace", count(replays)),
+    };
+    let later = match integer(&run["measure_after"]) {
+        0 => String::new(),
+        first => format!(", measured after {} requests", count(first)),
+    };
+    format!("{filled}, {warmed}{later}")
 }
 
 pub(super) fn integer(value: &Value) -> u64 {
@@ -45,7 +72,7 @@ pub(super) fn float(value: &Value) -> f64 {
 }
 
 /// The text with a capital letter at the beginning.
-pub(super) fn capitalised(text: &str) -> String {
+pub fn capitalised(text: &str) -> String {
     format!("{}{}", text[..1].to_uppercase(), &text[1..])
 }
 

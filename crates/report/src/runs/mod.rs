@@ -14,7 +14,7 @@ use blocks::{associated_blocks, victim_utilisation, wear};
 use series::{FREE_BLOCKS, SERVICE_TIME, THROUGHPUT, WRITE_AMPLIFICATION, gauges, over_requests};
 use times::{INCREMENTS, SERVICE, distribution, time_by_cause};
 
-pub use labelled_result::{LabelledResult, provenance};
+pub use labelled_result::{LabelledResult, capitalised, extra, preparation, provenance};
 
 /// All figures for which the results have data, in the order of a report.
 pub fn figures(runs: &[LabelledResult]) -> Vec<Figure> {

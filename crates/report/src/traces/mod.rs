@@ -71,7 +71,7 @@ mod tests {
             let figures = figures(traces);
             assert_eq!(figures.len(), TracePortrait::ALL.len());
             for figure in &figures {
-                assert!(figure.caption.contains("skew: 20\u{202f}000 requests"), "{}", figure.id);
+                assert!(figure.caption.contains("skew: 20,000 requests"), "{}", figure.id);
                 let table = figure.table.as_ref().unwrap();
                 assert!(table.rows.iter().all(|row| row.len() == table.head.len()));
                 let named =

@@ -29,8 +29,6 @@
 //! ```
 //! Rows are selected as `row_selection` describes.
 
-use core::fmt;
-
 use spec::Share;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -109,23 +107,6 @@ pub enum Wanted {
     Below(Option<f64>),
     /// More than another value, if that exists.
     Above(Option<f64>),
-}
-
-impl fmt::Display for Wanted {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let other = |out: &mut fmt::Formatter<'_>, sign, other: Option<f64>| match other {
-            Some(other) => write!(out, "{sign} {other:.3}"),
-            None => write!(out, "{sign} –"),
-        };
-        match *self {
-            Wanted::About(figure) => write!(out, "= {figure:.3}"),
-            Wanted::Between(f64::NEG_INFINITY, high) => write!(out, "≤ {high:.3}"),
-            Wanted::Between(low, f64::INFINITY) => write!(out, "≥ {low:.3}"),
-            Wanted::Between(low, high) => write!(out, "{low:.3} to {high:.3}"),
-            Wanted::Below(figure) => other(out, '<', figure),
-            Wanted::Above(figure) => other(out, '>', figure),
-        }
-    }
 }
 
 /// Whether a cell, or a whole claim, holds.

@@ -58,6 +58,24 @@ record! {
     }
 }
 
+impl RunResult {
+    /// Requests per second of serial time; none if they took no time.
+    pub fn serial_iops(&self) -> Option<f64> {
+        let TracePart { reads, writes, trims, flushes, .. } = self.trace;
+        self.per_second((reads + writes + trims + flushes) as f64)
+    }
+
+    /// Megabytes (10⁶ bytes) read and written per second of serial time; none if they took no time.
+    pub fn serial_mb_per_s(&self) -> Option<f64> {
+        let TracePart { read_bytes, written_bytes, .. } = self.trace;
+        self.per_second((read_bytes as f64 + written_bytes as f64) / 1e6)
+    }
+
+    fn per_second(&self, amount: f64) -> Option<f64> {
+        (self.time_us.total > 0.0).then(|| amount / (self.time_us.total / 1e6))
+    }
+}
+
 record! {
     /// The scheme with all its parameters.
     #[derive(Clone, Debug)]

@@ -1,11 +1,10 @@
 //! The part of `ftlab trace info` about the locality of writes.
 
+use report::number_format::{bytes, count};
 use serde_json::{Value, json};
 use trace::analysis::locality::{
     Distribution, PAGE_SIZES, SizeUpdates, TOP_PERCENTS, TraceLocality,
 };
-
-use crate::table::{bytes, count};
 
 /// The locality as JSON; shares are between 0 and 1.
 pub fn as_json(found: &TraceLocality) -> Value {

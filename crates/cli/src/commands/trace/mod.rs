@@ -7,6 +7,7 @@ use std::io::{BufWriter, Write};
 use clap::{Subcommand, ValueEnum};
 use report::figure::DataTable;
 use report::html_page::{HtmlPage, Section};
+use report::number_format::{bytes, count, decimals};
 use report::traces::{self, LabelledTrace};
 use serde_json::{Map, Value, json};
 use sim::config::named_trace::{DEFAULT_TRACE, NamedTrace};
@@ -25,7 +26,6 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
-use crate::table::{bytes, count};
 
 /// Options of `ftlab trace`.
 #[derive(clap::Args)]
@@ -381,7 +381,10 @@ fn lines(
     line("alignment", alignment_text(survey));
     let sizes = survey.data_sizes();
     let (mean, median) = (sizes.mean_sectors(), sizes.median_sectors());
-    line("size in sectors", format!("mean {mean:.2}, median {median:.1} of reads and writes"));
+    line(
+        "size in sectors",
+        format!("mean {}, median {} of reads and writes", decimals(mean, 2), decimals(median, 1)),
+    );
     for (name, sizes) in
         [("  reads", &survey.reads), ("  writes", &survey.writes), ("  trims", &survey.trims)]
     {
@@ -393,7 +396,7 @@ fn lines(
         line(name, value);
     }
     let (span, backwards) = (survey.span_ns as f64 / 1e9, survey.skipped.backward_times);
-    line("span", format!("{span:.3} s, {} times went backwards", count(backwards)));
+    line("span", format!("{} s, {} times went backwards", decimals(span, 3), count(backwards)));
     line("skipped", skipped_text(survey));
     for device in &survey.devices {
         let (requests, end) = (count(device.requests), bytes(device.end_bytes));
@@ -471,8 +474,10 @@ fn alignment_text(survey: &Survey) -> String {
 
 fn buckets_text(sizes: &RequestSizes) -> String {
     let buckets = sizes.buckets();
-    let texts: Vec<String> =
-        buckets.iter().map(|bucket| format!("{} ({})", bucket.label(), bucket.requests)).collect();
+    let texts: Vec<String> = buckets
+        .iter()
+        .map(|bucket| format!("{} ({})", bucket.label(), count(bucket.requests)))
+        .collect();
     texts.join(", ")
 }
 

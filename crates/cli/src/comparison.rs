@@ -1,0 +1,229 @@
+//! Results side by side: groups of quantities, one column per result.
+//!
+//! Rows that say nothing are left out: all zero, or equal to the row above, as bytes per host byte
+//! are to write amplification where all requests are whole pages.
+
+use nand::Cause;
+use report::number_format::{bytes, count, decimals};
+use sim::RunResult;
+
+/// Rows that belong together.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What the rows are about.
+    pub title: &'static str,
+    /// The cells of each row; the first one names the quantity.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// What the marks and gaps of the groups mean.
+pub const LEGEND: &str =
+    "* best of its row. Rows of zeros, and rows equal to the row above, are left out.";
+
+/// The groups that have something to say about these results.
+pub fn groups(results: &[RunResult]) -> Vec<Group> {
+    let group = |(title, quantities): &(&'static str, &[Quantity])| {
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        let mut above = Vec::new();
+        for quantity in *quantities {
+            let cells = quantity.cells(results);
+            if quantity.says_something(results) && cells != above {
+                rows.push(quantity.row(results, &cells));
+                above = cells;
+            }
+        }
+        Group { title, rows }
+    };
+    let groups = GROUPS.iter().map(group);
+    groups.filter(|group| !group.rows.is_empty()).collect()
+}
+
+/// A quantity by which results are compared.
+struct Quantity {
+    name: &'static str,
+    value: fn(&RunResult) -> Option<f64>,
+    unit: Unit,
+    best: Best,
+}
+
+/// How a quantity is printed.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// A count.
+    Count,
+    /// A number with this many decimals.
+    Decimals(usize),
+    /// Microseconds, printed as seconds.
+    Seconds,
+    /// A size.
+    Bytes,
+}
+
+/// Which value of a row is the best.
+#[derive(Clone, Copy, PartialEq)]
+enum Best {
+    Least,
+    Most,
+    /// The quantity is neither good nor bad, or a part of one that is.
+    Neither,
+}
+
+impl Quantity {
+    fn text(&self, value: Option<f64>) -> String {
+        let Some(value) = value else { return "–".to_owned() };
+        match self.unit {
+            Unit::Count => count(value as u64),
+            Unit::Decimals(places) => decimals(value, places),
+            Unit::Seconds => decimals(value / 1e6, 3),
+            Unit::Bytes => bytes(value as u64),
+        }
+    }
+
+    fn cells(&self, results: &[RunResult]) -> Vec<String> {
+        results.iter().map(|result| self.text((self.value)(result))).collect()
+    }
+
+    fn says_something(&self, results: &[RunResult]) -> bool {
+        results.iter().filter_map(self.value).any(|value| value != 0.0)
+    }
+
+    /// The name and the cells, the best of which are marked unless all are equal.
+    fn row(&self, results: &[RunResult], cells: &[String]) -> Vec<String> {
+        let differ = cells.iter().any(|cell| *cell != cells[0]);
+        let best = self.best(results).filter(|_| differ).map(|best| self.text(Some(best)));
+        let marked = |cell: &String| match best.as_ref() == Some(cell) {
+            true => format!("*{cell}"),
+            false => cell.clone(),
+        };
+        std::iter::once(self.name.to_owned()).chain(cells.iter().map(marked)).collect()
+    }
+
+    fn best(&self, results: &[RunResult]) -> Option<f64> {
+        let values = results.iter().filter_map(self.value);
+        match self.best {
+            Best::Least => values.min_by(f64::total_cmp),
+            Best::Most => values.max_by(f64::total_cmp),
+            Best::Neither => None,
+        }
+    }
+}
+
+const fn row(
+    name: &'static str,
+    unit: Unit,
+    best: Best,
+    value: fn(&RunResult) -> Option<f64>,
+) -> Quantity {
+    Quantity { name, value, unit, best }
+}
+
+/// All groups with their quantities, in the order in which they are shown.
+const GROUPS: &[(&str, &[Quantity])] = &[
+    ("cost of a write", COST),
+    ("flash operations", OPERATIONS),
+    ("serial time", TIME),
+    ("service time of requests", SERVICE),
+    ("wear and memory", WEAR),
+];
+
+const COST: &[Quantity] = &[
+    row("write amplification", Unit::Decimals(4), Best::Least, |it| it.write_amplification),
+    row("bytes per host byte", Unit::Decimals(4), Best::Least, |it| it.write_amplification_bytes),
+];
+
+const OPERATIONS: &[Quantity] = &[
+    row("host pages written", Unit::Count, Best::Neither, |it| of(it.host_pages.written)),
+    row("programs", Unit::Count, Best::Least, |it| of(it.programs.total)),
+    row("reads", Unit::Count, Best::Least, |it| of(it.reads.total)),
+    row("spare reads", Unit::Count, Best::Least, |it| of(it.spare_reads.total)),
+    row("erases", Unit::Count, Best::Least, |it| of(it.erases.total)),
+    row("copies", Unit::Count, Best::Least, |it| of(it.copies.total)),
+];
+
+const TIME: &[Quantity] = &[
+    row("total, s", Unit::Seconds, Best::Least, |it| Some(it.time_us.total)),
+    row("  host, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Host))),
+    row("  rmw, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Rmw))),
+    row("  gc, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Gc))),
+    row("  merge, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Merge))),
+    row("  map, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Map))),
+    row("  log, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Log))),
+    row("  wear, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Wear))),
+    row("  meta, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Meta))),
+    row("  dram, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.dram)),
+    row("IOPS", Unit::Decimals(0), Best::Most, RunResult::serial_iops),
+    row("MB/s", Unit::Decimals(2), Best::Most, RunResult::serial_mb_per_s),
+];
+
+const SERVICE: &[Quantity] = &[
+    row("read mean, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.read.mean),
+    row("read p99, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.read.p99),
+    row("write mean, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.mean),
+    row("write stddev, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.stddev),
+    row("write p99, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.p99),
+    row("write max, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.max),
+];
+
+const WEAR: &[Quantity] = &[
+    row("erases of a block, mean", Unit::Decimals(2), Best::Least, |it| Some(it.wear.mean)),
+    row("erases of a block, stddev", Unit::Decimals(2), Best::Least, |it| Some(it.wear.stddev)),
+    row("drive writes", Unit::Decimals(0), Best::Most, |it| it.endurance.drive_writes),
+    row("RAM", Unit::Bytes, Best::Least, |it| of(it.ram_bytes.total)),
+];
+
+fn of(count: u64) -> Option<f64> {
+    Some(count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::{Experiment, RunOptions, Setup};
+
+    /// Results of a short workload of whole pages on a small device.
+    fn results(ftls: &[&str]) -> Vec<RunResult> {
+        let run = |ftl: &&str| {
+            let experiment = Experiment {
+                trace: Some("uniform:writes=3K".into()),
+                ftl: (*ftl).into(),
+                capacity_bytes: Some(4 << 20),
+                ..Experiment::default()
+            };
+            sim::run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+        };
+        ftls.iter().map(run).collect()
+    }
+
+    fn rows(groups: &[Group]) -> Vec<&Vec<String>> {
+        groups.iter().flat_map(|group| &group.rows).collect()
+    }
+
+    #[test]
+    fn the_best_of_a_row_is_marked_and_rows_that_say_nothing_are_left_out() {
+        let groups = groups(&results(&["page", "block"]));
+        let rows = rows(&groups);
+        let named = |name: &str| rows.iter().find(|row| row[0] == name);
+        for (name, marks) in [
+            ("write amplification", [true, false]),
+            ("IOPS", [true, false]),
+            ("RAM", [false, true]),
+            ("host pages written", [false, false]),
+        ] {
+            let cells = &named(name).unwrap_or_else(|| panic!("no {name}"))[1..];
+            let found: Vec<bool> = cells.iter().map(|cell| cell.starts_with('*')).collect();
+            assert_eq!(found, marks, "{name}: {cells:?}");
+        }
+        // All requests are writes of whole pages, and neither scheme has a map in flash.
+        for name in ["bytes per host byte", "  map, s", "  rmw, s", "read mean, µs", "spare reads"]
+        {
+            assert!(named(name).is_none(), "{name} says nothing");
+        }
+        assert!(rows.iter().all(|row| row[1..].iter().any(|cell| cell != "–")));
+    }
+
+    #[test]
+    fn equal_values_have_no_best() {
+        let groups = groups(&results(&["page", "page"]));
+        assert!(!rows(&groups).iter().any(|row| row.iter().any(|cell| cell.starts_with('*'))));
+    }
+}
