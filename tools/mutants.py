@@ -24,8 +24,8 @@ PLANTED = ROOT / "tools/planted"
 VERDICTS = ROOT / "docs/mutants.md"
 HEAD = """# Planted bugs
 
-*Would the tests notice a bug?* Each row is a bug planted in the real sources, alone, in a copy of the workspace, with up
-to three of the tests that failed because of it. `tools/mutants.py` plants the bugs and writes this page. Terms:
+*Would the tests notice a bug?* Each row is one bug, planted on purpose in a copy of the sources. The last column names up
+to three tests that failed because of it. `tools/mutants.py` plants the bugs and writes this page. Terms:
 [glossary](glossary.md).
 
 | list | mutant | what it breaks | verdict |

@@ -13,7 +13,7 @@ use std::path::Path;
 use ftlab_benches::{Contender, compare};
 use sim::NoProgress;
 use sim::plan::{Plan, Scale};
-use sim::sweep::{Journal, MEMORY_BYTES, Sweep, hash};
+use sim::sweep::{Journal, Sweep, hash};
 use spec::Spec;
 use trace::writer::{OutputFormat, TraceWriter};
 use trace::{AddressSpace, Trace};
@@ -32,7 +32,7 @@ fn swept(plan: &Plan, jobs: NonZeroUsize, folder: &Path) -> u64 {
     let path = folder.join("journal");
     let mut journal =
         Journal::open(&path, &hash(plan), plan.rows.len()).expect("the journal is new");
-    let sweep = Sweep { plan, jobs, memory_bytes: MEMORY_BYTES };
+    let sweep = Sweep { plan, jobs, memory_bytes: 1 << 30 };
     sweep.run(&mut journal, &NoProgress).expect("nobody stops the sweep");
     assert_eq!(journal.count(), plan.rows.len(), "every row is in the journal");
     drop(journal);

@@ -23,7 +23,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use commands::{check, compare, list, manual, papers, run, sweep, trace};
 use failure::Failure;
 
-/// Flash translation layers of five papers: simulated, checked, served
+/// Flash translation layers of five papers: simulated and checked
 #[derive(Parser)]
 #[command(name = "ftlab", version, about)]
 struct Cli {

@@ -510,7 +510,11 @@ fn requests_before_measure_after_are_served_but_not_counted() {
     assert_eq!(late["trace"]["skipped"]["not measured"], 1000);
     assert_eq!(of("0")["trace"]["skipped"], serde_json::json!({}));
     let stderr = refused(2, &[&args[..], &["-", "--measure-after", "3001"]].concat());
-    assert!(stderr.contains("measuring after 3001 requests leaves nothing: the trace has 3000"));
+    assert!(
+        stderr.contains(
+            "measuring after 3001 requests leaves nothing to measure: the trace has 3000"
+        )
+    );
 }
 
 #[test]
@@ -624,7 +628,7 @@ fn layers_are_listed_and_reported() {
 #[test]
 fn contradicting_layers_are_wrong_usage() {
     for (args, why) in [
-        (vec!["--buffer", "1KiB"], "hold no page of 2048"),
+        (vec!["--buffer", "1KiB"], "are less than a page of 2048"),
         (vec!["--buffer", "8KiB,evict=block"], "`page`, `run`"),
         (vec!["--buffer", "8KiB", "--dram", "8KiB"], "--buffer"),
         (vec!["--split", "30%"], "--dram"),

@@ -52,7 +52,7 @@ pub struct Args {
     /// Try one in N cuts during recovery; 0 tries none, 1 tries all
     #[arg(long, value_name = "N", default_value_t = 512)]
     second_cuts: u32,
-    /// Try all programs of up to N steps on the smallest chip
+    /// Try all workloads of up to N steps on the smallest chip
     #[arg(long, value_name = "N", default_value_t = 2)]
     short_programs: usize,
     /// Continue with further seeds for this time, such as `600s`
@@ -61,7 +61,8 @@ pub struct Args {
     /// Replay one case: cut the power after K programs and erases
     #[arg(long, value_name = "K")]
     cut: Option<u64>,
-    /// State in which the cut leaves the interrupted operation [default: each outcome in turn]
+    /// State in which the cut leaves the interrupted operation [default: all outcomes, one after
+    /// the other]
     #[arg(long, value_name = "NAME", requires = "cut")]
     outcome: Option<String>,
     /// Further cut, counted from the next power-on, such as `4:half`; may be given several times

@@ -7,9 +7,9 @@ use clap::ValueEnum;
 use report::paper_pages::{self, ClaimSummary, ExperimentFindings, Paper};
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
-use sim::sweep::{self, Findings, Journal, MEMORY_BYTES, RowFormat, RowWriter, Sweep};
+use sim::sweep::{self, Findings, Journal, RowFormat, RowWriter, Sweep};
 
-use crate::commands::sweep::{ScaleName, parsed, refuse_grave};
+use crate::commands::sweep::{MEMORY, ScaleName, parsed, refuse_grave};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
@@ -26,8 +26,9 @@ pub struct Args {
     #[arg(value_enum, default_value = "all", ignore_case = true)]
     papers: Vec<PaperName>,
 
-    /// `quick` takes minutes: all sizes are divided by the same factor, and all workloads are
-    /// generated; `full` takes the published sizes, and real traces similar to those of the papers
+    /// Size of the experiments. `quick` takes minutes: all sizes are divided by the same factor,
+    /// and all workloads are generated. `full` takes the published sizes, and real traces similar
+    /// to those of the papers
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleName,
 
@@ -36,7 +37,7 @@ pub struct Args {
     traces: Option<PathBuf>,
 
     /// Directory for the pages (index.html and one for each paper) and for the rows of the
-    /// experiments, from which the same command continues after a kill
+    /// experiments. If the command is interrupted, the same command continues with the next row
     #[arg(long, value_name = "DIR", default_value = "papers")]
     out: PathBuf,
 
@@ -44,13 +45,13 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// Memory for cached requests, 24 bytes each; a trace that does not fit is read from its file
-    /// every time
+    /// Memory for the requests of traces that several runs share, 24 bytes per request; a trace
+    /// that does not fit is read from its file for each run
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = spec::parse_size,
-        default_value_t = MEMORY_BYTES
+        default_value = MEMORY
     )]
     memory: u64,
 

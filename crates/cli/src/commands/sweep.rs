@@ -13,7 +13,7 @@ use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::claim::{Claim, Judgement, Verdict};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{FailedRow, Findings};
-use sim::sweep::{self, Journal, MEMORY_BYTES, RowFormat, RowWriter, Sweep};
+use sim::sweep::{self, Journal, RowFormat, RowWriter, Sweep};
 
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
@@ -22,14 +22,18 @@ use crate::output::{self, write_text};
 use crate::progress::SweepMonitor;
 use crate::table::Table;
 
+/// Memory for requests that several runs share, unless the user gives another amount.
+pub const MEMORY: &str = "1GiB";
+
 /// Options of `ftlab sweep`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The plan: a TOML file
     plan: PathBuf,
 
-    /// File for the rows, ending in .csv or .jsonl, which appears when all rows are done; until
-    /// then a journal beside it keeps them, and the same command continues from there
+    /// File for the rows, ending in .csv or .jsonl. It is written when all rows are done. Until
+    /// then a journal beside it keeps the finished rows; if the sweep is interrupted, the same
+    /// command continues with the next row
     #[arg(long, value_name = "FILE")]
     out: String,
 
@@ -37,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// `full` runs the plan as it is written; `quick` takes the smaller values of its `quick` part
+    /// Size of the runs
     #[arg(long, value_enum, default_value = "full")]
     scale: ScaleName,
 
@@ -46,18 +50,18 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Memory for cached requests, 24 bytes each; a trace that does not fit is read from its file
-    /// every time
+    /// Memory for the requests of traces that several runs share, 24 bytes per request; a trace
+    /// that does not fit is read from its file for each run
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = spec::parse_size,
-        default_value_t = MEMORY_BYTES
+        default_value = MEMORY
     )]
     memory: u64,
 
-    /// Write a report: one HTML file that needs no network, with a figure for each claim that shows
-    /// the published values, too
+    /// Write a report: one HTML file that needs no network, with a figure for each claim; the
+    /// figures include the published values
     #[arg(long, value_name = "FILE")]
     report: Option<String>,
 
@@ -69,9 +73,9 @@ pub struct Args {
 /// The scales, as users write them.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum ScaleName {
-    /// With the smaller values of the `quick` part.
+    /// Reduced sizes, given in the `quick` part of each plan.
     Quick,
-    /// As the plan is written.
+    /// The sizes of each plan as it is written.
     Full,
 }
 

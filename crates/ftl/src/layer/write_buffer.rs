@@ -58,7 +58,7 @@ const SECTOR_LOG: &str = "sector-log";
 /// The write buffer.
 pub static LAYER: Layer = Layer {
     name: "buffer",
-    summary: "pages wait in DRAM; the least recently used page is evicted to the FTL",
+    summary: "a write buffer in DRAM; the least recently used page is evicted to the FTL",
     source: "Jin, Kim, Kim, Huh, Maeng: Sector log, SAC 2011 (§3); Shim, Seo, Kim, Maeng: An \
              adaptive partitioning scheme for DRAM-based cache in solid state drives, MSST 2010 \
              (§II.B): a page-level LRU of writes",
@@ -68,21 +68,22 @@ pub static LAYER: Layer = Layer {
             kind: Kind::Size,
             default: "",
             unit: "bytes",
-            doc: "DRAM of the pages and of a sector log's map; at least one page",
+            doc: "the DRAM for buffered pages and for the map of a sector log; at least one page",
         },
         Param {
             name: "reads",
             kind: Kind::Switch,
             default: "false",
             unit: "",
-            doc: "whether pages that were read stay in the buffer too",
+            doc: "whether pages that were read are kept in the buffer too",
         },
         Param {
             name: "evict",
             kind: Kind::Choice(&["page", "run"]),
             default: "page",
             unit: "",
-            doc: "run: neighbours in the same logical block are evicted too, as one run",
+            doc: "page: one page is evicted at a time; run: its neighbours in the same logical \
+                  block are evicted with it, as one run",
         },
     ],
     corners: &[&[("buffer", "3KiB")], &[("buffer", "6KiB,reads=true,evict=run")]],
@@ -108,7 +109,7 @@ pub static LAYER: Layer = Layer {
 fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     let (size, page) = (params.size("size"), u64::from(chip.page_bytes));
     (size < page)
-        .then(|| format!("{size} bytes hold no page of {page} bytes; give more, or `none`"))
+        .then(|| format!("{size} bytes are less than a page of {page} bytes; give more, or `none`"))
 }
 
 /// Checks three laws. Every page that the host asked for is a hit or a miss. Every page that became

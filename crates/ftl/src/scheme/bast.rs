@@ -31,7 +31,8 @@ use crate::part::log::tied_logs::LEAST_EXTRA;
 /// Block-associative sector translation.
 pub static SCHEME: Scheme = Scheme {
     name: "bast",
-    summary: "at most one log block per data block, merged when another data block needs one",
+    summary: "one log block for each data block that is being updated; victim: the least recently \
+              written log block",
     source: "Kim, Kim, Noh, Min, Cho: A space-efficient flash translation layer for CompactFlash \
              systems, IEEE TCE 48(2), 2002; merges as in LAST §2.2",
     params: &[],

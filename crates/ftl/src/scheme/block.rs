@@ -43,8 +43,8 @@ use crate::part::recovery::trim_log::{self, TrimLog};
 /// Block mapping.
 pub static SCHEME: Scheme = Scheme {
     name: "block",
-    summary: "block mapping without a log: the smallest map, and every update rewrites a block",
-    source: "the classical baseline; counts as settled in DESIGN.md",
+    summary: "block mapping without a log: the smallest map; every update rewrites a block",
+    source: "the classical baseline; DESIGN.md has the counting rules",
     params: &[],
     corners: &[],
     refuses: |_, _| None,

@@ -51,14 +51,16 @@ const PARAMS: &[&[Param]] = &[
             kind: Kind::Count,
             default: "3",
             unit: "regions",
-            doc: "R, from coldest to hottest, each with an open block; 1 to 15",
+            doc: "R, the number of regions from coldest to hottest, each with its own open block; \
+                  1 to 15",
         },
         Param {
             name: "young",
             kind: Kind::Count,
             default: "0",
             unit: "host pages",
-            doc: "pages rewritten after fewer host pages climb; 0: the number of logical pages",
+            doc: "a page moves up if it is rewritten after fewer host pages than this; 0: the \
+                  number of logical pages",
         },
         registry::victim_param("cost_benefit"),
     ],
@@ -68,7 +70,8 @@ const PARAMS: &[&[Param]] = &[
 /// Dynamic data clustering.
 pub static SCHEME: Scheme = Scheme {
     name: "dac",
-    summary: "page mapping in regions by update frequency: rewritten pages climb, copied ones sink",
+    summary: "page mapping with regions for hot and cold pages: a rewritten page moves up, a \
+              copied page moves down",
     source: "Chiang, Lee, Chang: Using data clustering to improve cleaning performance for flash \
              memory, Software: Practice and Experience 29(3), 1999; base of the sector log's paper",
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),

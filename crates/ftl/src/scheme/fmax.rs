@@ -27,7 +27,8 @@ use crate::part::log::tied_logs::LEAST_EXTRA;
 /// Replacement blocks.
 pub static SCHEME: Scheme = Scheme {
     name: "fmax",
-    summary: "at most one replacement block per data block, merged in the order of allocation",
+    summary: "one log block for each data block that is being updated; victim: the least recently \
+              allocated log block",
     source: "Ban: Flash file system optimized for page-mode flash technologies, US patent \
              5,937,425, 1999; as FASTer §II.B describes it",
     params: &[],

@@ -37,15 +37,16 @@ const PARAMS: &[&[Param]] = &[
         kind: Kind::Count,
         default: "1",
         unit: "blocks",
-        doc: "1: host and garbage collection fill one block; 2: one each",
+        doc: "1: host writes and garbage collection fill the same block; 2: each of them fills \
+              its own",
     }],
 ];
 
 /// Page mapping.
 pub static SCHEME: Scheme = Scheme {
     name: "page",
-    summary: "page mapping: an L2P entry per page, garbage collection by one of several policies",
-    source: "the baseline of all five papers; policies as in schemes they cite",
+    summary: "page mapping: a map entry for each page; several victim policies",
+    source: "the baseline of all five papers; victim policies as in the papers that they cite",
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &[],
     refuses,

@@ -316,7 +316,7 @@ fn impossible_divisions_are_refused_with_the_reason() {
     let both = refused(&[("buffer", "4KiB"), ("dram", "24KiB")], "dftl");
     assert!(both.contains("leave `--buffer` out"));
     assert!(refused(&[("split", "30%")], "dftl").contains("`--dram` is missing"));
-    assert!(refused(&[("dram", "2047")], "dftl").contains("hold no page of 2048"));
+    assert!(refused(&[("dram", "2047")], "dftl").contains("are less than a page of 2048"));
     assert!(of("adaptive", "page").contains("the map of page has a fixed size"));
     assert!(of("30%", "faster").contains("the map of faster"));
     assert!(of("30%", "dftl:cmt=8KiB").contains("`cmt` of dftl follows from"));

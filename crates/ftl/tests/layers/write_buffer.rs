@@ -353,7 +353,10 @@ fn impossible_settings_are_refused_with_the_reason() {
     assert!(message("4KiB,raeds=true").contains("did you mean `reads`?"));
     assert!(message("many").contains("buffer, key `size`"), "{}", message("many"));
     let small = check("2047", &chip()).unwrap_err().to_string();
-    assert_eq!(small, "buffer: 2047 bytes hold no page of 2048 bytes; give more, or `none`");
+    assert_eq!(
+        small,
+        "buffer: 2047 bytes are less than a page of 2048 bytes; give more, or `none`"
+    );
     check("2048", &chip()).unwrap();
     let large = ChipModel::from_spec(&Spec::parse("slc-lsb:page=4KiB,spare=128").unwrap()).unwrap();
     assert!(check("2048", &large).is_err());

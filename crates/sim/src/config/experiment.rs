@@ -119,11 +119,11 @@ experiment! {
     /// 20blocks; by default 7%, but at least 8 blocks
     extra: Option<Extra> = None, Notation::OWN, DEVICE.value("SHARE|Nblocks");
 
-    /// What must survive a power cut: with `paper` only what the papers' schemes write, so trims
-    /// may be undone; with `full` also trims
+    /// What must survive a power cut: with `paper` flushed writes, but trims may be undone; with
+    /// `full` trims too
     durability: Durability = Durability::Paper, Notation::OWN, DEVICE.reported(7);
 
-    /// Content of the flash at first: `none`, or `fill`, which writes every logical page once
+    /// Content of the flash at the start: `none`, or `fill`, which writes every logical page once
     precondition: Precondition = Precondition::Fill, Notation::OWN, MEASURING.reported(1);
 
     /// Number of times that the trace is replayed, uncounted, before it is measured

@@ -173,7 +173,7 @@ impl<'a> Stages<'a> {
         self.serve(simulator, pass, first, &mut unmeasured, None)?;
         if pass.delivered < first {
             return Err(Error::Impossible(format!(
-                "measuring after {first} requests leaves nothing: the trace has {}",
+                "measuring after {first} requests leaves nothing to measure: the trace has {}",
                 pass.delivered
             )));
         }

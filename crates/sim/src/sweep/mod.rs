@@ -38,9 +38,6 @@ pub use findings::Findings;
 pub use journal::Journal;
 pub use row::{RowFormat, RowWriter};
 
-/// Memory for cached requests by default: 44 million requests.
-pub const MEMORY_BYTES: u64 = 1 << 30;
-
 /// The exit code of a row in which this program panicked.
 const BUG: u8 = 101;
 /// The exit code of a run that was stopped.

@@ -21,28 +21,28 @@ pub(crate) const PAGES: Param = Param {
     kind: Kind::Count,
     default: "",
     unit: "pages",
-    doc: "the number of pages that are ever touched, scattered over the space; default: all",
+    doc: "the number of different pages that are touched, scattered over the space; default: all",
 };
 pub(crate) const READS: Param = Param {
     name: "reads",
     kind: Kind::Share,
     default: "0%",
     unit: "of all requests",
-    doc: "the share of the requests that are reads, placed like the writes",
+    doc: "the share of the requests that are reads; reads have the same pattern as writes",
 };
 pub(crate) const FLUSHES: Param = Param {
     name: "flushes",
     kind: Kind::Share,
     default: "0%",
     unit: "of the writes",
-    doc: "the number of flushes relative to the writes, at random among the requests",
+    doc: "the number of flushes as a share of the writes; they come at random among the requests",
 };
 pub(crate) const REQUEST: Param = Param {
     name: "request",
     kind: Kind::Size,
     default: "",
     unit: "bytes",
-    doc: "the size of a request, in whole sectors of 512 bytes; default: a page",
+    doc: "the size of a request, a multiple of 512 bytes; default: one page",
 };
 pub(crate) const INTERARRIVAL: Param = Param {
     name: "interarrival",
@@ -69,5 +69,6 @@ pub(crate) const START: Param = Param {
     kind: Kind::Size,
     default: "0",
     unit: "bytes",
-    doc: "the start of the partition, in whole sectors; formerly often sector 63 (31.5KiB)",
+    doc: "the start of the partition, a multiple of 512 bytes; older systems often used sector 63 \
+          (31.5KiB)",
 };

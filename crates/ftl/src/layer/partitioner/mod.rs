@@ -53,8 +53,8 @@ const GHOST_PAGE_BYTES: u64 = 12;
 /// One budget for a write buffer and the map.
 pub static LAYER: Layer = Layer {
     name: "split",
-    summary: "one budget of DRAM (`--dram`) for a write buffer and the map, divided by a share or \
-              adaptively",
+    summary: "one DRAM budget (`--dram`) for a write buffer and the map; their shares are fixed \
+              or adaptive",
     source: "Shim, Seo, Kim, Maeng: An adaptive partitioning scheme for DRAM-based cache in solid \
              state drives, MSST 2010 (§III): ghost caches, Table IV, Algorithm 1",
     params: &[
@@ -63,35 +63,38 @@ pub static LAYER: Layer = Layer {
             kind: Kind::Size,
             default: "",
             unit: "bytes",
-            doc: "the budget, option `--dram`",
+            doc: "the budget, given by the option `--dram`",
         },
         Param {
             name: "share",
             kind: Kind::Share,
             default: "",
             unit: "",
-            doc: "fixed share of the map; absent: adaptive, written `adaptive[:key=value…]`",
+            doc: "the fixed share of the map; absent if the split is adaptive, written \
+                  `adaptive[:key=value…]`",
         },
         Param {
             name: "interval",
             kind: Kind::Count,
             default: "0",
             unit: "requests",
-            doc: "from one tuning to the next; 0: the paper's, 1000 for dftl and 10,000 for fast",
+            doc: "the number of requests from one tuning to the next; 0: as in the paper, 1000 \
+                  for dftl and 10,000 for fast",
         },
         Param {
             name: "max_step",
             kind: Kind::Share,
             default: "0.5%",
             unit: "",
-            doc: "maximum share of the budget that a tuning moves",
+            doc: "the largest part of the budget that one tuning moves",
         },
         Param {
             name: "alpha",
             kind: Kind::Count,
             default: "3",
             unit: "entries",
-            doc: "α: no bit is reset if fewer than 1/α bits per entry are set (§IV.A)",
+            doc: "α: if the ghost of the map has fewer than 1/α bits set per entry, no more bits \
+                  are reset (§IV.A)",
         },
     ],
     corners: &[
@@ -113,7 +116,7 @@ pub static LAYER: Layer = Layer {
             default: "",
             value_name: "SHARE|adaptive",
             help: "Share of the map in the DRAM budget: a fixed share such as 30%, or \
-                   adaptive[:key=value…], the default; see `ftlab list layers`",
+                   adaptive[:key=value…], which is the default; see `ftlab list layers`",
         },
     ],
     read,
@@ -140,11 +143,11 @@ fn read(options: &LayerOptions) -> Result<Params> {
 fn contradicts(setting: &LayerSetting, stack: &Stack) -> Option<&'static str> {
     let has = |layer: &Layer| stack.layers.named(layer.name).is_some();
     if !setting.is_given("dram") {
-        Some("`--dram` is missing, the budget to be divided")
+        Some("`--dram` is missing; it is the budget that `--split` divides")
     } else if has(&write_buffer::LAYER) {
-        Some("`--dram` pays for the buffer too; leave `--buffer` out")
+        Some("`--dram` includes a write buffer; leave `--buffer` out")
     } else if has(&sector_log::LAYER) {
-        Some("`--dram` does not pay for the map of a sector log; give `--buffer`")
+        Some("`--dram` cannot be combined with a sector log; use `--buffer`")
     } else {
         None
     }
@@ -159,24 +162,29 @@ fn refuses(setting: &LayerSetting, stack: &Stack, chip: &ChipModel) -> Option<St
     let (dram, page) = (params.size("dram"), u64::from(chip.page_bytes));
     let Some(budget) = &scheme.map_budget else {
         return Some(format!(
-            "the map of {} has a fixed size; `--dram` is divided between a buffer and a map that \
-             can grow and shrink; for a buffer with its own DRAM give `--buffer`",
+            "the map of {} has a fixed size, so `--dram` cannot be divided between it and a write \
+             buffer; use `--buffer` for a write buffer alone",
             scheme.name
         ));
     };
     if given.iter().any(|key| key == budget.replaces) {
         let key = budget.replaces;
-        return Some(format!("`{key}` of {} follows from `--dram` and `--split`", scheme.name));
+        return Some(format!(
+            "`{key}` of {} follows from `--dram` and `--split`; leave it out",
+            scheme.name
+        ));
     }
     if dram < page {
-        return Some(format!("{dram} bytes of DRAM hold no page of {page} bytes"));
+        return Some(format!("{dram} bytes of DRAM are less than a page of {page} bytes"));
     }
     match params.opt_share("share") {
         Some(share) if share.exceeds_whole() => Some(format!("a share of {share} is above 100%")),
         None if max_step(params) == 0 => {
             Some("max_step is below one byte, so the boundary would never move".to_owned())
         }
-        _ if params.count("alpha") == 0 => Some("alpha=0 would keep every bit".to_owned()),
+        _ if params.count("alpha") == 0 => {
+            Some("alpha=0 would never reset a bit; give 1 or more".to_owned())
+        }
         _ => None,
     }
 }

@@ -80,8 +80,8 @@ use crate::layer::write_buffer;
 /// The sector log.
 pub static LAYER: Layer = Layer {
     name: laws::LOG,
-    summary: "writes of partial pages are collected, sector by sector, in a small log of their own",
-    source: "Jin, Kim, Kim, Kim, Maeng: Sector log: fine-grained storage management for solid \
+    summary: "a log in flash that collects writes of partial pages sector by sector",
+    source: "Jin, Kim, Kim, Huh, Maeng: Sector log: fine-grained storage management for solid \
              state drives, SAC 2011",
     params: &[
         Param {
@@ -89,14 +89,16 @@ pub static LAYER: Layer = Layer {
             kind: Kind::Size,
             default: "",
             unit: "bytes",
-            doc: "flash size, rounded up to whole blocks; 0: sub-page writes are only counted",
+            doc: "the size of the log in flash, rounded up to whole blocks; 0: writes go directly \
+                  to the FTL and are only counted",
         },
         Param {
             name: "from",
             kind: Kind::Choice(&["added", "extra"]),
             default: "added",
             unit: "",
-            doc: "source of its blocks: added to the device, or taken out of the extra blocks",
+            doc: "added: the blocks of the log are added to the device; extra: they are taken \
+                  from the extra blocks",
         },
     ],
     corners: &[&[("sector_log", "8KiB")], &[("buffer", "3KiB"), ("sector_log", "4KiB")]],

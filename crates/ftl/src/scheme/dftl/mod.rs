@@ -68,14 +68,14 @@ static PARAMS: &[Param] = &[
         kind: Kind::Size,
         default: "256KiB",
         unit: "bytes",
-        doc: "RAM of the cached mapping table, 8 bytes per entry; at least one entry",
+        doc: "the RAM of the cached mapping table, 8 bytes per entry; at least one entry",
     },
     Param {
         name: "entries",
         kind: Kind::Count,
         default: "0",
         unit: "entries",
-        doc: "entries of a translation page; 0: as many as fit, page bytes / 4",
+        doc: "the number of entries per translation page; 0: as many as fit, page bytes / 4",
     },
 ];
 

@@ -59,7 +59,8 @@ use crate::part::log::random_log::RandomBlock;
 /// Fully associative sector translation.
 pub static SCHEME: Scheme = Scheme {
     name: "fast",
-    summary: "log blocks that any page may use, reclaimed in turn; one for a sequential stream",
+    summary: "log blocks shared by all data blocks, the oldest reclaimed first; one more for \
+              sequential streams",
     source: "Lee, Park, Chung, Lee, Park, Song: A log buffer-based flash translation layer using \
              fully-associative sector translation, ACM TECS 6(3), 2007; as FASTer §II.B, LAST \
              §2.3 and adaptive partitioning §II.C describe it",

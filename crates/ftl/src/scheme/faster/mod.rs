@@ -74,7 +74,7 @@ use crate::part::recovery::page_kind;
 /// FASTer.
 pub static SCHEME: Scheme = Scheme {
     name: "faster",
-    summary: "fast with a second chance for valid pages, and a few merges per write for cold ones",
+    summary: "fast with a second chance for valid pages; cold pages are merged a few at a time",
     source: "Lim, Lee, Moon: FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
     params: PARAMS,
     corners: &[],
@@ -90,28 +90,30 @@ static PARAMS: &[Param] = &[
         kind: Kind::Switch,
         default: "true",
         unit: "",
-        doc: "carry a victim's valid pages over to the head of the log once (§IV.A)",
+        doc: "whether valid pages of a victim are copied to the head of the log once (§IV.A)",
     },
     Param {
         name: "isolation",
         kind: Kind::Switch,
         default: "true",
         unit: "",
-        doc: "gather pages on their last visit and merge them progressively (§IV.B)",
+        doc: "whether pages that had their second chance go to an isolation area and are merged a \
+              few at a time (§IV.B)",
     },
     Param {
         name: "isolation_blocks",
         kind: Kind::Count,
         default: "1",
         unit: "blocks",
-        doc: "log blocks that are the isolation area; none with isolation=false",
+        doc: "the number of log blocks in the isolation area; none with isolation=false",
     },
     Param {
         name: "merges_per_write",
         kind: Kind::Count,
         default: "1",
         unit: "data blocks",
-        doc: "data blocks with isolated pages that are merged before each page the host writes",
+        doc: "the number of data blocks with isolated pages that are merged before each page that \
+              the host writes",
     },
 ];
 

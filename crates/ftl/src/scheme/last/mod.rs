@@ -97,21 +97,22 @@ static PARAMS: &[Param] = &[
         kind: Kind::Count,
         default: "0",
         unit: "blocks",
-        doc: "log blocks; 0: all extra blocks but one",
+        doc: "the number of log blocks; 0: all extra blocks but one",
     },
     Param {
         name: "sequential_log",
         kind: Kind::Count,
         default: "0",
         unit: "blocks",
-        doc: "blocks of the sequential log; 0: a sixteenth of the log, at least one (LAST §4)",
+        doc: "the number of blocks in the sequential log; 0: a sixteenth of the log, at least one \
+              (LAST §4)",
     },
     Param {
         name: "threshold",
         kind: Kind::Size,
         default: "4KiB",
         unit: "",
-        doc: "larger requests are sequential (LAST §3.2)",
+        doc: "requests larger than this go to the sequential log (LAST §3.2)",
     },
     Param {
         name: "adapt",
@@ -125,21 +126,24 @@ static PARAMS: &[Param] = &[
         kind: Kind::Choice(&["fixed", "adaptive"]),
         default: "fixed",
         unit: "",
-        doc: "adaptive: the sequential log is sized by what it earns (LAST §5 leaves it open)",
+        doc: "whether the size of the sequential log is fixed, or adapts to the merges that it \
+              saves (LAST §5 leaves this open)",
     },
     Param {
         name: "detector",
         kind: Kind::Choice(&["size", "streams"]),
         default: "size",
         unit: "",
-        doc: "streams: small writes that continue one another are sequential too (LAST §5)",
+        doc: "size: large writes are sequential; streams: small writes that continue one another \
+              are sequential too (LAST §5)",
     },
 ];
 
 /// Locality-aware sector translation.
 pub static SCHEME: Scheme = Scheme {
     name: "last",
-    summary: "a log for sequential writes, and one for others that keeps hot pages from cold ones",
+    summary: "separate logs for large writes, hot small writes and cold small writes; victim: the \
+              cheapest merge",
     source: "Lee, Shin, Kim, Kim: LAST: locality-aware sector translation for NAND flash \
              memory-based storage systems, SIGOPS OSR 42(6), 2008",
     params: PARAMS,

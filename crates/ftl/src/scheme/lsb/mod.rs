@@ -78,28 +78,30 @@ static PARAMS: &[Param] = &[
         kind: Kind::Count,
         default: "512",
         unit: "blocks",
-        doc: "logical blocks of a superblock, up to the whole device",
+        doc: "the number of logical blocks in a superblock, up to the whole device",
     },
     Param {
         name: "map_cache",
         kind: Kind::Count,
         default: "16",
         unit: "entries",
-        doc: "logical blocks whose map entries are in RAM",
+        doc: "the number of logical blocks with their map in the RAM cache",
     },
     Param {
         name: "groups",
         kind: Kind::Count,
         default: "0",
         unit: "groups",
-        doc: "groups per logical block; 0: 8 at 64 pages, else √Np, rounded up to a power of two",
+        doc: "the number of groups in a logical block; 0: the smallest power of two that is at \
+              least the square root of the pages per block, such as 8 for 64",
     },
 ];
 
 /// Large superblocks.
 pub static SCHEME: Scheme = Scheme {
     name: "lsb",
-    summary: "large superblocks: page mapping in spare areas, blocks shared by hundreds of others",
+    summary: "superblock with hundreds of logical blocks per superblock, or with the whole device \
+              as one",
     source: "Lin, Chiao, Chang: Improving flash translation layer performance by supporting large \
              superblocks, IEEE Trans. Consumer Electronics 2010; counts as there, III",
     params: PARAMS,

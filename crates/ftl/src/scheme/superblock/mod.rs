@@ -63,21 +63,21 @@ static PARAMS: &[Param] = &[
         kind: Kind::Count,
         default: "4",
         unit: "blocks",
-        doc: "logical blocks of a superblock, at most 7",
+        doc: "the number of logical blocks in a superblock, at most 7",
     },
     Param {
         name: "physical",
         kind: Kind::Count,
         default: "8",
         unit: "blocks",
-        doc: "physical blocks that a superblock may have, at most 8",
+        doc: "the largest number of physical blocks of a superblock, at most 8",
     },
     Param {
         name: "map_cache",
         kind: Kind::Count,
         default: "48",
         unit: "entries",
-        doc: "logical blocks whose map entries are in RAM",
+        doc: "the number of logical blocks with their map in the RAM cache",
     },
     Param {
         name: "open_victims",
@@ -91,7 +91,8 @@ static PARAMS: &[Param] = &[
 /// Superblocks of a few blocks.
 pub static SCHEME: Scheme = Scheme {
     name: "superblock",
-    summary: "superblocks of a few blocks: page mapping in spare areas, shared update blocks",
+    summary: "a few logical blocks share a few physical blocks; page mapping with the map in \
+              spare areas",
     source: "Kang, Jo, Kim, Lee: A superblock-based flash translation layer for NAND flash memory, \
              EMSOFT 2006; counts as in Lin, Chiao, Chang 2010, II.C",
     params: PARAMS,

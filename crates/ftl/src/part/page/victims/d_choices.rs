@@ -10,7 +10,7 @@ use crate::part::page::victims::valid_counts::ValidCounts;
 /// d-choices.
 pub static POLICY: Policy = Policy {
     name: "dchoices",
-    summary: "the block with the fewest valid pages among d that are drawn with replacement",
+    summary: "the block with the fewest valid pages among d blocks that are drawn with replacement",
     source: "Van Houdt: A mean field model for a class of garbage collection algorithms in \
              flash-based solid state drives, SIGMETRICS 2013",
     params: &[Param {
@@ -18,7 +18,7 @@ pub static POLICY: Policy = Policy {
         kind: Kind::Count,
         default: "2",
         unit: "draws",
-        doc: "blocks that dchoices draws, with replacement",
+        doc: "the number of blocks that dchoices draws, with replacement",
     }],
     corners: &["d=3"],
     refuses,

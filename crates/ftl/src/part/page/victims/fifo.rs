@@ -12,7 +12,7 @@ use crate::part::page::victims::valid_counts::ValidCounts;
 /// First in, first out.
 pub static POLICY: Policy = Policy {
     name: "fifo",
-    summary: "the block opened first, whatever it holds",
+    summary: "the full block that was opened first, however many valid pages it has",
     source: "Desnoyers: Analytic modeling of SSD write performance, SYSTOR 2012, as `LRU cleaning`",
     params: &[],
     corners: &[],

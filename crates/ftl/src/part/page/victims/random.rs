@@ -10,7 +10,7 @@ use crate::part::page::victims::valid_counts::ValidCounts;
 /// Random.
 pub static POLICY: Policy = Policy {
     name: "random",
-    summary: "any full block, drawn uniformly, whatever it holds",
+    summary: "a full block drawn uniformly at random",
     source: "Van Houdt: A mean field model for a class of garbage collection algorithms in \
              flash-based solid state drives, SIGMETRICS 2013",
     params: &[],

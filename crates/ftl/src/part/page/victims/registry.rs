@@ -28,7 +28,7 @@ pub const fn victim_param(default: &'static str) -> Param {
         kind: Kind::Choice(&NAMES),
         default,
         unit: "",
-        doc: "which full block garbage collection empties",
+        doc: "the policy that chooses which full block garbage collection empties",
     }
 }
 

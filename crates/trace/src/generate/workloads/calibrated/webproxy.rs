@@ -24,7 +24,8 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_s
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "webproxy",
-    summary: "a web proxy: objects written once and sequentially, read by popularity",
+    summary: "a web proxy: objects are written once and sequentially; popular ones are read more \
+              often",
     source: "large superblock paper, Table II (Wproxy); distributions of a captured squid proxy",
     params: &[ALL_WRITES, ALL_READS, DISK_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
     touched_share: whole_space,

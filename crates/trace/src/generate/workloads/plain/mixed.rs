@@ -17,7 +17,7 @@ use crate::request::Op;
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "mixed",
-    summary: "sequential streams of large requests among small skewed random ones",
+    summary: "sequential streams of large requests among small random requests with skew",
     source: "this program's own model of a desktop",
     params: &[
         WRITES,

@@ -21,7 +21,8 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload};
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "oltp",
-    summary: "online transactions: 50 % of the writes to 10 % of the touched pages, 70 % to 30 %",
+    summary: "online transactions: 50 % of the writes go to 10 % of the touched pages, 70 % to 30 \
+              %",
     source: "Lim, Lee and Moon, FASTer FTL, SNAPI 2010, §III.A",
     params: &[WRITES, SHARE, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share,

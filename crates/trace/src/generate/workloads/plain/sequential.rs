@@ -2,7 +2,7 @@
 //!
 //! Reads go through the same pages, with their own position.
 
-use spec::Params;
+use spec::{Param, Params};
 
 use crate::generate::grid::Grid;
 use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
@@ -13,12 +13,15 @@ use crate::request::Op;
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "sequential",
-    summary: "page after page, over and over, through the first `pages` of the space",
+    summary: "the first `pages` pages of the space one after the other, again and again",
     source: "a log that wraps around; this program's own",
-    params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    params: &[WRITES, FIRST_PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,
     placement,
 };
+
+const FIRST_PAGES: Param =
+    Param { doc: "the number of pages that are touched; default: all", ..PAGES };
 
 fn placement(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;

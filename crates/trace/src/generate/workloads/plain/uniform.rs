@@ -10,7 +10,7 @@ use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_s
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "uniform",
-    summary: "all pages are equally likely",
+    summary: "each page is equally likely",
     source: "the workload of mean-field models, as in Desnoyers, SYSTOR 2012",
     params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,

@@ -19,7 +19,7 @@ use crate::request::Op;
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "zipf",
-    summary: "the page of rank k with probability proportional to 1/k^theta",
+    summary: "the probability of the page of rank k is proportional to 1/k^theta",
     source: "Hörmann and Derflinger, Rejection-inversion, 1996",
     params: &[WRITES, THETA, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
     touched_share: whole_space,

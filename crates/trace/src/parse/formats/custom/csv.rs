@@ -34,8 +34,9 @@ use crate::request::Op;
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "csv",
-    summary: "any columns in any units, listed by columns=; default: what `convert` writes as csv",
-    source: "the user's description of the columns; the default is this program's own",
+    summary: "text in columns with any units; columns= describes them; by default the columns \
+              that `convert` writes",
+    source: "the columns are described by the user; the default is defined by this program",
     params: PARAMS,
     examples: EXAMPLES,
     specimens: SPECIMENS,
@@ -126,7 +127,8 @@ static PARAMS: &[Param] = &[
         kind: Kind::Choice(&["point", "comma"]),
         default: "point",
         unit: "",
-        doc: "comma: 1,5 is one and a half, and 16.384 is sixteen thousand",
+        doc: "the decimal sign; with comma, 1,5 is one and a half, and 16.384 is more than \
+              sixteen thousand",
     },
 ];
 
