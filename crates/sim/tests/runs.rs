@@ -103,6 +103,7 @@ fn every_field_of_the_contract_is_there() {
         "endurance",
         "ram_bytes",
         "scheme",
+        "notes",
     ];
     let found: Vec<&str> = result.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(found, fields);
@@ -343,7 +344,7 @@ fn buffers_that_cannot_be_are_refused() {
         assert_eq!(error.exit_code(), 2, "{error}");
         error.to_string()
     };
-    assert!(why("1KiB").contains("hold no page of 2048"));
+    assert!(why("1KiB").contains("are less than a page of 2048"));
     assert!(why("0").contains("or `none`"));
     assert!(why("1MiB,evict=all").contains("`page`, `run`"));
 }
