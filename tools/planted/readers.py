@@ -14,7 +14,7 @@ PLACE = "crates/trace/src/input/storage.rs"
 W = "crates/trace/src/input/sliding_window.rs"
 K = "crates/trace/src/input/part_cursor.rs"
 O = "crates/trace/src/parse/formats/simulators/oracle_general_opns.rs"
-G = "crates/trace/src/registry.rs"
+G = "crates/trace/src/detection.rs"
 
 MUTANTS = [
     ("archive-order", "archives: members are read in the order of the archive", A,
@@ -43,8 +43,8 @@ MUTANTS = [
      "*map = map_part(file, *before + *map_offset, rest)?;",
      "*map = map_part(file, *before * u64::from(start == 0) + *map_offset, rest)?;"),
     ("formats-mixed", "archives: members of different formats are read as the format of the first", G,
-     "Some((first, known)) if known.name != format.name => {",
-     "Some((first, known)) if known.name > format.name => {"),
+     "Some((first, known)) if *known != reading => {",
+     "Some((first, known)) if known.spec.name > reading.spec.name => {"),
     ("cpus-of-two-traces", "archives: files of two blktrace traces are merged", B,
      "common_of_cpus(names.iter().copied()).is_some()", "common_of_cpus(names.iter().copied()) != Some(\"\")"),
     ("empty-cpu-fails", "blktrace: a CPU without events makes the trace empty", I,

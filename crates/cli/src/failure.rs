@@ -63,7 +63,14 @@ impl From<sim::Error> for Failure {
             sim::Error::Interrupted => signals::exit_code(),
             _ => error.exit_code(),
         };
-        Failure { code, message: error.to_string() }
+        let failure = Failure { code, message: error.to_string() };
+        match &error {
+            sim::Error::Trace(error) if error.is_skippable() => failure.with(&format!(
+                "\nThis command skips and counts bad lines:\n    {} --skip-bad",
+                command_line()
+            )),
+            _ => failure,
+        }
     }
 }
 
@@ -96,27 +103,6 @@ pub fn ask_for_reports_of_panics() {
 /// The command as it was given, with quotes where a shell needs them.
 fn command_line() -> String {
     let mut words = vec!["ftlab".to_owned()];
-    words.extend(std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())));
+    words.extend(std::env::args_os().skip(1).map(|word| spec::shell_word(&word.to_string_lossy())));
     words.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        assert_eq!(quoted("uniform:writes=4M,reads=10%"), "uniform:writes=4M,reads=10%");
-        assert_eq!(quoted("my trace"), "'my trace'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 }

@@ -14,6 +14,7 @@
 //! * [`params`]       declared parameters and their values
 //! * [`quantity`]     sizes, counts, times, ratios
 //! * [`share`]        exact shares such as `7%`
+//! * [`shell`]        words of a command that can be pasted into a shell
 //! * [`suggestion`]   the nearest known name for a misspelt one
 
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ pub mod error;
 pub mod params;
 pub mod quantity;
 pub mod share;
+pub mod shell;
 pub mod spec;
 pub mod suggestion;
 
@@ -30,5 +32,6 @@ pub use error::{Error, Result};
 pub use params::{Kind, Param, Params, Value, joined, resolve, total_len};
 pub use quantity::{parse_count, parse_ratio, parse_size, parse_switch, parse_time_ns, print_size};
 pub use share::{Share, parse_share};
+pub use shell::shell_word;
 pub use spec::{Spec, parse_pairs};
 pub use suggestion::{nearest, unknown};

@@ -3,6 +3,11 @@
 
 use std::io;
 
+use spec::shell_word;
+
+/// The name of standard input in messages.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
+
 /// The result of reading, generating or writing a trace.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -101,6 +106,8 @@ pub enum Error {
         text: String,
         /// A hint or remedy; may be empty.
         remedy: &'static str,
+        /// Whether the whole trace is unreadable.
+        fatal: bool,
     },
     /// A record of a binary trace violates its format.
     #[error("{name}: record {record}: {what}{}", remedy_clause(.remedy))]
@@ -113,6 +120,8 @@ pub enum Error {
         what: &'static str,
         /// A hint or remedy; may be empty.
         remedy: &'static str,
+        /// Whether the whole trace is unreadable.
+        fatal: bool,
     },
     /// A temporary file for sorting a trace cannot be written or read.
     #[error("cannot sort the trace with temporary files: {0}")]
@@ -120,7 +129,8 @@ pub enum Error {
     /// The format of the content is unknown.
     #[error(
         "trace `{name}` is in no known format; it begins: {text}\n\
-         If you know the format, give `--format NAME`; the formats are: {known}{}",
+         {}If you know the format, give `--format NAME`; the formats are: {known}{}",
+        recipes_clause(.name, .readings),
         member_clause(*is_member)
     )]
     UnknownFormat {
@@ -130,6 +140,8 @@ pub enum Error {
         is_member: bool,
         /// Its first line, shortened.
         text: String,
+        /// Settings that read its beginning.
+        readings: Vec<PossibleReading>,
         /// The known formats.
         known: String,
     },
@@ -142,21 +154,22 @@ pub enum Error {
         /// The first part.
         first: String,
         /// Its format.
-        first_format: &'static str,
+        first_format: String,
         /// A part in another format.
         other: String,
         /// That format.
-        other_format: &'static str,
+        other_format: String,
     },
-    /// The content could be in several formats.
+    /// The content could be in several formats, or in several units of one.
     #[error(
-        "trace `{name}` could be in any of these formats: {candidates}; choose one with `--format`"
+        "trace `{name}` fits several readings alike; choose the one with the right figures:{}",
+        commands(.name, .readings)
     )]
     AmbiguousFormat {
         /// The trace.
         name: String,
-        /// The formats that match.
-        candidates: String,
+        /// The readings that match.
+        readings: Vec<PossibleReading>,
     },
     /// A trace of the block layer has none of the events that are replayed by default.
     #[error(
@@ -198,9 +211,46 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether `--skip-bad` would skip and count the line or record that is at fault.
+    pub fn is_skippable(&self) -> bool {
+        matches!(self, Error::Line { fatal: false, .. } | Error::Record { fatal: false, .. })
+    }
+
     /// Whether the user's request is at fault, not the trace.
     pub fn is_usage(&self) -> bool {
         matches!(self, Error::Spec(_) | Error::Workload { .. })
+    }
+}
+
+/// Settings that read the beginning of a trace whose format is not certain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PossibleReading {
+    /// What to give as `--format`.
+    pub spec: String,
+    /// What the first requests do if they are read in this way; `None` if they cannot be read.
+    pub summary: Option<String>,
+}
+
+/// For each reading its summary and the command that reads the trace in this way.
+fn commands(name: &str, readings: &[PossibleReading]) -> String {
+    let name = shell_word(if name == STANDARD_INPUT { "-" } else { name });
+    let command = |reading: &PossibleReading| {
+        let summary = reading.summary.as_deref().unwrap_or("its beginning has bad lines");
+        let spec = shell_word(&reading.spec);
+        format!("\n  {summary}:\n    ftlab trace info {name} --format {spec}")
+    };
+    readings.iter().map(command).collect()
+}
+
+fn recipes_clause(name: &str, readings: &[PossibleReading]) -> String {
+    match readings {
+        [] => String::from(
+            "Columns in any order can be read: `ftlab list formats` explains it under csv.\n",
+        ),
+        readings => format!(
+            "This reads its beginning; check that units and figures are right:{}\n",
+            commands(name, readings)
+        ),
     }
 }
 

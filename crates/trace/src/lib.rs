@@ -10,7 +10,8 @@
 //! * [`request`]: the request, the common form of all formats and workloads
 //! * [`replay`]: [`Trace`], which can be read any number of times, and [`Replay`], which reads it
 //!   once
-//! * [`registry`]: formats and workloads by name, and formats by content
+//! * [`registry`]: formats and workloads by name
+//! * `detection`: formats by content
 //! * [`input`]: finding, decompressing and reading stored bytes
 //! * [`parse`]: trace formats
 //! * [`generate`]: generated workloads
@@ -28,6 +29,7 @@
 
 pub mod analysis;
 mod catalogue;
+mod detection;
 pub mod error;
 pub mod generate;
 pub mod input;

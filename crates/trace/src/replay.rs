@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use spec::{Params, Spec};
 
+use crate::detection;
 use crate::error::{Error, Result};
 use crate::generate::generator::Generator;
 use crate::generate::workload::{AddressSpace, Workload};
@@ -46,6 +47,8 @@ struct FileOrigin {
     input: Arc<StoredTrace>,
     format: &'static Format,
     params: Params,
+    /// A sentence about the detected format.
+    note: Option<String>,
     skip_bad: bool,
     sort: bool,
     /// Made at the first replay, because the format may have to read the whole file for it.
@@ -70,14 +73,18 @@ impl Trace {
     }
 
     fn of_input(input: StoredTrace, options: &ReadOptions) -> Result<Trace> {
-        let (format, pairs) = match &options.format {
-            Some(spec) => (registry::format(&spec.name)?, spec.pairs.as_slice()),
-            None => (registry::detect(&input)?, [].as_slice()),
+        let (spec, note) = match &options.format {
+            Some(spec) => (spec.clone(), None),
+            None => {
+                let reading = detection::detect(&input)?;
+                let note = reading.note();
+                (reading.spec, note)
+            }
         };
-        let params = spec::resolve(&format!("format {}", format.name), pairs, format.params)?;
-        let (input, source) = (Arc::new(input), OnceLock::new());
-        let file =
-            FileOrigin { input, format, params, skip_bad: options.skip_bad, sort: false, source };
+        let format = registry::format(&spec.name)?;
+        let params = spec::resolve(&format!("format {}", format.name), &spec.pairs, format.params)?;
+        let (input, source, skip_bad) = (Arc::new(input), OnceLock::new(), options.skip_bad);
+        let file = FileOrigin { input, format, params, note, skip_bad, sort: false, source };
         let name = file.input.name().to_owned();
         Ok(Trace { name, origin: TraceOrigin::File(file), limit: options.limit })
     }
@@ -159,13 +166,13 @@ impl Trace {
     /// # Errors
     /// The file cannot be opened again, or lacks something that its format requires.
     pub fn replay(&self) -> Result<Replay> {
-        let reader: Box<dyn Reader> = match &self.origin {
-            TraceOrigin::File(file) => file.reader()?,
+        let (reader, note): (Box<dyn Reader>, _) = match &self.origin {
+            TraceOrigin::File(file) => (file.reader()?, file.note.clone()),
             TraceOrigin::Workload(workload, params, space, seed) => {
-                Box::new(Generator::new(workload, params, space, *seed)?)
+                (Box::new(Generator::new(workload, params, space, *seed)?), None)
             }
         };
-        Ok(Replay { reader, left: self.limit.unwrap_or(u64::MAX) })
+        Ok(Replay { reader, note, left: self.limit.unwrap_or(u64::MAX) })
     }
 
     /// Reads the whole trace into memory; for tests and short traces.
@@ -197,6 +204,8 @@ impl FileOrigin {
 /// A reader of a trace, with a position.
 pub struct Replay {
     reader: Box<dyn Reader>,
+    /// A sentence about the detected format.
+    note: Option<String>,
     left: u64,
 }
 
@@ -232,7 +241,7 @@ impl Replay {
     /// Sentences about the trace as it was read so far: what the reader chose, such as the replayed
     /// action or a unit that the trace does not state.
     pub fn notes(&self) -> Vec<String> {
-        self.reader.notes()
+        self.note.iter().cloned().chain(self.reader.notes()).collect()
     }
 }
 

@@ -286,7 +286,9 @@ fn the_format_of_five_integers_is_ambiguous() {
     let path = directory.join("mqsim/tpcc-small.trace.zst");
     let opened = Trace::open(path.to_str().unwrap(), &ReadOptions::default());
     let message = opened.err().unwrap().to_string();
-    assert!(message.contains("disksim, mqsim, ssdsim"), "{message}");
+    for format in ["disksim", "mqsim", "ssdsim"] {
+        assert!(message.contains(&format!("--format {format}\n")), "{message}");
+    }
 }
 
 // ---- there and back ---------------------------------------------------------------------------

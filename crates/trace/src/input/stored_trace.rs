@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, STANDARD_INPUT};
 use crate::input::archive::{self, Member};
 use crate::input::compression::{Compression, MAGIC_BYTES};
 use crate::input::resolve_path::ResolvedPath;
@@ -50,7 +50,7 @@ impl StoredTrace {
     /// that cannot be read or has no suitable members.
     pub(crate) fn open(word: &str) -> Result<StoredTrace> {
         if word == "-" {
-            return StoredTrace::spool("standard input", io::stdin().lock());
+            return StoredTrace::spool(STANDARD_INPUT, io::stdin().lock());
         }
         match ResolvedPath::of(word) {
             ResolvedPath::File(path) => StoredTrace::file(word, &path)?.with_archive_members(None),

@@ -34,6 +34,8 @@ pub struct FormatExample {
     pub traces: &'static str,
     /// What to give as `--format`.
     pub spec: &'static str,
+    /// Whether the beginning of a trace looks like these traces.
+    pub(crate) detect: fn(&TraceHead) -> Likeness,
 }
 
 /// A short trace in a format.

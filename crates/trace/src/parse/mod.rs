@@ -12,6 +12,7 @@
 //! * [`formats`]: the list of formats, by family
 //! * [`format`](mod@format): the declaration of a format
 //! * `trace_head`: the beginning of a trace, by which its format is detected
+//! * `five_numbers`: units of traces of five numbers a line
 //! * `text`: the loop over the lines of a trace, and the parser of columns
 //! * `records`: the loop over the records of a binary trace
 //! * `parsed`: what a format's parser delivers
@@ -23,6 +24,7 @@
 pub(crate) mod block_layer;
 pub(crate) mod cache_object;
 pub(crate) mod devices;
+pub(crate) mod five_numbers;
 pub mod format;
 pub mod formats;
 pub(crate) mod normalize;

@@ -82,6 +82,7 @@ impl Normalizer {
             what: error.sentence(),
             text: quote(line),
             remedy: error.remedy,
+            fatal: error.fatal,
         }))
     }
 
@@ -97,8 +98,8 @@ impl Normalizer {
             return Ok(());
         }
         let name = part.name().to_owned();
-        let (what, remedy) = (error.what, error.remedy);
-        Err(part.unless_truncated(Error::Record { name, record: number, what, remedy }))
+        let ParseError { what, remedy, fatal, .. } = error;
+        Err(part.unless_truncated(Error::Record { name, record: number, what, remedy, fatal }))
     }
 
     fn is_tolerated(&mut self, error: ParseError) -> bool {

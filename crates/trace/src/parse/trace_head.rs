@@ -16,6 +16,8 @@ pub(crate) enum Likeness {
     None,
     /// Its lines could be in the format.
     Lines,
+    /// Its lines could be in the format, and their numbers show its units.
+    Units,
     /// It begins with the header of the format.
     Header,
 }
@@ -50,6 +52,15 @@ impl<'a> TraceHead<'a> {
         self.lines.first().copied().unwrap_or_default()
     }
 
+    /// All lines of the first bytes but the last one, unless the trace ends there.
+    pub(crate) fn whole_lines(&self) -> impl Iterator<Item = &'a [u8]> {
+        let text = without_mark(self.bytes);
+        let is_cut = self.bytes.len() >= HEAD_BYTES;
+        let end = if is_cut { memchr::memrchr(b'\n', text).unwrap_or(0) } else { text.len() };
+        let lines = text[..end].split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        lines.filter(|line| !line.is_empty())
+    }
+
     /// Whether any line satisfies the predicate.
     pub(crate) fn any(&self, predicate: impl Fn(&[u8]) -> bool) -> bool {
         self.lines.iter().any(|line| predicate(line))
@@ -67,32 +78,30 @@ pub(crate) fn is_heading(line: &[u8], heading: &str) -> bool {
     names(line) == names(heading.as_bytes())
 }
 
+/// The likeness of a trace whose first line begins with the names of a heading.
+pub(crate) fn heading_likeness(head: &TraceHead, heading: &str) -> Likeness {
+    match names(head.first()).starts_with(&names(heading.as_bytes())) {
+        true => Likeness::Header,
+        false => Likeness::None,
+    }
+}
+
 fn names(line: &[u8]) -> Vec<Vec<u8>> {
-    let plain = |field: &[u8]| {
-        let name = field.trim_ascii();
-        let inner = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\""));
-        inner.unwrap_or(name).trim_ascii().to_ascii_lowercase()
-    };
-    line.split(|&byte| byte == b',').map(plain).collect()
+    let name = |field| unquoted(field).to_ascii_lowercase();
+    line.split(|byte| matches!(byte, b',' | b';')).map(name).collect()
+}
+
+/// A field without the blanks and quotes around it.
+pub(crate) fn unquoted(field: &[u8]) -> &[u8] {
+    let field = field.trim_ascii();
+    let inner = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\""));
+    inner.unwrap_or(field).trim_ascii()
 }
 
 /// The first fields of a line, at most `most`, separated by blanks and tabs.
 pub(crate) fn blank_fields(line: &[u8], most: usize) -> Vec<&[u8]> {
     let words = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
     words.take(most).collect()
-}
-
-/// Whether the line has the five numbers that simulators of disks and SSDs use, separated by
-/// blanks: time, device, sector, length, operation. The time has decimals if `decimal`, else it has
-/// none.
-pub(crate) fn is_five_numbers(line: &[u8], decimal: bool) -> bool {
-    let fields = blank_fields(line, 6);
-    let hexadecimal = |field: &[u8]| field.iter().all(u8::is_ascii_hexdigit);
-    fields.len() == 5
-        && is_seconds(fields[0])
-        && fields[0].contains(&b'.') == decimal
-        && fields[1..4].iter().all(|field| is_digits(field, 1, 20))
-        && hexadecimal(fields[4].strip_prefix(b"0x").unwrap_or(fields[4]))
 }
 
 /// Whether the field consists of `shortest` to `longest` digits.

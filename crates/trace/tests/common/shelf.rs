@@ -4,8 +4,6 @@
 
 use std::path::Path;
 
-use trace::registry::FORMATS;
-
 /// A trace in the directory.
 #[derive(Debug)]
 pub struct Shelved {
@@ -17,26 +15,15 @@ pub struct Shelved {
     pub skip_bad: bool,
 }
 
-/// A format that is not detected.
-enum KnownFormat {
-    Spec(&'static str),
-    /// That of the documented example for the traces with this name.
-    Example(&'static str),
-}
-
-/// Beginnings of paths and the format of the traces; the first match counts.
-static FORMATS_BY_PATH: &[(&str, KnownFormat)] = &[
-    ("ssdsim/DTRS1K", KnownFormat::Spec("ssdsim:unit=us")),
-    ("ssdsim/", KnownFormat::Spec("ssdsim")),
-    ("disksim/Financial1-asu0-4k", KnownFormat::Spec("disksim:unit=s")),
-    ("flashsim/", KnownFormat::Spec("flashsim")),
-    ("mqsim/", KnownFormat::Spec("mqsim")),
-    ("msr-cut/", KnownFormat::Example("MSR")),
-    ("wpa-csv/", KnownFormat::Example("Windows")),
-    ("pixel6a-csv/", KnownFormat::Example("Pixel")),
-    ("biotracer/", KnownFormat::Example("BIOtracer")),
-    ("cloudphysics/", KnownFormat::Example("CloudPhysics")),
-    ("blktrace/desktop-60s", KnownFormat::Spec("blktrace:action=Q")),
+/// Beginnings of paths and the formats of the traces whose content does not tell them; the first
+/// match counts.
+static FORMATS_BY_PATH: &[(&str, &str)] = &[
+    ("ssdsim/DTRS1K", "ssdsim:unit=us"),
+    ("ssdsim/", "ssdsim"),
+    ("disksim/Financial1-asu0-4k", "disksim:unit=s"),
+    ("flashsim/Financial1", "flashsim"),
+    ("mqsim/", "mqsim"),
+    ("blktrace/desktop-60s", "blktrace:action=Q"),
 ];
 
 /// Traces with malformed lines.
@@ -45,13 +32,7 @@ static DAMAGED: &[&str] = &["diskmon/p2pdownload"];
 /// The settings with which a trace is read.
 pub fn shelved(file: &str) -> Shelved {
     let known = FORMATS_BY_PATH.iter().find(|(start, _)| file.starts_with(start));
-    let format = known.map_or("", |(_, known)| match known {
-        KnownFormat::Spec(spec) => *spec,
-        KnownFormat::Example(traces) => {
-            let mut examples = FORMATS.iter().flat_map(|format| format.examples);
-            examples.find(|example| example.traces.contains(traces)).unwrap().spec
-        }
-    });
+    let format = known.map_or("", |(_, format)| *format);
     let skip_bad = DAMAGED.iter().any(|start| file.starts_with(start));
     Shelved { file: file.to_owned(), format, skip_bad }
 }

@@ -133,7 +133,7 @@ pub(crate) struct ColumnLayout {
     pub(crate) first_column: usize,
     /// The decimal separator, point or comma; the other one separates thousands.
     pub(crate) point: u8,
-    pub(crate) note: Option<&'static str>,
+    pub(crate) note: Option<String>,
     pub(crate) device_name: Vec<u8>,
 }
 
@@ -187,7 +187,7 @@ impl ColumnLayout {
     }
 
     /// A note that users of the trace may want to know.
-    pub(crate) fn with_note(self, note: &'static str) -> ColumnLayout {
-        ColumnLayout { note: Some(note), ..self }
+    pub(crate) fn with_note(self, note: impl Into<String>) -> ColumnLayout {
+        ColumnLayout { note: Some(note.into()), ..self }
     }
 }

@@ -57,7 +57,7 @@ impl LineParser for ColumnLayout {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.note.map(str::to_owned).into_iter().collect()
+        self.note.iter().cloned().collect()
     }
 }
 

@@ -22,14 +22,18 @@ use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
+use crate::parse::five_numbers::{self, LengthUnit};
 use crate::parse::format::{Format, FormatExample, Specimen};
 use crate::parse::text::column_layout::{
     AddressUnit, BYTES, Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames,
     OpWords, PAGES, SECONDS, SECTORS, Separator, TICKS, TimeUnit,
 };
-use crate::parse::trace_head::{Likeness, TraceHead, is_heading};
+use crate::parse::text::field::Field;
+use crate::parse::trace_head::{Likeness, TraceHead, blank_fields, heading_likeness, is_seconds};
 use crate::reader::ReaderFactory;
-use crate::request::Op;
+use crate::request::{Op, SECTOR_BYTES};
+
+pub(crate) mod heading;
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -54,24 +58,29 @@ static EXAMPLES: &[FormatExample] = &[
     FormatExample {
         traces: "Google Pixel 6a (MobileBlockIOTraces)",
         spec: "csv:columns=_+dev+op+off.sectors+len.sectors+time.s,header=true",
+        detect: |head| heading_likeness(head, "proces,device,rw_flag,sector,size,timestamp"),
     },
     FormatExample {
         traces: "Nexus 5, BIOtracer (SmartphoneIOTraces)",
         spec: "csv:sep=blank,columns=off.sectors+_+len.bytes+op+time.s+_...,\
                reads=0+2+4+6,writes=1+3+5+7",
+        detect: detect_biotracer,
     },
     FormatExample {
         traces: "Windows Performance Analyzer export, decimal comma",
         spec: "csv:sep=semicolon,columns=op+_+_+time.s+_+_+_+len.bytes+off.bytes+_...,\
                decimal=comma,hex=off,header=true",
+        detect: |head| heading_likeness(head, WPA_HEADING),
     },
     FormatExample {
         traces: "CloudPhysics vscsi as csv",
         spec: "csv:columns=_+time.us+op+len.bytes+off.sectors,reads=28,writes=2a,header=true",
+        detect: |head| heading_likeness(head, "version,time,op,size,lbn"),
     },
     FormatExample {
         traces: "MSR Cambridge excerpts (Heimdall)",
         spec: "csv:sep=blank,columns=time.ms+dev+off.bytes+len.bytes+op,reads=1,writes=0",
+        detect: |head| five_numbers::likeness(head, true, LengthUnit::Bytes),
     },
 ];
 
@@ -136,11 +145,27 @@ const fn words(name: &'static str, default: &'static str, doc: &'static str) -> 
     Param { name, kind: Kind::Text, default, unit: "", doc }
 }
 
+/// The first columns of Windows Performance Analyzer, as it exports them where the decimal
+/// separator is a comma.
+const WPA_HEADING: &str = "IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);\
+                           IO Time (µs);Disk Service Time (µs);Size (B);Min Offset";
+
 fn detect(head: &TraceHead) -> Likeness {
-    match is_heading(head.first(), WRITTEN_HEADING) {
-        true => Likeness::Header,
-        false => Likeness::None,
-    }
+    heading_likeness(head, WRITTEN_HEADING)
+}
+
+/// Eight numbers: sector, sectors, the same in bytes, flags, four times in seconds.
+fn detect_biotracer(head: &TraceHead) -> Likeness {
+    let alike = |line: &[u8]| {
+        let fields = blank_fields(line, 9);
+        let number = |index: usize| Field::new(fields[index]).number();
+        fields.len() == 8
+            && number(0).is_some()
+            && number(1).is_some_and(|sectors| number(2) == sectors.checked_mul(SECTOR_BYTES))
+            && matches!(fields[3], [b'0'..=b'7'])
+            && fields[4..].iter().all(|time| time.contains(&b'.') && is_seconds(time))
+    };
+    if head.any(alike) { Likeness::Units } else { Likeness::None }
 }
 
 fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {

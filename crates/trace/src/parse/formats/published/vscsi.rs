@@ -61,6 +61,7 @@ fn open(_: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
             record: 1,
             what: "the version of a vscsi record is neither 1 nor 2",
             remedy: "the trace may be in another format",
+            fatal: true,
         }),
     }
 }

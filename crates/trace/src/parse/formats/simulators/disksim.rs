@@ -5,19 +5,19 @@
 //! time     device sector sectors flags; bit 0 of the flags: 1 read, 0 write
 //! ```
 //!
-//! Times are in milliseconds; some converted traces have seconds (`unit=s`). FlashSim's traces and
-//! excerpts of MSR's look the same but use other units, and their content does not show which. So a
-//! note tells the user how the trace was read.
+//! Times are in milliseconds; some converted traces have seconds (`unit=s`), which a note mentions.
+//! FlashSim's traces and excerpts of MSR's look the same but use other units (`five_numbers`).
 
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::{Format, Specimen};
+use crate::parse::five_numbers::{self, LengthUnit};
+use crate::parse::format::{Format, FormatExample, Specimen};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, MILLISECONDS, OpNames, SECONDS, SECTORS, Separator,
 };
-use crate::parse::trace_head::{Likeness, TraceHead, is_five_numbers};
+use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 
 /// The format's entry in the list.
@@ -26,7 +26,11 @@ pub static FORMAT: Format = Format {
     summary: "DiskSim ASCII: ms device sector sectors flags (bit 0: read)",
     source: "DiskSim 4.0 reference manual (CMU-PDL-08-101) and disksim_iotrace.c",
     params: PARAMS,
-    examples: &[],
+    examples: &[FormatExample {
+        traces: "converted traces with times in seconds",
+        spec: "disksim:unit=s",
+        detect: |head| decimals(head).min(Likeness::Lines),
+    }],
     specimens: &[
         Specimen::detected("disksim", b"5265.313 0 6357144 8 0\n"),
         Specimen::detected("disksim:unit=s", b"5265.313 0 6357144 8 0\n"),
@@ -44,10 +48,15 @@ static PARAMS: &[Param] = &[Param {
     doc: "the unit of times; DiskSim itself uses milliseconds",
 }];
 
-/// Five numbers, the first with decimals. Five integers are possible, too.
+/// Five numbers, the first with decimals. Five integers are possible, too, but then the unit of
+/// times is open.
 fn detect(head: &TraceHead) -> Likeness {
-    let alike = |line: &[u8]| is_five_numbers(line, true) || is_five_numbers(line, false);
-    Likeness::of_lines(head.any(alike))
+    let integers = five_numbers::likeness(head, false, LengthUnit::Sectors);
+    decimals(head).max(integers.min(Likeness::Lines))
+}
+
+fn decimals(head: &TraceHead) -> Likeness {
+    five_numbers::likeness(head, true, LengthUnit::Sectors)
 }
 
 fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
@@ -56,11 +65,10 @@ fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
 
 fn layout(unit: &str) -> ColumnLayout {
     let (unit, note) = match unit {
-        "s" => (SECONDS, "Times are in seconds, lengths in sectors, and odd flags mean reads."),
+        "s" => (SECONDS, "Times are read as seconds, lengths as sectors of 512 bytes."),
         _ => (
             MILLISECONDS,
-            "Times are read as ms, lengths as sectors, and odd flags as reads. Traces for FlashSim \
-             look the same (flashsim), and so do those in seconds (disksim:unit=s).",
+            "Times are read as ms, lengths as sectors of 512 bytes; disksim:unit=s reads seconds.",
         ),
     };
     let columns = [

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! Addresses are in sectors of 512 bytes, lengths in whole pages: a request of 7 sectors in the
-//! original trace has become one page of 8. DiskSim's traces look the same, so this format is never
-//! detected by content.
+//! original trace has become one page of 8. DiskSim's traces look the same; this format is detected
+//! only if its lengths show their unit (`five_numbers`).
 
 use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
+use crate::parse::five_numbers::{self, LengthUnit};
 use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     AddressUnit, Column, ColumnLayout, MILLISECONDS, OpNames, OpWords, SECTORS, Separator,
@@ -44,8 +45,9 @@ static PARAMS: &[Param] = &[Param {
     doc: "the page size, which is the unit of lengths",
 }];
 
-fn detect(_: &TraceHead) -> Likeness {
-    Likeness::None
+/// Five numbers, the first with decimals.
+fn detect(head: &TraceHead) -> Likeness {
+    five_numbers::likeness(head, true, LengthUnit::Pages)
 }
 
 fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
@@ -61,7 +63,10 @@ fn layout(page_bytes: u64) -> ColumnLayout {
         Column::Op,
     ];
     let ops = OpNames::Words(OpWords::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
-    ColumnLayout::new(Separator::Blanks, &columns, ops)
+    let pages = spec::print_size(page_bytes);
+    ColumnLayout::new(Separator::Blanks, &columns, ops).with_note(format!(
+        "Times are read as ms, addresses as sectors of 512 bytes, lengths as pages of {pages}."
+    ))
 }
 
 #[cfg(test)]

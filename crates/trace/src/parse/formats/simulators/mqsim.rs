@@ -14,12 +14,13 @@ use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
+use crate::parse::five_numbers::{self, LengthUnit};
 use crate::parse::format::{Format, Specimen};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames, SECTORS, Separator,
     TimeUnit,
 };
-use crate::parse::trace_head::{Likeness, TraceHead, is_five_numbers};
+use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 
 /// The format's entry in the list.
@@ -48,7 +49,7 @@ static PARAMS: &[Param] = &[Param {
 
 /// Five integers.
 fn detect(head: &TraceHead) -> Likeness {
-    Likeness::of_lines(head.any(|line| is_five_numbers(line, false)))
+    five_numbers::likeness(head, false, LengthUnit::Sectors).min(Likeness::Lines)
 }
 
 fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
@@ -56,6 +57,7 @@ fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
 }
 
 fn layout(unit: &str) -> ColumnLayout {
+    let note = format!("Times are read as {unit}, lengths as sectors of 512 bytes.");
     let unit = match unit {
         "ps" => TimeUnit::Picoseconds,
         "us" => MICROSECONDS,
@@ -69,7 +71,7 @@ fn layout(unit: &str) -> ColumnLayout {
         Column::Length(SECTORS),
         Column::Op,
     ];
-    ColumnLayout::new(Separator::Blanks, &columns, OpNames::ZeroWrites)
+    ColumnLayout::new(Separator::Blanks, &columns, OpNames::ZeroWrites).with_note(note)
 }
 
 #[cfg(test)]

@@ -11,12 +11,13 @@ use spec::{Kind, Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::{Format, Specimen};
+use crate::parse::five_numbers::{self, LengthUnit};
+use crate::parse::format::{Format, FormatExample, Specimen};
 use crate::parse::text::column_layout::{
     Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames, OpWords, SECTORS,
     Separator,
 };
-use crate::parse::trace_head::{Likeness, TraceHead, is_five_numbers};
+use crate::parse::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
@@ -26,7 +27,11 @@ pub static FORMAT: Format = Format {
     summary: "SSDsim: ns device sector sectors op (1 read, 0 write)",
     source: "SSDsim's own traces; Hu et al., ICS 2011",
     params: PARAMS,
-    examples: &[],
+    examples: &[FormatExample {
+        traces: "excerpts with times in µs, such as DTRS1K",
+        spec: "ssdsim:unit=us",
+        detect,
+    }],
     specimens: &[
         Specimen::undetected("ssdsim", b"26214000 1 240840 6 1\n"),
         Specimen::undetected("ssdsim:unit=us", b"26214000 1 240840 6 1\n"),
@@ -45,7 +50,7 @@ static PARAMS: &[Param] = &[Param {
 
 /// Five integers.
 fn detect(head: &TraceHead) -> Likeness {
-    Likeness::of_lines(head.any(|line| is_five_numbers(line, false)))
+    five_numbers::likeness(head, false, LengthUnit::Sectors).min(Likeness::Lines)
 }
 
 fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
@@ -53,6 +58,7 @@ fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
 }
 
 fn layout(unit: &str) -> ColumnLayout {
+    let note = format!("Times are read as {unit}, lengths as sectors of 512 bytes.");
     let unit = match unit {
         "us" => MICROSECONDS,
         "ms" => MILLISECONDS,
@@ -66,7 +72,7 @@ fn layout(unit: &str) -> ColumnLayout {
         Column::Op,
     ];
     let ops = OpNames::Words(OpWords::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
-    ColumnLayout::new(Separator::Blanks, &columns, ops)
+    ColumnLayout::new(Separator::Blanks, &columns, ops).with_note(note)
 }
 
 #[cfg(test)]

@@ -237,6 +237,7 @@ impl EventError {
                 record: record_number,
                 what: error.what,
                 remedy: error.remedy,
+                fatal: error.fatal,
             },
         }
     }

@@ -1,0 +1,327 @@
+//! Columns by their heading: the settings of csv that a heading with usual names suggests.
+//!
+//! ```text
+//! timestamp,rw_flag,sector,size
+//! 159273.751646,R,29880920,16      csv:columns=time.s+op+off.sectors+len.sectors,header=true
+//! ```
+//!
+//! Names say what a column means, and often its unit. Where they do not, the first values decide:
+//! bytes are multiples of 512, and Unix times have a known number of digits. This is a guess, so it
+//! is shown to the user and never used without asking.
+
+use std::collections::BTreeSet;
+
+use crate::parse::block_layer::rwbs;
+use crate::parse::trace_head::{TraceHead, is_digits, unquoted};
+
+/// The meaning of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Time,
+    Op,
+    Offset,
+    Length,
+    Device,
+}
+
+/// Usual names without units, in lower case; words are joined by `_`.
+static NAMES: &[(Meaning, &str)] = &[
+    (
+        Meaning::Time,
+        "time timestamp ts arrival arrival_time issue_time request_time init_time start \
+         start_time datetime",
+    ),
+    (
+        Meaning::Op,
+        "op rw rw_flag rwflag rwbs iotype io_type type opcode operation opname command cmd \
+         request_type direction is_read is_write",
+    ),
+    (
+        Meaning::Offset,
+        "offset off byte_offset min_offset start_offset address addr pos position lba lbn lsn \
+         start_lba sector start_sector sector_number block blkno block_number",
+    ),
+    (
+        Meaning::Length,
+        "size len length bytes count io_size request_size nbytes sectors nr_sectors nsectors \
+         num_sectors sector_count blocks nblocks bcount",
+    ),
+    (
+        Meaning::Device,
+        "device dev devno device_id disk disknumber disk_number volume volume_id volumeid lun \
+         asu",
+    ),
+];
+
+/// Words for units at the end of names, and the units as `columns=` writes them.
+static UNITS: &[(&str, &str)] = &[
+    ("s sec seconds", "s"),
+    ("ms", "ms"),
+    ("us µs usec", "us"),
+    ("ns nsec", "ns"),
+    ("b byte bytes", "bytes"),
+    ("sectors", "sectors"),
+];
+
+/// Parts of names of columns that count sectors.
+const SECTOR_NAMES: [&str; 6] = ["sector", "block", "blkno", "lba", "lbn", "lsn"];
+
+/// Separators and their names in `sep=`. Of those that separate equally many names, the last wins.
+static SEPARATORS: [(u8, &str); 4] =
+    [(b' ', "blank"), (b'\t', "tab"), (b';', "semicolon"), (b',', "comma")];
+
+/// The settings of csv that fit the heading of a trace, if it has one with usual names.
+pub(crate) fn recipe(head: &TraceHead) -> Option<String> {
+    let sheet = Sheet::of(head)?;
+    let (mut columns, mut options, mut hexadecimal) = (Vec::new(), Vec::new(), Vec::new());
+    let mut taken = Vec::new();
+    for (index, name) in sheet.names.iter().enumerate() {
+        let known = known(name).filter(|(meaning, _)| !taken.contains(meaning));
+        let Some((meaning, unit)) = known else {
+            columns.push(String::from("_"));
+            continue;
+        };
+        taken.push(meaning);
+        let values = sheet.values(index);
+        columns.push(match meaning {
+            Meaning::Time => format!("time.{}", unit.unwrap_or_else(|| time_unit(&values))),
+            Meaning::Op => operations(name, &values, &mut options)?.to_owned(),
+            Meaning::Offset => address("off", name, unit, &values, &mut hexadecimal),
+            Meaning::Length => address("len", name, unit, &values, &mut hexadecimal),
+            Meaning::Device => String::from("dev"),
+        });
+    }
+    let needed = [Meaning::Op, Meaning::Offset, Meaning::Length];
+    if !needed.iter().all(|meaning| taken.contains(meaning)) {
+        return None;
+    }
+    if !hexadecimal.is_empty() {
+        options.push(format!("hex={}", hexadecimal.join("+")));
+    }
+    if sheet.has_decimal_comma() {
+        options.push(String::from("decimal=comma"));
+    }
+    Some(sheet.recipe(&columns, &options))
+}
+
+// ---- the sheet -------------------------------------------------------------------------------
+
+/// The heading and the lines below it.
+struct Sheet<'a> {
+    separator: (u8, &'static str),
+    names: Vec<String>,
+    rows: Vec<Vec<&'a [u8]>>,
+}
+
+impl<'a> Sheet<'a> {
+    fn of(head: &TraceHead<'a>) -> Option<Sheet<'a>> {
+        let mut lines = head.whole_lines();
+        let heading = lines.next()?;
+        let count = |&(separator, _): &(u8, &str)| fields(heading, separator).len();
+        let separator = SEPARATORS.into_iter().max_by_key(count)?;
+        let name = |field: &[u8]| {
+            let name = String::from_utf8_lossy(field).to_lowercase();
+            let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            words.collect::<Vec<_>>().join("_")
+        };
+        let names = fields(heading, separator.0).into_iter().map(name).collect();
+        let rows = lines.map(|line| fields(line, separator.0)).collect();
+        Some(Sheet { separator, names, rows })
+    }
+
+    /// The different values of a column.
+    fn values(&self, index: usize) -> BTreeSet<&'a [u8]> {
+        let values = self.rows.iter().filter_map(|row| row.get(index).copied());
+        values.filter(|value| !value.is_empty()).collect()
+    }
+
+    /// Whether numbers are written as `1,5`, which is possible if commas do not separate fields.
+    fn has_decimal_comma(&self) -> bool {
+        let digit = |byte: &u8| byte.is_ascii_digit() || *byte == b',';
+        let decimal = |field: &&[u8]| field.contains(&b',') && field.iter().all(digit);
+        self.rows.iter().flatten().any(|field| decimal(field))
+    }
+
+    /// The whole text for `--format`. Columns without a meaning at the end need not be listed.
+    fn recipe(&self, columns: &[String], options: &[String]) -> String {
+        let used = columns.iter().rposition(|column| column != "_").map_or(0, |last| last + 1);
+        let mut listed = columns[..used].join("+");
+        if used < columns.len() {
+            listed += "+_...";
+        }
+        let separator = match self.separator.1 {
+            "comma" => String::new(),
+            name => format!("sep={name},"),
+        };
+        let options: String = options.iter().map(|option| format!(",{option}")).collect();
+        format!("csv:{separator}columns={listed}{options},header=true")
+    }
+}
+
+/// The fields of a line without blanks and quotes around them.
+fn fields(line: &[u8], separator: u8) -> Vec<&[u8]> {
+    let all = line.split(|&byte| byte == separator).map(unquoted);
+    match separator {
+        b' ' => all.filter(|field| !field.is_empty()).collect(),
+        _ => all.collect(),
+    }
+}
+
+// ---- one column ------------------------------------------------------------------------------
+
+/// The meaning of a column of this name, and the unit that the name ends with.
+fn known(name: &str) -> Option<(Meaning, Option<&'static str>)> {
+    let lists = |names: &str, name: &str| names.split(' ').any(|known| known == name);
+    let meaning = |name: &str| {
+        NAMES.iter().find(|(_, names)| lists(names, name)).map(|(meaning, _)| *meaning)
+    };
+    if let Some(meaning) = meaning(name) {
+        return Some((meaning, None));
+    }
+    let (bare, word) = name.rsplit_once('_')?;
+    let (_, unit) = UNITS.iter().find(|(words, _)| lists(words, word))?;
+    let is_time = matches!(*unit, "s" | "ms" | "us" | "ns");
+    let fits = |meaning: &Meaning| match meaning {
+        Meaning::Time => is_time,
+        Meaning::Offset | Meaning::Length => !is_time,
+        Meaning::Op | Meaning::Device => false,
+    };
+    Some((meaning(bare).filter(fits)?, Some(unit)))
+}
+
+/// The unit of times that are decimals or Unix times; µs for all others.
+fn time_unit(values: &BTreeSet<&[u8]>) -> &'static str {
+    let all_have = |digits| values.iter().all(|value| is_digits(value, digits, digits));
+    match () {
+        () if values.iter().any(|value| value.iter().any(|byte| matches!(byte, b'.' | b','))) => {
+            "s"
+        }
+        () if all_have(10) => "s",
+        () if all_have(13) => "ms",
+        // Windows counts ticks of 100 ns since 1601.
+        () if all_have(18) => "ticks",
+        () if all_have(19) => "ns",
+        () => "us",
+    }
+}
+
+/// The word for an offset or length, whose unit is in its name or follows from its values.
+fn address(
+    column: &'static str,
+    name: &str,
+    unit: Option<&'static str>,
+    values: &BTreeSet<&[u8]>,
+    hexadecimal: &mut Vec<&'static str>,
+) -> String {
+    let digits = |value: &[u8]| {
+        let text = std::str::from_utf8(value).ok()?;
+        match text.strip_prefix("0x") {
+            Some(text) => u64::from_str_radix(text, 16).ok(),
+            None => text.replace(['.', ','], "").parse::<u64>().ok(),
+        }
+    };
+    if values.iter().any(|value| value.starts_with(b"0x")) {
+        hexadecimal.push(column);
+    }
+    let counts_sectors = SECTOR_NAMES.iter().any(|part| name.contains(part));
+    let whole = values.iter().filter_map(|value| digits(value)).all(|n| n.is_multiple_of(512));
+    let guess = || if counts_sectors || !whole { "sectors" } else { "bytes" };
+    format!("{column}.{}", unit.unwrap_or_else(guess))
+}
+
+/// The word for the column of operations: `op`, or `rwbs`. Adds the words for operations that are
+/// not understood anyway. `None` if a value cannot be an operation.
+fn operations(
+    name: &str,
+    values: &BTreeSet<&[u8]>,
+    options: &mut Vec<String>,
+) -> Option<&'static str> {
+    let one_letter = values.iter().all(|value| value.len() == 1);
+    if !one_letter && values.iter().all(|value| rwbs(value).is_some()) {
+        return Some("rwbs");
+    }
+    let mut words: [(&str, Vec<&str>); 4] =
+        [("reads", vec![]), ("writes", vec![]), ("trims", vec![]), ("flushes", vec![])];
+    for value in values {
+        let word = std::str::from_utf8(value).ok()?;
+        words[kind(name, &word.to_ascii_lowercase())?].1.push(word);
+    }
+    let known = |word: &&str| {
+        let usual = ["r", "read", "w", "write", "d", "t", "trim", "discard", "f", "flush"];
+        usual.contains(&word.to_ascii_lowercase().as_str())
+    };
+    if !words.iter().flat_map(|(_, words)| words).all(known) {
+        let given = words.iter().filter(|(_, words)| !words.is_empty());
+        options.extend(given.map(|(key, words)| format!("{key}={}", words.join("+"))));
+    }
+    Some("op")
+}
+
+/// The operation of a word in lower case: 0 read, 1 write, 2 trim, 3 flush.
+fn kind(name: &str, word: &str) -> Option<usize> {
+    let digit = usize::from(name == "is_read");
+    match word {
+        "0" => Some(digit),
+        "1" => Some(1 - digit),
+        // Commands of SCSI.
+        "28" | "0x28" | "88" | "0x88" => Some(0),
+        "2a" | "0x2a" | "8a" | "0x8a" => Some(1),
+        "d" | "t" => Some(2),
+        "f" => Some(3),
+        _ if word.contains("trim") || word.contains("discard") || word.contains("unmap") => Some(2),
+        _ if word.contains("flush") || word.contains("sync") => Some(3),
+        _ if word.contains("write") || word == "w" => Some(1),
+        _ if word.contains("read") || word == "r" => Some(0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_with_usual_names_give_recipes() {
+        let cases = [
+            (
+                "timestamp,rw_flag,sector,size\n159273.75,R,29880920,16\n",
+                "csv:columns=time.s+op+off.sectors+len.sectors,header=true",
+            ),
+            (
+                "\"Time (us)\",\"IO Type\",\"Offset\",\"Size (B)\",\"QD\"\n5,\"READ\",4096,512,1\n",
+                "csv:columns=time.us+op+off.bytes+len.bytes+_...,header=true",
+            ),
+            (
+                "id;start_time;op;lba;bytes\n1;1,5;WriteX;0x10;0x200\n2;2,5;ReadX;0x20;0x400\n",
+                "csv:sep=semicolon,columns=_+time.s+op+off.sectors+len.bytes,\
+                 reads=ReadX,writes=WriteX,hex=off+len,decimal=comma,header=true",
+            ),
+            (
+                "ts dev is_read lbn nr_sectors latency\n1577808144360767 a 0 7 8 9\n",
+                "csv:sep=blank,columns=time.us+dev+op+off.sectors+len.sectors+_...,\
+                 writes=0,header=true",
+            ),
+            (
+                "time_ns\trwbs\toffset\tlen\n12\tWS\t1024\t512\n",
+                "csv:sep=tab,columns=time.ns+rwbs+off.bytes+len.bytes,header=true",
+            ),
+        ];
+        for (text, expected) in cases {
+            let found = recipe(&TraceHead::new(text.as_bytes()));
+            assert_eq!(found.as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_texts_give_none() {
+        let texts = [
+            "",
+            "some,text\n1,2\n",
+            "time,op,offset\n1,R,2\n",
+            "time,op,offset,size\n1,maybe,2,3\n",
+        ];
+        for text in texts {
+            assert_eq!(recipe(&TraceHead::new(text.as_bytes())), None, "{text}");
+        }
+    }
+}
