@@ -4,8 +4,9 @@
 use std::io::Write;
 
 use serde_json::Value;
-use sim::config::choices::{Durability, Fit, FlushMode, ReplayMode};
+use sim::config::choices::{Durability, Fit, FlushMode};
 use sim::config::experiment::Experiment;
+use sim::config::replay::Replay;
 use sim::config::values::{Extra, Interval, Volume};
 use sim::{Error, Progress, RunOptions, RunResult, Setup, Stage, run};
 
@@ -76,7 +77,7 @@ fn verifying_finds_nothing_and_changes_nothing() {
 
 #[test]
 fn every_field_of_the_contract_is_there() {
-    let result = lasting(&ran(&Experiment { replay: ReplayMode::Open, ..small("page") }));
+    let result = lasting(&ran(&Experiment { replay: Replay::OPEN, ..small("page") }));
     let fields = [
         "schema",
         "run",
@@ -143,12 +144,17 @@ fn a_trace_counted_by_hand_gives_the_same_counts() {
 }
 
 #[test]
-fn requests_wait_only_in_an_open_replay() {
+fn requests_wait_in_an_open_replay_or_behind_others_of_a_deep_queue() {
     let (_file, experiment) = spc("0,0,2048,W,0.0\n0,0,2048,W,0.0001\n0,0,2048,W,1.0\n");
-    let open = ran(&Experiment { replay: ReplayMode::Open, ..experiment.clone() });
-    let response = open.response_us.unwrap().write;
-    assert_eq!(response.mean, Some((200.0 + 300.0 + 200.0) / 3.0));
-    assert!(ran(&experiment).response_us.is_none());
+    let mean = |replay: &str| {
+        let replay = replay.parse().unwrap();
+        ran(&Experiment { replay, ..experiment.clone() }).response_us.map(|us| us.write.mean)
+    };
+    assert_eq!(mean("open"), Some(Some((200.0 + 300.0 + 200.0) / 3.0)));
+    assert_eq!(mean("open:speed=100"), Some(Some((200.0 + 399.0 + 200.0) / 3.0)));
+    assert_eq!(mean("closed:depth=2"), Some(Some((200.0 + 400.0 + 400.0) / 3.0)));
+    assert_eq!(mean("closed:depth=9"), Some(Some((200.0 + 400.0 + 600.0) / 3.0)));
+    assert_eq!(mean("closed:depth=1"), None);
 }
 
 #[test]
@@ -240,7 +246,7 @@ fn progress_is_reported_in_every_stage_and_can_stop_the_run() {
 
 #[test]
 fn a_run_with_measure_after_counts_the_rest_exactly() {
-    for replay in [ReplayMode::Closed, ReplayMode::Open] {
+    for replay in [Replay::CLOSED, Replay::OPEN] {
         let whole = Experiment { warmup: 0, replay, ..small("page:victim=fifo") };
         let first = Experiment { limit: Some(9000), ..whole.clone() };
         let rest = Experiment { measure_after: 9000, ..whole.clone() };

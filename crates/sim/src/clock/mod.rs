@@ -1,6 +1,7 @@
 //! From operation counts to time. A clock sees the counts of the chip, never a scheme.
 
 pub mod serial;
+pub mod service_queue;
 
 /// The limit of serial times. This sentence stands beside every latency until there is a clock with
 /// channels and queues.

@@ -62,15 +62,6 @@ keyword_enum! {
 }
 
 keyword_enum! {
-    /// When requests are issued.
-    ReplayMode, "replay":
-    /// A request is issued when the previous one is answered.
-    Closed = "closed",
-    /// A request is issued at its own time and may have to wait for earlier ones.
-    Open = "open",
-}
-
-keyword_enum! {
     /// The treatment of flushes.
     FlushMode, "flush":
     /// Flush requests, preflushes and forced unit access reach the FTL.

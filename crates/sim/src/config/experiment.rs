@@ -15,11 +15,12 @@ use ftl::layer::{LayerOption, LayerOptions, layer_options};
 use serde_json::{Map, Value};
 
 use crate::clock::serial::LATENCY_NS_MAX;
-use crate::config::choices::{Durability, Fit, FlushMode, Precondition, ReplayMode, Timing};
+use crate::config::choices::{Durability, Fit, FlushMode, Precondition, Timing};
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::option_text::{
     COUNT, Notation, OptionField, OptionValue, SIZE, SMALL_COUNT, SWITCH, TEXT, TIME_NS,
 };
+use crate::config::replay::Replay;
 use crate::config::values::{Extra, Interval, Volume};
 use crate::error::{Error, Result};
 
@@ -98,9 +99,9 @@ experiment! {
     /// `compact` packs the touched pages side by side in the order of their addresses
     fit: Fit = Fit::Error, Notation::OWN, TRACE.reported(5);
 
-    /// `closed` issues a request when the previous one is answered; `open` issues each request at
-    /// its own time
-    replay: ReplayMode = ReplayMode::Closed, Notation::OWN, TRACE.reported(3);
+    /// `closed[:depth=N]` keeps N requests outstanding, by default 1: an answer issues the next
+    /// request; `open[:speed=X]` issues each request at its own time, divided by X
+    replay: Replay = Replay::CLOSED, Notation::OWN, TRACE.with_keys().reported(3);
 
     /// `honour` passes flushes to the FTL; `ignore` only counts them
     flush: FlushMode = FlushMode::Honour, Notation::OWN, TRACE.reported(8);

@@ -4,6 +4,7 @@
 //! * [`setup`]         all options read and checked; a run is built from it
 //! * [`choices`]       options that are one keyword of a few
 //! * [`values`]        options with a notation of their own
+//! * [`replay`]        when requests are issued
 //! * [`option_text`]   options as text
 //! * [`named_trace`]   the file or workload that a trace's name stands for
 //! * `keyword_enum`    enums with a keyword for each value
@@ -13,5 +14,6 @@ pub mod experiment;
 pub(crate) mod keyword_enum;
 pub mod named_trace;
 pub mod option_text;
+pub mod replay;
 pub mod setup;
 pub mod values;

@@ -60,7 +60,7 @@ impl FinishedRun<'_> {
         let programmed_bytes = programs.total * u64::from(nand.geometry().page_bytes());
         let write_amplification_bytes = ratio(programmed_bytes, trace.written_bytes);
         let host_pages = simulator.host_pages();
-        let response = measure.response.as_ref().map(|(_, by_op)| by_op);
+        let response = measure.response.as_ref();
         RunResult {
             schema: SCHEMA,
             run: RunPart::of(&self.setup.experiment, self.input.sha256()),

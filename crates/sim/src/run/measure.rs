@@ -4,7 +4,6 @@ use serde_json::Map;
 use trace::replay::Skipped;
 use trace::{Flags, Op, Request};
 
-use crate::clock::serial::Server;
 use crate::config::values::Interval;
 use crate::input::host::Span;
 use crate::result::latencies::{ByOp, Latencies};
@@ -17,33 +16,36 @@ pub const OTHER_VOLUME: &str = "other volume";
 /// The reason for skipping requests before the measured part of the pass.
 pub const NOT_MEASURED: &str = "not measured";
 
+/// A request that was served.
+#[derive(Clone, Copy)]
+pub struct ServedRequest<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// Its pages.
+    pub spans: &'a [Span],
+    /// The time that it took.
+    pub took: Served,
+    /// The time from its issue to its answer, if requests queue.
+    pub response_ns: Option<u64>,
+}
+
 /// Observes a pass.
 pub trait Observer {
     /// A request will soon be served or skipped.
     fn announced(&mut self, request: &Request, spans: &[Span]);
     /// A request was served.
-    fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Simulator);
+    fn served(&mut self, served: &ServedRequest, on: &Simulator);
     /// A request was skipped, because its volume is not replayed.
     fn skipped(&mut self);
 }
 
-/// Observes a pass, or the part of it, that is not measured. It only keeps the server of an open
-/// replay working, so that requests are already queued when counting begins.
-#[derive(Default)]
-pub struct Unmeasured {
-    /// The server of an open replay.
-    pub server: Option<Server>,
-}
+/// Observes a pass, or the part of it, that is not measured.
+pub struct Unmeasured;
 
 impl Observer for Unmeasured {
     fn announced(&mut self, _: &Request, _: &[Span]) {}
 
-    #[inline]
-    fn served(&mut self, request: &Request, _: &[Span], took: Served, _: &Simulator) {
-        if let Some(server) = &mut self.server {
-            server.serve(request.time_ns, took.service_ns);
-        }
-    }
+    fn served(&mut self, _: &ServedRequest, _: &Simulator) {}
 
     fn skipped(&mut self) {}
 }
@@ -54,8 +56,8 @@ pub struct PassCounters {
     pub service: ByOp<Latencies>,
     /// The parts of the service times that are not under cause host.
     pub increment: ByOp<Latencies>,
-    /// Under open replay the server and the response times.
-    pub response: Option<(Server, ByOp<Latencies>)>,
+    /// Response times, if requests queue.
+    pub response: Option<ByOp<Latencies>>,
     /// Takes the samples of the series, if there is one.
     pub sampler: Option<Sampler>,
     counts: TracePart,
@@ -65,18 +67,17 @@ pub struct PassCounters {
 }
 
 impl PassCounters {
-    /// Counters at zero. `not_measured` requests of the pass were served before; an open replay
-    /// continues with the server that served them.
+    /// Counters at zero. `not_measured` requests of the pass were served before.
     pub fn new(
         logical_pages: u32,
-        server: Option<Server>,
+        has_responses: bool,
         interval: Option<Interval>,
         not_measured: u64,
     ) -> PassCounters {
         PassCounters {
             service: ByOp::default(),
             increment: ByOp::default(),
-            response: server.map(|server| (server, ByOp::default())),
+            response: has_responses.then(ByOp::default),
             sampler: interval.map(Sampler::new),
             counts: TracePart::default(),
             not_measured,
@@ -141,12 +142,12 @@ impl Observer for PassCounters {
     }
 
     #[inline]
-    fn served(&mut self, request: &Request, spans: &[Span], took: Served, on: &Simulator) {
+    fn served(&mut self, served: &ServedRequest, on: &Simulator) {
+        let ServedRequest { request, spans, took, response_ns } = *served;
         self.count(request, spans);
         self.service.of(request.op).record(took.service_ns);
         self.increment.of(request.op).record(took.increment_ns);
-        if let Some((server, responses)) = &mut self.response {
-            let response_ns = server.serve(request.time_ns, took.service_ns);
+        if let (Some(responses), Some(response_ns)) = (&mut self.response, response_ns) {
             responses.of(request.op).record(response_ns);
         }
         if let Some(sampler) = &mut self.sampler

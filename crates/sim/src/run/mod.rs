@@ -23,8 +23,9 @@ pub mod simulator;
 use std::io::Write;
 use std::time::Instant;
 
-use crate::clock::serial::Server;
-use crate::config::choices::{Precondition, ReplayMode};
+use crate::clock::service_queue::ServiceQueue;
+use crate::config::choices::Precondition;
+use crate::config::replay::Replay;
 use crate::config::setup::Setup;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ use crate::progress::{NoProgress, Progress, Stage};
 use crate::result::laws;
 use crate::result::run_result::RunResult;
 use crate::run::finish::{FinishedRun, Measured};
-use crate::run::measure::{Observer, PassCounters, Unmeasured};
+use crate::run::measure::{Observer, PassCounters, ServedRequest, Unmeasured};
 use crate::run::operation_log::OpLog;
 use crate::run::simulator::Simulator;
 
@@ -109,12 +110,14 @@ struct Pass<'a> {
     stage: Stage,
     stream: RequestStream<'a>,
     batch: Batch,
+    /// The queue, if requests have to wait.
+    queue: Option<ServiceQueue>,
     delivered: u64,
 }
 
 impl<'a> Pass<'a> {
     fn new(stage: Stage, stream: RequestStream<'a>) -> Pass<'a> {
-        Pass { stage, stream, batch: Batch::default(), delivered: 0 }
+        Pass { stage, stream, batch: Batch::default(), queue: None, delivered: 0 }
     }
 }
 
@@ -132,7 +135,7 @@ impl<'a> Stages<'a> {
         }
         for pass in 1..=experiment.warmup {
             let mut pass = Pass::new(Stage::WarmUp(pass), self.input.source().replay()?);
-            self.serve(&mut simulator, &mut pass, u64::MAX, &mut Unmeasured::default(), None)?;
+            self.serve(&mut simulator, &mut pass, u64::MAX, &mut Unmeasured, None)?;
             simulator.audit("after a warm-up pass")?;
         }
         simulator.reset_counters();
@@ -142,11 +145,14 @@ impl<'a> Stages<'a> {
     fn measured(&self, simulator: &mut Simulator, log: Option<&mut OpLog>) -> Result<Measured> {
         let experiment = &self.setup.experiment;
         let mut pass = Pass::new(Stage::Measure, self.input.source().replay()?);
-        let server = (experiment.replay == ReplayMode::Open).then(Server::default);
-        let server = self.lead_in(simulator, &mut pass, server)?;
+        let replay = Some(experiment.replay).filter(|&replay| replay != Replay::CLOSED);
+        pass.queue = replay.map(ServiceQueue::new);
+        self.lead_in(simulator, &mut pass)?;
         let free_pages_before = simulator.nand().free_pages();
         let (pages, not_measured) = (self.device.logical_pages(), pass.delivered);
-        let mut measure = PassCounters::new(pages, server, experiment.interval, not_measured);
+        let has_responses = pass.queue.is_some();
+        let mut measure =
+            PassCounters::new(pages, has_responses, experiment.interval, not_measured);
         if log.is_some() {
             simulator.log_operations();
         }
@@ -158,19 +164,13 @@ impl<'a> Stages<'a> {
         Ok(Measured { measure, skipped, trace_notes, delivered, free_pages_before, seconds })
     }
 
-    /// Serves the requests before counting begins. Returns the server with its queue.
-    fn lead_in(
-        &self,
-        simulator: &mut Simulator,
-        pass: &mut Pass,
-        server: Option<Server>,
-    ) -> Result<Option<Server>> {
+    /// Serves the requests before counting begins.
+    fn lead_in(&self, simulator: &mut Simulator, pass: &mut Pass) -> Result<()> {
         let first = self.setup.experiment.measure_after;
         if first == 0 {
-            return Ok(server);
+            return Ok(());
         }
-        let mut unmeasured = Unmeasured { server };
-        self.serve(simulator, pass, first, &mut unmeasured, None)?;
+        self.serve(simulator, pass, first, &mut Unmeasured, None)?;
         if pass.delivered < first {
             return Err(Error::Impossible(format!(
                 "measuring after {first} requests leaves nothing to measure: the trace has {}",
@@ -178,7 +178,7 @@ impl<'a> Stages<'a> {
             )));
         }
         simulator.reset_counters();
-        Ok(unmeasured.server)
+        Ok(())
     }
 
     /// Serves the next requests of a pass, at most `left` of them.
@@ -201,7 +201,7 @@ impl<'a> Stages<'a> {
                 capacity_bytes: self.device.capacity_bytes(),
             })?;
             let log = log.as_deref_mut().map(|log| (log, pass.delivered));
-            serve(&pass.batch, simulator, observer, log)?;
+            serve(&pass.batch, simulator, &mut pass.queue, observer, log)?;
             pass.delivered += count as u64;
             left -= count as u64;
             self.progress.report(pass.stage, pass.stream.position(), source.length())?;
@@ -223,6 +223,7 @@ impl<'a> Stages<'a> {
 fn serve(
     batch: &Batch,
     simulator: &mut Simulator,
+    queue: &mut Option<ServiceQueue>,
     observer: &mut impl Observer,
     mut log: Option<(&mut OpLog, u64)>,
 ) -> Result<()> {
@@ -234,7 +235,10 @@ fn serve(
         match served {
             true => {
                 let took = simulator.serve(request, spans)?;
-                observer.served(request, spans, took, simulator);
+                let response =
+                    |queue: &mut ServiceQueue| queue.serve(request.time_ns, took.service_ns);
+                let response_ns = queue.as_mut().map(response);
+                observer.served(&ServedRequest { request, spans, took, response_ns }, simulator);
             }
             false => observer.skipped(),
         }

@@ -117,8 +117,8 @@ fn cell(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::choices::ReplayMode;
     use crate::config::experiment::Experiment;
+    use crate::config::replay::Replay;
     use crate::config::setup::Setup;
     use crate::config::values::Interval;
     use crate::run::{RunOptions, run};
@@ -128,7 +128,7 @@ mod tests {
         let experiment = Experiment {
             trace: Some("uniform:writes=2K,reads=10%".into()),
             capacity_bytes: Some(1 << 20),
-            replay: ReplayMode::Open,
+            replay: Replay::OPEN,
             interval: Some(Interval::Every(500)),
             ..Experiment::default()
         };
