@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! block 0 …            logical + extra …        … last
-//! [ capacity, rounded up │ extra blocks ][ sector log ][ system blocks ]
+//! [ capacity, rounded up │ extra blocks ][ layers ][ system blocks ]
 //! ```
-//! Every scheme gets exactly the same physical space. The blocks of a sector log are added to it,
-//! unless the log is told to take them from the extra blocks. System blocks hold what only
-//! `--durability full` needs; they are added and never taken from the extra blocks. With
-//! `--durability paper` there are none.
+//! Every scheme gets exactly the same physical space. The blocks of a layer, such as the sector
+//! log, are added to it, unless the layer is told to take them from the extra blocks. System blocks
+//! hold what only `--durability full` needs; they are added and never taken from the extra blocks.
+//! With `--durability paper` there are none.
 
 use ftl::layer::LayerBlocks;
 use ftl::{Choice, Ftl, Layers};
@@ -30,8 +30,8 @@ pub struct Device {
     pub logical_blocks: u32,
     /// Blocks beyond the capacity.
     pub extra_blocks: u32,
-    /// Blocks of the sector log.
-    pub sector_log_blocks: u32,
+    /// Blocks that layers keep for themselves.
+    pub layer_blocks: u32,
     /// System blocks, which only `--durability full` needs.
     pub system_blocks: u32,
     /// What must survive a power cut.
@@ -54,9 +54,9 @@ impl Device {
         let extra = Extra::of(experiment.extra, logical);
         let logical_blocks = number(&chip, logical, logical)?;
         let system_blocks = ftl::system_blocks(&chip, logical_blocks, durability);
-        let LayerBlocks { blocks: sector_log_blocks, added } = layers.blocks(&chip);
-        let extra = without(extra, sector_log_blocks - added)?;
-        let blocks = logical.saturating_add(extra).saturating_add(sector_log_blocks.into());
+        let LayerBlocks { blocks: layer_blocks, added } = layers.blocks(&chip);
+        let extra = without(extra, layer_blocks - added)?;
+        let blocks = logical.saturating_add(extra).saturating_add(layer_blocks.into());
         let blocks = blocks.saturating_add(system_blocks.into());
         let geometry = chip.geometry(number(&chip, blocks, blocks)?)?;
         let extra_blocks = number(&chip, extra, blocks)?;
@@ -68,7 +68,7 @@ impl Device {
             layers,
             logical_blocks,
             extra_blocks,
-            sector_log_blocks,
+            layer_blocks,
             system_blocks,
             durability,
             seed,
@@ -111,10 +111,13 @@ impl Device {
     }
 }
 
-/// The extra blocks that remain when a sector log has taken its own.
+/// The extra blocks that remain when the layers have taken theirs.
 fn without(extra: u64, taken: u32) -> Result<u64> {
     extra.checked_sub(taken.into()).ok_or_else(|| {
-        let why = format!("a sector log of {taken} blocks out of {extra} extra ones leaves none");
+        let why = format!(
+            "the layers take {taken} blocks out of {extra} extra ones, which leaves none; give \
+             more with `--extra`"
+        );
         Error::Impossible(why)
     })
 }

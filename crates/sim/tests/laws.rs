@@ -1,5 +1,6 @@
 //! The laws of results: honest results obey them, and every law can be broken.
 
+use ftl::LAYERS;
 use sim::result::laws::{assert_all, check_all};
 use sim::{Experiment, RunOptions, RunResult, Setup, run};
 
@@ -142,6 +143,40 @@ fn the_laws_of_a_sector_log_can_be_broken() {
     let log = result.layers.get_mut("sector_log").unwrap();
     log["Writes_full"] = (log["Writes_full"].as_u64().unwrap() + 1).into();
     assert!(check_all(&result).unwrap_err().contains("from above"));
+}
+
+/// A small device under layers with these options; none if they contradict each other or the scheme.
+fn stacked(ftl: &str, options: &[(&str, &str)]) -> Option<RunResult> {
+    let experiment = Experiment {
+        trace: Some("skew:writes=2000,hot=80/20,reads=20%,request=1536".to_owned()),
+        chip: "slc-fast2010:page=1KiB,pages_per_block=8".to_owned(),
+        capacity_bytes: Some(1 << 20),
+        ftl: ftl.to_owned(),
+        ..Experiment::default()
+    };
+    let experiment = options.iter().try_fold(experiment, |it, (name, text)| it.with(name, text));
+    let setup = Setup::new(&experiment.unwrap()).ok()?;
+    Some(run(&setup, RunOptions::default()).unwrap())
+}
+
+/// Each layer with its settings for small devices, alone and together with any other. Every run
+/// asserts the laws, so this test has to run only.
+#[test]
+fn layers_keep_their_laws_among_any_others() {
+    let corners = || LAYERS.iter().flat_map(|layer| layer.corners);
+    let mut pairs = 0;
+    for ftl in ["page", "dftl"] {
+        for corner in corners() {
+            stacked(ftl, corner)
+                .or_else(|| stacked("dftl", corner))
+                .expect("a scheme that takes it");
+            for other in corners().filter(|other| other.iter().all(|it| !corner.contains(it))) {
+                let both = [*corner, *other].concat();
+                pairs += usize::from(stacked(ftl, &both).is_some());
+            }
+        }
+    }
+    assert!(pairs > 0, "no layer goes together with another");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use nand::{Lpn, Nand, Sink};
 
 use super::error::Result;
-use super::facets::BlockLender;
+use super::facets::{BlockLender, ResizableMap};
 use super::run::Run;
 
 /// The base of an FTL: for a scheme its map, for a layer the FTL below it. It answers every call
@@ -46,6 +46,11 @@ pub trait Base: Send {
 
     /// As [`Ftl::free_blocks`](super::ftl::Ftl::free_blocks).
     fn free_blocks(&self) -> u32;
+
+    /// As [`Ftl::resizable_map`](super::ftl::Ftl::resizable_map).
+    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
+        None
+    }
 
     /// As [`Ftl::block_lender`](super::ftl::Ftl::block_lender).
     fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {

@@ -57,7 +57,8 @@ pub trait Ftl: Send {
         self.base_mut().flush(nand)
     }
 
-    /// Makes a run that was just written survive a power cut (forced unit access).
+    /// Makes a run that was just written survive a power cut (forced unit access). By default
+    /// everything is flushed; a layer hands the run to the FTL below it.
     ///
     /// # Errors
     /// Power lost.
@@ -124,7 +125,7 @@ pub trait Ftl: Send {
 
     /// The part of the map that can grow and shrink at run time.
     fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
-        None
+        self.base_mut().resizable_map()
     }
 
     /// The exchange of erased blocks with a layer above.

@@ -58,9 +58,11 @@ pub struct LayerReport {
     pub layer: &'static str,
     /// Its figures by name.
     pub figures: Vec<(&'static str, Metric)>,
+    /// Pages that it handed down.
+    pub went_down: Entered,
 }
 
-/// Pages that entered a scheme.
+/// Pages that entered a scheme or a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entered {
     /// Pages of reads, mapped or not.

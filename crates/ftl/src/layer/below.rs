@@ -2,13 +2,14 @@
 
 use nand::{Lpn, Nand, Sink};
 
-use crate::contract::{Base, BlockLender, Entered, Ftl, LayerReport, Result, Run};
+use crate::contract::{Base, BlockLender, Entered, Ftl, LayerReport, ResizableMap, Result, Run};
 
 /// An FTL below a layer. Counts the pages that are passed to it.
 pub struct Below {
     /// The FTL.
     pub ftl: Box<dyn Ftl>,
-    went_down: Entered,
+    /// Pages that went down to it since the last reset.
+    pub went_down: Entered,
 }
 
 impl Below {
@@ -84,6 +85,10 @@ impl Base for Below {
 
     fn free_blocks(&self) -> u32 {
         self.ftl.free_blocks()
+    }
+
+    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
+        self.ftl.resizable_map()
     }
 
     fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {

@@ -96,24 +96,23 @@ pub struct Stack<'a> {
     pub given: &'a [String],
 }
 
-/// The counts that the laws of a layer compare.
+/// The counts that the laws of a layer compare. None is another layer's, so the laws hold above and
+/// below any other layer.
 pub struct LayerEvidence<'a> {
-    /// A count that a layer reports, by the names of layer and metric; 0 if there is none.
-    pub count: &'a dyn Fn(&str, &str) -> u64,
-    /// The names of the layers that report.
-    pub layers: &'a [&'static str],
+    /// A count that the layer reports, by its name; 0 if there is none.
+    pub count: &'a dyn Fn(&str) -> u64,
     /// Operations of the flash.
     pub operations: &'a dyn Fn(Op, Cause) -> u64,
-    /// Pages that the host asked for.
-    pub asked: Entered,
-    /// Pages that entered the scheme.
-    pub entered: Entered,
+    /// Pages that came from above: from the host or from another layer.
+    pub came: Entered,
+    /// Pages that the layer handed down: to the scheme or to another layer.
+    pub went_down: Entered,
 }
 
 impl LayerEvidence<'_> {
-    /// The sum of some counts of a layer.
-    pub fn sum(&self, layer: &str, names: &[&str]) -> u64 {
-        names.iter().map(|name| (self.count)(layer, name)).sum()
+    /// The sum of some counts of the layer.
+    pub fn sum(&self, names: &[&str]) -> u64 {
+        names.iter().map(|name| (self.count)(name)).sum()
     }
 }
 

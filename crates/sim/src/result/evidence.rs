@@ -4,7 +4,7 @@ use crate::result::counts::HostPages;
 use crate::result::record::Columns;
 
 /// Counters that are not in the JSON of a result.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// Requests that were read from the trace, delivered or skipped.
     pub requests_read: u64,
@@ -19,8 +19,10 @@ pub struct Evidence {
     pub wear_sum: u64,
     /// Erases counted since the device was new.
     pub erases_since_birth: u64,
-    /// Pages that the host requested. Without layers all of them entered the scheme.
+    /// Pages that the host requested.
     pub asked: HostPages,
+    /// The name of each layer, the topmost first, and the pages that it handed down.
+    pub handed_down: Vec<(&'static str, HostPages)>,
     /// The time of all accesses to the DRAM of layers.
     pub dram_ns: u64,
     /// The sum of all service times.

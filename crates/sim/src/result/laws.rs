@@ -9,6 +9,7 @@
 //! time_us.total                = Σ of its fields = Σ count × latency = Σ service times
 //! sum of wear                  = erases since the device was new
 //! every total                  = Σ over the causes
+//! pages that come to a layer   = pages that the one above handed down
 //! ```
 //! Each layer states the laws of its own counts, beside the layer in `ftl`.
 
@@ -17,7 +18,7 @@ use ftl::layer::{Layer, LayerEvidence};
 use nand::{Cause, Op};
 use serde_json::Value;
 
-use crate::result::counts::Causes;
+use crate::result::counts::{Causes, HostPages};
 use crate::result::run_result::RunResult;
 
 /// Asserts every law.
@@ -42,7 +43,7 @@ pub fn check_all(result: &RunResult) -> Result<(), String> {
     totals_are_sums(result)?;
     time_is_count_times_latency(result)?;
     wear_is_erases(result)?;
-    layers_keep_their_laws(result)
+    pages_pass_through_the_layers(result)
 }
 
 /// An equation of exact counts.
@@ -133,29 +134,41 @@ fn wear_is_erases(result: &RunResult) -> Result<(), String> {
     equal("sum of wear = erases since birth", wear.into(), erases.into())
 }
 
-/// The laws that the layers state.
-fn layers_keep_their_laws(result: &RunResult) -> Result<(), String> {
-    let part = |layer: &Layer| result.layers.get(&layer.key());
-    let present: Vec<&Layer> =
-        LAYERS.iter().copied().filter(|layer| part(layer).is_some()).collect();
-    let names: Vec<&'static str> = present.iter().map(|layer| layer.name).collect();
-    let count = |name: &str, metric: &str| {
-        let layer = present.iter().find(|layer| layer.name == name);
-        let part = layer.and_then(|layer| part(layer));
-        part.and_then(|part| part.get(metric)).and_then(Value::as_u64).unwrap_or(0)
-    };
+/// What a layer hands down is what comes to the layer below, and what the lowest one hands down
+/// enters the scheme.
+fn pages_pass_through_the_layers(result: &RunResult) -> Result<(), String> {
+    let mut came = result.evidence.asked;
+    for &(name, went_down) in &result.evidence.handed_down {
+        let layer = LAYERS.iter().find(|layer| layer.name == name);
+        layer_keeps_its_laws(result, layer.expect("a layer of the list"), came, went_down)?;
+        came = went_down;
+    }
+    let entered = result.host_pages;
+    equal("reads handed down = entered", came.read.into(), entered.read.into())?;
+    equal("writes handed down = entered", came.written.into(), entered.written.into())?;
+    equal("trims handed down = entered", came.trimmed.into(), entered.trimmed.into())
+}
+
+/// The laws that a layer states.
+fn layer_keeps_its_laws(
+    result: &RunResult,
+    layer: &Layer,
+    came: HostPages,
+    went_down: HostPages,
+) -> Result<(), String> {
+    let part = result.layers.get(&layer.key());
+    let count =
+        |metric: &str| part.and_then(|part| part.get(metric)).and_then(Value::as_u64).unwrap_or(0);
     let operations = |op, cause| match op {
         Op::Read => result.reads.get(cause),
         Op::SpareRead => result.spare_reads.get(cause),
         Op::Program => result.programs.get(cause),
         Op::Erase => result.erases.get(cause),
     };
-    let evidence = LayerEvidence {
+    (layer.laws)(&LayerEvidence {
         count: &count,
-        layers: &names,
         operations: &operations,
-        asked: result.evidence.asked.into(),
-        entered: result.host_pages.into(),
-    };
-    present.iter().try_for_each(|layer| (layer.laws)(&evidence))
+        came: came.into(),
+        went_down: went_down.into(),
+    })
 }

@@ -112,7 +112,7 @@ impl FinishedRun<'_> {
             pages_per_block: device.chip.pages_per_block,
             logical_blocks: device.logical_blocks,
             extra_blocks: device.extra_blocks,
-            sector_log_blocks: device.sector_log_blocks,
+            sector_log_blocks: device.layer_blocks,
             system_blocks: device.system_blocks,
             chip: self.setup.experiment.chip.clone(),
             timing: device.chip.timing.into(),
@@ -130,6 +130,8 @@ impl FinishedRun<'_> {
 
 fn evidence(simulator: &Simulator, measured: &Measured) -> Evidence {
     let nand = simulator.nand();
+    let reports = simulator.layer_reports().into_iter();
+    let handed_down = reports.map(|report| (report.layer, report.went_down.into()));
     Evidence {
         requests_read: measured.delivered + measured.skipped.total(),
         free_pages_before: measured.free_pages_before,
@@ -138,6 +140,7 @@ fn evidence(simulator: &Simulator, measured: &Measured) -> Evidence {
         wear_sum: nand.wear().iter().map(|&erases| u64::from(erases)).sum(),
         erases_since_birth: simulator.erases_since_birth(),
         asked: simulator.asked(),
+        handed_down: handed_down.collect(),
         dram_ns: simulator.dram_ns(),
         service_sum_ns: measured.measure.service.sum_ns(),
         increment_sum_ns: measured.measure.increment.sum_ns(),

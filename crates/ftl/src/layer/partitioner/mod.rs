@@ -461,7 +461,7 @@ impl Partitioner {
 
 /// The map of the scheme below the buffer; a scheme that declares a [`MapBudget`] has one.
 fn resizable_map(buffer: &mut WriteBuffer) -> &mut dyn ResizableMap {
-    let map = buffer.below.ftl.resizable_map();
+    let map = buffer.resizable_map();
     map.expect("a scheme that declares a map budget can resize its map")
 }
 
@@ -574,9 +574,13 @@ impl Ftl for Partitioner {
 }
 
 impl Layered for Partitioner {
+    /// All pages pass through the buffer first. What it hands down goes on to the map unchanged, so
+    /// the partitioner's report follows the buffer's.
     fn reports(&self) -> Vec<LayerReport> {
-        let own = LayerReport { layer: LAYER.name, figures: self.figures() };
-        [own].into_iter().chain(self.buffer.reports()).collect()
+        let (figures, went_down) = (self.figures(), self.buffer.below.went_down);
+        let mut reports = self.buffer.reports();
+        reports.insert(1, LayerReport { layer: LAYER.name, figures, went_down });
+        reports
     }
 
     fn entered(&self) -> Entered {

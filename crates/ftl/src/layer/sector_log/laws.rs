@@ -3,7 +3,6 @@
 use nand::{Cause, Op};
 
 use crate::layer::definition::{LayerEvidence, equal};
-use crate::layer::write_buffer;
 
 /// The name of the layer.
 pub(super) const LOG: &str = "sector-log";
@@ -15,7 +14,7 @@ pub(super) const LOG: &str = "sector-log";
 pub(super) fn logged_sectors_are_accounted_for(
     evidence: &LayerEvidence,
 ) -> core::result::Result<(), String> {
-    let of = |names: &[&str]| evidence.sum(LOG, names);
+    let of = |names: &[&str]| evidence.sum(names);
     let came = of(&["subpage_sectors", "waiting_before"]);
     let went = of(&["programmed_sectors", "waiting", "replaced_waiting", "taken_waiting"]);
     equal("sectors that came = programmed + waiting + replaced + taken", came, went)?;
@@ -25,13 +24,10 @@ pub(super) fn logged_sectors_are_accounted_for(
     let before = of(&["distinct_before", "subpage_sectors"]);
     let now = of(&["distinct", "hit_sectors", "left_sectors"]);
     equal("distinct before + partial writes = distinct + hits + left", before, now)?;
-    let above = match evidence.layers.contains(&write_buffer::LAYER.name) {
-        true => evidence.sum(write_buffer::LAYER.name, &["evicted", "drained"]),
-        false => evidence.asked.written,
-    };
+    let above = evidence.came.written;
     equal("whole + partial writes = from above", of(&["Writes_full", "Writes_subpage"]), above)?;
     let down = of(&["Writes_full", "Evicts_SL"]);
-    equal("whole writes + evicted pages = handed down", down, evidence.entered.written)?;
+    equal("whole writes + evicted pages = handed down", down, evidence.went_down.written)?;
     let logged = |op| (evidence.operations)(op, Cause::Log);
     equal("programs.log", logged(Op::Program), of(&["Writes_SL"]))?;
     equal("erases.log", logged(Op::Erase), of(&["cleanings"]))?;

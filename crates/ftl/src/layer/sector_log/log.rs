@@ -672,7 +672,8 @@ impl Ftl for SectorLog {
 
 impl Layered for SectorLog {
     fn reports(&self) -> Vec<LayerReport> {
-        let own = LayerReport { layer: LOG, figures: self.figures() };
+        let (figures, went_down) = (self.figures(), self.below.went_down);
+        let own = LayerReport { layer: LOG, figures, went_down };
         [own].into_iter().chain(self.below.reports()).collect()
     }
 
