@@ -145,7 +145,8 @@ fn the_laws_of_a_sector_log_can_be_broken() {
     assert!(check_all(&result).unwrap_err().contains("from above"));
 }
 
-/// A small device under layers with these options; none if they contradict each other or the scheme.
+/// A small device under layers with these options; none if they contradict each other, or if the
+/// scheme does not take them.
 fn stacked(ftl: &str, options: &[(&str, &str)]) -> Option<RunResult> {
     let experiment = Experiment {
         trace: Some("skew:writes=2000,hot=80/20,reads=20%,request=1536".to_owned()),

@@ -169,6 +169,22 @@ fn every_victim_policy_is_registered() {
     assert_eq!(seen, ftl::part::page::victims::registry::POLICIES.len());
 }
 
+/// A layer is a file, or a folder whose `mod.rs` has the layer.
+#[test]
+fn every_layer_is_registered() {
+    let folder = root().join("crates/ftl/src/layer");
+    let list = read(&folder.join("mod.rs"));
+    let is_layer = |path: &PathBuf| read(path).contains("pub static LAYER: Layer");
+    let mut seen = 0;
+    for path in rust_files(&folder).into_iter().filter(is_layer) {
+        let entry = if path.ends_with("mod.rs") { path.parent().expect("a folder") } else { &path };
+        let name = entry.file_stem().expect("a name").to_string_lossy();
+        assert!(list.contains(&format!("&{name}::LAYER")), "{name} is not registered");
+        seen += 1;
+    }
+    assert_eq!(seen, ftl::LAYERS.len());
+}
+
 /// Each file that exports an entry is a line of the list, which also declares it as a module.
 #[test]
 fn every_trace_format_and_workload_is_listed() {
