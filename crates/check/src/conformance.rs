@@ -1,5 +1,6 @@
 //! Conformance without power cuts. After every host operation, everything is read back, the scheme
-//! audits itself, and the operation counts must add up.
+//! audits itself, and the operation counts must add up. The pages of the operation are read just
+//! before and just after it too: reading everything would drive them out of a cache first.
 //!
 //! Under [`Durability::Full`], the device is also mounted again from time to time, twice in a row.
 //! The contents must stay the same. The versions must be in the order of the host's writes, unless
@@ -15,6 +16,7 @@ use crate::finding::{Defect, Finding};
 use crate::powered_device::{Action, PoweredDevice};
 use crate::rng::{Rng, mix};
 use crate::workload;
+use crate::workload::host_operation::HostOperation;
 
 /// Mean number of host operations between two mounts.
 const OPERATIONS_PER_MOUNT: u32 = 8;
@@ -33,7 +35,10 @@ fn run(case: &Case) -> Result<u64, Finding> {
     let free_at_start = device.nand().free_pages();
     device.perform(Action::Mount)?;
     for &operation in &case.operations {
-        device.perform(Action::Do(operation))?;
+        let read = operation.whole_pages(case.dimensions().full()).map(HostOperation::Read);
+        for step in [read, Some(operation), read].into_iter().flatten() {
+            device.perform(Action::Do(step))?;
+        }
         device.perform(Action::Check)?;
         counts_add_up(device.nand(), free_at_start, device.pages_entered())?;
         if case.durability == Durability::Full && rng.one_in(OPERATIONS_PER_MOUNT) {

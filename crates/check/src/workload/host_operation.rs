@@ -82,6 +82,20 @@ pub enum HostOperation {
     Flush,
 }
 
+impl HostOperation {
+    /// The pages that it concerns, whole; none for a flush.
+    pub fn whole_pages(&self, full: SectorMask) -> Option<Extent> {
+        let (first, pages) = match *self {
+            HostOperation::Write(extent)
+            | HostOperation::Force(extent)
+            | HostOperation::Read(extent) => (extent.first, extent.pages),
+            HostOperation::Trim { first, pages } => (first, pages),
+            HostOperation::Flush => return None,
+        };
+        Some(Extent::whole(first, pages, full))
+    }
+}
+
 impl fmt::Display for HostOperation {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
