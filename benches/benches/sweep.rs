@@ -32,7 +32,7 @@ fn swept(plan: &Plan, jobs: NonZeroUsize, folder: &Path) -> u64 {
     let path = folder.join("journal");
     let mut journal =
         Journal::open(&path, &hash(plan), plan.rows.len()).expect("the journal is new");
-    let sweep = Sweep { plan, jobs, memory_bytes: 1 << 30 };
+    let sweep = Sweep { plan, jobs, memory_bytes: 1 << 30, limit_bytes: None };
     sweep.run(&mut journal, &NoProgress).expect("nobody stops the sweep");
     assert_eq!(journal.count(), plan.rows.len(), "every row is in the journal");
     drop(journal);

@@ -10,6 +10,7 @@ mod commands;
 mod comparison;
 mod experiment_args;
 mod failure;
+mod memory_limit;
 mod operation_logs;
 mod output;
 mod paper_plans;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{check, compare, list, manual, papers, run, sweep, trace};
 use failure::Failure;
+use memory_limit::MemoryLimit;
 
 /// Flash translation layers of five papers: simulated and checked
 #[derive(Parser)]
@@ -29,6 +31,11 @@ use failure::Failure;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+
+    /// Memory that the command may take, such as 8GiB, or `unlimited`; by default half of what is
+    /// available. A run that would take more is refused
+    #[arg(long, global = true, value_name = "SIZE|unlimited", help_heading = "Memory")]
+    memory_limit: Option<MemoryLimit>,
 }
 
 /// Points to the documentation of results.
@@ -72,11 +79,13 @@ fn main() -> ExitCode {
             return ExitCode::from(usage.exit_code() as u8);
         }
     };
+    let limit_bytes = MemoryLimit::bytes(cli.memory_limit);
+    memory_limit::watch(limit_bytes);
     let done = match &cli.command {
-        Command::Run(args) => run::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Sweep(args) => sweep::run(args),
-        Command::Papers(args) => papers::run(args),
+        Command::Run(args) => run::run(args, limit_bytes),
+        Command::Compare(args) => compare::run(args, limit_bytes),
+        Command::Sweep(args) => sweep::run(args, limit_bytes),
+        Command::Papers(args) => papers::run(args, limit_bytes),
         Command::Trace(args) => trace::run(args),
         Command::Check(args) => return check::run(args),
         Command::List(args) => list::run(args),

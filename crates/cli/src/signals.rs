@@ -51,18 +51,23 @@ fn is_ignored(signal: i32) -> bool {
 fn received(signal: i32) {
     let first = RECEIVED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     if !first || MONITORS.load(Ordering::SeqCst) == 0 {
-        end_at_once();
+        end_interrupted();
     }
     let late = || {
         std::thread::sleep(PATIENCE);
-        end_at_once()
+        end_interrupted()
     };
     if std::thread::Builder::new().spawn(late).is_err() {
-        end_at_once();
+        end_interrupted();
     }
 }
 
-fn end_at_once() -> ! {
+fn end_interrupted() -> ! {
+    end(exit_code(), "interrupted")
+}
+
+/// Ends the process at once with a message, and deletes unfinished files.
+pub fn end(code: u8, message: &str) -> ! {
     let unfinished = unfinished();
     for path in unfinished.iter() {
         // It may have become the output in this moment.
@@ -71,8 +76,8 @@ fn end_at_once() -> ! {
     let mut stderr = io::stderr().lock();
     let line_end = if stderr.is_terminal() { "\n" } else { "" };
     // If standard error is closed, nobody reads this.
-    let _ = writeln!(stderr, "{line_end}ftlab: interrupted");
-    std::process::exit(exit_code().into())
+    let _ = writeln!(stderr, "{line_end}ftlab: {message}");
+    std::process::exit(code.into())
 }
 
 /// Whether a signal asks the command to end.

@@ -54,6 +54,18 @@ impl FlashArray {
         }
     }
 
+    /// Memory that an array with every page programmed takes, without scheme bytes.
+    pub fn memory_bytes(geometry: &Geometry, mode: Mode) -> u64 {
+        let (pages, blocks) = (u64::from(geometry.pages()), u64::from(geometry.blocks()));
+        let stored = match mode {
+            Mode::Count => 0,
+            _ => MemoryStore::memory_bytes(geometry, mode),
+        };
+        pages * size_of::<u32>() as u64
+            + blocks * (size_of::<u16>() + size_of::<u32>()) as u64
+            + stored
+    }
+
     /// The array whose pages lie in `store`. Reads every spare area.
     ///
     /// # Errors

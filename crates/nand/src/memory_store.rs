@@ -6,9 +6,9 @@ use alloc::sync::Arc;
 use crate::address::{BlockId, Ppn};
 use crate::cells::Cells;
 use crate::error::Result;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, SECTOR_BYTES};
 use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
-use crate::payload::Mode;
+use crate::payload::{Mode, Stamp};
 use crate::spare::HEADER_BYTES;
 
 /// Pages in memory.
@@ -46,6 +46,19 @@ impl MemoryStore {
     pub fn new(mode: Mode, geometry: Geometry) -> MemoryStore {
         assert!(mode != Mode::Count, "a chip in count mode has no store");
         MemoryStore { mode, geometry, blocks: vec![Block::default(); geometry.blocks() as usize] }
+    }
+
+    /// Memory of a store with every page programmed, without the variable parts of spare areas.
+    pub(crate) fn memory_bytes(geometry: &Geometry, mode: Mode) -> u64 {
+        let sectors_per_page = u64::from(geometry.sectors_per_page());
+        let cell_bytes = match mode {
+            Mode::Bytes => u64::from(SECTOR_BYTES),
+            _ => size_of::<Stamp>() as u64,
+        };
+        let page_bytes =
+            (size_of::<Health>() + HEADER_BYTES) as u64 + sectors_per_page * cell_bytes;
+        let block_bytes = (size_of::<Block>() + size_of::<Pages>()) as u64;
+        u64::from(geometry.pages()) * page_bytes + u64::from(geometry.blocks()) * block_bytes
     }
 
     fn at(&self, ppn: Ppn) -> Option<(&Pages, usize)> {

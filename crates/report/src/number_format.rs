@@ -1,6 +1,8 @@
 //! Numbers as text, the same on the terminal, in tables and in captions: digits are grouped by
 //! commas, decimals follow a point.
 
+pub use spec::round_size as bytes;
+
 /// A count: `1,234,567`.
 pub fn count(n: u64) -> String {
     grouped(&n.to_string())
@@ -32,16 +34,6 @@ pub fn number(value: f64) -> String {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
     }
-}
-
-/// Bytes in the largest unit that gives at least 1.
-pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if n < 1024 {
-        return format!("{n} B");
-    }
-    let power = (n.ilog2() / 10) as usize;
-    format!("{:.2} {}", n as f64 / 1024f64.powi(power as i32), UNITS[power - 1])
 }
 
 /// Digits in groups of three.

@@ -49,6 +49,29 @@ pub enum Error {
         /// The capacity of the device.
         capacity_bytes: u64,
     },
+    /// The run would take more memory than it may.
+    #[error(
+        "this run would take about {} of memory ({parts}) for a device of {} in pages of {}; the \
+         limit is {}. Take {compact}larger pages (`page=` of `--chip`) or a smaller `--capacity`, \
+         or allow more: `--memory-limit {}` or `unlimited`",
+        spec::round_size(*needs_bytes), spec::round_size(*capacity_bytes),
+        spec::print_size((*page_bytes).into()), spec::round_size(*limit_bytes),
+        spec::print_size(needs_bytes.next_multiple_of(1 << 20))
+    )]
+    TooMuchMemory {
+        /// The estimate.
+        needs_bytes: u64,
+        /// Its largest parts.
+        parts: String,
+        /// The capacity of the device.
+        capacity_bytes: u64,
+        /// The page size of the chip.
+        page_bytes: u32,
+        /// The limit.
+        limit_bytes: u64,
+        /// The remedy for a sparse trace, if it is one.
+        compact: &'static str,
+    },
     /// The FTL returned wrong data or violates an invariant.
     #[error("{ftl}: {mismatch}")]
     Violation {
@@ -110,7 +133,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Spec(_) | Error::Chip(_) | Error::Impossible(_) | Error::ParallelTiming => 2,
-            Error::Plan { .. } | Error::OtherPlan { .. } => 2,
+            Error::Plan { .. } | Error::OtherPlan { .. } | Error::TooMuchMemory { .. } => 2,
             Error::Trace(error) if error.is_usage() => 2,
             Error::Ftl(
                 ftl::Error::Spec(_) | ftl::Error::TooFewExtra { .. } | ftl::Error::Refused { .. },

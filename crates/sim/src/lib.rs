@@ -18,6 +18,7 @@
 //! * [`result`]     the result of a run as JSON, and the laws that it obeys
 //! * [`plan`]       many experiments in one file, with claims and drawings
 //! * [`sweep`]      the runs of a plan on all cores, resumable
+//! * [`memory`]     the memory that runs take, estimated and shared
 //! * [`progress`]   reports of progress, and the way to stop a run
 //! * [`mismatch`]   what verification found wrong
 //! * [`error`]      everything that can go wrong with a run
@@ -31,6 +32,7 @@ pub mod config;
 pub mod device;
 pub mod error;
 pub mod input;
+pub mod memory;
 pub mod mismatch;
 pub mod plan;
 pub mod progress;
@@ -42,6 +44,7 @@ pub use config::experiment::Experiment;
 pub use config::setup::Setup;
 pub use error::{Error, Result};
 pub use input::Input;
+pub use memory::MemoryBudget;
 pub use progress::{NoProgress, Progress, Stage};
 pub use result::run_result::RunResult;
 pub use run::{RunOptions, run};

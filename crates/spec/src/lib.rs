@@ -30,7 +30,9 @@ pub mod suggestion;
 
 pub use error::{Error, Result};
 pub use params::{Kind, Param, Params, Value, joined, resolve, total_len};
-pub use quantity::{parse_count, parse_ratio, parse_size, parse_switch, parse_time_ns, print_size};
+pub use quantity::{
+    parse_count, parse_ratio, parse_size, parse_switch, parse_time_ns, print_size, round_size,
+};
 pub use share::{Share, parse_share};
 pub use shell::shell_word;
 pub use spec::{Spec, parse_pairs};

@@ -183,6 +183,16 @@ pub fn print_size(bytes: u64) -> String {
     SIZE.print(bytes, &["PiB", "TiB", "GiB", "MiB", "KiB"])
 }
 
+/// Writes bytes for people, in the largest unit that gives at least 1: `1.50 GiB`.
+pub fn round_size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let power = (bytes.ilog2() / 10) as usize;
+    format!("{:.2} {}", bytes as f64 / 1024f64.powi(power as i32), UNITS[power - 1])
+}
+
 /// Writes a time the way users write it: `120s`, `5ms`, `1ns`.
 pub(crate) fn print_time_ns(time_ns: u64) -> String {
     match time_ns {
@@ -199,6 +209,13 @@ pub(crate) fn malformed(text: &str, form: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_for_people_are_rounded() {
+        let rounded = [0, 1023, 1024, 3 << 29].map(round_size);
+        assert_eq!(rounded.join(" "), "0 B 1023 B 1.00 KiB 1.50 GiB");
+        assert_eq!(round_size(u64::MAX), "16.00 EiB");
+    }
 
     #[test]
     fn sizes_have_binary_or_decimal_units() {

@@ -62,6 +62,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses: |_, _| None,
     map_budget: None,
     least_extra: |_, _, _| RESERVE as u32 + 3,
+    memory: |_, _, _| 0,
     mount,
 };
 

@@ -9,7 +9,7 @@ use sim::clock::SERIAL_CAVEAT;
 use sim::config::experiment::Experiment;
 use sim::config::values::Interval;
 use sim::result::notes::SharedNotes;
-use sim::{Input, RunOptions, RunResult, Setup};
+use sim::{Input, MemoryBudget, RunOptions, RunResult, Setup};
 
 use crate::comparison::{self, LEGEND};
 use crate::experiment_args::{ComparedOptions, ExperimentArgs, OutputArgs};
@@ -42,7 +42,7 @@ pub struct Args {
 }
 
 /// Runs the subcommand.
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let experiments = experiments(args);
     let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
     let mut files = CommandFiles::new();
@@ -53,12 +53,17 @@ pub fn run(args: &Args) -> Result<()> {
     let logs =
         logs.map(|name| operation_logs::of_each(name, &experiments, &mut files)).transpose()?;
     let monitor = RunMonitor::new(args.output.quiet);
+    let memory = MemoryBudget::new(limit_bytes);
     // The trace is opened and surveyed once.
     let input = Input::open(&setups[0], &monitor)?;
     let mut results = Vec::with_capacity(setups.len());
     for (index, setup) in setups.iter().enumerate() {
-        let options =
-            RunOptions { input: Some(&input), progress: &monitor, ..RunOptions::default() };
+        let options = RunOptions {
+            input: Some(&input),
+            progress: &monitor,
+            memory: &memory,
+            operation_log: None,
+        };
         let log = logs.as_ref().map(|logs| &logs[index]);
         results.push(operation_logs::run(setup, options, log)?);
     }

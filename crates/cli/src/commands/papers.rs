@@ -81,7 +81,7 @@ impl PaperName {
 }
 
 /// Runs the subcommand.
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let rows = args.out.join("rows");
     std::fs::create_dir_all(&rows).map_err(|error| cannot_create(&rows, &error))?;
     let wanted = PAPERS.iter().filter(|paper| args.papers.iter().any(|name| name.means(paper)));
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut monitor = SweepMonitor::new(args.quiet, all, 0);
     let (mut summary, mut failed) = (Vec::new(), Vec::new());
     for study in &studies {
-        let examined = study.examine(args, &mut monitor)?;
+        let examined = study.examine(args, limit_bytes, &mut monitor)?;
         let made_by = output::made_by("papers");
         let page = paper_pages::page(study.paper, &examined, args.scale.into(), made_by);
         study.page_file.write(|out| write_text(out, &page.html()))?;
@@ -146,13 +146,14 @@ impl Study {
     fn examine(
         &self,
         args: &Args,
+        limit_bytes: Option<u64>,
         monitor: &mut SweepMonitor,
     ) -> Result<Vec<ExperimentFindings<'_>>> {
         let mut journal = open(&self.journal_path, &self.all)?;
         monitor.begin(self.all.rows.len(), journal.count());
         let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
         let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
-        Sweep { plan: &self.all, jobs, memory_bytes: args.memory }
+        Sweep { plan: &self.all, jobs, memory_bytes: args.memory, limit_bytes }
             .run(&mut journal, &*monitor)
             .map_err(|error| Failure::from(error).with("; the same command continues from here"))?;
         self.rows_file.write(|out| {

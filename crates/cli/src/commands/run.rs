@@ -6,7 +6,7 @@ use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::result::latencies::Summary;
 use sim::result::run_result::{DevicePart, TracePart};
-use sim::{RunOptions, RunResult, Setup};
+use sim::{MemoryBudget, RunOptions, RunResult, Setup};
 
 use crate::experiment_args::{AllOptions, ExperimentArgs, OutputArgs};
 use crate::failure::Result;
@@ -33,7 +33,7 @@ pub struct Args {
 }
 
 /// Runs the subcommand.
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let setup = Setup::new(args.experiment.first())?;
     let mut files = CommandFiles::new();
     files.trace(setup.experiment.trace_name())?;
@@ -41,7 +41,8 @@ pub fn run(args: &Args) -> Result<()> {
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;
     let monitor = RunMonitor::new(args.output.quiet);
-    let options = RunOptions { progress: &monitor, ..RunOptions::default() };
+    let memory = MemoryBudget::new(limit_bytes);
+    let options = RunOptions { progress: &monitor, memory: &memory, ..RunOptions::default() };
     let result = operation_logs::run(&setup, options, log.as_ref())?;
     drop(monitor);
     let to_stdout = matches!(json, Some(Destination::Stdout));

@@ -99,7 +99,7 @@ impl From<ScaleName> for Scale {
 }
 
 /// Runs the subcommand.
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let mut files = CommandFiles::new();
     let plan = read(args, &mut files)?;
     files.traces(plan.experiments())?;
@@ -111,7 +111,8 @@ pub fn run(args: &Args) -> Result<()> {
     files.own_output("the journal", &journal_path)?;
     let mut journal = Journal::open(&journal_path, &sweep::hash(&plan), plan.rows.len())?;
     let monitor = SweepMonitor::new(args.quiet, plan.rows.len(), journal.count());
-    let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory }.run(&mut journal, &monitor);
+    let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory, limit_bytes }
+        .run(&mut journal, &monitor);
     drop(monitor);
     ran.map_err(|error| stopped(error, &journal))?;
     let mut found = write(&plan, &journal, form, &destination)?;

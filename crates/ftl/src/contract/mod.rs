@@ -23,4 +23,4 @@ pub use ftl::Ftl;
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};
 pub use run::Run;
-pub use scheme::{MapBudget, Scheme};
+pub use scheme::{MapBudget, Scheme, SimulationMemory, table_bytes};

@@ -1,6 +1,6 @@
 //! A scheme, as the registry lists it.
 
-use nand::{ChipModel, Geometry, Nand};
+use nand::{ChipModel, Geometry, Mode, Nand};
 use spec::{Param, Params};
 
 use super::error::Result;
@@ -27,8 +27,20 @@ pub struct Scheme {
     pub map_budget: Option<MapBudget>,
     /// The minimum number of extra blocks.
     pub least_extra: fn(&Params, &ChipModel, logical_blocks: u32) -> u32,
+    /// Memory that simulating it takes.
+    pub memory: SimulationMemory,
     /// Recovers from any state of the flash; formats a factory-new chip.
     pub mount: fn(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>,
+}
+
+/// Bytes of memory that the simulation of a scheme or layer takes at most on a chip in this mode:
+/// its maps and lists, without the chip. It is not the RAM of a controller, which
+/// [`Ftl::ram`](super::ftl::Ftl::ram) reports.
+pub type SimulationMemory = fn(&Params, &Geometry, Mode) -> u64;
+
+/// The memory of tables with so many bytes for each page and each block of the chip.
+pub fn table_bytes(geometry: &Geometry, for_page: u64, for_block: u64) -> u64 {
+    u64::from(geometry.pages()) * for_page + u64::from(geometry.blocks()) * for_block
 }
 
 /// Properties of a map of which a part can grow and shrink at run time.

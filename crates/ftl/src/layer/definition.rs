@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use nand::{Cause, ChipModel, Nand, Op};
+use nand::{Cause, ChipModel, Geometry, Mode, Nand, Op};
 use spec::{Param, Params};
 
-use crate::contract::{Entered, Error, Ftl, MountConfig, Result, Scheme};
+use crate::contract::{Entered, Error, Ftl, MountConfig, Result, Scheme, SimulationMemory};
 use crate::layer::option::{LayerOption, LayerOptions};
 
 /// Mounts everything below a layer, on the blocks of the given configuration.
@@ -37,6 +37,8 @@ pub struct Layer {
     pub refuses: fn(&LayerSetting, &Stack, &ChipModel) -> Option<String>,
     /// Blocks of flash that it keeps for itself.
     pub blocks: fn(&Params, &ChipModel) -> LayerBlocks,
+    /// Memory that simulating it takes.
+    pub memory: SimulationMemory,
     /// Mounts it above the FTL that the closure mounts. The layer first finds its own data in
     /// flash: it claims its blocks and passes the others to the closure. Its data in DRAM is lost.
     pub mount: MountLayer,
@@ -179,6 +181,12 @@ impl Layers {
             blocks: sum.blocks.saturating_add(one.blocks),
             added: sum.added.saturating_add(one.added),
         })
+    }
+
+    /// Memory that simulating the layers takes at most, without the scheme and the chip.
+    pub fn memory_bytes(&self, geometry: &Geometry, mode: Mode) -> u64 {
+        let each = self.iter().map(|one| (one.layer.memory)(&one.params, geometry, mode));
+        each.fold(0, u64::saturating_add)
     }
 
     /// Mounts a scheme with these layers above it.

@@ -96,6 +96,11 @@ pub static LAYER: Layer = Layer {
     read: |options| read_size_and_keys(&LAYER, options),
     refuses: |setting, _, chip| refuses(&setting.params, chip),
     blocks: |_, _| LayerBlocks::default(),
+    memory: |params, geometry, mode| {
+        let pages = params.size("size") / u64::from(geometry.page_bytes());
+        let kept_bytes = if mode == Mode::Count { 0 } else { 8 * geometry.sectors_per_page() };
+        pages.min(geometry.pages().into()) * (56 + u64::from(kept_bytes))
+    },
     mount: |params, _, nand, config, below| {
         let below = below(nand, config)?;
         Ok(Box::new(WriteBuffer::new(below, nand, config, params)))

@@ -30,7 +30,7 @@ use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder
 
 use crate::contract::{
     Base, BlockLender, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme,
-    Violation, ensure,
+    Violation, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
@@ -50,6 +50,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses: |_, _| None,
     map_budget: None,
     least_extra: |_, _, _| 1,
+    memory: |_, geometry, _| table_bytes(geometry, 0, 40),
     mount,
 };
 

@@ -33,6 +33,7 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::{
     Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
+    table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -79,6 +80,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
+    memory: |_, geometry, _| table_bytes(geometry, 13, 24),
     mount,
 };
 

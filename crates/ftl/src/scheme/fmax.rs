@@ -20,7 +20,7 @@
 
 use nand::Nand;
 
-use crate::contract::{Ftl, MountConfig, Result, Scheme};
+use crate::contract::{Ftl, MountConfig, Result, Scheme, table_bytes};
 use crate::part::log::block_associative::{BlockAssociative, VictimOrder};
 use crate::part::log::tied_logs::LEAST_EXTRA;
 
@@ -36,6 +36,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses: |_, _| None,
     map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
+    memory: |_, geometry, _| table_bytes(geometry, 4, 48),
     mount,
 };
 

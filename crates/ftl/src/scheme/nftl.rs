@@ -51,6 +51,7 @@ use nand::{Cause, Lpn, Nand, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
     Base, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
+    table_bytes,
 };
 use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount;
@@ -69,6 +70,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses: |_, _| None,
     map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
+    memory: |_, geometry, _| table_bytes(geometry, 4, 48),
     mount,
 };
 

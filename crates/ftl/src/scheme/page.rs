@@ -19,7 +19,7 @@ use nand::{BlockId, Cause, ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -52,6 +52,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,
+    memory: |_, geometry, _| table_bytes(geometry, 4, 16),
     mount,
 };
 

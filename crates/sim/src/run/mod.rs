@@ -33,6 +33,7 @@ use crate::input::Input;
 use crate::input::batch::Batch;
 use crate::input::host::Host;
 use crate::input::source::RequestStream;
+use crate::memory::MemoryBudget;
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::result::laws;
 use crate::result::run_result::RunResult;
@@ -50,11 +51,16 @@ pub struct RunOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Receives every flash operation of the measured pass, one line each.
     pub operation_log: Option<&'a mut dyn Write>,
+    /// The memory that runs may take at a time.
+    pub memory: &'a MemoryBudget,
 }
+
+static UNLIMITED: MemoryBudget = MemoryBudget::UNLIMITED;
 
 impl Default for RunOptions<'_> {
     fn default() -> Self {
-        RunOptions { input: None, progress: &NoProgress, operation_log: None }
+        let memory = &UNLIMITED;
+        RunOptions { input: None, progress: &NoProgress, operation_log: None, memory }
     }
 }
 
@@ -64,22 +70,18 @@ impl Default for RunOptions<'_> {
 /// The trace cannot be read, the device cannot exist, the FTL gave up or returned wrong data, the
 /// operation log cannot be written, or the run was stopped.
 pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
-    let RunOptions { input, progress, operation_log } = options;
-    match input {
-        Some(input) => run_on(setup, input, progress, operation_log),
-        None => run_on(setup, &Input::open(setup, progress)?, progress, operation_log),
+    match options.input {
+        Some(input) => run_on(setup, input, options),
+        None => run_on(setup, &Input::open(setup, options.progress)?, options),
     }
 }
 
-fn run_on(
-    setup: &Setup,
-    input: &Input,
-    progress: &dyn Progress,
-    operation_log: Option<&mut dyn Write>,
-) -> Result<RunResult> {
+fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult> {
+    let RunOptions { progress, operation_log, memory, .. } = options;
     let started = Instant::now();
     let mut log = operation_log.map(OpLog::new).transpose()?;
     let device = Device::new(setup, input.needed_bytes())?;
+    let _reservation = memory.reserve(setup, &device, progress)?;
     let (geometry, capacity_bytes) = (device.geometry(), device.capacity_bytes());
     let host = input.host(setup.experiment.fit, geometry, capacity_bytes)?;
     let stages = Stages { setup, input, device: &device, host, progress };

@@ -22,6 +22,7 @@ use sha2::{Digest, Sha256};
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
+use crate::memory::MemoryBudget;
 use crate::plan::{Plan, Row};
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::run::{RunOptions, run};
@@ -71,6 +72,8 @@ pub struct Sweep<'a> {
     pub jobs: NonZeroUsize,
     /// Memory for cached requests. A trace that does not fit is read from its file every time.
     pub memory_bytes: u64,
+    /// Memory for everything, if it is limited. Cached requests take at most half of it.
+    pub limit_bytes: Option<u64>,
 }
 
 impl Sweep<'_> {
@@ -82,9 +85,13 @@ impl Sweep<'_> {
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
         let left: Vec<usize> = (0..self.plan.rows.len()).filter(|&row| !journal.has(row)).collect();
         let rows = left.iter().map(|&row| &self.plan.rows[row]);
+        let reads_files = rows.clone().any(|row| row.experiment.reads_file());
+        let cached_bytes = if reads_files { self.memory_bytes } else { 0 };
+        let cached_bytes = cached_bytes.min(self.limit_bytes.map_or(u64::MAX, |limit| limit / 2));
         let work = Work {
             plan: self.plan,
-            inputs: SharedInputs::new(rows, self.memory_bytes),
+            inputs: SharedInputs::new(rows, cached_bytes),
+            memory: MemoryBudget::new(self.limit_bytes.map(|limit| limit - cached_bytes)),
             left: &left,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
@@ -116,6 +123,7 @@ impl Sweep<'_> {
 struct Work<'a> {
     plan: &'a Plan,
     inputs: SharedInputs,
+    memory: MemoryBudget,
     left: &'a [usize],
     next: AtomicUsize,
     stopped: AtomicBool,
@@ -150,8 +158,12 @@ impl Work<'_> {
         let ran = catch_unwind(AssertUnwindSafe(|| {
             let setup = Setup::new(&row.experiment)?;
             let input = self.inputs.of(&setup, &progress)?;
-            let options =
-                RunOptions { input: Some(&input), progress: &progress, ..RunOptions::default() };
+            let options = RunOptions {
+                input: Some(&input),
+                progress: &progress,
+                memory: &self.memory,
+                operation_log: None,
+            };
             Ok(run(&setup, options)?)
         }));
         ran.unwrap_or_else(|panic| {
@@ -232,7 +244,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal");
         let mut journal = Journal::open(&path, &hash(&plan), plan.rows.len()).unwrap();
-        let sweep = Sweep { plan: &plan, jobs: NonZeroUsize::MIN, memory_bytes: 0 };
+        let sweep =
+            Sweep { plan: &plan, jobs: NonZeroUsize::MIN, memory_bytes: 0, limit_bytes: None };
         let ended = sweep.run(&mut journal, progress);
         (journal, ended)
     }

@@ -36,9 +36,9 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 /// The decoder's message about a larger window.
 const ZSTD_WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
 
-/// The memory limit for xz: a dictionary of 1.5 GiB, the largest that `xz` itself uses, and the
-/// decoder's other buffers. Only the used part of the dictionary takes memory.
-const XZ_MEMORY_MAX_KIB: u32 = 1600 << 10;
+/// The memory limit for xz: a dictionary of 128 MiB, twice that of `xz -9`, and the decoder's other
+/// buffers.
+const XZ_MEMORY_MAX_KIB: u32 = (128 << 10) + 512;
 
 impl Compression {
     pub(crate) fn name(self) -> &'static str {
@@ -105,14 +105,19 @@ impl Compression {
 /// The decoder's message about a stream that ends within its magic number.
 const XZ_MAGIC_INCOMPLETE: &str = "incomplete XZ magic bytes";
 
-/// A decoder of xz that reports every truncation as an unexpected end.
+/// A decoder of xz that reports every truncation as an unexpected end, and whose error for a
+/// dictionary beyond the limit includes a remedy.
 struct Xz<R>(R);
 
 impl<R: Read> Read for Xz<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.0.read(out).map_err(|error| match error.to_string() == XZ_MAGIC_INCOMPLETE {
-            true => io::ErrorKind::UnexpectedEof.into(),
-            false => error,
+        self.0.read(out).map_err(|error| match error.kind() {
+            io::ErrorKind::OutOfMemory => io::Error::other(
+                "its xz dictionary is larger than 128 MiB; decompress it with xz itself: \
+                 `xz -dc FILE | ftlab … -`",
+            ),
+            _ if error.to_string() == XZ_MAGIC_INCOMPLETE => io::ErrorKind::UnexpectedEof.into(),
+            _ => error,
         })
     }
 }
@@ -239,6 +244,17 @@ pub(crate) mod tests {
         assert_eq!(decompressed(packed(27)).unwrap(), b"one\n");
         let error = decompressed(packed(28)).unwrap_err().to_string();
         assert!(error.contains("`zstd -dc --long=31 FILE | ftlab … -`"), "{error}");
+        let packed = |dictionary_bytes| {
+            let mut options = lzma_rust2::XzOptions::with_preset(1);
+            options.lzma_options.dict_size = dictionary_bytes;
+            let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+            encoder.write_all(b"one\n").unwrap();
+            encoder.finish().unwrap()
+        };
+        assert_eq!(decompressed(packed(128 << 20)).unwrap(), b"one\n");
+        let error = decompressed(packed(192 << 20)).unwrap_err().to_string();
+        assert!(error.contains("larger than 128 MiB"), "{error}");
+        assert!(error.contains("`xz -dc FILE | ftlab … -`"), "{error}");
     }
 
     #[test]

@@ -122,6 +122,10 @@ pub static LAYER: Layer = Layer {
     read,
     refuses,
     blocks: |_, _| LayerBlocks::default(),
+    memory: |params, geometry, _| {
+        let pages = params.size("dram") / u64::from(geometry.page_bytes());
+        150 * pages.min(geometry.pages().into())
+    },
     mount,
     laws: |_| Ok(()),
 };

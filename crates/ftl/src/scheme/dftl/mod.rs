@@ -42,13 +42,13 @@
 
 pub mod cached_map;
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn, Sink, Timing};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
 
 use self::cached_map::CachedMap;
 use crate::contract::{
     Base, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap,
-    Result, Run, Scheme, Violation, ensure,
+    Result, Run, Scheme, Violation, ensure, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -96,6 +96,7 @@ pub static SCHEME: Scheme = Scheme {
         interval: 1000,
     }),
     least_extra,
+    memory: simulation_memory,
     mount,
 };
 
@@ -124,6 +125,12 @@ fn least_extra(params: &Params, chip: &ChipModel, logical_blocks: u32) -> u32 {
     let pages = u64::from(logical_blocks) * u64::from(chip.pages_per_block);
     let translation_pages = pages.div_ceil(entries_per_page(params, chip.page_bytes).into());
     translation_pages.div_ceil(chip.pages_per_block.into()) as u32 + RESERVE + 1
+}
+
+/// The whole map, an index of the cache, and the entries that are cached.
+fn simulation_memory(params: &Params, geometry: &Geometry, _: Mode) -> u64 {
+    let cached = (params.size("cmt") / CACHED_BYTES).min(geometry.pages().into());
+    table_bytes(geometry, 8, 24) + 27 * cached
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {

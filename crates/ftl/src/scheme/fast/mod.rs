@@ -48,7 +48,7 @@ use self::log_account::LogAccount;
 
 use crate::contract::{
     Base, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run,
-    Scheme, Violation,
+    Scheme, Violation, table_bytes,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
@@ -74,6 +74,7 @@ pub static SCHEME: Scheme = Scheme {
         interval: 10_000,
     }),
     least_extra: |_, _, _| LEAST_EXTRA,
+    memory: |_, geometry, _| table_bytes(geometry, 4, 32),
     mount,
 };
 

@@ -63,7 +63,7 @@ use spec::{Kind, Param, Params};
 
 use self::isolation_area::IsolationArea;
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
 };
 use crate::part::log::fully_associative::{self, FullyAssociative};
 use crate::part::log::log_mount::FoundLog;
@@ -81,6 +81,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra,
+    memory: |_, geometry, _| table_bytes(geometry, 4, 32),
     mount,
 };
 

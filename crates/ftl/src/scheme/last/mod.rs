@@ -84,7 +84,7 @@ use self::sequential_log::SequentialLog;
 use self::stream_table::StreamTable;
 use crate::contract::{
     Base, Error, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
-    ensure,
+    ensure, table_bytes,
 };
 use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
@@ -151,6 +151,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra,
+    memory: |_, geometry, _| table_bytes(geometry, 4, 64),
     mount,
 };
 

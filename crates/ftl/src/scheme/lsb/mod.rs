@@ -50,12 +50,12 @@ pub mod group_chains;
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand, Ppn};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
 use self::group_chains::{GroupChains, GroupLayout, Role};
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
 };
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
@@ -109,6 +109,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
+    memory: simulation_memory,
     mount,
 };
 
@@ -120,6 +121,12 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
         }
     }
     GroupLayout::new(chip.pages_per_block, params.count("groups") as u32).refuses(chip)
+}
+
+/// Some pages have a part of the map in their spare areas.
+fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
+    let kept_bytes = if mode == Mode::Count { 0 } else { 22 };
+    table_bytes(geometry, 7 + kept_bytes, 16)
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {

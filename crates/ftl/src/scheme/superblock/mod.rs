@@ -41,12 +41,12 @@ pub mod carriers;
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand};
 use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
 };
 use crate::part::recovery::page_kind;
 use crate::part::spare::spare_mapped::{self, Lbn, PageSource, SpareMap, SpareMapped};
@@ -100,6 +100,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
+    memory: simulation_memory,
     mount,
 };
 
@@ -117,6 +118,15 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
         return Some(format!("map_cache={cache}; 1 to 2^{BLOCK_BITS} are possible"));
     }
     carriers::refuses(chip, physical as u32)
+}
+
+/// Every page keeps its part of the map in its spare area: 44 bytes, allocated one by one.
+fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
+    let kept_bytes = match mode {
+        Mode::Count => 0,
+        _ => 76,
+    };
+    table_bytes(geometry, 5 + kept_bytes, 40)
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {

@@ -1,0 +1,193 @@
+//! The memory that a run takes: estimated before anything large is allocated, and shared by runs
+//! that go on at the same time.
+//!
+//! The estimate adds up what grows with the device. It is that of a device whose every page is
+//! programmed, as it is after `--precondition fill`. What grows with the trace is not known
+//! beforehand and not part of it.
+
+use core::fmt;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use nand::{FlashArray, Mode};
+
+use crate::config::choices::Fit;
+use crate::config::setup::Setup;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::progress::{Progress, Stage};
+
+/// Memory of the program itself, and of the statistics of a run.
+const PROGRAM_BYTES: u64 = 8 << 20;
+
+/// The memory that a run takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryEstimate {
+    /// The pages of the chip.
+    pub flash_bytes: u64,
+    /// The FTL and the layers above it.
+    pub ftl_bytes: u64,
+    /// The shadow copy of `--verify`.
+    pub shadow_bytes: u64,
+    /// The pages that were touched, for `footprint_pages`.
+    pub statistics_bytes: u64,
+}
+
+impl MemoryEstimate {
+    /// The estimate for a device that is to be built.
+    pub fn of(device: &Device, verify: bool) -> MemoryEstimate {
+        let mode = if verify { Mode::Stamps } else { Mode::Count };
+        let (geometry, choice) = (device.geometry(), &device.choice);
+        let scheme_bytes = (choice.scheme.memory)(&choice.params, geometry, mode);
+        let logical_pages = u64::from(device.logical_pages());
+        let sectors = logical_pages * u64::from(geometry.sectors_per_page());
+        MemoryEstimate {
+            flash_bytes: FlashArray::memory_bytes(geometry, mode),
+            ftl_bytes: scheme_bytes.saturating_add(device.layers.memory_bytes(geometry, mode)),
+            shadow_bytes: if verify { sectors * size_of::<u32>() as u64 } else { 0 },
+            statistics_bytes: logical_pages / 8,
+        }
+    }
+
+    /// All of it, and the program itself.
+    pub fn total_bytes(&self) -> u64 {
+        let MemoryEstimate { flash_bytes, ftl_bytes, shadow_bytes, statistics_bytes } = *self;
+        let parts = [flash_bytes, ftl_bytes, shadow_bytes, statistics_bytes];
+        parts.into_iter().fold(PROGRAM_BYTES, u64::saturating_add)
+    }
+}
+
+/// The parts that are not small.
+impl fmt::Display for MemoryEstimate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            ("the flash", self.flash_bytes),
+            ("the FTL", self.ftl_bytes),
+            ("the shadow copy", self.shadow_bytes),
+        ];
+        let parts = parts.into_iter().filter(|&(_, bytes)| bytes > 0);
+        let texts = parts.map(|(name, bytes)| format!("{name} {}", spec::round_size(bytes)));
+        out.write_str(&texts.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Memory that several runs share.
+#[derive(Debug)]
+pub struct MemoryBudget {
+    limit_bytes: Option<u64>,
+    used_bytes: Mutex<u64>,
+    freed: Condvar,
+}
+
+/// The memory of a run. It is given back when this is dropped.
+#[derive(Debug)]
+pub struct Reservation<'a> {
+    budget: &'a MemoryBudget,
+    bytes: u64,
+}
+
+impl MemoryBudget {
+    /// A budget without a limit.
+    pub const UNLIMITED: MemoryBudget = MemoryBudget::new(None);
+
+    /// A budget with this limit, if any.
+    pub const fn new(limit_bytes: Option<u64>) -> MemoryBudget {
+        MemoryBudget { limit_bytes, used_bytes: Mutex::new(0), freed: Condvar::new() }
+    }
+
+    /// Reserves the memory of a run; waits while other runs take too much.
+    ///
+    /// # Errors
+    /// The run alone takes too much, or it is stopped while it waits.
+    pub fn reserve(
+        &self,
+        setup: &Setup,
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<Reservation<'_>> {
+        let estimate = MemoryEstimate::of(device, setup.experiment.verify);
+        let (bytes, limit_bytes) = (estimate.total_bytes(), self.limit_bytes.unwrap_or(u64::MAX));
+        if bytes > limit_bytes {
+            return Err(too_much(setup, device, &estimate, limit_bytes));
+        }
+        let mut used = self.used_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        while *used > limit_bytes - bytes {
+            progress.report(Stage::Fill, 0, None)?;
+            let waited = self.freed.wait_timeout(used, Duration::from_millis(100));
+            used = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *used = used.saturating_add(bytes);
+        Ok(Reservation { budget: self, bytes })
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        let used = self.budget.used_bytes.lock();
+        *used.unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.budget.freed.notify_all();
+    }
+}
+
+fn too_much(setup: &Setup, device: &Device, needs: &MemoryEstimate, limit_bytes: u64) -> Error {
+    let is_sparse = setup.trace.is_file()
+        && setup.experiment.fit != Fit::Compact
+        && setup.experiment.capacity_bytes.is_none();
+    Error::TooMuchMemory {
+        needs_bytes: needs.total_bytes(),
+        parts: needs.to_string(),
+        capacity_bytes: device.capacity_bytes(),
+        limit_bytes,
+        compact: if is_sparse { "`--fit compact`, which keeps only touched pages; " } else { "" },
+        page_bytes: device.geometry().page_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::experiment::Experiment;
+    use crate::progress::NoProgress;
+
+    fn setup(change: impl Fn(&mut Experiment)) -> (Setup, Device) {
+        let mut experiment = Experiment { capacity_bytes: Some(1 << 30), ..Experiment::default() };
+        change(&mut experiment);
+        let setup = Setup::new(&experiment).unwrap();
+        let device = Device::new(&setup, 1 << 30).unwrap();
+        (setup, device)
+    }
+
+    #[test]
+    fn verifying_and_small_pages_take_more() {
+        let total = |change: fn(&mut Experiment)| {
+            let (setup, device) = setup(change);
+            MemoryEstimate::of(&device, setup.experiment.verify).total_bytes() - PROGRAM_BYTES
+        };
+        let plain = total(|_| ());
+        assert!(total(|e| e.verify = true) > 5 * plain);
+        assert!(total(|e| e.chip = "slc-fast2010:page=16KiB".into()) < plain / 6);
+        assert!(total(|e| e.ftl = "dac".into()) > plain);
+    }
+
+    #[test]
+    fn a_run_waits_for_the_memory_of_others_and_is_refused_if_it_can_never_fit() {
+        let (setup, device) = setup(|_| ());
+        let bytes = MemoryEstimate::of(&device, false).total_bytes();
+        let budget = MemoryBudget::new(Some(bytes + bytes / 2));
+        let first = budget.reserve(&setup, &device, &NoProgress).unwrap();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| budget.reserve(&setup, &device, &NoProgress).map(drop));
+            std::thread::sleep(Duration::from_millis(150));
+            assert!(!second.is_finished());
+            drop(first);
+            second.join().unwrap().unwrap();
+        });
+        let reserved = |limit_bytes| {
+            let budget = MemoryBudget::new(limit_bytes);
+            budget.reserve(&setup, &device, &NoProgress).map(drop)
+        };
+        assert_eq!(reserved(Some(bytes - 1)).unwrap_err().exit_code(), 2);
+        reserved(Some(bytes)).unwrap();
+        reserved(None).unwrap();
+    }
+}
