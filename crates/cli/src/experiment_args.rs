@@ -63,6 +63,24 @@ impl Selection for TraceFileOptions {
     }
 }
 
+/// The options on which the requests of a workload depend.
+pub struct WorkloadOptions;
+
+impl Selection for WorkloadOptions {
+    fn takes(option: &ExperimentOption) -> bool {
+        ["chip", "capacity", "seed"].contains(&option.name)
+    }
+}
+
+/// The options on which the requests of a file or workload depend.
+pub struct TraceOptions;
+
+impl Selection for TraceOptions {
+    fn takes(option: &ExperimentOption) -> bool {
+        TraceFileOptions::takes(option) || WorkloadOptions::takes(option)
+    }
+}
+
 /// Arguments for the options of a selection.
 pub struct ExperimentArgs<S> {
     /// The experiments that they describe: one, or one for each combination of repeated options.

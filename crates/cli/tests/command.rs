@@ -433,6 +433,57 @@ fn notes_on_a_trace_accompany_every_output() {
 }
 
 #[test]
+fn generated_requests_are_those_of_a_run_with_the_same_options() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.csv");
+    let path = path.to_str().unwrap();
+    for options in [&[][..], &["--chip", "mlc-k9gag", "--capacity", "20000000", "--seed", "7"]] {
+        let workload = "skew:writes=3K,reads=10%,pages=4K";
+        let run = |trace: &str, more: &[&str]| {
+            json(&printed(&[&["run", trace, "--json", "-"], options, more].concat()))
+        };
+        let direct = run(workload, &[]);
+        let out = ["--out", path, "--format", "csv"];
+        printed(&[&["trace", "generate", workload], options, &out].concat());
+        let device = &direct["device"];
+        let factors = ["logical_blocks", "pages_per_block", "page_bytes"];
+        let capacity: u64 = factors.iter().map(|name| device[name].as_u64().unwrap()).product();
+        // Given twice, the capacity would be refused.
+        let capacity = capacity.to_string();
+        let sized = ["--capacity", capacity.as_str()];
+        let read = run(path, if options.is_empty() { &sized } else { &[] });
+        for part in ["host_pages", "programs", "erases", "write_amplification", "service_us"] {
+            assert_eq!(read[part], direct[part], "{options:?}: {part}");
+        }
+        let info = json(&printed(&[&["trace", "info", workload, "--json"], options].concat()));
+        assert_eq!(info["pages"]["touched"], direct["trace"]["footprint_pages"], "{options:?}");
+        assert_eq!(info["page_bytes"], device["page_bytes"], "{options:?}");
+    }
+    let refusal = refused(2, &["trace", "generate", path, "--out", "-"]);
+    assert!(refusal.contains("is a file, not a workload; `ftlab trace convert`"), "{refusal}");
+}
+
+#[test]
+fn a_quiet_description_prints_nothing_but_errors() {
+    let (directory, path) = file("t", b"0,0,4096,W,0.0\n1,8,1536,R,0.5\n");
+    let report = directory.path().join("page.html");
+    let report = report.to_str().unwrap();
+    assert_eq!(printed(&["trace", "info", &path, "--quiet", "--report", report]), "");
+    assert!(std::fs::read_to_string(report).unwrap().contains("<html"));
+    let (_directory, path) = file("t", b"0,0,4096,W,0.0\n1,8,x,R,0.5\n");
+    refused(1, &["trace", "info", &path, "--quiet"]);
+}
+
+#[test]
+fn a_workload_may_have_reads_alone() {
+    let args = ["run", "uniform:requests=2K,reads=100%", "--capacity", "4MiB", "--json", "-"];
+    let read = json(&printed(&args));
+    assert_eq!((&read["trace"]["reads"], &read["trace"]["writes"]), (&2000.into(), &0.into()));
+    assert_eq!(read["write_amplification"], Value::Null);
+    printed(&["run", "uniform:requests=2K,reads=100%", "--capacity", "4MiB", "--ftl", "fast"]);
+}
+
+#[test]
 fn info_counts_requests_and_pages() {
     let (_directory, path) =
         file("t", b"0,0,4096,W,0.0\n1,8,1536,R,0.5\n0,0,4096,W,2.0\n0,0,0,R,3.0\n");

@@ -3,7 +3,8 @@
 use spec::{Params, Share, Value};
 
 use crate::error::Result;
-use crate::generate::params::{FLUSHES, INTERARRIVAL, READS, SEED, WRITES};
+use crate::generate::math::ln;
+use crate::generate::params::{ARRIVALS, FLUSHES, INTERARRIVAL, READS, REQUESTS, SEED, WRITES};
 use crate::generate::random::Random;
 use crate::generate::workload::{AddressSpace, Placement, Workload};
 use crate::reader::{BATCH, Reader, Skipped};
@@ -14,7 +15,7 @@ pub(crate) struct Generator {
     name: &'static str,
     placement: Box<dyn Placement>,
     random: Random,
-    interarrival_ns: u64,
+    arrivals: Arrivals,
     requests: u64,
     done: u64,
     flushes_left: u64,
@@ -31,8 +32,8 @@ impl Generator {
         seed: u64,
     ) -> Result<Generator> {
         let impossible = |what| workload.error(what);
-        let writes = params.count(WRITES.name);
-        let reads = reads_beside(writes, params.share(READS.name)).map_err(impossible)?;
+        let (reads, writes) = reads_and_writes(params).map_err(impossible)?;
+        let seed = params.opt_count(SEED.name).unwrap_or(seed);
         let interarrival_ns = params.time_ns(INTERARRIVAL.name);
         let flushes = match params.get(FLUSHES.name) {
             Some(Value::Share(share)) => share.floor_of(writes),
@@ -44,8 +45,8 @@ impl Generator {
         Ok(Generator {
             name: workload.name,
             placement: (workload.placement)(params, space).map_err(impossible)?,
-            random: Random::new(params.opt_count(SEED.name).unwrap_or(seed)),
-            interarrival_ns,
+            random: Random::new(seed),
+            arrivals: Arrivals::new(params, seed),
             requests: requests.ok_or_else(too_long)?,
             done: 0,
             flushes_left: flushes,
@@ -66,7 +67,7 @@ impl Generator {
             Op::Flush => (0, 0),
             _ => self.placement.next_range(op, &mut self.random),
         };
-        let time_ns = self.done * self.interarrival_ns;
+        let time_ns = self.arrivals.next_ns(self.done);
         self.done += 1;
         Request { time_ns, offset, bytes, device: 0, op, flags: Flags::NONE }
     }
@@ -86,18 +87,84 @@ impl Generator {
     }
 }
 
+/// The numbers of reads and writes.
+fn reads_and_writes(params: &Params) -> std::result::Result<(u64, u64), String> {
+    let share = params.share(READS.name);
+    if share.exceeds_whole() {
+        return Err(format!("reads={share} is more than all requests"));
+    }
+    match params.opt_count(REQUESTS.name) {
+        Some(0) => Err(String::from("requests=0 leaves nothing to do")),
+        Some(requests) => {
+            let reads = rounded(requests, share.numerator(), share.denominator());
+            let reads = reads.expect("a share of a count is not more");
+            Ok((reads, requests - reads))
+        }
+        None => {
+            let writes = params.count(WRITES.name);
+            Ok((reads_beside(writes, share)?, writes))
+        }
+    }
+}
+
 /// The number of reads that are `share` of all requests, rounded to the nearest.
 fn reads_beside(writes: u64, share: Share) -> std::result::Result<u64, String> {
     if writes == 0 {
-        return Err(String::from("writes=0 leaves nothing to do"));
+        return Err(String::from("writes=0 leaves nothing to do; reads alone are `requests=`"));
     }
-    if share.numerator() >= share.denominator() {
-        return Err(format!("reads={share} leaves no room for the {writes} writes; at most 99.9%"));
+    let writes_share = share.denominator() - share.numerator();
+    if writes_share == 0 {
+        return Err(format!(
+            "reads={share} leaves no room for the {writes} writes; give `requests=` instead"
+        ));
     }
-    let writes_share = u128::from(share.denominator() - share.numerator());
-    let twice = 2 * u128::from(writes) * u128::from(share.numerator());
-    let reads = (twice / writes_share).div_ceil(2);
-    u64::try_from(reads).map_err(|_| format!("reads={share} makes too many requests"))
+    let reads = rounded(writes, share.numerator(), writes_share);
+    reads.ok_or_else(|| format!("reads={share} makes too many requests"))
+}
+
+/// `count * numerator / denominator`, rounded to the nearest.
+fn rounded(count: u64, numerator: u64, denominator: u64) -> Option<u64> {
+    let twice = 2 * u128::from(count) * u128::from(numerator);
+    u64::try_from((twice / u128::from(denominator)).div_ceil(2)).ok()
+}
+
+/// The times of the requests.
+enum Arrivals {
+    /// One every so many nanoseconds.
+    Fixed { interarrival_ns: u64 },
+    /// At exponentially distributed times after each other. They have random numbers of their own,
+    /// so that the requests are the same as those with fixed times.
+    Poisson { mean_ns: f64, next_ns: u64, random: Random },
+}
+
+/// Distinguishes the random numbers of arrivals from those of requests.
+const ARRIVALS_SEED: u64 = 0x6172_7269_7661_6c73;
+
+impl Arrivals {
+    fn new(params: &Params, seed: u64) -> Arrivals {
+        let interarrival_ns = params.time_ns(INTERARRIVAL.name);
+        match params.choice(ARRIVALS.name) {
+            "poisson" => Arrivals::Poisson {
+                mean_ns: interarrival_ns as f64,
+                next_ns: 0,
+                random: Random::new(seed ^ ARRIVALS_SEED),
+            },
+            _ => Arrivals::Fixed { interarrival_ns },
+        }
+    }
+
+    /// The time of the next request, before which there were `done`.
+    #[inline]
+    fn next_ns(&mut self, done: u64) -> u64 {
+        match self {
+            Arrivals::Fixed { interarrival_ns } => done * *interarrival_ns,
+            Arrivals::Poisson { mean_ns, next_ns, random } => {
+                let gap_ns = -ln(1.0 - random.fraction()) * *mean_ns;
+                let after_ns = next_ns.saturating_add(gap_ns.round() as u64);
+                std::mem::replace(next_ns, after_ns)
+            }
+        }
+    }
 }
 
 impl Reader for Generator {

@@ -7,7 +7,14 @@ pub(crate) const WRITES: Param = Param {
     kind: Kind::Count,
     default: "1M",
     unit: "requests",
-    doc: "the number of writes",
+    doc: "the number of writes; reads come on top",
+};
+pub(crate) const REQUESTS: Param = Param {
+    name: "requests",
+    kind: Kind::Count,
+    default: "",
+    unit: "requests",
+    doc: "the number of reads and writes together, in place of `writes`; flushes come on top",
 };
 pub(crate) const SEED: Param = Param {
     name: "seed",
@@ -28,7 +35,8 @@ pub(crate) const READS: Param = Param {
     kind: Kind::Share,
     default: "0%",
     unit: "of all requests",
-    doc: "the share of the requests that are reads; reads have the same pattern as writes",
+    doc: "the share of the requests that are reads, up to 100%; reads have the same pattern as \
+          writes",
 };
 pub(crate) const FLUSHES: Param = Param {
     name: "flushes",
@@ -49,7 +57,15 @@ pub(crate) const INTERARRIVAL: Param = Param {
     kind: Kind::Time,
     default: "100us",
     unit: "ns",
-    doc: "the time from one request to the next",
+    doc: "the time from one request to the next, on average if arrivals=poisson",
+};
+pub(crate) const ARRIVALS: Param = Param {
+    name: "arrivals",
+    kind: Kind::Choice(&["fixed", "poisson"]),
+    default: "fixed",
+    unit: "",
+    doc: "fixed: a request every `interarrival`; poisson: independent arrivals, so the times \
+          between them are exponentially distributed; the requests are the same",
 };
 
 /// The share of reads; each calibrated workload has its own default.

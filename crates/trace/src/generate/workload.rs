@@ -3,7 +3,7 @@
 use spec::{Param, Params, Share, Value};
 
 use crate::error::{Error, Result};
-use crate::generate::params::{PAGES, SPACE};
+use crate::generate::params::{PAGES, READS, REQUESTS, SPACE, WRITES};
 use crate::generate::random::Random;
 use crate::request::Op;
 
@@ -45,9 +45,24 @@ impl Workload {
     /// Checks the keys of a spec and adds the defaults.
     ///
     /// # Errors
-    /// Unknown key or invalid value.
+    /// Unknown key, invalid value, or both `writes` and `requests`.
     pub fn resolve(&self, pairs: &[(String, String)]) -> Result<Params> {
-        Ok(spec::resolve(&format!("workload {}", self.name), pairs, self.params)?)
+        let resolve =
+            |pairs: &[_]| spec::resolve(&format!("workload {}", self.name), pairs, self.params);
+        let params = resolve(pairs)?;
+        let given = |key: &str| pairs.iter().any(|(given, _)| given == key);
+        match (given(WRITES.name), given(REQUESTS.name)) {
+            (true, true) => {
+                let what = "give `writes` or `requests`; each determines the other";
+                Err(self.error(String::from(what)))
+            }
+            // Without writes, the default number of writes is that of all requests.
+            (false, false) if params.share(READS.name) == Share::WHOLE => {
+                let requests = params.count(WRITES.name).to_string();
+                Ok(resolve(&[pairs, &[(REQUESTS.name.to_owned(), requests)]].concat())?)
+            }
+            _ => Ok(params),
+        }
     }
 
     /// The capacity that it needs, in bytes; used if the user gives none. It is `space=`, or the

@@ -11,17 +11,18 @@ use report::number_format::{bytes, count, decimals};
 use report::traces::{self, LabelledTrace};
 use serde_json::{Map, Value, json};
 use sim::config::named_trace::{DEFAULT_TRACE, NamedTrace};
+use sim::input::source::RequestSource;
 use sim::input::trace_stats::TraceStats;
-use sim::{Progress, Stage};
+use sim::{Experiment, Progress, Setup, Stage};
 use spec::Spec;
 use trace::analysis::locality::TraceLocality;
 use trace::analysis::survey::RequestSizes;
 use trace::analysis::survey::Survey;
 use trace::writer::{CSV_SPEC, OutputFormat, TraceWriter};
-use trace::{AddressSpace, ReadOptions, Trace};
+use trace::{ReadOptions, Trace};
 
-use crate::experiment_args::{ExperimentArgs, TraceFileOptions};
-use crate::failure::Result;
+use crate::experiment_args::{ExperimentArgs, TraceFileOptions, TraceOptions, WorkloadOptions};
+use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
@@ -49,12 +50,17 @@ struct InfoArgs {
     /// Trace to describe: a file, a path into an archive, `-` for standard input, or a workload
     trace: Option<String>,
     #[command(flatten)]
-    read: ExperimentArgs<TraceFileOptions>,
-    #[command(flatten)]
-    space: SpaceArgs,
+    read: ExperimentArgs<TraceOptions>,
+    /// Page size of the statistics; a workload is generated for it, too. By default 4 KiB for a
+    /// file, and for a workload the page of the chip
+    #[arg(long, value_name = "SIZE", value_parser = page_bytes)]
+    page: Option<u32>,
     /// Print as JSON
     #[arg(long)]
     json: bool,
+    /// Print no description: only check that the trace can be read, or write a report
+    #[arg(long, conflicts_with = "json")]
+    quiet: bool,
     /// Leave out the locality of writes, which needs a second pass over the trace
     #[arg(long)]
     brief: bool,
@@ -89,21 +95,10 @@ struct GenerateArgs {
     #[arg(long, value_enum, default_value = "fio")]
     format: FormatName,
     #[command(flatten)]
-    space: SpaceArgs,
-}
-
-/// The device for which a workload is generated.
-#[derive(clap::Args)]
-struct SpaceArgs {
-    /// Capacity of the device; by default what the workload needs
-    #[arg(long, value_name = "SIZE", value_parser = spec::parse_size)]
-    capacity: Option<u64>,
-    /// Page size, at least 512
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = page_bytes)]
-    page: u32,
-    /// Seed of the workload
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    device: ExperimentArgs<WorkloadOptions>,
+    /// Page size of the device, in place of that of the chip
+    #[arg(long, value_name = "SIZE", value_parser = page_bytes)]
+    page: Option<u32>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -142,22 +137,27 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
-fn workload(spec: &Spec, args: &SpaceArgs) -> Result<Trace> {
-    let capacity_bytes = match args.capacity {
-        Some(bytes) => bytes,
-        None => trace::default_capacity(spec, args.page)?,
-    };
-    let space = AddressSpace { capacity_bytes, page_bytes: args.page };
-    Ok(Trace::generate(spec, &space, args.seed)?)
+/// The setup of a run of this trace with these options, so that a workload gives the same requests
+/// here and there.
+fn setup(trace: &str, options: &Experiment, page_bytes: Option<u32>) -> Result<Setup> {
+    let mut chip = Spec::parse(&options.chip)?;
+    chip.pairs.extend(page_bytes.map(|bytes| ("page".to_owned(), bytes.to_string())));
+    let (trace, chip) = (Some(trace.to_owned()), chip.to_string());
+    Ok(Setup::new(&Experiment { trace, chip, ..options.clone() })?)
 }
 
 // ---- generate --------------------------------------------------------------------------------
 
 fn generate(args: &GenerateArgs) -> Result<()> {
-    let trace = workload(&Spec::parse(&args.spec)?, &args.space)?;
+    let setup = setup(&args.spec, args.device.first(), args.page)?;
+    if let NamedTrace::File(path) = &setup.trace {
+        let what = format!("`{path}` is a file, not a workload; `ftlab trace convert` converts it");
+        return Err(Failure::usage(what));
+    }
+    let source = RequestSource::open(&setup)?;
     let destination = CommandFiles::new().output("--out", &args.out)?;
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
-    destination.write(|out| write(&trace, args.format.into(), out, &monitor))
+    destination.write(|out| write(source.trace(), args.format.into(), out, &monitor))
 }
 
 // ---- convert ---------------------------------------------------------------------------------
@@ -204,30 +204,35 @@ fn write(
 
 // ---- info ------------------------------------------------------------------------------------
 
+/// The pages in which statistics of trace files are usually published.
+const PUBLISHED_PAGE_BYTES: u64 = 4096;
+
 fn info(args: &InfoArgs) -> Result<()> {
     let name = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
     let mut files = CommandFiles::new();
     files.trace(name)?;
     let report = files.optional_output("--report", &args.report)?;
-    let trace = match NamedTrace::parse(name)? {
-        NamedTrace::File(path) => open(&path, &args.read)?,
-        NamedTrace::Workload(spec) => {
-            workload(&spec, &args.space)?.with_limit(args.read.first().limit)
-        }
+    let is_file = matches!(NamedTrace::parse(name)?, NamedTrace::File(_));
+    let setup = setup(name, args.read.first(), args.page.filter(|_| !is_file))?;
+    let page_bytes = match args.page {
+        None if is_file => PUBLISHED_PAGE_BYTES,
+        None => setup.chip.page_bytes.into(),
+        Some(bytes) => bytes.into(),
     };
-    let page_bytes = args.space.page.into();
+    let source = RequestSource::open(&setup)?;
+    let trace = source.trace();
     let Some(report) = report else {
-        let survey = trace::analysis::survey::survey(&trace, page_bytes)?;
+        let survey = trace::analysis::survey::survey(trace, page_bytes)?;
         let locality = match args.brief {
             true => None,
-            false => Some(trace::analysis::locality::locality(&trace, page_bytes)?),
+            false => Some(trace::analysis::locality::locality(trace, page_bytes)?),
         };
-        return print_description(args, &trace, &survey, locality.as_ref());
+        return print_description(args, trace, &survey, locality.as_ref());
     };
-    let found = TraceStats::of_trace(&trace, page_bytes)?;
-    let page = page(&trace, &found)?;
+    let found = TraceStats::of_trace(trace, page_bytes)?;
+    let page = page(trace, &found)?;
     report.write(|out| write_text(out, &page.html()))?;
-    print_description(args, &trace, &found.survey, Some(&found.locality))
+    print_description(args, trace, &found.survey, Some(&found.locality))
 }
 
 fn print_description(
@@ -242,6 +247,7 @@ fn print_description(
             json["locality"] = locality.map_or(Value::Null, locality::as_json);
             output::print(&output::json(&json))
         }
+        false if args.quiet => Ok(()),
         false => {
             let mut text = format!("{} ({})\n", trace.name(), trace.format());
             for (name, value) in lines(trace, survey, locality)? {

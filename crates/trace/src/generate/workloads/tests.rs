@@ -122,6 +122,40 @@ fn reads_are_the_exact_share() {
 }
 
 #[test]
+fn requests_are_all_reads_and_writes_together() {
+    for workload in WORKLOADS {
+        for (share, reads) in [("0%", 0), ("33.3%", 333), ("100%", 1000)] {
+            let keys = format!("requests=1000,reads={share}");
+            let made = requests(&within(workload, SPACE.capacity_bytes, &keys), 1);
+            let of = |op| made.iter().filter(|request| request.op == op).count();
+            assert_eq!((of(Op::Read), of(Op::Write)), (reads, 1000 - reads), "{keys}");
+        }
+    }
+    let by_writes = requests("uniform:writes=750,reads=25%", 1);
+    assert_eq!(requests("uniform:requests=1000,reads=25%", 1), by_writes);
+    assert_eq!(requests("uniform:reads=100%", 1).len(), 1_000_000, "the default of writes");
+}
+
+#[test]
+fn poisson_arrivals_change_only_the_times() {
+    let fixed = requests("uniform:writes=40K,reads=20%,interarrival=1ms", 1);
+    let poisson = requests("uniform:writes=40K,reads=20%,interarrival=1ms,arrivals=poisson", 1);
+    let untimed = |made: &[Request]| -> Vec<Request> {
+        made.iter().map(|request| Request { time_ns: 0, ..*request }).collect()
+    };
+    assert!(untimed(&fixed) == untimed(&poisson));
+    let gaps = poisson.windows(2).map(|pair| (pair[1].time_ns - pair[0].time_ns) as f64 / 1e6);
+    let gaps: Vec<f64> = gaps.collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let square = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    // An exponential distribution has its mean as standard deviation; 1/e of the gaps are longer.
+    let longer = gaps.iter().filter(|gap| **gap > 1.0).count() as f64 / gaps.len() as f64;
+    assert!((mean - 1.0).abs() < 0.02 && (square.sqrt() - 1.0).abs() < 0.03, "{mean} {square}");
+    assert!((longer - (-1.0f64).exp()).abs() < 0.01, "{longer}");
+    assert_eq!(poisson[0].time_ns, 0);
+}
+
+#[test]
 fn flushes_are_the_exact_share_of_the_writes() {
     for (share, flushes) in [("0%", 0), ("22.7%", 227), ("100%", 1000), ("250%", 2500)] {
         let spec = format!("tpcc:writes=1000,reads=50%,space=64MiB,flushes={share}");
@@ -140,7 +174,10 @@ fn errors_of_the_common_keys_say_what_is_impossible() {
         ("uniform:request=1000", "workload uniform: request=1000 is not a whole number of sectors"),
         ("uniform:request=1GiB", "workload uniform: request=1073741824 does not fit"),
         ("uniform:writes=0", "workload uniform: writes=0 leaves nothing to do"),
-        ("uniform:reads=100%", "workload uniform: reads=100% leaves no room"),
+        ("uniform:writes=9,reads=100%", "workload uniform: reads=100% leaves no room for the 9"),
+        ("uniform:reads=100.1%", "workload uniform: reads=100.1% is more than all requests"),
+        ("uniform:requests=0", "workload uniform: requests=0 leaves nothing to do"),
+        ("uniform:requests=9,writes=9", "workload uniform: give `writes` or `requests`; each"),
         ("uniform:writes=18446744073709551615,interarrival=0ns,reads=50%", "workload uniform: the"),
         ("uniform:writes=99G,interarrival=1h", "workload uniform: the requests take more than"),
         ("uniform:pages=40K", "workload uniform: pages=40000 is more than the 32768 pages"),

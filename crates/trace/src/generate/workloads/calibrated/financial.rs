@@ -22,7 +22,7 @@
 
 use spec::{Param, Params};
 
-use crate::generate::params::{CALIBRATED_READS, SPACE, START};
+use crate::generate::params::{ARRIVALS, CALIBRATED_READS, REQUESTS, SPACE, START};
 use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
 use crate::generate::streams::{self, EVEN, Pattern, Profile, Stream};
 use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
@@ -32,7 +32,17 @@ pub static WORKLOAD: Workload = Workload {
     name: "financial",
     summary: "financial transactions: a journal, hot records of a few sectors, runs of whole pages",
     source: "sector log paper, §3.1 and Table 4; adaptive partitioning paper, Table V",
-    params: &[ALL_WRITES, ALL_READS, UNITS_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
+    params: &[
+        ALL_WRITES,
+        REQUESTS,
+        ALL_READS,
+        UNITS_SPACE,
+        START,
+        FLUSHES,
+        INTERARRIVAL,
+        ARRIVALS,
+        SEED,
+    ],
     touched_share: whole_space,
     placement,
 };

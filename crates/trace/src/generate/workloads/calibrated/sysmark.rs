@@ -14,7 +14,7 @@
 
 use spec::{Param, Params};
 
-use crate::generate::params::{CALIBRATED_READS, SPACE, START};
+use crate::generate::params::{ARRIVALS, CALIBRATED_READS, REQUESTS, SPACE, START};
 use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
 use crate::generate::streams::{self, Pattern, Profile, Stream};
 use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
@@ -24,7 +24,17 @@ pub static WORKLOAD: Workload = Workload {
     name: "sysmark",
     summary: "a desktop benchmark, which uses the same few documents and files over and over",
     source: "adaptive partitioning paper, Table V (SYSmark)",
-    params: &[ALL_WRITES, ALL_READS, DISK_SPACE, OLD_START, FLUSHES, INTERARRIVAL, SEED],
+    params: &[
+        ALL_WRITES,
+        REQUESTS,
+        ALL_READS,
+        DISK_SPACE,
+        OLD_START,
+        FLUSHES,
+        INTERARRIVAL,
+        ARRIVALS,
+        SEED,
+    ],
     touched_share: whole_space,
     placement,
 };

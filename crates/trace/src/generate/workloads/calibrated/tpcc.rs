@@ -27,7 +27,7 @@
 
 use spec::{Param, Params};
 
-use crate::generate::params::{CALIBRATED_READS, SPACE, START};
+use crate::generate::params::{ARRIVALS, CALIBRATED_READS, REQUESTS, SPACE, START};
 use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
 use crate::generate::streams::{self, Pattern, Profile, Stream};
 use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
@@ -37,7 +37,17 @@ pub static WORKLOAD: Workload = Workload {
     name: "tpcc",
     summary: "TPC-C on a raw device: skewed accesses to single pages of 2 KiB, mostly reads",
     source: "FASTer paper, §III.A and V.B; adaptive partitioning paper, Table V",
-    params: &[ALL_WRITES, ALL_READS, DATABASE_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
+    params: &[
+        ALL_WRITES,
+        REQUESTS,
+        ALL_READS,
+        DATABASE_SPACE,
+        START,
+        FLUSHES,
+        INTERARRIVAL,
+        ARRIVALS,
+        SEED,
+    ],
     touched_share: whole_space,
     placement,
 };

@@ -16,7 +16,7 @@
 
 use spec::{Param, Params};
 
-use crate::generate::params::{CALIBRATED_READS, SPACE, START};
+use crate::generate::params::{ARRIVALS, CALIBRATED_READS, REQUESTS, SPACE, START};
 use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
 use crate::generate::streams::{self, Pattern, Profile, Stream};
 use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
@@ -27,7 +27,17 @@ pub static WORKLOAD: Workload = Workload {
     summary: "a web proxy: objects are written once and sequentially; popular ones are read more \
               often",
     source: "large superblock paper, Table II (Wproxy); distributions of a captured squid proxy",
-    params: &[ALL_WRITES, ALL_READS, DISK_SPACE, START, FLUSHES, INTERARRIVAL, SEED],
+    params: &[
+        ALL_WRITES,
+        REQUESTS,
+        ALL_READS,
+        DISK_SPACE,
+        START,
+        FLUSHES,
+        INTERARRIVAL,
+        ARRIVALS,
+        SEED,
+    ],
     touched_share: whole_space,
     placement,
 };

@@ -8,7 +8,7 @@
 use spec::{Kind, Param, Params};
 
 use crate::generate::grid::Grid;
-use crate::generate::params::{INTERARRIVAL, READS, REQUEST, SEED, WRITES};
+use crate::generate::params::{ARRIVALS, INTERARRIVAL, READS, REQUEST, REQUESTS, SEED, WRITES};
 use crate::generate::random::Random;
 use crate::generate::tiers::{HotRatio, Tiered, Tiers};
 use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
@@ -21,6 +21,7 @@ pub static WORKLOAD: Workload = Workload {
     source: "this program's own model of a desktop",
     params: &[
         WRITES,
+        REQUESTS,
         MIXED_READS,
         REQUEST,
         SEQUENTIAL,
@@ -29,6 +30,7 @@ pub static WORKLOAD: Workload = Workload {
         RUN,
         HOT,
         INTERARRIVAL,
+        ARRIVALS,
         SEED,
     ],
     touched_share: whole_space,

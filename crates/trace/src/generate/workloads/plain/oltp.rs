@@ -14,7 +14,9 @@
 use spec::{Kind, Param, Params, Share};
 
 use crate::generate::grid::Grid;
-use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
+use crate::generate::params::{
+    ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
+};
 use crate::generate::tiers::{Tiered, Tiers};
 use crate::generate::workload::{AddressSpace, PlacementResult, Workload};
 
@@ -24,7 +26,7 @@ pub static WORKLOAD: Workload = Workload {
     summary: "online transactions: 50 % of the writes go to 10 % of the touched pages, 70 % to 30 \
               %",
     source: "Lim, Lee and Moon, FASTer FTL, SNAPI 2010, §III.A",
-    params: &[WRITES, SHARE, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    params: &[WRITES, REQUESTS, SHARE, PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
     touched_share,
     placement,
 };

@@ -5,7 +5,9 @@
 use spec::{Param, Params};
 
 use crate::generate::grid::Grid;
-use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
+use crate::generate::params::{
+    ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
+};
 use crate::generate::random::Random;
 use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
 use crate::request::Op;
@@ -15,7 +17,7 @@ pub static WORKLOAD: Workload = Workload {
     name: "sequential",
     summary: "the first `pages` pages of the space one after the other, again and again",
     source: "a log that wraps around; this program's own",
-    params: &[WRITES, FIRST_PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    params: &[WRITES, REQUESTS, FIRST_PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
     touched_share: whole_space,
     placement,
 };

@@ -7,7 +7,9 @@
 use spec::{Kind, Param, Params};
 
 use crate::generate::grid::Grid;
-use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
+use crate::generate::params::{
+    ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
+};
 use crate::generate::tiers::{HotRatio, Tiered, Tiers};
 use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
 
@@ -16,7 +18,7 @@ pub static WORKLOAD: Workload = Workload {
     name: "skew",
     summary: "hot=X/Y: X % of the requests go to Y % of the touched pages",
     source: "Rosenblum and Ousterhout, The design of a log-structured file system, 1992",
-    params: &[WRITES, HOT, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    params: &[WRITES, REQUESTS, HOT, PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
     touched_share: whole_space,
     placement,
 };

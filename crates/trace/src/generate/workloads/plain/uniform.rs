@@ -3,7 +3,9 @@
 use spec::Params;
 
 use crate::generate::grid::Grid;
-use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
+use crate::generate::params::{
+    ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
+};
 use crate::generate::tiers::{Tiered, Tiers};
 use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
 
@@ -12,7 +14,7 @@ pub static WORKLOAD: Workload = Workload {
     name: "uniform",
     summary: "each page is equally likely",
     source: "the workload of mean-field models, as in Desnoyers, SYSTOR 2012",
-    params: &[WRITES, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    params: &[WRITES, REQUESTS, PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
     touched_share: whole_space,
     placement,
 };

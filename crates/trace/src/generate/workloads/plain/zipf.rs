@@ -10,7 +10,9 @@ use spec::{Kind, Param, Params};
 
 use crate::generate::grid::Grid;
 use crate::generate::math::{exp, exp_m1_over, ln, ln_1p_over};
-use crate::generate::params::{INTERARRIVAL, PAGES, READS, REQUEST, SEED, WRITES};
+use crate::generate::params::{
+    ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
+};
 use crate::generate::random::Random;
 use crate::generate::scatter::Scatter;
 use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
@@ -21,7 +23,7 @@ pub static WORKLOAD: Workload = Workload {
     name: "zipf",
     summary: "the probability of the page of rank k is proportional to 1/k^theta",
     source: "Hörmann and Derflinger, Rejection-inversion, 1996",
-    params: &[WRITES, THETA, PAGES, READS, REQUEST, INTERARRIVAL, SEED],
+    params: &[WRITES, REQUESTS, THETA, PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
     touched_share: whole_space,
     placement,
 };
