@@ -69,7 +69,7 @@ fn every_scheme_survives_every_program_of_three_steps() {
 }
 
 #[test]
-fn every_scheme_survives_every_cut_of_sixteen_pages_a_block() {
+fn every_scheme_survives_every_cut_of_sixteen_pages_per_block() {
     let workloads = ["trims", "large"].map(str::to_owned).to_vec();
     let campaign = campaign(default_subjects(), models(&["small", "small-ascending"]));
     finds_nothing(&Campaign { workloads, ..campaign }, 0);

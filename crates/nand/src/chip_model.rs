@@ -90,7 +90,7 @@ impl ChipModel {
     fn check_transfer(&self) -> Result<()> {
         match Op::ALL.into_iter().find(|&op| self.timing.transfer_ns(op) > self.timing.of(op)) {
             Some(op) => Err(Error::ImpossibleChip(format!(
-                "a transfer takes {} ns of the {} ns of a {}",
+                "a transfer of {} ns is longer than the {} ns of a {}",
                 self.timing.transfer_ns(op),
                 self.timing.of(op),
                 op.name()
@@ -210,7 +210,7 @@ pub static PRESETS: &[Preset] = &[
             5_000,
         ),
         summary: "MLC of the adaptive-partitioning and sector-log papers (Samsung K9GAG08UXM)",
-        source: "AP Table I (SL Table 1 has 905.8 µs a program); \
+        source: "AP Table I (SL Table 1 has 905.8 µs per program); \
                  spare read and 5,000 cycles assumed",
     },
     Preset {
@@ -243,7 +243,7 @@ pub static PRESETS: &[Preset] = &[
         },
         summary: "3D TLC of the 176-layer generation",
         source: "after 512 Gb 3b/cell 7th-generation V-NAND, ISSCC 2021 30.3: read 40 µs, \
-                 184 MB/s over four 16 KiB planes = 356 µs a page; spare 2 KiB, \
+                 184 MB/s over four 16 KiB planes = 356 µs per page; spare 2 KiB, \
                  768 pages per block, erase 3.5 ms and 3,000 cycles assumed; \
                  not checked against the paper",
     },
@@ -265,7 +265,7 @@ pub static PRESETS: &[Preset] = &[
         },
         summary: "3D QLC of the 144-layer generation",
         source: "after 1 Tb 4b/cell 144-tier floating-gate NAND, ISSCC 2021 30.1: read 85 µs, \
-                 40 MB/s over four 16 KiB planes = 1638 µs a page; spare 2 KiB, \
+                 40 MB/s over four 16 KiB planes = 1638 µs per page; spare 2 KiB, \
                  2304 pages per block, erase 10 ms and 1,500 cycles assumed; \
                  not checked against the paper",
     },
@@ -318,6 +318,9 @@ mod tests {
             named("slc-lsb:page=8TiB").unwrap_err().to_string().contains("more than any chip has")
         );
         let long = named("slc-lsb:transfer=89us").unwrap_err().to_string();
-        assert_eq!(long, "impossible chip: a transfer takes 89000 ns of the 88000 ns of a read");
+        assert_eq!(
+            long,
+            "impossible chip: a transfer of 89000 ns is longer than the 88000 ns of a read"
+        );
     }
 }

@@ -6,7 +6,7 @@
 //! * only programmed pages are read or copied, and the reader names the owner that it expects;
 //! * a half-erased block is erased again before its first program.
 //!
-//! The array books nothing and cannot lose its power; [`Nand`](crate::Nand) does both around it.
+//! The array counts no operations and cannot lose its power; [`Nand`](crate::Nand) adds both.
 
 use alloc::borrow::Cow;
 
@@ -66,7 +66,7 @@ impl FlashArray {
             + stored
     }
 
-    /// The array whose pages lie in `store`. Reads every spare area.
+    /// The array of the pages in `store`. Reads every spare area.
     ///
     /// # Errors
     /// The storage failed.

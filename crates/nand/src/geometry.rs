@@ -74,7 +74,9 @@ impl Geometry {
         }
         let header = HEADER_BYTES as u32;
         if spare_bytes < header {
-            return refuse(format!("a spare area of {spare_bytes} B cannot hold {header} B"));
+            return refuse(format!(
+                "a spare area of {spare_bytes} B cannot hold the header of {header} B"
+            ));
         }
         if !(2..=Self::PAGES_PER_BLOCK_MAX).contains(&pages_per_block) {
             let most = Self::PAGES_PER_BLOCK_MAX;

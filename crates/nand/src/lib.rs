@@ -9,7 +9,7 @@
 //! * [`power_cut`]   power cuts and what they leave on flash
 //! * [`op`]          operations, their causes, and the tally that counts them
 //! * [`op_sink`]     operations with their places, for logs and clocks
-//! * [`Nand`]        the chip itself: an array whose operations are booked
+//! * [`Nand`]        the chip itself: an array that counts its operations
 //! * [`timing`]      latencies; only clocks use them
 //! * [`chip_model`]  chips by name, each with its source
 //!

@@ -186,7 +186,7 @@ fn replace(bytes: &mut Vec<u8>, by: &[u8]) {
     bytes.extend_from_slice(by);
 }
 
-/// The byte string at a place in a list that need not be that long.
+/// The byte string at a place in a list; empty if the list is shorter.
 fn sparse(list: &[Box<[u8]>], at: usize) -> &[u8] {
     list.get(at).map_or(&[], |bytes| bytes)
 }

@@ -75,16 +75,16 @@ pub struct Tally {
 impl Tally {
     /// Counts `n` operations.
     #[inline]
-    pub(crate) fn book(&mut self, op: Op, cause: Cause, n: u64) {
+    pub(crate) fn add(&mut self, op: Op, cause: Cause, n: u64) {
         self.by_cause[op as usize][cause as usize] += n;
         self.totals[op as usize] += n;
     }
 
     /// Counts `n` page copies: one read and one program each, under the same cause.
     #[inline]
-    pub(crate) fn book_copies(&mut self, cause: Cause, n: u64) {
-        self.book(Op::Read, cause, n);
-        self.book(Op::Program, cause, n);
+    pub(crate) fn add_copies(&mut self, cause: Cause, n: u64) {
+        self.add(Op::Read, cause, n);
+        self.add(Op::Program, cause, n);
         self.copies[cause as usize] += n;
     }
 
@@ -118,8 +118,8 @@ mod tests {
     fn totals_are_sums_over_causes_and_reads_and_programs_include_copies() {
         let mut tally = Tally::default();
         for (n, cause) in Cause::ALL.into_iter().enumerate() {
-            tally.book(Op::Erase, cause, n as u64 + 1);
-            tally.book_copies(cause, 10);
+            tally.add(Op::Erase, cause, n as u64 + 1);
+            tally.add_copies(cause, 10);
         }
         for op in Op::ALL {
             let sum: u64 = Cause::ALL.iter().map(|&cause| tally.count(op, cause)).sum();

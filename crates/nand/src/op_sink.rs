@@ -60,7 +60,8 @@ pub trait OpSink: Any + Send {
     fn take(&mut self, cause: Cause, operation: &Operation);
 }
 
-/// The one place that books operations: in the tally, and with the sink if there is one.
+/// Records each operation in the tally, and passes it to the sink if there is one. Operations are
+/// recorded nowhere else.
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) tally: Tally,
@@ -69,15 +70,15 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     #[inline]
-    pub(crate) fn book(&mut self, cause: Cause, operation: Operation) {
+    pub(crate) fn record(&mut self, cause: Cause, operation: Operation) {
         match operation {
-            Operation::Read { .. } => self.tally.book(Op::Read, cause, 1),
-            Operation::SpareRead { .. } => self.tally.book(Op::SpareRead, cause, 1),
+            Operation::Read { .. } => self.tally.add(Op::Read, cause, 1),
+            Operation::SpareRead { .. } => self.tally.add(Op::SpareRead, cause, 1),
             Operation::Program { owners, .. } => {
-                self.tally.book(Op::Program, cause, owners.len() as u64);
+                self.tally.add(Op::Program, cause, owners.len() as u64);
             }
-            Operation::Copy { owners, .. } => self.tally.book_copies(cause, owners.len() as u64),
-            Operation::Erase { .. } => self.tally.book(Op::Erase, cause, 1),
+            Operation::Copy { owners, .. } => self.tally.add_copies(cause, owners.len() as u64),
+            Operation::Erase { .. } => self.tally.add(Op::Erase, cause, 1),
         }
         if let Some(sink) = &mut self.sink {
             sink.take(cause, &operation);

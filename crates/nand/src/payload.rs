@@ -81,7 +81,7 @@ pub enum Content<'a> {
         data: Data<'a>,
         /// The sectors that the host wrote.
         mask: SectorMask,
-        /// The page that supplies the other sectors; the caller books its read.
+        /// The page that supplies the other sectors; the caller counts its read.
         base: Option<Ppn>,
     },
     /// Sectors from several pages of the host, followed by metadata.
@@ -95,7 +95,7 @@ pub enum Content<'a> {
     },
     /// Metadata of the FTL, at most a page.
     Meta(&'a [u8]),
-    /// Nothing: the page is programmed only because the program order forbids to skip it.
+    /// Nothing: the page is programmed only because the program order does not allow skipping it.
     Pad,
 }
 

@@ -8,7 +8,8 @@
 //!
 //! *Sequence* numbers the programs of the chip in their order. *Version* is the sequence of the
 //! program that wrote the page for the host; copies and merges keep it. Of several copies of a page
-//! the one with the highest version is valid, at a tie the one with the highest sequence.
+//! the one with the highest version is valid; among equal versions, the one with the highest
+//! sequence.
 
 use crate::address::Lpn;
 

@@ -1,4 +1,4 @@
-//! Latencies of a chip. The chip itself never looks at them: clocks multiply.
+//! Latencies of a chip. The chip itself never uses them: clocks compute times from them.
 //!
 //! ```text
 //! read     ── array ──┤── transfer ──▶        latency = array + transfer

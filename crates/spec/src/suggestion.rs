@@ -21,7 +21,8 @@ pub fn unknown(what: &str, word: &str, known: &[&str]) -> Error {
 /// Longer words get no suggestion: no name is that long, and a comparison takes quadratic time.
 const WORD_LENGTH_MAX: usize = 64;
 
-/// The known name that `word` was probably meant to be. Of several equally near ones, the first.
+/// The known name that `word` was probably meant to be. If several are equally near, it is the
+/// first.
 ///
 /// The distance is the number of insertions, deletions, substitutions and swaps of neighbours,
 /// without regard to case. It may be a third of the length of the longer word, and always one. A

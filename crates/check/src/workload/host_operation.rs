@@ -32,7 +32,7 @@ impl Extent {
         }
     }
 
-    /// The sectors covered: number on the device, and index in the page.
+    /// The covered sectors, each with its number on the device and its index in the page.
     pub fn sectors(
         &self,
         per_page: u32,

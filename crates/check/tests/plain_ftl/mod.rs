@@ -429,7 +429,7 @@ impl Ftl for PlainFtl {
             }
             let is_free = self.free.iter().any(|&(free, _)| free == block);
             if is_free {
-                return Err(Violation(format!("{block:?} is free and holds LPN {lpn}")));
+                return Err(Violation(format!("{block:?} is free, but holds LPN {lpn}")));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The chip: a flash array whose operations are booked and whose power can fail.
+//! The chip: a flash array that counts its operations and can lose its power.
 //!
 //! An FTL borrows the chip and never owns it, so dropping an FTL and mounting another on the same
 //! chip is exactly a power cycle. The rules of flash are those of the [flash array](FlashArray).
@@ -55,12 +55,12 @@ impl Nand {
         &self.array
     }
 
-    /// Ends the chip and returns its flash.
+    /// Returns the flash and drops the rest of the chip.
     pub fn into_array(self) -> FlashArray {
         self.array
     }
 
-    /// A chip with the same flash, in the same place of the order of programs. Counters start at
+    /// A chip with the same flash, at the same place in the order of programs. Counters start at
     /// zero; nothing is attached or armed.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Nand {
         self.array.geometry()
     }
 
-    /// How much the chip keeps of its pages.
+    /// What the chip stores of each page.
     pub fn mode(&self) -> Mode {
         self.array.mode()
     }
@@ -175,7 +175,7 @@ impl Nand {
 
     // ---- Sink of operations ----------------------------------------------------------------
 
-    /// From now on the sink sees every operation.
+    /// Passes every operation from now on to the sink.
     ///
     /// # Panics
     /// Another sink is attached.

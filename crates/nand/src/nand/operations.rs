@@ -1,7 +1,8 @@
-//! Operations of the chip: each one is done by the flash array and booked by the ledger.
+//! Operations of the chip: the flash array carries each one out, and the ledger records it.
 //!
-//! In count mode they take a short way, because simulations spend their time there: owners change
-//! and the ledger books, nothing else. Such a chip has no store and its power cannot fail.
+//! In count mode they take a shortcut, because simulations spend most of their time there: only the
+//! owners change, and the ledger records the operation. Such a chip has no store and its power cannot
+//! fail.
 
 use core::ops::Range;
 
@@ -36,7 +37,7 @@ impl Nand {
             return self.read_stored(ppn, lpn, mask, sink, cause);
         }
         self.array.expect_owner(ppn, lpn)?;
-        self.ledger.book(cause, Operation::Read { ppn, owner: lpn });
+        self.ledger.record(cause, Operation::Read { ppn, owner: lpn });
         Ok(())
     }
 
@@ -49,7 +50,7 @@ impl Nand {
         cause: Cause,
     ) -> Result<()> {
         self.check_power()?;
-        self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        self.ledger.record(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
         self.array.read(ppn, lpn, mask, sink)
     }
 
@@ -69,7 +70,7 @@ impl Nand {
     /// Power lost.
     pub fn book_spare_read(&mut self, ppn: Ppn, cause: Cause) -> Result<()> {
         self.check_power()?;
-        self.ledger.book(cause, Operation::SpareRead { ppn, owner: self.array.owner(ppn) });
+        self.ledger.record(cause, Operation::SpareRead { ppn, owner: self.array.owner(ppn) });
         Ok(())
     }
 
@@ -79,7 +80,7 @@ impl Nand {
     /// Power lost, the page cannot be read, or the storage failed.
     pub fn read_meta(&mut self, ppn: Ppn, cause: Cause) -> Result<&[u8]> {
         self.check_power()?;
-        self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        self.ledger.record(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
         self.array.read_meta(ppn)
     }
 
@@ -100,7 +101,7 @@ impl Nand {
     }
 
     /// Programs whole pages of the host, `first` and the following, to consecutive pages of one
-    /// block from `to` on. They are booked at once.
+    /// block from `to` on. The ledger records them together.
     ///
     /// # Errors
     /// Power lost or storage failed, with some of the pages programmed.
@@ -121,9 +122,9 @@ impl Nand {
         Ok(())
     }
 
-    /// Copies pages, in the order given, to consecutive pages of one block from `to` on. They are
-    /// booked at once. Owner, contents and version are kept; the kind too, unless a new one is
-    /// given.
+    /// Copies pages, in the order given, to consecutive pages of one block from `to` on. The ledger
+    /// records them together. Owner, contents and version are kept; the kind too, unless a new one
+    /// is given.
     ///
     /// # Errors
     /// Power lost, a page cannot be read, or the storage failed, with some of the pages copied.
@@ -163,7 +164,7 @@ impl Nand {
         let operation = Interruptible::Erase(block);
         let cut = self.begin(operation)?;
         let erased = self.array.erase(block);
-        self.ledger.book(cause, Operation::Erase { block });
+        self.ledger.record(cause, Operation::Erase { block });
         erased?;
         self.end(operation, cut)
     }
@@ -183,14 +184,14 @@ impl Nand {
     fn count_programs(&mut self, to: Ppn, first: Lpn, pages: u32, cause: Cause) {
         self.take_sequences(pages);
         let owners = self.array.count_run(to, first, pages);
-        self.ledger.book(cause, Operation::Program { first: to, owners });
+        self.ledger.record(cause, Operation::Program { first: to, owners });
     }
 
     #[inline]
     fn count_copies(&mut self, from: &[Ppn], to: Ppn, cause: Cause) {
         self.take_sequences(from.len() as u32);
         let owners = self.array.count_copies(from, to);
-        self.ledger.book(cause, Operation::Copy { from, to, owners });
+        self.ledger.record(cause, Operation::Copy { from, to, owners });
     }
 
     // ---- With a store ----------------------------------------------------------------------
@@ -233,7 +234,7 @@ impl Nand {
         })
     }
 
-    /// Writes a run of pages one by one and books it as a whole. While the power can fail, each
+    /// Writes a run of pages one by one and records it as a whole. While the power can fail, each
     /// page is a run of its own.
     fn write_stored(
         &mut self,
@@ -277,14 +278,14 @@ impl Nand {
             }
             None => Operation::Program { first, owners },
         };
-        self.ledger.book(cause, operation);
+        self.ledger.record(cause, operation);
     }
 
-    /// A copy that failed has read its source all the same.
+    /// Books the read of a copy that failed after it.
     #[cold]
     fn book_failed_copy(&mut self, from: Option<&[Ppn]>, index: u32, cause: Cause) {
         if let Some(ppn) = from.map(|from| from[index as usize]) {
-            self.ledger.book(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+            self.ledger.record(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
         }
     }
 }

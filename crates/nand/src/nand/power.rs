@@ -10,7 +10,7 @@ impl Nand {
         self.test_power().cut_after(cut);
     }
 
-    /// From now on keeps the flash as it is after every program and erase.
+    /// From now on records a snapshot of the flash after every program and erase.
     pub fn record_snapshots(&mut self) {
         self.test_power().record();
     }
@@ -43,7 +43,7 @@ impl Nand {
         self.sequence = None;
     }
 
-    /// Makes pages that a cut left unstable unreadable, as they will be some day.
+    /// Makes pages that a cut left unstable unreadable, as time would.
     ///
     /// # Errors
     /// The storage failed.

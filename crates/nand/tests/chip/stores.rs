@@ -183,8 +183,8 @@ fn a_failure_of_the_storage_is_an_error_of_the_operation() {
         for left in 0..10 {
             let mut nand = FaultyStore::chip(order, left, false);
             assert_eq!(work(&mut nand), Err(no_space()), "{left} changes");
-            let booked = nand.tally().total(Op::Program) + nand.tally().total(Op::Erase);
-            assert!([left, left + 1].contains(&(booked as u32)), "{booked} of {left}");
+            let counted = nand.tally().total(Op::Program) + nand.tally().total(Op::Erase);
+            assert!([left, left + 1].contains(&(counted as u32)), "{counted} of {left}");
             for block in 0..8 {
                 nand.erase(BlockId(block), Cause::Gc).unwrap_err();
             }
