@@ -2,9 +2,9 @@
 """Plants bugs in the sources, one at a time, and demands that the tests catch each.
 
 Tests that do not notice a planted bug cannot be trusted. `planted/` has a list of bugs for each part of the sources. A
-list may name the packages, or the tests of them, that are to catch its bugs. Each bug replaces one piece of source in a
-copy of the workspace; then the tests of that copy must fail: first the quick ones, then the attacks on the schemes that
-the list names.
+list may name the packages, or the tests in them, that must catch its bugs. Each bug replaces one piece of source in a
+copy of the workspace. Then tests of that copy must fail: either the quick ones or, after these, the checker's attacks on
+the schemes that the list names.
 
     python3 tools/mutants.py [LIST or NAME ...]     all bugs, or those named; writes the verdicts to docs/mutants.md
     python3 tools/mutants.py --check                only checks that each finds its place and that its verdict names existing tests

@@ -42,7 +42,7 @@ struct Case {
     convert: fn(&ByteRecord) -> Option<Raw>,
 }
 
-/// A request as its line tells it; `None` of these is a bad line.
+/// A request as its line states it.
 struct Raw<'a> {
     time_ns: u64,
     device: [&'a [u8]; 2],
@@ -323,7 +323,7 @@ fn race(case: &Case, directory: &Path) {
     let theirs = || lines(read_csv(case, &text_path));
     let ours = || lines(read_ours(case, &path));
     let bytes_a_line = case.bytes.len() as f64 / LINES as f64;
-    let title = format!("{}, {bytes_a_line:.0} bytes a request", case.name);
+    let title = format!("{}, {bytes_a_line:.0} bytes per request", case.name);
     let contenders = &mut [
         ("a loop around the csv crate", Box::new(theirs) as Box<dyn FnMut() -> u64>),
         ("ftlab", Box::new(ours)),

@@ -1,12 +1,12 @@
-"""nftl."""
+"""The scheme nftl."""
 
-# Which schemes the attacks of the checker are worth running on.
+# The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "nftl"
 
 NFTL = "crates/ftl/src/scheme/nftl.rs"
 LOG_MOUNT = "crates/ftl/src/part/log/log_mount.rs"
 
-# name, what it breaks, file, original, replacement
+# Name, description, file, original text, replacement.
 MUTANTS = [
     ("nftl-forwards", "nftl, look-up: the replacement block is read from its first page on", NFTL,
      "for slot in (0..log.filled).rev() {", "for slot in 0..log.filled {"),

@@ -92,12 +92,12 @@ pub static PAPERS: &[Paper] = &[
         title: "Jin, Kim, Kim, Huh, Maeng: Sector log: fine-grained storage management for solid \
                 state drives, SAC 2011",
         claims: &[
-            ("SL-1", "sub-page hit ratio and sectors an eviction, by log size and page size"),
+            ("SL-1", "sub-page hit ratio and sectors per eviction, by log size and page size"),
             ("SL-2", "reads and writes against no sector log, garbage collection excluded"),
             ("SL-2b", "writes follow from hits and sizes of evictions"),
             ("SL-2c", "the same with whole pages, flushes and what never reaches the log"),
             ("SL-3", "RAM of the sector map"),
-            ("SL-4", "hash probes a look-up"),
+            ("SL-4", "hash probes per look-up"),
             ("SL-5", "gain of TPC-C and Financial from a large log, and loss from a small one"),
             ("SL-6", "sectors in and out of the page buffer balance, exactly"),
             ("SL-6b", "live sectors of the log balance, exactly"),
@@ -112,7 +112,7 @@ pub static PAPERS: &[Paper] = &[
             ("FSTR-2", "faster beats fast by 30 to 35 % from 10 % of log space on"),
             ("FSTR-3", "fmax is far behind all others at every log space"),
             ("FSTR-4", "the gain grows with skew; at 90/10 faster takes less time than page"),
-            ("FSTR-5", "how many data blocks fast's victims merge"),
+            ("FSTR-5", "number of data blocks that fast's victims merge"),
         ],
     },
     Paper {
@@ -120,7 +120,10 @@ pub static PAPERS: &[Paper] = &[
         title: "Shim, Seo, Kim, Maeng: An adaptive partitioning scheme for DRAM-based cache in \
                 solid state drives, MSST 2010",
         claims: &[
-            ("AP-1", "adaptive lies within 5 % of the best static split, never behind the half"),
+            (
+                "AP-1",
+                "adaptive lies within 5 % of the best static split, never behind an even split",
+            ),
             ("AP-2", "up to 41.9 % more throughput than a static split"),
             ("AP-3", "erase counts near the lowest of the static splits"),
             ("AP-4", "the best share of mapping: small for Financial, near 100 % for TPC-C"),
@@ -133,7 +136,7 @@ pub static PAPERS: &[Paper] = &[
         claims: &[
             ("LSB-1", "garbage collection takes 70 to 89 % less than superblock's at 3 % free"),
             ("LSB-2", "collection and translation together take 47 to 85 % less"),
-            ("LSB-3", "from 4 to 64 blocks a superblock collection falls by up to 91 %"),
+            ("LSB-3", "from 4 to 64 blocks per superblock, collection falls by up to 91 %"),
             ("LSB-4", "mapping-induced writes are below 1 % of collection"),
             ("LSB-5", "all of lsb's victims are full, some of superblock's are not"),
             ("LSB-6", "hit ratio of the map cache by its entries"),
@@ -162,7 +165,7 @@ pub static PAPERS: &[Paper] = &[
             ("T2", "fifo victims, uniform writes: the closed form"),
             ("T3", "more choices lie between random and greedy, and help"),
             ("T4", "blocks associated with fast's victims, uniform writes"),
-            ("T5", "merges a write of bast, cache misses of dftl, uniform writes"),
+            ("T5", "merges per write of bast, cache misses of dftl, uniform writes"),
         ],
     },
 ];

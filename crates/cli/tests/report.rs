@@ -220,7 +220,7 @@ fn every_figure_of_a_sweep_is_drawn_with_published_values() {
     let figure = seen.document.split("id=\"a\"").nth(1).expect("the figure of claim A");
     let figure = figure.split("</figure>").next().expect("its end");
     let diamonds = figure.matches("aria-roledescription=\"point\"").count();
-    assert_eq!(diamonds, 3 + 4, "points of the curve and published ones");
+    assert_eq!(diamonds, 3 + 4, "the points of the curve and of the published values");
 }
 
 const TRACES: &str = r#"
@@ -228,16 +228,16 @@ title = "Traces"
 runs = "base.toml"
 [[drawing]]
 id = "One"
-says = "of the traces that are there"
+says = "every trace that exists"
 draws = "access pattern"
 [[drawing]]
 id = "None"
-says = "of none"
+says = "a trace that does not exist"
 draws = "request sizes"
 where = { trace = "gone.trace" }
 [[drawing]]
 id = "Curves"
-says = "of two"
+says = "two traces"
 draws = "update frequency"
 rows = [{ trace = "skew:writes=20K,pages=2K" }, { trace = "zipf:writes=20K" }]
 "#;

@@ -1,5 +1,5 @@
-//! docs/results.md describes every field of a result, except options in its `run` part, and no
-//! field that does not exist.
+//! docs/results.md describes every field of a result, except the options in its `run` part. It
+//! describes no field that does not exist.
 //!
 //! ```text
 //! ## `run`: …                groups: the first name of a path

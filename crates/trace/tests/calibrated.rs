@@ -278,7 +278,7 @@ fn webproxy_has_the_published_size_and_the_figures_of_squid() {
     let load = Measured::of(WEBPROXY, 2048);
     let bytes = load.survey.reads.bytes() + load.survey.writes.bytes();
     let pages = bytes as f64 / load.survey.data_requests() as f64 / 2048.0;
-    assert_near("pages a request", pages, 30_355_360.0 / 885_632.0, 0.5);
+    assert_near("pages per request", pages, 30_355_360.0 / 885_632.0, 0.5);
     assert_near("reads", load.read_share(), 0.584, 0.0001);
     assert_near("writes in a row", load.sequential_writes(), 0.912, 0.04);
     assert!(load.rewritten() < 0.032, "few pages are rewritten: {}", load.rewritten());

@@ -1,4 +1,4 @@
-//! The rules of the house, read off its sources.
+//! The house rules, checked against the sources.
 
 mod sources;
 
@@ -68,7 +68,7 @@ fn imports_fall_between_crates() {
 }
 
 #[test]
-fn no_file_imports_itself_over_others() {
+fn no_file_imports_itself_through_others() {
     for entry in std::fs::read_dir(root().join("crates")).expect("crates") {
         let sources = Sources::of(&entry.expect("a readable entry").path().join("src"));
         if let Some(circle) = sources.circle() {
@@ -77,8 +77,8 @@ fn no_file_imports_itself_over_others() {
     }
 }
 
-/// `contract ← part ← scheme, layer ← registry`: no arrow of ftl runs back up. No scheme or layer
-/// knows another scheme; layers know each other.
+/// `contract ← part ← scheme, layer ← registry`: no import inside ftl goes the other way. No scheme
+/// or layer imports another scheme; layers may import each other.
 #[test]
 fn imports_fall_inside_ftl() {
     let sources = Sources::of(&root().join("crates/ftl/src"));
@@ -97,7 +97,7 @@ fn imports_fall_inside_ftl() {
     }
 }
 
-/// What only one scheme or layer uses stands in that one's folder.
+/// A part that only one scheme or layer uses belongs in the folder of that scheme or layer.
 #[test]
 fn a_part_serves_two_schemes_or_layers() {
     let sources = Sources::of(&root().join("crates/ftl/src"));
@@ -150,7 +150,10 @@ fn every_scheme_file_is_registered() {
     let schemes: Vec<String> = names.filter(|stem| stem != "mod").collect();
     for scheme in &schemes {
         assert!(registry.contains(&format!("&{scheme}::SCHEME")), "{scheme} is not registered");
-        assert!(ftl::SCHEMES.iter().any(|known| known.name == *scheme), "{scheme}: other name");
+        assert!(
+            ftl::SCHEMES.iter().any(|known| known.name == *scheme),
+            "{scheme} registers another name"
+        );
     }
     assert_eq!(schemes.len(), ftl::SCHEMES.len());
 }
@@ -219,7 +222,7 @@ fn no_line_is_longer_than_100_columns() {
     }
 }
 
-/// The README's table of schemes is the registry's.
+/// The table of schemes in the README is complete.
 #[test]
 fn the_readme_names_every_scheme() {
     let readme = read(&root().join("README.md"));
@@ -228,7 +231,7 @@ fn the_readme_names_every_scheme() {
     }
 }
 
-/// The guide to a new scheme shows the code as it is, but for blocks that it marks as drafts.
+/// The guide to a new scheme shows the code as it is, except in blocks marked as drafts.
 #[test]
 fn the_guide_to_a_new_scheme_quotes_the_sources() {
     let ftl = root().join("crates/ftl");

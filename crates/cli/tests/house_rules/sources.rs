@@ -1,8 +1,8 @@
-//! The files of a crate and what they import, read off their text.
+//! The files of a crate and their imports, derived from their text.
 //!
 //! A file is named by its module path: `scheme::last` is `scheme/last/mod.rs`. Its imports are the
 //! paths in it that begin with `crate`, `self` or `super`, or with a child module; tests in a file
-//! do not count. That a parent declares its children is no import.
+//! do not count. The declaration of a child module is no import.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -42,14 +42,14 @@ impl Sources {
         self.folders.contains(file)
     }
 
-    /// Every import: who, and what.
+    /// Every import: the importing file and the imported one.
     pub fn imports(&self) -> impl Iterator<Item = (&str, &str)> {
         self.imports
             .iter()
             .flat_map(|(from, all)| all.iter().map(|to| (from.as_str(), to.as_str())))
     }
 
-    /// All files that import a file, over others too.
+    /// All files that import a file, directly or through others.
     pub fn users_of<'a>(&'a self, file: &'a str) -> BTreeSet<&'a str> {
         let mut users = BTreeSet::new();
         let mut open = vec![file];

@@ -30,9 +30,9 @@ pub trait ResizableMap {
 /// An event of a [`ResizableMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapEvent {
-    /// The host read a page of which the part held nothing.
+    /// The host read a page, and the part held no entry for it.
     ReadMissed(Lpn),
-    /// The host wrote a page of which the part held nothing.
+    /// The host wrote a page, and the part held no entry for it.
     WriteMissed(Lpn),
     /// A page left the part for lack of room.
     Left(Lpn),

@@ -8,7 +8,7 @@ use crate::contract::{Base, BlockLender, Entered, Ftl, LayerReport, ResizableMap
 pub struct Below {
     /// The FTL.
     pub ftl: Box<dyn Ftl>,
-    /// Pages that went down to it since the last reset.
+    /// Pages passed to the FTL since the last reset.
     pub went_down: Entered,
 }
 

@@ -21,7 +21,7 @@
 //!
 //! **Durability.** Dirty pages are lost when the power fails; then the FTL's older versions are the
 //! newest, complete ones. A flush writes all dirty pages to the FTL, the least recently used first,
-//! and then flushes the FTL. Forced unit access does so with the pages of the request. Clean pages
+//! and then flushes the FTL. Forced unit access does the same for its own pages. Clean pages
 //! stay. A trim removes pages from the buffer before it is passed to the FTL.
 //!
 //! **Size.** `size` bytes pay for the pages. A sector log below takes the RAM of its map from them:
@@ -32,8 +32,8 @@
 //!
 //! Choices: an evicted page reports the size of the last request that wrote it. A run reports the
 //! largest of these sizes, and at least its own size, because for the FTL it is the request. A
-//! buffer of reads passes on the sectors that were written, not all that it holds. A read of a page
-//! that is in the buffer, but holds none of the wanted sectors, is a miss and does not make the
+//! buffer of reads passes on the sectors that were written, not all that it holds. A read is a miss
+//! if its page is in the buffer but holds none of the wanted sectors; such a read does not make the
 //! page recent. Inserting, removing or reading a page is one access to DRAM.
 
 use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink};
@@ -126,7 +126,7 @@ fn buffered_pages_are_accounted_for(evidence: &LayerEvidence) -> core::result::R
     let went = sum(&["waiting", "evicted", "drained", "dropped"]);
     equal("waiting before + soiled = waiting + evicted + drained + dropped", came, went)?;
     let down = sum(&["evicted", "drained"]);
-    equal("evicted + drained = handed down", down, evidence.went_down.written)
+    equal("evicted + drained = pages handed down", down, evidence.went_down.written)
 }
 
 /// A page in the buffer.
@@ -135,7 +135,7 @@ struct Slot {
     lpn: Lpn,
     /// Sectors that the buffer holds.
     held: SectorMask,
-    /// Those of them that are dirty: the FTL has not received them.
+    /// The held sectors that are dirty, which the FTL has not received yet.
     written: SectorMask,
     /// Bytes of the request that wrote it last.
     request_bytes: u64,

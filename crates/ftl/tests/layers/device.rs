@@ -196,7 +196,7 @@ pub fn writes(calls: &Calls) -> Vec<(u32, Vec<SectorMask>)> {
 }
 
 /// The pages of each recorded write.
-pub fn went_down(calls: &Calls) -> Vec<Vec<u32>> {
+pub fn written_pages(calls: &Calls) -> Vec<Vec<u32>> {
     let pages = |(first, masks): (u32, Vec<_>)| (first..).take(masks.len()).collect();
     writes(calls).into_iter().map(pages).collect()
 }

@@ -8,7 +8,7 @@ use ftl::{Choice, Durability, MissCosts, MountConfig};
 use nand::{Cause, Mode, Nand, Op};
 use spec::Spec;
 
-use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, chip, mount_under, went_down};
+use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, chip, mount_under, written_pages};
 use crate::elastic::{ENTRY_BYTES, Elastic, SCHEME};
 use crate::recorder::{Calls, WHOLE};
 
@@ -101,11 +101,11 @@ fn a_fixed_share_divides_the_budget_permanently() {
 fn extreme_shares_give_everything_to_one_side() {
     let mut all_map = Divided::new("100%");
     all_map.write_each(&[3, 3, 4]);
-    assert_eq!(went_down(&all_map.calls), [[3], [3], [4]], "writes pass the buffer");
+    assert_eq!(written_pages(&all_map.calls), [[3], [3], [4]], "writes pass the buffer");
     assert_eq!((all_map.mapping(), all_map.real.figure("waiting")), (DRAM, 0.0));
     let mut all_buffer = Divided::new("0%");
     all_buffer.write_each(&(0..13).collect::<Vec<_>>());
-    assert_eq!(went_down(&all_buffer.calls), [[0]]);
+    assert_eq!(written_pages(&all_buffer.calls), [[0]]);
     assert_eq!(all_buffer.mapping(), 0);
 }
 
@@ -130,8 +130,12 @@ fn a_write_that_hits_the_ghost_of_the_buffer_enlarges_the_buffer() {
         (divided.split("buffer_grew"), divided.split("ghost_buffer_write_hits")),
         (1.0, 1.0)
     );
-    assert_eq!(divided.split("ghost_buffer_pages"), 1.0, "1 went, and 0 left");
-    assert_eq!(divided.split("mean_map_share"), 0.5, "the share while the interval went on");
+    assert_eq!(divided.split("ghost_buffer_pages"), 1.0, "0 left the ghost, and 1 entered it");
+    assert_eq!(
+        divided.split("mean_map_share"),
+        0.5,
+        "the mean is over the share during the interval"
+    );
 }
 
 #[test]
@@ -168,7 +172,7 @@ fn a_hit_in_the_ghost_of_the_map_enlarges_the_map() {
     divided.read_each(&[0, 12, 12]);
     assert_eq!(divided.mapping(), DRAM / 2 + DRAM / 10);
     assert_eq!((divided.split("ghost_map_read_hits"), divided.split("map_grew")), (1.0, 1.0));
-    assert_eq!(divided.split("ghost_map_entries"), 1.0, "1 left for 0");
+    assert_eq!(divided.split("ghost_map_entries"), 1.0, "the entry of 1 was evicted for that of 0");
 }
 
 #[test]
@@ -192,7 +196,7 @@ fn the_boundary_moves_by_units_times_the_ratio_of_profits() {
     assert_eq!(divided.split("tunings"), 1.0);
     assert_eq!(divided.mapping(), DRAM / 2 + 512);
     // This takes the sixth page from the buffer: 2 is evicted, which evicts the entry of 23.
-    assert_eq!(went_down(&divided.calls), [[0], [1], [2]]);
+    assert_eq!(written_pages(&divided.calls), [[0], [1], [2]]);
     assert_eq!(divided.split("ghost_map_entries"), 3.0);
 }
 
@@ -216,11 +220,11 @@ fn a_buffer_that_must_shrink_evicts_pages_at_once() {
     for page in 25..29 {
         divided.real.read(page, WHOLE);
     }
-    assert!(went_down(&divided.calls).is_empty());
+    assert!(written_pages(&divided.calls).is_empty());
     divided.read_each(&[16]);
     // 20 % are 4915 bytes: 3.6 of six pages are left.
     assert_eq!(divided.mapping(), DRAM / 2 + DRAM / 5);
-    assert_eq!(went_down(&divided.calls), [[0], [1], [2]]);
+    assert_eq!(written_pages(&divided.calls), [[0], [1], [2]]);
     assert_eq!(divided.real.figure("pages_max"), 3.0);
 }
 
@@ -276,7 +280,7 @@ fn dftl_gets_at_least_one_cache_entry() {
     for (split, entries, pages) in [("0%", 1, 12), ("50%", 1536, 6), ("100%", 3072, 0)] {
         let ram = divided("dftl", split).ftl.ram();
         assert_eq!((ram.cache, ram.buffer), (8 * entries, 2048 * pages), "{split}");
-        assert_eq!(ram.map, 0, "the directory is other");
+        assert_eq!(ram.map, 0, "the directory is reported as other");
     }
 }
 

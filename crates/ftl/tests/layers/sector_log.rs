@@ -9,7 +9,7 @@ use ftl::{Choice, Durability, MountConfig, Run, system_blocks};
 use nand::{BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink};
 use spec::Spec;
 
-use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, went_down, writes};
+use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, writes, written_pages};
 use crate::recorder::{Call, Calls, Recorder, WHOLE};
 
 /// A log of `blocks` blocks.
@@ -205,7 +205,7 @@ fn a_waiting_sector_is_overwritten_in_place() {
     assert_eq!(real.log("Writes_SL"), 1.0);
     // [0.0 1.0 2.0 2.1], then [4.0 4.1 4.2 4.3]: cleaned in the order of their first arrival.
     real.patch_each(&[(4, 0b0111), (4, 0b1000), (5, 0b0111), (5, 0b1000)]);
-    assert_eq!(went_down(&calls), [[0], [1], [2], [4]]);
+    assert_eq!(written_pages(&calls), [[0], [1], [2], [4]]);
     assert_eq!(real.read(0, 1)[0], 3);
 }
 
@@ -254,12 +254,12 @@ fn superseded_sectors_are_left_behind() {
     // The first page is dead; the second is live until its newer copies in DRAM are programmed. So
     // all sectors are written to the FTL in their newest version, nothing is left to program, and
     // the log is empty.
-    assert_eq!(went_down(&calls), [[0], [1], [2], [3]]);
+    assert_eq!(written_pages(&calls), [[0], [1], [2], [3]]);
     assert_eq!((real.operations(), real.log("taken_waiting")), ([4, 2, 1], 4.0));
     // With a second block the tail is dead by then, and nothing is written to the FTL.
     let (mut real, calls) = logged(2);
     (0..5).for_each(|_| real.touch(&[0, 1, 2, 3]));
-    assert_eq!((real.operations(), went_down(&calls).len()), ([0, 5, 1], 0));
+    assert_eq!((real.operations(), written_pages(&calls).len()), ([0, 5, 1], 0));
     assert_eq!(real.logs(["hit_sectors", "Evicts_SL"]), [16.0, 0.0]);
     assert_eq!(real.log("sectors_per_eviction"), 0.0);
 }
@@ -271,7 +271,7 @@ fn cleaning_takes_waiting_sectors_and_the_page_buffer_fills_again() {
     real.patch_each(&[(0, 2), (1, 2), (8, 3)]);
     let two = [(0, vec![3]), (1, vec![3])];
     assert_eq!(writes(&calls)[..2], two);
-    assert_eq!((went_down(&calls).len(), real.operations()), (8, [8, 2, 1]));
+    assert_eq!((written_pages(&calls).len(), real.operations()), (8, [8, 2, 1]));
     assert_eq!(real.logs(["taken_waiting", "waiting"]), [2.0, 2.0]);
     real.touch(&[9, 10]);
     assert_eq!(real.operations(), [8, 3, 1]);
@@ -285,7 +285,7 @@ fn a_sector_is_not_dropped_if_its_newer_copy_is_only_in_dram() {
     real.touch(&[0, 8, 9, 10]);
     assert_eq!(writes(&calls)[0], (0, vec![1]));
     assert_eq!(real.operations(), [8, 2, 1], "its page of the log is read nevertheless");
-    assert_eq!(real.read(0, 1)[0], 9, "the newest wins");
+    assert_eq!(real.read(0, 1)[0], 9, "the newest copy is read");
     assert_eq!(real.logs(["waiting", "taken_waiting"]), [3.0, 1.0]);
 }
 
@@ -374,7 +374,7 @@ fn a_flush_programs_waiting_sectors_and_pads_the_page() {
     real.touch(&[0]);
     real.flush();
     // Cleaning removes both copies of 0: the one in the log and the waiting one.
-    assert_eq!((went_down(&calls), real.operations()), (vec![vec![0], vec![1]], [2, 2, 1]));
+    assert_eq!((written_pages(&calls), real.operations()), (vec![vec![0], vec![1]], [2, 2, 1]));
 }
 
 #[test]
@@ -396,7 +396,11 @@ fn a_trim_removes_a_page_everywhere() {
     assert_eq!(real.logs(["left_sectors", "taken_waiting", "waiting"]), [5.0, 1.0, 1.0]);
     assert_eq!((real.read(0, WHOLE), real.read(1, WHOLE)), ([0; 4], [0; 4]));
     assert_eq!(real.operations()[1..], [1, 0]);
-    assert_eq!(real.nand.tally().count(Op::Program, Cause::Meta), 0, "under paper");
+    assert_eq!(
+        real.nand.tally().count(Op::Program, Cause::Meta),
+        0,
+        "no trim is recorded under durability paper"
+    );
 }
 
 /// Under durability full a trim is recorded if the log holds any copy of the pages.
@@ -406,7 +410,7 @@ fn a_trim_that_must_survive_is_recorded_in_the_log() {
     let trims = |real: &Real| real.nand.tally().count(Op::Program, Cause::Meta);
     real.touch(&[0, 1, 2]);
     real.trim(0, 1);
-    assert_eq!(trims(&real), 0, "it only waited");
+    assert_eq!(trims(&real), 0, "the page only waited; the log held no copy");
     real.touch(&[0, 3]);
     real.write(2, 1);
     real.trim(4, 4);
@@ -417,7 +421,11 @@ fn a_trim_that_must_survive_is_recorded_in_the_log() {
     real.touch(&[4, 5, 6, 7, 8, 9, 10, 11]);
     assert_eq!(real.operations(), [0, 3, 0]);
     real.trim(4, 1);
-    assert_eq!((real.operations(), trims(&real)), ([3, 3, 1], 2), "0, 1 and 3 went down");
+    assert_eq!(
+        (real.operations(), trims(&real)),
+        ([3, 3, 1], 2),
+        "0, 1 and 3 were written to the FTL"
+    );
     real.trim(1, 1);
     assert_eq!(trims(&real), 2, "no copy of 1 is left");
 }
@@ -443,7 +451,7 @@ fn data_overwritten_before_a_trim_stays_gone_after_the_log_is_cleaned() {
     real.nand.power_cycle().unwrap();
     real.ftl = mount_as("page", "8KiB", full, &mut real.nand).unwrap();
     assert_eq!(real.read(0, WHOLE), [0; 4]);
-    assert_eq!(real.read(1, 1), [3, 0, 0, 0], "cleaned out");
+    assert_eq!(real.read(1, 1), [3, 0, 0, 0], "cleaning wrote the page to the FTL");
 }
 
 // ---- Sizes --------------------------------------------------------------------------------------
@@ -488,15 +496,15 @@ fn a_map_at_its_limit_makes_the_log_clean_early() {
     let (mut real, calls) = on_chip("", layout, Durability::Paper);
     real.touch(&[0, 1, 2, 3]);
     real.touch(&[4, 5, 6, 7]);
-    assert_eq!((went_down(&calls).len(), real.operations()), (4, [4, 2, 1]));
+    assert_eq!((written_pages(&calls).len(), real.operations()), (4, [4, 2, 1]));
     assert_eq!(real.logs(["cleanings", "early_cleanings", "map_bytes"]), [1.0, 1.0, 128.0]);
     // There is room for exactly one more page.
     real.touch(&[4, 5, 6, 8]);
-    assert_eq!((went_down(&calls).len(), real.log("map_bytes")), (4, 152.0));
+    assert_eq!((written_pages(&calls).len(), real.log("map_bytes")), (4, 152.0));
     real.touch(&[4, 5, 6, 9]);
     // The tail holds [4 5 6 7] [4 5 6 8]. After it is cleaned, page 9 is in the log and three pages
     // wait.
-    assert_eq!((went_down(&calls).len(), real.log("waiting")), (9, 1.0));
+    assert_eq!((written_pages(&calls).len(), real.log("waiting")), (9, 1.0));
 }
 
 #[test]

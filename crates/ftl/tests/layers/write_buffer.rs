@@ -6,7 +6,7 @@ use ftl::{Durability, Run};
 use nand::{Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use spec::Spec;
 
-use crate::device::{PAGES, Real, chip, layers, mount, went_down, writes};
+use crate::device::{PAGES, Real, chip, layers, mount, writes, written_pages};
 use crate::recorder::{Call, Calls, Recorder, WHOLE};
 
 #[test]
@@ -22,10 +22,10 @@ fn rewrites_of_a_waiting_page_are_absorbed() {
 fn the_least_recently_written_page_is_evicted() {
     let (mut real, calls) = Real::recorded(2, "");
     real.write_each(&[0, 1, 2]);
-    assert_eq!(went_down(&calls), [[0]]);
+    assert_eq!(written_pages(&calls), [[0]]);
     // 1 is older than 2, but it is written again; so 2 is evicted.
     real.write_each(&[1, 3]);
-    assert_eq!(went_down(&calls), [[0], [2]]);
+    assert_eq!(written_pages(&calls), [[0], [2]]);
 }
 
 #[test]
@@ -34,10 +34,10 @@ fn a_read_makes_a_page_recent_only_if_the_buffer_serves_it() {
     real.write_each(&[0, 1]);
     assert_eq!(real.read(0, 0b0110), [0, 1, 1, 0]);
     real.write(2, 1);
-    assert_eq!(went_down(&calls), [[1]]);
+    assert_eq!(written_pages(&calls), [[1]]);
     assert_eq!(real.figure("read_hits"), 1.0);
-    // Page 0 holds only sector 0 now, which is not requested. So the read does not make it recent,
-    // and it is older than 2.
+    // The buffer holds only sector 0 of page 0, which is not wanted. So the read does not make page
+    // 0 recent, and page 0 is older than 2.
     let (mut real, calls) = Real::recorded(2, "");
     real.patch(0, 0b0001);
     real.write(1, 1);
@@ -73,7 +73,11 @@ fn a_read_served_in_part_passes_on_only_the_rest() {
 fn a_new_page_is_inserted_before_another_is_evicted_and_takes_a_whole_slot() {
     let (mut real, calls) = Real::recorded(1, "");
     real.write(0, 3);
-    assert_eq!(went_down(&calls), [[0], [1]], "page by page, and the last one waits");
+    assert_eq!(
+        written_pages(&calls),
+        [[0], [1]],
+        "pages are evicted one by one, and the last one waits"
+    );
     let (mut real, calls) = Real::recorded(2, "");
     [4, 5, 6].into_iter().for_each(|page| real.patch(page, 0b0001));
     assert_eq!(writes(&calls), [(4, vec![0b0001])], "two sectors would have found room in a page");
@@ -98,11 +102,11 @@ fn a_flush_writes_all_pages_in_lru_order_and_then_flushes_below() {
     let (mut real, calls) = Real::recorded(4, "");
     real.write_each(&[3, 1, 2, 3]);
     real.flush();
-    assert_eq!(went_down(&calls), [[1], [2], [3]]);
+    assert_eq!(written_pages(&calls), [[1], [2], [3]]);
     assert_eq!(calls.read().unwrap().last(), Some(&Call::Flush));
     assert_eq!((real.figure("drained"), real.figure("evicted")), (3.0, 0.0));
     real.flush();
-    assert_eq!(went_down(&calls).len(), 3, "nothing waits any more");
+    assert_eq!(written_pages(&calls).len(), 3, "nothing waits any more");
 }
 
 #[test]
@@ -111,7 +115,7 @@ fn a_forced_write_passes_down_its_own_pages() {
     real.write_each(&[0, 7]);
     real.write(5, 2);
     real.flush_run(5, 2);
-    assert_eq!(went_down(&calls), [[5], [6]]);
+    assert_eq!(written_pages(&calls), [[5], [6]]);
     assert_eq!(calls.read().unwrap().last(), Some(&Call::Flush));
     assert_eq!(real.figure("waiting"), 2.0);
 }
@@ -122,7 +126,7 @@ fn a_trim_removes_pages_before_it_is_passed_down() {
     real.write_each(&[0, 1, 5]);
     real.trim(0, 4);
     real.flush();
-    assert_eq!(went_down(&calls), [[5]]);
+    assert_eq!(written_pages(&calls), [[5]]);
     assert_eq!(calls.read().unwrap()[0], Call::Trim { first: 0, pages: 4 });
     assert_eq!((real.figure("dropped"), real.figure("soiled")), (2.0, 3.0));
     assert_eq!(real.read(1, WHOLE), [0; 4]);
@@ -134,7 +138,7 @@ fn an_evicted_run_includes_neighbours_of_the_same_block() {
     // The buffer holds 3 4 … 7 8. The oldest page is 6. Its neighbours 5 and 7 are in the same
     // block, 8 is not.
     real.write_each(&[6, 8, 5, 7, 3, 0]);
-    assert_eq!(went_down(&calls), [vec![5, 6, 7]]);
+    assert_eq!(written_pages(&calls), [vec![5, 6, 7]]);
     assert_eq!((real.figure("evicted"), real.figure("runs")), (3.0, 1.0));
     assert_eq!(real.figure("waiting"), 3.0);
 }
@@ -190,7 +194,7 @@ fn a_buffer_that_caches_reads_keeps_them_clean() {
     assert_eq!(
         writes(&calls),
         [(0, vec![0b1000])],
-        "the written sectors, not all that the buffer held"
+        "only the written sectors are passed on, not all that the buffer held"
     );
     assert_eq!((real.figure("soiled"), real.figure("waiting")), (5.0, 0.0));
     assert_eq!(real.read(0, WHOLE), [1, 1, 1, 5]);
@@ -228,12 +232,12 @@ fn an_evicted_page_reports_the_size_of_its_request() {
         real.write_as_part_of(bytes, page, 1, WHOLE, WHOLE);
     }
     real.write(0, 1);
-    assert_eq!(size(&calls), 3 * 2048, "not less than the run");
+    assert_eq!(size(&calls), 3 * 2048, "at least the size of the run");
     let (mut real, calls) = Real::recorded(2, ",evict=run");
     real.write_as_part_of(70_000, 4, 1, WHOLE, WHOLE);
     real.write_as_part_of(600, 5, 1, 0b0011, 0b0011);
     real.write(0, 1);
-    assert_eq!(size(&calls), 70_000, "the largest of its pages'");
+    assert_eq!(size(&calls), 70_000, "the largest size that a page of the run reports");
 }
 
 #[test]
@@ -245,10 +249,10 @@ fn a_layer_below_may_borrow_all_but_one_page_of_the_budget() {
     *borrows.write().unwrap() = 2048 + 1;
     // Room for two pages is left; this takes effect at the next eviction.
     real.write(4, 1);
-    assert_eq!(went_down(&calls), [[0], [1], [2]]);
+    assert_eq!(written_pages(&calls), [[0], [1], [2]]);
     *borrows.write().unwrap() = 1 << 40;
     real.write(5, 1);
-    assert_eq!((went_down(&calls).len(), real.figure("waiting")), (5, 1.0));
+    assert_eq!((written_pages(&calls).len(), real.figure("waiting")), (5, 1.0));
     *borrows.write().unwrap() = 0;
     real.write_each(&[6, 7, 8, 9]);
     assert_eq!(real.figure("waiting"), 4.0);

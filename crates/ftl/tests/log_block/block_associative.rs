@@ -25,7 +25,11 @@ fn each(check: impl Fn(Real)) {
 fn a_full_block_in_order_is_switched_by_the_next_write() {
     each(|mut real| {
         real.write_each(&[0, 1, 2, 3]);
-        assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
+        assert_eq!(
+            real.cost(),
+            (0, 0, [0, 0, 0, 0]),
+            "nothing is merged before the room is needed"
+        );
         real.write(0, 1);
         assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
         real.write_each(&[1, 2, 3]);
@@ -98,7 +102,7 @@ fn pages_that_a_merge_left_erased_are_written_in_place() {
         real.write_each(&[3]);
         assert_eq!(real.counts().in_place, 1);
         real.write_each(&[2]);
-        assert_eq!(real.counts().in_place, 1, "not below programmed pages");
+        assert_eq!(real.counts().in_place, 1, "no page is written in place below programmed pages");
     });
 }
 
@@ -110,7 +114,7 @@ fn a_run_is_handled_page_by_page() {
         real.write(0, 8);
         assert_eq!(real.cost(), (0, 3, [3, 0, 0, 0]));
         real.write(2, 4);
-        assert_eq!(real.cost(), (4, 6, [4, 0, 1, 0]), "2 and 3 are not in order, then come 4, 5");
+        assert_eq!(real.cost(), (4, 6, [4, 0, 1, 0]), "2 and 3 are not in order; 4 and 5 follow");
     });
 }
 
@@ -363,7 +367,7 @@ fn uniform_random_writes_merge_as_often_as_they_miss_the_log() {
             let merges = kinds.iter().sum::<u64>() as f64 / f64::from(WRITES);
             let law = 1.0 - f64::from(log_blocks) / f64::from(LOGICAL);
             let off = (merges / law - 1.0).abs();
-            assert!(off < 0.01, "{ftl}, {log_blocks} log blocks: {merges} merges a write, {law}");
+            assert!(off < 0.01, "{ftl}, {log_blocks} log blocks: {merges} merges per write, {law}");
         }
     }
 }

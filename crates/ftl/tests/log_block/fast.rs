@@ -27,7 +27,7 @@ fn rw_associated(real: &Real) -> Vec<u64> {
 fn a_victim_costs_a_full_merge_of_each_associated_data_block() {
     let mut real = fast(3);
     real.write_each(&[1, 5, 9, 13]);
-    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "nothing is merged before the room is needed");
     real.write(2, 1);
     assert_eq!(real.cost(), (16, 5, [0, 0, 1, 0]));
     assert_eq!(real.counts().merges.associated_blocks, [0, 0, 0, 0, 1]);
@@ -87,7 +87,7 @@ fn a_merge_takes_the_newest_pages_from_all_log_blocks() {
 fn a_full_stream_is_switched_by_the_next_one() {
     let mut real = fast(3);
     real.write_each(&[0, 1, 2, 3]);
-    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "nothing is merged before the room is needed");
     real.write(4, 1);
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
 }
@@ -176,10 +176,18 @@ fn a_run_is_handled_page_by_page() {
     real.write(0, 8);
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
     real.write(2, 4);
-    assert_eq!(real.cost(), (0, 2, [2, 0, 0, 0]), "2 and 3 in RW, 4 opens, 5 follows");
+    assert_eq!(
+        real.cost(),
+        (0, 2, [2, 0, 0, 0]),
+        "2 and 3 go to RW; 4 opens an SW block, 5 is appended to it"
+    );
     real.write(5, 3);
     real.write(8, 1);
-    assert_eq!(real.cost(), (4, 4, [2, 0, 1, 0]), "5 in RW, 6 and 7 in SW, where 5 is stale");
+    assert_eq!(
+        real.cost(),
+        (4, 4, [2, 0, 1, 0]),
+        "5 goes to RW, 6 and 7 go to SW, where 5 is stale"
+    );
 }
 
 #[test]
@@ -187,7 +195,11 @@ fn a_run_larger_than_the_random_log_reclaims_as_it_goes() {
     let mut real = fast(3);
     real.write(1, 3);
     real.write(5, 3);
-    assert_eq!(real.cost(), (8, 3, [0, 0, 1, 0]), "1, 2, 3 and 5; then 6 and 7");
+    assert_eq!(
+        real.cost(),
+        (8, 3, [0, 0, 1, 0]),
+        "the victim held 1, 2, 3 and 5; 6 and 7 are in the log"
+    );
 }
 
 #[test]
@@ -222,7 +234,11 @@ fn a_first_write_in_place_comes_before_the_stream() {
     real.write_each(&[0, 3]);
     assert_eq!(real.counts().in_place, 4, "3 has never been written");
     real.write_each(&[1, 4]);
-    assert_eq!(real.counts().in_place, 5, "offset 0, but its home is erased: SW stays [0 1]");
+    assert_eq!(
+        real.counts().in_place,
+        5,
+        "the page has offset 0, but its home is erased: SW stays [0 1]"
+    );
     assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]));
 }
 
@@ -430,10 +446,10 @@ fn log_blocks_are_found_by_a_mount() {
     assert_eq!(
         device.real.cost(),
         (12, 4, [0, 0, 1, 0]),
-        "the oldest block, so that there is room for SW"
+        "the oldest block is merged, so that there is room for SW"
     );
     device.write(1, 1, 3).unwrap();
-    assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "[0] is dead");
+    assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "the block with page 0 is dead");
     assert_eq!(device.found()[..3], [2, 3, 1]);
 }
 

@@ -38,15 +38,19 @@ const NO_MERGES: [u64; 4] = [0, 0, 0, 0];
 fn valid_pages_of_a_victim_are_carried_to_a_new_head_and_host_writes_follow() {
     let mut real = faster("", 4);
     real.write_each(&[1, 5, 5, 5]);
-    assert_eq!(real.cost(), (0, 0, NO_MERGES), "late");
+    assert_eq!(real.cost(), (0, 0, NO_MERGES), "nothing is reclaimed before the room is needed");
     real.write(9, 1);
-    assert_eq!(real.cost(), (2, 1, NO_MERGES), "1 and the last 5; an erase and no merge");
+    assert_eq!(
+        real.cost(),
+        (2, 1, NO_MERGES),
+        "1 and the last 5 are copied; an erase, but no merge"
+    );
     assert_eq!(figure(&real, "second_chances"), 2);
     real.write(13, 1);
-    assert_eq!(real.cost(), (2, 1, NO_MERGES), "[1 5 9 13]");
+    assert_eq!(real.cost(), (2, 1, NO_MERGES), "the head is [1 5 9 13]");
     real.write(2, 1);
-    assert_eq!(figure(&real, "isolated_pages"), 2, "1 and 5 come for the second time");
-    assert_eq!(figure(&real, "second_chances"), 4, "9 and 13 for the first");
+    assert_eq!(figure(&real, "isolated_pages"), 2, "1 and 5 are on their second visit");
+    assert_eq!(figure(&real, "second_chances"), 4, "9 and 13 are on their first visit");
     assert_eq!(real.cost(), (6, 2, NO_MERGES));
 }
 
@@ -77,7 +81,7 @@ fn a_head_full_of_carried_pages_is_reclaimed_in_its_turn() {
     assert_eq!(
         real.cost(),
         (8, 2, NO_MERGES),
-        "carried to a head, which is full then; then isolated"
+        "the pages are carried to a head, which they fill, and then isolated"
     );
     // With two RW blocks the other one is next.
     let mut real = faster("", 5);
@@ -99,13 +103,17 @@ fn one_data_block_is_merged_before_each_host_page() {
     let gauges = real.ftl.gauges();
     assert_eq!(gauges, [("log_blocks", 3.0), ("rw_blocks", 1.0), ("isolation_fill", 1.0)]);
     real.write(3, 1);
-    assert_eq!(real.cost(), (12, 3, NO_MERGES), "LBN 0, 2 in RW with it");
+    assert_eq!(real.cost(), (12, 3, NO_MERGES), "LBN 0 is merged, with its page 2 that is in RW");
     real.write(3, 2);
-    assert_eq!(real.cost(), (20, 5, NO_MERGES), "LBN 1 and 2: a run counts its pages");
+    assert_eq!(
+        real.cost(),
+        (20, 5, NO_MERGES),
+        "LBN 1 and 2 are merged, one for each page of the run"
+    );
     assert_eq!(figure(&real, "merged_progressively_pages"), 3);
     assert_eq!(real.ftl.gauges()[2], ("isolation_fill", 0.25));
     real.write(3, 1);
-    assert_eq!(real.cost(), (24, 6, NO_MERGES), "LBN 3; then nothing is left");
+    assert_eq!(real.cost(), (24, 6, NO_MERGES), "LBN 3 is merged; then no page is isolated");
     real.write(3, 1);
     assert_eq!(real.cost(), (25, 7, NO_MERGES), "the last 3 of [2 3 3 3] is carried");
 }
@@ -119,7 +127,7 @@ fn merges_precede_pages_written_at_home_or_to_the_stream_too() {
     real.write(17, 1);
     assert_eq!((real.cost(), real.counts().in_place), ((12, 3, NO_MERGES), 18));
     real.write(0, 1);
-    assert_eq!(real.cost(), (16, 4, NO_MERGES), "SW");
+    assert_eq!(real.cost(), (16, 4, NO_MERGES), "a merge precedes the page written to SW");
 }
 
 #[test]
@@ -128,7 +136,7 @@ fn after_a_progressive_merge_the_page_may_be_written_at_home() {
     real.write_each(&[1, 5, 9, 13, 2]);
     real.trim(3, 1);
     real.write(3, 1);
-    assert_eq!(real.cost(), (11, 3, NO_MERGES), "LBN 0 without its page 3");
+    assert_eq!(real.cost(), (11, 3, NO_MERGES), "LBN 0 is merged without its page 3");
     assert_eq!(real.counts().in_place, 1);
 }
 
@@ -138,29 +146,37 @@ fn last_visits_are_isolated_before_the_others_are_carried() {
     real.write_each(&[1, 5, 9, 9, 13]);
     assert_eq!(real.cost(), (3, 1, NO_MERGES));
     real.write(2, 1);
-    assert_eq!(real.cost(), (7, 2, NO_MERGES), "1, 5 and 9 isolated, then 13 carried");
+    assert_eq!(real.cost(), (7, 2, NO_MERGES), "1, 5 and 9 are isolated, then 13 is carried");
     // RW [13 2 6 14]; the merges of LBN 0 and 1 take 2 and 6 out of it.
     real.write_each(&[6, 14]);
     assert_eq!(real.cost(), (15, 4, NO_MERGES));
     real.write(10, 1);
-    assert_eq!(real.cost(), (21, 6, NO_MERGES), "LBN 2; 13 isolated, 14 carried");
-    assert_eq!(figure(&real, "isolated_pages"), 4, "one block took them all");
+    assert_eq!(real.cost(), (21, 6, NO_MERGES), "LBN 2 is merged, 13 isolated, 14 carried");
+    assert_eq!(figure(&real, "isolated_pages"), 4, "one isolation block holds all of them");
 }
 
 #[test]
 fn an_empty_isolation_block_waits_and_counts_as_one_merge() {
     let mut real = faster("", 4);
     real.write_each(&[1, 5, 9, 13, 2, 3, 3, 3, 3]);
-    assert_eq!(real.cost(), (25, 7, NO_MERGES), "empty, but still there");
+    assert_eq!(real.cost(), (25, 7, NO_MERGES), "the isolation block is empty, but still there");
     // RW [3 3 6 7]. Pages 3, 6 and 7 of the next victim are carried, and isolated on the next
     // visit.
     real.write_each(&[6, 7]);
     assert_eq!(real.cost(), (25, 7, NO_MERGES));
     real.write(10, 1);
-    assert_eq!(real.cost(), (28, 8, NO_MERGES), "[3 6 7 10]");
+    assert_eq!(real.cost(), (28, 8, NO_MERGES), "the head is [3 6 7 10]");
     real.write(10, 1);
-    assert_eq!(real.cost(), (32, 10, [0, 0, 1, 0]), "3 isolated, 1 carried; two blocks erased");
-    assert_eq!(associated(&real), (vec![0, 0, 0, 0, 1], vec![]), "not a victim of RW");
+    assert_eq!(
+        real.cost(),
+        (32, 10, [0, 0, 1, 0]),
+        "3 are isolated, 1 is carried, two blocks are erased"
+    );
+    assert_eq!(
+        associated(&real),
+        (vec![0, 0, 0, 0, 1], vec![]),
+        "the merge counts for no victim of RW"
+    );
 }
 
 #[test]
@@ -184,7 +200,7 @@ fn a_full_area_is_merged_by_force_which_may_empty_the_victim() {
     assert_eq!(real.cost(), (28, 9, [0, 0, 1, 0]));
     assert_eq!(associated(&real), (vec![0, 0, 0, 0, 1], vec![]));
     assert_eq!(figure(&real, "merged_by_force_pages"), 4);
-    assert_eq!(figure(&real, "isolated_pages"), 4, "2, 6, 10 and 14 went home instead");
+    assert_eq!(figure(&real, "isolated_pages"), 4, "2, 6, 10 and 14 were merged instead");
 }
 
 #[test]
@@ -195,7 +211,7 @@ fn more_isolation_blocks_are_reclaimed_one_by_one() {
     real.write_each(&[3, 7]);
     assert_eq!(figure(&real, "isolated_pages"), 4);
     real.write_each(&[10, 14]);
-    assert_eq!(figure(&real, "isolated_pages"), 6, "2 and 6 in a second block");
+    assert_eq!(figure(&real, "isolated_pages"), 6, "2 and 6 are in a second isolation block");
     assert_eq!(real.cost().2, NO_MERGES);
     // [3 7 10 14] → 3 and 7 fill it; [10 14 11 15] finds both full.
     real.write_each(&[11, 15]);
@@ -205,7 +221,7 @@ fn more_isolation_blocks_are_reclaimed_one_by_one() {
     assert_eq!(
         (after.0 - before.0, after.1 - before.1),
         (16, 6),
-        "LBN 0 to 3; 10 and 14 with them"
+        "LBN 0 to 3 are merged, with their pages 10 and 14"
     );
     assert_eq!(after.2, [0, 0, 1, 0]);
     assert_eq!(figure(&real, "merged_by_force_pages"), 8);
@@ -220,7 +236,7 @@ fn several_data_blocks_may_be_merged_before_a_page() {
     assert_eq!(real.cost(), (24, 6, NO_MERGES));
 }
 
-// ---- One or the other switched off, counted by hand ---------------------------------------------
+// ---- With one of the switches off, counted by hand ----------------------------------------------
 
 #[test]
 fn without_isolation_last_visits_are_merged_before_the_rest_is_carried() {
@@ -233,7 +249,7 @@ fn without_isolation_last_visits_are_merged_before_the_rest_is_carried() {
     assert_eq!(real.cost(), (16, 5, [0, 0, 1, 0]), "13 is carried");
     let mut real = faster(":isolation=false", 3);
     real.write_each(&[1, 5, 5, 5, 2, 6, 9]);
-    assert_eq!(real.cost(), (10, 4, [0, 0, 1, 0]), "2 and 6 went home with 1 and 5");
+    assert_eq!(real.cost(), (10, 4, [0, 0, 1, 0]), "2 and 6 were merged together with 1 and 5");
     assert_eq!(figure(&real, "second_chances"), 2);
 }
 
@@ -408,8 +424,8 @@ fn marks_survive_a_power_cycle() {
     assert_eq!(device.found()[..3], [1, 2, 3]);
 }
 
-/// A mount finds the SW block as one random log block too many. Then the oldest block is merged,
-/// whatever its marks say, so that carrying does not enlarge the log.
+/// A mount takes the SW block for a random log block, which is one too many. Then the oldest block
+/// is merged, whatever its marks say, so that carrying does not enlarge the log.
 #[test]
 fn surplus_blocks_that_a_mount_finds_are_merged_as_in_fast() {
     // RW [1 5 9 1], SW [0].
@@ -421,7 +437,7 @@ fn surplus_blocks_that_a_mount_finds_are_merged_as_in_fast() {
     assert_eq!(device.real.cost(), (12, 4, [0, 0, 1, 0]));
     assert_eq!(figure(&device.real, "second_chances"), 0);
     device.write(1, 1, 3).unwrap();
-    assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "[0] is dead");
+    assert_eq!(device.real.cost(), (12, 5, [0, 0, 1, 1]), "the block with page 0 is dead");
 }
 
 /// A device may be mounted with a smaller isolation area. Surplus isolation blocks become random
@@ -448,8 +464,8 @@ fn surplus_isolation_blocks_join_the_random_log() {
     assert_eq!(device.found()[..3], [1, 3, 2]);
 }
 
-/// They lose them in flash too: otherwise a later mount might take a data block for an isolation
-/// block.
+/// Pages lose their marks in flash when they are merged: otherwise a later mount might take a data
+/// block for an isolation block.
 #[test]
 fn merged_pages_lose_their_marks() {
     // 1, 5 and 9 are isolated, 6 carried; the last write merges LBN 0.

@@ -106,7 +106,7 @@ fn erased_homes_come_before_any_log() {
     let mut real = Real::new("last", "ascending", 4, [3, 4]);
     real.write_each(&[1, 4]);
     real.write(1, 3);
-    assert_eq!(real.counts().in_place, 4, "1, then 4, 2 and 3");
+    assert_eq!(real.counts().in_place, 4, "1, 4, 2 and 3 are written in place");
     assert_eq!(figures(&real, LOCALITIES), [1, 0, 0]);
     assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "page 0 is unmapped and is skipped");
 }
@@ -117,7 +117,7 @@ fn erased_homes_come_before_any_log() {
 fn a_whole_block_waits_and_is_switched_when_another_needs_its_place() {
     let mut real = least();
     real.write(0, 4);
-    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "merges are late");
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "nothing is merged before the room is needed");
     real.write(4, 3);
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
     real.write(8, 3);
@@ -139,7 +139,7 @@ fn a_run_that_starts_at_the_end_of_the_block_is_appended() {
 fn a_run_beyond_the_end_of_the_block_has_the_missing_pages_copied_in() {
     let mut real = filled("last:threshold=2KiB", [3, 4]);
     real.write(2, 2);
-    assert_eq!(real.cost(), (2, 0, [0, 0, 0, 0]), "0 and 1, into a new block");
+    assert_eq!(real.cost(), (2, 0, [0, 0, 0, 0]), "0 and 1 are copied into a new block");
     real.write(4, 2);
     assert_eq!(real.cost(), (2, 1, [1, 0, 0, 0]), "copied pages count like others");
     assert_eq!(figure(&real, "filled_in_pages"), 2);
@@ -154,7 +154,11 @@ fn missing_pages_come_from_the_random_log_too() {
     real.write_each(&[4, 8, 9]);
     assert_eq!(real.cost().1, 0, "the cold block is full, its page 1 is stale");
     real.write_each(&[5]);
-    assert_eq!(by_degree(&real), [0, 0, 1], "LBNs 1 and 2, not 0");
+    assert_eq!(
+        by_degree(&real),
+        [0, 0, 1],
+        "the victim is associated with LBN 1 and 2, not with LBN 0"
+    );
 }
 
 #[test]
@@ -221,7 +225,7 @@ fn of_two_whole_blocks_the_one_allocated_first_is_the_victim() {
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
     // The block of 0 to 3 was merged: no block is in the way of a run at 0.
     real.write(0, 2);
-    assert_eq!(real.cost(), (0, 2, [2, 0, 0, 0]), "4 to 7");
+    assert_eq!(real.cost(), (0, 2, [2, 0, 0, 0]), "the block of 4 to 7 is switched");
     real.write(8, 2);
     assert_eq!(real.cost(), (2, 3, [2, 1, 0, 0]), "8 and 9 were still there");
 }
@@ -253,7 +257,11 @@ fn a_skipped_page_that_was_written_since_is_not_lost() {
     real.write(0, 1);
     assert_eq!(real.counts().in_place, 4);
     real.write(1, 2);
-    assert_eq!(real.cost(), (4 + 1, 2, [0, 0, 1, 0]), "then page 0 is copied in");
+    assert_eq!(
+        real.cost(),
+        (4 + 1, 2, [0, 0, 1, 0]),
+        "the merge is full; then page 0 is copied in"
+    );
     // If it was written to the random log instead, it may stay there until the next run copies it
     // in.
     let mut real = filled("last:threshold=2KiB", [3, 4]);
@@ -263,7 +271,7 @@ fn a_skipped_page_that_was_written_since_is_not_lost() {
     real.write(4, 2);
     assert_eq!(real.cost(), (0, 1, [1, 0, 0, 0]));
     real.write(1, 2);
-    assert_eq!(real.cost(), (2 + 1, 2, [1, 1, 0, 0]), "6 and 7, then 0");
+    assert_eq!(real.cost(), (2 + 1, 2, [1, 1, 0, 0]), "6 and 7 are copied, then 0");
 }
 
 #[test]
@@ -409,7 +417,11 @@ fn a_partition_at_its_maximum_merges_its_own_block() {
     assert_eq!(gauge(&real, "hot_blocks"), 2.0);
     assert_eq!(real.cost().1, 0);
     real.write(0, 1);
-    assert_eq!(real.cost(), (0, 1, [0, 0, 0, 1]), "a dead block of its own");
+    assert_eq!(
+        real.cost(),
+        (0, 1, [0, 0, 0, 1]),
+        "the victim is a dead block of the same partition"
+    );
     assert_eq!((gauge(&real, "hot_blocks"), gauge(&real, "cold_blocks")), (2.0, 1.0));
 }
 
@@ -421,8 +433,12 @@ fn a_hot_partition_at_its_maximum_without_dead_blocks_merges_its_oldest() {
     assert_eq!(figures(&real, LOCALITIES), [0, 8, 8]);
     assert_eq!(real.cost().1, 0);
     real.write_each(&[16, 16]);
-    assert_eq!(figures(&real, VICTIMS), [0, 1, 1], "a dead cold block, for the cold page 16");
-    assert_eq!(real.cost(), (8, 4, [0, 0, 1, 1]), "0, 1, 4, 5");
+    assert_eq!(
+        figures(&real, VICTIMS),
+        [0, 1, 1],
+        "a dead cold block is erased for the cold page 16"
+    );
+    assert_eq!(real.cost(), (8, 4, [0, 0, 1, 1]), "the hot victim held 0, 1, 4 and 5");
 }
 
 #[test]
@@ -464,7 +480,7 @@ fn part_of_a_page_costs_one_read_of_its_newest_version() {
     real.write_masked(4, 3, 0b0011);
     real.trim(8, 1);
     real.write_masked(8, 1, 0b0011);
-    assert_eq!(real.counts().rmw, 3, "page 1, pages 4 and 6; 8 is unmapped");
+    assert_eq!(real.counts().rmw, 3, "page 1, and pages 4 and 6, are completed; 8 is unmapped");
 }
 
 // ---- The naive model ----------------------------------------------------------------------------
@@ -655,7 +671,7 @@ fn streams_of_small_writes_are_detected() {
     let (by_size, real) = cost_of_streams("last:sequential_log=4", 3, 1, 1);
     assert_eq!(figure(&real, "sequential_pages"), 0);
     let (by_streams, real) = cost_of_streams("last:sequential_log=4,detector=streams", 3, 1, 1);
-    assert!(figure(&real, "sequential_pages") > 4000, "of 4,500");
+    assert!(figure(&real, "sequential_pages") > 4000, "too few of 4,500 pages are sequential");
     assert!(2 * by_streams < by_size, "{by_streams} and {by_size} copies and erases");
 }
 

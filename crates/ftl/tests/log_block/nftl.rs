@@ -1,4 +1,4 @@
-//! nftl.
+//! Tests of nftl.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -31,7 +31,7 @@ fn read(real: &mut Real, first: u32, pages: u32) -> u64 {
 fn a_full_replacement_block_is_folded_by_the_next_write_to_its_logical_block() {
     let mut real = filled(2);
     real.write_each(&[1, 1, 2, 1]);
-    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "folds are late");
+    assert_eq!(real.cost(), (0, 0, [0, 0, 0, 0]), "nothing is folded before the room is needed");
     real.write(2, 1);
     assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
     assert_eq!(real.counts().merges.associated_blocks, [0, 1]);
@@ -42,17 +42,17 @@ fn a_full_replacement_block_is_folded_by_the_next_write_to_its_logical_block() {
 fn a_logical_block_rewritten_in_order_is_copied_like_any_other() {
     let mut real = filled(2);
     real.write_each(&[0, 1, 2, 3, 0]);
-    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]), "no switch merge");
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]), "there is no switch merge");
     let mut real = filled(2);
     real.write_each(&[0, 1, 4]);
-    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]), "no partial merge");
+    assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]), "there is no partial merge");
 }
 
 #[test]
 fn the_least_recently_written_replacement_block_is_folded_when_none_is_left() {
     let mut real = filled(3);
     real.write_each(&[0, 4, 0, 8]);
-    assert_eq!(read(&mut real, 0, 1), 1, "LBN 0 has its replacement block still");
+    assert_eq!(read(&mut real, 0, 1), 1, "LBN 0 still has its replacement block");
     assert_eq!(read(&mut real, 4, 1), 0, "LBN 1 was folded");
     assert_eq!(real.ftl.gauges(), [("replacement_blocks", 2.0)]);
 }
@@ -74,10 +74,14 @@ fn a_look_up_reads_the_replacement_block_backwards_as_far_as_the_page() {
     let mut real = filled(2);
     assert_eq!(read(&mut real, 0, 12), 0, "there is no replacement block");
     real.write_each(&[1, 2, 1]);
-    assert_eq!(read(&mut real, 1, 1), 1, "written last");
+    assert_eq!(read(&mut real, 1, 1), 1, "the page was written last");
     assert_eq!(read(&mut real, 2, 1), 2);
-    assert_eq!(read(&mut real, 0, 1), 3, "the primary block has it: all were read");
-    assert_eq!(read(&mut real, 0, 12), 3 + 1 + 2 + 3, "each page is looked up on its own");
+    assert_eq!(
+        read(&mut real, 0, 1),
+        3,
+        "the primary block holds it, so all spare areas were read"
+    );
+    assert_eq!(read(&mut real, 0, 12), 3 + 1 + 2 + 3, "each page is looked up separately");
     let counts = ["look_ups", "replacement_hits"].map(|name| real.figure(name));
     assert_eq!(counts, [27, 4].map(Metric::Count));
     assert_eq!(real.figure("spare_reads_per_look_up"), Metric::Real(15.0 / 27.0));

@@ -93,7 +93,7 @@ fn regions_survive_a_power_cycle() {
     assert_eq!(
         sizes(&real),
         [3, 0, 3],
-        "after the mount all pages are young, so 3 climbs; 1 no longer is when it is rewritten"
+        "all pages are young after the mount, so 3 climbs; 1 is not young any more when rewritten"
     );
 }
 

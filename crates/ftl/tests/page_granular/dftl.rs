@@ -143,7 +143,7 @@ fn cleaned_entries_stay_in_their_order() {
     real.write(16, 1);
     assert_eq!(map_work(&real), [0, 0, 0, 0], "1 was clean");
     real.write(20, 1);
-    assert_eq!(map_work(&real), [0, 1, 0, 0], "8 was not");
+    assert_eq!(map_work(&real), [0, 1, 0, 0], "8 was not clean");
 }
 
 #[test]
@@ -161,16 +161,16 @@ fn unmapped_pages_cost_nothing_to_read_or_trim() {
 fn the_cache_treats_a_trim_as_a_write() {
     let mut real = device(1);
     real.write(0, 2);
-    assert_eq!(map_work(&real), [0, 1, 0, 0], "for the entry of 0");
+    assert_eq!(map_work(&real), [0, 1, 0, 0], "the entry of 0 is evicted");
     real.ftl.trim(&mut real.nand, Lpn(0), 2).unwrap();
     assert_eq!(
         map_work(&real),
         [2, 3, 0, 0],
-        "the written entry of 1, then the trimmed entry of 0"
+        "the written entry of 1 is evicted, then the trimmed entry of 0"
     );
     assert_eq!(figure(&real, "cmt_write_misses"), 4.0);
     real.write(4, 1);
-    assert_eq!(map_work(&real), [3, 4, 0, 0], "the trimmed entry of 1");
+    assert_eq!(map_work(&real), [3, 4, 0, 0], "the trimmed entry of 1 is evicted");
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Pair {
     fn choose(&mut self, when: &str) -> Option<usize> {
         let valid = |block: usize| match self.states[block] {
             State::Full { valid } => valid,
-            _ => panic!("{when}: block {block} is a candidate and not full"),
+            _ => panic!("{when}: block {block} is a candidate, but not full"),
         };
         let expected = self.naive.choose(self.written, valid);
         let chosen = self.fast.choose(self.written).map(|block| block.0 as usize);

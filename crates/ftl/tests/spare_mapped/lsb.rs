@@ -24,7 +24,7 @@ fn work(real: &Real) -> ([u64; 2], [u64; 3]) {
 fn a_dead_block_is_erased() {
     let mut real = filled("blocks=2", 2, 3);
     real.write(0, 4);
-    assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "late, not when the block died");
+    assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "nothing is erased when a block dies");
     real.write(4, 4);
     assert_eq!(work(&real), ([0, 1], [1, 0, 0]));
     assert_eq!(real.ftl.free_blocks(), 2);
@@ -48,7 +48,11 @@ fn room_for_a_possible_induced_write_is_made_even_if_none_follows() {
     real.write(2, 1);
     // Only page 3 is valid in block 0. One page is free, but two are needed.
     real.write(4, 4);
-    assert_eq!(work(&real), ([4, 2], [0, 0, 1]), "page 3, then 0 to 2 out of the open block");
+    assert_eq!(
+        work(&real),
+        ([4, 2], [0, 0, 1]),
+        "page 3 is copied, then 0 to 2 out of the open block"
+    );
     assert_eq!([3, 0, 1, 2].map(|page| real.place(page)), [(3, 0), (3, 1), (3, 2), (3, 3)]);
     assert_eq!(real.figure("miw"), 0.0);
 }
@@ -123,7 +127,11 @@ fn a_full_merge_empties_the_two_with_most_dead_pages() {
     // An induced write is possible, so the page of block 1 needs a block: block 2 has two valid
     // pages, and one page is free.
     real.write(4, 1);
-    assert_eq!(work(&real), ([5, 2], [0, 0, 1]), "two pages of block 2, three of block 0");
+    assert_eq!(
+        work(&real),
+        ([5, 2], [0, 0, 1]),
+        "two pages of block 2 and three of block 0 are copied"
+    );
     assert_eq!([10, 11].map(|page| real.place(page)), [(4, 3), (5, 0)]);
     assert_eq!([1, 2, 3].map(|page| real.place(page)), [(5, 1), (5, 2), (5, 3)]);
     assert_eq!(real.place(4), (6, 0));
@@ -138,10 +146,10 @@ fn a_request_looks_up_each_logical_block_once() {
     assert_eq!(real.counts().spare_reads, 4);
     real.read(4, 4);
     real.write(6, 1);
-    assert_eq!(real.counts().spare_reads, 4, "logical block 1 is cached, and stays so");
+    assert_eq!(real.counts().spare_reads, 4, "logical block 1 is cached and stays cached");
     assert_eq!((real.figure("map_cache_hits"), real.figure("map_cache_misses")), (2.0, 2.0));
     real.write(0, 1);
-    assert_eq!(real.counts().spare_reads, 6, "as it was before the write");
+    assert_eq!(real.counts().spare_reads, 6, "the miss reads the map as it was before the write");
 }
 
 #[test]
@@ -158,7 +166,7 @@ fn a_load_reads_a_pt_page_only_if_others_are_found_through_it() {
     real.read(8, 1);
     real.forget_counts();
     real.read(0, 1);
-    assert_eq!(real.counts().spare_reads, 3, "5, 6 and 3");
+    assert_eq!(real.counts().spare_reads, 3, "the spare areas of 5, 6 and 3 are read");
 }
 
 #[test]
@@ -167,7 +175,7 @@ fn unmapped_logical_blocks_are_not_looked_up() {
     real.write(0, 1);
     real.read(4, 8);
     real.trim(4, 8);
-    assert_eq!(real.figure("map_cache_misses"), 1.0, "the miss of the write");
+    assert_eq!(real.figure("map_cache_misses"), 1.0, "only the write misses");
     assert_eq!(real.counts().spare_reads, 0, "the miss found nothing to read");
 }
 
@@ -175,7 +183,7 @@ fn unmapped_logical_blocks_are_not_looked_up() {
 fn a_trim_of_a_pt_page_copies_the_lowest_remaining_page() {
     let mut real = filled("blocks=2", 2, 3);
     real.trim(1, 1);
-    assert_eq!(real.counts().map_copies, 1, "page 1 knew page 0");
+    assert_eq!(real.counts().map_copies, 1, "page 1 held the map entry of page 0");
     real.trim(2, 2);
     assert_eq!(real.counts().map_copies, 1, "page 0 is the PMD page; no page of group 1 is left");
     real.trim(0, 1);
@@ -186,7 +194,7 @@ fn a_trim_of_a_pt_page_copies_the_lowest_remaining_page() {
 }
 
 #[test]
-fn ram_is_a_directory_entry_a_block_and_300_bytes_a_cached_one() {
+fn ram_is_a_directory_entry_per_block_and_300_bytes_per_cached_one() {
     let ram = Real::new("lsb", 64, 16, 3, Mode::Count).ftl.ram();
     assert_eq!((ram.map, ram.cache), (4 * 16, 16 * 300));
 }
@@ -202,7 +210,7 @@ fn entries_that_do_not_fit_are_refused_with_the_sum() {
     assert_eq!(
         refusal("lsb", "slc-lsb:pages_per_block=128", 9),
         "lsb: a PT page needs 7·24 + 8·(3+7) + 1 = 249 bits, a PMD page 16·24 + 8·(5+7) + \
-         16·(4+7) + 1 = 657; a spare area has room for 352; no number of groups fits 128 pages a \
+         16·(4+7) + 1 = 657; a spare area has room for 352; no number of groups fits 128 pages per \
          block"
     );
     assert_eq!(

@@ -152,7 +152,11 @@ fn figure_5_which_pages_become_pt_and_pmd_pages() {
         "two portions, divided between the logical blocks"
     );
     real.write(71, 2);
-    assert_eq!(roles(&real, 71..=72), "TD", "alone in the first group, and in the last");
+    assert_eq!(
+        roles(&real, 71..=72),
+        "TD",
+        "the pages are alone in the first group and in the last"
+    );
 }
 
 #[test]
@@ -166,7 +170,11 @@ fn figure_6_a_page_alone_refers_to_the_pmd_page_before_it_directly() {
     (pages[2], pages[4]) = (old_pmd, pmd);
     assert_eq!(directory.pages, pages);
     assert_eq!(directory.groups[1], pmd);
-    assert_eq!(directory.pbmt.len(), 2, "no further number: 10 is in the same block");
+    assert_eq!(
+        directory.pbmt.len(),
+        2,
+        "no further block number is needed: 10 is in the same block"
+    );
     assert_eq!(real.figure("miw"), 0.0);
 }
 
@@ -186,7 +194,11 @@ fn figure_7_a_mapping_induced_write() {
     let (old_table, nine) = (real.place(8), real.place(9));
     real.write(15, 1);
     let before = directory(&real, real.place(15));
-    assert_eq!(before.pbmt.len(), 8, "seven for the groups, one for pages 8 and 9");
+    assert_eq!(
+        before.pbmt.len(),
+        8,
+        "seven block numbers are for the groups, one is for pages 8 and 9"
+    );
     assert_eq!((before.pages[0], before.pages[1], before.pages[4]), (old_table, nine, old_table));
     fill_block(&mut real, &mut from);
     real.forget_counts();

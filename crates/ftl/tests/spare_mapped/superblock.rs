@@ -32,7 +32,7 @@ fn updates_of_all_logical_blocks_share_a_block() {
 fn a_dead_block_of_the_superblock_is_erased_when_it_needs_a_block() {
     let mut real = filled("blocks=4", 4, 2);
     real.write(0, 4);
-    assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "late");
+    assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "nothing is erased when a block dies");
     real.write(4, 1);
     assert_eq!(work(&real), ([0, 1], [1, 0, 0]));
 }
@@ -129,7 +129,7 @@ fn a_dead_open_block_is_a_victim_with_open_victims() {
         real.write(0, 1);
         real.trim(0, 4);
         real.write(4, 1);
-        assert_eq!(work(&real), ([0, 1], [1, 0, 0]), "block 0, dead");
+        assert_eq!(work(&real), ([0, 1], [1, 0, 0]), "block 0 is erased; it was dead");
         // Block 3 holds one page, which is dead. Block 1 has three valid pages, and three pages
         // beside it are free.
         real.write(8, 1);
@@ -164,7 +164,7 @@ fn a_trim_of_the_newest_page_copies_the_lowest_remaining_one() {
 }
 
 #[test]
-fn ram_is_a_directory_entry_a_block_and_98_bytes_a_cached_one() {
+fn ram_is_a_directory_entry_per_block_and_98_bytes_per_cached_one() {
     let ram = Real::new("superblock", 64, 16, 3, Mode::Count).ftl.ram();
     assert_eq!((ram.map, ram.cache), (4 * 16, 48 * 98));
 }

@@ -39,7 +39,7 @@ pub trait Observer {
     fn skipped(&mut self);
 }
 
-/// Observes a pass, or the part of it, that is not measured.
+/// Observes a pass, or a part of a pass, that is not measured.
 pub struct Unmeasured;
 
 impl Observer for Unmeasured {

@@ -36,7 +36,7 @@ struct JsonSpan {
 }
 
 impl Journal {
-    /// The path of the journal of an output, beside it.
+    /// The path of the journal, which lies beside its output.
     pub fn path_of(output: &Path) -> PathBuf {
         let mut name = output.as_os_str().to_owned();
         name.push(".journal");

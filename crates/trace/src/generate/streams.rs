@@ -364,7 +364,7 @@ mod tests {
             .collect();
         let mean = made.len() as f64 / starts.len() as f64;
         // The end of the region cuts 2 in 1000 runs short.
-        assert!((4.9..5.1).contains(&mean), "{mean} requests a run");
+        assert!((4.9..5.1).contains(&mean), "{mean} requests per run");
         assert!(starts.iter().all(|start| start.is_multiple_of(8)));
         let pages: std::collections::BTreeSet<_> = starts.iter().collect();
         assert_eq!(pages.len(), 999, "20,000 runs start at every page but the last");

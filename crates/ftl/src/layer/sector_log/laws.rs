@@ -25,9 +25,13 @@ pub(super) fn logged_sectors_are_accounted_for(
     let now = of(&["distinct", "hit_sectors", "left_sectors"]);
     equal("distinct before + partial writes = distinct + hits + left", before, now)?;
     let above = evidence.came.written;
-    equal("whole + partial writes = from above", of(&["Writes_full", "Writes_subpage"]), above)?;
+    equal(
+        "whole + partial writes = pages from above",
+        of(&["Writes_full", "Writes_subpage"]),
+        above,
+    )?;
     let down = of(&["Writes_full", "Evicts_SL"]);
-    equal("whole writes + evicted pages = handed down", down, evidence.went_down.written)?;
+    equal("whole writes + evicted pages = pages handed down", down, evidence.went_down.written)?;
     let logged = |op| (evidence.operations)(op, Cause::Log);
     equal("programs.log", logged(Op::Program), of(&["Writes_SL"]))?;
     equal("erases.log", logged(Op::Erase), of(&["cleanings"]))?;

@@ -58,7 +58,7 @@ impl HashBucket {
         self.lpns.iter().position(|&other| other == lpn)
     }
 
-    /// Inserts a page before the others. Returns the page that has no room any more.
+    /// Inserts a page before the others. Returns the page that the bucket has no room for any more.
     fn push_front(&mut self, link: ChainEntry) -> ChainEntry {
         let pushed_out = (self.lpns[NEAR - 1], self.entries[NEAR - 1]);
         self.lpns.copy_within(..NEAR - 1, 1);
@@ -374,7 +374,7 @@ impl SectorMap {
             let (chained, length) = (self.chain(number).count(), bucket.length);
             let known = self.length(number);
             ensure!(known == length, "a chain of length {length} is recorded with length {known}");
-            ensure!(chained == length as usize, "a chain of {chained}, counted {length}");
+            ensure!(chained == length as usize, "a chain has {chained} pages, counted {length}");
         }
         let far = self.far.values().any(VecDeque::is_empty);
         ensure!(!far, "the rest of a chain is recorded, but empty");

@@ -159,7 +159,7 @@ impl GroupLayout {
         let fitting: Vec<String> =
             (0..=bits_for(np)).map(|bit| 1 << bit).filter(fits).map(|n| n.to_string()).collect();
         match fitting.is_empty() {
-            true => format!("no number of groups fits {np} pages a block"),
+            true => format!("no number of groups fits {np} pages per block"),
             false => format!("groups={} would fit", fitting.join(" or ")),
         }
     }
