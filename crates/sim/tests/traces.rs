@@ -76,7 +76,10 @@ impl Case {
         let malformed = trace.skipped.get("malformed").is_some();
         assert!(!malformed || self.shelved.skip_bad, "{file}: {:?}", trace.skipped);
         assert!(pages.written * 2048 >= trace.written_bytes, "{file}: pages are missing");
-        assert!(trace.footprint_pages <= pages.written + pages.read, "{file}: pages from nowhere");
+        assert!(
+            trace.footprint_pages <= pages.written + pages.read,
+            "{file}: too large a footprint"
+        );
     }
 }
 

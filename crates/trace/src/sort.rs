@@ -98,7 +98,7 @@ impl Reader for SortedReader {
     }
 }
 
-/// Merges sorted runs. Of requests with the same time, that of the earlier run comes first.
+/// Merges sorted runs. Among requests with the same time, the one of the earlier run is first.
 struct Merge {
     runs: Vec<SortedRun>,
     heads: Vec<Option<Request>>,

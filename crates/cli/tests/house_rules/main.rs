@@ -32,7 +32,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Which crates each crate may import: the floors below it.
+/// The crates that each crate may import.
 fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
     BTreeMap::from([
         ("spec", &[][..]),
@@ -53,7 +53,9 @@ fn imports_fall_between_crates() {
     for entry in std::fs::read_dir(root().join("crates")).expect("crates") {
         let folder = entry.expect("a readable entry").path();
         let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
-        let may = allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name} has no floor"));
+        let may = allowed
+            .get(name.as_str())
+            .unwrap_or_else(|| panic!("{name} is not in the list of crates"));
         let manifest = read(&folder.join("Cargo.toml"));
         let dependencies = manifest.split("[dev-dependencies]").next().expect("a manifest");
         for other in allowed.keys().filter(|other| **other != name) {
@@ -64,7 +66,7 @@ fn imports_fall_between_crates() {
         }
         seen += 1;
     }
-    assert_eq!(seen, allowed.len(), "a crate in the list of floors is gone");
+    assert_eq!(seen, allowed.len(), "a crate in the list does not exist any more");
 }
 
 #[test]
@@ -93,7 +95,7 @@ fn imports_fall_inside_ftl() {
         };
         let target = to.split("::").next().expect("a room");
         assert!(may.contains(&target), "{from} must not import {to}");
-        assert!(floor != "scheme" || target != "scheme" || room == unit(to), "{from} knows {to}");
+        assert!(floor != "scheme" || target != "scheme" || room == unit(to), "{from} uses {to}");
     }
 }
 

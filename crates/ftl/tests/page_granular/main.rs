@@ -1,4 +1,4 @@
-//! Schemes without a log, count for count: by hand, and against naive models.
+//! Schemes without a log: cases counted by hand, and comparisons with naive models in every count.
 //!
 //! The models follow the counting rules and have no clever data structure. They choose victims by
 //! the specification of the policy, among all full blocks, and recount valid pages whenever they

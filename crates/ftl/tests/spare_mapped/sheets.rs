@@ -7,7 +7,7 @@ use nand::{BlockId, Mode};
 
 use crate::device::Real;
 
-/// A page: its block, and its number in it.
+/// A page, given by its block and its number in the block.
 type Place = (u32, u32);
 
 /// The number of `bits` bits at bit `at`, lowest first.
@@ -109,19 +109,19 @@ fn figure_4_a_write_of_pages_9_and_10() {
     let (block, elsewhere) = (pmd.0, real.place(41));
     assert_eq!((pt, pmd), ((block, 0), (block, 1)));
     let directory = directory(&real, pmd);
-    // The last page of each group knows the group; page 10 knows its own, and the PMD page 41 knows
-    // group 5.
+    // The last page of each group maps the group. Page 10 maps its own group, and the PMD page 41
+    // maps group 5.
     let mut groups: Vec<Place> = (0..8).map(|group| (0, 8 * group + 7)).collect();
     (groups[1], groups[5]) = (pmd, elsewhere);
     assert_eq!(directory.groups, groups);
-    // All pages of its own group but itself are found through page 9.
+    // All pages of the group of page 10, except page 10 itself, are found through page 9.
     let mut pages = vec![pt; 8];
     pages[2] = pmd;
     assert_eq!(directory.pages, pages);
     let table = table(&real, pt);
     let mut pages: Vec<Place> = (8..16).map(|page| (0, page)).collect();
     (pages[1], pages[2]) = (pt, pt);
-    assert_eq!(table.pages, pages, "10 comes after it: its entry leads to the page itself");
+    assert_eq!(table.pages, pages, "page 10 follows, so its entry names this PT page");
     assert_eq!(directory.pbmt, [0, elsewhere.0]);
     assert_eq!(table.pbmt, [0], "three block numbers in all");
 }
@@ -152,15 +152,11 @@ fn figure_5_which_pages_become_pt_and_pmd_pages() {
         "two portions, divided between the logical blocks"
     );
     real.write(71, 2);
-    assert_eq!(
-        roles(&real, 71..=72),
-        "TD",
-        "the pages are alone in the first group and in the last"
-    );
+    assert_eq!(roles(&real, 71..=72), "TD", "each page is the only one written in its group");
 }
 
 #[test]
-fn figure_6_a_page_alone_refers_to_the_pmd_page_before_it_directly() {
+fn figure_6_a_single_page_refers_directly_to_the_pmd_page_before_it() {
     let (mut real, _) = before_figure_4();
     real.write(9, 2);
     real.write(12, 1);
@@ -255,7 +251,7 @@ fn sizes_equal_those_of_the_paper() {
     let real = lsb();
     let bits = ["groups", "group_pages", "pmd_bits", "pt_bits"].map(|name| real.figure(name));
     assert_eq!(bits, [8.0, 8.0, 345.0, 241.0]);
-    // Ours: fourteen page numbers of twelve bits, for 56 · 64 pages.
+    // Not in the paper: fourteen page numbers of twelve bits, for 56 · 64 pages.
     assert_eq!(real.figure("wide_pmd_bits"), 168.0);
     let superblock = Real::new("superblock", 64, 16, 8, Mode::Count);
     assert_eq!(superblock.figure("spare_bits"), 348.0);

@@ -1,8 +1,8 @@
 //! Operations of the chip: the flash array carries each one out, and the ledger records it.
 //!
 //! In count mode they take a shortcut, because simulations spend most of their time there: only the
-//! owners change, and the ledger records the operation. Such a chip has no store and its power cannot
-//! fail.
+//! owners change, and the ledger records the operation. Such a chip has no store, and its power
+//! cannot fail.
 
 use core::ops::Range;
 

@@ -108,7 +108,7 @@ fn a_chip_and_its_clone_do_not_share_later_changes() {
 /// A store in memory with faults.
 struct FaultyStore {
     memory: MemoryStore,
-    /// Saves, erases and syncs until it fails.
+    /// Number of saves, erases and syncs before it fails.
     left: u32,
     /// Whether it returns page 1 for page 0, and the other way round.
     swaps: bool,

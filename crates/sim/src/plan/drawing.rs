@@ -85,9 +85,9 @@ keyword_enum! {
     UpdateFrequency = "update frequency",
     /// The distribution of the number of page writes between two writes of the same page.
     WriteIntervals = "write intervals",
-    /// These numbers along the trace, for three pages.
+    /// The write intervals along the trace, for three pages.
     HotWarmCold = "hot, warm and cold pages",
-    /// By request size, how often the pages of a write had been written before.
+    /// How often the pages of a write had been written before, by request size.
     UpdatesBySize = "updates by request size",
     /// The share of page writes that cover only part of their page, by page size.
     SubPageWrites = "sub-page writes",

@@ -1,4 +1,4 @@
-//! The files that the user's argument for a trace names.
+//! Finds the files that an argument for a trace names.
 //!
 //! ```text
 //! disk.csv                     a file
@@ -75,7 +75,7 @@ fn cpu_files(word: &str) -> Vec<PathBuf> {
     files.into_iter().map(|(_, name)| Path::new(directory).join(name)).collect()
 }
 
-/// The CPU in the end of a name, such as `0` or `12.zst`.
+/// The number of the CPU at the end of a name, such as `0` or `12.zst`.
 fn cpu(end: &str) -> Option<u32> {
     let suffixes = [".zst", ".gz", ".xz"];
     let digits = suffixes.iter().find_map(|suffix| end.strip_suffix(suffix)).unwrap_or(end);

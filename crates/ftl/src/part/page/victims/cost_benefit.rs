@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_of_equal_scores_goes() {
+    fn of_blocks_with_equal_scores_the_lowest_is_chosen() {
         // At 3: 3·1/6 and 1·2/4.
         assert_eq!(victim(&POLICY, &[3, 4, 2], 3), Some(0));
         // At 1: 1·1/6 and 0.
