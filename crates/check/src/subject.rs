@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn combinations_are_complete_but_for_those_that_the_scheme_refuses() {
+    fn all_combinations_are_listed_except_refused_ones() {
         let all = specs(Subject::all_combinations(&SCHEME));
         assert_eq!(all.len(), 5 + 1 + 5 * 2, "{all:?}");
         for spec in ["sample", "sample:order=newest,eager=true", "sample:order=any,draws=3"] {

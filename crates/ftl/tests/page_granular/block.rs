@@ -1,4 +1,4 @@
-//! block against a naive model.
+//! The scheme block, compared with a naive model.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -65,7 +65,7 @@ impl AgeIndex {
         let rank = self.rank_of[block.0 as usize] as usize;
         debug_assert!(
             self.rows[valid as usize + 1].contains(rank),
-            "{block:?} was not above {valid}"
+            "{block:?} was not in the row above {valid}"
         );
         self.rows[valid as usize + 1].remove(rank);
         self.rows[valid as usize].insert(rank);
