@@ -47,7 +47,7 @@ impl Reading {
     }
 }
 
-/// Detects how a trace is to be read by the beginning of each part, which must all agree.
+/// Detects from the beginning of each part how a trace is to be read. All parts must agree.
 pub(crate) fn detect(trace: &StoredTrace) -> Result<Reading> {
     let mut detected: Option<(&StoredTrace, Reading)> = None;
     for part in trace.parts() {
@@ -127,7 +127,7 @@ fn read_head(head: &TraceHead, spec: &Spec) -> Option<Vec<Request>> {
     (!requests.is_empty()).then_some(requests)
 }
 
-/// What the first requests do, by which a user may recognise the right units.
+/// A sentence about the first requests, by which a user can tell whether the units are right.
 fn summary(requests: &[Request]) -> String {
     let total = |op: Op| {
         let bytes = requests.iter().filter(|request| request.op == op).map(|request| request.bytes);

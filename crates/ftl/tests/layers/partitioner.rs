@@ -144,11 +144,12 @@ fn a_read_hit_in_the_ghost_of_the_buffer_makes_the_page_recent_there() {
     divided.write_each(&[0, 1, 2, 3, 4, 5, 6, 7]);
     divided.read_each(&[0, 0]);
     divided.write_each(&[0]);
-    // Two reads and a write. Then the ghost holds 1, and 2, which 0 has evicted.
+    // The write of 0 evicts 2. Then the ghost holds 1 and 2.
     divided.read_each(&[1]);
     divided.real.ftl.reset_report();
     assert_eq!(divided.split("ghost_buffer_pages"), 2.0);
-    // The ghost has room for six: 2, 1, then 3 … 6, which 8 … 11 evict. The seventh drops 2.
+    // The ghost has room for six pages. It holds 2 and 1. The writes of 8 to 12 evict 3 to 6 and
+    // one more page, so 2 is dropped.
     divided.write_each(&[8, 9, 10, 11, 12]);
     assert_eq!(divided.split("ghost_buffer_pages"), 6.0);
     let mut tuned = Divided::new("adaptive:interval=16,max_step=10%");

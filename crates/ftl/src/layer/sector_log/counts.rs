@@ -10,14 +10,15 @@ pub(super) struct SectorLogCounts {
     /// Pages that arrived whole, and pages that arrived in part.
     pub(super) whole: u64,
     pub(super) parts: u64,
-    /// Sectors of sub-page writes; those that found an older copy; sub-page writes with at least
-    /// one such sector.
+    /// Sectors of sub-page writes.
     pub(super) part_sectors: u64,
+    /// Sectors of sub-page writes that found an older copy.
     pub(super) hits: u64,
+    /// Sub-page writes with at least one sector that found an older copy.
     pub(super) hits_any: u64,
-    /// Sectors that were overwritten while they waited, and sectors that were removed while they
-    /// waited.
+    /// Sectors that were overwritten while they waited.
     pub(super) replaced: u64,
+    /// Sectors that were removed while they waited.
     pub(super) taken: u64,
     /// Pages programmed to the log, and the sectors, padding and address sectors in them.
     pub(super) programs: u64,
@@ -29,14 +30,18 @@ pub(super) struct SectorLogCounts {
     pub(super) evicted_sectors: u64,
     /// Distinct sectors that left the log: cleaned out, overwritten by whole pages, trimmed.
     pub(super) left: u64,
-    /// Blocks cleaned; those cleaned early, for lack of DRAM; those exchanged with the FTL.
+    /// Blocks cleaned.
     pub(super) cleanings: u64,
+    /// Blocks cleaned early, for lack of DRAM.
     pub(super) early_cleanings: u64,
+    /// Cleaned blocks exchanged with the FTL.
     pub(super) exchanges: u64,
-    /// Log pages read by cleaning; the same without repeated reads while one block is cleaned; log
-    /// pages read for the host.
+    /// Log pages read by cleaning.
     pub(super) cleaning_reads: u64,
+    /// Log pages read by cleaning, where a page that is read repeatedly while one block is cleaned
+    /// counts once.
     pub(super) cleaning_reads_once: u64,
+    /// Log pages read for the host.
     pub(super) host_reads: u64,
     /// Pages that record trims.
     pub(super) trim_pages: u64,

@@ -117,8 +117,8 @@ impl SectorLog {
         last.map_or(Ok(()), |last| self.send_down(nand, last))
     }
 
-    /// Enters the newest copy of each sector in the log, unless it was trimmed since, into the map.
-    /// Returns the version of each page of the log.
+    /// Enters the newest copy of each sector in the log into the map, unless the sector was trimmed
+    /// since. Returns the version of each page of the log.
     fn take_over(&mut self, nand: &Nand, found: &FoundBlocks, trimmed: &[(u32, u64)]) -> Vec<u64> {
         let geometry = *nand.geometry();
         let mut frames = vec![0; geometry.blocks() as usize];

@@ -152,7 +152,8 @@ fn is_complete(geometry: &Geometry, block: BlockId, newest: &[Option<PageCopy>])
     are_at_home(geometry, &held) && held.len() == pages
 }
 
-/// Puts the blocks without valid pages into the pool, the fallback of the suspect page last.
+/// Puts the blocks without valid pages into the pool. The block with the fallback of the suspect
+/// page comes last.
 fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &RecoveryPlan) {
     let mut free: Vec<BlockId> = blocks.to_vec();
     free.retain(|&block| map.valid(block) == 0);

@@ -13,11 +13,11 @@
 //! block is dead. The block may skip a page that is unmapped. That does not break the order, unless
 //! the page is later written in the data block: a switch or partial merge would lose it.
 //!
-//! The victim is a *whole* block, one with all pages valid; among these the one allocated first. If
-//! there is none, the victim is the least recently written block (LAST §3.3). Both are found
-//! without a search. When a page of a whole block becomes stale, nothing is updated. Instead a
-//! block is checked again when it is about to be chosen; once it is not whole, it never becomes
-//! whole again.
+//! The victim is a *whole* block, which is one with all pages valid. If there are several whole
+//! blocks, it is the one that was allocated first. If there is none, the victim is the least
+//! recently written block (LAST §3.3). Both are found without a search. When a page of a whole
+//! block becomes stale, nothing is updated. Instead a block is checked again when it is about to be
+//! chosen; once it is not whole, it never becomes whole again.
 //!
 //! Invariants: a logical block has at most one block here. A block is programmed only below its
 //! end, with page `i` at offset `i`.
@@ -65,7 +65,7 @@ pub struct SequentialLog {
 }
 
 impl SequentialLog {
-    /// An empty log, for a device of `blocks` blocks, of at most `log_blocks` blocks.
+    /// An empty log of at most `log_blocks` blocks, for a device of `blocks` blocks.
     pub fn new(blocks: u32, logical_blocks: u32, log_blocks: u32) -> SequentialLog {
         SequentialLog {
             logs: vec![None; logical_blocks as usize],
@@ -244,8 +244,8 @@ impl SequentialLog {
             blocks += 1;
         }
         let (queued, ranked) = (self.queue.len(), self.whole.count());
-        ensure!(blocks == queued, "{blocks} sequential log blocks, {queued} are queued");
-        ensure!(blocks == ranked, "{blocks} sequential log blocks, {ranked} are ranked");
+        ensure!(blocks == queued, "of {blocks} sequential log blocks, {queued} are queued");
+        ensure!(blocks == ranked, "of {blocks} sequential log blocks, {ranked} are ranked");
         for (block, number) in self.whole.iter() {
             let is_whole = map.valid(block) == nand.geometry().pages_per_block();
             ensure!(number == WHOLE || !is_whole, "{block:?} is whole, but not ranked as whole");

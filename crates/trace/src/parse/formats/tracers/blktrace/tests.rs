@@ -97,7 +97,7 @@ fn events_in_either_byte_order() {
         let bytes = sample(big);
         assert_eq!(detect(&TraceHead::new(&bytes)), Likeness::Header);
         let (requests, _) = read(&bytes, None, false).unwrap();
-        assert_eq!((requests.len(), requests[0].bytes), (1, 4096), "D is there");
+        assert_eq!((requests.len(), requests[0].bytes), (1, 4096), "the file has events D");
         let (requests, skipped) = read(&bytes, Some(b'Q'), false).unwrap();
         let ops: Vec<_> = requests.iter().map(|request| request.op).collect();
         assert_eq!(ops, [Op::Write, Op::Flush, Op::Trim, Op::Read]);
