@@ -12,6 +12,8 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use sim::Experiment;
 use sim::config::experiment::{ExperimentOption, options};
 
+use crate::known_names;
+
 /// The options that a subcommand takes.
 pub trait Selection {
     /// Options that may be given several times: the subcommand runs every combination of their
@@ -106,7 +108,9 @@ impl<S: Selection> ExperimentArgs<S> {
             true => format!("{}; may be given several times", option.help()),
             false => option.help().to_owned(),
         };
-        let arg = Arg::new(option.name).help(help);
+        // Help lists keywords, but not all schemes, chips, formats and workloads.
+        let hides = option.keywords.is_empty() && !option.is_switch;
+        let arg = Arg::new(option.name).help(help).hide_possible_values(hides);
         let arg = match option.usage.is_positional {
             true => return arg.value_name("TRACE").value_parser(ValueOf(option)),
             false => arg.long(option.name.replace('_', "-")).help_heading(option.usage.heading),
@@ -201,24 +205,13 @@ impl TypedValueParser for ValueOf {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        match self.0.keywords {
-            [] => None,
-            keywords => Some(Box::new(keywords.iter().map(|&word| PossibleValue::new(word)))),
+        let names = known_names::of_option(self.0.name);
+        match (self.0.keywords, names.is_empty()) {
+            ([], true) => None,
+            ([], false) => Some(Box::new(known_names::possible(names))),
+            (keywords, _) => Some(Box::new(keywords.iter().map(|&word| PossibleValue::new(word)))),
         }
     }
-}
-
-/// Arguments that say where a result goes.
-#[derive(clap::Args, Debug)]
-pub struct OutputArgs {
-    /// Write the result as JSON to this file, which appears when it is complete; `-` writes it to
-    /// standard output in place of the table
-    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
-    pub json: Option<String>,
-
-    /// Print neither a table nor progress
-    #[arg(long, help_heading = "Output")]
-    pub quiet: bool,
 }
 
 #[cfg(test)]

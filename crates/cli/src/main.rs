@@ -10,18 +10,20 @@ mod commands;
 mod comparison;
 mod experiment_args;
 mod failure;
+mod known_names;
 mod memory_limit;
 mod operation_logs;
 mod output;
 mod paper_plans;
 mod progress;
+mod result_outputs;
 mod signals;
 mod table;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{check, compare, list, manual, papers, run, sweep, trace};
+use commands::{check, compare, completions, list, manual, papers, run, sweep, trace};
 use failure::Failure;
 use memory_limit::MemoryLimit;
 
@@ -61,7 +63,7 @@ enum Command {
     /// List FTLs, chips, workloads, formats, layers or victim policies with their parameters
     List(list::Args),
     /// Print the completion script for a shell
-    Completions(manual::CompletionsArgs),
+    Completions(completions::Args),
     /// Print or write the manual pages
     Man(manual::ManArgs),
 }
@@ -89,7 +91,7 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::run(args),
         Command::Check(args) => return check::run(args),
         Command::List(args) => list::run(args),
-        Command::Completions(args) => manual::completions(args, Cli::command()),
+        Command::Completions(args) => completions::run(args, Cli::command()),
         Command::Man(args) => manual::man(args, Cli::command()),
     };
     match done {

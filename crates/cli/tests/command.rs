@@ -518,6 +518,122 @@ fn lists_show_every_parameter() {
 }
 
 #[test]
+fn list_alone_lists_what_can_be_listed() {
+    const LISTS: [&str; 6] = ["ftls", "chips", "workloads", "formats", "layers", "victims"];
+    let text = printed(&["list"]);
+    let names: Vec<&str> = text.lines().map(|line| line.split(' ').nth(2).unwrap()).collect();
+    assert_eq!(names, LISTS);
+    let all = json(&printed(&["list", "--json"]));
+    for name in LISTS {
+        let alone = json(&printed(&["list", name, "--json", "-"]));
+        assert_eq!(all[name], alone);
+        let count = alone.as_array().unwrap().len().to_string();
+        let line = text.lines().find(|line| line.contains(&format!(" {name} "))).unwrap();
+        assert_eq!(line.split_whitespace().nth(3), Some(count.as_str()), "{line}");
+        assert_eq!(json(&printed(&["list", "--json", name])), alone, "the old order of words");
+    }
+}
+
+/// The option has the same form and the same effect in every command.
+#[test]
+fn json_goes_to_a_file_or_to_standard_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.json");
+    let name = path.to_str().unwrap();
+    for command in [
+        &["run", SHORT, "--capacity", "16MiB"][..],
+        &["compare", SHORT, "--capacity", "16MiB", "--ftl", "page", "--ftl", "block"],
+        &["trace", "info", SHORT],
+        &["list", "chips"],
+    ] {
+        let with = |more: &[&str]| printed(&[command, more].concat());
+        let beside = with(&["--json", name]);
+        assert!(!beside.is_empty() && !beside.starts_with(['{', '[']), "the text is printed, too");
+        let without_wall = |text: &str| {
+            let mut value = json(text);
+            let results = match &mut value {
+                Value::Array(all) => all.iter_mut().collect(),
+                one => vec![one],
+            };
+            results.into_iter().filter_map(Value::as_object_mut).for_each(|it| {
+                it.shift_remove("wall");
+            });
+            value
+        };
+        let written = without_wall(&std::fs::read_to_string(&path).unwrap());
+        assert_eq!(written, without_wall(&with(&["--json", "-"])), "{command:?}");
+        assert_eq!(written, without_wall(&with(&["--json"])), "{command:?}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn csv_has_the_columns_of_a_sweep_and_a_row_per_run() {
+    let both = ["compare", SHORT, "--capacity", "16MiB", "--ftl", "page", "--ftl", "block"];
+    let text = printed(&[&both[..], &["--csv", "-"]].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(at("plan.toml"), format!("[base]\ntrace = \"{SHORT}\"\ncapacity = \"16MiB\""))
+        .unwrap();
+    printed(&["sweep", &at("plan.toml"), "--out", &at("rows.csv"), "--quiet"]);
+    let rows = std::fs::read_to_string(at("rows.csv")).unwrap();
+    assert_eq!(rows.lines().next(), Some(lines[0]), "the same head");
+    // But for the columns about the sweep, the row is that of the sweep.
+    let row = rows.lines().nth(1).unwrap().strip_prefix("0,{},,,").unwrap();
+    assert_eq!(lines[1].strip_prefix(",,,,"), Some(row));
+    let alone = printed(&["run", SHORT, "--capacity", "16MiB", "--csv", &at("run.csv")]);
+    assert!(alone.contains("write amplification"), "the table is printed, too");
+    assert_eq!(std::fs::read_to_string(at("run.csv")).unwrap().lines().nth(1), Some(lines[1]));
+    let stderr = refused(2, &["run", SHORT, "--csv", "-", "--json", "-"]);
+    assert!(stderr.contains("`--csv` and `--json` both name -"), "{stderr}");
+}
+
+/// The names of all lists, and those of enumerations.
+#[test]
+fn completions_offer_what_the_lists_have() {
+    let lists: [Vec<&str>; 4] = [
+        ftl::SCHEMES.iter().map(|scheme| scheme.name).collect(),
+        nand::chip_model::PRESETS.iter().map(|preset| preset.model.name).collect(),
+        trace::registry::FORMATS.iter().map(|format| format.name).collect(),
+        trace::registry::WORKLOADS.iter().map(|workload| workload.name).collect(),
+    ];
+    let choices = vec!["honour", "compact", "torn", "blkparse", "victims", "quick"];
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(&["completions", shell]);
+        // The other shells complete only the names of options.
+        if ["bash", "zsh", "fish"].contains(&shell) {
+            let is_word = |name: &str| {
+                let part = |c: char| !c.is_alphanumeric() && !"-_".contains(c);
+                script.split(part).any(|word| word == name)
+            };
+            for name in lists.iter().flatten().chain(&choices) {
+                assert!(is_word(name), "{shell} does not know {name}");
+            }
+        }
+    }
+    let zsh = printed(&["completions", "zsh"]);
+    assert_eq!(zsh.matches(":_ftlab_traces'").count(), 3, "run, compare, trace info");
+    let (_directory, script) = file("ftlab.bash", printed(&["completions", "bash"]).as_bytes());
+    // The last of these words is to be completed.
+    let offered = |words: [&str; 3]| {
+        let [command, before, word] = words;
+        let line = format!(
+            "source {script}; COMP_WORDS=(ftlab {command} {before} {word}); COMP_CWORD=3; \
+             _ftlab ftlab '{word}' {before}; echo ${{COMPREPLY[@]}}"
+        );
+        let output = Command::new("bash").args(["-c", &line]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(offered(["run", "--quiet", "unif"]), "uniform");
+    assert_eq!(offered(["run", "--ftl", "faste"]), "faster");
+    assert_eq!(offered(["check", "--outcome", "to"]), "torn");
+    let help = printed(&["run", "--help"]);
+    assert!(!help.contains("possible values: page"), "help is not flooded: {help}");
+}
+
+#[test]
 fn help_succeeds_and_wrong_usage_fails() {
     for args in [&["--help"][..], &["help", "run"], &["run", "--help"], &["--version"]] {
         assert!(!printed(args).is_empty());

@@ -73,7 +73,10 @@ fn the_trace_is_never_an_output() {
             &["run", "o.log", "--log-ops", alias],
             &[&both[..], &["--json", alias]].concat(),
             &[&both[..], &["--report", alias]].concat(),
+            &["run", "o.log", "--csv", alias],
+            &[&both[..], &["--csv", alias]].concat(),
             &["trace", "info", "o.log", "--report", alias],
+            &["trace", "info", "o.log", "--json", alias],
             &["trace", "convert", "o.log", "--out", alias],
         ] {
             place.refuses(place.command(command), OVERWRITTEN);
@@ -84,6 +87,21 @@ fn the_trace_is_never_an_output() {
     let stderr = place.command(&["run", "o.log", "--json", "soft.log"]).output().unwrap().stderr;
     let expected = format!("ftlab: `--json` (soft.log) and the trace o.log {OVERWRITTEN}\n");
     assert_eq!(String::from_utf8(stderr).unwrap(), expected);
+}
+
+/// A trace after `--json` is the file to write, not the trace to read.
+#[test]
+fn a_trace_that_json_would_swallow_is_not_overwritten() {
+    let place = Place::new();
+    for command in [&["run", "--json", "o.log"][..], &["trace", "info", "--json", "soft.log"]] {
+        place.refuses(place.command(command), "which is a trace, and no TRACE is given; write `");
+    }
+    let compare = ["compare", "--ftl", "page", "--ftl", "block", "--json", "o.log"];
+    place.refuses(place.command(&compare), "`--json o.log` would overwrite o.log");
+    let mut command = place.command(&["run", "--limit", "9", "--json", "new.json", "--quiet"]);
+    for _ in 0..2 {
+        assert!(command.status().unwrap().success(), "a result is no trace");
+    }
 }
 
 #[test]
@@ -199,7 +217,10 @@ fn every_output_is_tried_before_the_run() {
             &["run", ENDLESS, "--log-ops", out],
             &[&both[..], &["--json", out]].concat(),
             &[&both[..], &["--report", out]].concat(),
+            &["run", ENDLESS, "--csv", out],
             &["trace", "info", ENDLESS, "--report", out],
+            &["trace", "info", ENDLESS, "--json", out],
+            &["list", "ftls", "--json", out],
             &["trace", "convert", "o.log", "--out", out],
             &["trace", "generate", ENDLESS, "--out", out],
             &["sweep", "plan.toml", "--out", "rows.jsonl", "--report", out],

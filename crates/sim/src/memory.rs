@@ -87,9 +87,6 @@ pub struct Reservation<'a> {
 }
 
 impl MemoryBudget {
-    /// A budget without a limit.
-    pub const UNLIMITED: MemoryBudget = MemoryBudget::new(None);
-
     /// A budget with this limit, if any.
     pub const fn new(limit_bytes: Option<u64>) -> MemoryBudget {
         MemoryBudget { limit_bytes, used_bytes: Mutex::new(0), freed: Condvar::new() }

@@ -17,6 +17,7 @@ use report::number_format::count;
 
 use crate::experiment_args::{ExperimentArgs, LayerArgs};
 use crate::failure;
+use crate::known_names::{self, NameOr, Named};
 use crate::table::Table;
 
 /// Exit code of a violation.
@@ -31,23 +32,46 @@ const QUICK_PAGES_MAX: u32 = 64;
 pub struct Args {
     /// FTL to check, such as `page:victim=fifo`, or `all`: every scheme with many settings; may be
     /// given several times
-    #[arg(long, value_name = "SPEC", default_value = "all")]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        default_value = "all",
+        value_parser = NameOr(|| with_all(known_names::ftls())),
+        hide_possible_values = true
+    )]
     ftl: Vec<String>,
     #[command(flatten)]
     layers: ExperimentArgs<LayerArgs>,
     /// Tiny chip to check it on, or `all`; may be given several times [default: all but the larger
     /// ones]
-    #[arg(long, value_name = "NAME")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = NameOr(|| with_all(undescribed(DEVICE_MODELS.iter().map(|it| it.name)))),
+        hide_possible_values = true
+    )]
     geometry: Vec<String>,
     /// Name of a workload, or the steps of a short one such as `ace-w0.f.t0.g`; may be given
     /// several times
-    #[arg(long, value_name = "NAME", default_value = "all")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "all",
+        value_parser = NameOr(|| with_all(undescribed(WORKLOADS.iter().map(|it| it.name)))),
+        hide_possible_values = true
+    )]
     workload: Vec<String>,
     /// Seed of the workloads and of the requests after a cut
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Whether trims must survive a cut; with `paper` the power is never cut
-    #[arg(long, value_name = "paper|full", default_value = "full")]
+    #[arg(
+        long,
+        value_name = "paper|full",
+        default_value = "full",
+        value_parser = NameOr(|| undescribed(Durability::NAMES.iter().copied())),
+        hide_possible_values = true
+    )]
     durability: String,
     /// Try one in N cuts during recovery; 0 tries none, 1 tries all
     #[arg(long, value_name = "N", default_value_t = 512)]
@@ -63,11 +87,27 @@ pub struct Args {
     cut: Option<u64>,
     /// State in which the cut leaves the interrupted operation [default: all outcomes, one after
     /// the other]
-    #[arg(long, value_name = "NAME", requires = "cut")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "cut",
+        value_parser = NameOr(|| undescribed(Outcome::NAMES.iter().copied())),
+        hide_possible_values = true
+    )]
     outcome: Option<String>,
     /// Further cut, counted from the next power-on, such as `4:half`; may be given several times
     #[arg(long, value_name = "K:NAME", requires = "outcome")]
     second: Vec<String>,
+}
+
+/// Names without descriptions.
+fn undescribed(names: impl Iterator<Item = &'static str>) -> Vec<Named> {
+    names.map(|name| (name, "")).collect()
+}
+
+fn with_all(mut names: Vec<Named>) -> Vec<Named> {
+    names.push(("all", "all of them"));
+    names
 }
 
 /// Runs the subcommand.

@@ -12,13 +12,13 @@ use sim::result::notes::SharedNotes;
 use sim::{Input, MemoryBudget, RunOptions, RunResult, Setup};
 
 use crate::comparison::{self, LEGEND};
-use crate::experiment_args::{ComparedOptions, ExperimentArgs, OutputArgs};
+use crate::experiment_args::{ComparedOptions, ExperimentArgs};
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::command_files::CommandFiles;
-use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
+use crate::result_outputs::OutputArgs;
 use crate::table::Table;
 
 /// Options of `ftlab compare`.
@@ -48,7 +48,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let mut files = CommandFiles::new();
     files.traces(experiments.iter())?;
     let report = files.optional_output("--report", &args.report)?;
-    let json = files.optional_output("--json", &args.output.json)?;
+    let outputs = args.output.open(experiments[0].trace.as_deref(), &mut files)?;
     let logs = args.log_ops.as_deref();
     let logs =
         logs.map(|name| operation_logs::of_each(name, &experiments, &mut files)).transpose()?;
@@ -71,14 +71,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     if let Some(report) = report {
         report.write(|out| write_text(out, &page(args, &results).html()))?;
     }
-    let to_stdout = matches!(json, Some(Destination::Stdout));
-    if let Some(json) = json {
-        json.write(|out| write_text(out, &output::json(&results)))?;
-    }
-    match args.output.quiet || to_stdout {
-        true => Ok(()),
-        false => output::print(&text(args, &results)),
-    }
+    outputs.write(&results, &results, || text(args, &results))
 }
 
 /// Every FTL at every durability. A report has figures along the trace, so it needs an interval.

@@ -1,6 +1,8 @@
 //! `ftlab list`: prints the registries of FTLs, chips, workloads, formats, layers and victim
 //! policies.
 
+use std::collections::BTreeMap;
+
 use clap::ValueEnum;
 use ftl::part::page::victims;
 use nand::ChipModel;
@@ -8,44 +10,96 @@ use serde::Serialize;
 use spec::{Kind, Param};
 
 use crate::failure::Result;
-use crate::output;
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{self, write_text};
+use crate::result_outputs::JsonArg;
 use crate::table::Table;
 
 /// Options of `ftlab list`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Registry to list
+    /// What to list; by default what can be listed
     #[arg(value_enum)]
-    what: What,
-    /// Print as JSON
-    #[arg(long)]
-    json: bool,
+    what: Option<What>,
+    #[command(flatten)]
+    json: JsonArg,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum What {
+    /// Flash translation layers, for `--ftl`
     Ftls,
+    /// Flash chips, for `--chip`
     Chips,
+    /// Workloads that can be generated, in place of a trace
     Workloads,
+    /// Formats of trace files, for `--format`
     Formats,
+    /// Layers above an FTL, which have options of their own
     Layers,
+    /// Victim policies, for `victim=` of several FTLs
     Victims,
+}
+
+impl What {
+    fn name(self) -> String {
+        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    }
+
+    fn entries(self) -> Vec<Listed> {
+        match self {
+            What::Ftls => ftls(),
+            What::Chips => chips(),
+            What::Workloads => workloads(),
+            What::Formats => formats(),
+            What::Layers => layers(),
+            What::Victims => victims(),
+        }
+    }
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let entries = match args.what {
-        What::Ftls => ftls(),
-        What::Chips => chips(),
-        What::Workloads => workloads(),
-        What::Formats => formats(),
-        What::Layers => layers(),
-        What::Victims => victims(),
+    // `list --json ftls` means `list ftls --json`.
+    let word = args.json.json.as_deref();
+    let (what, json) = match (args.what, word.and_then(|word| What::from_str(word, false).ok())) {
+        (None, Some(what)) => (Some(what), &JsonArg { json: Some("-".into()) }),
+        (what, _) => (what, &args.json),
     };
-    match args.json {
-        true => output::print(&output::json(&entries)),
-        false => output::print(&entries.iter().map(text).collect::<Vec<_>>().join("\n")),
+    if let Some(json) = json.open(None, &mut CommandFiles::new())? {
+        json.write(|out| write_text(out, &as_json(what)))?;
+        if matches!(json, Destination::Stdout) {
+            return Ok(());
+        }
     }
+    output::print(&match what {
+        Some(what) => what.entries().iter().map(text).collect::<Vec<_>>().join("\n"),
+        None => overview(),
+    })
+}
+
+/// The entries of a list, or all lists by name.
+fn as_json(what: Option<What>) -> String {
+    let all = || What::value_variants().iter().map(|what| (what.name(), what.entries()));
+    match what {
+        Some(what) => output::json(&what.entries()),
+        None => output::json(&all().collect::<BTreeMap<_, _>>()),
+    }
+}
+
+/// What can be listed.
+fn overview() -> String {
+    let mut table = Table::default();
+    for what in What::value_variants() {
+        table.row(&[format!("ftlab list {}", what.name()), what.entries().len().to_string()]);
+    }
+    let described = table.text().lines().map(str::to_owned).collect::<Vec<_>>();
+    let lines = described.iter().zip(What::value_variants()).map(|(line, what)| {
+        let help = what.to_possible_value().and_then(|value| value.get_help().cloned());
+        format!("{line}  {}\n", help.unwrap_or_default())
+    });
+    lines.collect()
 }
 
 /// An entry of a registry.

@@ -1,23 +1,13 @@
-//! `ftlab completions` and `ftlab man`: completion scripts and manual pages, made from the
-//! declarations that parse the command line.
+//! `ftlab man`: manual pages, made from the declarations that parse the command line.
 
 use std::path::PathBuf;
 
 use clap::Command;
-use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::{self, write_text};
-
-/// Options of `ftlab completions`.
-#[derive(clap::Args)]
-pub struct CompletionsArgs {
-    /// The shell
-    #[arg(value_enum)]
-    shell: Shell,
-}
 
 /// Options of `ftlab man`.
 #[derive(clap::Args)]
@@ -25,13 +15,6 @@ pub struct ManArgs {
     /// Directory for one page per subcommand; without it the page of `ftlab` itself is printed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-}
-
-/// Prints the completion script.
-pub fn completions(args: &CompletionsArgs, mut command: Command) -> Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, "ftlab", &mut script);
-    output::print(&String::from_utf8_lossy(&script))
 }
 
 /// Prints the page of the command, or writes the pages of all subcommands.

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod list;
 pub mod manual;
 pub mod papers;

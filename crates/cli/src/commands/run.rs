@@ -1,4 +1,4 @@
-//! `ftlab run`: one trace on one device; prints a table or JSON.
+//! `ftlab run`: one trace on one device; prints a table, JSON or csv.
 
 use report::number_format::{bytes, count, decimals, number};
 use report::runs::{extra, preparation};
@@ -8,13 +8,13 @@ use sim::result::latencies::Summary;
 use sim::result::run_result::{DevicePart, TracePart};
 use sim::{MemoryBudget, RunOptions, RunResult, Setup};
 
-use crate::experiment_args::{AllOptions, ExperimentArgs, OutputArgs};
+use crate::experiment_args::{AllOptions, ExperimentArgs};
 use crate::failure::Result;
 use crate::operation_logs;
+use crate::output;
 use crate::output::command_files::CommandFiles;
-use crate::output::destination::Destination;
-use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
+use crate::result_outputs::OutputArgs;
 use crate::table::{Table, real, seconds};
 
 /// Options of `ftlab run`.
@@ -37,7 +37,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let setup = Setup::new(args.experiment.first())?;
     let mut files = CommandFiles::new();
     files.trace(setup.experiment.trace_name())?;
-    let json = files.optional_output("--json", &args.output.json)?;
+    let outputs = args.output.open(setup.experiment.trace.as_deref(), &mut files)?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;
     let monitor = RunMonitor::new(args.output.quiet);
@@ -45,14 +45,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let options = RunOptions { progress: &monitor, memory: &memory, ..RunOptions::default() };
     let result = operation_logs::run(&setup, options, log.as_ref())?;
     drop(monitor);
-    let to_stdout = matches!(json, Some(Destination::Stdout));
-    if let Some(json) = json {
-        json.write(|out| write_text(out, &output::json(&result)))?;
-    }
-    match args.output.quiet || to_stdout {
-        true => Ok(()),
-        false => output::print(&text(&result)),
-    }
+    outputs.write(&result, std::slice::from_ref(&result), || text(&result))
 }
 
 fn text(result: &RunResult) -> String {

@@ -213,7 +213,7 @@ impl<W: Write> WatchedWriter<W> {
     }
 
     fn watched<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
-        done.map_err(|error| {
+        done.inspect_err(|error| {
             let same = match error.raw_os_error() {
                 Some(code) => io::Error::from_raw_os_error(code),
                 None => error.kind().into(),
@@ -221,7 +221,6 @@ impl<W: Write> WatchedWriter<W> {
             if error.kind() != ErrorKind::Interrupted {
                 self.failed.get_or_insert(same);
             }
-            error
         })
     }
 }

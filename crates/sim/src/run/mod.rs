@@ -55,7 +55,7 @@ pub struct RunOptions<'a> {
     pub memory: &'a MemoryBudget,
 }
 
-static UNLIMITED: MemoryBudget = MemoryBudget::UNLIMITED;
+static UNLIMITED: MemoryBudget = MemoryBudget::new(None);
 
 impl Default for RunOptions<'_> {
     fn default() -> Self {

@@ -23,10 +23,12 @@ use trace::{ReadOptions, Trace};
 
 use crate::experiment_args::{ExperimentArgs, TraceFileOptions, TraceOptions, WorkloadOptions};
 use crate::failure::{Failure, Result};
+use crate::known_names::{NameOr, workloads};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
+use crate::result_outputs::JsonArg;
 
 /// Options of `ftlab trace`.
 #[derive(clap::Args)]
@@ -48,6 +50,7 @@ enum TraceCommand {
 #[derive(clap::Args)]
 struct InfoArgs {
     /// Trace to describe: a file, a path into an archive, `-` for standard input, or a workload
+    #[arg(value_parser = NameOr(workloads), hide_possible_values = true)]
     trace: Option<String>,
     #[command(flatten)]
     read: ExperimentArgs<TraceOptions>,
@@ -55,11 +58,10 @@ struct InfoArgs {
     /// file, and for a workload the page of the chip
     #[arg(long, value_name = "SIZE", value_parser = page_bytes)]
     page: Option<u32>,
-    /// Print as JSON
+    #[command(flatten)]
+    json: JsonArg,
+    /// Print no text: only check that the trace can be read, or write a report or JSON
     #[arg(long)]
-    json: bool,
-    /// Print no description: only check that the trace can be read, or write a report
-    #[arg(long, conflicts_with = "json")]
     quiet: bool,
     /// Leave out the locality of writes, which needs a second pass over the trace
     #[arg(long)]
@@ -87,6 +89,7 @@ struct ConvertArgs {
 #[derive(clap::Args)]
 struct GenerateArgs {
     /// Workload such as `skew:writes=4M,hot=70/30`
+    #[arg(value_parser = NameOr(workloads), hide_possible_values = true)]
     spec: String,
     /// File to write, which appears when it is complete; `-` is standard output
     #[arg(long, value_name = "FILE|-")]
@@ -212,6 +215,7 @@ fn info(args: &InfoArgs) -> Result<()> {
     let mut files = CommandFiles::new();
     files.trace(name)?;
     let report = files.optional_output("--report", &args.report)?;
+    let json = args.json.open(args.trace.as_deref(), &mut files)?;
     let is_file = matches!(NamedTrace::parse(name)?, NamedTrace::File(_));
     let setup = setup(name, args.read.first(), args.page.filter(|_| !is_file))?;
     let page_bytes = match args.page {
@@ -227,35 +231,37 @@ fn info(args: &InfoArgs) -> Result<()> {
             true => None,
             false => Some(trace::analysis::locality::locality(trace, page_bytes)?),
         };
-        return print_description(args, trace, &survey, locality.as_ref());
+        return print_description(args, json.as_ref(), trace, &survey, locality.as_ref());
     };
     let found = TraceStats::of_trace(trace, page_bytes)?;
     let page = page(trace, &found)?;
     report.write(|out| write_text(out, &page.html()))?;
-    print_description(args, trace, &found.survey, Some(&found.locality))
+    print_description(args, json.as_ref(), trace, &found.survey, Some(&found.locality))
 }
 
 fn print_description(
     args: &InfoArgs,
+    json: Option<&Destination>,
     trace: &Trace,
     survey: &Survey,
     locality: Option<&TraceLocality>,
 ) -> Result<()> {
-    match args.json {
-        true => {
-            let mut json = as_json(trace, survey, trace.sha256()?);
-            json["locality"] = locality.map_or(Value::Null, locality::as_json);
-            output::print(&output::json(&json))
-        }
-        false if args.quiet => Ok(()),
-        false => {
-            let mut text = format!("{} ({})\n", trace.name(), trace.format());
-            for (name, value) in lines(trace, survey, locality)? {
-                text += &format!("{name:16} {value}\n");
-            }
-            output::print(&text)
+    if let Some(destination) = json {
+        let mut json = as_json(trace, survey, trace.sha256()?);
+        json["locality"] = locality.map_or(Value::Null, locality::as_json);
+        destination.write(|out| write_text(out, &output::json(&json)))?;
+        if matches!(destination, Destination::Stdout) {
+            return Ok(());
         }
     }
+    if args.quiet {
+        return Ok(());
+    }
+    let mut text = format!("{} ({})\n", trace.name(), trace.format());
+    for (name, value) in lines(trace, survey, locality)? {
+        text += &format!("{name:16} {value}\n");
+    }
+    output::print(&text)
 }
 
 /// The report: the lines as a table, and all figures.

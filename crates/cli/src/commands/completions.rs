@@ -1,0 +1,97 @@
+//! `ftlab completions`: the completion script for a shell, made from the declarations that parse
+//! the command line.
+//!
+//! A TRACE is a file or a workload. bash falls back to files by itself. The scripts for zsh and
+//! fish know either files or names, so they are extended here.
+
+use clap::{Arg, Command};
+use clap_complete::Shell;
+
+use crate::failure::Result;
+use crate::known_names::workloads;
+use crate::output;
+
+/// Options of `ftlab completions`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, command: Command) -> Result<()> {
+    let script = match args.shell {
+        Shell::Zsh => zsh(command),
+        Shell::Fish => generated(Shell::Fish, command.clone()) + &fish_names(&command, &[]),
+        shell => generated(shell, command),
+    };
+    output::print(&script)
+}
+
+fn generated(shell: Shell, mut command: Command) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, "ftlab", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// Whether an argument takes a file or a name.
+fn is_trace(arg: &Arg) -> bool {
+    arg.get_id() == "trace" && !arg.get_possible_values().is_empty()
+}
+
+/// The script for zsh, in which traces are completed by a function of their own.
+fn zsh(command: Command) -> String {
+    let function: String = workloads()
+        .iter()
+        .map(|(name, summary)| format!("        '{name}:{}'\n", summary.replace('\'', "'\\''")))
+        .collect();
+    let function = format!(
+        "_ftlab_traces() {{\n    local -a workloads=(\n{function}    )\n    \
+         _describe -t workloads workload workloads -S ''\n    _files\n}}\n\n"
+    );
+    let script = generated(Shell::Zsh, with_plain_traces(command));
+    let lines = script.split_inclusive('\n').map(|line| match line.starts_with("'::trace -- ") {
+        true => line.replace(":_default'", ":_ftlab_traces'"),
+        false => line.to_owned(),
+    });
+    let script: String = lines.collect();
+    // The first line tells zsh which command the script completes.
+    let (head, rest) = script.split_once('\n').unwrap_or(("", &script));
+    format!("{head}\n\n{function}{rest}")
+}
+
+/// The same command with traces that have no names to choose from.
+fn with_plain_traces(command: Command) -> Command {
+    let command = command.mut_args(|arg| match is_trace(&arg) {
+        true => arg.hide_possible_values(false).value_parser(clap::value_parser!(String)),
+        false => arg,
+    });
+    command.mut_subcommands(with_plain_traces)
+}
+
+/// Lines for fish: the names with which positional arguments can begin. `path` are the names of the
+/// subcommands down to this one.
+fn fish_names(command: &Command, path: &[&str]) -> String {
+    let names = command.get_positionals().flat_map(Arg::get_possible_values);
+    let names = names.filter(|name| !name.is_hide_set());
+    let words: Vec<String> = names
+        .map(|name| {
+            let help = name.get_help().map(ToString::to_string).unwrap_or_default();
+            format!("{}\\t'{}'", name.get_name(), help.replace('\'', "\\'"))
+        })
+        .collect();
+    let lines = match (words.is_empty(), path.split_first()) {
+        (false, Some((first, rest))) => {
+            let below = rest.iter().map(|name| format!("; and __fish_seen_subcommand_from {name}"));
+            let condition =
+                format!("__fish_ftlab_using_subcommand {first}{}", below.collect::<String>());
+            let words = words.join("\n").replace('"', "\\\"");
+            format!("complete -c ftlab -n \"{condition}\" -a \"{words}\"\n")
+        }
+        _ => String::new(),
+    };
+    let below = command.get_subcommands();
+    let below = below.map(|sub| fish_names(sub, &[path, &[sub.get_name()]].concat()));
+    lines + &below.collect::<String>()
+}

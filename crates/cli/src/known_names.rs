@@ -1,0 +1,56 @@
+//! Names that shells complete: those of FTLs, chips, formats and workloads, from their lists.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+
+/// A name and its description.
+pub type Named = (&'static str, &'static str);
+
+/// The names with which the value of an option of an experiment can begin; empty if it has none.
+pub fn of_option(option: &str) -> Vec<Named> {
+    match option {
+        "ftl" => ftls(),
+        "chip" => nand::chip_model::PRESETS.iter().map(|it| (it.model.name, it.summary)).collect(),
+        "format" => trace::registry::FORMATS.iter().map(|it| (it.name, it.summary)).collect(),
+        "trace" => workloads(),
+        _ => Vec::new(),
+    }
+}
+
+/// All schemes.
+pub fn ftls() -> Vec<Named> {
+    ftl::SCHEMES.iter().map(|scheme| (scheme.name, scheme.summary)).collect()
+}
+
+/// All workloads that can be generated.
+pub fn workloads() -> Vec<Named> {
+    trace::registry::WORKLOADS.iter().map(|it| (it.name, it.summary)).collect()
+}
+
+/// Names as clap takes them.
+pub fn possible(names: Vec<Named>) -> impl Iterator<Item = PossibleValue> {
+    names.into_iter().map(|(name, summary)| PossibleValue::new(name).help(summary))
+}
+
+/// Takes any text; shells complete the names.
+#[derive(Clone, Copy)]
+pub struct NameOr(pub fn() -> Vec<Named>);
+
+impl TypedValueParser for NameOr {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(possible((self.0)())))
+    }
+}

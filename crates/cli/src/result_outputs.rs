@@ -1,0 +1,120 @@
+//! Where a result goes: `--json`, `--csv`, or a table on standard output.
+
+use serde::Serialize;
+use sim::RunResult;
+use sim::sweep::{RowFormat, RowWriter};
+
+use crate::failure::{Failure, Result};
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{self, write_text};
+
+/// The option `--json`, the same for every command that has it.
+#[derive(clap::Args, Debug)]
+pub struct JsonArg {
+    /// Write the result as JSON to this file, which appears when it is complete; `-`, or no value,
+    /// writes it to standard output in place of the table
+    #[arg(
+        long,
+        value_name = "FILE|-",
+        num_args = 0..=1,
+        default_missing_value = "-",
+        help_heading = "Output"
+    )]
+    pub json: Option<String>,
+}
+
+/// Arguments that say where the results of runs go.
+#[derive(clap::Args, Debug)]
+pub struct OutputArgs {
+    #[command(flatten)]
+    json: JsonArg,
+
+    /// Write a row per run to this csv file, with the columns of a sweep's rows; `-` writes to
+    /// standard output in place of the table
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    csv: Option<String>,
+
+    /// Print neither a table nor progress
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+impl JsonArg {
+    /// The destination, if the option is given. `trace` is the trace, if one is given.
+    ///
+    /// # Errors
+    /// The destination cannot be written, or the value is probably meant as the trace.
+    pub fn open(
+        &self,
+        trace: Option<&str>,
+        files: &mut CommandFiles,
+    ) -> Result<Option<Destination>> {
+        match &self.json {
+            // `--json o.log`, where `o.log --json` is meant, would overwrite the trace.
+            Some(name) if trace.is_none() && is_trace(name) => Err(Failure::usage(format!(
+                "`--json {name}` would overwrite {name}, which is a trace, and no TRACE is given; \
+                 write `{name} --json -` to read it, or name another file"
+            ))),
+            json => files.optional_output("--json", json),
+        }
+    }
+}
+
+/// Whether there is a file with a trace in a format that is recognised.
+fn is_trace(name: &str) -> bool {
+    std::fs::metadata(name).is_ok_and(|found| found.is_file())
+        && trace::Trace::open(name, &trace::ReadOptions::default()).is_ok()
+}
+
+/// The destinations of the results of runs.
+pub struct ResultOutputs {
+    json: Option<Destination>,
+    csv: Option<Destination>,
+    quiet: bool,
+}
+
+impl OutputArgs {
+    /// The destinations. `trace` is the trace, if one is given.
+    ///
+    /// # Errors
+    /// As for [`JsonArg::open`].
+    pub fn open(&self, trace: Option<&str>, files: &mut CommandFiles) -> Result<ResultOutputs> {
+        let json = self.json.open(trace, files)?;
+        let csv = files.optional_output("--csv", &self.csv)?;
+        Ok(ResultOutputs { json, csv, quiet: self.quiet })
+    }
+}
+
+impl ResultOutputs {
+    /// Writes `value` as JSON and a row for each of `results`. Prints a table, unless something
+    /// else is to go to standard output.
+    ///
+    /// # Errors
+    /// Something cannot be written.
+    pub fn write(
+        &self,
+        value: &impl Serialize,
+        results: &[RunResult],
+        table: impl FnOnce() -> String,
+    ) -> Result<()> {
+        if let Some(json) = &self.json {
+            json.write(|out| write_text(out, &output::json(value)))?;
+        }
+        if let Some(csv) = &self.csv {
+            csv.write(|out| {
+                let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
+                let mut rows = RowWriter::new(out, RowFormat::Csv).map_err(failed)?;
+                for result in results {
+                    rows.write(&output::value(result).to_string()).map_err(failed)?;
+                }
+                rows.finish().map_err(failed)
+            })?;
+        }
+        let mut written = [&self.json, &self.csv].into_iter().flatten();
+        match self.quiet || written.any(|one| matches!(one, Destination::Stdout)) {
+            true => Ok(()),
+            false => output::print(&table()),
+        }
+    }
+}
