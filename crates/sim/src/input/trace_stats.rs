@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use trace::Trace;
 use trace::analysis::example_pages::{PageIntervals, page_intervals};
+use trace::analysis::load::{Load, load};
 use trace::analysis::locality::{TraceLocality, locality};
 use trace::analysis::survey::{Survey, survey};
 
@@ -18,14 +19,16 @@ use crate::input::source::RequestSource;
 pub struct TraceStats {
     /// Its requests, sizes and pages.
     pub survey: Survey,
-    /// The places of its writes.
+    /// Its load over time.
+    pub load: Load,
+    /// The places of its reads and writes.
     pub locality: TraceLocality,
     /// The writes to a hot, a warm and a cold page.
     pub page_intervals: Vec<PageIntervals>,
 }
 
 impl TraceStats {
-    /// The statistics of an experiment's trace, in pages of its chip. The trace is read three
+    /// The statistics of an experiment's trace, in pages of its chip. The trace is read four
     /// times.
     ///
     /// # Errors
@@ -36,7 +39,7 @@ impl TraceStats {
         Ok(TraceStats::of_trace(source.trace(), setup.chip.page_bytes.into())?)
     }
 
-    /// The statistics of an opened trace, in pages of `page_bytes`. The trace is read three times.
+    /// The statistics of an opened trace, in pages of `page_bytes`. The trace is read four times.
     ///
     /// # Errors
     /// The trace cannot be read.
@@ -46,7 +49,7 @@ impl TraceStats {
     pub fn of_trace(trace: &Trace, page_bytes: u64) -> trace::Result<TraceStats> {
         let (survey, locality) = (survey(trace, page_bytes)?, locality(trace, page_bytes)?);
         let page_intervals = page_intervals(trace, page_bytes, &locality.examples)?;
-        Ok(TraceStats { survey, locality, page_intervals })
+        Ok(TraceStats { survey, load: load(trace)?, locality, page_intervals })
     }
 }
 

@@ -14,7 +14,7 @@
 //! * *Sub-page share*: the share of page writes that cover only part of a page, for several page
 //!   sizes and without a buffer (SL Fig. 2 at 0 MB)
 //! * *Sequentiality*: requests that start where the previous one ended
-//! * a sample of the offsets of writes (FSTR Fig. 2a)
+//! * a sample of the offsets of reads, and one of writes (FSTR Fig. 2a)
 //! * example pages, for which `example_pages` then collects write intervals
 
 use rustc_hash::FxHashMap;
@@ -30,8 +30,8 @@ use crate::request::{Op, Request, SECTOR_BYTES};
 pub const PAGE_SIZES: [u64; 5] = [2048, 4096, 8192, 16384, 32768];
 /// The percentages of the written pages for which the share of page writes is computed.
 pub const TOP_PERCENTS: [u32; 9] = [1, 2, 5, 10, 20, 30, 40, 50, 70];
-/// The maximum size of the sample of offsets.
-const WRITE_STARTS_MAX: usize = 4000;
+/// The maximum size of a sample of offsets.
+const STARTS_MAX: usize = 4000;
 
 /// Skew, rewrites and sequentiality of a trace.
 #[derive(Debug, Clone)]
@@ -59,6 +59,8 @@ pub struct TraceLocality {
     pub sequential_reads: u64,
     /// Writes that start where the previous write of the same device ended.
     pub sequential_writes: u64,
+    /// A sample of the offsets of reads.
+    pub read_starts: StratifiedSample<DeviceOffset>,
     /// A sample of the offsets of writes, without ignored ones.
     pub write_starts: StratifiedSample<DeviceOffset>,
     /// A hot, a warm and a cold page, if the trace has them.
@@ -81,7 +83,8 @@ impl TraceLocality {
             sub_page_shares: Vec::new(),
             sequential_reads: 0,
             sequential_writes: 0,
-            write_starts: StratifiedSample::new(WRITE_STARTS_MAX),
+            read_starts: StratifiedSample::new(STARTS_MAX),
+            write_starts: StratifiedSample::new(STARTS_MAX),
             examples: Vec::new(),
             absurd: 0,
         }
@@ -104,6 +107,12 @@ pub struct DeviceOffset {
     pub device: u32,
     /// The first byte on the device.
     pub offset: u64,
+}
+
+impl DeviceOffset {
+    fn of(request: &Request) -> DeviceOffset {
+        DeviceOffset { device: request.device, offset: request.offset }
+    }
 }
 
 /// The numbers of values between powers of two.
@@ -198,11 +207,14 @@ impl LocalityCounter {
         let before = self.ends.insert((request.device, is_write), request.end());
         let follows = u64::from(before == Some(request.offset));
         match is_write {
-            true => self.found.sequential_writes += follows,
-            false => self.found.sequential_reads += follows,
-        }
-        if is_write {
-            self.add_write(request);
+            true => {
+                self.found.sequential_writes += follows;
+                self.add_write(request);
+            }
+            false => {
+                self.found.sequential_reads += follows;
+                self.found.read_starts.add(DeviceOffset::of(request));
+            }
         }
     }
 
@@ -211,9 +223,7 @@ impl LocalityCounter {
             self.found.absurd += 1;
             return;
         };
-        self.found
-            .write_starts
-            .add(DeviceOffset { device: request.device, offset: request.offset });
+        self.found.write_starts.add(DeviceOffset::of(request));
         self.cover(request);
         let class = class_of(request.bytes);
         if self.updates.len() <= class {
@@ -357,6 +367,8 @@ pub(crate) mod tests {
         let requests = [write(0, 512), read(512), write(512, 512), read(1024), write(0, 512)];
         let found = observed(&requests);
         assert_eq!((found.sequential_writes, found.sequential_reads), (1, 1));
+        let starts: Vec<u64> = found.read_starts.kept().iter().map(|(_, at)| at.offset).collect();
+        assert_eq!(starts, [512, 1024]);
     }
 
     #[test]
