@@ -428,7 +428,7 @@ fn notes_on_a_trace_accompany_every_output() {
         assert_eq!(json(row)["notes"], result["notes"]);
     }
     for page in ["compared.html", "swept.html"] {
-        assert!(text(page).contains(&format!("<p>Note: {NOTE}</p>")), "{page}");
+        assert!(text(page).contains(&format!("<li>{NOTE}</li>")), "{page}");
     }
 }
 

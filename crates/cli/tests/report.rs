@@ -79,6 +79,32 @@ impl Seen {
     }
 }
 
+/// What of a page does not fit a screen of this width: text that is cut, clipped or drawn over
+/// other text, and figures that are wider than the page.
+fn layout_faults(browser: &Path, page: &Path, width: u32) -> Vec<String> {
+    let html = std::fs::read_to_string(page).unwrap();
+    let probe = format!("<script>{}</script>", include_str!("report_layout.js"));
+    let probed = page.with_extension("probed.html");
+    std::fs::write(&probed, html + &probe).unwrap();
+    // The window of a browser cannot be as narrow as a phone, but a frame can.
+    let frame = format!(
+        "<iframe src='file://{}' style='width: {width}px; height: 2000px; border: 0'></iframe>\
+         <script>onmessage = (event) => {{ document.body.dataset.faults = event.data; }}</script>",
+        probed.display()
+    );
+    let outer = page.with_extension("frame.html");
+    std::fs::write(&outer, frame).unwrap();
+    let seen = Seen::of(browser, &outer, false);
+    let found = seen.document.split("data-faults=\"").nth(1).expect("the page was looked at");
+    found.split('"').next().unwrap().split("; ").skip(1).map(str::to_owned).collect()
+}
+
+fn fits_phone_and_desk(browser: &Path, page: &Path) {
+    for width in [390, 1400] {
+        assert_eq!(layout_faults(browser, page, width), [""; 0], "{} at {width}", page.display());
+    }
+}
+
 struct Place(TempDir);
 
 impl Place {
@@ -113,6 +139,8 @@ fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
         let drawn = seen.drawn();
         let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
         let wanted = [
+            "write-amplification",
+            "time-against-ram",
             "time-by-cause",
             "service-write",
             "service-read",
@@ -120,9 +148,7 @@ fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
             "free-blocks-along-the-trace",
             "associated-blocks",
             "wear",
-            "gauges-of-fast",
             "gauges-of-last",
-            "gauges-of-dftl-cmt-4kib",
         ];
         assert_eq!(names, wanted);
         let blank: Vec<_> = drawn.iter().filter(|(_, marks)| *marks < 10).collect();
@@ -131,6 +157,24 @@ fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
     assert!(light.document.contains("#1c2024") && !light.document.contains("fill=\"#e6e8ea\""));
     assert!(dark.document.contains("fill=\"#e6e8ea\""), "labels are light on dark ground");
     shows_the_numbers(&light, &place.path("page.json"));
+}
+
+#[test]
+fn one_run_and_many_fit_a_phone_and_a_desk() {
+    let Some(browser) = chromium() else { return };
+    let place = Place(tempfile::tempdir().unwrap());
+    let trace = "skew:writes=20K,reads=20%,pages=2K,hot=70/30";
+    let ftls =
+        ["page", "fast", "last", "dftl:cmt=4KiB", "superblock:blocks=4,open_victims=true", "dac"];
+    for count in [1, 2, ftls.len()] {
+        let mut words = vec!["compare", trace, "--capacity", "16MiB", "--quiet"];
+        words.extend(ftls[..count].iter().flat_map(|ftl| ["--ftl", ftl]));
+        place.ftlab(&[&words[..], &["--report", "page.html"]].concat());
+        fits_phone_and_desk(&browser, &place.path("page.html"));
+    }
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains(&format!("<title>{trace}: 6 FTLs compared</title>")));
+    assert_eq!(page.matches(". Seed 1.").count(), 1, "what all share stands once on top");
 }
 
 /// Asserts that the table of the page has the numbers of the JSON, the best of them marked.
@@ -155,14 +199,18 @@ fn every_figure_of_a_trace_is_drawn_in_light_and_dark() {
     let refused = place.command(&[&words[..], &["--brief"]].concat());
     assert_eq!(refused.status.code(), Some(2), "a brief look has nothing to draw");
     let Some(browser) = chromium() else { return };
+    fits_phone_and_desk(&browser, &place.path("page.html"));
     let names = [
+        "iops-over-time",
+        "throughput-over-time",
         "access-pattern",
+        "read-pattern",
         "update-frequency",
         "write-intervals",
         "hot-warm-and-cold-pages",
+        "request-sizes",
         "updates-by-request-size",
         "sub-page-writes",
-        "request-sizes",
     ];
     for is_dark in [false, true] {
         let seen = Seen::of(&browser, &place.path("page.html"), is_dark);
@@ -213,6 +261,7 @@ fn every_figure_of_a_sweep_is_drawn_with_published_values() {
     let drawn = seen.drawn();
     let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["a", "b", "all-write-amplification", "all-time-us-total"]);
+    fits_phone_and_desk(&browser, &place.path("page.html"));
     assert!(drawn.iter().all(|(_, marks)| *marks >= 10), "{drawn:?}");
     assert!(seen.document.contains("A: greedy &lt;costs&gt; less &amp; less"));
     assert!(seen.document.contains(">1.5 to 3.5</td>"));

@@ -65,6 +65,27 @@ const LABELS: &[(&str, &str)] = &[
     ("trace", "trace"),
 ];
 
+/// Gauges that are not named by words and a unit.
+const GAUGES: &[(&str, &str)] = &[
+    ("rw_blocks", "blocks of the random log in use"),
+    ("isolation_fill", "valid pages of the isolation area (share)"),
+    ("U_hot", "valid pages of the hot partition (share)"),
+    ("U_cold", "valid pages of the cold partition (share)"),
+    ("N_d", "dead blocks of the hot partition"),
+    ("k", "k (pages)"),
+    ("hot_cap", "hot blocks allowed"),
+    ("log_blocks", "log blocks allowed"),
+    ("sequential_cap", "sequential blocks allowed"),
+    ("cmt_entries", "entries of the cached mapping table"),
+    ("map_share", "map's part of the DRAM (share)"),
+];
+
+/// The label of a gauge, with its unit.
+pub fn gauge(name: &str) -> String {
+    let known = GAUGES.iter().find(|(gauge, _)| *gauge == name);
+    known.map_or_else(|| name.replace('_', " "), |(_, label)| (*label).to_owned())
+}
+
 /// The longest formula that is used as a label.
 const FORMULA_MAX: usize = 45;
 
@@ -122,6 +143,12 @@ mod tests {
         assert_eq!(label("erases.total"), "block erases");
         assert_eq!(label("scheme.k"), "scheme.k");
         assert_eq!(without_unit(label("time_us.total")), "serial time");
+    }
+
+    #[test]
+    fn a_gauge_is_named_by_words() {
+        assert_eq!(gauge("N_d"), "dead blocks of the hot partition");
+        assert_eq!(gauge("coldest_pages"), "coldest pages");
     }
 
     #[test]

@@ -9,9 +9,13 @@ pub const QUICK_NOTE: &str = "Quick scale: devices, touched sets, logs and cache
                               than published, all by the same factor. Verdicts at this scale do \
                               not decide whether a claim holds.";
 
-/// Notes on results as paragraphs of a page.
-pub fn as_paragraphs(notes: Vec<String>) -> impl Iterator<Item = String> {
-    notes.into_iter().map(|note| format!("Note: {note}"))
+/// The name of a trace without the folders that a file lies in. A workload keeps its whole spec.
+pub fn short_name(trace: &str) -> &str {
+    let is_spec = trace.split_once(':').is_some_and(|(workload, _)| !workload.contains('/'));
+    match trace.rsplit_once('/') {
+        Some((_, file)) if !is_spec => file,
+        _ => trace,
+    }
 }
 
 /// A sentence with the options that all rows share and that differ from the defaults; empty if
@@ -31,5 +35,18 @@ pub fn common_options(plan: &Plan) -> String {
     match options().iter().filter(is_shared).map(text).collect::<Vec<_>>().join(", ") {
         options if options.is_empty() => options,
         options => format!("Common options: {options}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_named_by_its_file_and_a_workload_by_its_spec() {
+        let names =
+            ["a/b.d/web.trace", "web.trace", "skew:writes=4M,hot=70/30", "/tmp/x:y/web.spc"];
+        let short = ["web.trace", "web.trace", "skew:writes=4M,hot=70/30", "web.spc"];
+        assert_eq!(names.map(short_name), short);
     }
 }

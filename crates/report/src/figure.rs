@@ -10,7 +10,7 @@ pub struct Figure {
     pub id: String,
     /// What it shows, in a few words.
     pub title: String,
-    /// What it shows, in sentences, and which runs it shows.
+    /// What it shows, in sentences. What all figures of a page share stands at its top.
     pub caption: String,
     /// The Vega-Lite 6 spec, with the data inline under `data.values`.
     pub spec: Value,
@@ -54,6 +54,32 @@ pub(crate) fn spec(values: Vec<Value>, parts: Value) -> Value {
         spec.extend(parts);
     }
     spec
+}
+
+/// An axis that ends where the data ends, and need not contain zero.
+pub(crate) fn axis(field: &str, title: &str) -> Value {
+    json!({"field": field, "type": "quantitative", "title": title,
+           "scale": {"nice": false, "zero": false}})
+}
+
+/// An axis from zero to the end of the data.
+pub(crate) fn axis_from_zero(field: &str, title: &str) -> Value {
+    let mut axis = axis(field, title);
+    axis["scale"]["zero"] = true.into();
+    axis
+}
+
+/// A logarithmic axis from the beginning to the end of the data.
+pub(crate) fn logarithmic_axis(field: &str, title: &str) -> Value {
+    json!({"field": field, "type": "quantitative", "title": title,
+           "scale": {"type": "log", "nice": false}})
+}
+
+/// An axis of shares from zero to the end of the data, in percent.
+pub(crate) fn share_axis(field: &str, title: &str) -> Value {
+    let mut axis = axis_from_zero(field, title);
+    axis["axis"] = json!({"format": "~%"});
+    axis
 }
 
 /// Width of a legend, in characters.

@@ -4,8 +4,9 @@
 //! results, rows, traces ──▶ Figure (Vega-Lite spec, caption, table) ──▶ HtmlPage ──▶ HTML file
 //! ```
 //! * [`figure`]        a figure: what it shows, its spec, its numbers
-//! * [`runs`]          figures that compare results: time by cause, times of requests, merges, wear
-//! * [`traces`]        figures of traces: write locality, write intervals, request sizes
+//! * `curves`          curves of several runs: a few in one view, more in panels
+//! * [`runs`]          figures that compare results: cost, times of requests, merges, wear
+//! * [`traces`]        figures of traces: load over time, locality of writes, request sizes
 //! * [`charts`]        charts of the rows of a sweep over the parameter that varies
 //! * [`plan_figures`]  the figures that a plan asks for
 //! * [`sweep_page`]    the page of a sweep with its claims
@@ -24,6 +25,7 @@
 pub mod axis_labels;
 pub mod captions;
 pub mod charts;
+mod curves;
 pub mod figure;
 pub mod html_page;
 pub mod number_format;

@@ -27,6 +27,7 @@ pub fn number(value: f64) -> String {
         100.0.. => 1,
         10.0.. => 2,
         1.0.. | 0.0 => 3,
+        0.1.. => 4,
         _ => 5,
     };
     let text = decimals(value, places);

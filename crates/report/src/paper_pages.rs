@@ -5,7 +5,7 @@ use sim::plan::Scale;
 use sim::plan::claim::Judgement;
 use sim::sweep::Findings;
 
-use crate::captions::{QUICK_NOTE, as_paragraphs, common_options};
+use crate::captions::{QUICK_NOTE, common_options};
 use crate::figure::DataTable;
 use crate::html_page::{HtmlPage, Link, Section};
 use crate::plan_figures;
@@ -150,28 +150,29 @@ pub fn page(
     let claims = table(&summaries(paper, experiments));
     let mut sections =
         vec![Section { title: "Claims".into(), table: Some(claims), ..Section::default() }];
-    sections.extend(experiments.iter().map(|experiment| section(experiment, scale)));
+    sections.extend(experiments.iter().map(section));
     HtmlPage {
         title: format!("{}: published and measured", paper.id),
         lead: [vec![paper.title.to_owned()], lead(scale)].concat(),
         links: vec![Link { file: "index.html".into(), title: "all papers".into() }],
         sections,
         made_by,
+        ..HtmlPage::default()
     }
 }
 
-fn section(experiment: &ExperimentFindings, scale: Scale) -> Section {
+fn section(experiment: &ExperimentFindings) -> Section {
     let (name, found) = (experiment.name, &experiment.found);
     let plan = found.plan();
     let judged = sweep_page::judged_claims(found);
     let mut figures: Vec<_> =
-        judged.iter().map(|judged| sweep_page::figure(judged, found, scale, name)).collect();
-    figures.extend(plan_figures::figures(found, scale, name));
+        judged.iter().map(|judged| sweep_page::figure(judged, found, name)).collect();
+    figures.extend(plan_figures::figures(found, name));
     let text = [Some(common_options(plan)), sweep_page::failures(found)].into_iter().flatten();
-    let text = text.chain(as_paragraphs(found.notes.counted_sentences()));
     Section {
         title: format!("{} ({name}.toml, {})", plan.title, runs(plan.rows.len())),
         text: text.filter(|text| !text.is_empty()).collect(),
+        notes: found.notes.counted_sentences(),
         table: (!judged.is_empty()).then(|| sweep_page::claim_table(&judged)),
         figures,
     }
@@ -200,6 +201,7 @@ pub fn index(papers: &[(&Paper, Vec<ClaimSummary>)], scale: Scale, made_by: Stri
         links: papers.iter().map(link).collect(),
         sections: vec![claims],
         made_by,
+        ..HtmlPage::default()
     }
 }
 

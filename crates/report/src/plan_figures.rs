@@ -1,22 +1,19 @@
 //! The figures that a plan asks for in its `[[drawing]]` entries, apart from those of its claims.
 
-use sim::clock::SERIAL_CAVEAT;
-use sim::plan::Scale;
 use sim::plan::drawing::{Drawing, Drawn, DrawnCell, Portrait};
 use sim::plan::quantity::Quantity;
 use sim::sweep::Findings;
 
 use crate::axis_labels::metric_axis;
-use crate::captions::{QUICK_NOTE, common_options};
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, slug};
 use crate::number_format::number;
-use crate::runs::{self, LabelledResult};
+use crate::runs::{self, LabelledResult, capitalised};
 use crate::traces::{self, LabelledTrace};
 
 /// The figures of a plan's drawings. `prefix` makes their ids unique in a page with several plans.
 /// A drawing is left out if all its runs failed or all its traces are missing.
-pub fn figures(found: &Findings, scale: Scale, prefix: &str) -> Vec<Figure> {
+pub fn figures(found: &Findings, prefix: &str) -> Vec<Figure> {
     let drawings = found.plan().drawings.iter().enumerate();
     let figure = |(at, drawing): (usize, &Drawing)| {
         let figure = match &drawing.of {
@@ -27,16 +24,12 @@ pub fn figures(found: &Findings, scale: Scale, prefix: &str) -> Vec<Figure> {
                 traces::portrait(*portrait, &traces.collect::<Vec<_>>())
             }
         }?;
-        let plan = found.plan();
-        let mut caption = format!("{}: {}", plan.title, figure.caption);
+        let mut caption = figure.caption;
         if !drawing.common.is_empty() {
             caption += &format!(" Runs shown: {}.", drawing.common);
         }
         if !drawing.source.is_empty() {
             caption += &format!(" Source: {}.", drawing.source);
-        }
-        if scale == Scale::Quick {
-            caption += &format!(" {QUICK_NOTE}");
         }
         let id = slug(&format!("{prefix} {}", drawing.id));
         let title = format!("{}: {}", drawing.id, drawing.says);
@@ -56,10 +49,7 @@ fn points(at: usize, drawing: &Drawing, of: &Quantity, found: &Findings) -> Opti
         Point::new(cell.label.to_owned(), &rows[cell.row].varied, cell.found).times(factor)
     };
     let points: Vec<Point> = cells.iter().map(point).collect();
-    let mut caption = format!("{title}. {}", common_options(found.plan()));
-    if name.contains("_us") {
-        caption += &format!(" {SERIAL_CAVEAT}");
-    }
+    let caption = format!("{}.", capitalised(&title));
     let facets = Facets { along: drawing.along.as_deref(), each: drawing.each.as_deref() };
     let line = |cell: &DrawnCell| {
         let found = cell.found.map_or("–".into(), |found| number(found * factor));

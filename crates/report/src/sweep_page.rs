@@ -6,13 +6,14 @@ use sim::plan::claim::{Claim, Judgement, Verdict, Wanted};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
-use crate::axis_labels::{label, metric_axis, scaled};
-use crate::captions::{QUICK_NOTE, as_paragraphs, common_options};
+use crate::axis_labels::{label, metric_axis, scaled, without_unit};
+use crate::captions::{QUICK_NOTE, common_options};
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, slug};
 use crate::html_page::{HtmlPage, Section};
 use crate::number_format::number;
 use crate::plan_figures;
+use crate::runs::capitalised;
 
 /// A claim with the verdicts of its cells.
 #[derive(Debug)]
@@ -72,7 +73,6 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     let mut lead = Vec::new();
     lead.extend((!plan.rows.is_empty()).then(runs));
     lead.extend(failures(found));
-    lead.extend(as_paragraphs(found.notes.counted_sentences()));
     lead.extend((scale == Scale::Quick).then(|| QUICK_NOTE.to_owned()));
     lead.extend((!plan.rows.is_empty()).then(|| SERIAL_CAVEAT.to_owned()));
     let judged = judged_claims(found);
@@ -84,10 +84,10 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
             table,
             ..Section::default()
         });
-        let figures = judged.iter().map(|judged| figure(judged, found, scale, "")).collect();
+        let figures = judged.iter().map(|judged| figure(judged, found, "")).collect();
         sections.push(Section { title: "Claims".into(), figures, ..Section::default() });
     }
-    let drawn = plan_figures::figures(found, scale, "");
+    let drawn = plan_figures::figures(found, "");
     if !drawn.is_empty() {
         let figures = drawn;
         sections.push(Section { title: "Figures".into(), figures, ..Section::default() });
@@ -96,7 +96,8 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
         let figures = overviews(found, "");
         sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
     }
-    HtmlPage { title: title.to_owned(), lead, sections, made_by, ..HtmlPage::default() }
+    let notes = found.notes.counted_sentences();
+    HtmlPage { title: title.to_owned(), lead, notes, sections, made_by, ..HtmlPage::default() }
 }
 
 /// A sentence about runs that failed and traces that could not be read; `None` if there are none.
@@ -137,7 +138,7 @@ pub fn claim_table(judged: &[JudgedClaim]) -> DataTable {
 }
 
 /// The figure of a claim: measured values and published ones.
-pub fn figure(judged: &JudgedClaim, found: &Findings, scale: Scale, prefix: &str) -> Figure {
+pub fn figure(judged: &JudgedClaim, found: &Findings, prefix: &str) -> Figure {
     let claim = judged.claim;
     let name = claim.figure.to_string();
     let values = judged.verdicts.iter().filter_map(|verdict| verdict.found);
@@ -148,7 +149,7 @@ pub fn figure(judged: &JudgedClaim, found: &Findings, scale: Scale, prefix: &str
     };
     let varied = varied(&judged.verdicts, found.plan());
     let points: Vec<Point> = judged.verdicts.iter().zip(varied).map(point).collect();
-    let mut caption = format!("{}: {title}. {}", found.plan().title, common_options(found.plan()));
+    let mut caption = format!("{}.", capitalised(&title));
     if !claim.common.is_empty() {
         caption += &format!(" Runs shown: {}.", claim.common);
     }
@@ -157,12 +158,6 @@ pub fn figure(judged: &JudgedClaim, found: &Findings, scale: Scale, prefix: &str
     }
     if !claim.source.is_empty() {
         caption += &format!(" Source: {}.", claim.source);
-    }
-    if scale == Scale::Quick {
-        caption += &format!(" {QUICK_NOTE}");
-    }
-    if name.contains("_us") {
-        caption += &format!(" {SERIAL_CAVEAT}");
     }
     Figure {
         id: slug(&format!("{prefix} {}", claim.id)),
@@ -242,11 +237,10 @@ fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
             Point::new(label, &row.varied, found.overview(index, column)).times(factor)
         })
         .collect();
-    let caveat = if name.contains("_us") { SERIAL_CAVEAT } else { "" };
     Figure {
         id: slug(&format!("{prefix} all {name}")),
-        title: title.clone(),
-        caption: format!("{}: {title} of all runs. {} {caveat}", plan.title, common_options(plan)),
+        title: capitalised(without_unit(&title)),
+        caption: format!("{} of all runs.", capitalised(&title)),
         spec: draw(&points, &title, Facets::default()),
         table: None,
     }

@@ -1,9 +1,8 @@
 //! `ftlab compare`: the same trace and device for several FTLs, side by side.
 
-use report::captions::as_paragraphs;
 use report::figure::DataTable;
 use report::html_page::{HtmlPage, Section};
-use report::runs::{LabelledResult, capitalised, figures, provenance};
+use report::runs::{self, LabelledResult, capitalised, provenance};
 use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::config::experiment::Experiment;
@@ -146,15 +145,11 @@ fn page(args: &Args, results: &[RunResult]) -> HtmlPage {
         table: Some(DataTable::new(head(&labels), group.rows)),
         ..Section::default()
     });
-    let figures =
-        Section { title: "Figures".into(), figures: figures(&runs), ..Section::default() };
-    let mut lead = vec![provenance(&runs)];
-    lead.extend(as_paragraphs(notes(args, results)));
-    lead.extend([SERIAL_CAVEAT, LEGEND].map(str::to_owned));
     HtmlPage {
-        title: format!("{} on one device", labels.join(", ")),
-        lead,
-        sections: numbers.chain([figures]).collect(),
+        title: runs::title(&runs),
+        lead: vec![provenance(&runs), SERIAL_CAVEAT.to_owned(), LEGEND.to_owned()],
+        notes: notes(args, results),
+        sections: numbers.chain(runs::sections(&runs)).collect(),
         made_by: output::made_by("compare"),
         ..HtmlPage::default()
     }

@@ -6,11 +6,14 @@ use serde_json::{Value, json};
 
 use super::point::{Point, is_binary_size, quantity};
 use crate::axis_labels;
+use crate::curves::{SHAPES, TOGETHER_MAX, panels};
 
 /// A parameter on the axis must have at least this many numeric values.
 const VALUES_MIN: usize = 3;
 /// With more distinct values than this, the ticks are not placed at the points.
 const TICKS_MAX: usize = 12;
+/// Tick label of a size in kB or MB.
+const DECIMAL: &str = "format(datum.value, '.3~s') + 'B'";
 /// Tick label of a size in KiB or MiB.
 const BINARY: &str = "datum.value < 1048576 ? format(datum.value / 1024, '.3~r') + ' KiB' \
                       : format(datum.value / 1048576, '.3~r') + ' MiB'";
@@ -107,18 +110,14 @@ impl<'a> Axis<'a> {
         let mut numbers: Vec<f64> = points.iter().filter_map(|point| self.x(point)).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
-        let is_size = |point: &Point| {
-            let value = point.setting(&self.key).unwrap_or("");
-            value.ends_with('B') && spec::parse_size(value).is_ok()
-        };
         let mut axis = match numbers.len() > TICKS_MAX {
             true => json!({}),
             false => json!({"values": numbers}),
         };
         if points.iter().filter_map(|point| point.setting(&self.key)).any(is_binary_size) {
             axis["labelExpr"] = BINARY.into();
-        } else if points.iter().any(is_size) {
-            axis["format"] = "~s".into();
+        } else if points.iter().filter_map(|point| point.setting(&self.key)).any(is_size) {
+            axis["labelExpr"] = DECIMAL.into();
         }
         axis
     }
@@ -131,7 +130,8 @@ impl<'a> Axis<'a> {
             "mark": {"type": "line", "point": true, "tooltip": true},
             "encoding": {"x": self.encoding(points)},
         })];
-        if values.iter().any(|value| value["what"] == "level") {
+        let has_levels = values.iter().any(|value| value["what"] == "level");
+        if has_levels {
             layer.push(json!({
                 "transform": [{"filter": "datum.what == 'level'"}],
                 "mark": {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.8, "tooltip": true},
@@ -145,18 +145,27 @@ impl<'a> Axis<'a> {
                 "encoding": {"x": self.encoding(points)},
             }));
         }
-        let mut colour = json!({"field": "curve", "type": "nominal", "title": null});
-        if values.iter().all(|value| value["curve"] == values[0]["curve"]) {
-            colour["legend"] = Value::Null;
-        }
-        let encoding = json!({
-            "y": {"field": "y", "type": "quantitative", "title": title,
-                  "axis": {"titleLimit": 280}},
-            "color": colour,
+        let mut names: Vec<&str> =
+            values.iter().filter_map(|value| value["curve"].as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let has_panels = self.each.is_none() && !has_levels && names.len() > TOGETHER_MAX;
+        let mut encoding = json!({
+            "y": {"field": "y", "type": "quantitative", "title": title, "scale": {"nice": false}},
         });
-        let parts = match self.each {
-            None => json!({"height": 300, "encoding": encoding, "layer": layer}),
-            Some(_) => json!({
+        if names.len() > 1 && !has_panels {
+            let channel = json!({"field": "curve", "type": "nominal", "title": null});
+            encoding["color"] = channel.clone();
+            layer[0]["encoding"]["shape"] = channel;
+            layer[0]["encoding"]["shape"]["scale"] = json!({"range": SHAPES});
+        }
+        let parts = match (self.each, has_panels) {
+            (None, false) => json!({"height": 300, "encoding": encoding, "layer": layer}),
+            (None, true) => {
+                let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+                panels("curve", &names, json!({"encoding": encoding, "layer": layer}))
+            }
+            (Some(_), _) => json!({
                 "facet": {"field": "panel", "type": "nominal", "title": null, "sort": null},
                 "columns": 2,
                 "spec": {"width": 290, "height": 200, "encoding": encoding, "layer": layer},
@@ -201,13 +210,21 @@ impl<'a> Axis<'a> {
     }
 
     fn title(&self, points: &[Point]) -> &str {
-        let is_count =
-            |point: &Point| point.setting(&self.key).is_some_and(|value| value.ends_with("blocks"));
+        let is_count = |point: &Point| {
+            let value = point.setting(&self.key).unwrap_or("");
+            value.ends_with("blocks") || is_size(value)
+        };
         match points.iter().any(is_count) {
+            // Ticks in blocks, and ticks with units of their own, need no unit in the title.
             true => axis_labels::without_unit(axis_labels::label(&self.key)),
             false => axis_labels::label(&self.key),
         }
     }
+}
+
+/// Whether the text is a size with a unit.
+fn is_size(text: &str) -> bool {
+    text.ends_with('B') && spec::parse_size(text).is_ok()
 }
 
 /// Whether points with the same `from` always have the same value of `key`.
@@ -272,6 +289,24 @@ mod tests {
     }
 
     #[test]
+    fn a_few_curves_differ_by_shape_and_more_have_a_panel_each() {
+        let drawn = |ftls: &[&str]| {
+            let point = |row: usize| {
+                let (ftl, extra) = (ftls[row / 3], ["3%", "5%", "10%"][row % 3]);
+                let varied = json!({"ftl": ftl, "extra": extra});
+                Point::new(String::new(), varied.as_object().unwrap(), Some(row as f64))
+            };
+            let points: Vec<Point> = (0..3 * ftls.len()).map(point).collect();
+            Axis::choose(&points, Some("extra"), None).unwrap().curves(&points, "time (s)").1
+        };
+        let few = drawn(&["page", "fast"]);
+        assert_eq!(few["layer"][0]["encoding"]["shape"]["field"], "curve");
+        let many = drawn(&["page", "fast", "bast", "last", "dac"]);
+        assert_eq!(many["facet"]["sort"], json!(["bast", "dac", "fast", "last", "page"]));
+        assert!(many["spec"]["encoding"].get("color").is_none());
+    }
+
+    #[test]
     fn a_row_without_a_number_on_the_axis_is_a_horizontal_line() {
         let point = |row: usize| {
             let (split, trace) = (["0%", "50%", "100%", "adaptive"][row % 4], ["a", "b"][row / 4]);
@@ -299,7 +334,7 @@ mod tests {
             let axis = Axis::choose(&points, None, None).unwrap().ticks(&points);
             (axis["format"].clone(), axis["labelExpr"].clone())
         };
-        assert_eq!(of(["1MB", "2MB", "16MB"]), ("~s".into(), Value::Null));
+        assert_eq!(of(["1MB", "2MB", "16MB"]), (Value::Null, DECIMAL.into()));
         assert_eq!(of(["1KiB", "2KiB", "16MiB"]), (Value::Null, BINARY.into()));
         assert_eq!(of(["3%", "5%", "10%"]), (Value::Null, Value::Null));
     }

@@ -27,13 +27,13 @@ pub fn bars(points: &[Point], title: &str) -> (Vec<Value>, Value) {
         "params": [{"name": "published", "value": "#d62728"}],
         "height": 26 * points.len(),
         "encoding": {
-            "y": {"field": "runs", "type": "nominal", "sort": order, "title": null,
-                  "axis": {"labelLimit": 360}},
+            "y": {"field": "runs", "type": "nominal", "sort": order, "title": null},
         },
         "layer": [
             {
                 "mark": {"type": "bar", "tooltip": true, "height": 14},
-                "encoding": {"x": {"field": "measured", "type": "quantitative", "title": title}},
+                "encoding": {"x": {"field": "measured", "type": "quantitative", "title": title,
+                                   "scale": {"nice": false}}},
             },
         ],
     });

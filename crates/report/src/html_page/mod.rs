@@ -12,6 +12,10 @@ pub struct HtmlPage {
     pub title: String,
     /// Paragraphs below the title.
     pub lead: Vec<String>,
+    /// What the reader must know to judge the numbers, as a list below the lead.
+    pub notes: Vec<String>,
+    /// The most important numbers.
+    pub tiles: Vec<Tile>,
     /// Links to other pages.
     pub links: Vec<Link>,
     /// The sections.
@@ -29,6 +33,17 @@ pub struct Link {
     pub title: String,
 }
 
+/// A number that is shown large.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tile {
+    /// What it is.
+    pub label: String,
+    /// The number, with its unit.
+    pub value: String,
+    /// A smaller text below it.
+    pub note: String,
+}
+
 /// A section of a page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Section {
@@ -36,6 +51,8 @@ pub struct Section {
     pub title: String,
     /// Paragraphs.
     pub text: Vec<String>,
+    /// What the reader must know to judge the numbers, as a list below the paragraphs.
+    pub notes: Vec<String>,
     /// A table above the figures.
     pub table: Option<DataTable>,
     /// The figures.
@@ -122,6 +139,37 @@ mod tests {
         let plain = page("plain").html();
         let elements = |html: &str| html.matches("</script>").count();
         assert_eq!(elements(&html), elements(&plain), "the text ended an element");
+    }
+
+    #[test]
+    fn the_table_of_contents_leads_to_every_section_and_figure() {
+        let mut page = page("plain");
+        page.sections.push(Section { title: "Other".into(), ..Section::default() });
+        let html = page.html();
+        for target in ["section-1", "section-2", "one"] {
+            assert!(html.contains(&format!("<a href=\"#{target}\">")), "no link to {target}");
+            assert_eq!(html.matches(&format!(" id=\"{target}\"")).count(), 1, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_figure_has_a_text_for_those_who_cannot_see_it() {
+        let html = page("a \"quoted\" title").html();
+        let label = "role=\"img\" aria-label=\"a &quot;quoted&quot; title: ";
+        assert!(html.contains(label), "no label");
+    }
+
+    #[test]
+    fn notes_and_tiles_are_shown_only_if_there_are_any() {
+        let plain = page("plain");
+        assert!(!plain.html().contains("<ul class=\"notes\">"));
+        assert!(!plain.html().contains("<dl class=\"tiles\">"));
+        let tile = Tile { label: "requests".into(), value: "7".into(), note: String::new() };
+        let html =
+            HtmlPage { notes: vec!["no <block> was collected".into()], tiles: vec![tile], ..plain }
+                .html();
+        assert!(html.contains("<li>no &lt;block&gt; was collected</li>"));
+        assert!(html.contains("<dt>requests</dt><dd>7</dd>"));
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Figures about blocks: merges, victims, wear.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::labelled_result::{LabelledResult, float, integer, labels, provenance, run_colour};
-use crate::figure::{DataTable, Figure, spec};
+use super::labelled_result::{LabelledResult, float, integer, labels};
+use crate::curves::{self, Curve, distinct, drawn, panels, shared_note};
+use crate::figure::{DataTable, Figure, axis, share_axis, spec};
 use crate::number_format::number;
 
 /// The number of data blocks per full merge; `None` if there were no full merges.
 pub(super) fn associated_blocks(runs: &[LabelledResult]) -> Option<Figure> {
-    let mut values = Vec::new();
-    let mut rows = Vec::new();
+    let (mut histograms, mut rows) = (Vec::new(), Vec::new());
     for run in runs {
         let counts = run.result["merges"]["associated_blocks"].as_array();
         let counts: Vec<u64> = counts.into_iter().flatten().map(integer).collect();
@@ -19,34 +19,41 @@ pub(super) fn associated_blocks(runs: &[LabelledResult]) -> Option<Figure> {
         }
         let weighted: f64 = (0..).zip(&counts).map(|(na, &n)| f64::from(na) * n as f64).sum();
         rows.push(vec![run.label.into(), number(total as f64), number(weighted / total as f64)]);
-        for (na, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let share = count as f64 / total as f64;
-            values.push(json!({"run": run.label, "Na": na, "merges": count, "share": share}));
-        }
+        let bar = |(na, count): (usize, u64)| (na as f64, count as f64 / total as f64);
+        let bars = counts.into_iter().enumerate().map(bar).filter(|(_, share)| *share > 0.0);
+        histograms.push((run.label.to_owned(), bars.collect()));
     }
+    let histograms: Vec<Curve<(f64, f64)>> = distinct(histograms);
+    let value = |(label, bars): &Curve<(f64, f64)>| -> Vec<Value> {
+        let value = |&(na, share): &(f64, f64)| {
+            let (from, to) = (na - 0.4, na + 0.4);
+            json!({"run": label, "Na": na, "share": share, "from": from, "to": to})
+        };
+        bars.iter().map(value).collect()
+    };
+    let values: Vec<Value> = histograms.iter().flat_map(value).collect();
     if values.is_empty() {
         return None;
     }
-    let parts = json!({
-        "facet": {"row": {"field": "run", "type": "nominal", "sort": labels(runs), "title": null}},
-        "spec": {
-            "width": 620, "height": 70,
-            "mark": {"type": "bar", "tooltip": true},
-            "encoding": {
-                "x": {"field": "Na", "type": "quantitative", "bin": {"binned": true, "step": 1},
-                      "title": "data blocks associated with the log block (Na)"},
-                "y": {"field": "share", "type": "quantitative", "title": null,
-                      "axis": {"format": "%", "tickCount": 3}},
-            },
+    let mut x = axis("from", "data blocks associated with the log block (Na)");
+    x["axis"] = json!({"tickMinStep": 1, "format": "d"});
+    let view = json!({
+        "mark": {"type": "bar", "tooltip": true},
+        "height": 220,
+        "encoding": {
+            "x": x, "x2": {"field": "to"},
+            "y": share_axis("share", "share of merges"), "y2": {"datum": 0},
         },
     });
+    let labels = curves::labels(&histograms);
+    let parts = if labels.len() == 1 { view } else { panels("run", &labels, view) };
     let head = ["run", "full merges", "mean Na"].map(str::to_owned).to_vec();
     Some(Figure {
         id: "associated-blocks".into(),
         title: "Data blocks per full merge".into(),
         caption: format!(
-            "Share of full merges by Na, the number of data blocks with pages in the log block. {}",
-            provenance(runs)
+            "Share of full merges by Na, the number of data blocks with pages in the log block.{}",
+            shared_note(&histograms, rows.len())
         ),
         spec: spec(values, parts),
         table: Some(DataTable::new(head, rows)),
@@ -55,7 +62,7 @@ pub(super) fn associated_blocks(runs: &[LabelledResult]) -> Option<Figure> {
 
 /// The distribution of the programmed pages of a victim; `None` if no victim was counted.
 pub(super) fn victim_utilisation(runs: &[LabelledResult]) -> Option<Figure> {
-    let (mut values, mut rows) = (Vec::new(), Vec::new());
+    let (mut curves, mut rows) = (Vec::new(), Vec::new());
     for run in runs {
         let counts = run.result["scheme"]["victim_utilisation"].as_array();
         let counts: Vec<u64> = counts.into_iter().flatten().map(integer).collect();
@@ -65,37 +72,39 @@ pub(super) fn victim_utilisation(runs: &[LabelledResult]) -> Option<Figure> {
         }
         let full = counts.len() - 1;
         let mut seen = 0;
-        for (pages, &count) in counts.iter().enumerate() {
+        let point = |(pages, &count): (usize, &u64)| {
             seen += count;
-            let (used, share) = (pages as f64 / full as f64, seen as f64 / total as f64);
-            values.push(json!({"run": run.label, "used": used, "share": share}));
-        }
+            (pages as f64 / full as f64, seen as f64 / total as f64)
+        };
+        curves.push((run.label.to_owned(), counts.iter().enumerate().map(point).collect()));
         let open = (total - counts[full]) as f64 / total as f64;
         rows.push(vec![run.label.into(), number(total as f64), number(100.0 * open)]);
     }
+    let curves: Vec<Curve<(f64, f64)>> = distinct(curves);
+    let value = |(label, points): &Curve<(f64, f64)>| -> Vec<Value> {
+        let value =
+            |&(used, share): &(f64, f64)| json!({"run": label, "used": used, "share": share});
+        points.iter().map(value).collect()
+    };
+    let values: Vec<Value> = curves.iter().flat_map(value).collect();
     if values.is_empty() {
         return None;
     }
-    let parts = json!({
+    let view = json!({
         "mark": {"type": "line", "interpolate": "step-after", "tooltip": true},
         "height": 240,
         "encoding": {
-            "x": {"field": "used", "type": "quantitative", "axis": {"format": "%"},
-                  "title": "share of a victim's pages that are programmed"},
-            "y": {"field": "share", "type": "quantitative", "axis": {"format": "%"},
-                  "title": "share of victims with this share or less"},
-            "color": run_colour(runs),
+            "x": share_axis("used", "share of a victim's pages that are programmed"),
+            "y": share_axis("share", "share of victims with this share or less"),
         },
     });
     let head = ["run", "victims", "with free pages, %"].map(str::to_owned).to_vec();
     Some(Figure {
         id: "victim-utilisation".into(),
         title: "Utilisation of victims".into(),
-        caption: format!(
-            "Cumulative distribution of the share of a victim's pages that are programmed. {}",
-            provenance(runs)
-        ),
-        spec: spec(values, parts),
+        caption: "Cumulative distribution of the share of a victim's pages that are programmed."
+            .into(),
+        spec: spec(values, drawn("run", &curves::labels(&curves), view)),
         table: Some(DataTable::new(head, rows)),
     })
 }
@@ -144,11 +153,9 @@ pub(super) fn wear(runs: &[LabelledResult]) -> Option<Figure> {
     Some(Figure {
         id: "wear".into(),
         title: "Wear of the blocks".into(),
-        caption: format!(
-            "Erases since the device was new, with precondition and warm-up. The blocks are in \
-             the order of their numbers, row by row. A cell may stand for several blocks. {}",
-            provenance(runs)
-        ),
+        caption: "Erases since the device was new, with precondition and warm-up. The blocks are \
+                  in the order of their numbers, row by row. A cell may stand for several blocks."
+            .into(),
         spec: spec(values, parts),
         table: Some(DataTable::new(
             head.map(str::to_owned).to_vec(),

@@ -1,8 +1,7 @@
 //! A result with its label, and what the figures of results have in common.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::figure::legend;
 use crate::number_format::{bytes, count, decimals, number};
 
 /// A result with its label in the figures.
@@ -79,13 +78,4 @@ pub fn capitalised(text: &str) -> String {
 /// The labels of the runs, in their order.
 pub(super) fn labels(runs: &[LabelledResult]) -> Vec<String> {
     runs.iter().map(|run| run.label.to_owned()).collect()
-}
-
-/// Colours the runs in their order.
-pub(super) fn run_colour(runs: &[LabelledResult]) -> Value {
-    let labels = labels(runs);
-    json!({
-        "field": "run", "type": "nominal", "title": null, "legend": legend(&labels),
-        "scale": {"domain": labels},
-    })
 }

@@ -1,10 +1,11 @@
 //! Time series: values that change along the trace.
 
 use serde_json::{Value, json};
-use sim::clock::SERIAL_CAVEAT;
 
-use super::labelled_result::{LabelledResult, capitalised, float, provenance, run_colour};
-use crate::figure::{Figure, POINTS_MAX, slug, spec};
+use super::labelled_result::{LabelledResult, capitalised, float};
+use crate::axis_labels;
+use crate::curves::{self, Curve, distinct, drawn, panels, shared_note};
+use crate::figure::{DataTable, Figure, POINTS_MAX, axis, axis_from_zero, slug, spec};
 use crate::number_format::number;
 
 /// A series that is drawn over the number of requests served.
@@ -17,22 +18,20 @@ pub(super) struct Series {
     convert: fn(f64) -> f64,
     /// Whether a value describes the requests since the last sample, and not one moment.
     is_of_interval: bool,
-    /// Whether the values depend on times.
-    is_timed: bool,
 }
 
 pub(super) const WRITE_AMPLIFICATION: Series = Series {
     field: "write_amplification",
     label: "write amplification",
-    unit: "",
+    unit: " (programs per host page)",
     convert: |value| value,
     is_of_interval: true,
-    is_timed: false,
 };
 
 pub(super) const FREE_BLOCKS: Series = Series {
     field: "free_blocks",
     label: "free blocks",
+    unit: "",
     is_of_interval: false,
     ..WRITE_AMPLIFICATION
 };
@@ -41,7 +40,6 @@ pub(super) const SERVICE_TIME: Series = Series {
     field: "mean_service_us",
     label: "mean service time",
     unit: " (µs)",
-    is_timed: true,
     ..WRITE_AMPLIFICATION
 };
 
@@ -52,31 +50,37 @@ pub(super) const THROUGHPUT: Series = Series {
     ..SERVICE_TIME
 };
 
-/// A figure of the series; `None` if no run took samples.
+/// A figure of the series; `None` if no run took samples, or the values never change.
 pub(super) fn over_requests(runs: &[LabelledResult], of: &Series) -> Option<Figure> {
-    let mut values = Vec::new();
-    for run in runs {
+    let curve = |run: &LabelledResult| {
         let series = &run.result["series"];
-        for (requests, value) in samples(series, &series[of.field]) {
-            let value = (of.convert)(value);
-            if value.is_finite() {
-                values.push(json!({"run": run.label, "requests": requests, "value": value}));
-            }
-        }
-    }
-    if values.is_empty() {
+        let samples = samples(series, &series[of.field]).into_iter();
+        let converted = samples.map(|(requests, value)| (requests, (of.convert)(value)));
+        (run.label.to_owned(), converted.filter(|(_, value)| value.is_finite()).collect())
+    };
+    let curves: Vec<Curve<(u64, f64)>> = runs.iter().map(curve).collect();
+    if curves.iter().all(|(_, samples)| is_constant(samples)) {
         return None;
     }
-    let parts = json!({
-        "mark": {"type": "line", "tooltip": true},
+    let axis_title = format!("{}{}", of.label, of.unit);
+    let rows = curves.iter().filter(|(_, samples)| !samples.is_empty());
+    let table = DataTable::new(head("run"), rows.map(summary).collect());
+    let curves = distinct(curves);
+    let value = |(label, samples): &Curve<(u64, f64)>| -> Vec<Value> {
+        let value = |&(requests, value): &(u64, f64)| {
+            json!({
+                "run": label, "requests": requests, "value": value,
+            })
+        };
+        samples.iter().map(value).collect()
+    };
+    let values = curves.iter().flat_map(value).collect();
+    let view = json!({
+        "mark": {"type": "line", "strokeWidth": 1.5, "tooltip": true},
         "height": 220,
         "encoding": {
-            "x": {"field": "requests", "type": "quantitative", "title": "requests served"},
-            "y": {
-                "field": "value", "type": "quantitative",
-                "title": format!("{}{}", of.label, of.unit),
-            },
-            "color": run_colour(runs),
+            "x": axis("requests", "requests served"),
+            "y": axis_from_zero("value", &axis_title),
         },
     });
     let every = float(&runs[0].result["series"]["every"]);
@@ -84,18 +88,33 @@ pub(super) fn over_requests(runs: &[LabelledResult], of: &Series) -> Option<Figu
         true => " A sample covers the requests since the previous one.",
         false => "",
     };
-    let mut caption = format!(
-        "{}{} during the measured pass, sampled every {} requests.{since} {}",
+    let caption = format!(
+        "{} during the measured pass, sampled every {} requests.{since}{}",
         capitalised(of.label),
-        of.unit,
         number(every),
-        provenance(runs),
+        shared_note(&curves, runs.len()),
     );
-    if of.is_timed {
-        caption += &format!(" {SERIAL_CAVEAT}");
-    }
     let title = format!("{} along the trace", capitalised(of.label));
-    Some(Figure { id: slug(&title), title, caption, spec: spec(values, parts), table: None })
+    let spec = spec(values, drawn("run", &curves::labels(&curves), view));
+    Some(Figure { id: slug(&title), title, caption, spec, table: Some(table) })
+}
+
+/// The head of a table of samples.
+fn head(first: &str) -> Vec<String> {
+    [first, "lowest", "median", "highest", "last"].map(str::to_owned).to_vec()
+}
+
+/// A row of a table of samples.
+fn summary((label, samples): &Curve<(u64, f64)>) -> Vec<String> {
+    let mut sorted: Vec<f64> = samples.iter().map(|sample| sample.1).collect();
+    let last = sorted[sorted.len() - 1];
+    sorted.sort_by(f64::total_cmp);
+    let cells = [sorted[0], sorted[sorted.len() / 2], sorted[sorted.len() - 1], last];
+    [label.clone()].into_iter().chain(cells.map(number)).collect()
+}
+
+fn is_constant(samples: &[(u64, f64)]) -> bool {
+    samples.iter().all(|sample| sample.1 == samples[0].1)
 }
 
 /// The samples of a list with the number of requests served, at most [`POINTS_MAX`] of them.
@@ -108,43 +127,87 @@ fn samples(series: &Value, list: &Value) -> Vec<(u64, f64)> {
     pairs.filter_map(|(at, value)| Some((at.as_u64()?, value.as_f64()?))).collect()
 }
 
-/// The gauges of a scheme, one panel per gauge; `None` if it has no gauges or no samples.
+/// The gauges of a scheme, one panel per gauge that changes; `None` if none does.
 pub(super) fn gauges(run: &LabelledResult) -> Option<Figure> {
     let series = &run.result["series"];
-    let gauges = series["scheme"].as_object()?;
-    let mut values = Vec::new();
-    for (gauge, list) in gauges {
-        for (requests, value) in samples(series, list) {
-            values.push(json!({"gauge": gauge, "requests": requests, "value": value}));
-        }
-    }
-    if values.is_empty() {
+    let gauge =
+        |(gauge, list): (&String, &Value)| (axis_labels::gauge(gauge), samples(series, list));
+    let gauges: Vec<Curve<(u64, f64)>> =
+        series["scheme"].as_object()?.iter().map(gauge).filter(|it| !it.1.is_empty()).collect();
+    let rows = gauges.iter().map(summary).collect();
+    let moving = |gauge: &&Curve<(u64, f64)>| !is_constant(&gauge.1);
+    let moving: Vec<&Curve<(u64, f64)>> = gauges.iter().filter(moving).collect();
+    if moving.is_empty() {
         return None;
     }
-    let parts = json!({
-        "facet": {"field": "gauge", "type": "nominal", "title": null, "sort": null},
-        "columns": 3,
-        "spec": {
-            "width": 220, "height": 90,
-            "mark": {"type": "line", "tooltip": true},
-            "encoding": {
-                "x": {"field": "requests", "type": "quantitative", "title": null,
-                      "axis": {"tickCount": 3, "format": "~s"}},
-                "y": {"field": "value", "type": "quantitative", "title": null,
-                      "axis": {"tickCount": 3}},
-            },
-        },
-        "resolve": {"scale": {"y": "independent"}},
+    let values = moving.iter().flat_map(|(gauge, samples)| {
+        let value = move |&(requests, value): &(u64, f64)| {
+            json!({"gauge": gauge, "requests": requests, "value": value})
+        };
+        samples.iter().map(value)
     });
+    let view = json!({
+        "mark": {"type": "line", "strokeWidth": 1.5, "tooltip": true},
+        "encoding": {
+            "x": axis("requests", "requests served"),
+            "y": axis_from_zero("value", ""),
+        },
+    });
+    let names: Vec<String> = moving.iter().map(|(gauge, _)| gauge.clone()).collect();
+    let values = values.collect();
+    let mut parts = panels("gauge", &names, view);
+    parts["resolve"]["scale"] = json!({"y": "independent"});
+    let left_out = match moving.len() < gauges.len() {
+        true => " Gauges that never change are only in the table.",
+        false => "",
+    };
     let title = format!("Gauges of {}", run.label);
     Some(Figure {
         id: slug(&title),
-        caption: format!(
-            "The scheme's own gauges over the number of requests served. {}",
-            provenance(std::slice::from_ref(run))
-        ),
+        caption: format!("The scheme's own gauges over the number of requests served.{left_out}"),
         title,
         spec: spec(values, parts),
-        table: None,
+        table: Some(DataTable::new(head("gauge"), rows)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(free_blocks: &[u32], k: &[u32]) -> Value {
+        let requests: Vec<usize> = (1..=free_blocks.len()).collect();
+        json!({"series": {
+            "every": 1, "requests": requests, "free_blocks": free_blocks,
+            "scheme": {"k": k, "w": vec![7; k.len()]},
+        }})
+    }
+
+    #[test]
+    fn a_gauge_that_never_changes_is_in_the_table_only() {
+        let result = result(&[3, 3], &[1, 2]);
+        let figure = gauges(&LabelledResult { label: "last", result: &result }).unwrap();
+        let drawn = figure.spec["data"]["values"].as_array().unwrap();
+        assert!(
+            drawn.len() == 2 && drawn.iter().all(|value| value["gauge"] == "k (pages)"),
+            "{drawn:?}"
+        );
+        let table = figure.table.unwrap();
+        assert_eq!(table.rows[0], ["k (pages)", "1", "2", "2", "2"]);
+        assert_eq!(table.rows[1][1..], ["7", "7", "7", "7"]);
+    }
+
+    #[test]
+    fn a_course_without_change_is_left_out_and_equal_ones_are_drawn_once() {
+        let [flat, steep] = [result(&[3, 3], &[1, 1]), result(&[3, 1], &[1, 1])];
+        let run = |label, result| LabelledResult { label, result };
+        assert!(over_requests(&[run("flat", &flat)], &FREE_BLOCKS).is_none());
+        assert!(gauges(&run("flat", &flat)).is_none(), "all gauges are constant");
+        let runs = [run("flat", &flat), run("a", &steep), run("b", &steep)];
+        let figure = over_requests(&runs, &FREE_BLOCKS).unwrap();
+        let values = figure.spec["data"]["values"].as_array().unwrap();
+        let drawn: Vec<&Value> = values.iter().map(|value| &value["run"]).collect();
+        assert_eq!(drawn, ["flat", "flat", "a, b", "a, b"]);
+        assert_eq!(figure.table.unwrap().rows.len(), 3);
+    }
 }

@@ -1,79 +1,112 @@
 //! Time by cause, and distributions of the times of requests.
 
 use serde_json::{Value, json};
-use sim::clock::SERIAL_CAVEAT;
 
-use super::labelled_result::{LabelledResult, capitalised, float, labels, provenance, run_colour};
-use crate::figure::{DataTable, Figure, POINTS_MAX, slug, spec};
+use super::labelled_result::{LabelledResult, capitalised, float, labels};
+use crate::curves::{self, distinct, drawn, shared_note};
+use crate::figure::{
+    DataTable, Figure, POINTS_MAX, axis_from_zero, legend, logarithmic_axis, slug, spec,
+};
 use crate::number_format::number;
 
-/// Each cause and its label, in the order in which the bars are stacked.
-const CAUSES: [(&str, &str); 9] = [
-    ("host", "host pages"),
-    ("rmw", "read-modify-write"),
-    ("gc", "garbage collection"),
-    ("merge", "merges"),
-    ("map", "map in flash"),
-    ("log", "sector log"),
-    ("wear", "wear levelling"),
-    ("meta", "bookkeeping"),
-    ("dram", "DRAM"),
+/// A cause in the stacked bars.
+struct Cause {
+    /// Its field in results.
+    field: &'static str,
+    label: &'static str,
+    /// Written into its part of the bar, so that colour alone does not tell parts apart.
+    mark: &'static str,
+    /// The same in every figure, and visible on light and dark backgrounds.
+    colour: &'static str,
+}
+
+/// The causes, in the order in which the bars are stacked.
+const CAUSES: [Cause; 9] = [
+    Cause { field: "host", label: "host pages", mark: "H", colour: "#8a9bb0" },
+    Cause { field: "rmw", label: "read-modify-write", mark: "R", colour: "#b8875c" },
+    Cause { field: "gc", label: "garbage collection", mark: "G", colour: "#e8743b" },
+    Cause { field: "merge", label: "merges", mark: "M", colour: "#e3b23c" },
+    Cause { field: "map", label: "map in flash", mark: "P", colour: "#35a883" },
+    Cause { field: "log", label: "sector log", mark: "L", colour: "#4f9bd9" },
+    Cause { field: "wear", label: "wear levelling", mark: "W", colour: "#cc79a7" },
+    Cause { field: "meta", label: "bookkeeping", mark: "B", colour: "#bab0ac" },
+    Cause { field: "dram", label: "DRAM", mark: "D", colour: "#76b7b2" },
 ];
 
-/// The colour of each cause, the same in every figure, visible on light and dark backgrounds.
-const CAUSE_COLOURS: [&str; 9] = [
-    "#7f8fa6", "#9c755f", "#e15759", "#f28e2b", "#59a14f", "#4e79a7", "#b07aa1", "#bab0ac",
-    "#76b7b2",
-];
+impl Cause {
+    /// Its name in the legend.
+    fn name(&self) -> String {
+        format!("{} {}", self.mark, self.label)
+    }
+}
+
+/// A part of a bar has a letter if it is at least this part of the longest bar.
+const MARKED_FROM: f64 = 0.04;
 
 /// Stacked bars: one bar per run, with one part per cause.
 pub(super) fn time_by_cause(runs: &[LabelledResult]) -> Figure {
     let seconds = |run: &LabelledResult, cause: &str| float(&run.result["time_us"][cause]) / 1e6;
-    let spent = |cause: &str| runs.iter().any(|run| seconds(run, cause) > 0.0);
-    let causes: Vec<usize> = (0..CAUSES.len()).filter(|&at| spent(CAUSES[at].0)).collect();
+    let spent = |cause: &&Cause| runs.iter().any(|run| seconds(run, cause.field) > 0.0);
+    let causes: Vec<&Cause> = CAUSES.iter().filter(spent).collect();
+    let longest = runs.iter().map(|run| seconds(run, "total")).fold(0.0, f64::max);
     let mut values = Vec::new();
     for run in runs {
-        for &at in &causes {
-            let (cause, label) = CAUSES[at];
+        let mut from = 0.0;
+        for cause in &causes {
+            let part = seconds(run, cause.field);
+            let mark = if part >= MARKED_FROM * longest { cause.mark } else { "" };
             values.push(json!({
-                "run": run.label, "cause": label, "order": at, "seconds": seconds(run, cause),
+                "run": run.label, "cause": cause.name(), "seconds": part, "mark": mark,
+                "from": from, "to": from + part, "middle": from + part / 2.0,
             }));
+            from += part;
         }
     }
-    let parts = json!({
-        "mark": {"type": "bar", "tooltip": true},
-        "height": 28 * runs.len(),
-        "encoding": {
-            "y": {"field": "run", "type": "nominal", "sort": labels(runs), "title": null},
-            "x": {"field": "seconds", "type": "quantitative", "title": "serial time (s)"},
-            "color": {
-                "field": "cause", "type": "nominal", "title": "cause",
-                "scale": {
-                    "domain": causes.iter().map(|&at| CAUSES[at].1).collect::<Vec<_>>(),
-                    "range": causes.iter().map(|&at| CAUSE_COLOURS[at]).collect::<Vec<_>>(),
-                },
-            },
-            "order": {"field": "order", "type": "quantitative"},
-        },
-    });
     let mut head = vec!["run".to_owned(), "total, s".to_owned()];
-    head.extend(causes.iter().map(|&at| format!("{}, s", CAUSES[at].1)));
+    head.extend(causes.iter().map(|cause| format!("{}, s", cause.label)));
     let row = |run: &LabelledResult| {
-        let parts = causes.iter().map(|&at| number(seconds(run, CAUSES[at].0)));
+        let parts = causes.iter().map(|cause| number(seconds(run, cause.field)));
         let all = number(seconds(run, "total"));
         [run.label.to_owned(), all].into_iter().chain(parts).collect()
     };
     Figure {
         id: "time-by-cause".into(),
         title: "Time by cause".into(),
-        caption: format!(
-            "Serial time of all flash operations in the measured pass (count × latency), by the \
-             cause of the operations. {} {SERIAL_CAVEAT}",
-            provenance(runs)
-        ),
-        spec: spec(values, parts),
+        caption: "Serial time of all flash operations in the measured pass (count × latency), by \
+                  the cause of the operations. The letters in the bars are those of the legend."
+            .into(),
+        spec: spec(values, bars_of_causes(runs, &causes)),
         table: Some(DataTable::new(head, runs.iter().map(row).collect())),
     }
+}
+
+fn bars_of_causes(runs: &[LabelledResult], causes: &[&Cause]) -> Value {
+    let names: Vec<String> = causes.iter().map(|cause| cause.name()).collect();
+    let colours: Vec<&str> = causes.iter().map(|cause| cause.colour).collect();
+    let x = |field: &str| axis_from_zero(field, "serial time (s)");
+    json!({
+        "height": 28 * runs.len(),
+        "encoding": {
+            "y": {"field": "run", "type": "nominal", "sort": labels(runs), "title": null},
+        },
+        "layer": [
+            {
+                "mark": {"type": "bar", "tooltip": true},
+                "encoding": {
+                    "x": x("from"), "x2": {"field": "to"},
+                    "color": {
+                        "field": "cause", "type": "nominal", "title": null,
+                        "legend": legend(&names),
+                        "scale": {"domain": names, "range": colours},
+                    },
+                },
+            },
+            {
+                "mark": {"type": "text", "color": "#14171a", "fontSize": 11},
+                "encoding": {"x": x("middle"), "text": {"field": "mark"}},
+            },
+        ],
+    })
 }
 
 /// A time of requests that is drawn as a distribution.
@@ -105,36 +138,56 @@ pub(super) const INCREMENTS: RequestTime = RequestTime {
 
 /// The cumulative distribution of a time. Both axes are logarithmic. The vertical one shows the
 /// share of requests that take longer, so that 99 %, 99.9 % and so on are equally far apart. `None`
-/// if there were no such requests.
+/// if there were no such requests, or all of them take the same time.
 pub(super) fn distribution(runs: &[LabelledResult], of: &RequestTime, op: &str) -> Option<Figure> {
-    let mut values = Vec::new();
-    for run in runs {
+    let curve = |run: &LabelledResult| {
         let buckets = run.result["histograms"][of.field][op].as_array();
-        let points = cumulative(buckets.map_or(&[][..], Vec::as_slice));
-        values.extend(points.into_iter().map(|(us, longer)| {
-            json!({"run": run.label, "us": us, "share": 1.0 - longer, "longer": longer})
-        }));
-    }
-    if values.is_empty() {
+        (run.label.to_owned(), cumulative(buckets.map_or(&[][..], Vec::as_slice)))
+    };
+    let curves = distinct(runs.iter().map(curve));
+    let times = || curves.iter().flat_map(|(_, points)| points.iter().map(|point| point.0));
+    let shortest = times().fold(f64::INFINITY, f64::min);
+    // Requests that all take the same time need no curve.
+    if !times().any(|time| time > shortest) {
         return None;
     }
-    let parts = json!({
+    let value = |(label, points): &(String, Vec<(f64, f64)>)| -> Vec<Value> {
+        let value = |&(us, longer): &(f64, f64)| {
+            json!({
+                "run": label, "us": us, "share": 1.0 - longer, "longer": longer,
+            })
+        };
+        points.iter().map(value).collect()
+    };
+    let values = curves.iter().flat_map(value).collect();
+    let view = json!({
         "mark": {"type": "line", "interpolate": "step-after", "clip": true, "tooltip": true},
         "height": 280,
         "encoding": {
-            "x": {
-                "field": "us", "type": "quantitative", "scale": {"type": "log", "nice": false},
-                "title": format!("{} of {op}s (µs)", of.label),
-            },
+            "x": logarithmic_axis("us", &format!("{} of {op}s (µs)", of.label)),
             "y": {
                 "field": "longer", "type": "quantitative",
                 "scale": {"type": "log", "reverse": true, "nice": false},
                 "axis": {"values": NINES, "labelExpr": "format(1 - datum.value, '.6~%')"},
                 "title": format!("share of {op}s {}", of.share),
             },
-            "color": run_colour(runs),
         },
     });
+    Some(Figure {
+        id: slug(&format!("{} {op}", of.field.trim_end_matches("_us"))),
+        title: capitalised(&format!("{}s of {op}s", of.label)),
+        caption: format!(
+            "Cumulative distribution of the {}s of {op}s. {}{}",
+            of.label,
+            of.definition,
+            shared_note(&curves, runs.len()),
+        ),
+        spec: spec(values, drawn("run", &curves::labels(&curves), view)),
+        table: Some(time_table(runs, of, op)),
+    })
+}
+
+fn time_table(runs: &[LabelledResult], of: &RequestTime, op: &str) -> DataTable {
     let columns = ["mean", "stddev", "p50", "p90", "p99", "p999", "max"];
     let row = |run: &LabelledResult| {
         let figures = &run.result[of.field][op];
@@ -143,20 +196,9 @@ pub(super) fn distribution(runs: &[LabelledResult], of: &RequestTime, op: &str) 
     };
     let head = ["run"].into_iter().chain(columns).map(|name| match name {
         "run" => name.to_owned(),
-        name => format!("{name}, µs"),
+        name => format!("{name},\u{a0}µs"),
     });
-    Some(Figure {
-        id: slug(&format!("{} {op}", of.field.trim_end_matches("_us"))),
-        title: capitalised(&format!("{}s of {op}s", of.label)),
-        caption: format!(
-            "Cumulative distribution of the {}s of {op}s. {} {} {SERIAL_CAVEAT}",
-            of.label,
-            of.definition,
-            provenance(runs)
-        ),
-        spec: spec(values, parts),
-        table: Some(DataTable::new(head.collect(), runs.iter().map(row).collect())),
-    })
+    DataTable::new(head.collect(), runs.iter().map(row).collect())
 }
 
 /// Ticks of the vertical axis, as shares of requests that take longer: 50 %, 90 %, 99 % … do not.

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 use sim::input::trace_stats::TraceStats;
 
-use crate::figure::legend;
-use crate::number_format::number;
+use crate::curves::panels;
 
 /// A trace with its label in the figures.
 #[derive(Clone, Copy, Debug)]
@@ -15,54 +14,31 @@ pub struct LabelledTrace<'a> {
     pub found: &'a TraceStats,
 }
 
-/// A sentence for captions that says which traces are shown.
-pub fn provenance(traces: &[LabelledTrace]) -> String {
-    let one = |traced: &LabelledTrace| {
-        let survey = &traced.found.survey;
-        format!(
-            "{}: {} requests, {} of them writes, with pages of {} bytes",
-            traced.label,
-            number(survey.requests as f64),
-            number(survey.writes.requests() as f64),
-            survey.page_bytes,
-        )
-    };
-    let all: Vec<String> = traces.iter().map(one).collect();
-    match traces.len() {
-        1 => format!("Trace {}.", all[0]),
-        _ => format!("Traces: {}.", all.join("; ")),
-    }
-}
-
 pub fn labels(traces: &[LabelledTrace]) -> Vec<String> {
     traces.iter().map(|traced| traced.label.to_owned()).collect()
 }
 
-/// Colours the traces in their order. One trace alone needs no legend.
-pub fn trace_colour(traces: &[LabelledTrace]) -> Value {
-    let labels = labels(traces);
-    let legend = if traces.len() == 1 { Value::Null } else { legend(&labels) };
-    json!({"field": "trace", "type": "nominal", "title": null, "sort": labels, "legend": legend})
-}
-
-/// One view as wide as the page for one trace, one panel per trace for several. Each panel has its
+/// One view as wide as the page for one label, one panel per label for several. Each panel has its
 /// own `independent` scales.
-pub fn panels(
-    traces: &[LabelledTrace],
-    mark: Value,
-    encoding: Value,
-    independent: &[&str],
-) -> Value {
+pub fn views(field: &str, labels: &[String], view: Value, independent: &[&str]) -> Value {
+    if labels.len() == 1 {
+        return view;
+    }
+    let mut parts = panels(field, labels, view);
     let resolve: Value =
         independent.iter().map(|scale| ((*scale).to_owned(), json!("independent"))).collect();
+    parts["resolve"]["scale"] = resolve;
+    parts["columns"] = 2.into();
+    parts["spec"]["width"] = 370.into();
+    parts["spec"]["height"] = 200.into();
+    parts
+}
+
+/// The title of the panel with the reads or the writes of a trace.
+pub fn op_panel(traces: &[LabelledTrace], traced: &LabelledTrace, op: &str) -> String {
     match traces.len() {
-        1 => json!({"height": 300, "mark": mark, "encoding": encoding}),
-        _ => json!({
-            "facet": {"field": "trace", "type": "nominal", "title": null, "sort": labels(traces)},
-            "columns": 2,
-            "spec": {"width": 370, "height": 220, "mark": mark, "encoding": encoding},
-            "resolve": {"scale": resolve},
-        }),
+        1 => op.to_owned(),
+        _ => format!("{}: {op}", traced.label),
     }
 }
 

@@ -1,33 +1,51 @@
-//! Figures of one or several traces: where their writes go, after how long pages are written again,
-//! and how large their requests are.
+//! Figures of one or several traces: their load over time, where reads and writes go, after how
+//! long pages are written again, and how large requests are.
 //!
 //! The statistics come from [`sim::input::trace_stats`], so that a page about one trace and a plan
 //! with many traces draw the same figures.
 
 mod labelled_trace;
+mod over_time;
 mod request_sizes;
+mod tiles;
 mod write_intervals;
 mod write_locality;
 
 use sim::plan::drawing::TracePortrait;
 
-use crate::figure::Figure;
-use labelled_trace::provenance;
+use crate::figure::{DataTable, Figure};
+use crate::html_page::Section;
+use over_time::{byte_rate, request_rate};
 use request_sizes::{request_sizes, sub_page_writes, updates_by_size};
 use write_intervals::{hot_warm_cold, write_intervals};
-use write_locality::{access_pattern, update_frequency};
+use write_locality::{access_pattern, read_pattern, update_frequency};
 
 pub use labelled_trace::LabelledTrace;
+pub use tiles::tiles;
 
-/// All figures for which the traces have data, in the order of a report.
-pub fn figures(traces: &[LabelledTrace]) -> Vec<Figure> {
-    TracePortrait::ALL.iter().filter_map(|&of| portrait(of, traces)).collect()
+/// All figures for which the traces have data, as the sections of a report.
+pub fn sections(traces: &[LabelledTrace]) -> Vec<Section> {
+    use TracePortrait as Of;
+    let all: [(&str, &[Of]); 4] = [
+        ("Over time", &[Of::RequestRate, Of::ByteRate]),
+        ("Places", &[Of::AccessPattern, Of::ReadPattern]),
+        ("Rewrites", &[Of::UpdateFrequency, Of::WriteIntervals, Of::HotWarmCold]),
+        ("Sizes", &[Of::RequestSizes, Of::UpdatesBySize, Of::SubPageWrites]),
+    ];
+    let section = |(title, portraits): (&str, &[Of])| {
+        let figures = portraits.iter().filter_map(|&of| portrait(of, traces)).collect();
+        Section { title: title.to_owned(), figures, ..Section::default() }
+    };
+    all.map(section).into_iter().filter(|section| !section.figures.is_empty()).collect()
 }
 
 /// One figure of these traces; `None` if they have no data for it.
 pub fn portrait(of: TracePortrait, traces: &[LabelledTrace]) -> Option<Figure> {
     let mut figure = match of {
         TracePortrait::AccessPattern => access_pattern(traces),
+        TracePortrait::ReadPattern => read_pattern(traces),
+        TracePortrait::RequestRate => request_rate(traces),
+        TracePortrait::ByteRate => byte_rate(traces),
         TracePortrait::UpdateFrequency => update_frequency(traces),
         TracePortrait::WriteIntervals => write_intervals(traces),
         TracePortrait::HotWarmCold => hot_warm_cold(traces),
@@ -35,8 +53,17 @@ pub fn portrait(of: TracePortrait, traces: &[LabelledTrace]) -> Option<Figure> {
         TracePortrait::SubPageWrites => sub_page_writes(traces),
         TracePortrait::RequestSizes => request_sizes(traces),
     }?;
-    figure.caption += &format!(" {}", provenance(traces));
+    if let ([_], Some(table)) = (traces, &mut figure.table) {
+        leave_out_trace(table);
+    }
     Some(figure)
+}
+
+/// Leaves out the first column. If there is one trace, it says the same in every row.
+fn leave_out_trace(table: &mut DataTable) {
+    table.head.remove(0);
+    table.rows.iter_mut().for_each(|row| drop(row.remove(0)));
+    table.text_columns -= 1;
 }
 
 #[cfg(test)]
@@ -58,25 +85,32 @@ mod tests {
         TraceStats::of(&experiment).unwrap()
     }
 
+    fn figures(traces: &[LabelledTrace]) -> Vec<Figure> {
+        sections(traces).into_iter().flat_map(|section| section.figures).collect()
+    }
+
     fn values(figure: &Figure) -> &Vec<Value> {
         figure.spec["data"]["values"].as_array().unwrap()
     }
 
     #[test]
     fn every_figure_can_be_drawn_for_one_trace_and_for_several() {
-        let [skew, mixed] = ["skew:writes=20K,pages=2K", "mixed:writes=3K"].map(statistics);
+        let [skew, mixed] =
+            ["skew:writes=20K,pages=2K,reads=20%,interarrival=1ms", "mixed:writes=3K,reads=10%"]
+                .map(statistics);
         let traces = [("skew", &skew), ("mixed", &mixed)];
         let traces = traces.map(|(label, found)| LabelledTrace { label, found });
         for traces in [&traces[..1], &traces[..]] {
             let figures = figures(traces);
             assert_eq!(figures.len(), TracePortrait::ALL.len());
             for figure in &figures {
-                assert!(figure.caption.contains("skew: 20,000 requests"), "{}", figure.id);
                 let table = figure.table.as_ref().unwrap();
                 assert!(table.rows.iter().all(|row| row.len() == table.head.len()));
-                let named =
-                    |name: &&LabelledTrace| table.rows.iter().any(|row| row[0] == name.label);
+                let named = |traced: &&LabelledTrace| {
+                    traces.len() == 1 || table.rows.iter().any(|row| row[0] == traced.label)
+                };
                 assert!(traces.iter().all(|traced| named(&traced)), "{}", figure.id);
+                assert_eq!(table.head.contains(&"trace".to_owned()), traces.len() > 1);
                 let is_bounded = values(figure).len() <= 4000 * traces.len();
                 assert!(is_bounded && !values(figure).is_empty(), "{}", figure.id);
             }
@@ -84,15 +118,16 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_without_writes_has_one_figure_the_sizes_of_its_reads() {
+    fn a_trace_without_writes_has_figures_of_its_reads_only() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         writeln!(file, "0,0,4096,R,0.0\n0,64,512,R,0.5").unwrap();
         let reads = statistics(file.path().to_str().unwrap());
         let figures = figures(&[LabelledTrace { label: "reads", found: &reads }]);
         let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
-        assert_eq!(ids, ["request-sizes"]);
+        let wanted = ["iops-over-time", "throughput-over-time", "read-pattern", "request-sizes"];
+        assert_eq!(ids, wanted);
         let sizes: Vec<&Value> =
-            values(&figures[0]).iter().map(|value| &value["sectors"]).collect();
+            values(&figures[3]).iter().map(|value| &value["sectors"]).collect();
         assert_eq!(sizes, ["1", "8"]);
     }
 
@@ -104,7 +139,7 @@ mod tests {
             &[LabelledTrace { label: "skew", found: &skew }],
         );
         let table = figure.unwrap().table.unwrap();
-        let at = table.head.iter().position(|name| name == "to top 30 %").unwrap();
+        let at = table.head.iter().position(|name| name == "to top 30\u{a0}%").unwrap();
         let share: f64 = table.rows[0][at].trim_end_matches(" %").parse().unwrap();
         assert!((69.0..71.0).contains(&share), "{share} %");
     }

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use trace::analysis::locality::Distribution;
 
-use super::labelled_trace::{LabelledTrace, head, row, trace_colour};
-use crate::figure::{DataTable, Figure, spec};
+use super::labelled_trace::{LabelledTrace, head, labels, row, views};
+use crate::curves::panels;
+use crate::figure::{DataTable, Figure, axis, logarithmic_axis, share_axis, spec};
 use crate::number_format::number;
 
 /// The distribution of write intervals: the number of page writes between two writes of a page
@@ -23,16 +24,14 @@ pub fn write_intervals(traces: &[LabelledTrace]) -> Option<Figure> {
             rows.push(row(traced, cells));
         }
     }
-    let parts = json!({
+    let view = json!({
         "mark": {"type": "line", "point": {"size": 14}, "tooltip": true},
         "height": 280,
         "encoding": {
-            "x": {"field": "interval", "type": "quantitative", "scale": {"type": "log"},
-                  "axis": {"format": "~s"},
-                  "title": "fewer than this many writes to other pages in between"},
-            "y": {"field": "share", "type": "quantitative", "axis": {"format": "%"},
-                  "title": "share of writes"},
-            "color": trace_colour(traces),
+            "x": logarithmic_axis(
+                "interval", "fewer than this many writes to other pages in between",
+            ),
+            "y": share_axis("share", "share of writes"),
             "strokeDash": {"field": "of", "type": "nominal", "title": null, "sort": [MEAN, EACH],
                            "legend": {"symbolType": "stroke", "symbolSize": 300}},
         },
@@ -47,7 +46,7 @@ pub fn write_intervals(traces: &[LabelledTrace]) -> Option<Figure> {
                   One curve counts each rewrite with its own interval. The other counts each \
                   write of a rewritten page with the mean interval of that page."
             .into(),
-        spec: spec(values, parts),
+        spec: spec(values, views("trace", &labels(traces), view, &[])),
         table: Some(DataTable { text_columns: 2, ..DataTable::new(head, rows) }),
     })
 }
@@ -71,7 +70,7 @@ pub fn hot_warm_cold(traces: &[LabelledTrace]) -> Option<Figure> {
             let (heat, of) = (page.example.heat.word(), &page.example);
             let panel = match traces.len() {
                 1 => heat.to_owned(),
-                _ => format!("{heat}\n{}", traced.label),
+                _ => format!("{}: {heat}", traced.label),
             };
             for &(number, interval) in page.intervals.kept() {
                 longest = longest.max(interval);
@@ -105,29 +104,26 @@ pub fn hot_warm_cold(traces: &[LabelledTrace]) -> Option<Figure> {
 /// One panel per page, three side by side, with one scale for all intervals.
 fn page_panels(order: &[String], longest: u64) -> Value {
     let decades = (0..20).map(|power| 10_u64.pow(power));
-    let decades = decades.take_while(|&decade| decade / 10 < longest);
+    let decades = decades.take_while(|&decade| decade <= longest);
     let ticks: Vec<f64> = [ZERO].into_iter().chain(decades.map(|decade| decade as f64)).collect();
-    json!({
-        "facet": {
-            "field": "panel", "type": "nominal", "title": null, "sort": order,
-            "header": {"labelExpr": "split(datum.label, '\\n')", "labelLimit": 230},
+    let mut x = axis("write", "write of the page (number)");
+    x["axis"] = json!({"tickMinStep": 1, "tickCount": 4});
+    let view = json!({
+        "mark": {"type": "line", "strokeWidth": 1, "point": {"size": 10}, "tooltip": true},
+        "encoding": {
+            "x": x,
+            "y": {"field": "drawn", "type": "quantitative",
+                  "title": "write interval (writes to other pages)",
+                  "scale": {"type": "log", "domain": [ZERO, longest]},
+                  "axis": {"values": ticks, "labelExpr": ZERO_LABEL}},
         },
-        "columns": 3,
-        "spec": {
-            "width": 235, "height": 180,
-            "mark": {"type": "line", "strokeWidth": 1, "point": {"size": 10}, "tooltip": true},
-            "encoding": {
-                "x": {"field": "write", "type": "quantitative", "title": "write of the page",
-                      "scale": {"zero": false}, "axis": {"tickMinStep": 1, "tickCount": 4}},
-                "y": {"field": "drawn", "type": "quantitative", "title": "write interval",
-                      "scale": {"type": "log", "domain": [ZERO, ticks[ticks.len() - 1]]},
-                      "axis": {"values": ticks, "labelExpr": ZERO_LABEL}},
-            },
-        },
-        "resolve": {"scale": {"x": "independent"}},
-    })
+    });
+    let mut parts = panels("panel", order, view);
+    parts["resolve"]["scale"] = json!({"x": "independent"});
+    parts["spec"]["height"] = 180.into();
+    parts
 }
 
 /// The place of the interval zero on a logarithmic axis.
 const ZERO: f64 = 0.5;
-const ZERO_LABEL: &str = "datum.value < 1 ? '0' : format(datum.value, '~s')";
+const ZERO_LABEL: &str = "datum.value < 1 ? '0' : format(datum.value, ',')";

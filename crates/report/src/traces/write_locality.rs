@@ -1,23 +1,39 @@
-//! Where writes go, and how often pages are written.
+//! Where reads and writes go, and how often pages are written.
 
 use serde_json::json;
-use trace::analysis::locality::{Frequency, TOP_PERCENTS};
+use trace::analysis::locality::{DeviceOffset, Frequency, TOP_PERCENTS};
+use trace::analysis::stratified_sample::StratifiedSample;
 
-use super::labelled_trace::{LabelledTrace, head, panels, percent, row, trace_colour};
-use crate::figure::{DataTable, Figure, POINTS_MAX, spec};
+use super::labelled_trace::{LabelledTrace, head, labels, percent, row, views};
+use crate::curves::drawn;
+use crate::figure::{DataTable, Figure, POINTS_MAX, axis, logarithmic_axis, share_axis, spec};
 use crate::number_format::number;
 
 /// The address of each write over its number (FSTR Fig. 2a).
 pub fn access_pattern(traces: &[LabelledTrace]) -> Option<Figure> {
+    let figure = places(traces, "write", |traced| &traced.found.locality.write_starts)?;
+    Some(Figure { id: "access-pattern".into(), title: "Where writes go".into(), ..figure })
+}
+
+/// The address of each read over its number.
+pub fn read_pattern(traces: &[LabelledTrace]) -> Option<Figure> {
+    let figure = places(traces, "read", |traced| &traced.found.locality.read_starts)?;
+    Some(Figure { id: "read-pattern".into(), title: "Where reads go".into(), ..figure })
+}
+
+/// A sample of the places of requests.
+type Places = for<'a> fn(&LabelledTrace<'a>) -> &'a StratifiedSample<DeviceOffset>;
+
+fn places(traces: &[LabelledTrace], op: &str, of: Places) -> Option<Figure> {
     let end = traces.iter().map(|traced| traced.found.survey.end_bytes()).max()?;
     let (unit, unit_bytes) = if end < 4 << 30 { ("MiB", 1 << 20) } else { ("GiB", 1 << 30) };
     let (mut values, mut rows) = (Vec::new(), Vec::new());
     for traced in traces {
-        let places = &traced.found.locality.write_starts;
+        let places = of(traced);
         values.extend(places.kept().iter().map(|(number, place)| {
             let address = place.offset as f64 / f64::from(unit_bytes);
             json!({
-                "trace": traced.label, "write": number, "address": address,
+                "trace": traced.label, "number": number, "address": address,
                 "device": place.device,
             })
         }));
@@ -30,22 +46,27 @@ pub fn access_pattern(traces: &[LabelledTrace]) -> Option<Figure> {
         ];
         rows.push(row(traced, figures.map(number)));
     }
-    let encoding = json!({
-        "x": {"field": "write", "type": "quantitative", "title": "write request",
-              "axis": {"format": "~s"}},
-        "y": {"field": "address", "type": "quantitative", "title": format!("address ({unit})")},
+    let view = json!({
+        "mark": {"type": "circle", "size": 8, "opacity": 0.9, "tooltip": true},
+        "height": 300,
+        "encoding": {
+            "x": axis("number", &format!("{op} request (number)")),
+            "y": axis("address", &format!("address ({unit})")),
+        },
     });
-    let mark = json!({"type": "circle", "size": 8, "opacity": 0.9, "tooltip": true});
     let end = format!("end of addresses, {unit}");
     (!values.is_empty()).then(|| Figure {
-        id: "access-pattern".into(),
-        title: "Where writes go".into(),
-        caption: "The address at which each write begins, in the order of the writes. A long \
-                  trace is sampled: one write is drawn at random from each stretch. The devices \
-                  of a trace are drawn over each other."
-            .into(),
-        spec: spec(values, panels(traces, mark, encoding, &["x", "y"])),
-        table: Some(DataTable::new(head(&["trace", "writes", "drawn", &end, "devices"]), rows)),
+        caption: format!(
+            "The address at which each {op} begins, in the order of the {op}s. A long trace is \
+             sampled: one {op} is drawn at random from each stretch. The devices of a trace are \
+             drawn over each other."
+        ),
+        spec: spec(values, views("trace", &labels(traces), view, &["x", "y"])),
+        table: Some(DataTable::new(
+            head(&["trace", &format!("{op}s"), "drawn", &end, "devices"]),
+            rows,
+        )),
+        ..Figure::default()
     })
 }
 
@@ -58,16 +79,14 @@ pub fn update_frequency(traces: &[LabelledTrace]) -> Option<Figure> {
             |(share, writes)| json!({"trace": traced.label, "pages": share, "writes": writes}),
         ));
     }
-    let parts = json!({
+    let view = json!({
         "mark": {"type": "line", "interpolate": "step-before", "tooltip": true},
         "height": 280,
         "encoding": {
-            "x": {"field": "pages", "type": "quantitative", "axis": {"format": "%"},
-                  "scale": {"domain": [0, 1]},
-                  "title": "share of the written pages, from the most to the least written"},
-            "y": {"field": "writes", "type": "quantitative", "scale": {"type": "log"},
-                  "title": "writes per page"},
-            "color": trace_colour(traces),
+            "x": share_axis(
+                "pages", "share of the written pages, from the most to the least written",
+            ),
+            "y": logarithmic_axis("writes", "writes per page"),
         },
     });
     let cells = |traced: &LabelledTrace| {
@@ -77,14 +96,14 @@ pub fn update_frequency(traces: &[LabelledTrace]) -> Option<Figure> {
         row(traced, counts.into_iter().chain(shares))
     };
     let mut head = head(&["trace", "page writes", "pages written"]);
-    head.extend(TOP_PERCENTS.iter().map(|top| format!("to top {top} %")));
+    head.extend(TOP_PERCENTS.iter().map(|top| format!("to top {top}\u{a0}%")));
     (!values.is_empty()).then(|| Figure {
         id: "update-frequency".into(),
         title: "How often pages are written".into(),
         caption: "Pages sorted by the number of their writes. The table gives the share of all \
                   page writes that go to the most written pages."
             .into(),
-        spec: spec(values, parts),
+        spec: spec(values, drawn("trace", &labels(traces), view)),
         table: Some(DataTable::new(head, traces.iter().map(cells).collect())),
     })
 }

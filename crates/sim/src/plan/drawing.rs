@@ -81,6 +81,12 @@ keyword_enum! {
     TracePortrait, "drawing":
     /// The addresses of writes in their order.
     AccessPattern = "access pattern",
+    /// The addresses of reads in their order.
+    ReadPattern = "read pattern",
+    /// Reads and writes per second over time.
+    RequestRate = "requests over time",
+    /// Bytes read and written per second over time.
+    ByteRate = "throughput over time",
     /// The number of writes of each page, in descending order.
     UpdateFrequency = "update frequency",
     /// The distribution of the number of page writes between two writes of the same page.

@@ -5,6 +5,7 @@ mod locality;
 use std::io::{BufWriter, Write};
 
 use clap::{Subcommand, ValueEnum};
+use report::captions::short_name;
 use report::figure::DataTable;
 use report::html_page::{HtmlPage, Section};
 use report::number_format::{bytes, count, decimals};
@@ -264,25 +265,29 @@ fn print_description(
     output::print(&text)
 }
 
-/// The report: the lines as a table, and all figures.
+/// The report: the most important numbers, all figures, and the lines as a table.
 fn page(trace: &Trace, found: &TraceStats) -> Result<HtmlPage> {
     let lines = lines(trace, &found.survey, Some(&found.locality))?;
     let rows = lines.into_iter().map(|(name, value)| vec![name.trim().to_owned(), value]);
     let head = ["what", "counted"].map(str::to_owned).to_vec();
-    // The title has the whole path.
-    let label = trace.name().rsplit('/').next().unwrap_or(trace.name());
-    let figures = traces::figures(&[LabelledTrace { label, found }]);
-    let sections = vec![
-        Section {
-            title: "Contents".into(),
-            table: Some(DataTable { head, rows: rows.collect(), text_columns: 2 }),
-            ..Section::default()
-        },
-        Section { title: "Figures".into(), figures, ..Section::default() },
-    ];
+    let label = short_name(trace.name());
+    let traced = LabelledTrace { label, found };
+    let counts = Section {
+        title: "All counts".into(),
+        table: Some(DataTable { head, rows: rows.collect(), text_columns: 2 }),
+        ..Section::default()
+    };
+    let pages = bytes(found.survey.page_bytes);
     Ok(HtmlPage {
-        title: format!("{} ({})", trace.name(), trace.format()),
-        sections,
+        title: label.to_owned(),
+        lead: vec![format!(
+            "Trace {}, format {}. Pages have {pages}.",
+            trace.name(),
+            trace.format()
+        )],
+        notes: found.survey.notes.clone(),
+        tiles: traces::tiles(&traced),
+        sections: [traces::sections(&[traced]), vec![counts]].concat(),
         made_by: output::made_by("trace info"),
         ..HtmlPage::default()
     })

@@ -1,0 +1,144 @@
+//! Curves of several runs or traces: a few share a view, more have a panel each.
+//!
+//! In a shared view, dashes and shapes tell the curves apart as well as colours do. Curves with
+//! equal points are drawn once, under both labels, because one would hide the other.
+
+use serde_json::{Value, json};
+
+use crate::figure::legend;
+
+/// A view has at most this many curves.
+pub(crate) const TOGETHER_MAX: usize = 4;
+
+/// The dashes of the curves of a view, in their order.
+const DASHES: [&[u32]; TOGETHER_MAX] = [&[1, 0], &[7, 3], &[2, 2], &[9, 3, 2, 3]];
+/// The shapes of their points.
+pub(crate) const SHAPES: [&str; 8] = [
+    "circle",
+    "square",
+    "triangle-up",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+    "stroke",
+];
+
+/// A curve: its label and its points.
+pub(crate) type Curve<P> = (String, Vec<P>);
+
+/// The curves that have points. Those with the same points become one with a joined label.
+pub(crate) fn distinct<P: PartialEq>(curves: impl IntoIterator<Item = Curve<P>>) -> Vec<Curve<P>> {
+    let mut groups: Vec<(Vec<String>, Vec<P>)> = Vec::new();
+    for (label, points) in curves {
+        match groups.iter_mut().find(|(_, known)| *known == points) {
+            _ if points.is_empty() => {}
+            Some((labels, _)) => labels.push(label),
+            None => groups.push((vec![label], points)),
+        }
+    }
+    groups.into_iter().map(|(labels, points)| (labels.join(", "), points)).collect()
+}
+
+/// The labels of curves, in their order.
+pub(crate) fn labels<P>(curves: &[Curve<P>]) -> Vec<String> {
+    curves.iter().map(|(label, _)| label.clone()).collect()
+}
+
+/// The parts of a spec with these curves, which `field` names. `view` has the mark, the height and
+/// the axes of one view.
+pub(crate) fn drawn(field: &str, labels: &[String], mut view: Value) -> Value {
+    if labels.len() > TOGETHER_MAX {
+        return panels(field, labels, view);
+    }
+    if let [_, _, ..] = labels {
+        let channel = |range: Option<Value>| {
+            let mut scale = json!({"domain": labels});
+            if let Some(range) = range {
+                scale["range"] = range;
+            }
+            let mut legend = legend(labels);
+            legend["symbolSize"] = 300.into();
+            legend["symbolType"] = "stroke".into();
+            json!({"field": field, "type": "nominal", "title": null, "scale": scale,
+                   "legend": legend})
+        };
+        let has_points = view["mark"].get("point").is_some();
+        let encoding = &mut view["encoding"];
+        encoding["color"] = channel(None);
+        encoding["strokeDash"] = channel(Some(json!(DASHES[..labels.len()])));
+        if has_points {
+            encoding["shape"] = channel(Some(json!(SHAPES[..labels.len()])));
+            for channel in ["color", "strokeDash", "shape"] {
+                encoding[channel]["legend"] = legend(labels);
+            }
+        }
+    }
+    view
+}
+
+/// One panel per value of `field`, with the same axes.
+pub(crate) fn panels(field: &str, labels: &[String], mut view: Value) -> Value {
+    view["width"] = 240.into();
+    view["height"] = 120.into();
+    json!({
+        "facet": {"field": field, "type": "nominal", "title": null, "sort": labels},
+        "columns": 3,
+        "spec": view,
+        // The last row may have fewer panels than the first; each panel has its own ticks.
+        "resolve": {"axis": {"x": "independent"}},
+    })
+}
+
+/// A sentence for the caption if one curve stands for all runs; otherwise empty.
+pub(crate) fn shared_note<P>(curves: &[Curve<P>], runs: usize) -> &'static str {
+    match (curves.len(), runs) {
+        (1, 2..) => " One curve is drawn because it is the same for all.",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labelled(count: usize) -> Vec<String> {
+        (0..count).map(|at| format!("run {at}")).collect()
+    }
+
+    fn view() -> Value {
+        json!({"mark": {"type": "line"}, "height": 220, "encoding": {"x": {}, "y": {}}})
+    }
+
+    #[test]
+    fn one_curve_needs_no_legend() {
+        assert_eq!(drawn("run", &labelled(1), view()), view());
+    }
+
+    #[test]
+    fn a_few_curves_share_a_view_and_differ_by_more_than_colour() {
+        let parts = drawn("run", &labelled(4), view());
+        assert_eq!(parts["height"], 220);
+        let dashes = parts["encoding"]["strokeDash"]["scale"]["range"].as_array().unwrap();
+        assert!((0..4).all(|at| dashes.iter().skip(at + 1).all(|other| *other != dashes[at])));
+        assert!(parts["encoding"].get("shape").is_none(), "no points, no shapes");
+        let mut points = view();
+        points["mark"]["point"] = true.into();
+        let parts = drawn("run", &labelled(3), points);
+        assert_eq!(parts["encoding"]["shape"]["scale"]["range"][2], "triangle-up");
+    }
+
+    #[test]
+    fn many_curves_have_a_panel_each() {
+        let parts = drawn("run", &labelled(5), view());
+        assert_eq!(parts["facet"]["sort"], json!(labelled(5)));
+        assert!(parts["spec"]["encoding"].get("color").is_none());
+    }
+
+    #[test]
+    fn equal_curves_are_drawn_once_under_both_labels() {
+        let curve = |label: &str, points: &[u8]| (label.to_owned(), points.to_vec());
+        let all = [curve("a", &[1, 2]), curve("b", &[]), curve("c", &[1, 2]), curve("d", &[3])];
+        assert_eq!(distinct(all), [curve("a, c", &[1, 2]), curve("d", &[3])]);
+    }
+}
