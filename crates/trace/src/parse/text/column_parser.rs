@@ -48,10 +48,7 @@ impl LineParser for ColumnLayout {
         let mut fields = ParsedFields::new();
         match self.fields(line, &mut fields) {
             Ok(true) => self.line(&fields, devices),
-            Ok(false) => {
-                let parsed = self.quoted_line(line, devices);
-                parsed.or_else(|error| self.heading_or(error, line))
-            }
+            Ok(false) => self.quoted_line(line, devices),
             Err(error) => self.heading_or(error, line),
         }
     }
@@ -132,9 +129,15 @@ impl ColumnLayout {
         error.in_column(self.first_column + index)
     }
 
-    /// Parses a line with the csv crate.
+    /// Parses a line with quotes, which may be a heading.
     #[cold]
     fn quoted_line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, ParseError> {
+        let parsed = self.quoted_request(line, devices);
+        parsed.or_else(|error| self.heading_or(error, line))
+    }
+
+    /// Parses a line with the csv crate.
+    fn quoted_request(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, ParseError> {
         let Separator::Byte(separator) = self.separator else { return Err(QUOTES) };
         let mut builder = csv::ReaderBuilder::new();
         builder.has_headers(false).delimiter(separator).trim(csv::Trim::All).flexible(true);

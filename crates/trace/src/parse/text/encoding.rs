@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn utf_16_is_recognised_with_and_without_a_mark() {
-        for text in [&b"\xff\xfe1\0"[..], b"\xfe\xff\01", b"1\0,\02\0,\0", b"\01\0,\02\0,"] {
+        for text in [&b"\xff\xfe1\0"[..], b"\xfe\xff\x001", b"1\0,\x002\0,\0", b"\x001\0,\x002\0,"]
+        {
             assert!(is_utf_16(text), "{text:?}");
         }
         for text in [&b""[..], b"1,2", b"1,2,3,4,", b"\0\0\0\0\0\0\0\0", b"1\0\0\0\0\0\0\0"] {

@@ -87,20 +87,16 @@ impl LineParser for Blkreplay {
         line: &[u8],
         devices: &mut Devices,
     ) -> std::result::Result<Parsed, ParseError> {
-        if !self.in_comments {
-            return self.layout.parse(line, devices);
+        if self.in_comments && !begins_with_time(line) {
+            return Ok(Parsed::Other);
         }
-        match self.layout.parse(line, devices) {
-            Err(_) if !begins_with_time(line) => Ok(Parsed::Other),
-            parsed => {
-                self.in_comments = false;
-                parsed
-            }
-        }
+        self.in_comments = false;
+        self.layout.parse(line, devices)
     }
 }
 
-/// Whether the line was meant as a request, which no comment is.
+/// Whether the line is meant as a request, which no comment is.
+#[cold]
 fn begins_with_time(line: &[u8]) -> bool {
     let first = line.split(|&byte| byte == b';').next().unwrap_or_default();
     first.len() < line.len() && is_seconds(first.trim_ascii())

@@ -139,7 +139,7 @@ impl<'a> Sheet<'a> {
     fn has_decimal_comma(&self) -> bool {
         let digit = |byte: &u8| byte.is_ascii_digit() || *byte == b',';
         let decimal = |field: &&[u8]| field.contains(&b',') && field.iter().all(digit);
-        self.rows.iter().flatten().any(|field| decimal(field))
+        self.rows.iter().flatten().any(decimal)
     }
 
     /// The whole text for `--format`. Columns without a meaning at the end need not be listed.
