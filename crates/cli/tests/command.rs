@@ -384,6 +384,25 @@ fn compare_gives_an_array_in_the_order_of_the_options() {
 }
 
 #[test]
+fn a_device_that_never_collected_says_so_wherever_its_write_amplification_is_shown() {
+    const NOTE: &str = "No block was ever collected, so the cost of a write is that of an empty \
+                        device. Take a smaller `--capacity`";
+    let large = ["uniform:writes=500", "--capacity", "64MiB"];
+    let table = printed(&[&["run"], &large[..]].concat());
+    let line = table.lines().find(|line| line.starts_with("write amplification")).unwrap();
+    assert!(line.contains("1.0000 ") && line.ends_with("no block was collected (see the note)"));
+    assert!(table.contains(&format!("note     {NOTE}")), "{table}");
+    let directory = tempfile::tempdir().unwrap();
+    let report = directory.path().join("page.html");
+    let both = ["--ftl", "page", "--ftl", "dac", "--report", report.to_str().unwrap()];
+    let text = printed(&[&["compare"], &large[..], &both[..]].concat());
+    assert!(text.contains(&format!("note: {NOTE}")), "{text}");
+    assert!(std::fs::read_to_string(&report).unwrap().contains(&format!("Note: {NOTE}")));
+    let result = json(&printed(&[&["run", "--json", "-"], &large[..]].concat()));
+    assert!(result["notes"][0].as_str().unwrap().starts_with(NOTE), "{}", result["notes"]);
+}
+
+#[test]
 fn a_generated_file_runs_like_its_workload() {
     let directory = tempfile::tempdir().unwrap();
     let workload = "skew:writes=3K,reads=10%";
@@ -411,9 +430,10 @@ fn notes_on_a_trace_accompany_every_output() {
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let text = |name: &str| std::fs::read_to_string(at(name)).unwrap();
     let result = json(&printed(&["run", &trace, "--json", "-"]));
-    assert_eq!(result["notes"], serde_json::json!([NOTE]));
+    // The second note says that no block was collected.
+    assert_eq!((&result["notes"][0], &result["notes"][2]), (&NOTE.into(), &Value::Null));
     let info = json(&printed(&["trace", "info", &trace, "--json"]));
-    assert_eq!(info["notes"], result["notes"]);
+    assert_eq!(info["notes"], serde_json::json!([NOTE]));
     let line = format!("note     {NOTE}\n");
     assert!(printed(&["run", &trace]).contains(&line));
     let both = ["--ftl", "page", "--ftl", "bast", "--report", &at("compared.html")];

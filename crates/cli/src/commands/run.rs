@@ -169,6 +169,9 @@ fn amplification(result: &RunResult) -> String {
     if bytes != pages {
         text += &format!(", {bytes} bytes per host byte");
     }
+    if result.host_pages.written > 0 && result.erases.total == 0 {
+        text += "; no block was collected (see the note)";
+    }
     text.push('\n');
     if let Some(merges) = &result.merges {
         let kinds = [

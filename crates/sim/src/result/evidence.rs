@@ -1,4 +1,4 @@
-//! Counters that the laws compare with the fields of a result.
+//! Counters that the laws compare with the fields of a result, and that its notes follow from.
 
 use crate::result::counts::HostPages;
 use crate::result::record::Columns;
@@ -12,6 +12,10 @@ pub struct Evidence {
     pub free_pages_before: u64,
     /// Pages that could be programmed when it ended.
     pub free_pages_after: u64,
+    /// Free blocks of the FTL when the measured pass began.
+    pub free_blocks_before: u32,
+    /// Free blocks of the FTL when it ended.
+    pub free_blocks_after: u32,
     /// Pages of the measured pass that were skipped, or not programmed before their block was
     /// erased.
     pub lost_pages: u64,

@@ -1,18 +1,19 @@
 //! The result of a run.
 //!
-//! * [`run_result`]  the fields, as they appear in the JSON
-//! * [`run_part`]    how it was measured
-//! * [`layers_part`] parameters and metrics of the layers
-//! * [`counts`]      pages, operations by cause, merges
-//! * [`latencies`]   exact sums and percentiles of service and response times
-//! * [`series`]      samples taken along the trace
-//! * [`wear`]        the wear of the blocks
-//! * [`notes`]       the notes of several results, each sentence once
-//! * [`json_values`] parameters and metrics of schemes and layers
-//! * [`record`]      parts whose columns follow from their fields
-//! * [`columns`]     the columns of a csv row
-//! * [`evidence`]    counters that only the laws need
-//! * [`laws`]        equations that every result obeys
+//! * [`run_result`]   the fields, as they appear in the JSON
+//! * [`run_part`]     how it was measured
+//! * [`layers_part`]  parameters and metrics of the layers
+//! * [`counts`]       pages, operations by cause, merges
+//! * [`latencies`]    exact sums and percentiles of service and response times
+//! * [`series`]       samples taken along the trace
+//! * [`wear`]         the wear of the blocks
+//! * [`notes`]        the notes of several results, each sentence once
+//! * [`steady_state`] notes on results that are not those of a steady state
+//! * [`json_values`]  parameters and metrics of schemes and layers
+//! * [`record`]       parts whose columns follow from their fields
+//! * [`columns`]      the columns of a csv row
+//! * [`evidence`]     counters that the laws and notes need
+//! * [`laws`]         equations that every result obeys
 
 pub mod columns;
 pub mod counts;
@@ -26,4 +27,5 @@ pub mod record;
 pub mod run_part;
 pub mod run_result;
 pub mod series;
+pub mod steady_state;
 pub mod wear;

@@ -19,6 +19,7 @@ use crate::result::run_result::{
     DevicePart, FtlPart, Histograms, RunResult, SCHEMA, WallPart, ratio,
 };
 use crate::result::series::Sampler;
+use crate::result::steady_state;
 use crate::result::wear::{EndurancePart, WearPart};
 use crate::run::measure::PassCounters;
 use crate::run::simulator::Simulator;
@@ -45,6 +46,8 @@ pub struct Measured {
     pub delivered: u64,
     /// Pages that could be programmed when the measured pass began.
     pub free_pages_before: u64,
+    /// Free blocks of the FTL at the same time.
+    pub free_blocks_before: u32,
     /// The duration of the pass.
     pub seconds: f64,
 }
@@ -61,7 +64,7 @@ impl FinishedRun<'_> {
         let write_amplification_bytes = ratio(programmed_bytes, trace.written_bytes);
         let host_pages = simulator.host_pages();
         let response = measure.response.as_ref();
-        RunResult {
+        let mut result = RunResult {
             schema: SCHEMA,
             run: RunPart::of(&self.setup.experiment, self.input.sha256()),
             ftl: self.ftl_part(),
@@ -94,7 +97,9 @@ impl FinishedRun<'_> {
             notes: measured.trace_notes.clone(),
             wall: wall_part(measured, wall),
             evidence: evidence(simulator, measured),
-        }
+        };
+        result.notes.extend(steady_state::notes(&result, &self.setup.experiment));
+        result
     }
 
     fn ftl_part(&self) -> FtlPart {
@@ -136,6 +141,8 @@ fn evidence(simulator: &Simulator, measured: &Measured) -> Evidence {
         requests_read: measured.delivered + measured.skipped.total(),
         free_pages_before: measured.free_pages_before,
         free_pages_after: nand.free_pages(),
+        free_blocks_before: measured.free_blocks_before,
+        free_blocks_after: simulator.ftl().free_blocks(),
         lost_pages: nand.lost_pages(),
         wear_sum: nand.wear().iter().map(|&erases| u64::from(erases)).sum(),
         erases_since_birth: simulator.erases_since_birth(),

@@ -151,6 +151,7 @@ impl<'a> Stages<'a> {
         pass.queue = replay.map(ServiceQueue::new);
         self.lead_in(simulator, &mut pass)?;
         let free_pages_before = simulator.nand().free_pages();
+        let free_blocks_before = simulator.ftl().free_blocks();
         let (pages, not_measured) = (self.device.logical_pages(), pass.delivered);
         let has_responses = pass.queue.is_some();
         let mut measure =
@@ -163,7 +164,15 @@ impl<'a> Stages<'a> {
         let seconds = started.elapsed().as_secs_f64();
         let Pass { stream, delivered, .. } = pass;
         let (skipped, trace_notes) = (stream.skipped().clone(), stream.notes());
-        Ok(Measured { measure, skipped, trace_notes, delivered, free_pages_before, seconds })
+        Ok(Measured {
+            measure,
+            skipped,
+            trace_notes,
+            delivered,
+            free_pages_before,
+            free_blocks_before,
+            seconds,
+        })
     }
 
     /// Serves the requests before counting begins.
