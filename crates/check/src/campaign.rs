@@ -101,6 +101,19 @@ impl Campaign {
     /// # Errors
     /// A workload is unknown, a device is impossible, or every case was refused.
     pub fn run(&self) -> Result<CampaignReport> {
+        self.run_watched(&|| ())
+    }
+
+    /// The number of cases, without those that a time budget adds.
+    pub fn case_count(&self) -> u64 {
+        Campaign { budget: None, ..self.clone() }.jobs().count() as u64
+    }
+
+    /// The same; `tried` is called after each case, from several threads.
+    ///
+    /// # Errors
+    /// As for `run`.
+    pub fn run_watched(&self, tried: &(dyn Fn() + Sync)) -> Result<CampaignReport> {
         let start = Instant::now();
         let is_over = || self.budget.is_some_and(|budget| start.elapsed() >= budget);
         let jobs = Mutex::new(self.jobs().enumerate());
@@ -110,6 +123,7 @@ impl Campaign {
         };
         let mut done = in_parallel(next, |job: Job| {
             let totals = self.try_case(&job);
+            tried();
             (job, totals)
         });
         done.sort_by_key(|&(at, _)| at);
@@ -215,6 +229,8 @@ fn in_parallel<J, R: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
 
     fn campaign(spec: &str) -> Campaign {
@@ -232,7 +248,11 @@ mod tests {
 
     #[test]
     fn short_programs_run_once_and_workloads_run_with_every_seed() {
-        let report = campaign("page").run().unwrap();
+        let tried = AtomicU64::new(0);
+        let count = || _ = tried.fetch_add(1, Ordering::Relaxed);
+        let report = campaign("page").run_watched(&count).unwrap();
+        assert_eq!(tried.into_inner(), report.total().cases);
+        assert_eq!(campaign("page").case_count(), report.total().cases);
         assert_eq!(report.total().cases, 2 + short_programs::ALPHABET.len() as u64);
         assert_eq!(report.seeds, 2);
     }

@@ -15,6 +15,7 @@ mod memory_limit;
 mod operation_logs;
 mod output;
 mod paper_plans;
+mod parallel_runs;
 mod progress;
 mod result_outputs;
 mod signals;

@@ -3,8 +3,10 @@
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use report::number_format::count;
 use sim::sweep::SweepProgress;
 use sim::{Progress, Stage};
 
@@ -14,6 +16,8 @@ use crate::signals::{self, Watch};
 pub struct RunMonitor {
     _watch: Watch,
     bar: ProgressBar,
+    /// What stands before the stage.
+    label: String,
     stage: Cell<Option<Stage>>,
 }
 
@@ -24,14 +28,18 @@ impl RunMonitor {
             true => ProgressBar::no_length().with_style(style(false)),
             false => ProgressBar::hidden(),
         };
-        RunMonitor { _watch: Watch::new(), bar, stage: Cell::new(None) }
+        Self::with(bar, String::new())
+    }
+
+    fn with(bar: ProgressBar, label: String) -> RunMonitor {
+        RunMonitor { _watch: Watch::new(), bar, label, stage: Cell::new(None) }
     }
 
     fn enter(&self, stage: Stage, total: Option<u64>) {
         self.stage.set(Some(stage));
         self.bar.reset();
         self.bar.set_style(style(total.is_some()));
-        self.bar.set_message(name(stage));
+        self.bar.set_message(format!("{}{:<14}", self.label, name(stage)));
         if let Some(total) = total {
             self.bar.set_length(total);
         }
@@ -56,6 +64,64 @@ impl Progress for RunMonitor {
 }
 
 impl Drop for RunMonitor {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Shows a bar for each of several runs that are under way.
+pub struct ComparisonMonitor {
+    bars: MultiProgress,
+}
+
+impl ComparisonMonitor {
+    /// The monitor of runs of which none is under way.
+    pub fn new(quiet: bool) -> ComparisonMonitor {
+        let target = match is_shown(quiet) {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        ComparisonMonitor { bars: MultiProgress::with_draw_target(target) }
+    }
+
+    /// The monitor of a run that begins. Its bar vanishes with it.
+    pub fn run(&self, label: &str) -> RunMonitor {
+        let bar = self.bars.add(ProgressBar::no_length().with_style(style(false)));
+        RunMonitor::with(bar, format!("{label}  "))
+    }
+}
+
+/// Shows the progress of a check.
+pub struct CheckMonitor {
+    bar: ProgressBar,
+    tried: AtomicU64,
+    started: Instant,
+    /// The time after which no further case begins, if there is one; else the number of cases
+    /// bounds the bar.
+    budget: Option<Duration>,
+}
+
+impl CheckMonitor {
+    /// The monitor of a check of this number of cases, or of as many as the time allows.
+    pub fn new(quiet: bool, cases: u64, budget: Option<Duration>) -> CheckMonitor {
+        let bar = match is_shown(quiet) {
+            true => ProgressBar::no_length().with_style(sweep_style()),
+            false => ProgressBar::hidden(),
+        };
+        bar.set_length(budget.map_or(cases, |budget| budget.as_millis() as u64));
+        CheckMonitor { bar, tried: AtomicU64::new(0), started: Instant::now(), budget }
+    }
+
+    /// Notes that a case was tried.
+    pub fn tried(&self) {
+        let tried = self.tried.fetch_add(1, Ordering::Relaxed) + 1;
+        let position = self.budget.map_or(tried, |_| self.started.elapsed().as_millis() as u64);
+        self.bar.set_position(position);
+        self.bar.set_message(format!("{} cases", count(tried)));
+    }
+}
+
+impl Drop for CheckMonitor {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -146,8 +212,8 @@ fn sweep_style() -> ProgressStyle {
 
 fn style(bounded: bool) -> ProgressStyle {
     let template = match bounded {
-        true => "{msg:14} {wide_bar} {percent:>3}% {eta:>5}",
-        false => "{msg:14} {spinner} {elapsed}",
+        true => "{msg} {wide_bar} {percent:>3}% {eta:>5}",
+        false => "{msg} {spinner} {elapsed}",
     };
     ProgressStyle::with_template(template).expect("the template is a constant")
 }
@@ -159,5 +225,23 @@ fn name(stage: Stage) -> String {
         Stage::WarmUp(pass) => format!("warming up {pass}"),
         Stage::Measure => "measuring".into(),
         Stage::ReadBack => "reading back".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_of_a_check_follows_its_cases_or_its_time() {
+        let cases = CheckMonitor::new(true, 2000, None);
+        (0..1500).for_each(|_| cases.tried());
+        assert_eq!((cases.bar.position(), cases.bar.length()), (1500, Some(2000)));
+        assert_eq!(cases.bar.message(), "1,500 cases");
+        let timed = CheckMonitor::new(true, 2000, Some(Duration::from_secs(60)));
+        std::thread::sleep(Duration::from_millis(2));
+        timed.tried();
+        assert_eq!(timed.bar.length(), Some(60_000));
+        assert!((2..60_000).contains(&timed.bar.position()));
     }
 }

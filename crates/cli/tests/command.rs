@@ -384,6 +384,43 @@ fn compare_gives_an_array_in_the_order_of_the_options() {
 }
 
 #[test]
+fn compare_gives_the_same_on_any_number_of_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("t.log");
+    let trace = trace.to_str().unwrap();
+    let space = ["--capacity", "16MiB"];
+    printed(
+        &[&["trace", "generate", "uniform:writes=3K,reads=20%", "--out", trace], &space[..]]
+            .concat(),
+    );
+    let ftls = ["block", "page", "fast", "page:victim=fifo", "dftl"];
+    let ftls: Vec<&str> = ftls.into_iter().flat_map(|ftl| ["--ftl", ftl]).collect();
+    let compare = [&["compare", trace, "--json", "-"], &space[..], &ftls].concat();
+    let of = |options: &[&str]| {
+        let mut results = json(&printed(&[&compare[..], options].concat()));
+        let results = results.as_array_mut().unwrap();
+        results.iter_mut().for_each(|it| _ = it.as_object_mut().unwrap().remove("wall"));
+        serde_json::to_string(results).unwrap()
+    };
+    let alone = of(&["--jobs", "1"]);
+    for options in [&["--jobs", "2"][..], &["--jobs", "9"], &["--jobs", "3", "--memory", "0"], &[]]
+    {
+        assert!(of(options) == alone, "{options:?}");
+    }
+    let none = refused(2, &[&compare[..], &["--jobs", "0"]].concat());
+    assert!(none.contains("--jobs"), "{none}");
+}
+
+#[test]
+fn a_quiet_check_prints_only_what_it_finds() {
+    let check = ["check", "--ftl", "block", "--geometry", "least", "--workload", "hot"];
+    assert!(printed(&check).contains("block"));
+    assert_eq!(printed(&[&check[..], &["--quiet"]].concat()), "");
+    let cut = ["--cut", "3", "--outcome", "torn", "--quiet"];
+    assert_eq!(printed(&[&check[..], &cut].concat()), "");
+}
+
+#[test]
 fn a_device_that_never_collected_says_so_wherever_its_write_amplification_is_shown() {
     const NOTE: &str = "No block was ever collected, so the cost of a write is that of an empty \
                         device. Take a smaller `--capacity`";

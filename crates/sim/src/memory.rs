@@ -92,6 +92,18 @@ impl MemoryBudget {
         MemoryBudget { limit_bytes, used_bytes: Mutex::new(0), freed: Condvar::new() }
     }
 
+    /// A budget for runs, and what of `cache_bytes` their cached requests may take: at most half of
+    /// the limit, and nothing if no run reads a file.
+    pub fn beside_cache(
+        limit_bytes: Option<u64>,
+        cache_bytes: u64,
+        reads_files: bool,
+    ) -> (MemoryBudget, u64) {
+        let cache_bytes = if reads_files { cache_bytes } else { 0 };
+        let cache_bytes = cache_bytes.min(limit_bytes.map_or(u64::MAX, |limit| limit / 2));
+        (MemoryBudget::new(limit_bytes.map(|limit| limit - cache_bytes)), cache_bytes)
+    }
+
     /// Reserves the memory of a run; waits while other runs take too much.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ use report::number_format::count;
 use crate::experiment_args::{ExperimentArgs, LayerArgs};
 use crate::failure;
 use crate::known_names::{self, NameOr, Named};
+use crate::progress::CheckMonitor;
 use crate::table::Table;
 
 /// Exit code of a violation.
@@ -98,6 +99,9 @@ pub struct Args {
     /// Further cut, counted from the next power-on, such as `4:half`; may be given several times
     #[arg(long, value_name = "K:NAME", requires = "outcome")]
     second: Vec<String>,
+    /// Print neither a summary nor progress, only what was found
+    #[arg(long)]
+    quiet: bool,
 }
 
 /// Names without descriptions.
@@ -135,8 +139,12 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         second_cuts: second_cuts(args),
         budget: budget(args)?,
     };
-    let report = campaign.run().map_err(unusable)?;
-    say(&summary(&report));
+    let monitor = CheckMonitor::new(args.quiet, campaign.case_count(), campaign.budget);
+    let report = campaign.run_watched(&|| monitor.tried()).map_err(unusable)?;
+    drop(monitor);
+    if !args.quiet {
+        say(&summary(&report));
+    }
     let failed = report.total().failed;
     for failure in failed.iter().take(SHOWN_MAX) {
         complain(failure);
@@ -190,16 +198,21 @@ fn replay(args: &Args, cut: u64) -> failure::Result<bool> {
     for outcome in outcomes {
         let first = Cut { after: cut, outcome };
         let cuts: Vec<Cut> = [first].into_iter().chain(later.iter().copied()).collect();
-        clean &= replay_one(&case, &cuts)?;
+        clean &= replay_one(&case, &cuts, args.quiet)?;
     }
     Ok(clean)
 }
 
-fn replay_one(case: &Case, cuts: &[Cut]) -> failure::Result<bool> {
-    say(&format!("{}\n", replay_line(case, cuts)));
-    match power_loss::replay(case, cuts, &mut |line| say(&format!("  {line}\n"))) {
+fn replay_one(case: &Case, cuts: &[Cut], quiet: bool) -> failure::Result<bool> {
+    let tell = |text: &str| {
+        if !quiet {
+            say(text)
+        }
+    };
+    tell(&format!("{}\n", replay_line(case, cuts)));
+    match power_loss::replay(case, cuts, &mut |line| tell(&format!("  {line}\n"))) {
         Ok(None) => {
-            say("  all is well\n");
+            tell("  all is well\n");
             Ok(true)
         }
         Ok(Some(cut)) => Err(failure::Failure::usage(format!(

@@ -15,8 +15,10 @@ use crate::experiment_args::{ComparedOptions, ExperimentArgs};
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
 use crate::output::{self, write_text};
-use crate::progress::RunMonitor;
+use crate::parallel_runs::{self, ParallelArgs};
+use crate::progress::ComparisonMonitor;
 use crate::result_outputs::OutputArgs;
 use crate::table::Table;
 
@@ -25,6 +27,9 @@ use crate::table::Table;
 pub struct Args {
     #[command(flatten)]
     experiments: ExperimentArgs<ComparedOptions>,
+
+    #[command(flatten)]
+    parallel: ParallelArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -51,26 +56,38 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let logs = args.log_ops.as_deref();
     let logs =
         logs.map(|name| operation_logs::of_each(name, &experiments, &mut files)).transpose()?;
-    let monitor = RunMonitor::new(args.output.quiet);
-    let memory = MemoryBudget::new(limit_bytes);
-    // The trace is opened and surveyed once.
-    let input = Input::open(&setups[0], &monitor)?;
-    let mut results = Vec::with_capacity(setups.len());
-    for (index, setup) in setups.iter().enumerate() {
-        let options = RunOptions {
-            input: Some(&input),
-            progress: &monitor,
-            memory: &memory,
-            operation_log: None,
-        };
-        let log = logs.as_ref().map(|logs| &logs[index]);
-        results.push(operation_logs::run(setup, options, log)?);
-    }
-    drop(monitor);
+    let results = results(args, &setups, logs.as_deref(), limit_bytes)?;
     if let Some(report) = report {
         report.write(|out| write_text(out, &page(args, &results).html()))?;
     }
     outputs.write(&results, &results, || text(args, &results))
+}
+
+/// The results of the runs, in their order.
+fn results(
+    args: &Args,
+    setups: &[Setup],
+    logs: Option<&[Destination]>,
+    limit_bytes: Option<u64>,
+) -> Result<Vec<RunResult>> {
+    let monitor = ComparisonMonitor::new(args.output.quiet);
+    let reads_file = setups[0].experiment.reads_file();
+    let (memory, cache_bytes) =
+        MemoryBudget::beside_cache(limit_bytes, args.parallel.memory, reads_file);
+    // The trace is opened, surveyed and cached once for all runs.
+    let input = Input::open_cached(&setups[0], cache_bytes, &monitor.run("trace"))?;
+    let labels = labels(args);
+    let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    parallel_runs::in_order(setups.len(), args.parallel.jobs(), |index, turn| {
+        let bar = monitor.run(&format!("{:<width$}", labels[index]));
+        let options = RunOptions {
+            input: Some(&input),
+            progress: &turn.watched(&bar),
+            memory: &memory,
+            operation_log: None,
+        };
+        operation_logs::run(&setups[index], options, logs.map(|logs| &logs[index]))
+    })
 }
 
 /// Every FTL at every durability. A report has figures along the trace, so it needs an interval.

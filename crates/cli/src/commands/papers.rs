@@ -1,6 +1,5 @@
 //! `ftlab papers`: the claims of the papers, compared with the results of their experiments here.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -9,12 +8,13 @@ use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
 use sim::sweep::{self, Findings, Journal, RowFormat, RowWriter, Sweep};
 
-use crate::commands::sweep::{MEMORY, ScaleName, parsed, refuse_grave};
+use crate::commands::sweep::{ScaleName, parsed, refuse_grave};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::paper_plans::{self, NamedPlan, PAPERS};
+use crate::parallel_runs::ParallelArgs;
 use crate::progress::SweepMonitor;
 use crate::table::Table;
 
@@ -41,19 +41,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR", default_value = "papers")]
     out: PathBuf,
 
-    /// Number of runs at a time; by default the number of cores
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
-
-    /// Memory for the requests of traces that several runs share, 24 bytes per request; a trace
-    /// that does not fit is read from its file for each run
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = spec::parse_size,
-        default_value = MEMORY
-    )]
-    memory: u64,
+    #[command(flatten)]
+    parallel: ParallelArgs,
 
     /// Print neither the claims nor progress
     #[arg(long)]
@@ -151,9 +140,8 @@ impl Study {
     ) -> Result<Vec<ExperimentFindings<'_>>> {
         let mut journal = open(&self.journal_path, &self.all)?;
         monitor.begin(self.all.rows.len(), journal.count());
-        let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
-        let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
-        Sweep { plan: &self.all, jobs, memory_bytes: args.memory, limit_bytes }
+        let jobs = args.parallel.jobs();
+        Sweep { plan: &self.all, jobs, memory_bytes: args.parallel.memory, limit_bytes }
             .run(&mut journal, &*monitor)
             .map_err(|error| Failure::from(error).with("; the same command continues from here"))?;
         self.rows_file.write(|out| {

@@ -2,7 +2,6 @@
 //! claims.
 
 use std::cell::RefCell;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -19,11 +18,9 @@ use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
+use crate::parallel_runs::ParallelArgs;
 use crate::progress::SweepMonitor;
 use crate::table::Table;
-
-/// Memory for requests that several runs share, unless the user gives another amount.
-pub const MEMORY: &str = "1GiB";
 
 /// Options of `ftlab sweep`.
 #[derive(clap::Args)]
@@ -37,9 +34,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     out: String,
 
-    /// Number of runs at a time; by default the number of cores
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    parallel: ParallelArgs,
 
     /// Size of the runs
     #[arg(long, value_enum, default_value = "full")]
@@ -49,16 +45,6 @@ pub struct Args {
     /// directory
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-
-    /// Memory for the requests of traces that several runs share, 24 bytes per request; a trace
-    /// that does not fit is read from its file for each run
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = spec::parse_size,
-        default_value = MEMORY
-    )]
-    memory: u64,
 
     /// Write a report: one HTML file that needs no network, with a figure for each claim; the
     /// figures include the published values
@@ -105,13 +91,12 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     files.traces(plan.experiments())?;
     let (form, path, destination) = destination(&args.out, &mut files)?;
     let report = files.optional_output("--report", &args.report)?;
-    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
-    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    let jobs = args.parallel.jobs();
     let journal_path = Journal::path_of(&path);
     files.own_output("the journal", &journal_path)?;
     let mut journal = Journal::open(&journal_path, &sweep::hash(&plan), plan.rows.len())?;
     let monitor = SweepMonitor::new(args.quiet, plan.rows.len(), journal.count());
-    let ran = Sweep { plan: &plan, jobs, memory_bytes: args.memory, limit_bytes }
+    let ran = Sweep { plan: &plan, jobs, memory_bytes: args.parallel.memory, limit_bytes }
         .run(&mut journal, &monitor);
     drop(monitor);
     ran.map_err(|error| stopped(error, &journal))?;

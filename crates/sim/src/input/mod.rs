@@ -29,6 +29,7 @@ use crate::config::values::Volume;
 use crate::device::block_bytes;
 use crate::error::{Error, Result};
 use crate::input::host::{Host, Placing};
+use crate::input::request_cache::CacheBudget;
 use crate::input::source::RequestSource;
 use crate::progress::{Progress, Stage};
 
@@ -54,6 +55,19 @@ impl Input {
     pub fn open(setup: &Setup, progress: &dyn Progress) -> Result<Input> {
         let started = Instant::now();
         let input = Input::over(Arc::new(RequestSource::open(setup)?), setup, progress)?;
+        Ok(Input { opened_in: started.elapsed(), ..input })
+    }
+
+    /// Opens and surveys the trace of a setup for several runs. A file is read once: its requests
+    /// are cached in memory, if they fit into `cache_bytes`.
+    ///
+    /// # Errors
+    /// The trace cannot be read, or does not fit the options.
+    pub fn open_cached(setup: &Setup, cache_bytes: u64, progress: &dyn Progress) -> Result<Input> {
+        let started = Instant::now();
+        let source =
+            RequestSource::open(setup)?.cached(&CacheBudget::new(cache_bytes), progress)?;
+        let input = Input::over(Arc::new(source), setup, progress)?;
         Ok(Input { opened_in: started.elapsed(), ..input })
     }
 
@@ -250,5 +264,19 @@ mod tests {
         assert!(input.host(Fit::Compact, &geometry, 5 * 2048).is_ok());
         let error = input.host(Fit::Compact, &geometry, 4 * 2048).err().unwrap();
         assert!(error.to_string().contains("take 10240 bytes, the capacity is 8192"), "{error}");
+    }
+
+    #[test]
+    fn a_cached_trace_is_read_once() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(TWO_VOLUMES.as_bytes()).unwrap();
+        let trace = Some(file.path().to_str().unwrap().to_owned());
+        let setup = Setup::new(&Experiment { trace, ..Experiment::default() }).unwrap();
+        let [cached, stored] =
+            [1 << 30, 0].map(|bytes| Input::open_cached(&setup, bytes, &NoProgress).unwrap());
+        drop(file);
+        assert!(stored.source().replay().is_err(), "the file is gone");
+        let (mut stream, mut requests) = (cached.source().replay().unwrap(), Vec::new());
+        assert_eq!(stream.next_batch(&mut requests, 9).unwrap(), 3);
     }
 }

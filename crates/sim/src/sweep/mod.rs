@@ -86,12 +86,12 @@ impl Sweep<'_> {
         let left: Vec<usize> = (0..self.plan.rows.len()).filter(|&row| !journal.has(row)).collect();
         let rows = left.iter().map(|&row| &self.plan.rows[row]);
         let reads_files = rows.clone().any(|row| row.experiment.reads_file());
-        let cached_bytes = if reads_files { self.memory_bytes } else { 0 };
-        let cached_bytes = cached_bytes.min(self.limit_bytes.map_or(u64::MAX, |limit| limit / 2));
+        let (memory, cache_bytes) =
+            MemoryBudget::beside_cache(self.limit_bytes, self.memory_bytes, reads_files);
         let work = Work {
             plan: self.plan,
-            inputs: SharedInputs::new(rows, cached_bytes),
-            memory: MemoryBudget::new(self.limit_bytes.map(|limit| limit - cached_bytes)),
+            inputs: SharedInputs::new(rows, cache_bytes),
+            memory,
             left: &left,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
