@@ -2,7 +2,8 @@
 
 use report::number_format::decimals;
 
-/// Rows of cells. A column is as wide as its widest cell.
+/// Rows of cells. A column is as wide as its widest cell. A row of one cell is a line of its own,
+/// which makes no column wider.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
@@ -25,7 +26,8 @@ impl Table {
     pub fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            let rows = self.rows.iter().filter(|row| row.len() > 1);
+            let cells = rows.filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -66,6 +68,13 @@ mod tests {
         table.row(&["host", "1,000,000"]);
         table.row(&["µs", "1"]);
         assert_eq!(table.text(), "cause      reads\nhost   1,000,000\nµs             1\n");
+    }
+
+    #[test]
+    fn a_row_of_one_cell_makes_no_column_wider() {
+        let mut table = Table::new(&["a", "b"]);
+        table.row(&["a sentence below the row"]);
+        assert_eq!(table.text(), "a  b\na sentence below the row\n");
     }
 
     #[test]

@@ -18,8 +18,31 @@ pub struct Paper {
     pub id: &'static str,
     /// Authors, title and venue.
     pub title: &'static str,
-    /// The id and the statement of each claim.
-    pub claims: &'static [(&'static str, &'static str)],
+    /// Its claims.
+    pub claims: &'static [PaperClaim],
+}
+
+/// A claim of a paper.
+#[derive(Clone, Copy, Debug)]
+pub struct PaperClaim {
+    /// Its id.
+    pub id: &'static str,
+    /// Its statement.
+    pub says: &'static str,
+    /// Why it falls short here, in one sentence; none if the reason is not known.
+    pub cause: Option<&'static str>,
+}
+
+/// A claim without a known reason to fall short.
+pub const fn claim(id: &'static str, says: &'static str) -> PaperClaim {
+    PaperClaim { id, says, cause: None }
+}
+
+impl PaperClaim {
+    /// The same claim with the reason why it falls short here.
+    pub const fn because(self, cause: &'static str) -> PaperClaim {
+        PaperClaim { cause: Some(cause), ..self }
+    }
 }
 
 /// An experiment of a paper with its results.
@@ -56,10 +79,8 @@ impl Status {
 /// Summary of a claim over all experiments.
 #[derive(Clone, Debug)]
 pub struct ClaimSummary {
-    /// Its id.
-    pub id: &'static str,
-    /// Its statement.
-    pub says: &'static str,
+    /// The claim.
+    pub claim: PaperClaim,
     /// Its status.
     pub status: Status,
     /// The number of cells that hold, and of cells that were decided.
@@ -68,7 +89,30 @@ pub struct ClaimSummary {
     pub worst: Option<f64>,
 }
 
+/// What came out for a claim.
+pub const REPRODUCED: &str = "reproduced";
+/// It falls short, and the reason was found.
+pub const CAUSE_KNOWN: &str = "differs, cause known";
+/// It falls short, and the reason was not found.
+pub const OPEN: &str = "open";
+
 impl ClaimSummary {
+    /// Whether the claim is reproduced, differs for a known reason, or is open; empty if it was not
+    /// decided.
+    pub fn outcome(&self) -> &'static str {
+        match (self.status, self.claim.cause) {
+            (Status::Judged(Judgement::Holds), _) => REPRODUCED,
+            (Status::Judged(Judgement::FallsShort), Some(_)) => CAUSE_KNOWN,
+            (Status::Judged(Judgement::FallsShort), None) => OPEN,
+            _ => "",
+        }
+    }
+
+    /// Why the claim falls short, if it does and the reason is known.
+    pub fn cause(&self) -> Option<&'static str> {
+        self.claim.cause.filter(|_| self.outcome() == CAUSE_KNOWN)
+    }
+
     /// The largest deviation in percent; empty if no cell falls short.
     pub fn deviation(&self) -> String {
         self.worst.map_or(String::new(), |off| format!("{:+.1} %", 100.0 * off))
@@ -93,20 +137,21 @@ fn claim_of(part: &str) -> &str {
 pub fn summaries(paper: &Paper, experiments: &[ExperimentFindings]) -> Vec<ClaimSummary> {
     let judged: Vec<JudgedClaim> =
         experiments.iter().flat_map(|it| sweep_page::judged_claims(&it.found)).collect();
-    let summary = |&(id, says): &(&'static str, &'static str)| {
+    let summary = |claim: &PaperClaim| {
+        let id = claim.id;
         let parts: Vec<&JudgedClaim> =
             judged.iter().filter(|part| claim_of(&part.claim.id) == claim_of(id)).collect();
         // If a paper has both SL-6 and SL-6b, each is a claim of its own.
         let is_own = |part: &&&JudgedClaim| part.claim.id.split(' ').next() == Some(id);
         let exact: Vec<&JudgedClaim> = parts.iter().filter(is_own).copied().collect();
-        let has_siblings = paper.claims.iter().filter(|(other, _)| claim_of(other) == claim_of(id));
+        let has_siblings = paper.claims.iter().filter(|other| claim_of(other.id) == claim_of(id));
         let parts = if has_siblings.count() > 1 { exact } else { parts };
-        summary_of(id, says, &parts)
+        summary_of(*claim, &parts)
     };
     paper.claims.iter().map(summary).collect()
 }
 
-fn summary_of(id: &'static str, says: &'static str, parts: &[&JudgedClaim]) -> ClaimSummary {
+fn summary_of(claim: PaperClaim, parts: &[&JudgedClaim]) -> ClaimSummary {
     let cells = parts.iter().map(|part| part.cells());
     let cells = cells.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
     let verdicts = || parts.iter().flat_map(|part| &part.verdicts);
@@ -118,17 +163,26 @@ fn summary_of(id: &'static str, says: &'static str, parts: &[&JudgedClaim]) -> C
     };
     let worst = parts.iter().filter_map(|part| part.worst());
     let worst = worst.max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    ClaimSummary { id, says, status, cells, worst }
+    ClaimSummary { claim, status, cells, worst }
 }
 
 fn table(summaries: &[ClaimSummary]) -> DataTable {
     let row = |it: &ClaimSummary| {
-        let text = [it.id, it.says].map(str::to_owned).into_iter();
-        text.chain([it.cells(), it.deviation(), it.status.word().to_owned()]).collect()
+        let text = [it.claim.id, it.claim.says, it.cause().unwrap_or_default()].map(str::to_owned);
+        let found = [it.cells(), it.deviation(), it.status.word().into(), it.outcome().into()];
+        text.into_iter().chain(found).collect()
     };
-    let head = ["claim", "statement", "cells that hold", "largest deviation", "verdict"];
+    let head = [
+        "claim",
+        "statement",
+        "cause of the difference",
+        "cells that hold",
+        "largest deviation",
+        "verdict",
+        "outcome",
+    ];
     let head = head.map(str::to_owned).to_vec();
-    DataTable { head, rows: summaries.iter().map(row).collect(), text_columns: 2 }
+    DataTable { head, rows: summaries.iter().map(row).collect(), text_columns: 3 }
 }
 
 fn lead(scale: Scale) -> Vec<String> {
@@ -249,7 +303,8 @@ mod tests {
             let error = (fails && erases.is_none()).then_some(error);
             found.see(row, &json!({"erases": {"total": erases}, "sweep": {"error": error}}));
         }
-        let claims = &[("X-1", ""), ("X-2", ""), ("X-3", "")];
+        let claims =
+            const { &[claim("X-1", "").because("why"), claim("X-2", ""), claim("X-3", "")] };
         let paper = Paper { id: "X", title: "", claims };
         let summaries = summaries(&paper, &[ExperimentFindings { name: "X", found }]);
         summaries.iter().map(|summary| (summary.status, summary.cells)).collect()
@@ -271,5 +326,20 @@ mod tests {
         assert_eq!(found[0], (Judged(Judgement::Undecided), (0, 0)));
         let found = statuses([None, Some(12)], false);
         assert_eq!(found[..2], [(short, (0, 1)), (short, (0, 1))]);
+    }
+
+    #[test]
+    fn a_claim_that_falls_short_is_explained_or_open() {
+        use Status::{Judged, NotRun};
+        let outcome = |status, claim| {
+            let summary = ClaimSummary { claim, status, cells: (0, 1), worst: None };
+            (summary.outcome(), summary.cause())
+        };
+        let (known, unknown) = (claim("X", "").because("why"), claim("X", ""));
+        let [holds, short] = [Judgement::Holds, Judgement::FallsShort].map(Judged);
+        assert_eq!(outcome(holds, known), (REPRODUCED, None));
+        assert_eq!(outcome(short, known), (CAUSE_KNOWN, Some("why")));
+        assert_eq!(outcome(short, unknown), (OPEN, None));
+        assert_eq!(outcome(NotRun, known), ("", None));
     }
 }

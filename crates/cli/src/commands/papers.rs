@@ -182,17 +182,21 @@ fn cannot_create(path: &Path, error: &std::io::Error) -> Failure {
     Failure::failed(format!("cannot create {}: {error}", path.display()))
 }
 
-/// The summary: one line per claim.
+/// The summary: one line per claim, and below it why it falls short, if that is known.
 fn text(summary: &[(&Paper, Vec<ClaimSummary>)], args: &Args) -> String {
-    let mut table = Table::new(&["claim", "cells", "worst off by", "verdict"]);
+    let mut table = Table::new(&["claim", "cells", "worst off by", "verdict", "outcome"]);
     for line in summary.iter().flat_map(|(_, lines)| lines) {
         let (holding, all) = line.cells;
         table.row(&[
-            format!("{:<7} {}", line.id, line.says),
+            format!("{:<7} {}", line.claim.id, line.claim.says),
             if all == 0 { String::new() } else { format!("{holding}/{all}") },
             line.deviation(),
             line.status.word().to_owned(),
+            line.outcome().to_owned(),
         ]);
+        if let Some(cause) = line.cause() {
+            table.row(&[format!("        because: {cause}")]);
+        }
     }
     let quick = match args.scale.into() {
         Scale::Quick => " (quick scale, which settles no claim)",
