@@ -114,7 +114,7 @@ fn a_bad_line_is_not_blamed_if_the_file_is_cut_short() {
 
 #[test]
 fn a_bad_record_is_not_blamed_if_the_file_is_cut_short() {
-    let mut record = vec![0; 24];
+    let mut record = [0; 24];
     record[4] = 0xff;
     let bad = [&[0; 4][..], &[0xff; 8], &[1; 4], &[0; 8]].concat();
     let packed = gzip(&[&bad[..], &record.repeat(100_000)].concat());
