@@ -6,12 +6,13 @@
 use nand::Cause;
 use report::number_format::{bytes, count, decimals};
 use sim::RunResult;
+use sim::result::tenant_part::TenantPart;
 
 /// Rows that belong together.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Group {
     /// What the rows are about.
-    pub title: &'static str,
+    pub title: String,
     /// The cells of each row; the first one names the quantity.
     pub rows: Vec<Vec<String>>,
 }
@@ -22,26 +23,41 @@ pub const LEGEND: &str =
 
 /// The groups that have something to say about these results.
 pub fn groups(results: &[RunResult]) -> Vec<Group> {
-    let group = |(title, quantities): &(&'static str, &[Quantity])| {
+    let runs: Vec<&RunResult> = results.iter().collect();
+    let groups = GROUPS.iter().map(|(title, quantities)| Group::of(title, quantities, &runs));
+    groups.chain(loads(results)).filter(|group| !group.rows.is_empty()).collect()
+}
+
+/// A group for each of several loads.
+fn loads(results: &[RunResult]) -> Vec<Group> {
+    let tenants: Vec<&[TenantPart]> =
+        results.iter().filter_map(|result| result.tenants.as_deref()).collect();
+    let group = |load: usize| {
+        let parts: Vec<&TenantPart> = tenants.iter().map(|tenants| &tenants[load]).collect();
+        Group::of(&format!("load {}: {}", load + 1, parts[0].label()), LOAD, &parts)
+    };
+    (0..tenants.first().map_or(0, |tenants| tenants.len())).map(group).collect()
+}
+
+impl Group {
+    fn of<T>(title: &str, quantities: &[Quantity<T>], results: &[&T]) -> Group {
         let mut rows: Vec<Vec<String>> = Vec::new();
         let mut above = Vec::new();
-        for quantity in *quantities {
+        for quantity in quantities {
             let cells = quantity.cells(results);
             if quantity.says_something(results) && cells != above {
                 rows.push(quantity.row(results, &cells));
                 above = cells;
             }
         }
-        Group { title, rows }
-    };
-    let groups = GROUPS.iter().map(group);
-    groups.filter(|group| !group.rows.is_empty()).collect()
+        Group { title: title.to_owned(), rows }
+    }
 }
 
-/// A quantity by which results are compared.
-struct Quantity {
+/// A quantity by which results, or the same loads of results, are compared.
+struct Quantity<T = RunResult> {
     name: &'static str,
-    value: fn(&RunResult) -> Option<f64>,
+    value: fn(&T) -> Option<f64>,
     unit: Unit,
     best: Best,
 }
@@ -68,7 +84,7 @@ enum Best {
     Neither,
 }
 
-impl Quantity {
+impl<T> Quantity<T> {
     fn text(&self, value: Option<f64>) -> String {
         let Some(value) = value else { return "–".to_owned() };
         match self.unit {
@@ -79,16 +95,16 @@ impl Quantity {
         }
     }
 
-    fn cells(&self, results: &[RunResult]) -> Vec<String> {
+    fn cells(&self, results: &[&T]) -> Vec<String> {
         results.iter().map(|result| self.text((self.value)(result))).collect()
     }
 
-    fn says_something(&self, results: &[RunResult]) -> bool {
-        results.iter().filter_map(self.value).any(|value| value != 0.0)
+    fn says_something(&self, results: &[&T]) -> bool {
+        results.iter().filter_map(|result| (self.value)(result)).any(|value| value != 0.0)
     }
 
     /// The name and the cells, the best of which are marked unless all are equal.
-    fn row(&self, results: &[RunResult], cells: &[String]) -> Vec<String> {
+    fn row(&self, results: &[&T], cells: &[String]) -> Vec<String> {
         let differ = cells.iter().any(|cell| *cell != cells[0]);
         let best = self.best(results).filter(|_| differ).map(|best| self.text(Some(best)));
         let marked = |cell: &String| match best.as_ref() == Some(cell) {
@@ -98,8 +114,8 @@ impl Quantity {
         std::iter::once(self.name.to_owned()).chain(cells.iter().map(marked)).collect()
     }
 
-    fn best(&self, results: &[RunResult]) -> Option<f64> {
-        let values = results.iter().filter_map(self.value);
+    fn best(&self, results: &[&T]) -> Option<f64> {
+        let values = results.iter().filter_map(|result| (self.value)(result));
         match self.best {
             Best::Least => values.min_by(f64::total_cmp),
             Best::Most => values.max_by(f64::total_cmp),
@@ -108,12 +124,12 @@ impl Quantity {
     }
 }
 
-const fn row(
+const fn row<T>(
     name: &'static str,
     unit: Unit,
     best: Best,
-    value: fn(&RunResult) -> Option<f64>,
-) -> Quantity {
+    value: fn(&T) -> Option<f64>,
+) -> Quantity<T> {
     Quantity { name, value, unit, best }
 }
 
@@ -123,6 +139,7 @@ const GROUPS: &[(&str, &[Quantity])] = &[
     ("flash operations", OPERATIONS),
     ("serial time", TIME),
     ("service time of requests", SERVICE),
+    ("response time of requests", RESPONSE),
     ("wear and memory", WEAR),
 ];
 
@@ -162,6 +179,27 @@ const SERVICE: &[Quantity] = &[
     row("write stddev, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.stddev),
     row("write p99, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.p99),
     row("write max, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.max),
+];
+
+const RESPONSE: &[Quantity] = &[
+    row("read mean, µs", Unit::Decimals(1), Best::Least, |it| it.response_us.as_ref()?.read.mean),
+    row("read p99, µs", Unit::Decimals(1), Best::Least, |it| it.response_us.as_ref()?.read.p99),
+    row("write mean, µs", Unit::Decimals(1), Best::Least, |it| {
+        it.response_us.as_ref()?.write.mean
+    }),
+    row("write p99, µs", Unit::Decimals(1), Best::Least, |it| it.response_us.as_ref()?.write.p99),
+    row("write max, µs", Unit::Decimals(1), Best::Least, |it| it.response_us.as_ref()?.write.max),
+];
+
+/// Quantities of one of several loads.
+const LOAD: &[Quantity<TenantPart>] = &[
+    row("requests served", Unit::Count, Best::Neither, |it| of(it.served())),
+    row("requests left", Unit::Count, Best::Neither, |it| of(it.not_served())),
+    row("serial time, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us)),
+    row("read response mean, µs", Unit::Decimals(1), Best::Least, |it| it.response_us.read.mean),
+    row("read response p99, µs", Unit::Decimals(1), Best::Least, |it| it.response_us.read.p99),
+    row("write response mean, µs", Unit::Decimals(1), Best::Least, |it| it.response_us.write.mean),
+    row("write response p99, µs", Unit::Decimals(1), Best::Least, |it| it.response_us.write.p99),
 ];
 
 const WEAR: &[Quantity] = &[
@@ -219,6 +257,30 @@ mod tests {
             assert!(named(name).is_none(), "{name} says nothing");
         }
         assert!(rows.iter().all(|row| row[1..].iter().any(|cell| cell != "–")));
+    }
+
+    #[test]
+    fn each_load_has_a_group() {
+        let run = |ftl: &str| {
+            let experiment = Experiment {
+                load: ["uniform:writes=3K", "sequential:writes=9@closed:depth=2"]
+                    .map(|text| text.parse().unwrap())
+                    .to_vec(),
+                ftl: ftl.into(),
+                capacity_bytes: Some(4 << 20),
+                ..Experiment::default()
+            };
+            sim::run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+        };
+        let groups = groups(&["page", "block"].map(run));
+        let named = |title: &str| groups.iter().find(|group| group.title == title);
+        let first = named("load 1: uniform:writes=3K@closed").expect("a group");
+        assert_eq!(first.rows[0], ["requests served", "5", "5"]);
+        assert_eq!(first.rows[1], ["requests left", "2,995", "2,995"]);
+        let second = named("load 2: sequential:writes=9@closed:depth=2").expect("a group");
+        assert_eq!(second.rows[0], ["requests served", "9", "9"]);
+        assert!(second.rows.iter().any(|row| row[0] == "write response mean, µs"));
+        assert!(named("response time of requests").is_some());
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl<S: Selection> ExperimentArgs<S> {
 
     fn arg(option: &'static ExperimentOption) -> Arg {
         let is_repeated = S::REPEATED.contains(&option.name);
-        let help = match is_repeated {
+        let help = match is_repeated || option.is_list {
             true => format!("{}; may be given several times", option.help()),
             false => option.help().to_owned(),
         };
@@ -123,7 +123,7 @@ impl<S: Selection> ExperimentArgs<S> {
             name => name.to_owned(),
         };
         let arg = arg.value_name(name).value_parser(ValueOf(option));
-        let arg = if is_repeated { arg.action(ArgAction::Append) } else { arg };
+        let arg = if is_repeated || option.is_list { arg.action(ArgAction::Append) } else { arg };
         match option.text(&Experiment::default()) {
             _ if option.name == S::REQUIRED => arg.required(true),
             Some(default) => arg.default_value(default),
@@ -149,7 +149,9 @@ impl<S: Selection> FromArgMatches for ExperimentArgs<S> {
             Self::options().partition(|option| S::REPEATED.contains(&option.name));
         for option in once.into_iter().chain(repeated) {
             let texts = given(option, matches);
-            if !texts.is_empty() {
+            if option.is_list {
+                experiments.iter_mut().try_for_each(|it| set_all(option, it, &texts))?;
+            } else if !texts.is_empty() {
                 let with = |base: &Experiment| {
                     texts.iter().map(|text| set(option, base.clone(), text)).collect::<Vec<_>>()
                 };
@@ -178,9 +180,22 @@ fn set(
     mut experiment: Experiment,
     text: &str,
 ) -> Result<Experiment, clap::Error> {
-    let refused = |why: sim::Error| clap::Error::raw(clap::error::ErrorKind::ValueValidation, why);
     option.set(&mut experiment, text).map_err(refused)?;
     Ok(experiment)
+}
+
+/// Sets the values of a list.
+fn set_all(
+    option: &ExperimentOption,
+    experiment: &mut Experiment,
+    texts: &[String],
+) -> Result<(), clap::Error> {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    option.set_all(experiment, &texts).map_err(refused)
+}
+
+fn refused(why: sim::Error) -> clap::Error {
+    clap::Error::raw(clap::error::ErrorKind::ValueValidation, why)
 }
 
 /// Checks the value of an option. The text itself is kept.
@@ -248,6 +263,15 @@ mod tests {
             ..Experiment::default()
         };
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_values_of_a_list_stay_together() {
+        let words = ["test", "--load", "oltp", "--load", "a.csv@open", "--ftl", "fast"];
+        let found = Repeated::parse_from([&words[..], &["--ftl", "bast"]].concat());
+        let loads = |it: &Experiment| it.load.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let loads: Vec<_> = found.args.experiments.iter().map(loads).collect();
+        assert_eq!(loads, [["oltp", "a.csv@open"]; 2]);
     }
 
     #[test]

@@ -316,7 +316,12 @@ mod tests {
         for experiment in EXPERIMENTS {
             let plan = plan(experiment, Scale::Quick).unwrap();
             for needed in plan.experiments() {
-                assert!(!needed.reads_file(), "{}: {}", experiment.0, needed.trace_name());
+                assert!(
+                    needed.trace_files().is_empty(),
+                    "{}: {:?}",
+                    experiment.0,
+                    needed.trace_files()
+                );
             }
         }
     }

@@ -61,10 +61,13 @@ fn sections() -> Vec<Section> {
     sections
 }
 
-/// The paths of all fields of a result, including those that have fields themselves. Lists and
-/// parts without fixed names are not entered.
+/// The paths of all fields of a result, including those that have fields themselves. Parts without
+/// fixed names are not entered, nor are lists; the first tenant stands for all.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
-    let is_open = ["ftl.params", "trace.skipped"].contains(&path);
+    let is_open = ["ftl.params", "trace.skipped", "tenants.skipped"].contains(&path);
+    if path == "tenants" && value.is_array() {
+        return paths(&value[0], path, found);
+    }
     for (name, value) in value.as_object().filter(|_| !is_open).into_iter().flatten() {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         paths(value, &path, found);
@@ -109,8 +112,13 @@ fn fields_of(path: &str, fields: &BTreeSet<String>) -> Option<Vec<String>> {
 
 /// The result of a short run on a small device; none if the options are refused.
 fn result(ftl: &str, options: &[&str]) -> Option<Value> {
-    let args = ["run", SHORT, "--capacity", "2MiB", "--warmup", "0", "--json", "-", "--ftl", ftl];
-    let args = [&args, options].concat();
+    result_of(&[SHORT], ftl, options)
+}
+
+/// The result of a short run of a trace or of loads.
+fn result_of(trace: &[&str], ftl: &str, options: &[&str]) -> Option<Value> {
+    let args = ["--capacity", "2MiB", "--warmup", "0", "--json", "-", "--ftl", ftl];
+    let args = [&["run"], trace, &args, options].concat();
     let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
     let output = command.args(&args).stdin(Stdio::null()).output().expect("the binary starts");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -167,6 +175,8 @@ fn found() -> BTreeMap<&'static str, BTreeSet<String>> {
         assert!(taken > 0, "{} takes no layer", scheme.name);
     }
     assert!(look("page", "page", &["--replay", "open"]));
+    let loads = result_of(&["--load", SHORT], "page", &[]).expect("a result");
+    paths(&loads, "", found.entry("page").or_default());
     found
 }
 

@@ -261,6 +261,26 @@ fn caching_traces_does_not_change_the_rows() {
 }
 
 #[test]
+fn rows_of_several_loads_are_those_of_run_whether_traces_are_cached_or_not() {
+    let plan = "[base]\nwarmup = 0\n[[grid]]\nload = [[\"t.spc@open\", \"oltp:writes=200\"], \
+                [\"t.spc\", \"t.spc@closed:depth=2\"]]\nftl = [\"page\", \"block\"]";
+    let place = Place::new(plan);
+    let text: String =
+        (0..5000).map(|n| format!("0,{},{},W,{n}.5\n", n * 77 % 3000, 512 * (n % 5))).collect();
+    std::fs::write(place.path("t.spc"), text).unwrap();
+    let kept = place.rows("kept.jsonl", &[]);
+    assert_eq!(kept, place.rows("read.jsonl", &["--memory", "0"]));
+    let rows = parsed(&kept);
+    let skipped = |row: &Value, load: usize, why| row["tenants"][load]["skipped"][why].as_u64();
+    assert!(skipped(&rows[0], 0, "not served") > Some(3000), "left early: {}", rows[0]);
+    for row in &rows {
+        assert!(row["sweep"]["error"].is_null(), "{row}");
+        assert_eq!(skipped(row, 0, "zero-length"), Some(1000));
+    }
+    assert_eq!(rows[3]["tenants"][1]["replay"], "closed:depth=2");
+}
+
+#[test]
 fn trace_files_are_read_from_the_given_directory() {
     let place =
         Place::new("[base]\nwarmup = 0\n[[grid]]\ntrace = [\"t.spc\", \"uniform:writes=9\"]");

@@ -29,13 +29,14 @@ pub struct MemoryEstimate {
     pub ftl_bytes: u64,
     /// The shadow copy of `--verify`.
     pub shadow_bytes: u64,
-    /// The pages that were touched, for `footprint_pages`.
+    /// The pages that were touched, for `footprint_pages` of the run and of each load.
     pub statistics_bytes: u64,
 }
 
 impl MemoryEstimate {
     /// The estimate for a device that is to be built.
-    pub fn of(device: &Device, verify: bool) -> MemoryEstimate {
+    pub fn of(setup: &Setup, device: &Device) -> MemoryEstimate {
+        let verify = setup.experiment.verify;
         let mode = if verify { Mode::Stamps } else { Mode::Count };
         let (geometry, choice) = (device.geometry(), &device.choice);
         let scheme_bytes = (choice.scheme.memory)(&choice.params, geometry, mode);
@@ -45,7 +46,7 @@ impl MemoryEstimate {
             flash_bytes: FlashArray::memory_bytes(geometry, mode),
             ftl_bytes: scheme_bytes.saturating_add(device.layers.memory_bytes(geometry, mode)),
             shadow_bytes: if verify { sectors * size_of::<u32>() as u64 } else { 0 },
-            statistics_bytes: logical_pages / 8,
+            statistics_bytes: logical_pages / 8 * (1 + setup.experiment.load.len() as u64),
         }
     }
 
@@ -114,7 +115,7 @@ impl MemoryBudget {
         device: &Device,
         progress: &dyn Progress,
     ) -> Result<Reservation<'_>> {
-        let estimate = MemoryEstimate::of(device, setup.experiment.verify);
+        let estimate = MemoryEstimate::of(setup, device);
         let (bytes, limit_bytes) = (estimate.total_bytes(), self.limit_bytes.unwrap_or(u64::MAX));
         if bytes > limit_bytes {
             return Err(too_much(setup, device, &estimate, limit_bytes));
@@ -139,7 +140,7 @@ impl Drop for Reservation<'_> {
 }
 
 fn too_much(setup: &Setup, device: &Device, needs: &MemoryEstimate, limit_bytes: u64) -> Error {
-    let is_sparse = setup.trace.is_file()
+    let is_sparse = setup.traces.iter().any(|replayed| replayed.trace.is_file())
         && setup.experiment.fit != Fit::Compact
         && setup.experiment.capacity_bytes.is_none();
     Error::TooMuchMemory {
@@ -170,7 +171,7 @@ mod tests {
     fn verifying_and_small_pages_take_more() {
         let total = |change: fn(&mut Experiment)| {
             let (setup, device) = setup(change);
-            MemoryEstimate::of(&device, setup.experiment.verify).total_bytes() - PROGRAM_BYTES
+            MemoryEstimate::of(&setup, &device).total_bytes() - PROGRAM_BYTES
         };
         let plain = total(|_| ());
         assert!(total(|e| e.verify = true) > 5 * plain);
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn a_run_waits_for_the_memory_of_others_and_is_refused_if_it_can_never_fit() {
         let (setup, device) = setup(|_| ());
-        let bytes = MemoryEstimate::of(&device, false).total_bytes();
+        let bytes = MemoryEstimate::of(&setup, &device).total_bytes();
         let budget = MemoryBudget::new(Some(bytes + bytes / 2));
         let first = budget.reserve(&setup, &device, &NoProgress).unwrap();
         std::thread::scope(|scope| {

@@ -2,6 +2,7 @@
 
 use ftl::LAYERS;
 use sim::result::laws::{assert_all, check_all};
+use sim::result::tenant_part::TenantPart;
 use sim::{Experiment, RunOptions, RunResult, Setup, run};
 
 /// The result of a run with enough garbage collection to count something of every kind.
@@ -68,6 +69,45 @@ fn every_law_can_be_broken() {
     ];
     for (law, doctor) in doctors {
         let message = broken(doctor);
+        assert!(message.contains(law), "expected `{law}`, found `{message}`");
+    }
+}
+
+#[test]
+fn the_laws_of_tenants_can_be_broken() {
+    let experiment = Experiment {
+        load: ["uniform:writes=2K,reads=10%", "sequential:writes=9K@closed:depth=2"]
+            .map(|text| text.parse().unwrap())
+            .to_vec(),
+        ..Experiment::default()
+    };
+    let honest = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+    check_all(&honest).unwrap();
+    type Doctor = fn(&mut TenantPart);
+    let doctors: &[(&str, Doctor)] = &[
+        ("requests = Σ over the tenants", |t| t.trace.requests += 1),
+        ("reads = Σ over the tenants", |t| t.trace.reads += 1),
+        ("writes = Σ over the tenants", |t| t.trace.writes += 1),
+        ("flushes = Σ over the tenants", |t| t.trace.flushes += 1),
+        ("trims = Σ over the tenants", |t| t.trace.trims += 1),
+        ("read_bytes = Σ over the tenants", |t| t.trace.read_bytes += 1),
+        ("written_bytes = Σ over the tenants", |t| t.trace.written_bytes += 1),
+        ("trimmed_bytes = Σ over the tenants", |t| t.trace.trimmed_bytes += 1),
+        ("trims_of_no_page = Σ over the tenants", |t| t.trace.trims_of_no_page += 1),
+        ("preflushes = Σ over the tenants", |t| t.trace.preflushes += 1),
+        ("fua = Σ over the tenants", |t| t.trace.fua += 1),
+        ("skipped = Σ over the tenants", |t| t.trace.skipped["not served"] = 0.into()),
+        ("pages read = Σ over the tenants", |t| t.host_pages.read += 1),
+        ("pages written = Σ over the tenants", |t| t.host_pages.written += 1),
+        ("pages trimmed = Σ over the tenants", |t| t.host_pages.trimmed += 1),
+        ("requests timed = served", |t| t.response_us.write.count += 1),
+        ("requests timed = served", |t| t.service_us.read.count += 1),
+        ("time_us.total = Σ over the tenants", |t| t.time_us += 1.0),
+    ];
+    for (law, doctor) in doctors {
+        let mut result = honest.clone();
+        doctor(&mut result.tenants.as_mut().unwrap()[1]);
+        let message = check_all(&result).unwrap_err();
         assert!(message.contains(law), "expected `{law}`, found `{message}`");
     }
 }

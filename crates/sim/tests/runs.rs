@@ -100,6 +100,7 @@ fn every_field_of_the_contract_is_there() {
         "histograms",
         "response_us",
         "series",
+        "tenants",
         "wear",
         "endurance",
         "ram_bytes",

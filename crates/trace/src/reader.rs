@@ -29,6 +29,18 @@ impl Skipped {
         }
     }
 
+    /// Adds what was skipped in another trace.
+    pub fn add_all(&mut self, other: &Skipped) {
+        for (reason, count) in other.iter() {
+            match self.reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, sum)) => *sum += count,
+                None => self.reasons.push((reason, count)),
+            }
+        }
+        self.backward_times += other.backward_times;
+        self.other_lines += other.other_lines;
+    }
+
     /// The reasons with their counts, in order of first appearance.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.reasons.iter().copied()

@@ -71,7 +71,7 @@ fn results(
     limit_bytes: Option<u64>,
 ) -> Result<Vec<RunResult>> {
     let monitor = ComparisonMonitor::new(args.output.quiet);
-    let reads_file = setups[0].experiment.reads_file();
+    let reads_file = !setups[0].experiment.trace_files().is_empty();
     let (memory, cache_bytes) =
         MemoryBudget::beside_cache(limit_bytes, args.parallel.memory, reads_file);
     // The trace is opened, surveyed and cached once for all runs.
@@ -124,7 +124,7 @@ fn text(args: &Args, results: &[RunResult]) -> String {
     table.row(&head(&labels));
     for group in comparison::groups(results) {
         table.row(&[""]);
-        table.row(&[group.title]);
+        table.row(&[&group.title]);
         group.rows.iter().for_each(|row| table.row(&indented(row)));
     }
     let provenance = provenance(&labelled(&labels, &values));
@@ -158,7 +158,7 @@ fn page(args: &Args, results: &[RunResult]) -> HtmlPage {
     let (labels, values) = (labels(args), values(results));
     let runs = labelled(&labels, &values);
     let numbers = comparison::groups(results).into_iter().map(|group| Section {
-        title: capitalised(group.title),
+        title: capitalised(&group.title),
         table: Some(DataTable::new(head(&labels), group.rows)),
         ..Section::default()
     });

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::result::latencies::Summary;
 use sim::result::run_result::{DevicePart, TracePart};
+use sim::result::tenant_part::TenantPart;
 use sim::{MemoryBudget, RunOptions, RunResult, Setup};
 
 use crate::experiment_args::{AllOptions, ExperimentArgs};
@@ -36,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let setup = Setup::new(args.experiment.first())?;
     let mut files = CommandFiles::new();
-    files.trace(setup.experiment.trace_name())?;
+    files.traces([&setup.experiment].into_iter())?;
     let outputs = args.output.open(setup.experiment.trace.as_deref(), &mut files)?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;
@@ -49,7 +50,11 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
 }
 
 fn text(result: &RunResult) -> String {
-    let parts = [head(result), counts(result), amplification(result), times(result), ends(result)];
+    let mut parts =
+        vec![head(result), counts(result), amplification(result), times(result), ends(result)];
+    if let Some(tenants) = &result.tenants {
+        parts.insert(4, loads(tenants));
+    }
     parts.join("\n")
 }
 
@@ -237,6 +242,38 @@ fn times(result: &RunResult) -> String {
         real(result.serial_mb_per_s(), 2)
     );
     format!("{}{throughput}{SERIAL_CAVEAT}\n", table.text())
+}
+
+/// Several loads: what each requested, and its response times.
+fn loads(tenants: &[TenantPart]) -> String {
+    let mut table = Table::new(&[
+        "load",
+        "served",
+        "left",
+        "read",
+        "written",
+        "time s",
+        "read µs",
+        "p99",
+        "write µs",
+        "p99",
+    ]);
+    for tenant in tenants {
+        let (trace, response) = (&tenant.trace, &tenant.response_us);
+        table.row(&[
+            tenant.label(),
+            count(tenant.served()),
+            count(tenant.not_served()),
+            bytes(trace.read_bytes),
+            bytes(trace.written_bytes),
+            seconds(tenant.time_us),
+            real(response.read.mean, 1),
+            real(response.read.p99, 1),
+            real(response.write.mean, 1),
+            real(response.write.p99, 1),
+        ]);
+    }
+    format!("{}left: not served when the run ended; µs: mean response time\n", table.text())
 }
 
 fn latencies(name: &str, summary: &Summary) -> Vec<String> {

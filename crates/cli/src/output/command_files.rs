@@ -121,7 +121,7 @@ impl CommandFiles {
     /// # Errors
     /// One of them is also an output.
     pub fn traces<'a>(&mut self, experiments: impl Iterator<Item = &'a Experiment>) -> Result<()> {
-        let mut names: Vec<&str> = experiments.map(Experiment::trace_name).collect();
+        let mut names: Vec<&str> = experiments.flat_map(Experiment::trace_names).collect();
         names.sort_unstable();
         names.dedup();
         names.into_iter().try_for_each(|name| self.trace(name))

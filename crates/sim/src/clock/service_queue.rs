@@ -2,12 +2,22 @@
 //!
 //! ```text
 //! open     issue = time of the request / speed
-//! closed   issue = completion of the request that was issued `depth` requests earlier; at first 0
+//! closed   issue = completion of the load's request that was issued `depth` requests earlier;
+//!                  at first 0
 //!
 //! start = max(issue, completion of the previous request)    completion = start + service
 //! response = completion − issue
 //! ```
-//! Requests are served in the order in which they are issued.
+//! Requests are served in the order in which they are issued. Of requests issued at the same time,
+//! those of open loads come first, in the order of the loads; then those of closed loads, in the
+//! order of the completions that issued them, at first in the order of the loads.
+//!
+//! A completion of a closed load puts its next request at the end of the queue. So closed loads
+//! take turns in a fixed rotation, each for `depth` requests, however long these take:
+//!
+//! ```text
+//! depths 3 and 1   a a a b a a a b …
+//! ```
 
 use std::collections::VecDeque;
 
@@ -17,10 +27,11 @@ use crate::config::replay::{Replay, Speed};
 #[derive(Clone, Debug)]
 pub struct ServiceQueue {
     free_at_ns: u64,
-    issues: IssueTimes,
+    loads: Vec<IssueTimes>,
+    rotation: Rotation,
 }
 
-/// How the issue times of requests follow from their own times and from earlier completions.
+/// How the issue times of a load's requests follow from their own times and from completions.
 #[derive(Clone, Debug)]
 enum IssueTimes {
     /// The issue times of the outstanding requests.
@@ -35,25 +46,83 @@ impl IssueTimes {
             Replay::Open { speed } => IssueTimes::Open(speed),
         }
     }
+
+    /// The issue time of the load's next request, which has this time in its trace.
+    #[inline]
+    fn next_ns(&self, time_ns: u64) -> u64 {
+        match self {
+            IssueTimes::Open(speed) => speed.issue_ns(time_ns),
+            IssueTimes::Closed(issued) => *issued.front().expect("`depth` is at least 1"),
+        }
+    }
+}
+
+/// The turns of the closed loads.
+#[derive(Clone, Debug)]
+struct Rotation {
+    /// Each closed load with its depth.
+    closed: Vec<(usize, u32)>,
+    /// The load that has its turn, and the requests that it has issued in it.
+    at: usize,
+    issued: u32,
+}
+
+impl Rotation {
+    fn of(replays: &[Replay]) -> Rotation {
+        let closed = replays.iter().enumerate().filter_map(|(load, replay)| match *replay {
+            Replay::Closed { depth } => Some((load, depth)),
+            Replay::Open { .. } => None,
+        });
+        Rotation { closed: closed.collect(), at: 0, issued: 0 }
+    }
+
+    fn load(&self) -> Option<usize> {
+        self.closed.get(self.at).map(|&(load, _)| load)
+    }
+
+    fn advance(&mut self) {
+        self.issued += 1;
+        if self.issued == self.closed[self.at].1 {
+            (self.at, self.issued) = ((self.at + 1) % self.closed.len(), 0);
+        }
+    }
 }
 
 impl ServiceQueue {
-    /// A queue at time 0.
-    pub fn new(replay: Replay) -> ServiceQueue {
-        ServiceQueue { free_at_ns: 0, issues: IssueTimes::of(replay) }
+    /// A queue at time 0 for loads with these replays.
+    pub fn new(replays: &[Replay]) -> ServiceQueue {
+        let loads = replays.iter().map(|&replay| IssueTimes::of(replay)).collect();
+        ServiceQueue { free_at_ns: 0, loads, rotation: Rotation::of(replays) }
     }
 
-    /// Serves the next request, which has this time in its trace, and returns its response time.
+    /// The closed load with the request that was issued first, if there is a closed load.
     #[inline]
-    pub fn serve(&mut self, time_ns: u64, service_ns: u64) -> u64 {
-        let issued_ns = match &mut self.issues {
-            IssueTimes::Open(speed) => speed.issue_ns(time_ns),
-            IssueTimes::Closed(issued) => {
-                issued.pop_front().expect("`depth` requests are outstanding")
-            }
-        };
+    pub fn next_closed(&self) -> Option<usize> {
+        self.rotation.load()
+    }
+
+    /// Takes the request that [`ServiceQueue::next_closed`] announces out of the queue.
+    #[inline]
+    pub fn take_closed(&mut self) {
+        self.rotation.advance();
+    }
+
+    /// The issue time of a load's next request, which has this time in its trace. All requests
+    /// taken earlier must have been served, unless the load is open.
+    #[inline]
+    pub fn issue_ns(&self, load: usize, time_ns: u64) -> u64 {
+        self.loads[load].next_ns(time_ns)
+    }
+
+    /// Serves the next request of a load, which has this time in its trace, and returns its
+    /// response time.
+    #[inline]
+    pub fn serve(&mut self, load: usize, time_ns: u64, service_ns: u64) -> u64 {
+        let load = &mut self.loads[load];
+        let issued_ns = load.next_ns(time_ns);
         self.free_at_ns = self.free_at_ns.max(issued_ns).saturating_add(service_ns);
-        if let IssueTimes::Closed(issued) = &mut self.issues {
+        if let IssueTimes::Closed(issued) = load {
+            issued.pop_front();
             issued.push_back(self.free_at_ns);
         }
         self.free_at_ns - issued_ns
@@ -66,29 +135,40 @@ mod tests {
 
     #[test]
     fn requests_wait_for_a_busy_server() {
-        let mut queue = ServiceQueue::new(Replay::OPEN);
-        assert_eq!(queue.serve(0, 100), 100);
-        assert_eq!(queue.serve(10, 100), 190, "waits 90");
-        assert_eq!(queue.serve(500, 1), 1, "the server is idle");
-        assert_eq!(queue.serve(500, 0), 1, "waits for a request that was issued at the same time");
+        let mut queue = ServiceQueue::new(&[Replay::OPEN]);
+        assert_eq!(queue.serve(0, 0, 100), 100);
+        assert_eq!(queue.serve(0, 10, 100), 190, "waits 90");
+        assert_eq!(queue.serve(0, 500, 1), 1, "the server is idle");
+        assert_eq!(queue.serve(0, 500, 0), 1, "waits for a request issued at the same time");
     }
 
     #[test]
     fn at_twice_the_speed_requests_come_at_half_their_times() {
-        let mut queue = ServiceQueue::new("open:speed=2".parse().unwrap());
-        assert_eq!(
-            [queue.serve(0, 100), queue.serve(100, 100), queue.serve(600, 5)],
-            [100, 150, 5]
-        );
+        let mut queue = ServiceQueue::new(&["open:speed=2".parse().unwrap()]);
+        let response = [(0, 100), (100, 100), (600, 5)].map(|(at, took)| queue.serve(0, at, took));
+        assert_eq!(response, [100, 150, 5]);
     }
 
     #[test]
     fn a_closed_queue_of_depth_n_waits_for_n_services() {
-        let mut queue = ServiceQueue::new("closed:depth=3".parse().unwrap());
+        let mut queue = ServiceQueue::new(&["closed:depth=3".parse().unwrap()]);
         let services = [1, 20, 300, 4000, 50_000];
-        let responses = services.map(|service_ns| queue.serve(7, service_ns));
+        let responses = services.map(|service_ns| queue.serve(0, 7, service_ns));
         assert_eq!(responses, [1, 21, 321, 4320, 54_300]);
-        let mut alone = ServiceQueue::new(Replay::CLOSED);
-        assert_eq!(services.map(|service_ns| alone.serve(7, service_ns)), services);
+        let mut alone = ServiceQueue::new(&[Replay::CLOSED]);
+        assert_eq!(services.map(|service_ns| alone.serve(0, 7, service_ns)), services);
+    }
+
+    #[test]
+    fn closed_loads_take_turns_of_their_depths() {
+        let replays = ["closed:depth=3", "open", "closed"].map(|text| text.parse().unwrap());
+        let mut queue = ServiceQueue::new(&replays);
+        let turns = [0; 8].map(|_| {
+            let turn = queue.next_closed().unwrap();
+            queue.take_closed();
+            turn
+        });
+        assert_eq!(turns, [0, 0, 0, 2, 0, 0, 0, 2]);
+        assert_eq!(ServiceQueue::new(&[Replay::OPEN]).next_closed(), None);
     }
 }

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::serial::LATENCY_NS_MAX;
 use crate::config::choices::{Durability, Fit, FlushMode, Precondition, Timing};
+use crate::config::load::Load;
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::option_text::{
     COUNT, Notation, OptionField, OptionValue, SIZE, SMALL_COUNT, SWITCH, TEXT, TIME_NS,
@@ -27,7 +28,7 @@ use crate::error::{Error, Result};
 /// Declares the options: the struct, its defaults, and the table of its fields.
 ///
 /// `field ("name"): type = default, notation, usage, check;` where the name of an option is that of
-/// its field unless another is given, and a check is optional.
+/// its field unless another is given, and a check is optional. A field of type `Vec` is a list.
 macro_rules! experiment {
     ($(
         $(#[doc = $doc:literal])+
@@ -55,15 +56,20 @@ macro_rules! experiment {
                 help: concat!($($doc),+),
                 keywords: <<$type as OptionField>::Value as OptionValue>::KEYWORDS,
                 is_switch: <<$type as OptionField>::Value as OptionValue>::IS_SWITCH,
+                is_list: <$type as OptionField>::IS_LIST,
                 usage: $usage,
                 access: OptionAccess::Field {
-                    write: |experiment| experiment.$field.value().map($notation.write),
-                    read: |experiment, text| {
-                        experiment.$field = OptionField::holding(($notation.read)(text)?);
+                    write: |experiment| {
+                        experiment.$field.values().iter().map($notation.write).collect()
+                    },
+                    read: |experiment, texts| {
+                        let values = texts.iter().map(|text| ($notation.read)(text));
+                        let values = values.collect::<Result<Vec<_>>>()?;
+                        experiment.$field = OptionField::holding(values);
                         Ok(())
                     },
                     check: |_experiment| {
-                        $(_experiment.$field.value().map_or(Ok(()), $check)?;)?
+                        $(_experiment.$field.values().iter().try_for_each($check)?;)?
                         Ok(())
                     },
                     json: |experiment| serde_json::json!(experiment.$field),
@@ -77,6 +83,16 @@ experiment! {
     /// Trace to replay: a file, a path into an archive such as `set.tar/*.csv`, `-` for standard
     /// input, or a workload such as `uniform:writes=4M`; by default the built-in OLTP workload
     trace: Option<String> = None, TEXT, TRACE.positional().with_keys();
+
+    /// In place of TRACE, one of several traces that are replayed at once: a TRACE, followed by `@`
+    /// and its own `--replay` if it has one, such as `disk.csv@open` or
+    /// `uniform:writes=4M@closed:depth=32`. Each has its part of the device, in the order given; a
+    /// workload spans its default capacity, or with `--capacity` an equal part of what files leave.
+    /// The run ends with the first closed load, or when all open ones have ended
+    load: Vec<Load> = Vec::new(), Notation::OWN, TRACE.value("LOAD");
+
+    /// Lay all loads over each other, each from the beginning of the device
+    shared: bool = false, SWITCH, TRACE;
 
     /// Format of the trace file, as NAME[:key=value…]; by default detected from its content
     format: Option<String> = None, TEXT, TRACE.value("SPEC").with_keys();
@@ -186,6 +202,8 @@ pub struct ExperimentOption {
     pub keywords: &'static [&'static str],
     /// Whether the command takes its name alone for `true`.
     pub is_switch: bool,
+    /// Whether it may have several values.
+    pub is_list: bool,
     /// How command, plans and results use it.
     pub usage: Usage,
     help: &'static str,
@@ -240,8 +258,8 @@ impl Usage {
 enum OptionAccess {
     /// A field of the experiment.
     Field {
-        write: fn(&Experiment) -> Option<String>,
-        read: fn(&mut Experiment, &str) -> Result<()>,
+        write: fn(&Experiment) -> Vec<String>,
+        read: fn(&mut Experiment, &[&str]) -> Result<()>,
         check: fn(&Experiment) -> Result<()>,
         json: fn(&Experiment) -> Value,
     },
@@ -254,6 +272,7 @@ static OPTIONS: LazyLock<Vec<ExperimentOption>> = LazyLock::new(|| {
         name: option.name,
         keywords: &[],
         is_switch: false,
+        is_list: false,
         usage: LAYERS.value(option.value_name),
         help: option.help,
         access: OptionAccess::Layer(option),
@@ -285,26 +304,46 @@ impl ExperimentOption {
         matches!(self.access, OptionAccess::Layer(_))
     }
 
-    /// The text that reads to the value of this option; `None` if it is not given and has no
-    /// default.
-    pub fn text(&self, experiment: &Experiment) -> Option<String> {
+    /// The texts that read to the values of this option: several for a list, otherwise one, or none
+    /// if it is not given and has no default.
+    pub fn texts(&self, experiment: &Experiment) -> Vec<String> {
         match self.access {
             OptionAccess::Field { write, .. } => write(experiment),
-            OptionAccess::Layer(option) => experiment.layers.get(option).map(str::to_owned),
+            OptionAccess::Layer(option) => {
+                experiment.layers.get(option).map(str::to_owned).into_iter().collect()
+            }
         }
     }
 
-    /// Sets the option and checks it by itself.
+    /// The text that reads to the value of this option; `None` if it is not given and has no
+    /// default. Spaces separate the values of a list.
+    pub fn text(&self, experiment: &Experiment) -> Option<String> {
+        let texts = self.texts(experiment);
+        (!texts.is_empty()).then(|| texts.join(" "))
+    }
+
+    /// Sets the option to one value and checks it by itself.
     ///
     /// # Errors
     /// The text cannot be read, or no experiment can have such a value.
     pub fn set(&self, experiment: &mut Experiment, text: &str) -> Result<()> {
+        self.set_all(experiment, &[text])
+    }
+
+    /// Sets the option to these values, a single one unless it is a list, and checks it by itself.
+    ///
+    /// # Errors
+    /// A text cannot be read, no experiment can have such a value, or there are too many.
+    pub fn set_all(&self, experiment: &mut Experiment, texts: &[&str]) -> Result<()> {
+        if texts.len() != 1 && !self.is_list {
+            return refuse(format!("`{}` has one value, not {}", self.name, texts.len()));
+        }
         match self.access {
             OptionAccess::Field { read, check, .. } => {
-                read(experiment, text)?;
+                read(experiment, texts)?;
                 check(experiment)
             }
-            OptionAccess::Layer(option) => Ok(experiment.layers.set(option, text)?),
+            OptionAccess::Layer(option) => Ok(experiment.layers.set(option, texts[0])?),
         }
     }
 
@@ -353,14 +392,19 @@ impl Experiment {
         options().iter().map(text).collect()
     }
 
-    /// The name of the trace, or that of the default workload.
-    pub fn trace_name(&self) -> &str {
-        self.trace.as_deref().unwrap_or(DEFAULT_TRACE)
+    /// The names of the traces: those of the loads, or that of the only trace, or that of the
+    /// default workload.
+    pub fn trace_names(&self) -> Vec<&str> {
+        match self.load.as_slice() {
+            [] => vec![self.trace.as_deref().unwrap_or(DEFAULT_TRACE)],
+            loads => loads.iter().map(|load| &*load.trace).collect(),
+        }
     }
 
-    /// Whether the trace is a file, existing or not.
-    pub fn reads_file(&self) -> bool {
-        NamedTrace::parse(self.trace_name()).is_ok_and(|trace| trace.is_file())
+    /// The names of the traces that are files, existing or not.
+    pub fn trace_files(&self) -> Vec<&str> {
+        let is_file = |name: &&str| NamedTrace::parse(name).is_ok_and(|trace| trace.is_file());
+        self.trace_names().into_iter().filter(is_file).collect()
     }
 }
 
@@ -389,6 +433,7 @@ mod tests {
             ("dram_access", "20ns"),
             ("buffer", "65536"),
             ("dram", "65536"),
+            ("load", "a.csv@open"),
         ]);
         let experiment = experiment.unwrap();
         let expected = Experiment {
@@ -402,6 +447,7 @@ mod tests {
             volume: Volume::One(3),
             skip_bad: true,
             dram_access_ns: 20,
+            load: vec!["a.csv@open".parse().unwrap()],
             layers: experiment.layers.clone(),
             ..Experiment::default()
         };
@@ -418,11 +464,15 @@ mod tests {
             ("buffer", "8MiB,evict=run"),
             ("split", "30%"),
         ]);
-        for experiment in [Experiment::default(), changed.unwrap()] {
+        let load = ["a b.csv@closed:depth=2", "oltp"].map(|text| text.parse().unwrap()).to_vec();
+        let changed = Experiment { load, ..changed.unwrap() };
+        for experiment in [Experiment::default(), changed] {
             let mut again = Experiment::default();
             for option in options() {
-                if let Some(text) = option.text(&experiment) {
-                    option.set(&mut again, &text).unwrap();
+                let texts = option.texts(&experiment);
+                if !texts.is_empty() {
+                    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                    option.set_all(&mut again, &texts).unwrap();
                 }
             }
             assert_eq!(again, experiment);

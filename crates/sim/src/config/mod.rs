@@ -5,6 +5,7 @@
 //! * [`choices`]       options that are one keyword of a few
 //! * [`values`]        options with a notation of their own
 //! * [`replay`]        when requests are issued
+//! * [`load`]          one of several traces that are replayed at once
 //! * [`option_text`]   options as text
 //! * [`named_trace`]   the file or workload that a trace's name stands for
 //! * `keyword_enum`    enums with a keyword for each value
@@ -12,6 +13,7 @@
 pub mod choices;
 pub mod experiment;
 pub(crate) mod keyword_enum;
+pub mod load;
 pub mod named_trace;
 pub mod option_text;
 pub mod replay;

@@ -26,39 +26,59 @@ impl OptionValue for Extra {}
 impl OptionValue for Interval {}
 impl OptionValue for Volume {}
 
-/// A field of an experiment: a value, or an optional value.
+/// A field of an experiment: a value, an optional value, or a list of values.
 pub trait OptionField {
-    /// The type of the value.
+    /// The type of the values.
     type Value: OptionValue;
+    /// Whether it is a list.
+    const IS_LIST: bool = false;
 
-    /// A field that holds this value.
-    fn holding(value: Self::Value) -> Self;
+    /// A field that holds these values: exactly one, unless it is a list.
+    fn holding(values: Vec<Self::Value>) -> Self;
 
-    /// The value; `None` if an optional one is not given.
-    fn value(&self) -> Option<&Self::Value>;
+    /// The values; none if an optional one is not given.
+    fn values(&self) -> &[Self::Value];
+}
+
+/// The value of a field that is no list.
+fn only<T>(mut values: Vec<T>) -> T {
+    values.pop().expect("a field that is no list gets one value")
 }
 
 impl<T: OptionValue> OptionField for T {
     type Value = T;
 
-    fn holding(value: T) -> T {
-        value
+    fn holding(values: Vec<T>) -> T {
+        only(values)
     }
 
-    fn value(&self) -> Option<&T> {
-        Some(self)
+    fn values(&self) -> &[T] {
+        core::slice::from_ref(self)
     }
 }
 
 impl<T: OptionValue> OptionField for Option<T> {
     type Value = T;
 
-    fn holding(value: T) -> Option<T> {
-        Some(value)
+    fn holding(values: Vec<T>) -> Option<T> {
+        Some(only(values))
     }
 
-    fn value(&self) -> Option<&T> {
-        self.as_ref()
+    fn values(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+impl<T: OptionValue> OptionField for Vec<T> {
+    type Value = T;
+    const IS_LIST: bool = true;
+
+    fn holding(values: Vec<T>) -> Vec<T> {
+        values
+    }
+
+    fn values(&self) -> &[T] {
+        self
     }
 }
 

@@ -8,8 +8,12 @@ use nand::{ChipModel, Op};
 use spec::Spec;
 
 use crate::clock::serial::LATENCY_NS_MAX;
+use crate::clock::service_queue::ServiceQueue;
+use crate::config::choices::Fit;
 use crate::config::experiment::Experiment;
 use crate::config::named_trace::NamedTrace;
+use crate::config::replay::Replay;
+use crate::config::values::Volume;
 use crate::error::{Error, Result};
 
 /// An experiment with all options read. They are valid and do not contradict each other.
@@ -17,9 +21,9 @@ use crate::error::{Error, Result};
 pub struct Setup {
     /// The options as they were given.
     pub experiment: Experiment,
-    /// The trace.
-    pub trace: NamedTrace,
-    /// The format of the trace file, if one is given.
+    /// The trace, or each of several loads.
+    pub traces: Vec<ReplayedTrace>,
+    /// The format of trace files, if one is given.
     pub format: Option<Spec>,
     /// The chip.
     pub chip: ChipModel,
@@ -27,6 +31,15 @@ pub struct Setup {
     pub ftl: Choice,
     /// The layers above the scheme.
     pub layers: Layers,
+}
+
+/// A trace and the way in which it is replayed.
+#[derive(Clone, Debug)]
+pub struct ReplayedTrace {
+    /// The trace.
+    pub trace: NamedTrace,
+    /// When its requests are issued.
+    pub replay: Replay,
 }
 
 impl Setup {
@@ -38,14 +51,80 @@ impl Setup {
         experiment.check_values()?;
         let setup = Setup {
             experiment: experiment.clone(),
-            trace: named_trace(experiment)?,
+            traces: replayed_traces(experiment)?,
             format: format(experiment)?,
             chip: chip(experiment)?,
             ftl: scheme(experiment)?,
             layers: Layers::new(&experiment.layers)?,
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;
+        setup.check_loads()?;
         Ok(setup)
+    }
+
+    /// Whether the traces are loads, even if there is only one.
+    pub fn has_tenants(&self) -> bool {
+        !self.experiment.load.is_empty()
+    }
+
+    /// The replay of each trace.
+    pub fn replays(&self) -> Vec<Replay> {
+        self.traces.iter().map(|replayed| replayed.replay).collect()
+    }
+
+    /// The queue in which requests wait; none if a request never meets another one.
+    pub fn queue(&self) -> Option<ServiceQueue> {
+        let replays = self.replays();
+        let queues = self.has_tenants() || replays != [Replay::CLOSED];
+        queues.then(|| ServiceQueue::new(&replays))
+    }
+
+    /// Refuses options for trace files if there is no file. It is checked when traces are opened,
+    /// because a plan may replace the file of a row by a workload.
+    ///
+    /// # Errors
+    /// Such an option is given.
+    pub fn check_file_options(&self) -> Result<()> {
+        let has_file = self.traces.iter().any(|replayed| replayed.trace.is_file());
+        match !has_file && (self.format.is_some() || self.experiment.skip_bad) {
+            true => Err(Error::Impossible(
+                "`--format` and `--skip-bad` are for trace files, not for a workload".into(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses options that contradict `--load`.
+    fn check_loads(&self) -> Result<()> {
+        let Setup { experiment, traces, .. } = self;
+        let refuse = |why: &str| Err(Error::Impossible(why.to_owned()));
+        if !self.has_tenants() {
+            return match experiment.shared {
+                true => refuse("`--shared` is for several loads; give each trace as a `--load`"),
+                false => Ok(()),
+            };
+        }
+        let is_stdin = |replayed: &&ReplayedTrace| replayed.trace == NamedTrace::File("-".into());
+        let files = traces.iter().filter(|replayed| replayed.trace.is_file()).count();
+        let is_given = experiment.capacity_bytes.is_some() && !experiment.shared;
+        if experiment.trace.is_some() {
+            refuse("give either TRACE or `--load`: with loads, each trace is a `--load` of its own")
+        } else if experiment.volume != Volume::All {
+            refuse(
+                "`--volume` selects a volume of a single trace; every load replays all of its \
+                 volumes",
+            )
+        } else if traces.iter().filter(is_stdin).count() > 1 {
+            refuse("only one load can be read from standard input; name a file for the others")
+        } else if experiment.fit == Fit::Compact && is_given && (1..traces.len()).contains(&files) {
+            refuse(
+                "with `--fit compact` the files among the loads take as many pages as they touch, \
+                 which is not known when `--capacity` is divided among the workloads; leave out \
+                 one of these two options",
+            )
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -59,7 +138,7 @@ pub fn check_each(experiment: &Experiment) -> Result<()> {
     scheme(experiment)?;
     chip(experiment)?;
     format(experiment)?;
-    named_trace(experiment)?;
+    replayed_traces(experiment)?;
     Ok(())
 }
 
@@ -84,8 +163,14 @@ fn format(experiment: &Experiment) -> Result<Option<Spec>> {
     Ok(experiment.format.as_deref().map(Spec::parse).transpose()?)
 }
 
-fn named_trace(experiment: &Experiment) -> Result<NamedTrace> {
-    NamedTrace::parse(experiment.trace_name())
+fn replayed_traces(experiment: &Experiment) -> Result<Vec<ReplayedTrace>> {
+    let names = experiment.trace_names().into_iter();
+    let traces = names.enumerate().map(|(number, name)| {
+        let own = experiment.load.get(number).and_then(|load| load.replay);
+        let replay = own.unwrap_or(experiment.replay);
+        Ok(ReplayedTrace { trace: NamedTrace::parse(name)?, replay })
+    });
+    traces.collect()
 }
 
 #[cfg(test)]

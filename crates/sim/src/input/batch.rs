@@ -8,23 +8,61 @@ use crate::input::host::{Beyond, Host, Span};
 use crate::input::source::RequestStream;
 
 /// Requests in a batch.
-const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 
 /// Requests with the spans that each is cut into.
 #[derive(Default)]
 pub struct Batch {
     requests: Vec<Request>,
+    /// The load of each request; empty if there is a single trace.
+    loads: Vec<usize>,
     spans: Vec<Span>,
     /// For each request: the end of its spans in `spans`, and whether it is served.
     ends: Vec<(usize, bool)>,
 }
 
 impl Batch {
-    /// Reads the next requests, at most `left` of them. Returns how many were read; 0 at the end of
-    /// the trace.
-    pub fn fill(&mut self, stream: &mut RequestStream, left: u64) -> Result<usize> {
+    /// Reads the next requests of a single trace, at most `left` of them, in place of those of the
+    /// last batch. Returns how many were read; 0 at the end of the trace.
+    ///
+    /// # Errors
+    /// The trace cannot be read.
+    pub fn read(&mut self, stream: &mut RequestStream, left: u64) -> Result<usize> {
         self.requests.clear();
         stream.next_batch(&mut self.requests, left.min(BATCH as u64) as usize)
+    }
+
+    /// Drops all requests.
+    pub fn clear(&mut self) {
+        self.requests.clear();
+        self.loads.clear();
+    }
+
+    /// Adds a request of one of several loads.
+    pub fn push(&mut self, load: usize, request: Request) {
+        self.loads.push(load);
+        self.requests.push(request);
+    }
+
+    /// The number of requests.
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Whether there are no requests.
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Each request with its load.
+    pub fn requests(&self) -> impl Iterator<Item = (usize, &Request)> {
+        self.requests.iter().enumerate().map(|(index, request)| (self.load(index), request))
+    }
+
+    /// The load of a request; 0 for a single trace.
+    #[inline]
+    pub fn load(&self, index: usize) -> usize {
+        self.loads.get(index).copied().unwrap_or(0)
     }
 
     /// Cuts all requests into spans.
@@ -44,13 +82,13 @@ impl Batch {
         Ok(())
     }
 
-    /// Each request with its spans and whether it is served.
-    pub fn iter(&self) -> impl Iterator<Item = (&Request, &[Span], bool)> {
+    /// Each request with its load, its spans and whether it is served.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Request, &[Span], bool)> {
         let mut start = 0;
-        self.requests.iter().zip(&self.ends).map(move |(request, &(end, served))| {
+        self.requests().zip(&self.ends).map(move |((load, request), &(end, served))| {
             let spans = &self.spans[start..end];
             start = end;
-            (request, spans, served)
+            (load, request, spans, served)
         })
     }
 }

@@ -1,95 +1,171 @@
-//! The trace of a run, opened and surveyed, so that a device can be built for it.
+//! The traces of a run, opened and surveyed, so that a device can be built for them.
 //!
 //! A file is read once beforehand, because its volumes are laid end to end and because, by default,
-//! the capacity is what the trace needs. `--fit compact` reads it twice: touched pages can be
+//! the capacity is what the traces need. `--fit compact` reads it twice: touched pages can be
 //! numbered only once all volumes have their place. Comparing several FTLs needs this only once.
+//!
+//! A run has one trace, or several loads at once. Each load has a part of the device; the parts are
+//! laid end to end like volumes, unless they are shared. A workload spans its default capacity; if
+//! a capacity is given, workloads have equal parts of what the files leave.
 //!
 //! * [`source`]        an opened trace, readable as often as needed
 //! * [`request_cache`] the requests of a file in memory
+//! * [`layout`]        the places of volumes and loads
+//! * [`request_order`] the order in which the requests of a pass are served
+//! * [`load_stream`]   the requests of one of several loads
 //! * [`host`]          from the bytes of a request to runs of pages
 //! * [`batch`]         requests that are read together
 //! * [`trace_stats`]   statistics of a whole trace, for drawings
 
 pub mod batch;
 pub mod host;
+pub mod layout;
+pub mod load_stream;
 pub mod request_cache;
+pub mod request_order;
 pub mod source;
 pub mod trace_stats;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nand::ChipModel;
+use spec::Spec;
 use trace::analysis::page_set::{PageRanks, PageSet};
 use trace::{Op, Request};
 
 use crate::config::choices::Fit;
-use crate::config::setup::Setup;
+use crate::config::named_trace::NamedTrace;
+use crate::config::replay::Replay;
+use crate::config::setup::{ReplayedTrace, Setup};
 use crate::config::values::Volume;
-use crate::device::block_bytes;
+use crate::device::{block_bytes, logical_blocks};
 use crate::error::{Error, Result};
 use crate::input::host::{Host, Placing};
+use crate::input::layout::{Layout, LoadPlace};
+use crate::input::load_stream::LoadStream;
 use crate::input::request_cache::CacheBudget;
+use crate::input::request_order::{MergedLoads, RequestOrder, SingleTrace};
 use crate::input::source::RequestSource;
 use crate::progress::{Progress, Stage};
 
 /// Requests read at a time during a survey.
 const BATCH: usize = 1024;
 
-/// An opened trace, its volumes laid end to end.
+/// The opened traces of a run, their volumes laid out.
 pub struct Input {
-    source: Arc<RequestSource>,
-    sha256: Option<String>,
-    /// The first byte of each volume; `None` for a volume that is not replayed.
+    loads: Vec<InputLoad>,
+    /// The first byte of each volume of all loads; `None` for a volume that is not replayed.
     bases: Vec<Option<u64>>,
     touched: Option<PageRanks>,
     needed_bytes: u64,
     opened_in: Duration,
 }
 
+/// An opened trace: the only one, or one of several loads.
+pub struct InputLoad {
+    source: Arc<RequestSource>,
+    sha256: Option<String>,
+    place: LoadPlace,
+}
+
+impl InputLoad {
+    /// The source of the requests.
+    pub fn source(&self) -> &RequestSource {
+        &self.source
+    }
+
+    /// The name of the trace.
+    pub fn name(&self) -> &str {
+        self.source.trace().name()
+    }
+
+    fn stream(&self) -> Result<LoadStream<'_>> {
+        LoadStream::new(&self.source, self.place.first_volume)
+    }
+
+    /// SHA-256 of the file as stored; none for a workload.
+    pub fn sha256(&self) -> Option<&str> {
+        self.sha256.as_deref()
+    }
+
+    /// Its place on the device.
+    pub fn place(&self) -> &LoadPlace {
+        &self.place
+    }
+}
+
 impl Input {
-    /// Opens and surveys the trace of a setup.
+    /// Opens and surveys the traces of a setup.
     ///
     /// # Errors
-    /// The trace cannot be read, or does not fit the options.
+    /// A trace cannot be read, or does not fit the options.
     pub fn open(setup: &Setup, progress: &dyn Progress) -> Result<Input> {
         let started = Instant::now();
-        let input = Input::over(Arc::new(RequestSource::open(setup)?), setup, progress)?;
+        let open = |path: &str| -> Result<_> { Ok(Arc::new(RequestSource::file(setup, path)?)) };
+        let input = Input::with_files(setup, progress, open)?;
         Ok(Input { opened_in: started.elapsed(), ..input })
     }
 
-    /// Opens and surveys the trace of a setup for several runs. A file is read once: its requests
+    /// Opens and surveys the traces of a setup for several runs. A file is read once: its requests
     /// are cached in memory, if they fit into `cache_bytes`.
     ///
     /// # Errors
-    /// The trace cannot be read, or does not fit the options.
+    /// A trace cannot be read, or does not fit the options.
     pub fn open_cached(setup: &Setup, cache_bytes: u64, progress: &dyn Progress) -> Result<Input> {
-        let started = Instant::now();
-        let source =
-            RequestSource::open(setup)?.cached(&CacheBudget::new(cache_bytes), progress)?;
-        let input = Input::over(Arc::new(source), setup, progress)?;
+        let (started, budget) = (Instant::now(), CacheBudget::new(cache_bytes));
+        let open = |path: &str| -> Result<_> {
+            Ok(Arc::new(RequestSource::file(setup, path)?.cached(&budget, progress)?))
+        };
+        let input = Input::with_files(setup, progress, open)?;
         Ok(Input { opened_in: started.elapsed(), ..input })
     }
 
-    /// Surveys a trace that is open already.
+    /// Surveys the traces of a setup; `open` opens its files.
     ///
     /// # Errors
-    /// The trace cannot be read, or does not fit the options.
-    pub fn over(
-        source: Arc<RequestSource>,
+    /// A trace cannot be read, or does not fit the options.
+    pub fn with_files<E: From<Error>>(
         setup: &Setup,
         progress: &dyn Progress,
-    ) -> Result<Input> {
-        let (bases, needed_bytes) = match source.capacity_bytes() {
-            Some(capacity_bytes) => (vec![Some(0)], capacity_bytes),
-            None => {
-                let ends = ends(&source, progress)?;
-                lay_out(&ends, setup.experiment.volume, &setup.chip)?
-            }
-        };
-        let sha256 = source.trace().sha256()?;
-        let (touched, opened_in) = (None, Duration::ZERO);
-        let mut input = Input { source, sha256, bases, touched, needed_bytes, opened_in };
+        open: impl Fn(&str) -> core::result::Result<Arc<RequestSource>, E>,
+    ) -> core::result::Result<Input, E> {
+        setup.check_file_options()?;
+        let mut opened = Vec::with_capacity(setup.traces.len());
+        // Files come first: workloads share what they leave.
+        for replayed in &setup.traces {
+            opened.push(match &replayed.trace {
+                NamedTrace::Workload(_) => None,
+                NamedTrace::File(path) => {
+                    Some(OpenedTrace::file(open(path)?, setup, replayed.replay, progress)?)
+                }
+            });
+        }
+        let files = opened.iter().flatten().map(|file| file.blocks(setup)).sum();
+        let capacity_bytes = workload_capacity(setup, files)?;
+        let complete =
+            |(file, replayed): (Option<OpenedTrace>, &ReplayedTrace)| match (file, &replayed.trace)
+            {
+                (None, NamedTrace::Workload(spec)) => {
+                    OpenedTrace::workload(setup, spec, capacity_bytes)
+                }
+                (file, _) => Ok(file.expect("files were opened above")),
+            };
+        let opened = opened.into_iter().zip(&setup.traces).map(complete);
+        let opened = opened.collect::<Result<Vec<OpenedTrace>>>()?;
+        Ok(Input::of(opened, setup, progress)?)
+    }
+
+    /// Lays out opened traces.
+    fn of(opened: Vec<OpenedTrace>, setup: &Setup, progress: &dyn Progress) -> Result<Input> {
+        let mut layout = Layout::new(block_bytes(&setup.chip), setup.experiment.shared);
+        let mut loads = Vec::with_capacity(opened.len());
+        for OpenedTrace { source, ends } in opened {
+            let (sha256, place) = (source.trace().sha256()?, layout.add(&ends)?);
+            loads.push(InputLoad { source, sha256, place });
+        }
+        let (bases, needed_bytes) = layout.finish();
+        let mut input =
+            Input { loads, bases, touched: None, needed_bytes, opened_in: Duration::ZERO };
         if setup.experiment.fit == Fit::Compact {
             input.compact(setup.chip.page_bytes.into(), progress)?;
         }
@@ -104,28 +180,37 @@ impl Input {
         Ok(())
     }
 
-    /// The pages that reads and writes touch, in the addresses of the volumes laid end to end.
+    /// The pages that reads and writes touch, in the addresses of all volumes laid out.
     fn touched_pages(&self, page_bytes: u64, progress: &dyn Progress) -> Result<PageSet> {
         let mut pages = PageSet::default();
-        for_each(&self.source, progress, |request| {
-            let base = self.bases[request.device as usize];
-            if let (Op::Read | Op::Write, Some(base)) = (request.op, base) {
-                let first = (base + request.offset) / page_bytes;
-                let last = (base + request.end() - 1) / page_bytes;
-                pages.insert_range(first, last - first + 1);
-            }
-        })?;
+        for InputLoad { source, place, .. } in &self.loads {
+            for_each(source, progress, |request| {
+                let base = self.bases[(place.first_volume + request.device) as usize];
+                if let (Op::Read | Op::Write, Some(base)) = (request.op, base) {
+                    let first = (base + request.offset) / page_bytes;
+                    let last = (base + request.end() - 1) / page_bytes;
+                    pages.insert_range(first, last - first + 1);
+                }
+            })?;
+        }
         Ok(pages)
     }
 
-    /// The source of the requests.
-    pub fn source(&self) -> &RequestSource {
-        &self.source
+    /// The traces: a single one, or several loads.
+    pub fn loads(&self) -> &[InputLoad] {
+        &self.loads
     }
 
-    /// SHA-256 of the file as stored; none for a workload.
-    pub fn sha256(&self) -> Option<&str> {
-        self.sha256.as_deref()
+    /// The requests of a pass in their order, from the first.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a load has no requests.
+    pub fn order(&self, setup: &Setup) -> Result<RequestOrder<'_>> {
+        if !setup.has_tenants() {
+            return Ok(RequestOrder::Single(SingleTrace::new(self.loads[0].source())?));
+        }
+        let streams = self.loads.iter().map(InputLoad::stream).collect::<Result<_>>()?;
+        Ok(RequestOrder::Merged(MergedLoads::new(streams, setup.replays())?))
     }
 
     /// The time that opening and surveying took.
@@ -133,7 +218,7 @@ impl Input {
         self.opened_in
     }
 
-    /// The capacity that the trace needs.
+    /// The capacity that the traces need.
     pub fn needed_bytes(&self) -> u64 {
         self.needed_bytes
     }
@@ -165,52 +250,108 @@ impl Input {
     }
 }
 
-/// For each volume, the end of the last byte that is requested.
-fn ends(source: &RequestSource, progress: &dyn Progress) -> Result<Vec<u64>> {
-    let mut ends = Vec::new();
-    for_each(source, progress, |request| {
-        let device = request.device as usize;
-        if device >= ends.len() {
-            ends.resize(device + 1, 0);
+/// A trace that was opened but has no place yet.
+struct OpenedTrace {
+    source: Arc<RequestSource>,
+    /// For each volume the end of the last byte that is requested; `None` if it is not replayed.
+    ends: Vec<Option<u64>>,
+}
+
+impl OpenedTrace {
+    fn file(
+        source: Arc<RequestSource>,
+        setup: &Setup,
+        replay: Replay,
+        progress: &dyn Progress,
+    ) -> Result<OpenedTrace> {
+        let survey = Survey::of(&source, progress)?;
+        if setup.has_tenants() && replay.is_open() && survey.has_one_time() {
+            return Err(Error::Impossible(format!(
+                "all requests of {} have the same time, so they cannot be issued at their own \
+                 times; give this load `@closed`",
+                source.trace().name()
+            )));
         }
-        ends[device] = request.end().max(ends[device]);
-    })?;
-    Ok(ends)
-}
+        Ok(OpenedTrace { ends: survey.replayed_ends(setup.experiment.volume)?, source })
+    }
 
-/// The first byte of each volume that is replayed, and the end of the last one.
-fn lay_out(ends: &[u64], volume: Volume, chip: &ChipModel) -> Result<(Vec<Option<u64>>, u64)> {
-    match volume {
-        Volume::One(one) => alone(ends, one),
-        Volume::All => end_to_end(ends, block_bytes(chip)),
+    fn workload(setup: &Setup, spec: &Spec, capacity_bytes: Option<u64>) -> Result<OpenedTrace> {
+        let source = RequestSource::workload(setup, spec, capacity_bytes)?;
+        Ok(OpenedTrace { ends: vec![source.capacity_bytes()], source: Arc::new(source) })
+    }
+
+    /// The blocks that its volumes take; 0 if all loads share theirs.
+    fn blocks(&self, setup: &Setup) -> u64 {
+        let blocks = |&end: &u64| end.div_ceil(block_bytes(&setup.chip));
+        match setup.experiment.shared {
+            true => 0,
+            false => self.ends.iter().flatten().map(blocks).sum(),
+        }
     }
 }
 
-fn alone(ends: &[u64], one: u32) -> Result<(Vec<Option<u64>>, u64)> {
-    let Some(&end) = ends.get(one as usize) else {
-        return Err(Error::Impossible(format!(
-            "there is no volume {one}: the trace has {}, numbered from 0",
-            ends.len()
-        )));
+/// The capacity of each workload, if the device has a given capacity: that of the device without
+/// the blocks of files, divided equally unless it is shared.
+fn workload_capacity(setup: &Setup, file_blocks: u64) -> Result<Option<u64>> {
+    let workloads = setup.traces.iter().filter(|replayed| !replayed.trace.is_file()).count() as u64;
+    let (Some(capacity_bytes), 1..) = (setup.experiment.capacity_bytes, workloads) else {
+        return Ok(None);
     };
-    let bases = (0..ends.len()).map(|device| (device == one as usize).then_some(0));
-    Ok((bases.collect(), end))
-}
-
-fn end_to_end(ends: &[u64], block_bytes: u64) -> Result<(Vec<Option<u64>>, u64)> {
-    let mut bases = Vec::with_capacity(ends.len());
-    let mut total = 0u64;
-    for &end in ends {
-        let base = total.checked_next_multiple_of(block_bytes).ok_or_else(too_far)?;
-        total = base.checked_add(end).ok_or_else(too_far)?;
-        bases.push(Some(base));
+    let blocks = logical_blocks(&setup.chip, capacity_bytes)?;
+    let sharers = if setup.experiment.shared { 1 } else { workloads };
+    match blocks.saturating_sub(file_blocks) / sharers {
+        0 => Err(Error::Impossible(format!(
+            "the capacity is {blocks} blocks, of which trace files take {file_blocks}; that leaves \
+             less than a block for each workload, so give a larger `--capacity`"
+        ))),
+        blocks => Ok(Some(blocks.saturating_mul(block_bytes(&setup.chip)))),
     }
-    Ok((bases, total))
 }
 
-fn too_far() -> Error {
-    let sentence = "the volumes laid end to end exceed 64-bit addresses; take one `--volume`";
-    Error::Impossible(sentence.into())
+/// What a file was read for before it can be replayed.
+#[derive(Default)]
+struct Survey {
+    /// For each volume the end of the last byte that is requested.
+    ends: Vec<u64>,
+    requests: u64,
+    last_time_ns: u64,
+}
+
+impl Survey {
+    fn of(source: &RequestSource, progress: &dyn Progress) -> Result<Survey> {
+        let mut survey = Survey::default();
+        for_each(source, progress, |request| {
+            let device = request.device as usize;
+            if device >= survey.ends.len() {
+                survey.ends.resize(device + 1, 0);
+            }
+            survey.ends[device] = request.end().max(survey.ends[device]);
+            survey.requests += 1;
+            survey.last_time_ns = request.time_ns;
+        })?;
+        Ok(survey)
+    }
+
+    /// Whether all of several requests have the same time. Times begin at 0 and never decrease.
+    fn has_one_time(&self) -> bool {
+        self.requests > 1 && self.last_time_ns == 0
+    }
+
+    /// The ends of the volumes that are replayed.
+    fn replayed_ends(&self, volume: Volume) -> Result<Vec<Option<u64>>> {
+        let one = match volume {
+            Volume::All => return Ok(self.ends.iter().copied().map(Some).collect()),
+            Volume::One(one) => one as usize,
+        };
+        if one >= self.ends.len() {
+            return Err(Error::Impossible(format!(
+                "there is no volume {one}: the trace has {}, numbered from 0",
+                self.ends.len()
+            )));
+        }
+        let only = |(volume, &end): (usize, &u64)| (volume == one).then_some(end);
+        Ok(self.ends.iter().enumerate().map(only).collect())
+    }
 }
 
 /// Calls `see` with every request of a trace.
@@ -257,6 +398,14 @@ mod tests {
     }
 
     #[test]
+    fn a_workload_takes_no_file_options() {
+        let trace = Some("uniform:writes=10".to_owned());
+        let experiment = Experiment { trace, skip_bad: true, ..Experiment::default() };
+        let error = Input::open(&Setup::new(&experiment).unwrap(), &NoProgress).err().unwrap();
+        assert!(error.to_string().contains("`--skip-bad`"));
+    }
+
+    #[test]
     fn compact_needs_what_is_touched() {
         let input = opened(TWO_VOLUMES, |e| e.fit = Fit::Compact).unwrap();
         assert_eq!(input.needed_bytes(), (2 + 3) * 2048);
@@ -275,8 +424,8 @@ mod tests {
         let [cached, stored] =
             [1 << 30, 0].map(|bytes| Input::open_cached(&setup, bytes, &NoProgress).unwrap());
         drop(file);
-        assert!(stored.source().replay().is_err(), "the file is gone");
-        let (mut stream, mut requests) = (cached.source().replay().unwrap(), Vec::new());
+        assert!(stored.loads()[0].source().replay().is_err(), "the file is gone");
+        let (mut stream, mut requests) = (cached.loads()[0].source().replay().unwrap(), Vec::new());
         assert_eq!(stream.next_batch(&mut requests, 9).unwrap(), 3);
     }
 }

@@ -23,26 +23,31 @@ pub struct RequestSource {
 }
 
 impl RequestSource {
-    /// Opens the trace of a setup.
+    /// Opens the only trace of a setup. A workload is over the capacity of the setup.
     ///
     /// # Errors
     /// The trace cannot be opened, or has options that do not apply to it.
     pub fn open(setup: &Setup) -> Result<RequestSource> {
-        match &setup.trace {
-            NamedTrace::Workload(spec) => RequestSource::workload(setup, spec),
+        setup.check_file_options()?;
+        let capacity_bytes = setup.experiment.capacity_bytes;
+        match &setup.traces[0].trace {
+            NamedTrace::Workload(spec) => RequestSource::workload(setup, spec, capacity_bytes),
             NamedTrace::File(path) => RequestSource::file(setup, path),
         }
     }
 
-    /// A workload over the whole capacity.
-    fn workload(setup: &Setup, spec: &Spec) -> Result<RequestSource> {
+    /// A workload over a capacity, by default its own.
+    ///
+    /// # Errors
+    /// The workload cannot be generated for this capacity.
+    pub fn workload(
+        setup: &Setup,
+        spec: &Spec,
+        capacity_bytes: Option<u64>,
+    ) -> Result<RequestSource> {
         let experiment = &setup.experiment;
-        if experiment.format.is_some() || experiment.skip_bad {
-            let sentence = "`--format` and `--skip-bad` are for trace files, not for a workload";
-            return Err(Error::Impossible(sentence.into()));
-        }
         let page_bytes = setup.chip.page_bytes;
-        let capacity_bytes = match experiment.capacity_bytes {
+        let capacity_bytes = match capacity_bytes {
             Some(bytes) => bytes,
             None => trace::default_capacity(spec, page_bytes)?,
         };
@@ -53,7 +58,11 @@ impl RequestSource {
         Ok(RequestSource { trace, capacity_bytes: Some(capacity_bytes), cached: None })
     }
 
-    fn file(setup: &Setup, path: &str) -> Result<RequestSource> {
+    /// A trace file, read as the setup says.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or has another format.
+    pub fn file(setup: &Setup, path: &str) -> Result<RequestSource> {
         let experiment = &setup.experiment;
         let options = ReadOptions {
             format: setup.format.clone(),
@@ -101,6 +110,16 @@ impl RequestSource {
         }
     }
 
+    /// The number of requests, if it is known without reading the trace.
+    pub fn request_count(&self) -> Option<u64> {
+        match (&self.cached, self.capacity_bytes) {
+            (Some(cached), _) => Some(cached.count()),
+            // The position in a workload is a number of requests.
+            (None, Some(_)) => self.trace.size_hint_bytes(),
+            (None, None) => None,
+        }
+    }
+
     /// Starts reading from the first request.
     ///
     /// # Errors
@@ -110,6 +129,39 @@ impl RequestSource {
             Some(requests) => RequestStream::Cached { requests, position: 0 },
             None => RequestStream::Stored(self.trace.replay()?),
         })
+    }
+}
+
+/// What a pass has read of a trace, apart from the requests themselves.
+#[derive(Clone, Debug)]
+pub struct ReadTrace {
+    /// Lines and requests that were skipped in the whole trace.
+    pub skipped: Skipped,
+    /// Sentences about the trace as it was read.
+    pub notes: Vec<String>,
+    /// Requests that were delivered.
+    pub delivered: u64,
+    /// Requests that were left when the pass ended.
+    pub left: u64,
+}
+
+impl ReadTrace {
+    /// What was read of several traces together. Each note begins with the name of its trace.
+    pub fn together<'a>(traces: impl Iterator<Item = (&'a str, &'a ReadTrace)>) -> ReadTrace {
+        let mut all =
+            ReadTrace { skipped: Skipped::default(), notes: Vec::new(), delivered: 0, left: 0 };
+        for (name, trace) in traces {
+            all.skipped.add_all(&trace.skipped);
+            all.notes.extend(trace.notes.iter().map(|note| format!("{name}: {note}")));
+            all.delivered += trace.delivered;
+            all.left += trace.left;
+        }
+        all
+    }
+
+    /// The requests of the trace: delivered, skipped, or left.
+    pub fn requests(&self) -> u64 {
+        self.delivered + self.skipped.total() + self.left
     }
 }
 
@@ -160,6 +212,11 @@ impl RequestStream<'_> {
         }
     }
 
+    /// What was read when `delivered` requests were delivered and `left` were left.
+    pub fn read_trace(&self, delivered: u64, left: u64) -> ReadTrace {
+        ReadTrace { skipped: self.skipped().clone(), notes: self.notes(), delivered, left }
+    }
+
     /// How far this pass has come, in the unit of [`RequestSource::length`].
     pub fn position(&self) -> u64 {
         match self {
@@ -188,7 +245,8 @@ mod tests {
         file.write_all(b"0,0,0,W,0.0\n0,8,512,R,0.5\n1,8,4096,W,1.5\n0,0,512,W,2.5\n").unwrap();
         let trace = Some(file.path().to_str().unwrap().to_owned());
         let setup = Setup::new(&Experiment { trace, ..Experiment::default() }).unwrap();
-        let stored = RequestSource::open(&setup).unwrap();
+        let path = setup.experiment.trace.as_deref().unwrap();
+        let stored = RequestSource::file(&setup, path).unwrap();
         let expected = all(&stored);
         assert_eq!((expected.0.len(), expected.1.get("zero-length")), (3, 1));
         let cached = stored.cached(&CacheBudget::new(1 << 24), &NoProgress).unwrap();
@@ -196,16 +254,8 @@ mod tests {
         for _ in 0..2 {
             assert!(all(&cached) == expected);
         }
-        let stored = RequestSource::open(&setup).unwrap();
+        let stored = RequestSource::file(&setup, path).unwrap();
         let stored = stored.cached(&CacheBudget::new(0), &NoProgress).unwrap();
         assert!(stored.cached.is_none() && all(&stored) == expected);
-    }
-
-    #[test]
-    fn a_workload_takes_no_file_options() {
-        let trace = Some("uniform:writes=10".to_owned());
-        let experiment = Experiment { trace, skip_bad: true, ..Experiment::default() };
-        let error = RequestSource::open(&Setup::new(&experiment).unwrap()).err().unwrap();
-        assert!(error.to_string().contains("`--skip-bad`"));
     }
 }

@@ -12,7 +12,7 @@ use crate::config::experiment::{Experiment, ExperimentOption, options};
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::setup::check_each;
 use crate::error::{Error, Result};
-use crate::plan::document::{Fault, OrFault, in_order, scalar, unknown_key};
+use crate::plan::document::{Fault, OrFault, in_order, list_or_scalar, scalar, unknown_key};
 
 /// The name that an assignment has on its left.
 #[derive(Clone, Debug)]
@@ -79,7 +79,11 @@ impl Assignment {
         value: &Spanned<DeValue>,
     ) -> OrFault<Assignment> {
         let key = OptionKey::parse(key, key_at)?;
-        let assignment = Assignment { key, value: scalar(value)?, at: value.span() };
+        let value_of = match &key {
+            OptionKey::Whole(option) if option.is_list => list_or_scalar,
+            _ => scalar,
+        };
+        let assignment = Assignment { key, value: value_of(value)?, at: value.span() };
         if let OptionKey::Whole(_) = assignment.key {
             assigned(&Experiment::default(), std::slice::from_ref(&assignment))?;
         }
@@ -88,10 +92,7 @@ impl Assignment {
 
     /// The value as users write it in a spec or on the command line.
     fn text(&self) -> String {
-        match &self.value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
+        text(&self.value)
     }
 
     fn fault(&self, why: impl fmt::Display) -> Fault {
@@ -101,9 +102,24 @@ impl Assignment {
     /// Sets the option or the key in an experiment.
     fn set(&self, experiment: &mut Experiment) -> Result<()> {
         match &self.key {
-            OptionKey::Whole(option) => option.set(experiment, &self.text()),
+            OptionKey::Whole(option) => match &self.value {
+                Value::Array(list) => {
+                    let texts: Vec<String> = list.iter().map(text).collect();
+                    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                    option.set_all(experiment, &texts)
+                }
+                value => option.set(experiment, &text(value)),
+            },
             OptionKey::Inside(option, key) => set_inside(experiment, option, key, self.text()),
         }
+    }
+}
+
+/// A value as users write it.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -190,7 +206,7 @@ pub(super) fn assigned(base: &Experiment, assignments: &[Assignment]) -> OrFault
 
 /// Checks each option by itself, as far as that is possible without opening a trace.
 fn check(experiment: &Experiment) -> Result<()> {
-    if experiment.trace_name() == "-" {
+    if experiment.trace_names().contains(&"-") {
         let why = "a sweep reads its traces several times, but standard input can be read only \
                    once; name a file";
         return Err(Error::Impossible(why.into()));

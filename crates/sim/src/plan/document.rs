@@ -110,6 +110,14 @@ pub(super) fn text_needed(part: &TablePart, what: &str, name: &str) -> OrFault<S
     text_of(part.table, name)?.ok_or_else(missing)
 }
 
+/// A list of numbers, texts and switches, or one of these.
+pub(super) fn list_or_scalar(value: &Spanned<DeValue>) -> OrFault<Value> {
+    match value.get_ref().as_array() {
+        Some(list) => Ok(Value::Array(list.iter().map(scalar).collect::<OrFault<_>>()?)),
+        None => scalar(value),
+    }
+}
+
 /// A number, text or switch.
 pub(super) fn scalar(value: &Spanned<DeValue>) -> OrFault<Value> {
     let at = || value.span();

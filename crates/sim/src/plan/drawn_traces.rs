@@ -20,16 +20,16 @@ type TraceKey = Vec<(&'static str, String)>;
 /// of reading it, in the page size and, for a workload, in capacity and seed.
 pub(super) fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<DrawnTrace> {
     let mut traces: Vec<(TraceKey, Experiment)> = Vec::new();
-    for row in rows {
-        let experiment = trace_options(&row.experiment);
+    for experiment in rows.flat_map(|row| single_traces(&row.experiment)) {
+        let experiment = trace_options(&experiment);
         let key = key(&experiment);
         if !traces.iter().any(|(known, _)| *known == key) {
             traces.push((key, experiment));
         }
     }
     let label = |(key, experiment): &(TraceKey, Experiment)| {
-        let name = experiment.trace_name();
-        let namesakes = traces.iter().filter(|(_, other)| other.trace_name() == name);
+        let name = experiment.trace_names()[0];
+        let namesakes = traces.iter().filter(|(_, other)| other.trace_names()[0] == name);
         let namesakes: Vec<&TraceKey> = namesakes.map(|(other, _)| other).collect();
         let differs = |pair: &&(&str, String)| namesakes.iter().any(|other| !other.contains(pair));
         let differences = key.iter().filter(differs).map(|(name, text)| format!(" {name}={text}"));
@@ -40,15 +40,34 @@ pub(super) fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<DrawnTrace> {
     labelled.map(|(label, (_, experiment))| DrawnTrace { label, experiment }).collect()
 }
 
+/// The experiment, or one for each of its loads. The capacity of a workload beside other loads is
+/// known only if it is the default or shared; other workloads are not drawn.
+fn single_traces(experiment: &Experiment) -> Vec<Experiment> {
+    if experiment.load.is_empty() {
+        return vec![experiment.clone()];
+    }
+    let files = experiment.trace_files();
+    let is_known = experiment.capacity_bytes.is_none() || experiment.shared;
+    let names = experiment.trace_names().into_iter();
+    let drawn = names.filter(|name| is_known || files.contains(name));
+    let alone = |name: &str| Experiment {
+        trace: Some(name.to_owned()),
+        load: Vec::new(),
+        shared: false,
+        ..experiment.clone()
+    };
+    drawn.map(alone).collect()
+}
+
 /// The options on which a trace depends. A file depends neither on the capacity nor on the seed.
 fn trace_options(experiment: &Experiment) -> Experiment {
     let Experiment { trace, format, skip_bad, sort, limit, chip, capacity_bytes, seed, .. } =
         experiment.clone();
     let of_file =
         Experiment { trace, format, skip_bad, sort, limit, chip, ..Experiment::default() };
-    match experiment.reads_file() {
-        true => of_file,
-        false => Experiment { capacity_bytes, seed, ..of_file },
+    match experiment.trace_files().is_empty() {
+        false => of_file,
+        true => Experiment { capacity_bytes, seed, ..of_file },
     }
 }
 

@@ -138,10 +138,13 @@ impl Plan {
         let rows = self.rows.iter_mut().map(|row| &mut row.experiment);
         let traces = self.drawings.iter_mut().flat_map(|drawing| &mut drawing.traces);
         for experiment in rows.chain(traces.map(|drawn| &mut drawn.experiment)) {
-            if experiment.reads_file()
-                && let Some(trace) = &mut experiment.trace
-            {
-                *trace = directory.join(&*trace).to_string_lossy().into_owned();
+            let files: Vec<String> =
+                experiment.trace_files().into_iter().map(str::to_owned).collect();
+            let loads = experiment.load.iter_mut().map(|load| &mut load.trace);
+            for trace in loads.chain(&mut experiment.trace) {
+                if files.contains(trace) {
+                    *trace = directory.join(&*trace).to_string_lossy().into_owned();
+                }
             }
         }
         self

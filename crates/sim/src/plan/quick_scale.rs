@@ -42,12 +42,19 @@ impl QuickReplacements {
     pub(super) fn replaced(&self, assignments: &[&Assignment]) -> Vec<Assignment> {
         let replaced = |assignment: &&Assignment| {
             let mut assignment = (*assignment).clone();
-            if let Value::String(text) = &mut assignment.value {
-                *text = self.apply(text);
-            }
+            self.replace_in(&mut assignment.value);
             assignment
         };
         assignments.iter().map(replaced).collect()
+    }
+
+    /// Makes all replacements in a text or a list of texts.
+    fn replace_in(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.apply(text),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.replace_in(value)),
+            _ => {}
+        }
     }
 
     /// A text with all replacements made.
@@ -66,6 +73,15 @@ impl QuickReplacements {
                 Err(Fault::new(at.clone(), what))
             }
         }
+    }
+}
+
+/// The texts of a value: itself, or the members of a list.
+pub(super) fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(list) => list.iter().flat_map(texts).collect(),
+        _ => Vec::new(),
     }
 }
 

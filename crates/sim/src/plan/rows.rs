@@ -1,6 +1,5 @@
 //! The rows of a plan: those that its base, grids and lists make, or those of the plans it names.
 
-use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -70,8 +69,8 @@ impl Runs {
             written.push(row(&base, &[])?);
             quick.push(row(&base, &[])?);
         }
-        let texts: Vec<&str> =
-            written.iter().flat_map(|row| row.varied.values()).filter_map(Value::as_str).collect();
+        let values = written.iter().flat_map(|row| row.varied.values());
+        let texts: Vec<&str> = values.flat_map(quick_scale::texts).collect();
         replacements.refuse_unused(&texts)?;
         let run = match scale {
             Scale::Full => written.clone(),
@@ -160,7 +159,7 @@ fn replacements(table: &DeTable) -> OrFault<QuickReplacements> {
 
 /// Drops the format of a row whose trace file was replaced by a workload.
 fn without_useless_format(mut row: Row) -> Row {
-    if !row.experiment.reads_file() {
+    if row.experiment.trace_files().is_empty() {
         row.experiment.format = None;
     }
     row

@@ -85,6 +85,34 @@ fn keys_inside_specs_can_be_written_with_and_without_quotes() {
 }
 
 #[test]
+fn several_loads_are_a_list_and_a_list_of_lists_varies_them() {
+    let loads = |row: &Row| -> Vec<String> {
+        row.experiment.load.iter().map(ToString::to_string).collect()
+    };
+    let text = "[base]\nload = [\"disk.csv@open\", \"oltp\"]\n\
+                [[grid]]\nshared = [true, false]\n\
+                [[grid]]\nload = [[\"oltp@closed:depth=2\", \"disk.csv\"], \"zipf:writes=9\"]\n\
+                [[claim]]\nid = \"C\"\nsays = \"s\"\nfigure = \"erases.total\"\n\
+                rows = [{ load = [\"oltp@closed:depth=2\", \"disk.csv\"], at_least = 1 }]\n\
+                [quick]\nseed = 2\n[quick.instead]\n\"disk.csv\" = \"uniform:writes=7\"";
+    let full = plan(text).with_traces_in("/d".as_ref());
+    let expected = [
+        vec!["/d/disk.csv@open", "oltp"],
+        vec!["/d/disk.csv@open", "oltp"],
+        vec!["oltp@closed:depth=2", "/d/disk.csv"],
+        vec!["zipf:writes=9"],
+    ];
+    assert_eq!(full.rows.iter().map(loads).collect::<Vec<_>>(), expected);
+    assert_eq!(full.claims[0].rows().collect::<Vec<_>>(), [2]);
+    let quick = Plan::parse("p", text, Scale::Quick).unwrap();
+    assert_eq!(loads(&quick.rows[2]), ["oltp@closed:depth=2", "uniform:writes=7"]);
+    assert!(wrong("[base]\nload = [\"oltp\", \"-\"]").contains("standard input"));
+    assert!(wrong("[base]\nload = \"a@clsoed\"").contains("did you mean `closed`"));
+    assert!(wrong("[base]\nshared = true").contains("`--shared`"));
+    assert!(wrong("[base]\nseed = [1, 2]").contains("not this array"));
+}
+
+#[test]
 fn several_options_can_vary_together() {
     let plan = plan(
         "[[grid]]\nseed = [1, 2]\nshape = [{ ftl = \"block\", warmup = 0 }, \
@@ -482,6 +510,21 @@ fn a_trace_is_drawn_once_without_running_its_rows() {
     assert_eq!(labels(Scale::Full), wanted);
     let quick = labels(Scale::Quick);
     assert_eq!(quick[2].0, "zipf:writes=1K capacity=4MiB page=2KiB");
+}
+
+#[test]
+fn the_trace_of_each_load_is_drawn_if_its_capacity_is_known() {
+    let drawn = |base: &str| {
+        let text = format!(
+            "[base]\nload = [\"disk.csv@open\", \"oltp\", \"disk.csv\"]\n{base}\n[[drawing]]\n\
+             id = \"d\"\nsays = \"s\"\ndraws = \"access pattern\""
+        );
+        let plan = plan(&text);
+        plan.drawings[0].traces.iter().map(|drawn| drawn.label.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(""), ["disk.csv", "oltp"]);
+    assert_eq!(drawn("capacity = \"1GiB\"\nshared = true"), ["disk.csv", "oltp"]);
+    assert_eq!(drawn("capacity = \"1GiB\""), ["disk.csv"]);
 }
 
 #[test]

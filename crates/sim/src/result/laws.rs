@@ -10,6 +10,7 @@
 //! sum of wear                  = erases since the device was new
 //! every total                  = Σ over the causes
 //! pages that come to a layer   = pages that the one above handed down
+//! requests, bytes, pages, time = Σ over the tenants, if there are any
 //! ```
 //! Each layer states the laws of its own counts, beside the layer in `ftl`.
 
@@ -19,7 +20,7 @@ use nand::{Cause, Op};
 use serde_json::Value;
 
 use crate::result::counts::{Causes, HostPages};
-use crate::result::run_result::RunResult;
+use crate::result::run_result::{RunResult, TracePart};
 
 /// Asserts every law.
 ///
@@ -43,6 +44,7 @@ pub fn check_all(result: &RunResult) -> Result<(), String> {
     totals_are_sums(result)?;
     time_is_count_times_latency(result)?;
     wear_is_erases(result)?;
+    tenants_add_up(result)?;
     pages_pass_through_the_layers(result)
 }
 
@@ -132,6 +134,51 @@ fn time_is_count_times_latency(result: &RunResult) -> Result<(), String> {
 fn wear_is_erases(result: &RunResult) -> Result<(), String> {
     let (wear, erases) = (result.evidence.wear_sum, result.evidence.erases_since_birth);
     equal("sum of wear = erases since birth", wear.into(), erases.into())
+}
+
+/// The loads together are the run.
+fn tenants_add_up(result: &RunResult) -> Result<(), String> {
+    let Some(tenants) = &result.tenants else { return Ok(()) };
+    let (trace, asked) = (&result.trace, &result.evidence.asked);
+    type Count = fn(&TracePart) -> u64;
+    let counts: [(&str, Count); 12] = [
+        ("requests", |trace| trace.requests),
+        ("reads", |trace| trace.reads),
+        ("writes", |trace| trace.writes),
+        ("trims", |trace| trace.trims),
+        ("flushes", |trace| trace.flushes),
+        ("read_bytes", |trace| trace.read_bytes),
+        ("written_bytes", |trace| trace.written_bytes),
+        ("trimmed_bytes", |trace| trace.trimmed_bytes),
+        ("trims_of_no_page", |trace| trace.trims_of_no_page),
+        ("preflushes", |trace| trace.preflushes),
+        ("fua", |trace| trace.fua),
+        ("skipped", |trace| trace.skipped.values().filter_map(Value::as_u64).sum()),
+    ];
+    for (name, count) in counts {
+        let sum = tenants.iter().map(|tenant| count(&tenant.trace)).fold(0, u64::saturating_add);
+        equal(&format!("{name} = Σ over the tenants"), count(trace).into(), sum.into())?;
+    }
+    let pages = |pages: fn(&HostPages) -> u64| -> (u128, u128) {
+        let sum: u64 = tenants.iter().map(|tenant| pages(&tenant.host_pages)).sum();
+        (pages(asked).into(), sum.into())
+    };
+    for (law, (all, sum)) in [
+        ("pages read = Σ over the tenants", pages(|pages| pages.read)),
+        ("pages written = Σ over the tenants", pages(|pages| pages.written)),
+        ("pages trimmed = Σ over the tenants", pages(|pages| pages.trimmed)),
+    ] {
+        equal(law, all, sum)?;
+    }
+    for tenant in tenants {
+        for times in [&tenant.service_us, &tenant.response_us] {
+            let timed = [times.read.count, times.write.count, times.trim.count, times.flush.count];
+            let law = format!("{}: requests timed = served", tenant.trace.name);
+            equal(&law, timed.iter().sum::<u64>().into(), tenant.served().into())?;
+        }
+    }
+    let time_us: f64 = tenants.iter().map(|tenant| tenant.time_us).sum();
+    close("time_us.total = Σ over the tenants", result.time_us.total, time_us)
 }
 
 /// What a layer hands down is what comes to the layer below, and what the lowest one hands down

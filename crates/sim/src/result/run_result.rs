@@ -14,10 +14,14 @@ use crate::result::layers_part::LayersPart;
 use crate::result::record::{Columns, record};
 use crate::result::run_part::RunPart;
 use crate::result::series::SampledSeries;
+use crate::result::tenant_part::TenantPart;
 use crate::result::wear::{EndurancePart, WearPart};
 
 /// The name and version of this form.
 pub const SCHEMA: &str = "ftlab.run/1";
+
+/// The reason for skipping requests that a load still had when the run ended.
+pub const NOT_SERVED: &str = "not served";
 
 record! {
     /// The result of one run.
@@ -45,6 +49,8 @@ record! {
         pub histograms: Histograms,
         pub response_us: Option<ByOp<Summary>>,
         pub series: Option<SampledSeries>,
+        /// Each of several loads; null for a single trace.
+        pub tenants: Option<Vec<TenantPart>>,
         pub wear: WearPart,
         pub endurance: EndurancePart,
         pub ram_bytes: RamPart,

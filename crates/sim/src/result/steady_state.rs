@@ -35,10 +35,22 @@ pub fn notes(result: &RunResult, experiment: &Experiment) -> Vec<String> {
     let unmapped =
         experiment.precondition == Precondition::None && result.reads.host < result.host_pages.read;
     let notes = writes.into_iter().chain(unmapped.then_some(UNMAPPED_READS)).map(str::to_owned);
-    let is_cut = |limit: &u64| result.evidence.requests_read == *limit;
-    let limit = experiment.limit.filter(is_cut);
-    let limit = limit.map(|limit| format!("`--limit {limit}` ended the trace."));
-    notes.chain(limit).collect()
+    notes.chain(experiment.limit.into_iter().flat_map(|limit| cut(result, limit))).collect()
+}
+
+/// A sentence for each trace that a limit of requests ended.
+fn cut(result: &RunResult, limit: u64) -> Vec<String> {
+    let sentence = |what: &str| format!("`--limit {limit}` ended {what}.");
+    match &result.tenants {
+        None => {
+            let is_cut = result.evidence.requests_read == limit;
+            is_cut.then(|| sentence("the trace")).into_iter().collect()
+        }
+        Some(tenants) => {
+            let cut = tenants.iter().filter(|tenant| tenant.trace.requests == limit);
+            cut.map(|tenant| sentence(&tenant.trace.name)).collect()
+        }
+    }
 }
 
 /// What keeps a device with writes from a steady state, if anything does.

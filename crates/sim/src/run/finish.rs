@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use nand::Op;
-use trace::replay::Skipped;
 
 use crate::config::setup::Setup;
 use crate::device::Device;
-use crate::input::Input;
+use crate::input::source::ReadTrace;
+use crate::input::{Input, InputLoad};
 use crate::result::counts::{Causes, TimePart};
 use crate::result::evidence::Evidence;
 use crate::result::json_values::{metrics_json, param_value};
@@ -20,8 +20,9 @@ use crate::result::run_result::{
 };
 use crate::result::series::Sampler;
 use crate::result::steady_state;
+use crate::result::tenant_part::TenantPart;
 use crate::result::wear::{EndurancePart, WearPart};
-use crate::run::measure::PassCounters;
+use crate::run::measure::MeasuredRequests;
 use crate::run::simulator::Simulator;
 
 /// Setup, trace and device of a run.
@@ -37,13 +38,9 @@ pub struct FinishedRun<'a> {
 /// Observations of the measured pass.
 pub struct Measured {
     /// Times and counts of the requests.
-    pub measure: PassCounters,
-    /// Lines and requests that were skipped in the trace.
-    pub skipped: Skipped,
-    /// Sentences about the trace as it was read.
-    pub trace_notes: Vec<String>,
-    /// Requests that the trace delivered, those before the measured part included.
-    pub delivered: u64,
+    pub measure: MeasuredRequests,
+    /// What was read of each trace.
+    pub traces: Vec<ReadTrace>,
     /// Pages that could be programmed when the measured pass began.
     pub free_pages_before: u64,
     /// Free blocks of the FTL at the same time.
@@ -56,9 +53,10 @@ impl FinishedRun<'_> {
     /// The result, taken from a simulator that has served the measured pass; `wall` is the time
     /// that the whole run took.
     pub fn result(&self, simulator: &Simulator, measured: &Measured, wall: Duration) -> RunResult {
-        let (nand, measure) = (simulator.nand(), &measured.measure);
+        let (nand, measure) = (simulator.nand(), &measured.measure.all);
         let (tally, report) = (nand.tally(), simulator.ftl().report());
-        let trace = measure.trace_part(self.input.source().trace(), &measured.skipped);
+        let read = self.read(measured);
+        let trace = measure.trace_part(self.names(), self.formats(), &read);
         let programs = Causes::of(tally, Op::Program);
         let programmed_bytes = programs.total * u64::from(nand.geometry().page_bytes());
         let write_amplification_bytes = ratio(programmed_bytes, trace.written_bytes);
@@ -66,7 +64,7 @@ impl FinishedRun<'_> {
         let response = measure.response.as_ref();
         let mut result = RunResult {
             schema: SCHEMA,
-            run: RunPart::of(&self.setup.experiment, self.input.sha256()),
+            run: RunPart::of(&self.setup.experiment, self.trace_sha256()),
             ftl: self.ftl_part(),
             device: self.device_part(),
             layers: LayersPart::of(&self.device.layers, &simulator.layer_reports()),
@@ -90,16 +88,73 @@ impl FinishedRun<'_> {
             },
             response_us: response.map(|by_op| by_op.map(Latencies::summary)),
             series: measure.sampler.as_ref().map(Sampler::series),
+            tenants: self.tenants(measured),
             wear: WearPart::of(nand.wear()),
             endurance: self.endurance_part(write_amplification_bytes),
             ram_bytes: simulator.ftl().ram().into(),
             scheme: metrics_json(&report.figures, &simulator.ftl().gauges()),
-            notes: measured.trace_notes.clone(),
+            notes: read.notes.clone(),
             wall: wall_part(measured, wall),
-            evidence: evidence(simulator, measured),
+            evidence: evidence(simulator, measured, &read),
         };
         result.notes.extend(steady_state::notes(&result, &self.setup.experiment));
         result
+    }
+
+    /// What was read of the trace, or of all loads together.
+    fn read(&self, measured: &Measured) -> ReadTrace {
+        match self.setup.has_tenants() {
+            false => measured.traces[0].clone(),
+            true => {
+                let names = self.input.loads().iter().map(InputLoad::name);
+                ReadTrace::together(names.zip(&measured.traces))
+            }
+        }
+    }
+
+    fn names(&self) -> String {
+        self.joined(InputLoad::name)
+    }
+
+    fn formats(&self) -> String {
+        self.joined(|load| load.source().trace().format())
+    }
+
+    fn joined<'a>(&'a self, text: impl Fn(&'a InputLoad) -> &'a str) -> String {
+        self.input.loads().iter().map(text).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// The hash of a single trace; loads have theirs among the tenants.
+    fn trace_sha256(&self) -> Option<&str> {
+        match self.setup.has_tenants() {
+            false => self.input.loads()[0].sha256(),
+            true => None,
+        }
+    }
+
+    /// The part of each load, if there are loads.
+    fn tenants(&self, measured: &Measured) -> Option<Vec<TenantPart>> {
+        let tenant = |load: usize| {
+            let (counters, input) = (&measured.measure.tenants[load], &self.input.loads()[load]);
+            let (requests, trace) = (&counters.requests, input.source().trace());
+            let name = (trace.name().to_owned(), trace.format().to_owned());
+            let responses = requests.response.as_ref().expect("loads queue");
+            let bytes = &input.place().bytes;
+            TenantPart {
+                trace: requests.trace_part(name.0, name.1, &measured.traces[load]),
+                trace_sha256: input.sha256().map(str::to_owned),
+                replay: self.setup.traces[load].replay,
+                first_byte: bytes.start,
+                bytes: bytes.end - bytes.start,
+                host_pages: counters.pages,
+                time_us: requests.service.sum_ns() as f64 / 1000.0,
+                service_us: requests.service.map(Latencies::summary),
+                increment_us: requests.increment.map(Latencies::summary),
+                response_us: responses.map(Latencies::summary),
+            }
+        };
+        let loads = 0..self.input.loads().len();
+        self.setup.has_tenants().then(|| loads.map(tenant).collect())
     }
 
     fn ftl_part(&self) -> FtlPart {
@@ -133,12 +188,12 @@ impl FinishedRun<'_> {
     }
 }
 
-fn evidence(simulator: &Simulator, measured: &Measured) -> Evidence {
-    let nand = simulator.nand();
+fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evidence {
+    let (nand, requests) = (simulator.nand(), &measured.measure.all);
     let reports = simulator.layer_reports().into_iter();
     let handed_down = reports.map(|report| (report.layer, report.went_down.into()));
     Evidence {
-        requests_read: measured.delivered + measured.skipped.total(),
+        requests_read: read.requests(),
         free_pages_before: measured.free_pages_before,
         free_pages_after: nand.free_pages(),
         free_blocks_before: measured.free_blocks_before,
@@ -149,8 +204,8 @@ fn evidence(simulator: &Simulator, measured: &Measured) -> Evidence {
         asked: simulator.asked(),
         handed_down: handed_down.collect(),
         dram_ns: simulator.dram_ns(),
-        service_sum_ns: measured.measure.service.sum_ns(),
-        increment_sum_ns: measured.measure.increment.sum_ns(),
+        service_sum_ns: requests.service.sum_ns(),
+        increment_sum_ns: requests.increment.sum_ns(),
     }
 }
 
@@ -159,7 +214,7 @@ fn wall_part(measured: &Measured, wall: Duration) -> WallPart {
     WallPart {
         seconds: wall.as_secs_f64(),
         replay_seconds: measured.seconds,
-        requests_per_second: measured.measure.requests_served() as f64 / seconds,
+        requests_per_second: measured.measure.all.requests_served() as f64 / seconds,
         peak_rss_bytes: peak_rss_bytes(),
         version: env!("CARGO_PKG_VERSION"),
     }

@@ -1,13 +1,14 @@
 //! Observation of a pass over the trace: counts of its requests, and times of serving them.
 
 use serde_json::Map;
-use trace::replay::Skipped;
 use trace::{Flags, Op, Request};
 
 use crate::config::values::Interval;
 use crate::input::host::Span;
+use crate::input::source::ReadTrace;
+use crate::result::counts::HostPages;
 use crate::result::latencies::{ByOp, Latencies};
-use crate::result::run_result::TracePart;
+use crate::result::run_result::{NOT_SERVED, TracePart};
 use crate::result::series::{CounterSnapshot, Sampler};
 use crate::run::simulator::{Served, Simulator};
 
@@ -19,6 +20,8 @@ pub const NOT_MEASURED: &str = "not measured";
 /// A request that was served.
 #[derive(Clone, Copy)]
 pub struct ServedRequest<'a> {
+    /// The load to which it belongs; 0 for a single trace.
+    pub load: usize,
     /// The request.
     pub request: &'a Request,
     /// Its pages.
@@ -32,7 +35,7 @@ pub struct ServedRequest<'a> {
 /// Observes a pass.
 pub trait Observer {
     /// A request will soon be served or skipped.
-    fn announced(&mut self, request: &Request, spans: &[Span]);
+    fn announced(&mut self, load: usize, request: &Request, spans: &[Span]);
     /// A request was served.
     fn served(&mut self, served: &ServedRequest, on: &Simulator);
     /// A request was skipped, because its volume is not replayed.
@@ -43,7 +46,7 @@ pub trait Observer {
 pub struct Unmeasured;
 
 impl Observer for Unmeasured {
-    fn announced(&mut self, _: &Request, _: &[Span]) {}
+    fn announced(&mut self, _: usize, _: &Request, _: &[Span]) {}
 
     fn served(&mut self, _: &ServedRequest, _: &Simulator) {}
 
@@ -111,17 +114,22 @@ impl PassCounters {
     }
 
     /// The requests of the pass, once the trace has been read to its end.
-    pub fn trace_part(&self, trace: &trace::Trace, skipped: &Skipped) -> TracePart {
+    pub fn trace_part(&self, name: String, format: String, read: &ReadTrace) -> TracePart {
+        let skipped = &read.skipped;
         let reasons = skipped.iter().map(|(why, count)| (why.to_owned(), count.into()));
         let mut reasons: Map<_, _> = reasons.collect();
-        let here = [(OTHER_VOLUME, self.other_volume), (NOT_MEASURED, self.not_measured)];
+        let here = [
+            (OTHER_VOLUME, self.other_volume),
+            (NOT_MEASURED, self.not_measured),
+            (NOT_SERVED, read.left),
+        ];
         for (why, count) in here.into_iter().filter(|&(_, count)| count > 0) {
             reasons.insert(why.to_owned(), count.into());
         }
-        let skipped_here = self.other_volume + self.not_measured;
+        let skipped_here = self.other_volume + self.not_measured + read.left;
         TracePart {
-            name: trace.name().to_owned(),
-            format: trace.format().to_owned(),
+            name,
+            format,
             requests: self.requests_served() + skipped_here + skipped.total(),
             footprint_pages: self.touched.members,
             backward_times: skipped.backward_times,
@@ -135,7 +143,7 @@ impl Observer for PassCounters {
     /// Marks the pages now, not when they are served: within a batch the marks are independent, so
     /// their cache misses overlap.
     #[inline]
-    fn announced(&mut self, request: &Request, spans: &[Span]) {
+    fn announced(&mut self, _: usize, request: &Request, spans: &[Span]) {
         if matches!(request.op, Op::Read | Op::Write) {
             spans.iter().for_each(|span| self.touched.add(span));
         }
@@ -143,7 +151,7 @@ impl Observer for PassCounters {
 
     #[inline]
     fn served(&mut self, served: &ServedRequest, on: &Simulator) {
-        let ServedRequest { request, spans, took, response_ns } = *served;
+        let ServedRequest { request, spans, took, response_ns, .. } = *served;
         self.count(request, spans);
         self.service.of(request.op).record(took.service_ns);
         self.increment.of(request.op).record(took.increment_ns);
@@ -160,6 +168,57 @@ impl Observer for PassCounters {
 
     fn skipped(&mut self) {
         self.other_volume += 1;
+    }
+}
+
+/// Counters of the measured pass: of all requests, and of those of each load.
+pub struct MeasuredRequests {
+    /// Of all requests.
+    pub all: PassCounters,
+    /// Of each of several loads.
+    pub tenants: Vec<TenantCounters>,
+}
+
+impl Observer for MeasuredRequests {
+    #[inline]
+    fn announced(&mut self, load: usize, request: &Request, spans: &[Span]) {
+        self.all.announced(load, request, spans);
+        if let Some(tenant) = self.tenants.get_mut(load) {
+            tenant.requests.announced(load, request, spans);
+        }
+    }
+
+    #[inline]
+    fn served(&mut self, served: &ServedRequest, on: &Simulator) {
+        self.all.served(served, on);
+        if let Some(tenant) = self.tenants.get_mut(served.load) {
+            tenant.served(served, on);
+        }
+    }
+
+    fn skipped(&mut self) {
+        self.all.skipped();
+    }
+}
+
+/// Counters of the requests of a load.
+pub struct TenantCounters {
+    /// The requests.
+    pub requests: PassCounters,
+    /// The pages that they requested.
+    pub pages: HostPages,
+}
+
+impl TenantCounters {
+    fn served(&mut self, served: &ServedRequest, on: &Simulator) {
+        self.requests.served(served, on);
+        let pages: u64 = served.spans.iter().map(|span| u64::from(span.pages)).sum();
+        match served.request.op {
+            Op::Read => self.pages.read += pages,
+            Op::Write => self.pages.written += pages,
+            Op::Trim => self.pages.trimmed += pages,
+            Op::Flush => {}
+        }
     }
 }
 

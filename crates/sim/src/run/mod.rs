@@ -25,20 +25,22 @@ use std::time::Instant;
 
 use crate::clock::service_queue::ServiceQueue;
 use crate::config::choices::Precondition;
-use crate::config::replay::Replay;
 use crate::config::setup::Setup;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::batch::Batch;
 use crate::input::host::Host;
-use crate::input::source::RequestStream;
+use crate::input::request_order::RequestOrder;
 use crate::memory::MemoryBudget;
 use crate::progress::{NoProgress, Progress, Stage};
+use crate::result::counts::HostPages;
 use crate::result::laws;
 use crate::result::run_result::RunResult;
 use crate::run::finish::{FinishedRun, Measured};
-use crate::run::measure::{Observer, PassCounters, ServedRequest, Unmeasured};
+use crate::run::measure::{
+    MeasuredRequests, Observer, PassCounters, ServedRequest, TenantCounters, Unmeasured,
+};
 use crate::run::operation_log::OpLog;
 use crate::run::simulator::Simulator;
 
@@ -107,23 +109,33 @@ struct Stages<'a> {
     progress: &'a dyn Progress,
 }
 
-/// A pass over the trace.
+/// A pass over the traces.
 struct Pass<'a> {
     stage: Stage,
-    stream: RequestStream<'a>,
+    order: RequestOrder<'a>,
     batch: Batch,
     /// The queue, if requests have to wait.
     queue: Option<ServiceQueue>,
     delivered: u64,
 }
 
-impl<'a> Pass<'a> {
-    fn new(stage: Stage, stream: RequestStream<'a>) -> Pass<'a> {
-        Pass { stage, stream, batch: Batch::default(), queue: None, delivered: 0 }
+impl Pass<'_> {
+    /// The number of a request of the batch, counted from 1 in its own trace.
+    fn number(&self, index: usize) -> u64 {
+        let load = self.batch.load(index);
+        let later = self.batch.requests().skip(index + 1).filter(|(other, _)| *other == load);
+        let delivered = self.order.delivered(load, self.delivered + self.batch.len() as u64);
+        delivered - later.count() as u64
     }
 }
 
 impl<'a> Stages<'a> {
+    /// A pass from the first request of each trace.
+    fn pass(&self, stage: Stage) -> Result<Pass<'a>> {
+        let (order, queue) = (self.input.order(self.setup)?, self.setup.queue());
+        Ok(Pass { stage, order, batch: Batch::default(), queue, delivered: 0 })
+    }
+
     /// A mounted device, preconditioned and warmed up, all counters at zero.
     fn prepared(&self) -> Result<Simulator<'a>> {
         let experiment = &self.setup.experiment;
@@ -136,7 +148,7 @@ impl<'a> Stages<'a> {
             simulator.audit("after filling")?;
         }
         for pass in 1..=experiment.warmup {
-            let mut pass = Pass::new(Stage::WarmUp(pass), self.input.source().replay()?);
+            let mut pass = self.pass(Stage::WarmUp(pass))?;
             self.serve(&mut simulator, &mut pass, u64::MAX, &mut Unmeasured, None)?;
             simulator.audit("after a warm-up pass")?;
         }
@@ -145,34 +157,34 @@ impl<'a> Stages<'a> {
     }
 
     fn measured(&self, simulator: &mut Simulator, log: Option<&mut OpLog>) -> Result<Measured> {
-        let experiment = &self.setup.experiment;
-        let mut pass = Pass::new(Stage::Measure, self.input.source().replay()?);
-        let replay = Some(experiment.replay).filter(|&replay| replay != Replay::CLOSED);
-        pass.queue = replay.map(ServiceQueue::new);
+        let mut pass = self.pass(Stage::Measure)?;
         self.lead_in(simulator, &mut pass)?;
         let free_pages_before = simulator.nand().free_pages();
         let free_blocks_before = simulator.ftl().free_blocks();
-        let (pages, not_measured) = (self.device.logical_pages(), pass.delivered);
-        let has_responses = pass.queue.is_some();
-        let mut measure =
-            PassCounters::new(pages, has_responses, experiment.interval, not_measured);
+        let mut measure = self.counters(&pass);
         if log.is_some() {
             simulator.log_operations();
         }
         let started = Instant::now();
         self.serve(simulator, &mut pass, u64::MAX, &mut measure, log)?;
         let seconds = started.elapsed().as_secs_f64();
-        let Pass { stream, delivered, .. } = pass;
-        let (skipped, trace_notes) = (stream.skipped().clone(), stream.notes());
-        Ok(Measured {
-            measure,
-            skipped,
-            trace_notes,
-            delivered,
-            free_pages_before,
-            free_blocks_before,
-            seconds,
-        })
+        let traces = pass.order.end(pass.delivered, self.progress)?;
+        Ok(Measured { measure, traces, free_pages_before, free_blocks_before, seconds })
+    }
+
+    /// Counters at zero for the rest of a pass.
+    fn counters(&self, pass: &Pass) -> MeasuredRequests {
+        let (pages, has_responses) = (self.device.logical_pages(), pass.queue.is_some());
+        let tenants = if self.setup.has_tenants() { self.input.loads().len() } else { 0 };
+        let tenant = |load| TenantCounters {
+            requests: PassCounters::new(pages, true, None, pass.order.delivered(load, 0)),
+            pages: HostPages::default(),
+        };
+        let interval = self.setup.experiment.interval;
+        MeasuredRequests {
+            all: PassCounters::new(pages, has_responses, interval, pass.delivered),
+            tenants: (0..tenants).map(tenant).collect(),
+        }
     }
 
     /// Serves the requests before counting begins.
@@ -201,13 +213,12 @@ impl<'a> Stages<'a> {
         observer: &mut impl Observer,
         mut log: Option<&mut OpLog>,
     ) -> Result<()> {
-        let source = self.input.source();
         while left > 0
-            && let count @ 1.. = pass.batch.fill(&mut pass.stream, left)?
+            && let count @ 1.. = pass.order.fill(&mut pass.batch, left, &mut pass.queue)?
         {
             pass.batch.cut(&self.host).map_err(|(index, beyond)| Error::BeyondCapacity {
-                trace: source.trace().name().to_owned(),
-                number: pass.delivered + index as u64 + 1,
+                trace: self.input.loads()[pass.batch.load(index)].name().to_owned(),
+                number: pass.number(index),
                 end: beyond.end,
                 capacity_bytes: self.device.capacity_bytes(),
             })?;
@@ -215,7 +226,8 @@ impl<'a> Stages<'a> {
             serve(&pass.batch, simulator, &mut pass.queue, observer, log)?;
             pass.delivered += count as u64;
             left -= count as u64;
-            self.progress.report(pass.stage, pass.stream.position(), source.length())?;
+            let (position, length) = pass.order.position();
+            self.progress.report(pass.stage, position, length)?;
         }
         Ok(())
     }
@@ -238,18 +250,19 @@ fn serve(
     observer: &mut impl Observer,
     mut log: Option<(&mut OpLog, u64)>,
 ) -> Result<()> {
-    for (request, spans, _) in batch.iter() {
+    for (load, request, spans, _) in batch.iter() {
         simulator.prefetch(request, spans);
-        observer.announced(request, spans);
+        observer.announced(load, request, spans);
     }
-    for (request, spans, served) in batch.iter() {
+    for (load, request, spans, served) in batch.iter() {
         match served {
             true => {
                 let took = simulator.serve(request, spans)?;
-                let response =
-                    |queue: &mut ServiceQueue| queue.serve(request.time_ns, took.service_ns);
-                let response_ns = queue.as_mut().map(response);
-                observer.served(&ServedRequest { request, spans, took, response_ns }, simulator);
+                let (time_ns, service_ns) = (request.time_ns, took.service_ns);
+                let response_ns =
+                    queue.as_mut().map(|queue| queue.serve(load, time_ns, service_ns));
+                let served = ServedRequest { load, request, spans, took, response_ns };
+                observer.served(&served, simulator);
             }
             false => observer.skipped(),
         }

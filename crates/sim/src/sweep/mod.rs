@@ -19,7 +19,7 @@ use std::time::UNIX_EPOCH;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
+use crate::config::named_trace::DEFAULT_TRACE;
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
 use crate::memory::MemoryBudget;
@@ -85,7 +85,7 @@ impl Sweep<'_> {
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
         let left: Vec<usize> = (0..self.plan.rows.len()).filter(|&row| !journal.has(row)).collect();
         let rows = left.iter().map(|&row| &self.plan.rows[row]);
-        let reads_files = rows.clone().any(|row| row.experiment.reads_file());
+        let reads_files = rows.clone().any(|row| !row.experiment.trace_files().is_empty());
         let (memory, cache_bytes) =
             MemoryBudget::beside_cache(self.limit_bytes, self.memory_bytes, reads_files);
         let work = Work {
@@ -195,12 +195,8 @@ impl Progress for RowProgress<'_> {
 pub fn hash(plan: &Plan) -> String {
     let experiments: Vec<_> =
         plan.rows.iter().map(|row| json!([row.experiment.texts(), row.varied])).collect();
-    let mut words: Vec<&str> = plan
-        .rows
-        .iter()
-        .filter_map(|row| row.experiment.trace.as_deref())
-        .filter(|word| NamedTrace::parse(word).is_ok_and(|trace| trace.is_file()))
-        .collect();
+    let mut words: Vec<&str> =
+        plan.rows.iter().flat_map(|row| row.experiment.trace_files()).collect();
     words.sort_unstable();
     words.dedup();
     let files: Vec<_> = words.into_iter().map(|word| json!([word, states(word)])).collect();

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::failed_row::RowFailure;
 use crate::config::experiment::Experiment;
+use crate::config::replay::Replay;
 use crate::config::setup::Setup;
 use crate::input::Input;
 use crate::input::request_cache::CacheBudget;
@@ -16,7 +17,7 @@ use crate::progress::Progress;
 /// The traces of the rows that are still to be run.
 pub(super) struct SharedInputs {
     budget: Arc<CacheBudget>,
-    sources: Shared<RequestSource>,
+    files: Shared<RequestSource>,
     inputs: Shared<Input>,
 }
 
@@ -26,54 +27,66 @@ impl SharedInputs {
         rows: impl Iterator<Item = &'a Row> + Clone,
         memory_bytes: u64,
     ) -> SharedInputs {
-        let keys = rows.map(|row| Keys::of(&row.experiment));
+        let experiments = rows.map(|row| &row.experiment);
         SharedInputs {
             budget: CacheBudget::new(memory_bytes),
-            sources: Shared::new(keys.clone().map(|keys| keys.source)),
-            inputs: Shared::new(keys.map(|keys| keys.input)),
+            files: Shared::new(experiments.clone().flat_map(file_keys)),
+            inputs: Shared::new(experiments.map(input_key)),
         }
     }
 
     /// The input of a row. If another row is opening it right now, this waits for it.
     pub(super) fn of(&self, setup: &Setup, progress: &dyn Progress) -> Made<Input> {
-        let keys = Keys::of(&setup.experiment);
-        self.inputs.get(&keys.input, || {
-            let open = || RequestSource::open(setup)?.cached(&self.budget, progress);
-            let source = self.sources.get(&keys.source, open)?;
-            Ok::<_, RowFailure>(Input::over(source, setup, progress)?)
+        let experiment = &setup.experiment;
+        self.inputs.get(&input_key(experiment), || {
+            Input::with_files(setup, progress, |path| {
+                let open = || RequestSource::file(setup, path)?.cached(&self.budget, progress);
+                self.files.get(&file_key(experiment, path), open)
+            })
         })
     }
 
-    /// Notes that a row no longer needs its trace.
+    /// Notes that a row no longer needs its traces.
     pub(super) fn done(&self, experiment: &Experiment) {
-        let keys = Keys::of(experiment);
-        self.inputs.release(&keys.input);
-        self.sources.release(&keys.source);
+        self.inputs.release(&input_key(experiment));
+        file_keys(experiment).iter().for_each(|key| self.files.release(key));
     }
 }
 
-/// The options that two rows must have in common to share a source or an input.
-struct Keys {
-    /// Options on which an opened trace depends.
-    source: Experiment,
-    /// Options on which a surveyed trace depends.
-    input: Experiment,
+/// The options that two rows must have in common to share an opened file.
+fn file_key(experiment: &Experiment, path: &str) -> Experiment {
+    let Experiment { format, skip_bad, sort, limit, .. } = experiment.clone();
+    let trace = Some(path.to_owned());
+    Experiment { trace, format, skip_bad, sort, limit, ..Experiment::default() }
 }
 
-impl Keys {
-    fn of(experiment: &Experiment) -> Keys {
-        let is_file = experiment.reads_file();
-        let Experiment { trace, format, skip_bad, sort, limit, chip, capacity_bytes, seed, .. } =
-            experiment.clone();
-        let mut source =
-            Experiment { trace, format, skip_bad, sort, limit, ..Experiment::default() };
-        if !is_file {
-            // A workload is generated for a capacity and from a seed.
-            source = Experiment { chip: chip.clone(), capacity_bytes, seed, ..source };
-        }
-        let (volume, fit) = (experiment.volume, experiment.fit);
-        let input = Experiment { volume, fit, chip, ..source.clone() };
-        Keys { source, input }
+fn file_keys(experiment: &Experiment) -> Vec<Experiment> {
+    experiment.trace_files().into_iter().map(|path| file_key(experiment, path)).collect()
+}
+
+/// The options that two rows must have in common to share surveyed traces.
+fn input_key(experiment: &Experiment) -> Experiment {
+    let has_workload = experiment.trace_files().len() < experiment.trace_names().len();
+    let row = experiment.clone();
+    let input = Experiment {
+        trace: row.trace,
+        shared: row.shared,
+        // The survey of a load asks whether it is open.
+        replay: if row.load.is_empty() { Replay::CLOSED } else { row.replay },
+        load: row.load,
+        format: row.format,
+        skip_bad: row.skip_bad,
+        sort: row.sort,
+        limit: row.limit,
+        volume: row.volume,
+        fit: row.fit,
+        chip: row.chip,
+        ..Experiment::default()
+    };
+    match has_workload {
+        // A workload is generated for a capacity and from a seed.
+        true => Experiment { capacity_bytes: row.capacity_bytes, seed: row.seed, ..input },
+        false => input,
     }
 }
 

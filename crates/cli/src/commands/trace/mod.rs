@@ -154,7 +154,7 @@ fn setup(trace: &str, options: &Experiment, page_bytes: Option<u32>) -> Result<S
 
 fn generate(args: &GenerateArgs) -> Result<()> {
     let setup = setup(&args.spec, args.device.first(), args.page)?;
-    if let NamedTrace::File(path) = &setup.trace {
+    if let NamedTrace::File(path) = &setup.traces[0].trace {
         let what = format!("`{path}` is a file, not a workload; `ftlab trace convert` converts it");
         return Err(Failure::usage(what));
     }

@@ -1,0 +1,169 @@
+//! The order in which the requests of a pass are served: those of a single trace in its own order,
+//! those of several loads in the order in which they are issued.
+//!
+//! The order of several loads is known ahead if all are closed (they take turns) or all are open
+//! (they merge by time). Otherwise it depends on completions, and requests come one at a time.
+
+use trace::Request;
+
+use crate::clock::service_queue::ServiceQueue;
+use crate::config::replay::Replay;
+use crate::error::{Error, Result};
+use crate::input::batch::{BATCH, Batch};
+use crate::input::load_stream::LoadStream;
+use crate::input::source::{ReadTrace, RequestSource, RequestStream};
+use crate::progress::Progress;
+
+/// The requests of a pass in their order.
+pub enum RequestOrder<'a> {
+    /// Those of a single trace.
+    Single(SingleTrace<'a>),
+    /// Those of several loads.
+    Merged(MergedLoads<'a>),
+}
+
+impl RequestOrder<'_> {
+    /// Reads the next requests into an empty batch, at most `left` of them. Returns their number; 0
+    /// at the end. Several loads need the queue in which they are.
+    ///
+    /// # Errors
+    /// A trace cannot be read.
+    #[inline]
+    pub fn fill(
+        &mut self,
+        batch: &mut Batch,
+        left: u64,
+        queue: &mut Option<ServiceQueue>,
+    ) -> Result<usize> {
+        match self {
+            RequestOrder::Single(trace) => batch.read(&mut trace.stream, left),
+            RequestOrder::Merged(loads) => {
+                loads.fill(batch, left, queue.as_mut().expect("several loads queue"))
+            }
+        }
+    }
+
+    /// The number of requests of a load that were delivered, of `all` requests.
+    pub fn delivered(&self, load: usize, all: u64) -> u64 {
+        match self {
+            RequestOrder::Single(_) => all,
+            RequestOrder::Merged(loads) => loads.loads[load].delivered(),
+        }
+    }
+
+    /// How far the pass has come, and the final value of that if it is known.
+    pub fn position(&self) -> (u64, Option<u64>) {
+        match self {
+            RequestOrder::Single(trace) => (trace.stream.position(), trace.source.length()),
+            RequestOrder::Merged(loads) => loads.position(),
+        }
+    }
+
+    /// Ends the pass after `delivered` requests.
+    ///
+    /// # Errors
+    /// The rest of a trace cannot be read, or the run is stopped.
+    pub fn end(self, delivered: u64, progress: &dyn Progress) -> Result<Vec<ReadTrace>> {
+        match self {
+            RequestOrder::Single(trace) => Ok(vec![trace.stream.read_trace(delivered, 0)]),
+            RequestOrder::Merged(MergedLoads { loads, .. }) => {
+                loads.into_iter().map(|load| load.end(progress)).collect()
+            }
+        }
+    }
+}
+
+/// A single trace.
+pub struct SingleTrace<'a> {
+    source: &'a RequestSource,
+    stream: RequestStream<'a>,
+}
+
+impl<'a> SingleTrace<'a> {
+    /// A trace from its first request.
+    ///
+    /// # Errors
+    /// The file cannot be opened again.
+    pub fn new(source: &'a RequestSource) -> Result<SingleTrace<'a>> {
+        Ok(SingleTrace { source, stream: source.replay()? })
+    }
+}
+
+/// Several loads. They end when the first closed one has no further request, or when all open ones
+/// have ended.
+pub struct MergedLoads<'a> {
+    loads: Vec<LoadStream<'a>>,
+    replays: Vec<Replay>,
+    /// The number of requests whose order is known ahead.
+    known_ahead: u64,
+    has_ended: bool,
+}
+
+impl<'a> MergedLoads<'a> {
+    /// Loads from their first requests, with a replay each.
+    ///
+    /// # Errors
+    /// A load without requests: it would end the run before it begins.
+    pub fn new(loads: Vec<LoadStream<'a>>, replays: Vec<Replay>) -> Result<MergedLoads<'a>> {
+        if let Some(empty) = loads.iter().find(|load| load.head().is_none()) {
+            let why = format!("{} has no requests; leave out this load", empty.name());
+            return Err(Error::Impossible(why));
+        }
+        let is_mixed = replays.iter().any(|replay| replay.is_open() != replays[0].is_open());
+        let known_ahead = if is_mixed { 1 } else { BATCH as u64 };
+        Ok(MergedLoads { loads, replays, known_ahead, has_ended: false })
+    }
+
+    fn fill(&mut self, batch: &mut Batch, left: u64, queue: &mut ServiceQueue) -> Result<usize> {
+        batch.clear();
+        for _ in 0..left.min(self.known_ahead) {
+            let Some(load) = self.next_load(queue) else { break };
+            batch.push(load, self.take(load, queue)?);
+        }
+        Ok(batch.len())
+    }
+
+    /// The load with the request that was issued first.
+    fn next_load(&self, queue: &ServiceQueue) -> Option<usize> {
+        if self.has_ended {
+            return None;
+        }
+        let Some(closed) = queue.next_closed() else {
+            return self.next_open(queue).map(|(_, load)| load);
+        };
+        match self.next_open(queue) {
+            Some((issue_ns, load)) if issue_ns <= queue.issue_ns(closed, 0) => Some(load),
+            _ => Some(closed),
+        }
+    }
+
+    /// The open load with the request that is issued first, after its time.
+    fn next_open(&self, queue: &ServiceQueue) -> Option<(u64, usize)> {
+        let open = (0..self.loads.len()).filter(|&load| self.replays[load].is_open());
+        let heads = open.filter_map(|load| Some((load, self.loads[load].head()?)));
+        heads.map(|(load, head)| (queue.issue_ns(load, head.time_ns), load)).min()
+    }
+
+    fn take(&mut self, load: usize, queue: &mut ServiceQueue) -> Result<Request> {
+        let request = self.loads[load].take()?;
+        if !self.replays[load].is_open() {
+            queue.take_closed();
+            self.has_ended = self.loads[load].head().is_none();
+        }
+        Ok(request)
+    }
+
+    /// In ten-thousandths: how far the load is that will end the pass, as far as one can tell now.
+    fn position(&self) -> (u64, Option<u64>) {
+        const WHOLE: u64 = 10_000;
+        let done = |load: &LoadStream| Some((load.share_done()? * WHOLE as f64) as u64);
+        let with_replay = || self.loads.iter().zip(&self.replays);
+        let closed = with_replay().filter(|(_, replay)| !replay.is_open());
+        let furthest = closed.filter_map(|(load, _)| done(load)).max();
+        let slowest = || self.loads.iter().filter_map(done).min();
+        match furthest.or_else(slowest) {
+            Some(done) => (done, Some(WHOLE)),
+            None => (0, None),
+        }
+    }
+}
