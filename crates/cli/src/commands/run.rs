@@ -330,7 +330,7 @@ mod tests {
     fn metrics_have_the_format_of_all_numbers() {
         let shown =
             [json!(1_234_567), json!(0.419_587), json!(5_508.3), json!("page"), json!(true)];
-        let wanted = ["1,234,567", "0.41959", "5,508", "page", "true"];
+        let wanted = ["1,234,567", "0.4196", "5,508", "page", "true"];
         assert_eq!(shown.each_ref().map(metric), wanted);
         for silent in [json!(0), json!(0.0), json!(null), json!([1, 2])] {
             assert!(!says_something(&silent), "{silent}");
