@@ -12,6 +12,9 @@ use crate::curves::{SHAPES, TOGETHER_MAX, panels};
 const VALUES_MIN: usize = 3;
 /// With more distinct values than this, the ticks are not placed at the points.
 const TICKS_MAX: usize = 12;
+/// More curves than this are drawn alike in one view: what they have in common still shows, and
+/// the table has each of them.
+const PANELS_MAX: usize = 24;
 /// Tick label of a size in kB or MB.
 const DECIMAL: &str = "format(datum.value, '.3~s') + 'B'";
 /// Tick label of a size in KiB or MiB.
@@ -149,15 +152,20 @@ impl<'a> Axis<'a> {
             values.iter().filter_map(|value| value["curve"].as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        let has_panels = self.each.is_none() && !has_levels && names.len() > TOGETHER_MAX;
+        let may_have_panels = self.each.is_none() && !has_levels;
+        let has_panels = may_have_panels && (TOGETHER_MAX + 1..=PANELS_MAX).contains(&names.len());
         let mut encoding = json!({
             "y": {"field": "y", "type": "quantitative", "title": title, "scale": {"nice": false}},
         });
         if names.len() > 1 && !has_panels {
             let channel = json!({"field": "curve", "type": "nominal", "title": null});
-            encoding["color"] = channel.clone();
-            layer[0]["encoding"]["shape"] = channel;
-            layer[0]["encoding"]["shape"]["scale"] = json!({"range": SHAPES});
+            if names.len() > PANELS_MAX {
+                encoding["detail"] = channel;
+            } else {
+                encoding["color"] = channel.clone();
+                layer[0]["encoding"]["shape"] = channel;
+                layer[0]["encoding"]["shape"]["scale"] = json!({"range": SHAPES});
+            }
         }
         let parts = match (self.each, has_panels) {
             (None, false) => json!({"height": 300, "encoding": encoding, "layer": layer}),
@@ -304,6 +312,10 @@ mod tests {
         let many = drawn(&["page", "fast", "bast", "last", "dac"]);
         assert_eq!(many["facet"]["sort"], json!(["bast", "dac", "fast", "last", "page"]));
         assert!(many["spec"]["encoding"].get("color").is_none());
+        let ftls: Vec<String> = (0..30).map(|at| format!("ftl{at}")).collect();
+        let crowd = drawn(&ftls.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(crowd["encoding"]["detail"]["field"], "curve");
+        assert!(crowd.get("facet").is_none() && crowd["encoding"].get("color").is_none());
     }
 
     #[test]

@@ -100,7 +100,7 @@
   function fitLegend(spec, channel, width) {
     if (channel?.legend === null || channel?.type !== "nominal") return;
     breakField(spec, channel, Math.floor((width - 100) / LETTER));
-    const columns = Math.floor(width / (LETTER * longest(spec, channel.field) + 45));
+    const columns = Math.floor((width - 80) / (LETTER * longest(spec, channel.field) + 45));
     channel.legend = { ...channel.legend, columns: Math.max(1, Math.min(columns, 4)), labelExpr: SPLIT };
   }
 
@@ -111,9 +111,12 @@
     if (spec.facet) panels(spec, width, panelWidth);
     const inner = spec.facet ? spec.spec : spec;
     const height = typeof inner.height === "number" ? inner.height : 200;
+    // Names of rows take up to two fifths of the width; titles below have the rest.
+    const names = views(spec).some((view) => view.encoding.y?.type === "nominal" && view.encoding.y.axis !== null);
+    const titleWidth = spec.facet ? spec.spec.width : names ? 0.6 * width - 50 : width - 80;
     for (const view of views(spec)) {
       const { x, y, text, color, shape, strokeDash } = view.encoding;
-      breakTitle(x, spec.facet ? spec.spec.width : width - 80);
+      breakTitle(x, titleWidth);
       breakTitle(y, height);
       if (spec.facet) fitTicks(x, spec.spec.width);
       for (const channel of [color, shape, strokeDash]) fitLegend(spec, channel, width);
