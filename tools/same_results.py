@@ -14,7 +14,7 @@ Each case is one command, run with both binaries:
 - the real traces below DIR (default: the environment variable FTLAB_TRACES), their first 20,000 requests.
 
 The JSON must be the same byte for byte, apart from the object `wall`; so must the numbers in the tables of `check`, and the
-exit code of a refusal. Its message may be reworded: such pairs are printed as "wording" and do not count as differences.
+exit code of a refusal. Fields that only NEW has are named at the end and do not count as differences. Its message may be reworded: such pairs are printed as "wording" and do not count as differences.
 A difference prints both commands and the first lines that differ; the exit code is then 1.
 """
 
@@ -201,10 +201,34 @@ def outcome(path: pathlib.Path, case: list) -> tuple:
         except subprocess.TimeoutExpired:
             return "timeout", "", ""
         files = [file.read_text() for file in sorted(pathlib.Path(folder).iterdir())]
-    results = re.sub(r'"wall": \{[^{}]*\}', "", done.stdout)
+    results = re.sub(r'"wall": \{[^{}]*\}', '"wall": {}', done.stdout)
     if case[0] == "check":  # the table's last line is a time
         results = "\n".join(" ".join(re.findall(r"\d[\d,]*", line)) for line in done.stdout.splitlines()[:-1])
     return done.returncode, "\n".join([results, *files]), done.stderr.replace(folder, "")
+
+
+def without_new_fields(old, new, added: set, path: str = ""):
+    """NEW's JSON without the fields that OLD's lacks, whose names are put into `added`."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        added.update(f"{path}{name}" for name in new.keys() - old.keys())
+        return {name: without_new_fields(old[name], new[name], added, f"{path}{name}.") for name in new if name in old}
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [without_new_fields(*pair, added, path) for pair in zip(old, new)]
+    return new
+
+
+def are_same(old: str, new: str, added: set) -> bool:
+    """Whether two outputs are the same, apart from fields that only the second one has."""
+    if old == new:
+        return True
+    try:  # numbers stay text, so that they are compared digit by digit
+        old_json, new_json = (json.loads(text, parse_float=str, parse_int=str) for text in (old, new))
+    except ValueError:
+        return False
+    found = set()
+    same = json.dumps(old_json) == json.dumps(without_new_fields(old_json, new_json, found))
+    added.update(found if same else set())
+    return same
 
 
 def main() -> int:
@@ -227,12 +251,12 @@ def main() -> int:
 
 
 def compare(old: pathlib.Path, new: pathlib.Path, cases: list) -> int:
-    different, refused, wording = 0, 0, set()
+    different, refused, wording, added = 0, 0, set(), set()
     for case in cases:
         code, results, message = outcome(old, case)
         new_code, new_results, new_message = outcome(new, case)
         refused += code != 0
-        if (code, results) != (new_code, new_results):
+        if code != new_code or not are_same(results, new_results, added):
             different += 1
             commands = [shlex.join([str(path), *case]) for path in (old, new)]
             lines = difflib.unified_diff(results.splitlines(), new_results.splitlines(), "OLD", "NEW", n=1, lineterm="")
@@ -240,6 +264,7 @@ def compare(old: pathlib.Path, new: pathlib.Path, cases: list) -> int:
             print(*itertools.islice(lines, 12), message.strip(), new_message.strip(), sep="\n", flush=True)
         elif message != new_message:
             wording.add((message.strip()[:160], new_message.strip()[:160]))
+    print(*(f"only in NEW: the field {name}" for name in sorted(added)), sep="\n")
     print(*(f"wording: {old_text}\n      -> {new_text}" for old_text, new_text in sorted(wording)[:20]), sep="\n")
     print(f"{len(cases)} cases: {different} differ, {refused} are refused by OLD, {len(wording)} messages are worded differently")
     return int(different > 0)
