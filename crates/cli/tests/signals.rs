@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 const SIGNALS: [(&str, i32); 3] = [("INT", 130), ("TERM", 143), ("HUP", 129)];
 
-/// A workload that never ends.
-const ENDLESS: &str = "uniform:writes=1000G";
+/// A workload that takes long enough to be interrupted, and ends if the signal is not heard.
+const LONG: &str = "uniform:writes=20M";
 
 /// A folder in which commands run, with a folder of its own for temporary files.
 struct Place {
@@ -36,8 +36,10 @@ impl Place {
         command
     }
 
+    /// The command under test. It gets every signal, even if these tests run under `nohup`.
     fn ftlab(&self, args: &[&str]) -> Command {
-        self.command(env!("CARGO_BIN_EXE_ftlab"), args)
+        let heard = ["--default-signal=HUP", env!("CARGO_BIN_EXE_ftlab")];
+        self.command("env", &[&heard[..], args].concat())
     }
 
     /// All files, those in folders included, and folders.
@@ -107,13 +109,13 @@ fn wait_for_the_handlers(child: &Child) {
 
 #[test]
 fn a_run_that_writes_leaves_nothing() {
-    let both = ["compare", ENDLESS, "--ftl", "page", "--ftl", "block", "--capacity", "4MiB"];
-    let run = ["run", ENDLESS, "--capacity", "4MiB", "--warmup", "0"];
+    let both = ["compare", LONG, "--ftl", "page", "--ftl", "block", "--capacity", "4MiB"];
+    let run = ["run", LONG, "--capacity", "4MiB", "--warmup", "0"];
     for (signal, code) in SIGNALS {
         for args in [
             [&run[..], &["--log-ops", "ops", "--json", "out"]].concat(),
             [&both[..], &["--log-ops", "ops", "--report", "p", "--warmup", "0"]].concat(),
-            vec!["trace", "generate", ENDLESS, "--out", "made.log"],
+            vec!["trace", "generate", LONG, "--out", "made.log"],
         ] {
             let place = Place::new();
             let child = place.ftlab(&args).spawn().unwrap();
@@ -127,7 +129,7 @@ fn a_run_that_writes_leaves_nothing() {
 fn the_old_output_stays_as_it_was() {
     let place = Place::new();
     fs::write(place.at("ops"), "old").unwrap();
-    let args = ["run", ENDLESS, "--capacity", "4MiB", "--warmup", "0", "--log-ops", "ops"];
+    let args = ["run", LONG, "--capacity", "4MiB", "--warmup", "0", "--log-ops", "ops"];
     let child = place.ftlab(&args).spawn().unwrap();
     place.wait_for(".ftlab-");
     place.stops(child, "TERM", 143, &["ops", "tmp"]);
@@ -168,7 +170,7 @@ fn a_sweep_keeps_only_its_journal() {
     for (signal, code) in SIGNALS {
         let place = Place::new();
         let plan =
-            format!("[[grid]]\ncapacity = \"4MiB\"\ntrace = [\"uniform:writes=9\", \"{ENDLESS}\"]");
+            format!("[[grid]]\ncapacity = \"4MiB\"\ntrace = [\"uniform:writes=9\", \"{LONG}\"]");
         fs::write(place.at("plan.toml"), plan).unwrap();
         let args = ["sweep", "plan.toml", "--out", "rows.csv", "--report", "page", "--jobs", "2"];
         let child = place.ftlab(&args).spawn().unwrap();
@@ -197,7 +199,7 @@ fn papers_keep_only_their_journals() {
 fn commands_that_compute_for_long_end_at_once() {
     for (signal, code) in SIGNALS {
         for args in [
-            &["trace", "info", ENDLESS, "--capacity", "4MiB", "--report", "page"][..],
+            &["trace", "info", LONG, "--capacity", "4MiB", "--report", "page"][..],
             &["check", "--ftl", "page", "--budget", "600s"],
         ] {
             let place = Place::new();
@@ -238,7 +240,7 @@ fn a_run_that_is_stuck_ends_nevertheless() {
 fn nohup_keeps_a_run_alive() {
     let place = Place::new();
     let script =
-        format!("trap '' HUP; exec {} run {ENDLESS} --capacity 4MiB", env!("CARGO_BIN_EXE_ftlab"));
+        format!("trap '' HUP; exec {} run {LONG} --capacity 4MiB", env!("CARGO_BIN_EXE_ftlab"));
     let child = place.command("sh", &["-c", &script]).spawn().unwrap();
     wait_for_the_handlers(&child);
     kill(&child, "HUP");
