@@ -6,7 +6,7 @@
 use nand::Cause;
 use report::number_format::{bytes, count, decimals};
 use sim::RunResult;
-use sim::result::tenant_part::TenantPart;
+use sim::result::trace_part::TenantPart;
 
 /// Rows that belong together.
 #[derive(Debug, PartialEq, Eq)]

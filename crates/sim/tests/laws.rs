@@ -2,7 +2,7 @@
 
 use ftl::LAYERS;
 use sim::result::laws::{assert_all, check_all};
-use sim::result::tenant_part::TenantPart;
+use sim::result::trace_part::TenantPart;
 use sim::{Experiment, RunOptions, RunResult, Setup, run};
 
 /// The result of a run with enough garbage collection to count something of every kind.

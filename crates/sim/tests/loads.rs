@@ -263,7 +263,7 @@ fn two_loads_counted_by_hand() {
     assert_eq!((b.trace.requests, b.trace.reads, b.trace.writes), (4, 1, 2));
     assert_eq!(skipped(&result, "not served"), [None, Some(1)]);
     assert_eq!((a.time_us, b.time_us, result.time_us.total), (625.0, 425.0, 1050.0));
-    let means = |of: &sim::result::tenant_part::TenantPart| {
+    let means = |of: &sim::result::trace_part::TenantPart| {
         (of.response_us.read.mean, of.response_us.write.mean, of.service_us.write.mean)
     };
     assert_eq!(means(a), (Some(250.0), Some(400.0), Some(300.0)));

@@ -5,8 +5,8 @@ use report::runs::{extra, preparation};
 use serde_json::Value;
 use sim::clock::SERIAL_CAVEAT;
 use sim::result::latencies::Summary;
-use sim::result::run_result::{DevicePart, TracePart};
-use sim::result::tenant_part::TenantPart;
+use sim::result::run_result::DevicePart;
+use sim::result::trace_part::{TenantPart, TracePart};
 use sim::{MemoryBudget, RunOptions, RunResult, Setup};
 
 use crate::experiment_args::{AllOptions, ExperimentArgs};

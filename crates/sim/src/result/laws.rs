@@ -20,7 +20,8 @@ use nand::{Cause, Op};
 use serde_json::Value;
 
 use crate::result::counts::{Causes, HostPages};
-use crate::result::run_result::{RunResult, TracePart};
+use crate::result::run_result::RunResult;
+use crate::result::trace_part::TracePart;
 
 /// Asserts every law.
 ///

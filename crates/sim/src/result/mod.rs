@@ -6,7 +6,7 @@
 //! * [`counts`]       pages, operations by cause, merges
 //! * [`latencies`]    exact sums and percentiles of service and response times
 //! * [`series`]       samples taken along the trace
-//! * [`tenant_part`]  the requests of one of several loads
+//! * [`trace_part`]   the requests of the run, and of each of several loads
 //! * [`wear`]         the wear of the blocks
 //! * [`notes`]        the notes of several results, each sentence once
 //! * [`steady_state`] notes on results that are not those of a steady state
@@ -29,5 +29,5 @@ pub mod run_part;
 pub mod run_result;
 pub mod series;
 pub mod steady_state;
-pub mod tenant_part;
+pub mod trace_part;
 pub mod wear;

@@ -14,14 +14,11 @@ use crate::result::layers_part::LayersPart;
 use crate::result::record::{Columns, record};
 use crate::result::run_part::RunPart;
 use crate::result::series::SampledSeries;
-use crate::result::tenant_part::TenantPart;
+use crate::result::trace_part::{TenantPart, TracePart};
 use crate::result::wear::{EndurancePart, WearPart};
 
 /// The name and version of this form.
 pub const SCHEMA: &str = "ftlab.run/1";
-
-/// The reason for skipping requests that a load still had when the run ended.
-pub const NOT_SERVED: &str = "not served";
 
 record! {
     /// The result of one run.
@@ -67,8 +64,7 @@ record! {
 impl RunResult {
     /// Requests per second of serial time; none if they took no time.
     pub fn serial_iops(&self) -> Option<f64> {
-        let TracePart { reads, writes, trims, flushes, .. } = self.trace;
-        self.per_second((reads + writes + trims + flushes) as f64)
+        self.per_second(self.trace.served() as f64)
     }
 
     /// Megabytes (10⁶ bytes) read and written per second of serial time; none if they took no time.
@@ -125,36 +121,6 @@ impl From<Timing> for TimingPart {
             program_us: us(timing.program_ns),
             erase_us: us(timing.erase_ns),
         }
-    }
-}
-
-record! {
-    /// The requests of the measured pass.
-    #[derive(Clone, Debug, Default)]
-    pub struct TracePart {
-        pub name: String,
-        pub format: String,
-        /// Requests read from the trace, served or skipped.
-        pub requests: u64,
-        pub reads: u64,
-        pub writes: u64,
-        pub trims: u64,
-        /// Flushes that are requests of their own.
-        pub flushes: u64,
-        pub read_bytes: u64,
-        pub written_bytes: u64,
-        /// Distinct logical pages that reads and writes touched.
-        pub footprint_pages: u64,
-        pub skipped: Map<String, Value>,
-        pub trimmed_bytes: u64,
-        /// Trims that cover no whole page; serving them does nothing.
-        pub trims_of_no_page: u64,
-        /// Requests that ask for a flush before they are served; pure flushes are included.
-        pub preflushes: u64,
-        /// Writes that ask to be durable when they are answered (forced unit access).
-        pub fua: u64,
-        /// Requests with a time before that of an earlier request.
-        pub backward_times: u64,
     }
 }
 

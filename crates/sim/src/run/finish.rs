@@ -20,7 +20,7 @@ use crate::result::run_result::{
 };
 use crate::result::series::Sampler;
 use crate::result::steady_state;
-use crate::result::tenant_part::TenantPart;
+use crate::result::trace_part::TenantPart;
 use crate::result::wear::{EndurancePart, WearPart};
 use crate::run::measure::MeasuredRequests;
 use crate::run::simulator::Simulator;

@@ -8,8 +8,8 @@ use crate::input::host::Span;
 use crate::input::source::ReadTrace;
 use crate::result::counts::HostPages;
 use crate::result::latencies::{ByOp, Latencies};
-use crate::result::run_result::{NOT_SERVED, TracePart};
 use crate::result::series::{CounterSnapshot, Sampler};
+use crate::result::trace_part::{NOT_SERVED, TracePart};
 use crate::run::simulator::{Served, Simulator};
 
 /// The reason for skipping requests of volumes that are not replayed.
