@@ -15,7 +15,7 @@ pub type MountBelow<'a> = &'a mut dyn FnMut(&mut Nand, &MountConfig) -> Result<B
 pub type MountLayer =
     fn(&Params, &Stack, &mut Nand, &MountConfig, MountBelow) -> Result<Box<dyn Ftl>>;
 
-/// A layer, as the list has it.
+/// A layer as an entry of the list of layers.
 #[derive(Debug)]
 pub struct Layer {
     /// The name that lists and messages use.
@@ -26,8 +26,8 @@ pub struct Layer {
     pub source: &'static str,
     /// Its parameters, including those that its options set.
     pub params: &'static [Param],
-    /// Options, as names and texts, that bring a tiny device into situations in which others get
-    /// only at their full size. The tests check every scheme under these.
+    /// Options, as names and texts. They bring a tiny device into situations that a real device
+    /// reaches only at full size. The tests check every scheme with them.
     pub corners: &'static [&'static [(&'static str, &'static str)]],
     /// Its options. The layer is present if any of them is given.
     pub options: &'static [LayerOption],
@@ -87,7 +87,7 @@ pub struct Layers {
     pub(super) settings: Vec<LayerSetting>,
 }
 
-/// The surroundings of a layer, as far as it may have to know them.
+/// The stack around a layer: the parts that a layer may need to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack<'a> {
     /// All layers.
@@ -98,8 +98,8 @@ pub struct Stack<'a> {
     pub given: &'a [String],
 }
 
-/// The counts that the laws of a layer compare. None is another layer's, so the laws hold above and
-/// below any other layer.
+/// The counts that the laws of a layer compare. They contain no counts of other layers, so the laws
+/// hold above and below any other layer.
 pub struct LayerEvidence<'a> {
     /// A count that the layer reports, by its name; 0 if there is none.
     pub count: &'a dyn Fn(&str) -> u64,

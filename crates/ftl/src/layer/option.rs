@@ -28,8 +28,8 @@ impl LayerOption {
     }
 }
 
-/// The options of layers that were given, by name, each in the form in which it is printed. An
-/// option with its default value counts as not given.
+/// The layer options that the user gave, by name, each in its printed form. An option with its
+/// default value counts as not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LayerOptions(BTreeMap<&'static str, String>);
 

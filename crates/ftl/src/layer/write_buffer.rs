@@ -19,10 +19,10 @@
 //! same logical block are evicted with it as one run. The run ends at a partial page, because only
 //! its first and last page may be partial.
 //!
-//! **Durability.** Dirty pages are lost when the power fails; then the FTL's older versions are the
-//! newest, complete ones. A flush writes all dirty pages to the FTL, the least recently used first,
-//! and then flushes the FTL. Forced unit access does the same for its own pages. Clean pages
-//! stay. A trim removes pages from the buffer before it is passed to the FTL.
+//! **Durability.** Dirty pages are lost when the power fails; the FTL's older versions, which are
+//! complete, then become the newest. A flush writes all dirty pages to the FTL, the least recently
+//! used first, and then flushes the FTL. Forced unit access does the same for its own pages. Clean
+//! pages stay. A trim removes pages from the buffer before it is passed to the FTL.
 //!
 //! **Size.** `size` bytes pay for the pages. A sector log below takes the RAM of its map from them:
 //! as the map grows, pages are evicted, but one always stays.
@@ -32,9 +32,10 @@
 //!
 //! Choices: an evicted page reports the size of the last request that wrote it. A run reports the
 //! largest of these sizes, and at least its own size, because for the FTL it is the request. A
-//! buffer of reads passes on the sectors that were written, not all that it holds. A read is a miss
-//! if its page is in the buffer but holds none of the wanted sectors; such a read does not make the
-//! page recent. Inserting, removing or reading a page is one access to DRAM.
+//! buffer that also keeps reads passes on only the written sectors of a page, not all sectors that
+//! it holds. A read is a miss if its page is in the buffer but holds none of the wanted sectors;
+//! such a read does not make the page recent. Inserting, removing or reading a page is one access
+//! to DRAM.
 
 use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink};
 use spec::{Kind, Param, Params};
@@ -148,7 +149,7 @@ struct Counts {
     write_misses: u64,
     read_hits: u64,
     read_misses: u64,
-    /// Pages that became dirty: new ones, and clean ones.
+    /// Pages that became dirty: new pages, and pages that were clean before.
     soiled: u64,
     /// Dirty pages evicted for lack of room, and dirty pages written because of a flush.
     evicted: u64,

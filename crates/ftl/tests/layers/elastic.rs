@@ -40,8 +40,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Uses the entry of a page. Returns whether it was cached, and which entries are evicted for
-    /// it.
+    /// Uses the entry of a page. Returns whether it was cached, and the pages whose entries are
+    /// evicted to make room.
     pub fn touch(&mut self, lpn: u32) -> (bool, Vec<u32>) {
         let at = self.pages.iter().position(|&page| page == lpn);
         at.map(|at| self.pages.remove(at));

@@ -22,8 +22,8 @@ type Sector = (u32, u32);
 struct NaiveLog {
     /// The programmed pages of the log with their blocks, the oldest first.
     pages: Vec<(usize, Vec<Sector>)>,
-    /// The page of the log, counted since the start, that holds the newest programmed copy of each
-    /// sector.
+    /// For each sector, the page of the log with its newest programmed copy. Pages are counted
+    /// since the start.
     map: BTreeMap<Sector, usize>,
     /// Number of pages that were erased already.
     gone: usize,

@@ -1,5 +1,5 @@
-//! One DRAM budget for buffer and map, by hand: the share of each, and when and how far the
-//! boundary moves.
+//! One DRAM budget for buffer and map, cases counted by hand: the share of each side, and when and
+//! how far the boundary moves.
 
 use std::sync::{Arc, RwLock};
 

@@ -1,4 +1,5 @@
-//! The sector log by hand: when its pages are programmed, what is read, and what is cleaned.
+//! The sector log, cases counted by hand: when its pages are programmed, which pages are read, and
+//! which are cleaned.
 //!
 //! Pages have four sectors, blocks two pages. `[0.0 1.2 …]` is a page of the log: page 0 sector 0,
 //! page 1 sector 2.
@@ -252,8 +253,8 @@ fn superseded_sectors_are_left_behind() {
     assert_eq!(real.operations(), [0, 2, 0]);
     real.touch(&[0, 1, 2, 3]);
     // The first page is dead; the second is live until its newer copies in DRAM are programmed. So
-    // all sectors are written to the FTL in their newest version, nothing is left to program, and
-    // the log is empty.
+    // cleaning writes the newest version of every sector to the FTL. Nothing is left to program,
+    // and the log is empty.
     assert_eq!(written_pages(&calls), [[0], [1], [2], [3]]);
     assert_eq!((real.operations(), real.log("taken_waiting")), ([4, 2, 1], 4.0));
     // With a second block the tail is dead by then, and nothing is written to the FTL.
@@ -600,8 +601,8 @@ fn write_and_flush(real: &mut Real) -> ftl::Result<()> {
     Ok(())
 }
 
-/// The values that sector `at` may have after `writes` writes, if the last one may not have been
-/// answered.
+/// The values that sector `at` may have after `writes` writes. `answered` tells whether the last
+/// write was completed.
 fn may_read(at: u32, writes: u32, answered: bool) -> [u32; 2] {
     let hits = |step: &u32| {
         let mask = 1_u32 << (step % 4) | 1 << (step / 4 % 4);
@@ -611,7 +612,8 @@ fn may_read(at: u32, writes: u32, answered: bool) -> [u32; 2] {
     [newest(writes), newest(if answered { writes } else { writes - 1 })]
 }
 
-/// Every write is flushed: whatever a cut leaves of the interrupted one, all others must be there.
+/// Every write is flushed. A cut may leave any part of the interrupted write, but all other writes
+/// must survive.
 #[test]
 fn a_log_with_addresses_in_its_pages_survives_every_cut() {
     let chip = chip(",spare=39");

@@ -1,5 +1,5 @@
-//! The write buffer by hand: which pages are evicted, when, in which order, and with which
-//! contents.
+//! The write buffer, cases counted by hand: which pages are evicted, when, in which order, and with
+//! which contents.
 
 use ftl::layer::Layers;
 use ftl::{Durability, Run};
@@ -80,7 +80,7 @@ fn a_new_page_is_inserted_before_another_is_evicted_and_takes_a_whole_slot() {
     );
     let (mut real, calls) = Real::recorded(2, "");
     [4, 5, 6].into_iter().for_each(|page| real.patch(page, 0b0001));
-    assert_eq!(writes(&calls), [(4, vec![0b0001])], "two sectors would have found room in a page");
+    assert_eq!(writes(&calls), [(4, vec![0b0001])], "a page with one sector takes a whole slot");
 }
 
 #[test]

@@ -142,8 +142,7 @@ fn a_write_protects_a_log_block_in_bast_but_not_in_fmax() {
 
 #[test]
 fn erased_homes_come_first_if_the_chip_allows_it() {
-    // Page 1, then 0, then 2 of a logical block that was never written: how many are written in
-    // place?
+    // Pages 1, 0 and 2 of a logical block that was never written. How many are written in place?
     for (order, in_place) in [("any", 3), ("ascending", 2), ("sequential", 1)] {
         for ftl in BLOCK_ASSOCIATIVE {
             let mut real = Real::new(ftl, order, 4, [3, 2]);

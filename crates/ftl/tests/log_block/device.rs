@@ -183,7 +183,7 @@ impl Mortal {
         self.real.ftl.write(&mut self.real.nand, &run)
     }
 
-    /// Power on, and a mount during which the power may fail again.
+    /// Switches the power on and mounts. The power may fail again during the mount.
     pub fn mount(&mut self, cut: Option<Cut>) -> ftl::Result<()> {
         let Real { nand, ftl, choice, logical_blocks, durability } = &mut self.real;
         nand.power_on();

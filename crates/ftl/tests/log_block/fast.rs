@@ -345,8 +345,8 @@ fn fast_counts_as_the_naive_model_counts() {
     }
 }
 
-/// The costs of adaptive partitioning, Table IV, from two lists of victims: those since the last
-/// call, and all.
+/// The costs of adaptive partitioning (Table IV), computed from two lists of victims: the victims
+/// since the last call, and all victims.
 fn costs(recent: &[[u64; 5]], all: &[[u64; 5]], np: u32) -> MissCosts {
     let [read, program, erase] =
         [TIMING.read_ns, TIMING.program_ns, TIMING.erase_ns].map(|ns| ns as f64);
@@ -465,8 +465,9 @@ fn law(np: u32, rw_blocks: u32, logical: u32) -> f64 {
 
 /// The same law with the merges of the SW block, which the first one neglects. One of Np writes
 /// opens an SW block, and its merge removes its data block from the random log. For a given block
-/// this happens with rate s = 1 / ((Np − 1) B) per write to that log. So a data block survives
-/// there for L writes with probability q = exp(−s L), and stays for (1 − q) / s writes on average.
+/// this happens with rate s = 1 / ((Np − 1) B) per write to that log. So a data block stays in the
+/// random log for all L writes with probability q = exp(−s L), and for (1 − q) / s writes on
+/// average.
 fn law_with_streams(np: u32, rw_blocks: u32, logical: u32) -> f64 {
     let (np, window, logical) = (f64::from(np), f64::from(rw_blocks * np), f64::from(logical));
     let rate = 1.0 / ((np - 1.0) * logical);

@@ -424,8 +424,9 @@ fn marks_survive_a_power_cycle() {
     assert_eq!(device.found()[..3], [1, 2, 3]);
 }
 
-/// A mount takes the SW block for a random log block, which is one too many. Then the oldest block
-/// is merged, whatever its marks say, so that carrying does not enlarge the log.
+/// A mount treats the SW block as a random log block, so there is one random log block too many.
+/// The oldest one is then merged, regardless of its marks. Otherwise carried pages would enlarge
+/// the log further.
 #[test]
 fn surplus_blocks_that_a_mount_finds_are_merged_as_in_fast() {
     // RW [1 5 9 1], SW [0].

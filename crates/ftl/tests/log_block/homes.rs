@@ -1,4 +1,4 @@
-//! Data blocks in the naive models: only which pages are programmed.
+//! Data blocks in the naive models. They record only which pages are programmed.
 
 use crate::device::Counts;
 
@@ -31,8 +31,9 @@ impl Homes {
         self.programmed[lpn / np].get_or_insert_with(|| vec![false; np])[lpn % np] = true;
     }
 
-    /// Replaces a data block by one that starts with `held` pages and gets copies of those at the
-    /// offsets `copied`. Counts the copies, the padding, and the erase of the old block.
+    /// Replaces a data block by one that already holds its first `held` pages. The pages at the
+    /// offsets `copied` are copied into it. Counts the copies, the padding, and the erase of the
+    /// old block.
     pub fn renew(&mut self, lbn: usize, held: usize, copied: &[usize], counts: &mut Counts) {
         let mut fresh: Vec<bool> = (0..self.np).map(|offset| offset < held).collect();
         for &offset in copied {

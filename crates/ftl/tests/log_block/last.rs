@@ -15,7 +15,7 @@ fn least() -> Real {
     Real::filled("last", "ascending", [3, 4])
 }
 
-/// The same with other parameters and sizes.
+/// A filled device like [`least`], with other parameters and sizes.
 fn filled(ftl: &str, shape: [u32; 2]) -> Real {
     Real::filled(ftl, "ascending", shape)
 }
@@ -262,8 +262,8 @@ fn a_skipped_page_that_was_written_since_is_not_lost() {
         (4 + 1, 2, [0, 0, 1, 0]),
         "the merge is full; then page 0 is copied in"
     );
-    // If it was written to the random log instead, it may stay there until the next run copies it
-    // in.
+    // If page 0 is written to the random log instead, it may stay there until the next run copies
+    // it in.
     let mut real = filled("last:threshold=2KiB", [3, 4]);
     real.trim(0, 1);
     real.write(1, 3);
@@ -448,9 +448,9 @@ fn an_old_hot_block_is_taken_before_a_cold_one() {
     let mut real = filled("last:adapt=false", [8, 6]);
     real.write_each(&[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
     assert_eq!(figures(&real, LOCALITIES), [0, 5, 5]);
-    // Cold pages are rewritten after 24 others, with k = 8. Every fourth of them finds no room,
-    // beginning with the fourth. The hot block is old once more than 4·4·4 pages were written since
-    // its last page, which was the eighth of all.
+    // Cold pages are rewritten after 24 others, with k = 8. Every fourth of these writes finds no
+    // room: the fourth, the eighth and so on. The hot block is old when more than 4·4·4 pages have
+    // been written since its last page, which was the eighth page of all.
     let mut taken_at = None;
     for n in 1..80 {
         real.write(8 + n % 24, 1);
@@ -746,8 +746,8 @@ fn merged_pages_survive_two_cuts() {
     }
 }
 
-/// Cuts at every operation, and then at every operation of the second life. Returns the number of
-/// pairs.
+/// Cuts the power at every operation, and again at every operation after the power returned.
+/// Returns the number of pairs of cuts.
 fn interrupt_everywhere(
     case: &Interrupted,
     order: &str,
@@ -818,8 +818,8 @@ fn log_blocks_keep_their_roles_after_a_power_cycle() {
     device.mount(None).unwrap();
     let names = ["sequential_blocks", "hot_blocks", "cold_blocks"];
     assert_eq!(names.map(|name| gauge(&device.real, name)), [1.0, 1.0, 1.0]);
-    // They are closed: the sequential block is in the way of the run that would have continued in
-    // it.
+    // The log blocks are closed now. The run would have continued in the sequential block, but this
+    // block must now be merged first.
     device.write(9, 3, 3).unwrap();
     assert_eq!(figures(&device.real, SEQUENTIAL_MERGES), [0, 0, 1, 0]);
     device.write(2, 1, 3).unwrap();

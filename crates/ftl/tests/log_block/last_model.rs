@@ -1,5 +1,5 @@
-//! A naive model of last. It searches for victims, and looks at every page to see what a block
-//! holds.
+//! A naive model of last. It keeps no index: it searches for victims, and examines every page to
+//! find the contents of a block.
 
 use core::ops::Range;
 
@@ -33,7 +33,7 @@ enum At {
 
 struct NaiveSequential {
     lbn: usize,
-    /// Whether each offset was written or copied; the others were skipped.
+    /// For each offset, whether its page was written or copied; otherwise it was skipped.
     given: Vec<bool>,
     written: u64,
 }
@@ -64,8 +64,8 @@ pub struct Naive {
     writes: u64,
     opened: u64,
     due: u64,
-    /// At the end of the last interval: dead hot blocks, and valid and all pages of the hot and the
-    /// cold partition.
+    /// State at the end of the last interval: the number of dead hot blocks; then, for the hot and
+    /// the cold partition, the numbers of valid pages and of all pages.
     before: (usize, [(u64, u64); 2]),
     /// The ends of streams, and the number of pages in each.
     ends: Vec<(usize, usize)>,

@@ -1,8 +1,8 @@
 //! Log-block schemes: cases counted by hand, comparisons with naive models in every count, laws,
 //! and merges that are interrupted by two power cuts.
 //!
-//! The models implement the counting rules without any data structure: they search for victims, and
-//! look at every page of a block to see what it holds.
+//! The models implement the counting rules without any index: they search for victims, and examine
+//! every page of a block to find its contents.
 
 mod block_associative;
 mod device;

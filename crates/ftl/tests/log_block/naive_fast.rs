@@ -52,13 +52,14 @@ pub struct NaiveFast {
     allocated: u64,
     pub counts: Counts,
     pub rw_associated: Vec<u64>,
-    /// Pages that were carried and pages that were isolated.
+    /// Number of pages that were carried or isolated.
     pub moved: u64,
     /// Carried pages that were not valid any more when their block was reclaimed.
     pub saved: u64,
     /// For fast: pages that left the log with a victim, and written pages that were not in the log.
     pub events: Vec<MapEvent>,
-    /// For each victim: its valid pages, their data blocks, and copies, padding and erases.
+    /// For each victim: the numbers of its valid pages and of their data blocks, and the copies,
+    /// padding and erases that it caused.
     pub victims: Vec<[u64; 5]>,
 }
 
@@ -137,7 +138,7 @@ impl NaiveFast {
         self.counts.host += 1;
     }
 
-    /// A place in the log; none if something was merged or opened to get one.
+    /// Takes a place in the log; none if a block had to be merged or opened first.
     fn log(&mut self, lpn: usize) -> Option<At> {
         let np = self.np;
         let is_next = |sw: &&mut Block| sw.slots.len() < np && sw.slots[0] + sw.slots.len() == lpn;

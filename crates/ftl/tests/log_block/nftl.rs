@@ -17,7 +17,7 @@ fn filled(extra: u32) -> Real {
     Real::filled("nftl", "ascending", [3, extra])
 }
 
-/// Reads pages; returns how many spare areas were read for it.
+/// Reads pages. Returns the number of spare areas that this took.
 fn read(real: &mut Real, first: u32, pages: u32) -> u64 {
     let before = real.nand.tally().count(Op::SpareRead, Cause::Map);
     let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
@@ -112,7 +112,7 @@ fn pages_that_are_not_mapped_are_not_looked_up() {
 
 #[test]
 fn erased_places_come_first_as_far_as_the_chip_allows() {
-    // Page 1, then 0, then 2 of a logical block never written: how many go in place?
+    // Pages 1, 0 and 2 of a logical block that was never written. How many are written in place?
     for (order, in_place) in [("any", 3), ("ascending", 2), ("sequential", 0)] {
         let mut real = Real::new("nftl", order, 4, [3, 2]);
         real.write_each(&[1, 0, 2]);
@@ -192,7 +192,8 @@ impl Naive {
         self.operations.push((Op::Erase, Cause::Merge, block));
     }
 
-    /// Where the newest copy of a mapped page is, and the pages whose spare areas say so.
+    /// The place of the newest copy of a mapped page, and the pages whose spare areas are read to
+    /// find it.
     fn find(&self, lpn: usize) -> (usize, Vec<usize>) {
         let mut looked_at = Vec::new();
         if let Some(block) = self.replacement(lpn / self.np) {
@@ -305,7 +306,7 @@ impl Model for Naive {
     }
 }
 
-/// What the real scheme did, page by page.
+/// The operations of the real scheme, page by page.
 #[derive(Default)]
 struct Recorder(Vec<(Op, Cause, usize)>);
 
@@ -335,7 +336,7 @@ fn operations(real: &mut Real) -> Vec<(Op, Cause, usize)> {
     std::mem::take(&mut recorder.0)
 }
 
-/// Every operation of every call, and at last a read of all pages, which shows the final map.
+/// Compares every operation of every call. Finally it reads all pages, which shows the final map.
 #[test]
 fn nftl_does_what_the_naive_model_does() {
     const LOGICAL: u32 = 12;
@@ -396,7 +397,8 @@ fn a_mount_tells_a_primary_block_from_its_replacement_block() {
         // The fifth write folds LBN 0: pages 0 and 1 are in the new primary block.
         [0, 0, 0, 0, 0].iter().for_each(|&page| device.write(page, 1, 2).unwrap());
         device.write(2, 1, 3).unwrap();
-        // The last page programmed is in another block, so that the mount moves none of these two.
+        // The page programmed last is in another block, so the mount moves neither of these two
+        // blocks.
         device.write(8, 1, 3).unwrap();
         device.mount(None).unwrap();
         assert_eq!(device.found()[..4], [2, 1, 3, 0], "{order}");

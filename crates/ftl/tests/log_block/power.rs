@@ -66,7 +66,7 @@ fn a_mount_erases_blocks_with_only_stale_copies() {
 
 /// Two successive log blocks of LBN 0 keep their stale copies, because the power fails when they
 /// are about to be erased. Together they hold twins of all pages of the data block that the second
-/// merge has made. If a mount gave up this data block, LBN 0 would have two log blocks.
+/// merge has made. If a mount discarded this data block, LBN 0 would have two log blocks.
 ///
 /// ```text
 /// first merge    D [0 1 2 3]   F [3 1 0 0]   ─▶ E [0 1 2 3]        2 came from D alone

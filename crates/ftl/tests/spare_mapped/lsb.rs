@@ -1,5 +1,6 @@
-//! lsb by hand. Unless stated otherwise, blocks have four pages in two groups of two; logical block
-//! 0 is in block 0 and 1 in block 1; and there are three extra blocks, of which two stay erased.
+//! lsb, cases counted by hand. Unless stated otherwise, a block has four pages in two groups of
+//! two. Logical block 0 is in block 0, and logical block 1 in block 1. There are three extra
+//! blocks, of which two stay erased.
 
 use nand::{BlockId, ChipModel, Lpn, Mode};
 use spec::Spec;

@@ -159,8 +159,8 @@ impl Model {
         self.become_table(table, Some(page));
     }
 
-    /// The number of pages, plus one for each logical block of which the last group has only one of
-    /// them.
+    /// The number of pages, plus one for each logical block whose last group has only one of these
+    /// pages.
     fn needs(&self, pages: &[usize]) -> usize {
         let ends = pages.iter().enumerate().filter(|&(at, page)| {
             let is_last = pages.get(at + 1).is_none_or(|next| next / self.np != page / self.np);

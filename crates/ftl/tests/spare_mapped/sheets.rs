@@ -10,13 +10,14 @@ use crate::device::Real;
 /// A page, given by its block and its number in the block.
 type Place = (u32, u32);
 
-/// The number of `bits` bits at bit `at`, lowest first.
+/// The number stored in `bits` bits from bit `at` on, the lowest bit first.
 pub fn field(bytes: &[u8], at: usize, bits: usize) -> u32 {
     let bit = |n: usize| u32::from(bytes[n / 8]) >> (n % 8) & 1;
     (0..bits).map(|n| bit(at + n) << n).sum()
 }
 
-/// An entry of a spare area: the block, by the PBMT or "this block", and a page of six bits.
+/// The decoded contents of a spare area. Each entry names a block, by its index in the PBMT or as
+/// "this block", and a page with six bits.
 struct Sheet {
     pbmt: Vec<u32>,
     groups: Vec<Place>,
@@ -179,7 +180,7 @@ fn figure_7_a_mapping_induced_write() {
     let mut real = lsb();
     let mut from = 5 * 64;
     real.write(0, 64);
-    // Seven groups with carriers in seven blocks.
+    // Seven groups, whose newest PMD or PT pages are in seven blocks.
     for group in [0, 2, 3, 4, 5, 6, 7] {
         real.write(8 * group, 2);
         fill_block(&mut real, &mut from);
@@ -251,7 +252,8 @@ fn sizes_equal_those_of_the_paper() {
     let real = lsb();
     let bits = ["groups", "group_pages", "pmd_bits", "pt_bits"].map(|name| real.figure(name));
     assert_eq!(bits, [8.0, 8.0, 345.0, 241.0]);
-    // Not in the paper: fourteen page numbers of twelve bits, for 56 · 64 pages.
+    // This size is not in the paper: fourteen page numbers of twelve bits each, because there are
+    // 56 · 64 pages.
     assert_eq!(real.figure("wide_pmd_bits"), 168.0);
     let superblock = Real::new("superblock", 64, 16, 8, Mode::Count);
     assert_eq!(superblock.figure("spare_bits"), 348.0);

@@ -1,5 +1,5 @@
-//! superblock by hand. Blocks have four pages, each of which is a group. At first logical block n
-//! is in block n. One erased block stays in reserve.
+//! superblock, cases counted by hand. Blocks have four pages, and each page is a group. At first,
+//! logical block n is in block n. One erased block stays in reserve.
 
 use nand::{ChipModel, Mode};
 use spec::Spec;

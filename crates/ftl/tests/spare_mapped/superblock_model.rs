@@ -19,7 +19,7 @@ struct Model {
     free: Vec<usize>,
     open: BTreeMap<usize, usize>,
     place: BTreeMap<usize, (usize, usize)>,
-    /// All pages, in the order of their last programs.
+    /// For each page, the time of its last program.
     age: BTreeMap<usize, u64>,
     programs: u64,
     cache: NaiveCache,

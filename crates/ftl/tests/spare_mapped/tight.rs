@@ -176,8 +176,8 @@ fn wide_pages(real: &Real) -> Vec<Ppn> {
     wide.map(|(_, ppn, _)| ppn).collect()
 }
 
-/// Three groups of four pages, 23 blocks: 276 pages, so page numbers of nine bits. First the
-/// entries of the two other groups, then of the three other pages.
+/// Three groups of four pages, 23 blocks: 276 pages, so page numbers of nine bits. The entries of
+/// the two other groups come first, then those of the three other pages.
 #[test]
 fn entries_of_a_wide_page_are_page_numbers() {
     let mut crowded = Crowded::new(DEVICES[1], Mode::Stamps);
@@ -210,7 +210,7 @@ fn entries_of_a_wide_page_are_page_numbers() {
     assert!(checked > 100, "{checked} wide pages");
 }
 
-/// The logical page of which a page is the newest version, and its kind.
+/// The logical page whose newest version is in this physical page, and the kind of the page.
 fn standing(real: &Real, ppn: u32) -> (u32, u8) {
     let spare = real.nand.peek_spare(Ppn(ppn)).unwrap().unwrap().0;
     assert_eq!(real.place(spare.owner.0), (ppn / 12, ppn % 12), "page {ppn} is dead");

@@ -9,9 +9,10 @@
 //! The best place of the boundary depends on the load. Each side has a *ghost*, which remembers
 //! what left that side for lack of room. A hit of a ghost is a miss that more room would have
 //! avoided. The scheme says what such a miss costs in flash operations (Table IV). After every
-//! `interval` requests the savings that the hits of each ghost stand for are divided by the bytes
-//! that its entries would take. The boundary moves towards the side that would save more per byte
-//! (Algorithm 1), by one unit times the ratio of the two quotients.
+//! `interval` requests, the partitioner computes the savings per byte of each side: the cost of the
+//! misses that the ghost's hits stand for, divided by the bytes that the ghost's entries would
+//! take. The boundary moves towards the side that would save more per byte (Algorithm 1), by one
+//! unit times the ratio of the two quotients.
 //!
 //! A ghost holds at most what would fit into the budget beside its own side, because its side can
 //! never grow further. With a fixed share instead of `adaptive` the boundary stays where it is, and
@@ -45,7 +46,7 @@ use crate::layer::option::{LayerOption, LayerOptions};
 use crate::layer::sector_log;
 use crate::layer::write_buffer::{self, WriteBuffer};
 
-/// The bitmap has one bit for each such number of bytes of the budget.
+/// Bytes of the budget per bit of the bitmap.
 const BYTES_A_GHOST_BIT: u64 = 8;
 /// RAM of a page in the ghost of the buffer: its number and two links.
 const GHOST_PAGE_BYTES: u64 = 12;
@@ -276,7 +277,7 @@ struct CostBenefit {
 }
 
 impl CostBenefit {
-    /// From the read and write hits in ghosts of these sizes.
+    /// Computes both ratios from the read and write hits in ghosts of these sizes.
     fn new(
         costs: &MissCosts,
         [buffer_reads, buffer_writes]: [u64; 2],
@@ -308,8 +309,8 @@ impl Tuner {
         }
     }
 
-    /// A unit for each whole multiple in the ratio; the maximum if the other side would save
-    /// nothing.
+    /// The size of a step: the unit times the ratio, rounded down. It is at most `max_step`, and
+    /// exactly that if the other side would save nothing.
     fn step(&self, ratio: f64) -> u64 {
         (self.unit as f64 * ratio.floor()).min(self.max_step as f64) as u64
     }

@@ -78,8 +78,8 @@ impl SectorLogCounts {
         *read_in = cleaning;
     }
 
-    /// Counts pages that pass a log without blocks; `parts` are the masks of sub-page writes among
-    /// them.
+    /// Counts pages that pass through a log without blocks. `parts` are the masks of the sub-page
+    /// writes among them.
     pub(super) fn pass(&mut self, pages: u32, parts: &[SectorMask]) {
         let in_part = parts.len() as u64;
         let of_parts: u64 = parts.iter().map(|&mask| sectors(mask)).sum();

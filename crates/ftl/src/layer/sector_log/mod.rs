@@ -43,8 +43,8 @@
 //! is circular, so all pages older than the record are erased before it, and the record needs no
 //! further protection.
 //!
-//! Invariants: each place in the map holds the sector that the map says. A sector waits at most
-//! once.
+//! Invariants: each place in the log holds the sector for which the map records that place. A
+//! sector waits at most once.
 //!
 //! Choices: the page buffer is programmed as soon as it is full. Sectors are kept in the order of
 //! their arrival. An overwritten sector keeps its place; if sectors are removed, the others close

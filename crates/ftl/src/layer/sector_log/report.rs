@@ -1,4 +1,4 @@
-//! What a sector log reports: the metrics of SL Tables 2, 3, 5 and 6, and the counts that its laws
+//! The report of a sector log: the metrics of SL Tables 2, 3, 5 and 6, and the counts that its laws
 //! need.
 
 use super::counts::SectorLogCounts;
@@ -70,8 +70,9 @@ struct WriteRatios {
     counted: f64,
     /// The formula (1−u) + u·s0/N + u·(1−h)·s0/s.
     by_hits: f64,
-    /// The same formula with everything that it neglects: sectors that leave the log other than by
-    /// hits and cleaning, sectors that never reach it, and padding and addresses in log pages.
+    /// The same formula, extended by the terms that it neglects: sectors that leave the log other
+    /// than by hits and cleaning, sectors that never reach it, and padding and addresses in log
+    /// pages.
     by_all: f64,
 }
 

@@ -58,7 +58,8 @@ impl HashBucket {
         self.lpns.iter().position(|&other| other == lpn)
     }
 
-    /// Inserts a page before the others. Returns the page that the bucket has no room for any more.
+    /// Inserts a page before the others. Returns the page for which the bucket has no room any
+    /// more.
     fn push_front(&mut self, link: ChainEntry) -> ChainEntry {
         let pushed_out = (self.lpns[NEAR - 1], self.entries[NEAR - 1]);
         self.lpns.copy_within(..NEAR - 1, 1);

@@ -7,8 +7,8 @@
 //!           [5 6 7 8]  [9 _ _ _]  [        ] [1 2 3 4]
 //!                      head       free       tail
 //! ```
-//! The log has a fixed number of *frames*. Its pages and sectors are numbered through the frames,
-//! so that the numbers stay small. Each time a frame has been cleaned, another block of the flash
+//! The log has a fixed number of *frames*. Its pages and sectors are numbered frame after frame, so
+//! that the numbers stay small. Each time a frame has been cleaned, another block of the flash
 //! fills it.
 
 use core::ops::Range;
