@@ -1,7 +1,7 @@
 //! Results side by side: groups of quantities, one column per result.
 //!
-//! Rows that say nothing are left out: all zero, or equal to the row above, as bytes per host byte
-//! are to write amplification where all requests are whole pages.
+//! Rows without information are left out: rows of zeros, and rows equal to the row above. For
+//! example, bytes per host byte equal the write amplification if all requests are whole pages.
 
 use nand::Cause;
 use report::number_format::{bytes, count, decimals};
@@ -17,7 +17,7 @@ pub struct Group {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What the marks and gaps of the groups mean.
+/// Explains the marks in the groups, and the rows that are left out.
 pub const LEGEND: &str =
     "* best of its row. Rows of zeros, and rows equal to the row above, are left out.";
 
@@ -80,7 +80,7 @@ enum Unit {
 enum Best {
     Least,
     Most,
-    /// The quantity is neither good nor bad, or a part of one that is.
+    /// No value is the best: the quantity is neither good nor bad, or only a part of one that is.
     Neither,
 }
 

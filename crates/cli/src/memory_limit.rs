@@ -1,8 +1,8 @@
 //! The memory that a command may take: by default half of what is available.
 //!
-//! A device that would take more is refused before it is built ([`sim::memory`]). What grows with a
-//! trace (pages that it touches, statistics, figures) is not known beforehand. So a thread watches
-//! what the process really takes, and ends it when that is far beyond the limit.
+//! A device that would take more is refused before it is built ([`sim::memory`]). Memory that grows
+//! with a trace (for touched pages, statistics and figures) is not known beforehand. So a thread
+//! measures the memory of the process, and ends the process when it takes far more than the limit.
 
 use std::fs;
 use std::path::Path;
@@ -88,7 +88,8 @@ const VERSION_1: GroupFiles = GroupFiles {
 const VERSION_2: GroupFiles =
     GroupFiles { limit: "memory.max", used: "memory.current", cache: "inactive_file " };
 
-/// The least that a group and the groups around it leave; none if they have no limit.
+/// The least memory that is left in any of a group and the groups around it; none if no group has a
+/// limit.
 fn available_in_groups(mount: &Path, path: &str, files: &GroupFiles) -> Option<u64> {
     let path = Path::new(path.trim_start_matches('/'));
     let available = |group: &Path| {
@@ -146,7 +147,7 @@ fn used_bytes() -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What is available on a system with these files.
+    /// The available memory of a system with these files.
     fn available(files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         for (name, content) in files {

@@ -16,7 +16,7 @@ use crate::signals::{self, Watch};
 pub struct RunMonitor {
     _watch: Watch,
     bar: ProgressBar,
-    /// What stands before the stage.
+    /// The text before the name of the stage.
     label: String,
     stage: Cell<Option<Stage>>,
 }
@@ -75,7 +75,7 @@ pub struct ComparisonMonitor {
 }
 
 impl ComparisonMonitor {
-    /// The monitor of runs of which none is under way.
+    /// A monitor without any run under way.
     pub fn new(quiet: bool) -> ComparisonMonitor {
         let target = match is_shown(quiet) {
             true => ProgressDrawTarget::stderr(),

@@ -1,4 +1,4 @@
-//! Where a result goes: `--json`, `--csv`, or a table on standard output.
+//! The outputs of a result: `--json`, `--csv`, or a table on standard output.
 
 use serde::Serialize;
 use sim::RunResult;

@@ -1,9 +1,9 @@
 //! Signals that end the command: interrupt (SIGINT), termination (SIGTERM), hang-up (SIGHUP).
 //!
 //! While a monitor lives, the first signal only sets a flag. The run looks at it with every report
-//! of progress and stops cleanly. If it does not within [`PATIENCE`], or at the second signal, or
-//! if there is no monitor, the process ends at once. Either way no unfinished file is left behind,
-//! and the exit code is 128 plus the number of the signal.
+//! of progress and stops cleanly. The process ends at once in three cases: the run does not stop
+//! within [`PATIENCE`], a second signal arrives, or there is no monitor. In all cases no unfinished
+//! file is left behind, and the exit code is 128 plus the number of the signal.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// The handlers cannot be installed.
 pub fn handle() -> io::Result<()> {
     let mut handled = vec![SIGINT, SIGTERM];
-    // `nohup` starts a command with hang-ups ignored, and that is to stay so.
+    // `nohup` starts a command with hang-ups ignored, and they must stay ignored.
     if !is_ignored(SIGHUP) {
         handled.push(SIGHUP);
     }
@@ -70,7 +70,7 @@ fn end_interrupted() -> ! {
 pub fn end(code: u8, message: &str) -> ! {
     let unfinished = unfinished();
     for path in unfinished.iter() {
-        // It may have become the output in this moment.
+        // Ignore an error: the file may just have been renamed to the output.
         let _ = std::fs::remove_file(path);
     }
     let mut stderr = io::stderr().lock();
@@ -90,7 +90,8 @@ pub fn exit_code() -> u8 {
     128 + RECEIVED.load(Ordering::SeqCst) as u8
 }
 
-/// As long as one lives, the run looks at the flag with every report of progress.
+/// While one of these exists, the first signal only sets the flag, and the run checks the flag at
+/// every report of progress.
 pub struct Watch(());
 
 impl Watch {

@@ -1,9 +1,9 @@
-//! The memory that a run takes: estimated before anything large is allocated, and shared by runs
-//! that go on at the same time.
+//! The memory that a run takes. It is estimated before anything large is allocated. Runs that go on
+//! at the same time share one budget.
 //!
-//! The estimate adds up what grows with the device. It is that of a device whose every page is
-//! programmed, as it is after `--precondition fill`. What grows with the trace is not known
-//! beforehand and not part of it.
+//! The estimate adds up what grows with the device. It assumes that every page of the device is
+//! programmed, as after `--precondition fill`. It leaves out memory that grows with the trace,
+//! which is not known beforehand.
 
 use core::fmt;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -29,7 +29,7 @@ pub struct MemoryEstimate {
     pub ftl_bytes: u64,
     /// The shadow copy of `--verify`.
     pub shadow_bytes: u64,
-    /// The pages that were touched, for `footprint_pages` of the run and of each load.
+    /// The sets of touched pages, which give `footprint_pages` of the run and of each load.
     pub statistics_bytes: u64,
 }
 
@@ -50,7 +50,7 @@ impl MemoryEstimate {
         }
     }
 
-    /// All of it, and the program itself.
+    /// The sum of all parts, including the program itself.
     pub fn total_bytes(&self) -> u64 {
         let MemoryEstimate { flash_bytes, ftl_bytes, shadow_bytes, statistics_bytes } = *self;
         let parts = [flash_bytes, ftl_bytes, shadow_bytes, statistics_bytes];
@@ -58,7 +58,7 @@ impl MemoryEstimate {
     }
 }
 
-/// The parts that are not small.
+/// Lists the parts that are not small.
 impl fmt::Display for MemoryEstimate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
@@ -93,8 +93,8 @@ impl MemoryBudget {
         MemoryBudget { limit_bytes, used_bytes: Mutex::new(0), freed: Condvar::new() }
     }
 
-    /// A budget for runs, and what of `cache_bytes` their cached requests may take: at most half of
-    /// the limit, and nothing if no run reads a file.
+    /// A budget for runs, and the memory that their cached requests may take. This memory is
+    /// `cache_bytes`, but at most half of the limit, and nothing if no run reads a file.
     pub fn beside_cache(
         limit_bytes: Option<u64>,
         cache_bytes: u64,

@@ -132,7 +132,7 @@ fn text(args: &Args, results: &[RunResult]) -> String {
     format!("{provenance}\n\n{}\n{notes}{LEGEND}\n{SERIAL_CAVEAT}\n", table.text())
 }
 
-/// The notes of the results; those that not all share name the runs.
+/// The notes of the results. A note that not all results share names its runs.
 fn notes(args: &Args, results: &[RunResult]) -> Vec<String> {
     let mut notes = SharedNotes::default();
     results.iter().for_each(|result| notes.add(result.notes.iter().map(String::as_str)));

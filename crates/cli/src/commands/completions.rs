@@ -1,8 +1,8 @@
 //! `ftlab completions`: the completion script for a shell, made from the declarations that parse
 //! the command line.
 //!
-//! A TRACE is a file or a workload. bash falls back to files by itself. The scripts for zsh and
-//! fish know either files or names, so they are extended here.
+//! A TRACE is a file or a workload. bash falls back to files by itself. The generated scripts for
+//! zsh and fish complete either files or names, so they are extended here.
 
 use clap::{Arg, Command};
 use clap_complete::Shell;

@@ -107,7 +107,7 @@ fn overview() -> String {
 struct Listed {
     name: &'static str,
     summary: &'static str,
-    /// Where it, or its numbers, come from.
+    /// The source of the entry or of its numbers.
     source: &'static str,
     params: Vec<ListedKey>,
     /// Specs for well-known traces; only formats have them.

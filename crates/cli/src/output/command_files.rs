@@ -1,9 +1,9 @@
 //! The files that a command reads and writes.
 //!
-//! A command registers all of them before it runs, and only here it gets a [`Destination`]. No
-//! output may be the same file as an input or as another output, by whatever names they are given:
-//! files are compared by device and inode, so links and `./..` do not hide anything. Terminals and
-//! devices such as `/dev/null` may have several uses.
+//! A command registers all of them before it runs; this is the only way to get a [`Destination`].
+//! No output may be the same file as an input or another output. Files are compared by device and
+//! inode, so different names, links and `./..` hide nothing. Terminals and devices such as
+//! `/dev/null` may have several uses.
 
 use core::fmt;
 use std::ffi::OsString;
@@ -173,7 +173,8 @@ impl CommandFiles {
         Destination::open(name)
     }
 
-    /// Adds a claim, unless it or an earlier claim to the same file is that of an output.
+    /// Adds a claim. Fails if there is an earlier claim to the same file and at least one of the
+    /// two is for an output.
     fn claim(&mut self, claim: Claim) -> Result<()> {
         let conflicts = |other: &&Claim| {
             other.identity == claim.identity && (other.is_output || claim.is_output)

@@ -123,7 +123,7 @@ impl RegularFile {
     }
 }
 
-/// The path that a name leads to which names no existing file: its links are followed.
+/// Follows the links of a name whose file does not exist. Returns the path to which they lead.
 pub(super) fn destination_of_links(name: &Path) -> io::Result<PathBuf> {
     /// As many links as Linux follows.
     const LINKS_MAX: usize = 40;
@@ -186,8 +186,8 @@ fn cannot_write(name: &Path, error: &io::Error) -> Failure {
     Failure::failed(format!("cannot write {}: {error}", name.display()))
 }
 
-/// A writer that keeps its first error. What is written through it reports the error in words of
-/// its own; the kept one tells why, and lets the message name the file.
+/// A writer that keeps its first error. Code that writes through it reports the error in its own
+/// words. The kept error tells the cause, so the message can name the file.
 struct WatchedWriter<W: Write> {
     out: W,
     failed: Option<io::Error>,

@@ -192,8 +192,7 @@ impl Naive {
         self.operations.push((Op::Erase, Cause::Merge, block));
     }
 
-    /// The place of the newest copy of a mapped page, and the pages whose spare areas are read to
-    /// find it.
+    /// Where the newest copy of a mapped page is, and the pages whose spare areas say so.
     fn find(&self, lpn: usize) -> (usize, Vec<usize>) {
         let mut looked_at = Vec::new();
         if let Some(block) = self.replacement(lpn / self.np) {

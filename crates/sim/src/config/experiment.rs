@@ -146,7 +146,7 @@ experiment! {
     /// Number of times that the trace is replayed, uncounted, before it is measured
     warmup: u32 = 1, SMALL_COUNT, MEASURING.value("N").reported(2);
 
-    // A warm-up by the same trace leaves pages cold that the trace never touches.
+    // After a warm-up by the same trace, pages that the trace never touches are still cold.
     /// Serve N requests of the measured pass before counting begins, to measure a steady state
     measure_after: u64 = 0, COUNT, MEASURING.value("N").reported(10);
 
@@ -304,8 +304,8 @@ impl ExperimentOption {
         matches!(self.access, OptionAccess::Layer(_))
     }
 
-    /// The texts that read to the values of this option: several for a list, otherwise one, or none
-    /// if it is not given and has no default.
+    /// The values of this option as texts that can be read back: several for a list, otherwise one,
+    /// or none if the option is not given and has no default.
     pub fn texts(&self, experiment: &Experiment) -> Vec<String> {
         match self.access {
             OptionAccess::Field { write, .. } => write(experiment),
@@ -315,8 +315,8 @@ impl ExperimentOption {
         }
     }
 
-    /// The text that reads to the value of this option; `None` if it is not given and has no
-    /// default. Spaces separate the values of a list.
+    /// The value of this option as a text that can be read back; `None` if the option is not given
+    /// and has no default. Spaces separate the values of a list.
     pub fn text(&self, experiment: &Experiment) -> Option<String> {
         let texts = self.texts(experiment);
         (!texts.is_empty()).then(|| texts.join(" "))

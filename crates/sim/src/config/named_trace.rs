@@ -1,4 +1,4 @@
-//! The thing that a trace's name stands for: a file or a workload.
+//! The file or workload that a trace's name stands for.
 
 use spec::Spec;
 

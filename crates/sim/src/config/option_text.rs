@@ -1,5 +1,5 @@
 //! Options as text: command line, plans and Python all write an option as text, and every option
-//! can be written back as the text that reads to the same value.
+//! can be written back as a text that is read as the same value.
 
 use core::fmt::Display;
 use core::str::FromStr;

@@ -72,7 +72,7 @@ impl Setup {
         self.traces.iter().map(|replayed| replayed.replay).collect()
     }
 
-    /// The queue in which requests wait; none if a request never meets another one.
+    /// The queue in which requests wait; none if no request ever has to wait for another one.
     pub fn queue(&self) -> Option<ServiceQueue> {
         let replays = self.replays();
         let queues = self.has_tenants() || replays != [Replay::CLOSED];

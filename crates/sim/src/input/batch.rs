@@ -22,8 +22,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Reads the next requests of a single trace, at most `left` of them, in place of those of the
-    /// last batch. Returns how many were read; 0 at the end of the trace.
+    /// Replaces the batch by the next requests of a single trace, at most `left` of them. Returns
+    /// their number; 0 at the end of the trace.
     ///
     /// # Errors
     /// The trace cannot be read.

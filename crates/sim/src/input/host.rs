@@ -92,10 +92,10 @@ impl<'a> Host<'a> {
         self.bases[request.device as usize].is_some()
     }
 
-    /// Appends the spans of a request. A flush has none, nor has a trim without a whole page.
+    /// Appends the spans of a request. Flushes have none, and neither have trims that contain no
+    /// whole page.
     ///
-    /// # Errors
-    /// The request ends beyond the capacity, and that is an error.
+    /// # Errors The request ends beyond the capacity, under [`Placing::Error`].
     #[inline]
     pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<(), Beyond> {
         if request.op == Op::Flush {
@@ -139,7 +139,7 @@ impl<'a> Host<'a> {
             self.push(op, first * n..(first + members) * n, spans);
         } else {
             let page = sectors.start / n;
-            let rank = ranks.rank(page).expect("every page read or written was found touched");
+            let rank = ranks.rank(page).expect("pages read or written are touched pages");
             self.push(
                 op,
                 sectors.start - page * n + rank * n..sectors.end - page * n + rank * n,
@@ -148,7 +148,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Appends sectors as a span; of a trim only the whole pages. The sectors are in the device.
+    /// Appends sectors as a span. A trim is reduced to its whole pages. The sectors must lie within
+    /// the device.
     #[inline]
     fn push(&self, op: Op, sectors: Range<u64>, spans: &mut Vec<Span>) {
         let n = self.sectors_per_page;

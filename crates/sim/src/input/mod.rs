@@ -1,12 +1,13 @@
 //! The traces of a run, opened and surveyed, so that a device can be built for them.
 //!
-//! A file is read once beforehand, because its volumes are laid end to end and because, by default,
-//! the capacity is what the traces need. `--fit compact` reads it twice: touched pages can be
-//! numbered only once all volumes have their place. Comparing several FTLs needs this only once.
+//! A file is surveyed before the run. The survey finds the end of each volume: volumes are laid end
+//! to end, and by default the capacity is what the traces need. `--fit compact` reads the file a
+//! second time, because touched pages can be numbered only after all volumes have their places. One
+//! survey serves all FTLs of a comparison.
 //!
 //! A run has one trace, or several loads at once. Each load has a part of the device; the parts are
-//! laid end to end like volumes, unless they are shared. A workload spans its default capacity; if
-//! a capacity is given, workloads have equal parts of what the files leave.
+//! laid end to end like volumes, unless they are shared. A workload spans its default capacity. If
+//! a capacity is given, the workloads share equally what the files leave of it.
 //!
 //! * [`source`]        an opened trace, readable as often as needed
 //! * [`request_cache`] the requests of a file in memory
@@ -290,8 +291,8 @@ impl OpenedTrace {
     }
 }
 
-/// The capacity of each workload, if the device has a given capacity: that of the device without
-/// the blocks of files, divided equally unless it is shared.
+/// The capacity of each workload, if the capacity of the device is given. It is what the files
+/// leave of that capacity, divided equally unless the loads are shared.
 fn workload_capacity(setup: &Setup, file_blocks: u64) -> Result<Option<u64>> {
     let workloads = setup.traces.iter().filter(|replayed| !replayed.trace.is_file()).count() as u64;
     let (Some(capacity_bytes), 1..) = (setup.experiment.capacity_bytes, workloads) else {
@@ -308,7 +309,7 @@ fn workload_capacity(setup: &Setup, file_blocks: u64) -> Result<Option<u64>> {
     }
 }
 
-/// What a file was read for before it can be replayed.
+/// The results of reading a file before it is replayed.
 #[derive(Default)]
 struct Survey {
     /// For each volume the end of the last byte that is requested.
@@ -332,7 +333,8 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Whether all of several requests have the same time. Times begin at 0 and never decrease.
+    /// Whether there are several requests and all have the same time. Times begin at 0 and never
+    /// decrease.
     fn has_one_time(&self) -> bool {
         self.requests > 1 && self.last_time_ns == 0
     }

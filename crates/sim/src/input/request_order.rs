@@ -24,7 +24,7 @@ pub enum RequestOrder<'a> {
 
 impl RequestOrder<'_> {
     /// Reads the next requests into an empty batch, at most `left` of them. Returns their number; 0
-    /// at the end. Several loads need the queue in which they are.
+    /// at the end. Several loads need the queue in which their requests wait.
     ///
     /// # Errors
     /// A trace cannot be read.
@@ -43,7 +43,7 @@ impl RequestOrder<'_> {
         }
     }
 
-    /// The number of requests of a load that were delivered, of `all` requests.
+    /// The number of requests that a load delivered. `all` is the number that all loads delivered.
     pub fn delivered(&self, load: usize, all: u64) -> u64 {
         match self {
             RequestOrder::Single(_) => all,
@@ -51,7 +51,7 @@ impl RequestOrder<'_> {
         }
     }
 
-    /// How far the pass has come, and the final value of that if it is known.
+    /// The position of the pass, and the final position if it is known.
     pub fn position(&self) -> (u64, Option<u64>) {
         match self {
             RequestOrder::Single(trace) => (trace.stream.position(), trace.source.length()),
@@ -123,7 +123,7 @@ impl<'a> MergedLoads<'a> {
         Ok(batch.len())
     }
 
-    /// The load with the request that was issued first.
+    /// The load whose next request is issued first.
     fn next_load(&self, queue: &ServiceQueue) -> Option<usize> {
         if self.has_ended {
             return None;
@@ -137,7 +137,7 @@ impl<'a> MergedLoads<'a> {
         }
     }
 
-    /// The open load with the request that is issued first, after its time.
+    /// The time at which the next request of any open load is issued, and that load.
     fn next_open(&self, queue: &ServiceQueue) -> Option<(u64, usize)> {
         let open = (0..self.loads.len()).filter(|&load| self.replays[load].is_open());
         let heads = open.filter_map(|load| Some((load, self.loads[load].head()?)));
@@ -153,7 +153,7 @@ impl<'a> MergedLoads<'a> {
         Ok(request)
     }
 
-    /// In ten-thousandths: how far the load is that will end the pass, as far as one can tell now.
+    /// The position of the load that will probably end the pass, in ten-thousandths of that load.
     fn position(&self) -> (u64, Option<u64>) {
         const WHOLE: u64 = 10_000;
         let done = |load: &LoadStream| Some((load.share_done()? * WHOLE as f64) as u64);

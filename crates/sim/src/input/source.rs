@@ -146,7 +146,7 @@ pub struct ReadTrace {
 }
 
 impl ReadTrace {
-    /// What was read of several traces together. Each note begins with the name of its trace.
+    /// The sum of what was read of several traces. Each note begins with the name of its trace.
     pub fn together<'a>(traces: impl Iterator<Item = (&'a str, &'a ReadTrace)>) -> ReadTrace {
         let mut all =
             ReadTrace { skipped: Skipped::default(), notes: Vec::new(), delivered: 0, left: 0 };
@@ -212,7 +212,7 @@ impl RequestStream<'_> {
         }
     }
 
-    /// What was read when `delivered` requests were delivered and `left` were left.
+    /// The account of a pass that delivered `delivered` requests and left `left`.
     pub fn read_trace(&self, delivered: u64, left: u64) -> ReadTrace {
         ReadTrace { skipped: self.skipped().clone(), notes: self.notes(), delivered, left }
     }

@@ -141,8 +141,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// The setup of a run of this trace with these options, so that a workload gives the same requests
-/// here and there.
+/// The setup of a run of this trace with these options, so that a workload generates the same
+/// requests here as in a run.
 fn setup(trace: &str, options: &Experiment, page_bytes: Option<u32>) -> Result<Setup> {
     let mut chip = Spec::parse(&options.chip)?;
     chip.pairs.extend(page_bytes.map(|bytes| ("page".to_owned(), bytes.to_string())));
