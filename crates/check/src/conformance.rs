@@ -1,6 +1,6 @@
 //! Conformance without power cuts. After every host operation, everything is read back, the scheme
-//! audits itself, and the operation counts must add up. The pages of the operation are read just
-//! before and just after it too: reading everything would drive them out of a cache first.
+//! audits itself, and the operation counts must add up. The pages of the operation are also read
+//! just before and just after it, because the complete read would first evict them from a cache.
 //!
 //! Under [`Durability::Full`], the device is also mounted again from time to time, twice in a row.
 //! The contents must stay the same. The versions must be in the order of the host's writes, unless

@@ -12,7 +12,8 @@ struct NaivePage {
     blocks: Vec<Vec<usize>>,
     free: Vec<usize>,
     l2p: Vec<Option<(usize, usize)>>,
-    /// The host's open block, and garbage collection's; one and the same with one frontier.
+    /// The open blocks of the host and of garbage collection. With one frontier, they are the same
+    /// block.
     open: [Option<usize>; 2],
     frontiers: usize,
     victims: NaiveVictims,

@@ -17,7 +17,8 @@ pub struct Latencies {
     zeros: u64,
     sum_ns: u128,
     sum_squares: u128,
-    /// How often `sum_squares` overflowed: long queues give long responses.
+    /// Number of overflows of `sum_squares`. They occur because long queues give long response
+    /// times.
     rounds: u32,
     max_ns: u64,
     histogram: Histogram<u64>,
@@ -91,7 +92,8 @@ impl Latencies {
         match rank.checked_sub(self.zeros) {
             None | Some(0) => 0,
             Some(rank) => {
-                // The histogram rounds up. Half a request less keeps it from rounding too far.
+                // The histogram rounds the rank up. Subtracting half a request avoids the next
+                // higher rank.
                 let quantile = (rank as f64 - 0.5) / others as f64;
                 self.histogram.value_at_quantile(quantile).min(self.max_ns)
             }

@@ -73,8 +73,8 @@ record! {
 }
 
 impl EndurancePart {
-    /// From the rated cycles, the size of the flash, and the bytes programmed for a byte of the
-    /// host.
+    /// Computes the endurance from the rated cycles, the size of the flash, and the bytes
+    /// programmed for a byte of the host.
     pub fn new(
         cycles: u32,
         physical_bytes: u64,

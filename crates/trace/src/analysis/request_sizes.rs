@@ -19,7 +19,7 @@ impl RequestSizes {
         self.bytes += u128::from(bytes);
     }
 
-    /// The sizes of the requests of both.
+    /// The sizes of the requests of `self` and `other` together.
     pub fn merged(&self, other: &RequestSizes) -> RequestSizes {
         let mut merged = self.clone();
         for (&bytes, &count) in &other.counts {

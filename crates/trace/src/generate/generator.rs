@@ -107,7 +107,8 @@ fn reads_and_writes(params: &Params) -> std::result::Result<(u64, u64), String> 
     }
 }
 
-/// The number of reads that are `share` of all requests, rounded to the nearest.
+/// The number of reads that, beside `writes` writes, are `share` of all requests, rounded to the
+/// nearest.
 fn reads_beside(writes: u64, share: Share) -> std::result::Result<u64, String> {
     if writes == 0 {
         return Err(String::from("writes=0 leaves nothing to do; reads alone are `requests=`"));
@@ -130,10 +131,10 @@ fn rounded(count: u64, numerator: u64, denominator: u64) -> Option<u64> {
 
 /// The times of the requests.
 enum Arrivals {
-    /// One every so many nanoseconds.
+    /// One request per interval.
     Fixed { interarrival_ns: u64 },
-    /// At exponentially distributed times after each other. They have random numbers of their own,
-    /// so that the requests are the same as those with fixed times.
+    /// With exponentially distributed intervals. The arrivals have random numbers of their own, so
+    /// the requests are the same as with fixed intervals.
     Poisson { mean_ns: f64, next_ns: u64, random: Random },
 }
 
@@ -153,7 +154,7 @@ impl Arrivals {
         }
     }
 
-    /// The time of the next request, before which there were `done`.
+    /// The time of the next request. `done` requests came before it.
     #[inline]
     fn next_ns(&mut self, done: u64) -> u64 {
         match self {

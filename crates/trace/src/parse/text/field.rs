@@ -133,7 +133,7 @@ impl<'a> Field<'a> {
         self.long_fraction(power)
     }
 
-    /// The same if there are no digits or more than `power`.
+    /// [`Field::fraction`] of a field with no digits, or with more than `power`.
     #[cold]
     fn long_fraction(self, power: usize) -> Option<u64> {
         let bytes = self.bytes();

@@ -30,8 +30,8 @@ use crate::part::page::victims::valid_counts::ValidCounts;
 pub struct Victims {
     counts: ValidCounts,
     selector: Box<dyn Selector>,
-    /// Whether the selector follows invalidations. It is asked once, because every write
-    /// invalidates.
+    /// Whether the selector follows invalidations. The answer is stored here, because it is needed
+    /// at every write.
     follows_invalidations: bool,
 }
 
