@@ -32,7 +32,7 @@ pub struct Axis<'a> {
 
 impl<'a> Axis<'a> {
     /// Chooses the parameter with the most numeric values, or `along` if it is given. The parameter
-    /// `each` has panels and cannot be on the axis.
+    /// `each` cannot be on the axis, because each of its values has a panel of its own.
     pub fn choose(
         points: &[Point],
         along: Option<&str>,

@@ -9,8 +9,8 @@
 //! * *Sorted update frequency*: the share of all page writes that the most written pages get (FSTR
 //!   Fig. 2b)
 //! * *Write intervals*: of each rewrite, and the mean of each page (FSTR Fig. 2c)
-//! * *Updates by request size*: the number of earlier writes of the pages that requests of a size
-//!   write (LAST Fig. 5a)
+//! * *Updates by request size*: for each size of requests, how often the pages that they write had
+//!   been written before (LAST Fig. 5a)
 //! * *Sub-page share*: the share of page writes that cover only part of a page, for several page
 //!   sizes and without a buffer (SL Fig. 2 at 0 MB)
 //! * *Sequentiality*: requests that start where the previous one ended

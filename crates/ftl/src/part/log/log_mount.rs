@@ -11,10 +11,10 @@
 //! is programmed, and no source block is erased before the last copy. So an unfinished merge is in
 //! the block of the page programmed last, and everything in that block has a *twin*: another copy
 //! of the same version elsewhere. The mount erases such a block before anything else. Then it
-//! examines, in the same way, the block that was programmed last before that one. An earlier mount
-//! can make this necessary: it may have found a merge that looked complete, and may have been cut
-//! while it moved the block of that merge to a safe place. The last page of that block may have
-//! become unreadable since.
+//! examines, in the same way, the block that was programmed last before that one. This is necessary
+//! after a cut in an earlier mount. That mount may have found a merge that looked complete, and
+//! lost power while it moved the block of this merge to a clean one. The last page of the merged
+//! block may have become unreadable since, so the merge now looks unfinished.
 //!
 //! If the block holds all pages of its logical block, its merge is complete. Some of its sources
 //! may have been erased, so the new block counts even if every page has a twin. A twin may be an

@@ -17,7 +17,7 @@ use spec::{Param, Params};
 use crate::part::page::victims::draws::Draws;
 use crate::part::page::victims::valid_counts::ValidCounts;
 
-/// A victim policy, as the list has it.
+/// A victim policy as an entry of the list of policies.
 #[derive(Debug)]
 pub struct Policy {
     /// The name that users write.
