@@ -95,7 +95,8 @@ impl<'a> Host<'a> {
     /// Appends the spans of a request. Flushes have none, and neither have trims that contain no
     /// whole page.
     ///
-    /// # Errors The request ends beyond the capacity, under [`Placing::Error`].
+    /// # Errors
+    /// The request ends beyond the capacity, under [`Placing::Error`].
     #[inline]
     pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<(), Beyond> {
         if request.op == Op::Flush {
