@@ -1,4 +1,4 @@
-//! What a sink sees of the chip's operations.
+//! The operations of the chip that a sink receives.
 
 use nand::{
     BlockId, Cause, Cut, Data, Error, Lpn, Mode, Nand, Op, OpSink, Operation, Outcome, Ppn,

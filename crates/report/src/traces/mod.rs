@@ -1,5 +1,5 @@
-//! Figures of one or several traces: their load over time, where reads and writes go, after how
-//! long pages are written again, and how large requests are.
+//! Figures of one or several traces: their load over time, the places of reads and writes, the
+//! intervals between two writes of a page, and the sizes of requests.
 //!
 //! The statistics come from [`sim::input::trace_stats`], so that a page about one trace and a plan
 //! with many traces draw the same figures.
