@@ -180,7 +180,7 @@ fn figure_7_a_mapping_induced_write() {
     let mut real = lsb();
     let mut from = 5 * 64;
     real.write(0, 64);
-    // Seven groups, whose newest PMD or PT pages are in seven blocks.
+    // Seven groups, whose pages written last are in seven blocks.
     for group in [0, 2, 3, 4, 5, 6, 7] {
         real.write(8 * group, 2);
         fill_block(&mut real, &mut from);
