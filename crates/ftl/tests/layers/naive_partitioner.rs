@@ -40,7 +40,7 @@ impl NaivePartitioner {
         DRAM - self.mapping
     }
 
-    /// Records that a page is written to the FTL below or read from it.
+    /// Uses the map entry of a page that is written to the FTL below or read from it.
     fn enters(&mut self, lpn: u32, is_write: bool) {
         let (hit, gone) = self.cache.touch(lpn);
         if !hit && let Some(at) = self.ghost_of_map.iter().position(|&page| page == lpn) {
