@@ -34,8 +34,8 @@ pub struct Scheme {
 }
 
 /// Bytes of memory that the simulation of a scheme or layer takes at most on a chip in this mode:
-/// its maps and lists, without the chip. It is not the RAM of a controller, which
-/// [`Ftl::ram`](super::ftl::Ftl::ram) reports.
+/// its maps and lists, without the chip. It is not the RAM of a controller, which [`Ftl::ram`]
+/// reports.
 pub type SimulationMemory = fn(&Params, &Geometry, Mode) -> u64;
 
 /// The memory of tables with so many bytes for each page and each block of the chip.
