@@ -128,13 +128,40 @@ impl<'a> Axis<'a> {
     /// Curves of the measured values, hollow published points, and dashed horizontal lines.
     pub fn curves(&self, points: &[Point], title: &str) -> (Vec<Value>, Value) {
         let values = self.values(points);
+        let mut layer = self.layers(points, &values);
+        let mut names: Vec<&str> =
+            values.iter().filter_map(|value| value["curve"].as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let has_levels = values.iter().any(|value| value["what"] == "level");
+        let has_panels = self.each.is_none()
+            && !has_levels
+            && (TOGETHER_MAX + 1..=PANELS_MAX).contains(&names.len());
+        let mut encoding = json!({
+            "y": {"field": "y", "type": "quantitative", "title": title, "scale": {"nice": false}},
+        });
+        if names.len() > 1 && !has_panels {
+            let is_crowd = names.len() > PANELS_MAX;
+            tell_apart(is_crowd, &mut encoding, &mut layer[0]["encoding"]);
+        }
+        let view = json!({"height": 300, "encoding": encoding, "layer": layer});
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let parts = match has_panels {
+            true => panels("curve", &names, view),
+            false if self.each.is_some() => each_panel(view),
+            false => view,
+        };
+        (values, parts)
+    }
+
+    /// Curves of measured values; horizontal lines and published points, if there are any.
+    fn layers(&self, points: &[Point], values: &[Value]) -> Vec<Value> {
         let mut layer = vec![json!({
             "transform": [{"filter": "datum.what == 'measured'"}],
             "mark": {"type": "line", "point": true, "tooltip": true},
             "encoding": {"x": self.encoding(points)},
         })];
-        let has_levels = values.iter().any(|value| value["what"] == "level");
-        if has_levels {
+        if values.iter().any(|value| value["what"] == "level") {
             layer.push(json!({
                 "transform": [{"filter": "datum.what == 'level'"}],
                 "mark": {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.8, "tooltip": true},
@@ -148,39 +175,7 @@ impl<'a> Axis<'a> {
                 "encoding": {"x": self.encoding(points)},
             }));
         }
-        let mut names: Vec<&str> =
-            values.iter().filter_map(|value| value["curve"].as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let may_have_panels = self.each.is_none() && !has_levels;
-        let has_panels = may_have_panels && (TOGETHER_MAX + 1..=PANELS_MAX).contains(&names.len());
-        let mut encoding = json!({
-            "y": {"field": "y", "type": "quantitative", "title": title, "scale": {"nice": false}},
-        });
-        if names.len() > 1 && !has_panels {
-            let channel = json!({"field": "curve", "type": "nominal", "title": null});
-            if names.len() > PANELS_MAX {
-                encoding["detail"] = channel;
-            } else {
-                encoding["color"] = channel.clone();
-                layer[0]["encoding"]["shape"] = channel;
-                layer[0]["encoding"]["shape"]["scale"] = json!({"range": SHAPES});
-            }
-        }
-        let parts = match (self.each, has_panels) {
-            (None, false) => json!({"height": 300, "encoding": encoding, "layer": layer}),
-            (None, true) => {
-                let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-                panels("curve", &names, json!({"encoding": encoding, "layer": layer}))
-            }
-            (Some(_), _) => json!({
-                "facet": {"field": "panel", "type": "nominal", "title": null, "sort": null},
-                "columns": 2,
-                "spec": {"width": 290, "height": 200, "encoding": encoding, "layer": layer},
-                "resolve": {"scale": {"x": "independent", "y": "independent"}},
-            }),
-        };
-        (values, parts)
+        layer
     }
 
     fn values(&self, points: &[Point]) -> Vec<Value> {
@@ -228,6 +223,31 @@ impl<'a> Axis<'a> {
             false => axis_labels::label(&self.key),
         }
     }
+}
+
+/// Tells the curves of a view apart by colours and by the shapes of measured points, unless they
+/// are a crowd.
+fn tell_apart(is_crowd: bool, all: &mut Value, measured: &mut Value) {
+    let channel = json!({"field": "curve", "type": "nominal", "title": null});
+    if is_crowd {
+        all["detail"] = channel;
+        return;
+    }
+    all["color"] = channel.clone();
+    measured["shape"] = channel;
+    measured["shape"]["scale"] = json!({"range": SHAPES});
+}
+
+/// One panel for each value of the option that has panels, with its own scales.
+fn each_panel(mut view: Value) -> Value {
+    view["width"] = 290.into();
+    view["height"] = 200.into();
+    json!({
+        "facet": {"field": "panel", "type": "nominal", "title": null, "sort": null},
+        "columns": 2,
+        "spec": view,
+        "resolve": {"scale": {"x": "independent", "y": "independent"}},
+    })
 }
 
 /// Whether the text is a size with a unit.
