@@ -149,7 +149,7 @@ fn number(chip: &ChipModel, blocks: u64, all: u64) -> Result<u32> {
         Some(_) => Ok(blocks as u32),
         None => Err(Error::Impossible(format!(
             "{all} blocks of {} pages are more than 32-bit page numbers can count; take larger \
-             pages or a smaller capacity",
+             pages, a smaller capacity, or `--fit compact`, which keeps only touched pages",
             chip.pages_per_block
         ))),
     }
