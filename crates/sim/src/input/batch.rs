@@ -17,8 +17,15 @@ pub struct Batch {
     /// The load of each request; empty if there is a single trace.
     loads: Vec<usize>,
     spans: Vec<Span>,
-    /// For each request: the end of its spans in `spans`, and whether it is served.
-    ends: Vec<(usize, bool)>,
+    cuts: Vec<Cut>,
+}
+
+/// What became of a request when it was cut.
+struct Cut {
+    /// The end of its spans in `spans`.
+    end: usize,
+    load: usize,
+    is_served: bool,
 }
 
 impl Batch {
@@ -71,13 +78,13 @@ impl Batch {
     /// The index of the first request that does not fit the device.
     pub fn cut(&mut self, host: &Host) -> std::result::Result<(), (usize, Beyond)> {
         self.spans.clear();
-        self.ends.clear();
+        self.cuts.clear();
         for (index, request) in self.requests.iter().enumerate() {
-            let served = host.serves(request);
-            if served {
+            let is_served = host.serves(request);
+            if is_served {
                 host.cut(request, &mut self.spans).map_err(|beyond| (index, beyond))?;
             }
-            self.ends.push((self.spans.len(), served));
+            self.cuts.push(Cut { end: self.spans.len(), load: self.load(index), is_served });
         }
         Ok(())
     }
@@ -85,10 +92,10 @@ impl Batch {
     /// Each request with its load, its spans and whether it is served.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &Request, &[Span], bool)> {
         let mut start = 0;
-        self.requests().zip(&self.ends).map(move |((load, request), &(end, served))| {
-            let spans = &self.spans[start..end];
-            start = end;
-            (load, request, spans, served)
+        self.requests.iter().zip(&self.cuts).map(move |(request, cut)| {
+            let spans = &self.spans[start..cut.end];
+            start = cut.end;
+            (cut.load, request, spans, cut.is_served)
         })
     }
 }

@@ -13,6 +13,7 @@ const AHEAD: usize = 256;
 pub struct LoadStream<'a> {
     source: &'a RequestSource,
     stream: RequestStream<'a>,
+    length: Option<u64>,
     first_volume: u32,
     /// Requests that were read, of which the first `taken` are gone.
     ahead: Vec<Request>,
@@ -27,7 +28,9 @@ impl<'a> LoadStream<'a> {
     /// The trace cannot be read.
     pub fn new(source: &'a RequestSource, first_volume: u32) -> Result<LoadStream<'a>> {
         let (stream, ahead) = (source.replay()?, Vec::with_capacity(AHEAD));
-        let mut load = LoadStream { source, stream, first_volume, ahead, taken: 0, delivered: 0 };
+        let length = source.length();
+        let mut load =
+            LoadStream { source, stream, length, first_volume, ahead, taken: 0, delivered: 0 };
         load.read_ahead()?;
         Ok(load)
     }
@@ -72,7 +75,7 @@ impl<'a> LoadStream<'a> {
 
     /// The share of the trace that was read, if its length is known.
     pub fn share_done(&self) -> Option<f64> {
-        let length = self.source.length().filter(|&length| length > 0)?;
+        let length = self.length.filter(|&length| length > 0)?;
         Some(self.stream.position() as f64 / length as f64)
     }
 
@@ -88,8 +91,7 @@ impl<'a> LoadStream<'a> {
                 while !self.ahead.is_empty() {
                     self.read_ahead()?;
                     left += self.ahead.len() as u64;
-                    let (position, length) = (self.stream.position(), self.source.length());
-                    progress.report(Stage::Survey, position, length)?;
+                    progress.report(Stage::Survey, self.stream.position(), self.length)?;
                 }
             }
         }

@@ -54,7 +54,7 @@ impl RequestOrder<'_> {
     /// The position of the pass, and the final position if it is known.
     pub fn position(&self) -> (u64, Option<u64>) {
         match self {
-            RequestOrder::Single(trace) => (trace.stream.position(), trace.source.length()),
+            RequestOrder::Single(trace) => (trace.stream.position(), trace.length),
             RequestOrder::Merged(loads) => loads.position(),
         }
     }
@@ -75,8 +75,8 @@ impl RequestOrder<'_> {
 
 /// A single trace.
 pub struct SingleTrace<'a> {
-    source: &'a RequestSource,
     stream: RequestStream<'a>,
+    length: Option<u64>,
 }
 
 impl<'a> SingleTrace<'a> {
@@ -85,7 +85,7 @@ impl<'a> SingleTrace<'a> {
     /// # Errors
     /// The file cannot be opened again.
     pub fn new(source: &'a RequestSource) -> Result<SingleTrace<'a>> {
-        Ok(SingleTrace { source, stream: source.replay()? })
+        Ok(SingleTrace { stream: source.replay()?, length: source.length() })
     }
 }
 
