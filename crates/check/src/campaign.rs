@@ -15,6 +15,8 @@ use crate::case::{Case, is_refusal};
 use crate::conformance;
 use crate::device_model::{DEVICE_MODELS, DeviceModel};
 use crate::failed_case::FailedCase;
+use crate::faults::Faults;
+use crate::observer::Observer;
 use crate::power_loss::{self, CutCounts, CutSchedule, SecondCuts};
 use crate::subject::Subject;
 use crate::workload::short_programs;
@@ -35,6 +37,8 @@ pub struct Campaign {
     pub seeds: Vec<u64>,
     /// Whether trims must survive. Without full durability there are no power cuts.
     pub durability: Durability,
+    /// What a power cut may leave on flash.
+    pub faults: Faults,
     /// Which power cuts to try after a first one.
     pub second_cuts: SecondCuts,
     /// Time to spend on further seeds.
@@ -70,6 +74,9 @@ pub struct CampaignReport {
     pub rows: Vec<(Subject, Totals)>,
     /// Number of cases whose device or parameters the scheme refuses.
     pub refused: u64,
+    /// Names of the subjects of which no case was tried although they may accept the devices: the
+    /// time was over, or the campaign was stopped.
+    pub untried: Vec<String>,
     /// Number of seeds that were begun.
     pub seeds: u64,
     /// Wall-clock time.
@@ -101,7 +108,7 @@ impl Campaign {
     /// # Errors
     /// A workload is unknown, a device is impossible, or every case was refused.
     pub fn run(&self) -> Result<CampaignReport> {
-        self.run_watched(&|| ())
+        self.run_watched(&())
     }
 
     /// The number of cases, without those that a time budget adds.
@@ -109,21 +116,22 @@ impl Campaign {
         Campaign { budget: None, ..self.clone() }.jobs().count() as u64
     }
 
-    /// The same; `tried` is called after each case, from several threads.
+    /// The same under the eyes of an observer. If it stops the campaign, the report covers what was
+    /// tried until then.
     ///
     /// # Errors
     /// As for `run`.
-    pub fn run_watched(&self, tried: &(dyn Fn() + Sync)) -> Result<CampaignReport> {
+    pub fn run_watched(&self, observer: &dyn Observer) -> Result<CampaignReport> {
         let start = Instant::now();
         let is_over = || self.budget.is_some_and(|budget| start.elapsed() >= budget);
         let jobs = Mutex::new(self.jobs().enumerate());
-        let next = || match is_over() {
+        let next = || match is_over() || observer.is_stopped() {
             true => None,
             false => jobs.lock().expect("no worker panics holding the list").next(),
         };
         let mut done = in_parallel(next, |job: Job| {
-            let totals = self.try_case(&job);
-            tried();
+            let totals = self.try_case(&job, observer);
+            observer.tried();
             (job, totals)
         });
         done.sort_by_key(|&(at, _)| at);
@@ -137,23 +145,31 @@ impl Campaign {
     ) -> Result<CampaignReport> {
         let blank = |subject: &Subject| (subject.clone(), Totals::default());
         let mut rows: Vec<_> = self.subjects.iter().map(blank).collect();
-        let (mut refusals, mut seeds) = (Vec::new(), Vec::new());
+        let (mut refusals, mut refused_of) = (Vec::new(), vec![0; rows.len()]);
+        let mut seeds = Vec::new();
         for (job, totals) in done {
             match totals {
                 Ok(totals) => rows[job.row].1.add(totals),
-                Err(error) if is_refusal(&error) => refusals.push(error),
+                Err(error) if is_refusal(&error) => {
+                    refused_of[job.row] += 1;
+                    refusals.push(error);
+                }
                 Err(error) => return Err(error),
             }
             seeds.push(job.seed);
         }
         seeds.sort_unstable();
         seeds.dedup();
-        let refused = refusals.len() as u64;
-        if rows.iter().all(|(_, totals)| totals.cases == 0) {
+        let (refused, seeds) = (refusals.len() as u64, seeds.len() as u64);
+        let cases = self.case_count() / self.subjects.len().max(1) as u64;
+        let is_untried = |row: &usize| rows[*row].1.cases == 0 && refused_of[*row] < cases;
+        let untried: Vec<String> =
+            (0..rows.len()).filter(is_untried).map(|row| rows[row].0.name()).collect();
+        if untried.is_empty() && rows.iter().all(|(_, totals)| totals.cases == 0) {
             // Nothing was tried. This must not look like success, so report the first refusal.
             refusals.into_iter().next().map_or(Ok(()), Err)?;
         }
-        Ok(CampaignReport { rows, refused, seeds: seeds.len() as u64, wall: start.elapsed() })
+        Ok(CampaignReport { rows, refused, untried, seeds, wall: start.elapsed() })
     }
 
     fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
@@ -172,24 +188,30 @@ impl Campaign {
         })
     }
 
+    /// Every subject comes before the next workload, so that a short budget reaches all of them.
     fn named_workloads(&self, seed: u64) -> impl Iterator<Item = Job<'_>> {
-        self.subjects.iter().enumerate().flat_map(move |(row, subject)| {
-            self.models.iter().flat_map(move |&model| {
-                let job = move |workload| Job { row, subject, model, workload, seed };
-                self.workloads.iter().map(|name| Cow::Borrowed(name.as_str())).map(job)
+        self.models.iter().flat_map(move |&model| {
+            let suitable = self.workloads.iter().filter(|workload| model.suits(workload));
+            suitable.flat_map(move |workload| {
+                let job = move |(row, subject)| {
+                    let workload = Cow::Borrowed(workload.as_str());
+                    Job { row, subject, model, workload, seed }
+                };
+                self.subjects.iter().enumerate().map(job)
             })
         })
     }
 
-    fn try_case(&self, job: &Job) -> Result<Totals> {
+    fn try_case(&self, job: &Job, observer: &dyn Observer) -> Result<Totals> {
         let case = Case::new(job.subject, job.model, &job.workload, job.seed, self.durability)?;
+        observer.begins(&case);
         let mut totals = Totals { cases: 1, ..Totals::default() };
         match conformance::check(&case) {
             Ok(compared) => totals.compared = compared,
             Err(failed) => totals.failed.push(failed),
         }
         if self.durability == Durability::Full && totals.failed.is_empty() {
-            let (cuts, done) = power_loss::explore(&case, self.schedule(&case)?);
+            let (cuts, done) = power_loss::explore(&case, self.schedule(&case)?, observer);
             totals.cuts = cuts;
             totals.failed.extend(done.err());
         }
@@ -202,7 +224,9 @@ impl Campaign {
             true => short_programs::operations_before_last(&case.workload, case.dimensions())?,
             false => 0,
         };
-        Ok(CutSchedule { from_operation, second_cuts: self.second_cuts })
+        let one_first_in = case.model.one_cut_in;
+        let (faults, second_cuts) = (self.faults, self.second_cuts);
+        Ok(CutSchedule { from_operation, faults, one_first_in, second_cuts })
     }
 }
 
@@ -229,7 +253,7 @@ fn in_parallel<J, R: Send>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use super::*;
 
@@ -241,20 +265,73 @@ mod tests {
             short_programs: 1,
             seeds: vec![1, 2],
             durability: Durability::Full,
+            faults: Faults::BASIC,
             second_cuts: SecondCuts::None,
             budget: None,
         }
     }
 
+    /// Counts what it sees, and stops the campaign after a number of cuts.
+    #[derive(Default)]
+    struct Counter {
+        cases: AtomicU64,
+        cuts: AtomicU64,
+        begun: AtomicBool,
+        cuts_max: Option<u64>,
+    }
+
+    impl Observer for Counter {
+        fn begins(&self, _: &Case) {
+            self.begun.store(true, Ordering::Relaxed);
+        }
+
+        fn cut(&self) {
+            self.cuts.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn tried(&self) {
+            self.cases.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn is_stopped(&self) -> bool {
+            self.cuts_max.is_some_and(|max| self.cuts.load(Ordering::Relaxed) >= max)
+        }
+    }
+
     #[test]
     fn short_programs_run_once_and_workloads_run_with_every_seed() {
-        let tried = AtomicU64::new(0);
-        let count = || _ = tried.fetch_add(1, Ordering::Relaxed);
-        let report = campaign("page").run_watched(&count).unwrap();
-        assert_eq!(tried.into_inner(), report.total().cases);
-        assert_eq!(campaign("page").case_count(), report.total().cases);
-        assert_eq!(report.total().cases, 2 + short_programs::ALPHABET.len() as u64);
+        let counter = Counter::default();
+        let report = campaign("page").run_watched(&counter).unwrap();
+        let total = report.total();
+        assert_eq!(counter.cases.into_inner(), total.cases);
+        assert_eq!(counter.cuts.into_inner(), total.cuts.first + total.cuts.second);
+        assert!(counter.begun.into_inner());
+        assert_eq!(campaign("page").case_count(), total.cases);
+        assert_eq!(total.cases, 2 + short_programs::ALPHABET.len() as u64);
         assert_eq!(report.seeds, 2);
+    }
+
+    #[test]
+    fn a_stopped_campaign_reports_what_it_tried() {
+        let counter = Counter { cuts_max: Some(20), ..Counter::default() };
+        let report = campaign("page").run_watched(&counter).unwrap();
+        let cuts = report.total().cuts.first;
+        // Each worker may have been about to cut.
+        assert!((20..100).contains(&cuts), "{cuts} cuts");
+        assert!(report.total().failed.is_empty());
+    }
+
+    #[test]
+    fn a_subject_without_time_for_a_case_is_named() {
+        let subjects = ["page", "page:frontiers=3", "block"];
+        let subjects = subjects.map(|spec| Subject::from_spec(spec).unwrap()).to_vec();
+        let stopped = Counter { cuts_max: Some(0), ..Counter::default() };
+        let all = Campaign { subjects, ..campaign("page") };
+        let untried = all.run_watched(&stopped).unwrap().untried;
+        assert_eq!(untried, ["page", "page:frontiers=3", "block"]);
+        let report = all.run().unwrap();
+        assert_eq!(report.untried, [""; 0], "a subject that refuses the device is not untried");
+        assert!(report.refused > 0);
     }
 
     #[test]

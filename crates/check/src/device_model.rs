@@ -1,7 +1,7 @@
 //! Tiny devices by name. They are small enough to try a power cut at every operation. Some have
 //! odd sizes, which catch code that only works with powers of two.
 
-use nand::{ChipModel, ProgramOrder, Timing};
+use nand::{ChipModel, Pairing, ProgramOrder, Timing};
 
 /// The sizes of a tiny device.
 #[derive(Debug)]
@@ -20,6 +20,12 @@ pub struct DeviceModel {
     pub extra_blocks: u32,
     /// Program order.
     pub order: ProgramOrder,
+    /// Which pages share cells.
+    pub pairing: Pairing,
+    /// One in this number of cuts during a workload is tried.
+    pub one_cut_in: u32,
+    /// The only workload for which the device is meant, if it is too large for the others.
+    pub only_workload: Option<&'static str>,
 }
 
 impl DeviceModel {
@@ -31,6 +37,11 @@ impl DeviceModel {
         let known: Vec<&str> = DEVICE_MODELS.iter().map(|model| model.name).collect();
         let found = DEVICE_MODELS.iter().find(|model| model.name == name);
         found.ok_or_else(|| spec::unknown("geometry", name, &known))
+    }
+
+    /// Whether a campaign tries this workload on the device.
+    pub fn suits(&self, workload: &str) -> bool {
+        self.only_workload.is_none_or(|only| only == workload)
     }
 
     /// Pages of the exported capacity.
@@ -48,6 +59,7 @@ impl DeviceModel {
             spare_bytes: 64,
             pages_per_block: self.pages_per_block,
             order: self.order,
+            pairing: self.pairing,
             timing,
             rated_cycles: 100_000,
         }
@@ -62,7 +74,28 @@ const fn model(
     [logical_blocks, extra_blocks]: [u32; 2],
     order: ProgramOrder,
 ) -> DeviceModel {
-    DeviceModel { name, summary, page_bytes, pages_per_block, logical_blocks, extra_blocks, order }
+    DeviceModel {
+        name,
+        summary,
+        page_bytes,
+        pages_per_block,
+        logical_blocks,
+        extra_blocks,
+        order,
+        pairing: Pairing::NONE,
+        one_cut_in: 1,
+        only_workload: None,
+    }
+}
+
+impl DeviceModel {
+    const fn with_pairing(self, bits: u32, distance: u32) -> DeviceModel {
+        DeviceModel { pairing: Pairing { bits, distance }, ..self }
+    }
+
+    const fn for_workload(self, only: &'static str, one_cut_in: u32) -> DeviceModel {
+        DeviceModel { only_workload: Some(only), one_cut_in, ..self }
+    }
 }
 
 use ProgramOrder::{Any, Ascending, Sequential};
@@ -73,11 +106,24 @@ pub static DEVICE_MODELS: &[DeviceModel] = &[
     model("tiny", "four pages per block, programmed in sequence", 1024, 4, [6, 3], Sequential),
     model("tiny-ascending", "the same, but pages may be skipped", 1024, 4, [6, 3], Ascending),
     model("tiny-any", "the same, but pages in any order", 1024, 4, [6, 3], Any),
+    model("tiny-mlc", "as tiny, with two bits per cell", 1024, 4, [6, 3], Sequential)
+        .with_pairing(2, 2),
     model("sector", "a page of one sector", 512, 4, [6, 3], Ascending),
     model("odd", "six pages of three sectors per block", 1536, 6, [5, 3], Sequential),
     model("odd-any", "three pages per block, in any order", 2048, 3, [7, 4], Any),
     model("small", "sixteen blocks of sixteen pages", 2048, 16, [12, 4], Sequential),
     model("small-ascending", "the same, but pages may be skipped", 2048, 16, [12, 4], Ascending),
+    model(
+        "small-tlc",
+        "eighteen pages per block, three bits per cell",
+        2048,
+        18,
+        [6, 4],
+        Sequential,
+    )
+    .with_pairing(3, 2),
+    model("windows", "checkpoints of trims have three pages", 512, 24, [350, 6], Sequential)
+        .for_workload("windows", 4),
 ];
 
 #[cfg(test)]

@@ -21,10 +21,13 @@
 //! * [`case`](mod@case) all that determines a check, apart from power cuts
 //! * [`oracle`]         the values that each sector may have
 //! * [`finding`]        the defects, and a description of one
+//! * [`faults`]         what a power cut may leave on flash, in classes
+//! * [`power_cut`]      a power cut, and its text form
 //! * [`powered_device`] a device between power-on and power-off
 //! * [`conformance`]    checks without power cuts
 //! * [`power_loss`]     checks with power cuts, and the replay of one
 //! * [`failed_case`]    a finding with the command line that replays it
+//! * [`observer`]       watches a campaign and can stop it
 //! * [`campaign`]       many cases on all cores
 //! * [`rng`]            random numbers from a seed
 #![forbid(unsafe_code)]
@@ -35,9 +38,12 @@ pub mod case;
 pub mod conformance;
 pub mod device_model;
 pub mod failed_case;
+pub mod faults;
 pub mod finding;
+pub mod observer;
 pub mod oracle;
 mod panics;
+pub mod power_cut;
 pub mod power_loss;
 pub mod powered_device;
 pub mod rng;

@@ -21,19 +21,42 @@ struct Version {
     value: u32,
     /// The epoch of the write: 1 + the number of flushes answered before it, or [`FLUSHED`].
     epoch: u32,
+    /// The place of the sector's previous version in the list of all versions.
+    previous: u32,
 }
 
 /// The epoch of values that are durable from the start: the initial zero, and forced writes. It
 /// precedes every flush.
 const FLUSHED: u32 = 0;
+/// The place of the initial zero, which all sectors share.
+const BLANK: u32 = 0;
 
-/// All values that each sector ever had, in order.
-#[derive(Clone, Debug)]
+/// All values that each sector ever had.
+///
+/// The versions of all sectors are in one list, so that a copy of the oracle, which every power cut
+/// needs, takes two allocations.
+#[derive(Debug)]
 pub struct Oracle {
-    sectors: Vec<Vec<Version>>,
+    versions: Vec<Version>,
+    /// The place of each sector's newest version.
+    newest: Vec<u32>,
     sectors_per_page: u32,
     epoch: u32,
     writes: u32,
+}
+
+impl Clone for Oracle {
+    fn clone(&self) -> Oracle {
+        Oracle { versions: self.versions.clone(), newest: self.newest.clone(), ..*self }
+    }
+
+    fn clone_from(&mut self, other: &Oracle) {
+        let (mut versions, mut newest) =
+            (std::mem::take(&mut self.versions), std::mem::take(&mut self.newest));
+        versions.clone_from(&other.versions);
+        newest.clone_from(&other.newest);
+        *self = Oracle { versions, newest, ..*other };
+    }
 }
 
 /// Which values a read may return.
@@ -48,9 +71,9 @@ pub enum Expect {
 impl Oracle {
     /// The oracle of a device that was never written.
     pub fn new(pages: u32, sectors_per_page: u32) -> Oracle {
-        let blank = vec![Version { value: 0, epoch: FLUSHED }];
-        let sectors = vec![blank; (pages * sectors_per_page) as usize];
-        Oracle { sectors, sectors_per_page, epoch: 1, writes: 0 }
+        let versions = vec![Version { value: 0, epoch: FLUSHED, previous: BLANK }];
+        let newest = vec![BLANK; (pages * sectors_per_page) as usize];
+        Oracle { versions, newest, sectors_per_page, epoch: 1, writes: 0 }
     }
 
     /// A write begins: its sectors may now have the new value. Returns the number of the write.
@@ -77,15 +100,15 @@ impl Oracle {
     /// A forced write was answered: the newest values of its sectors are durable.
     pub fn force(&mut self, extent: &Extent, full: SectorMask) {
         for (sector, _) in extent.sectors(self.sectors_per_page, full) {
-            let versions = &mut self.sectors[sector as usize];
-            versions.iter_mut().for_each(|version| version.epoch = FLUSHED);
+            let newest = self.newest[sector as usize] as usize;
+            self.versions[newest].epoch = FLUSHED;
             assert!(self.is_durable(sector as usize), "a forced write leaves its sectors durable");
         }
     }
 
     /// These values were read after a mount: they are now the state of the device.
     pub fn adopt(&mut self, found: &[Stamp]) {
-        assert_eq!(found.len(), self.sectors.len(), "a mount is followed by reading every sector");
+        assert_eq!(found.len(), self.newest.len(), "a mount is followed by reading every sector");
         for (sector, stamp) in found.iter().enumerate() {
             if self.newest(sector) != stamp.write() {
                 self.push(sector as u32, stamp.write());
@@ -102,14 +125,20 @@ impl Oracle {
 
     /// The newest value of a sector.
     pub fn newest(&self, sector: usize) -> u32 {
-        self.sectors[sector].last().expect("a sector always has a value").value
+        self.newest_version(sector).value
     }
 
     /// Whether a sector may have `value` after a power cut at this moment.
     pub fn may_survive(&self, sector: usize, value: u32) -> bool {
-        let all = &self.sectors[sector];
-        let flushed = all.iter().rposition(|version| version.epoch < self.epoch).unwrap_or(0);
-        all[flushed..].iter().any(|version| version.value == value)
+        for version in self.versions_of(sector) {
+            if version.value == value {
+                return true;
+            }
+            if version.epoch < self.epoch {
+                return false;
+            }
+        }
+        false
     }
 
     /// Compares the stamps read with the values allowed. The stamps begin at sector `first`.
@@ -117,22 +146,60 @@ impl Oracle {
     /// # Errors
     /// The first sector with a wrong value.
     pub fn judge(&self, first: usize, found: &[Stamp], expect: Expect) -> Result<(), Finding> {
-        assert!(first + found.len() <= self.sectors.len(), "only sectors of the device are judged");
+        assert!(first + found.len() <= self.newest.len(), "only sectors of the device are judged");
         let wrong = (0..found.len()).find(|&at| !self.accepts(first + at, found[at], expect));
         wrong.map_or(Ok(()), |at| Err(self.finding(first, found, at, expect)))
     }
 
+    /// Compares the stamps read of an extent with the newest values. The stamps begin at the first
+    /// sector of its first page; those of sectors outside the extent mean nothing.
+    ///
+    /// # Errors
+    /// The first sector with a wrong value.
+    pub fn judge_extent(
+        &self,
+        extent: &Extent,
+        full: SectorMask,
+        found: &[Stamp],
+    ) -> Result<(), Finding> {
+        let first = (extent.first * self.sectors_per_page) as usize;
+        let mut covered = extent.sectors(self.sectors_per_page, full);
+        let wrong = covered.find(|&(sector, _)| {
+            let sector = sector as usize;
+            !self.accepts(sector, found[sector - first], Expect::Newest)
+        });
+        wrong.map_or(Ok(()), |(sector, _)| {
+            Err(self.finding(first, found, sector as usize - first, Expect::Newest))
+        })
+    }
+
     /// Whether the newest value of a sector is the only one that may survive a power cut.
     fn is_durable(&self, sector: usize) -> bool {
-        self.sectors[sector].last().is_some_and(|newest| newest.epoch < self.epoch)
+        self.newest_version(sector).epoch < self.epoch
+    }
+
+    fn newest_version(&self, sector: usize) -> Version {
+        self.versions[self.newest[sector] as usize]
+    }
+
+    /// The versions of a sector, from the newest to the initial zero.
+    fn versions_of(&self, sector: usize) -> impl Iterator<Item = Version> {
+        let mut next = Some(self.newest[sector]);
+        std::iter::from_fn(move || {
+            let at = next?;
+            let version = self.versions[at as usize];
+            next = (at != BLANK).then_some(version.previous);
+            Some(version)
+        })
     }
 
     fn push(&mut self, sector: u32, value: u32) {
-        let versions = &mut self.sectors[sector as usize];
-        let newest = versions.last().expect("a sector always has a value");
-        assert!(newest.epoch <= self.epoch, "epochs never decrease");
         assert!(value <= self.writes, "write {value} has not begun");
-        versions.push(Version { value, epoch: self.epoch });
+        let newest = &mut self.newest[sector as usize];
+        assert!(self.versions[*newest as usize].epoch <= self.epoch, "epochs never decrease");
+        let version = Version { value, epoch: self.epoch, previous: *newest };
+        *newest = self.versions.len() as u32;
+        self.versions.push(version);
     }
 
     fn accepts(&self, sector: usize, stamp: Stamp, expect: Expect) -> bool {
@@ -156,7 +223,8 @@ impl Oracle {
         };
         let defect = self.defect(first, found, at, expect);
         let newest = self.newest(sector);
-        let had: Vec<u32> = self.sectors[sector].iter().map(|version| version.value).collect();
+        let mut had: Vec<u32> = self.versions_of(sector).map(|version| version.value).collect();
+        had.reverse();
         Finding::new(
             defect,
             format!(
@@ -169,7 +237,7 @@ impl Oracle {
     fn defect(&self, first: usize, found: &[Stamp], at: usize, expect: Expect) -> Defect {
         let (sector, stamp) = (first + at, found[at]);
         let value = stamp.write();
-        let had = self.sectors[sector].iter().any(|version| version.value == value);
+        let had = self.versions_of(sector).any(|version| version.value == value);
         if value != 0 && stamp.sector() as usize != sector {
             Defect::Misplaced
         } else if !had {
@@ -298,6 +366,27 @@ mod tests {
         swapped.swap(0, 1);
         let misplaced = oracle.judge(0, &swapped, Expect::Survivor).unwrap_err();
         assert_eq!(misplaced.defect, Defect::Misplaced);
+    }
+
+    #[test]
+    fn a_read_of_part_of_a_page_is_judged_by_that_part() {
+        let mut oracle = oracle();
+        oracle.write(&page(0, FULL), FULL);
+        oracle.write(&page(1, 0b10), FULL);
+        let judge = |extent, writes| {
+            let found = &stamps(writes)[extent_sectors(&extent)];
+            oracle.judge_extent(&extent, FULL, found).err().map(|finding| finding.defect)
+        };
+        assert_eq!(judge(page(0, 0b10), [0, 1, 0, 0]), None);
+        assert_eq!(judge(page(0, 0b10), [1, 0, 0, 0]), Some(Defect::Shorn));
+        assert_eq!(judge(page(1, 0b10), [0, 0, 0, 2]), None);
+        let both = Extent { first: 0, pages: 2, head: 0b10, tail: 0b01 };
+        assert_eq!(judge(both, [0, 1, 0, 0]), None);
+        assert_eq!(judge(both, [0, 1, 2, 0]), Some(Defect::Foreign));
+    }
+
+    fn extent_sectors(extent: &Extent) -> std::ops::Range<usize> {
+        2 * extent.first as usize..2 * (extent.first + extent.pages) as usize
     }
 
     #[test]

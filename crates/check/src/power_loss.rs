@@ -2,22 +2,29 @@
 //!
 //! ```text
 //! mount · o1 · o2 · … · on                          the workload, every flash operation recorded
-//!              └─ cut ─► mount · decay · a1 … a6 · mount · mount      for each × each outcome
+//!              └─ cut ─► mount · decay · a1 … a7 · mount · mount      for each × each outcome
 //!                           └─ cut ─► mount · …                       second cut: the same again
 //! ```
+//! If a cut leaves weak pages, it is tried several times: the pages decay after the mount, during
+//! the mount, and after a second cut also at power-on.
+//!
 //! The state of the chip is kept after each flash operation, so trying a cut costs one copy instead
 //! of a run from the start. The replay of one case runs from the start and arms the chip with the
 //! cut instead. Both ways lead to the same state.
 
 use std::ops::AddAssign;
 
+use nand::page_store::Health;
 use nand::power_cut::Snapshot;
-use nand::{Cut, FlashArray, Nand, Outcome};
+use nand::{FlashArray, Nand, Outcome, Ppn};
 
 use crate::case::Case;
 use crate::failed_case::FailedCase;
+use crate::faults::{FaultClass, Faults, leaves_weak_pages};
 use crate::finding::{Defect, Finding};
+use crate::observer::Observer;
 use crate::oracle::Oracle;
+use crate::power_cut::{Decay, PowerCut};
 use crate::powered_device::{Action, End, PoweredDevice};
 use crate::rng::{Rng, mix};
 use crate::workload;
@@ -33,13 +40,39 @@ pub enum SecondCuts {
     All,
 }
 
+/// After a first cut that is followed by second ones, at least one in this number of them is tried.
+const DENSE: u32 = 16;
+
 /// Which power cuts are tried.
 #[derive(Clone, Copy, Debug)]
 pub struct CutSchedule {
     /// The first operation of the workload that is cut. With 0, the first mount is cut too.
     pub from_operation: usize,
+    /// What a cut may leave on flash.
+    pub faults: Faults,
+    /// One in this number of cuts during the workload is tried, drawn from the seed.
+    pub one_first_in: u32,
     /// Cuts during the recovery from a first cut and the operations after it.
     pub second_cuts: SecondCuts,
+}
+
+/// When the weak pages that a cut left on flash decay, as campaigns count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecayTime {
+    /// There were no weak pages.
+    Never,
+    /// At power-on.
+    PowerOn,
+    /// During the mount.
+    DuringMount,
+    /// After the mount.
+    AfterMount,
+}
+
+impl DecayTime {
+    /// The names of the times, in the order of the variants.
+    pub const NAMES: [&'static str; 4] =
+        ["no weak pages", "decay at power-on", "during the mount", "after the mount"];
 }
 
 /// Number of power cuts that were tried.
@@ -49,26 +82,38 @@ pub struct CutCounts {
     pub first: u64,
     /// Cuts during a recovery or the operations after it.
     pub second: u64,
-    /// All cuts by their outcome, in the order of [`Outcome::NAMES`].
-    pub by_outcome: [u64; Outcome::NAMES.len()],
+    /// All cuts by their outcome, in the order of [`Outcome::NAMES`], and by [`DecayTime`].
+    pub by_kind: [[u64; DecayTime::NAMES.len()]; Outcome::NAMES.len()],
+}
+
+impl CutCounts {
+    /// Number of cuts with this outcome.
+    pub fn of(&self, outcome: Outcome) -> u64 {
+        self.by_kind[outcome as usize].iter().sum()
+    }
 }
 
 impl AddAssign for CutCounts {
     fn add_assign(&mut self, other: CutCounts) {
         self.first += other.first;
         self.second += other.second;
-        for (mine, others) in self.by_outcome.iter_mut().zip(other.by_outcome) {
+        let others = other.by_kind.as_flattened();
+        for (mine, others) in self.by_kind.as_flattened_mut().iter_mut().zip(others) {
             *mine += others;
         }
     }
 }
 
-/// Tries all cuts of the schedule, up to the first finding.
-pub fn explore(case: &Case, schedule: CutSchedule) -> (CutCounts, Result<(), FailedCase>) {
+/// Tries all cuts of the schedule, up to the first finding or until the observer stops it.
+pub fn explore(
+    case: &Case,
+    schedule: CutSchedule,
+    observer: &dyn Observer,
+) -> (CutCounts, Result<(), FailedCase>) {
     let counts = CutCounts::default();
-    let mut explorer = Explorer { case, schedule, counts, cuts: Vec::new() };
+    let mut explorer = Explorer { case, schedule, observer, counts, cuts: Vec::new() };
     let done = explorer.run(PoweredDevice::brand_new(case), &workload_actions(case));
-    (explorer.counts, done)
+    (explorer.counts, done.map(|_| ()))
 }
 
 /// Runs one case with these cuts and passes a line about every action to `tell`. Returns the first
@@ -78,23 +123,25 @@ pub fn explore(case: &Case, schedule: CutSchedule) -> (CutCounts, Result<(), Fai
 /// The finding.
 pub fn replay(
     case: &Case,
-    cuts: &[Cut],
+    cuts: &[PowerCut],
     tell: &mut dyn FnMut(String),
-) -> Result<Option<Cut>, FailedCase> {
+) -> Result<Option<PowerCut>, FailedCase> {
     let (mut device, mut actions) = (PoweredDevice::brand_new(case), workload_actions(case));
     for level in 0..cuts.len() {
         let cut = cuts[level];
-        device.arm(cut);
+        device.arm(cut.armed());
         let end = perform_all(&mut device, &actions, tell);
         if end.map_err(|finding| FailedCase::new(case, cuts, finding))? == End::Answered {
             return Ok(Some(cut));
         }
-        let (after, outcome) = (cut.after, cut.outcome.name());
-        tell(format!("power lost at operation {after}, outcome {outcome}"));
+        tell(format!("power lost at operation {}, outcome {}", cut.after, cut.outcome_text()));
         let (mut nand, oracle) = device.into_parts();
         nand.power_on();
-        device = PoweredDevice::new(case, nand, oracle);
-        actions = actions_after_cut(case, &cuts[..=level]);
+        let is_weak = has_weak_pages(nand.array());
+        let is_weak =
+            is_weak.map_err(|error| FailedCase::new(case, cuts, storage_failed(&error)))?;
+        device = PoweredDevice::after_cut(case, nand, oracle, cut.decay);
+        actions = actions_after_cut(case, &cuts[..=level], is_weak);
     }
     let end = perform_all(&mut device, &actions, tell);
     end.map_err(|finding| FailedCase::new(case, cuts, finding))?;
@@ -123,42 +170,93 @@ fn workload_actions(case: &Case) -> Vec<Action> {
 }
 
 /// The actions after a cut: the device must recover, keep its contents, and go on working.
-fn actions_after_cut(case: &Case, cuts: &[Cut]) -> Vec<Action> {
-    let seed =
-        cuts.iter().fold(case.seed, |seed, cut| mix(mix(seed, cut.after), cut.outcome as u64));
+/// `is_weak`: whether the last cut left weak pages on flash.
+fn actions_after_cut(case: &Case, cuts: &[PowerCut], is_weak: bool) -> Vec<Action> {
+    let seed = cuts.iter().fold(case.seed, |seed, cut| salted(seed, *cut));
     let operations = workload::after_power_cut(case.dimensions(), seed);
-    let mut actions = vec![Action::Mount, Action::Decay];
+    let mut actions = vec![Action::Mount];
+    if is_weak && cuts.last().is_some_and(|cut| cut.decay == Decay::AfterMount) {
+        actions.push(Action::Decay);
+    }
     actions.extend(operations.into_iter().map(Action::Do));
-    actions.extend([Action::Check, Action::Remount, Action::Remount]);
+    actions.extend([Action::Check, Action::Remount]);
+    // A third mount seldom finds what the second one does not, and mounts take most of the time.
+    if Rng::new(mix(seed, 1)).one_in(4) {
+        actions.push(Action::Remount);
+    }
     actions
+}
+
+fn storage_failed(error: &nand::Error) -> Finding {
+    Finding::new(Defect::Refused, error.to_string())
+}
+
+/// A seed that depends on a cut too.
+fn salted(seed: u64, cut: PowerCut) -> u64 {
+    let seed = mix(mix(seed, cut.after), cut.outcome as u64);
+    match cut.decay {
+        Decay::AtOperation(operations) => mix(seed, operations),
+        Decay::AfterMount => seed,
+    }
+}
+
+/// What random numbers are drawn for. Each purpose has its own ones.
+#[derive(Clone, Copy)]
+enum Draw {
+    /// Whether a cut is tried.
+    Tried,
+    /// Whether second cuts follow a first one.
+    Recorded,
+    /// When weak pages decay.
+    Decay,
+}
+
+/// A flash operation that a cut can interrupt.
+struct Interrupted<'a> {
+    before: &'a FlashArray,
+    snapshot: &'a Snapshot,
+    /// Whether it is the first one of its action. If not, a cut that leaves it untouched is the
+    /// same as one that leaves its predecessor complete.
+    is_first: bool,
 }
 
 struct Explorer<'a> {
     case: &'a Case,
     schedule: CutSchedule,
+    observer: &'a dyn Observer,
     counts: CutCounts,
     /// The cuts that led to the state being explored.
-    cuts: Vec<Cut>,
+    cuts: Vec<PowerCut>,
 }
 
 impl Explorer<'_> {
-    /// Performs the actions, and explores a cut at each flash operation on the way.
-    fn run(&mut self, mut device: PoweredDevice, actions: &[Action]) -> Result<(), FailedCase> {
-        let copied = device.nand().array().try_clone();
-        let mut before = copied.map_err(|error| self.storage_failed(&error))?;
+    /// Performs the actions, and explores a cut at each flash operation on the way. Returns the
+    /// number of flash operations of the first mount.
+    fn run(&mut self, mut device: PoweredDevice, actions: &[Action]) -> Result<u64, FailedCase> {
         let mut is_recorded = self.is_cut_again();
+        let mut before = None;
         if is_recorded {
             device.record();
+            let copied = device.nand().array().try_clone();
+            before = Some(copied.map_err(|error| self.storage_failed(&error))?);
         }
-        let (start, mut after) = (device.programs_and_erases(), 0);
+        let (start, mut after, mut mounted_in) = (device.programs_and_erases(), 0, 0);
         for (index, &action) in actions.iter().enumerate() {
+            if action == Action::Decay {
+                before = before.map(|flash| self.decayed(flash)).transpose()?;
+            }
             let done = device.perform(action);
             done.map_err(|finding| FailedCase::new(self.case, &self.cuts, finding))?;
-            for snapshot in std::mem::take(&mut device.snapshots) {
+            if action == Action::Mount {
+                mounted_in = device.mounted_in();
+            }
+            for (at, snapshot) in std::mem::take(&mut device.snapshots).into_iter().enumerate() {
+                let before = before.as_mut().expect("the start of a recording is kept");
                 if self.is_scheduled(index) {
-                    self.try_cuts(&before, &snapshot, after, &device.oracle_during_action)?;
+                    let cut = Interrupted { before, snapshot: &snapshot, is_first: at == 0 };
+                    self.try_cuts(cut, after, &device.oracle_during_action)?;
                 }
-                before = snapshot.after;
+                *before = snapshot.after;
                 after += 1;
             }
             // Switching the power off and on ends the recording.
@@ -166,12 +264,18 @@ impl Explorer<'_> {
             let done = device.programs_and_erases() - start;
             assert!(!is_recorded || after == done, "{done} operations, {after} snapshots");
         }
-        Ok(())
+        Ok(mounted_in)
     }
 
+    /// Whether any flash operation of the next actions is cut. If second cuts are rare, they are
+    /// drawn from a part of the first ones, because recording takes more time than the run itself.
     fn is_cut_again(&self) -> bool {
-        self.cuts.is_empty()
-            || self.cuts.len() == 1 && self.schedule.second_cuts != SecondCuts::None
+        let is_drawn = || match self.schedule.second_cuts {
+            SecondCuts::None => false,
+            SecondCuts::OneIn(n) => self.rng(Draw::Recorded, &[]).one_in(n.div_ceil(DENSE)),
+            SecondCuts::All => true,
+        };
+        self.cuts.is_empty() || self.cuts.len() == 1 && is_drawn()
     }
 
     /// Before the first cut, action 0 is the mount and action n + 1 is operation n.
@@ -183,46 +287,223 @@ impl Explorer<'_> {
     /// Cuts the power during one flash operation, with every outcome, and explores what follows.
     fn try_cuts(
         &mut self,
-        before: &FlashArray,
-        snapshot: &Snapshot,
+        Interrupted { before, snapshot, is_first }: Interrupted,
         after: u64,
         oracle: &Oracle,
     ) -> Result<(), FailedCase> {
-        for &outcome in snapshot.operation.outcomes() {
-            let cut = Cut { after, outcome };
-            if !self.is_drawn(cut) {
+        for outcome in self.schedule.faults.outcomes(snapshot.outcomes()) {
+            let cut = PowerCut::new(after, outcome);
+            let is_known = outcome == Outcome::Untouched && !is_first;
+            if is_known || !self.is_drawn(cut) || self.observer.is_stopped() {
                 continue;
             }
-            self.count(outcome);
+            if keeps_flash(outcome) && self.may_have_decayed(before, &snapshot.after)? {
+                continue;
+            }
             let flash = snapshot.interrupted(before, outcome);
-            let nand = Nand::power_up(flash.map_err(|error| self.storage_failed(&error))?);
-            self.cuts.push(cut);
-            let actions = actions_after_cut(self.case, &self.cuts);
-            self.run(PoweredDevice::new(self.case, nand, oracle.clone()), &actions)?;
-            self.cuts.pop();
+            let flash = flash.map_err(|error| self.storage_failed(&error))?;
+            match self.has_weak_pages(cut.outcome, &flash)? {
+                true => {
+                    let before = self.has_weak_pages(Outcome::Untouched, before)?;
+                    self.try_decays(cut, flash, before, oracle)?;
+                }
+                false => _ = self.recover(cut, DecayTime::Never, flash, oracle)?,
+            }
         }
         Ok(())
     }
 
-    fn storage_failed(&self, error: &nand::Error) -> FailedCase {
-        FailedCase::new(self.case, &self.cuts, Finding::new(Defect::Refused, error.to_string()))
-    }
-
-    fn is_drawn(&self, cut: Cut) -> bool {
-        match (self.cuts.first(), self.schedule.second_cuts) {
-            (Some(first), SecondCuts::OneIn(n)) => {
-                let of = |cut: Cut| mix(cut.after, cut.outcome as u64);
-                Rng::new(mix(mix(self.case.seed, of(*first)), of(cut))).one_in(n)
-            }
-            _ => true,
+    /// Explores what follows a cut that left weak pages, once for each time of their decay.
+    /// `before`: whether some of them were weak before the cut. If none were, and they decayed at
+    /// power-on, the cut would have torn them.
+    fn try_decays(
+        &mut self,
+        cut: PowerCut,
+        flash: FlashArray,
+        before: bool,
+        oracle: &Oracle,
+    ) -> Result<(), FailedCase> {
+        let lasts = self.schedule.faults.contains(FaultClass::Lasting);
+        let copy = || flash.try_clone().map_err(|error| self.storage_failed(&error));
+        let (at_once, later) = (copy()?, copy()?);
+        if before {
+            let decayed = PowerCut { decay: Decay::AtOperation(0), ..cut };
+            self.recover(decayed, DecayTime::PowerOn, at_once, oracle)?;
         }
+        if lasts || !before {
+            let mounted_in = self.recover(cut, DecayTime::AfterMount, later, oracle)?;
+            if lasts {
+                let decay = Decay::AtOperation(self.draw_operation(cut, mounted_in));
+                self.recover(PowerCut { decay, ..cut }, DecayTime::DuringMount, flash, oracle)?;
+            }
+        }
+        Ok(())
     }
 
-    fn count(&mut self, outcome: Outcome) {
-        self.counts.by_outcome[outcome as usize] += 1;
+    /// Draws an operation of a mount. Seven times in eight it comes after the scan of the spare
+    /// areas, when the mount believes in the weak pages already.
+    fn draw_operation(&self, cut: PowerCut, mounted_in: u64) -> u64 {
+        let mut rng = self.rng(Draw::Decay, &[cut]);
+        let scan = match rng.one_in(8) {
+            true => 1,
+            false => self.case.physical_pages().min(mounted_in.saturating_sub(1)).max(1),
+        };
+        scan + u64::from(rng.below(mounted_in.saturating_sub(scan).max(1) as u32))
+    }
+
+    /// Explores the recovery from a cut. Returns the number of flash operations of its mount.
+    fn recover(
+        &mut self,
+        cut: PowerCut,
+        time: DecayTime,
+        flash: FlashArray,
+        oracle: &Oracle,
+    ) -> Result<u64, FailedCase> {
+        self.count(cut.outcome, time);
+        self.cuts.push(cut);
+        let is_weak = time != DecayTime::Never;
+        let actions = actions_after_cut(self.case, &self.cuts, is_weak);
+        let nand = Nand::power_up(flash);
+        let device = PoweredDevice::after_cut(self.case, nand, oracle.clone(), cut.decay);
+        let mounted_in = self.run(device, &actions)?;
+        self.cuts.pop();
+        Ok(mounted_in)
+    }
+
+    /// Whether weak pages may have decayed between two operations, at a read that no snapshot
+    /// shows. If so, the flash directly before the second one is not known.
+    fn may_have_decayed(
+        &self,
+        before: &FlashArray,
+        after: &FlashArray,
+    ) -> Result<bool, FailedCase> {
+        if !self.cuts.last().is_some_and(|cut| cut.decay != Decay::AfterMount) {
+            return Ok(false);
+        }
+        let is_weak = |flash| self.has_weak_pages(Outcome::Untouched, flash);
+        Ok(is_weak(before)? && !is_weak(after)?)
+    }
+
+    fn decayed(&self, flash: FlashArray) -> Result<FlashArray, FailedCase> {
+        let mut nand = Nand::power_up(flash);
+        nand.decay().map_err(|error| self.storage_failed(&error))?;
+        Ok(nand.into_array())
+    }
+
+    /// Whether there are weak pages on flash after the cuts so far and one with this outcome.
+    fn has_weak_pages(&self, outcome: Outcome, flash: &FlashArray) -> Result<bool, FailedCase> {
+        let mut outcomes = self.cuts.iter().map(|cut| cut.outcome).chain([outcome]);
+        if !outcomes.any(leaves_weak_pages) {
+            return Ok(false);
+        }
+        has_weak_pages(flash).map_err(|error| self.storage_failed(&error))
+    }
+
+    fn storage_failed(&self, error: &nand::Error) -> FailedCase {
+        FailedCase::new(self.case, &self.cuts, storage_failed(error))
+    }
+
+    fn is_drawn(&self, cut: PowerCut) -> bool {
+        let one_in = match (self.cuts.is_empty(), self.schedule.second_cuts) {
+            (true, _) => self.schedule.one_first_in,
+            (false, SecondCuts::OneIn(n)) => n.min(DENSE),
+            (false, _) => 1,
+        };
+        one_in == 1 || self.rng(Draw::Tried, &[cut]).one_in(one_in)
+    }
+
+    /// Random numbers about further cuts after those explored.
+    fn rng(&self, draw: Draw, further: &[PowerCut]) -> Rng {
+        let seed = mix(self.case.seed, draw as u64);
+        let cuts = self.cuts.iter().chain(further);
+        Rng::new(cuts.fold(seed, |seed, cut| salted(seed, *cut)))
+    }
+
+    fn count(&mut self, outcome: Outcome, time: DecayTime) {
+        self.observer.cut();
+        self.counts.by_kind[outcome as usize][time as usize] += 1;
         match self.cuts.is_empty() {
             true => self.counts.first += 1,
             false => self.counts.second += 1,
         }
+    }
+}
+
+/// Whether an operation with this outcome leaves what was on flash before it.
+fn keeps_flash(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Untouched | Outcome::Intact | Outcome::Mixed)
+}
+
+/// Whether a page of this flash can be read now and not for ever.
+fn has_weak_pages(flash: &FlashArray) -> nand::Result<bool> {
+    let Some(store) = flash.try_clone()?.into_store() else { return Ok(false) };
+    for ppn in (0..flash.geometry().pages()).map(Ppn) {
+        if store.load_spare(ppn)?.health == Health::Unstable {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use ftl::Durability;
+
+    use super::*;
+    use crate::device_model::DeviceModel;
+    use crate::subject::Subject;
+
+    fn case() -> Case {
+        let (page, tiny) = (Subject::from_spec("page").unwrap(), DeviceModel::named("tiny"));
+        Case::new(&page, tiny.unwrap(), "random", 1, Durability::Full).unwrap()
+    }
+
+    fn explorer(case: &Case, second_cuts: SecondCuts) -> Explorer<'_> {
+        let schedule =
+            CutSchedule { from_operation: 0, faults: Faults::ALL, one_first_in: 3, second_cuts };
+        let counts = CutCounts::default();
+        Explorer { case, schedule, observer: &(), counts, cuts: Vec::new() }
+    }
+
+    #[test]
+    fn weak_pages_mostly_decay_between_the_scan_and_the_end_of_the_mount() {
+        let case = case();
+        let (explorer, scan) = (explorer(&case, SecondCuts::None), case.physical_pages());
+        let mounted_in = scan + 20;
+        let draw =
+            |after| explorer.draw_operation(PowerCut::new(after, Outcome::Unstable), mounted_in);
+        let drawn: Vec<u64> = (0..1000).map(draw).collect();
+        assert!(drawn.iter().all(|at| (1..mounted_in).contains(at)));
+        let late = drawn.iter().filter(|&&at| at >= scan).count();
+        assert!((850..950).contains(&late), "{late} of 1000 after the scan");
+        for short in 0..3 {
+            let at = explorer.draw_operation(PowerCut::new(short, Outcome::Unstable), short);
+            assert_eq!(at, 1, "a mount of {short} operations");
+        }
+    }
+
+    #[test]
+    fn one_in_n_second_cuts_is_tried() {
+        let case = case();
+        let mut tried = 0;
+        for first in 0..10_000 {
+            let mut explorer = explorer(&case, SecondCuts::OneIn(100));
+            explorer.cuts.push(PowerCut::new(first, Outcome::Torn));
+            if explorer.is_cut_again() {
+                let second = |after| explorer.is_drawn(PowerCut::new(after, Outcome::Torn));
+                tried += (0..100).filter(|&after| second(after)).count();
+            }
+        }
+        // Of a million second cuts, one in 7 × 16.
+        assert!((8000..10_000).contains(&tried), "{tried}");
+    }
+
+    #[test]
+    fn one_in_n_first_cuts_is_tried() {
+        let case = case();
+        let explorer = explorer(&case, SecondCuts::None);
+        let is_drawn = |&after: &u64| explorer.is_drawn(PowerCut::new(after, Outcome::Torn));
+        let drawn = (0..3000).filter(is_drawn).count();
+        assert!((900..1100).contains(&drawn), "{drawn}");
     }
 }

@@ -17,6 +17,7 @@ use crate::case::Case;
 use crate::finding::{Defect, Finding};
 use crate::oracle::{Expect, Oracle};
 use crate::panics;
+use crate::power_cut::Decay;
 use crate::workload::host_operation::{Extent, HostOperation};
 
 /// What can happen to a device.
@@ -28,7 +29,7 @@ pub enum Action {
     Remount,
     /// Audit, and read everything. Every sector must have its newest value.
     Check,
-    /// Let the page decay that a cut left unstable, then check.
+    /// Let the pages decay that a cut left weak, then check.
     Decay,
     /// Perform an operation of the host.
     Do(HostOperation),
@@ -72,6 +73,10 @@ pub struct PoweredDevice<'a> {
     pages_written: u64,
     /// Pages that entered the scheme between power-on and the last mount.
     entered_before: u64,
+    /// Flash operations of the last mount.
+    mounted_in: u64,
+    /// The stamps that were read last.
+    found: Vec<Stamp>,
 }
 
 type Result<T> = std::result::Result<T, Finding>;
@@ -90,7 +95,23 @@ impl<'a> PoweredDevice<'a> {
             snapshots: Vec::new(),
             pages_written: 0,
             entered_before: 0,
+            mounted_in: 0,
+            found: Vec::new(),
         }
+    }
+
+    /// A device that was powered on after a cut. Its weak pages decay at this time; after the mount
+    /// the action [`Action::Decay`] lets them decay.
+    pub fn after_cut(
+        case: &'a Case,
+        mut nand: Nand,
+        oracle: Oracle,
+        decay: Decay,
+    ) -> PoweredDevice<'a> {
+        if let Decay::AtOperation(operations) = decay {
+            nand.decay_after(operations);
+        }
+        PoweredDevice::new(case, nand, oracle)
     }
 
     /// A new device: its chip is erased everywhere.
@@ -119,6 +140,11 @@ impl<'a> PoweredDevice<'a> {
         operations(&self.nand)[1]
     }
 
+    /// Number of flash operations of the last mount.
+    pub fn mounted_in(&self) -> u64 {
+        self.mounted_in
+    }
+
     /// Arms a power cut.
     pub fn arm(&mut self, cut: Cut) {
         self.armed = true;
@@ -142,7 +168,7 @@ impl<'a> PoweredDevice<'a> {
             Action::Remount => {
                 self.entered_before = self.pages_entered();
                 self.ftl = None;
-                self.nand.power_cycle().map_err(storage_failed)?;
+                self.nand.power_on();
                 self.arm_watchdog();
                 self.mount()
             }
@@ -187,22 +213,23 @@ impl<'a> PoweredDevice<'a> {
         };
         self.check_mount_bound(before)?;
         self.ftl = Some(ftl);
-        let Some(found) = self.read_all()? else {
+        if self.read_all()? == End::PowerLost {
             return Ok(End::PowerLost);
-        };
-        self.oracle.judge(0, &found, Expect::Survivor)?;
+        }
+        self.oracle.judge(0, &self.found, Expect::Survivor)?;
+        self.check_occupancy()?;
         self.keep_snapshots();
-        self.oracle.adopt(&found);
+        self.oracle.adopt(&self.found);
         self.audit()?;
         Ok(End::Answered)
     }
 
     fn check(&mut self) -> Result<End> {
-        let Some(found) = self.read_all()? else {
+        if self.read_all()? == End::PowerLost {
             return Ok(End::PowerLost);
-        };
+        }
         self.keep_snapshots();
-        self.oracle.judge(0, &found, Expect::Newest)?;
+        self.oracle.judge(0, &self.found, Expect::Newest)?;
         self.audit()?;
         Ok(End::Answered)
     }
@@ -252,12 +279,11 @@ impl<'a> PoweredDevice<'a> {
     }
 
     fn read_back(&mut self, extent: &Extent) -> Result<End> {
-        let Some(found) = self.read(extent)? else {
+        if self.read(extent)? == End::PowerLost {
             return Ok(End::PowerLost);
-        };
+        }
         self.keep_snapshots();
-        let first = extent.first * self.case.dimensions().sectors_per_page;
-        self.oracle.judge(first as usize, &found, Expect::Newest)?;
+        self.oracle.judge_extent(extent, self.case.dimensions().full(), &self.found)?;
         Ok(End::Answered)
     }
 
@@ -270,20 +296,22 @@ impl<'a> PoweredDevice<'a> {
         }
     }
 
-    fn read_all(&mut self) -> Result<Option<Vec<Stamp>>> {
+    fn read_all(&mut self) -> Result<End> {
         let dimensions = self.case.dimensions();
         self.read(&Extent::whole(0, dimensions.pages, dimensions.full()))
     }
 
-    /// The stamps of all sectors of these pages; `None` if the power failed.
-    fn read(&mut self, extent: &Extent) -> Result<Option<Vec<Stamp>>> {
+    /// Reads the stamps of these sectors into `found`.
+    fn read(&mut self, extent: &Extent) -> Result<End> {
         let sectors = extent.pages * self.case.dimensions().sectors_per_page;
-        let mut found = vec![Stamp::default(); sectors as usize];
-        let mut sink = Sink::Stamps { first: extent.first_lpn(), out: &mut found };
+        self.found.clear();
+        self.found.resize(sectors as usize, Stamp::default());
+        let mut sink = Sink::Stamps { first: extent.first_lpn(), out: &mut self.found };
         let ftl = self.ftl.as_mut().expect("the device is mounted");
         let run = run(extent, Data::None, self.case);
         let done = ftl.read(&mut self.nand, &run, &mut sink);
-        Ok(unless_power_lost(done, Defect::Refused)?.map(|()| found))
+        let done = unless_power_lost(done, Defect::Refused)?;
+        Ok(done.map_or(End::PowerLost, |()| End::Answered))
     }
 
     fn audit(&self) -> Result<()> {
@@ -291,13 +319,34 @@ impl<'a> PoweredDevice<'a> {
         ftl.audit(&self.nand).map_err(|finding| Finding::new(Defect::MapBroken, finding.0))
     }
 
-    /// A mount may read every spare area and every page once, and a few more. It may program and
-    /// erase as often as the chip has pages.
-    fn check_mount_bound(&self, before: [u64; 2]) -> Result<()> {
+    /// The pages that hold data must fit into the blocks that the FTL does not take for free. Only
+    /// directly after a mount, when no page waits in a buffer.
+    fn check_occupancy(&self) -> Result<()> {
+        let ftl = self.ftl.as_ref().expect("the device is mounted");
+        let free = ftl.free_blocks();
+        let geometry = self.nand.geometry();
+        let used = self.found.chunks(self.case.dimensions().sectors_per_page as usize);
+        let used = used.filter(|page| page.iter().any(|stamp| *stamp != Stamp::default())).count();
+        let blocks = geometry.blocks();
+        let room = u64::from(blocks.saturating_sub(free)) * u64::from(geometry.pages_per_block());
+        if free <= blocks && used as u64 <= room {
+            return Ok(());
+        }
+        Err(Finding::new(
+            Defect::Miscounted,
+            format!("{free} of {blocks} blocks are free, but {used} pages hold data"),
+        ))
+    }
+
+    /// A mount may read every spare area and every page once, and a few more. It may do so twice,
+    /// because it starts again if a page decays. It may program and erase twice as often as the
+    /// chip has pages.
+    fn check_mount_bound(&mut self, before: [u64; 2]) -> Result<()> {
         let [reads, writes] = operations(&self.nand);
         let (reads, writes) = (reads - before[0], writes - before[1]);
+        self.mounted_in = reads + writes;
         let pages = self.case.physical_pages();
-        let (reads_max, writes_max) = (2 * pages + 64, pages);
+        let (reads_max, writes_max) = (4 * pages + 128, 2 * pages);
         if reads <= reads_max && writes <= writes_max {
             return Ok(());
         }

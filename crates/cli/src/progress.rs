@@ -5,6 +5,8 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use check::case::Case;
+use check::observer::Observer;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::number_format::count;
 use sim::sweep::SweepProgress;
@@ -91,10 +93,12 @@ impl ComparisonMonitor {
     }
 }
 
-/// Shows the progress of a check.
+/// Shows the progress of a check and stops it at a signal.
 pub struct CheckMonitor {
+    _watch: Watch,
     bar: ProgressBar,
-    tried: AtomicU64,
+    cases: AtomicU64,
+    cuts: AtomicU64,
     started: Instant,
     /// The time after which no further case begins, if there is one; else the number of cases
     /// bounds the bar.
@@ -105,19 +109,49 @@ impl CheckMonitor {
     /// The monitor of a check of this number of cases, or of as many as the time allows.
     pub fn new(quiet: bool, cases: u64, budget: Option<Duration>) -> CheckMonitor {
         let bar = match is_shown(quiet) {
-            true => ProgressBar::no_length().with_style(sweep_style()),
+            true => ProgressBar::no_length().with_style(check_style()),
             false => ProgressBar::hidden(),
         };
         bar.set_length(budget.map_or(cases, |budget| budget.as_millis() as u64));
-        CheckMonitor { bar, tried: AtomicU64::new(0), started: Instant::now(), budget }
+        bar.enable_steady_tick(Duration::from_millis(500));
+        let (cases, cuts) = (AtomicU64::new(0), AtomicU64::new(0));
+        CheckMonitor { _watch: Watch::new(), bar, cases, cuts, started: Instant::now(), budget }
     }
 
-    /// Notes that a case was tried.
-    pub fn tried(&self) {
-        let tried = self.tried.fetch_add(1, Ordering::Relaxed) + 1;
-        let position = self.budget.map_or(tried, |_| self.started.elapsed().as_millis() as u64);
+    fn show(&self) {
+        let (cases, cuts) = (self.cases.load(Ordering::Relaxed), self.cuts.load(Ordering::Relaxed));
+        let elapsed = self.started.elapsed();
+        let position = self.budget.map_or(cases, |_| elapsed.as_millis() as u64);
         self.bar.set_position(position);
-        self.bar.set_message(format!("{} cases", count(tried)));
+        let rate = (cuts as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
+        let text = format!("{} cases, {} cuts, {} cuts/s", count(cases), count(cuts), count(rate));
+        self.bar.set_message(text);
+    }
+}
+
+impl Observer for CheckMonitor {
+    fn begins(&self, case: &Case) {
+        if !self.bar.is_hidden() {
+            let Case { subject, model, workload, seed, .. } = case;
+            let (ftl, model) = (subject.name(), model.name);
+            self.bar.set_prefix(format!("{ftl} on {model}, {workload}, seed {seed}"));
+        }
+    }
+
+    fn cut(&self) {
+        // Drawing at every cut would take more time than the cut.
+        if self.cuts.fetch_add(1, Ordering::Relaxed).is_multiple_of(4096) {
+            self.show();
+        }
+    }
+
+    fn tried(&self) {
+        self.cases.fetch_add(1, Ordering::Relaxed);
+        self.show();
+    }
+
+    fn is_stopped(&self) -> bool {
+        signals::is_interrupted()
     }
 }
 
@@ -210,6 +244,11 @@ fn sweep_style() -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the template is a constant")
 }
 
+fn check_style() -> ProgressStyle {
+    let template = "{msg}  {wide_bar} {percent:>3}%  {elapsed} elapsed, {eta} left\n{prefix}";
+    ProgressStyle::with_template(template).expect("the template is a constant")
+}
+
 fn style(bounded: bool) -> ProgressStyle {
     let template = match bounded {
         true => "{msg} {wide_bar} {percent:>3}% {eta:>5}",
@@ -235,9 +274,13 @@ mod tests {
     #[test]
     fn the_bar_of_a_check_follows_its_cases_or_its_time() {
         let cases = CheckMonitor::new(true, 2000, None);
-        (0..1500).for_each(|_| cases.tried());
+        for _ in 0..1500 {
+            cases.cut();
+            cases.tried();
+        }
         assert_eq!((cases.bar.position(), cases.bar.length()), (1500, Some(2000)));
-        assert_eq!(cases.bar.message(), "1,500 cases");
+        let message = cases.bar.message();
+        assert!(message.starts_with("1,500 cases, 1,500 cuts, "), "{message}");
         let timed = CheckMonitor::new(true, 2000, Some(Duration::from_secs(60)));
         std::thread::sleep(Duration::from_millis(2));
         timed.tried();

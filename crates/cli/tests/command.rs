@@ -414,10 +414,50 @@ fn compare_gives_the_same_on_any_number_of_threads() {
 #[test]
 fn a_quiet_check_prints_only_what_it_finds() {
     let check = ["check", "--ftl", "block", "--geometry", "least", "--workload", "hot"];
+    let check = [&check[..], &["--faults", "basic"]].concat();
     assert!(printed(&check).contains("block"));
     assert_eq!(printed(&[&check[..], &["--quiet"]].concat()), "");
     let cut = ["--cut", "3", "--outcome", "torn", "--quiet"];
     assert_eq!(printed(&[&check[..], &cut].concat()), "");
+}
+
+#[test]
+fn a_check_tries_the_faults_that_were_chosen() {
+    let check = ["check", "--ftl", "page", "--geometry", "tiny-mlc", "--workload", "merges"];
+    let text = printed(&[&check[..], &["--faults", "basic"]].concat());
+    assert!(text.contains("after the mount") && text.contains("unstable"), "{text}");
+    assert!(!text.contains("paired") && !text.contains("mixed"), "{text}");
+    let unknown = refused(2, &[&check[..], &["--faults", "basic,pared"]].concat());
+    assert!(unknown.contains("did you mean `paired`?"), "{unknown}");
+}
+
+#[test]
+fn a_replay_tells_when_weak_pages_decay() {
+    let check = ["check", "--ftl", "page", "--geometry", "tiny", "--workload", "sequential"];
+    let cuts = ["--cut", "10", "--outcome", "torn@37", "--second", "3:untouched@0"];
+    let text = printed(&[&check[..], &cuts].concat());
+    assert!(text.contains("--cut 10 --outcome torn@37 --second 3:untouched@0"), "{text}");
+    assert!(text.contains("all is well"), "{text}");
+    let malformed = ["--cut", "10", "--outcome", "torn@x"];
+    let stderr = refused(2, &[&check[..], &malformed].concat());
+    assert!(stderr.contains("4:unstable@37"), "{stderr}");
+}
+
+#[test]
+fn a_check_without_time_for_every_form_fails_and_names_the_others() {
+    let check =
+        ["check", "--ftl", "page", "--ftl", "block", "--ftl", "fast", "--geometry", "small"];
+    let stderr =
+        refused(1, &[&check[..], &["--faults", "basic", "--budget", "1ns", "--quiet"]].concat());
+    assert!(stderr.contains("the time was over before any case of 3 of 3 forms"), "{stderr}");
+    assert!(stderr.contains("page, block, fast"), "{stderr}");
+}
+
+#[test]
+fn a_geometry_for_one_workload_is_refused_with_another() {
+    let check = ["check", "--ftl", "page", "--geometry", "windows", "--workload", "hot"];
+    let stderr = refused(2, &check);
+    assert!(stderr.contains("too large for workloads other than `windows`"), "{stderr}");
 }
 
 #[test]
@@ -869,6 +909,7 @@ fn contradicting_layers_are_wrong_usage() {
 #[test]
 fn check_takes_the_same_layers_and_prints_them_in_its_lines() {
     let check = ["check", "--ftl", "fast", "--geometry", "least", "--workload", "hot"];
+    let check = [&check[..], &["--faults", "basic"]].concat();
     let text = printed(&[&check[..], &["--dram", "4KiB", "--split", "30%"]].concat());
     assert!(text.contains("fast --dram 4KiB --split 30%"), "{text}");
     let cut = ["--buffer", "2KiB,evict=run", "--cut", "3", "--outcome", "torn"];

@@ -194,21 +194,34 @@ fn papers_keep_only_their_journals() {
     }
 }
 
-/// Commands that do not look at the flag end at once.
+/// A command that does not look at the flag ends at once.
 #[test]
-fn commands_that_compute_for_long_end_at_once() {
+fn a_command_that_computes_for_long_ends_at_once() {
     for (signal, code) in SIGNALS {
-        for args in [
-            &["trace", "info", LONG, "--capacity", "4MiB", "--report", "page"][..],
-            &["check", "--ftl", "page", "--budget", "600s"],
-        ] {
-            let place = Place::new();
-            let child = place.ftlab(args).spawn().unwrap();
-            wait_for_the_handlers(&child);
-            let started = Instant::now();
-            place.stops(child, signal, code, &["tmp"]);
-            assert!(started.elapsed() < Duration::from_secs(1), "{args:?}");
-        }
+        let place = Place::new();
+        let info = ["trace", "info", LONG, "--capacity", "4MiB", "--report", "page"];
+        let child = place.ftlab(&info).spawn().unwrap();
+        wait_for_the_handlers(&child);
+        let started = Instant::now();
+        place.stops(child, signal, code, &["tmp"]);
+        assert!(started.elapsed() < Duration::from_secs(1), "{info:?}");
+    }
+}
+
+#[test]
+fn a_check_prints_what_it_tried() {
+    for (signal, code) in SIGNALS {
+        let place = Place::new();
+        let check = ["check", "--ftl", "page", "--faults", "basic", "--budget", "600s"];
+        let child = place.ftlab(&check).spawn().unwrap();
+        wait_for_the_handlers(&child);
+        std::thread::sleep(Duration::from_millis(500));
+        kill(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{signal}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "ftlab: interrupted\n");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("\npage") && text.contains("unstable"), "{signal}: {text}");
     }
 }
 

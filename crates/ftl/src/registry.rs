@@ -5,6 +5,7 @@ use nand::{ChipModel, Nand};
 use spec::{Params, Spec};
 
 use crate::contract::{Error, Ftl, MountConfig, Result, Scheme};
+use crate::part::recovery::pair_shelter;
 use crate::scheme::*;
 
 /// Every scheme that ftlab knows.
@@ -70,6 +71,9 @@ impl Choice {
     /// # Errors
     /// The power is lost again, or the flash is in a state that cannot have arisen.
     pub fn mount(&self, nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
-        (self.scheme.mount)(nand, device)
+        pair_shelter::attach(nand, device);
+        let ftl = (self.scheme.mount)(nand, device)?;
+        nand.finish_mount();
+        Ok(ftl)
     }
 }

@@ -2,7 +2,7 @@
 //! Figures that a source does not give are filled in here and marked with `assumed`.
 
 use crate::error::{Error, Result};
-use crate::geometry::{Geometry, ProgramOrder};
+use crate::geometry::{Geometry, Pairing, ProgramOrder};
 use crate::op::Op;
 use crate::timing::Timing;
 use spec::{Kind, Param, Params, Spec, Value};
@@ -20,6 +20,8 @@ pub struct ChipModel {
     pub pages_per_block: u32,
     /// Program order.
     pub order: ProgramOrder,
+    /// Which pages of a block share cells.
+    pub pairing: Pairing,
     /// Latencies.
     pub timing: Timing,
     /// Program/erase cycles for which a block is rated.
@@ -45,7 +47,8 @@ impl ChipModel {
     /// # Errors
     /// A geometry that cannot exist.
     pub fn geometry(&self, blocks: u32) -> Result<Geometry> {
-        Geometry::new(self.page_bytes, self.spare_bytes, self.pages_per_block, blocks, self.order)
+        Geometry::new(self.page_bytes, self.spare_bytes, self.pages_per_block, blocks, self.order)?
+            .with_pairing(self.pairing)
     }
 
     fn with(&self, params: &Params) -> Result<ChipModel> {
@@ -71,6 +74,10 @@ impl ChipModel {
             spare_bytes,
             pages_per_block: number("pages_per_block", self.pages_per_block)?,
             order: order.unwrap_or(self.order),
+            pairing: Pairing {
+                bits: number("cell_bits", self.pairing.bits)?,
+                distance: number("pair_distance", self.pairing.distance)?,
+            },
             timing: Timing {
                 read_ns: time("read", self.timing.read_ns),
                 spare_read_ns: time("spare_read", self.timing.spare_read_ns),
@@ -117,6 +124,8 @@ pub static PARAMS: &[Param] = &[
     key("spare", Kind::Size, "", "spare area of a page"),
     key("pages_per_block", Kind::Count, "pages", "pages per block"),
     key("program_order", Kind::Choice(ProgramOrder::NAMES), "", "order of programs in a block"),
+    key("cell_bits", Kind::Count, "bits", "bits of a cell: pages that share cells"),
+    key("pair_distance", Kind::Count, "pages", "pages between two pages that share cells"),
     key("read", Kind::Time, "", "latency of a page read"),
     key("spare_read", Kind::Time, "", "latency of a spare-area read"),
     key("program", Kind::Time, "", "latency of a page program"),
@@ -158,8 +167,20 @@ const fn chip(
         erase_ns: us(erase),
         ..Timing::ZERO
     };
-    let spare_bytes = page_bytes / 32;
-    ChipModel { name, page_bytes, spare_bytes, pages_per_block, order, timing, rated_cycles }
+    ChipModel {
+        name,
+        page_bytes,
+        spare_bytes: page_bytes / 32,
+        pages_per_block,
+        order,
+        pairing: Pairing::NONE,
+        timing,
+        rated_cycles,
+    }
+}
+
+const fn paired(model: ChipModel, bits: u32, distance: u32) -> ChipModel {
+    ChipModel { pairing: Pairing { bits, distance }, ..model }
 }
 
 /// All chips that `--chip` knows.
@@ -201,17 +222,21 @@ pub static PRESETS: &[Preset] = &[
         source: "AP Table I; spare read as a page read and 100,000 cycles assumed",
     },
     Preset {
-        model: chip(
-            "mlc-k9gag",
-            4 * KIB,
-            128,
-            ProgramOrder::Sequential,
-            [1656, 1656, 9056, 15000],
-            5_000,
+        model: paired(
+            chip(
+                "mlc-k9gag",
+                4 * KIB,
+                128,
+                ProgramOrder::Sequential,
+                [1656, 1656, 9056, 15000],
+                5_000,
+            ),
+            2,
+            4,
         ),
         summary: "MLC of the adaptive-partitioning and sector-log papers (Samsung K9GAG08UXM)",
         source: "AP Table I (SL Table 1 has 905.8 µs per program); \
-                 spare read and 5,000 cycles assumed",
+                 spare read, 5,000 cycles and paired pages four pages apart assumed",
     },
     Preset {
         model: chip(
@@ -232,6 +257,7 @@ pub static PRESETS: &[Preset] = &[
             spare_bytes: 2 * KIB,
             pages_per_block: 768,
             order: ProgramOrder::Sequential,
+            pairing: Pairing { bits: 3, distance: 1 },
             timing: Timing {
                 read_ns: us(400),
                 spare_read_ns: us(400),
@@ -244,7 +270,8 @@ pub static PRESETS: &[Preset] = &[
         summary: "3D TLC of the 176-layer generation",
         source: "after 512 Gb 3b/cell 7th-generation V-NAND, ISSCC 2021 30.3: read 40 µs, \
                  184 MB/s over four 16 KiB planes = 356 µs per page; spare 2 KiB, \
-                 768 pages per block, erase 3.5 ms and 3,000 cycles assumed; \
+                 768 pages per block, erase 3.5 ms, 3,000 cycles and the three pages of a cell \
+                 next to each other assumed; \
                  not checked against the paper",
     },
     Preset {
@@ -254,6 +281,7 @@ pub static PRESETS: &[Preset] = &[
             spare_bytes: 2 * KIB,
             pages_per_block: 2304,
             order: ProgramOrder::Sequential,
+            pairing: Pairing { bits: 4, distance: 1 },
             timing: Timing {
                 read_ns: us(850),
                 spare_read_ns: us(850),
@@ -266,7 +294,8 @@ pub static PRESETS: &[Preset] = &[
         summary: "3D QLC of the 144-layer generation",
         source: "after 1 Tb 4b/cell 144-tier floating-gate NAND, ISSCC 2021 30.1: read 85 µs, \
                  40 MB/s over four 16 KiB planes = 1638 µs per page; spare 2 KiB, \
-                 2304 pages per block, erase 10 ms and 1,500 cycles assumed; \
+                 2304 pages per block, erase 10 ms, 1,500 cycles and the four pages of a cell \
+                 next to each other assumed; \
                  not checked against the paper",
     },
 ];

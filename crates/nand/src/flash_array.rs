@@ -12,11 +12,11 @@ use alloc::borrow::Cow;
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
-use crate::geometry::{Geometry, ProgramOrder};
+use crate::geometry::{Geometry, Pairing, ProgramOrder};
 use crate::memory_store::MemoryStore;
 use crate::page_store::{BlockRecord, Health, PageStore};
 use crate::payload::{Mode, Page, Sink};
-use crate::spare::{PageState, Spare};
+use crate::spare::{HEADER_BYTES, PageState, Spare};
 use crate::stored_pages::{CopySpare, StoredPages};
 
 /// Pages and blocks of a chip.
@@ -31,6 +31,8 @@ pub struct FlashArray {
     /// be programmed.
     filled: Vec<u16>,
     half_erased: Vec<BlockId>,
+    /// Whether each block is used with one bit per cell; none if no block is.
+    slc: Option<Vec<bool>>,
     /// Erases of each block.
     wear: Vec<u32>,
     /// Pages that were skipped, or still unused when their block was erased.
@@ -46,6 +48,7 @@ impl FlashArray {
             owners: vec![Lpn::NONE.0; geometry.pages() as usize],
             filled: vec![0; geometry.blocks() as usize],
             half_erased: Vec::new(),
+            slc: None,
             wear: vec![0; geometry.blocks() as usize],
             lost_pages: 0,
             pages: (mode != Mode::Count)
@@ -80,7 +83,7 @@ impl FlashArray {
             array.half_erased.extend(half_erased.then_some(block));
             for ppn in geometry.span(block) {
                 let spare = pages.spare(Ppn(ppn as u32))?;
-                array.owners[ppn] = match (spare.health, spare.state()) {
+                array.owners[ppn] = match (spare.health, spare.state(Ppn(ppn as u32))) {
                     (Health::Erased, _) => Lpn::NONE.0,
                     (_, PageState::Programmed(spare)) => spare.owner.0,
                     // Programmed, but the owner is lost.
@@ -103,11 +106,14 @@ impl FlashArray {
     /// # Errors
     /// The storage failed.
     pub fn try_clone(&self) -> Result<FlashArray> {
+        let mut owners = self.owners.clone();
+        self.stand_ins().for_each(|page| owners[page.0 as usize] = Lpn::SYSTEM.0);
         Ok(FlashArray {
             geometry: self.geometry,
-            owners: self.owners.clone(),
+            owners,
             filled: self.filled.clone(),
             half_erased: self.half_erased.clone(),
+            slc: self.slc.clone(),
             wear: self.wear.clone(),
             lost_pages: self.lost_pages,
             pages: self.pages.as_ref().map(StoredPages::try_clone).transpose()?,
@@ -118,7 +124,7 @@ impl FlashArray {
 
     /// Pages, blocks and program order.
     #[inline]
-    pub(crate) fn geometry(&self) -> &Geometry {
+    pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
@@ -146,6 +152,35 @@ impl FlashArray {
     #[inline]
     pub(crate) fn owner(&self, ppn: Ppn) -> Lpn {
         Lpn(self.owners[ppn.0 as usize])
+    }
+
+    /// The pages that share the cells of a page and precede it in its block.
+    pub(crate) fn lower_pages(&self, ppn: Ppn) -> impl Iterator<Item = Ppn> + use<> {
+        let block = self.geometry.block_of(ppn);
+        let (first, offset) = (self.geometry.first_page(block), self.geometry.offset_of(ppn));
+        let pairing = if self.is_slc(block) { Pairing::NONE } else { self.geometry.pairing() };
+        pairing.lower_pages(offset).map(move |offset| first.plus(offset))
+    }
+
+    #[inline]
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc[block.0 as usize])
+    }
+
+    /// Uses an erased block with one bit per cell until its next erase. It then has only
+    /// [that many](Geometry::slc_pages) pages.
+    pub(crate) fn use_as_slc(&mut self, block: BlockId) {
+        assert!(self.filled[block.0 as usize] == 0, "{block:?} is not erased");
+        if self.geometry.pairing().bits > 1 {
+            let blocks = self.geometry.blocks() as usize;
+            self.slc.get_or_insert_with(|| vec![false; blocks])[block.0 as usize] = true;
+        }
+    }
+
+    /// Erased blocks are used with all bits of their cells again, because the power was off.
+    pub(crate) fn forget_slc(&mut self) {
+        let slc = self.slc.iter_mut().flatten();
+        slc.zip(&self.filled).filter(|(_, filled)| **filled == 0).for_each(|(slc, _)| *slc = false);
     }
 
     pub(crate) fn wear(&self) -> &[u32] {
@@ -208,9 +243,15 @@ impl FlashArray {
     // ---- Operations on stored pages --------------------------------------------------------
 
     /// Programs a page. After a failure of the storage it counts as torn.
-    pub(crate) fn program(&mut self, ppn: Ppn, page: &Page, sequence: u64) -> Result<()> {
+    pub(crate) fn program(
+        &mut self,
+        ppn: Ppn,
+        page: &Page,
+        sequence: u64,
+        tentative: bool,
+    ) -> Result<()> {
         assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
-        self.stored_mut().compose(page, sequence)?;
+        self.stored_mut().compose(ppn, page, sequence, tentative)?;
         self.save(ppn, page.owner)
     }
 
@@ -218,7 +259,7 @@ impl FlashArray {
     /// the destination counts as torn.
     pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, new: CopySpare) -> Result<()> {
         let owner = self.owner_to_copy(from);
-        self.stored_mut().compose_copy(from, owner, new)?;
+        self.stored_mut().compose_copy(from, to, owner, new)?;
         self.save(to, owner)
     }
 
@@ -273,9 +314,12 @@ impl FlashArray {
         self.lost_pages += per_block - u64::from(core::mem::take(&mut self.filled[index]));
         self.owners[span].fill(Lpn::NONE.0);
         self.wear[index] += 1;
+        if let Some(slc) = &mut self.slc {
+            slc[index] = false;
+        }
         let Some(pages) = &mut self.pages else { return Ok(()) };
         self.half_erased.retain(|&half| half != block);
-        let erased = pages.erase(block);
+        let erased = pages.erase(block, self.geometry.span(block));
         if erased.is_err() {
             self.half_erased.push(block);
         }
@@ -299,6 +343,27 @@ impl FlashArray {
         panic!("read {ppn:?} for {lpn:?}, but it holds {:?}", self.owner(ppn));
     }
 
+    // ---- Stand-ins -------------------------------------------------------------------------
+
+    /// Lets the page `by` stand in for an unreadable page that had this spare area.
+    pub(crate) fn stand_in(&mut self, page: Ppn, by: Ppn, spare: Spare, extra: &[u8]) {
+        self.owners[page.0 as usize] = spare.owner.0;
+        self.stored_mut().stand_in(page, by, spare, extra);
+    }
+
+    /// Ends all stand-ins: their pages are unreadable again.
+    pub(crate) fn end_stand_ins(&mut self) {
+        let pages: Vec<Ppn> = self.stand_ins().collect();
+        pages.iter().for_each(|page| self.owners[page.0 as usize] = Lpn::SYSTEM.0);
+        if let Some(stored) = &mut self.pages {
+            stored.end_stand_ins();
+        }
+    }
+
+    fn stand_ins(&self) -> impl Iterator<Item = Ppn> + '_ {
+        self.pages.iter().flat_map(StoredPages::stand_ins)
+    }
+
     // ---- Faults ----------------------------------------------------------------------------
 
     /// Leaves a programmed page as an interrupted program does.
@@ -315,6 +380,84 @@ impl FlashArray {
     pub(crate) fn half_erase(&mut self, block: BlockId) -> Result<()> {
         assert!(self.filled[block.0 as usize] == 0, "an interrupted erase left {block:?} filled");
         self.half_erased.push(block);
+        self.stored_mut().set_half_erased(block)
+    }
+
+    /// Flips a bit in the header of a programmed page.
+    pub(crate) fn flip_bit(&mut self, ppn: Ppn) -> Result<()> {
+        let mut header = self.stored().spare(ppn)?.header;
+        let bit = scatter(ppn, u64::from(header[9])) as usize % (8 * header.len());
+        header[bit / 8] ^= 1 << (bit % 8);
+        self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
+        self.stored_mut().set_header(ppn, header)
+    }
+
+    /// Gives a programmed page the header of the page that was programmed before it, as a chip does
+    /// that programs the old contents of its page register.
+    pub(crate) fn repeat_header(&mut self, ppn: Ppn) -> Result<()> {
+        let mut before = (0, [0; HEADER_BYTES]);
+        for other in (0..self.geometry.pages()).map(Ppn).filter(|&other| other != ppn) {
+            let record = self.stored().spare(other)?;
+            if let PageState::Programmed(spare) = record.state(other) {
+                before = before.max((spare.sequence, record.header));
+            }
+        }
+        self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
+        self.stored_mut().set_header(ppn, before.1)
+    }
+
+    /// Moves a programmed page to an erased page of another block, as a chip does that programs the
+    /// wrong page. Without such a page, the programmed page is torn.
+    pub(crate) fn misdirect(&mut self, ppn: Ppn) -> Result<()> {
+        let (geometry, block) = (self.geometry, self.geometry.block_of(ppn));
+        let others = (1..geometry.blocks()).map(|n| BlockId((block.0 + n) % geometry.blocks()));
+        let mut erased = others.flat_map(|other| geometry.span(other)).map(|at| Ppn(at as u32));
+        let Some(to) = erased.find(|&at| self.owner(at) == Lpn::NONE) else {
+            return self.tear(ppn, Health::Torn);
+        };
+        let header = self.stored().spare(ppn)?.header;
+        self.stored_mut().set_header(to, header)?;
+        self.stored_mut().set_health(ppn, Health::Erased)?;
+        self.owners[to.0 as usize] = Lpn::SYSTEM.0;
+        self.owners[ppn.0 as usize] = Lpn::NONE.0;
+        for block in [block, geometry.block_of(to)] {
+            self.filled[block.0 as usize] = self.filled_by_owners(block);
+        }
+        Ok(())
+    }
+
+    /// Leaves a block as an erase does that was interrupted early: every page reads as before until
+    /// it decays.
+    pub(crate) fn weaken_block(&mut self, block: BlockId) -> Result<()> {
+        self.leave_half_erased(block, |_| Some(Health::Unstable))
+    }
+
+    /// Leaves a block as an erase does that was interrupted in the middle: some pages read as
+    /// before, some cannot be read, some look erased. `draw` decides which.
+    pub(crate) fn mix_block(&mut self, block: BlockId) -> Result<()> {
+        let draw = u64::from(self.wear[block.0 as usize]);
+        self.leave_half_erased(block, |ppn| match scatter(ppn, draw) % 4 {
+            0 => Some(Health::Torn),
+            1 => Some(Health::LooksErased),
+            2 => Some(Health::Unstable),
+            _ => None,
+        })
+    }
+
+    fn leave_half_erased(
+        &mut self,
+        block: BlockId,
+        left: impl Fn(Ppn) -> Option<Health>,
+    ) -> Result<()> {
+        for ppn in self.geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
+            let health = self.stored().spare(ppn)?.health;
+            if let (Health::Good | Health::Unstable, Some(left)) = (health, left(ppn)) {
+                self.tear(ppn, left)?;
+            }
+        }
+        if !self.half_erased.contains(&block) {
+            self.half_erased.push(block);
+        }
         self.stored_mut().set_half_erased(block)
     }
 
@@ -339,6 +482,8 @@ impl FlashArray {
             let half = self.half_erased.contains(&block);
             assert!(!half, "programmed {block:?}, which a cut left half erased");
         }
+        let most = if self.is_slc(block) { self.geometry.slc_pages() } else { end };
+        assert!(end <= most, "programmed page {offset} of {block:?}, which has {most} pages");
         let next = u32::from(self.filled[block.0 as usize]);
         let filled = match self.geometry.program_order() {
             ProgramOrder::Sequential => {
@@ -380,4 +525,12 @@ impl FlashArray {
     fn stored_mut(&mut self) -> &mut StoredPages {
         self.pages.as_mut().expect("a chip in count mode keeps no pages")
     }
+}
+
+/// A number that depends on a page and on `draw` without any pattern.
+fn scatter(ppn: Ppn, draw: u64) -> u64 {
+    let mut x = u64::from(ppn.0).wrapping_add(draw << 32).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
 }

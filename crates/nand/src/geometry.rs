@@ -34,6 +34,35 @@ impl ProgramOrder {
     }
 }
 
+/// Which pages of a block share cells.
+///
+/// Cells of several bits belong to several pages, which are programmed one after the other:
+///
+/// ```text
+/// bits 2, distance 2      page    0 1 2 3 4 5 6 7
+///                         cells   a b a b c d c d       page 2 is the upper page of page 0
+/// ```
+/// The first page of a cell is its *lower* page, the others are *upper* pages. An interrupted
+/// program of an upper page can destroy the pages of the same cells that were programmed before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pairing {
+    /// Bits of a cell: pages that share it.
+    pub bits: u32,
+    /// Pages from one page of a cell to its next one.
+    pub distance: u32,
+}
+
+impl Pairing {
+    /// One bit per cell: no pages share cells.
+    pub const NONE: Pairing = Pairing { bits: 1, distance: 1 };
+
+    /// The offsets of the pages that share the cells of the page at `offset` and precede it.
+    pub fn lower_pages(self, offset: u32) -> impl Iterator<Item = u32> {
+        let level = offset % (self.bits * self.distance) / self.distance;
+        (1..=level).map(move |up| offset - up * self.distance)
+    }
+}
+
 /// Pages, blocks and spare bytes of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -42,6 +71,7 @@ pub struct Geometry {
     pages_per_block: u32,
     blocks: u32,
     order: ProgramOrder,
+    pairing: Pairing,
     /// log₂(pages_per_block) if that is whole: it saves a division in every simulated write.
     shift: Option<u32>,
 }
@@ -92,7 +122,23 @@ impl Geometry {
             ));
         }
         let shift = pages_per_block.is_power_of_two().then(|| pages_per_block.trailing_zeros());
-        Ok(Geometry { page_bytes, spare_bytes, pages_per_block, blocks, order, shift })
+        let pairing = Pairing::NONE;
+        Ok(Geometry { page_bytes, spare_bytes, pages_per_block, blocks, order, pairing, shift })
+    }
+
+    /// The same with pages that share cells.
+    ///
+    /// # Errors
+    /// No cell has so many bits, or the distance is no distance.
+    pub fn with_pairing(self, pairing: Pairing) -> Result<Geometry> {
+        let refuse = |why: &str| Err(Error::ImpossibleChip(why.into()));
+        if !(1..=4).contains(&pairing.bits) {
+            return refuse("cells have 1 to 4 bits");
+        }
+        if !(1..=Self::PAGES_PER_BLOCK_MAX).contains(&pairing.distance) {
+            return refuse("pages that share cells are at least one page apart");
+        }
+        Ok(Geometry { pairing, ..self })
     }
 
     /// Bytes of a page's data area.
@@ -130,6 +176,16 @@ impl Geometry {
     /// The order in which a block's pages may be programmed.
     pub fn program_order(&self) -> ProgramOrder {
         self.order
+    }
+
+    /// Which pages of a block share cells.
+    pub fn pairing(&self) -> Pairing {
+        self.pairing
+    }
+
+    /// Pages of a block that is used with one bit per cell.
+    pub fn slc_pages(&self) -> u32 {
+        self.pages_per_block / self.pairing.bits
     }
 
     /// The mask that covers a whole page.
@@ -186,6 +242,20 @@ mod tests {
                 assert_eq!(g.page(block, offset), Ppn(page));
             }
         }
+    }
+
+    #[test]
+    fn upper_pages_have_lower_pages() {
+        let lower = |bits, distance, offset| -> Vec<u32> {
+            Pairing { bits, distance }.lower_pages(offset).collect()
+        };
+        assert_eq!(
+            [0, 1, 2, 3].map(|offset| lower(2, 2, offset)),
+            [vec![], vec![], vec![0], vec![1]]
+        );
+        assert_eq!(lower(2, 2, 6), [4]);
+        assert_eq!([3, 4, 5].map(|offset| lower(3, 1, offset)), [vec![], vec![3], vec![4, 3]]);
+        assert_eq!(lower(1, 1, 7), []);
     }
 
     #[test]

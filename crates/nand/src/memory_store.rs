@@ -142,6 +142,15 @@ impl PageStore for MemoryStore {
         Ok(())
     }
 
+    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()> {
+        let (pages, offset) = self.at_mut(ppn);
+        pages.headers[offset] = header;
+        if pages.health[offset] == Health::Erased {
+            pages.health[offset] = Health::Good;
+        }
+        Ok(())
+    }
+
     fn set_half_erased(&mut self, block: BlockId) -> Result<()> {
         self.blocks[block.0 as usize].record.half_erased = true;
         Ok(())

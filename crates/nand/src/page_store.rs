@@ -54,9 +54,9 @@ impl SpareRecord<'_> {
         extra: Cow::Borrowed(&[]),
     };
 
-    /// The state that a reader finds.
-    pub fn state(&self) -> PageState {
-        state(self.health, &self.header, &self.extra)
+    /// The state that a reader of page `ppn` finds.
+    pub fn state(&self, ppn: Ppn) -> PageState {
+        state(self.health, &self.header, &self.extra, ppn)
     }
 }
 
@@ -93,30 +93,30 @@ impl PageRecord {
         self.cells.clear_to_page(sectors_per_page);
     }
 
-    /// Sets the spare area and marks the page as completely programmed.
-    pub(crate) fn set_spare(&mut self, spare: Spare, extra: &[u8]) {
+    /// Sets the spare area of page `ppn` and marks the page as completely programmed.
+    pub(crate) fn set_spare(&mut self, ppn: Ppn, spare: Spare, extra: &[u8]) {
         self.extra.clear();
         self.extra.extend_from_slice(extra);
-        self.renew_header(spare);
+        self.renew_header(ppn, spare);
     }
 
     /// Changes the header and keeps the scheme bytes.
-    pub(crate) fn renew_header(&mut self, spare: Spare) {
+    pub(crate) fn renew_header(&mut self, ppn: Ppn, spare: Spare) {
         self.health = Health::Good;
-        self.header = spare.encode(&self.extra);
+        self.header = spare.encode(ppn, &self.extra);
     }
 
-    /// The state that a reader finds.
-    pub fn state(&self) -> PageState {
-        state(self.health, &self.header, &self.extra)
+    /// The state that a reader of page `ppn` finds.
+    pub fn state(&self, ppn: Ppn) -> PageState {
+        state(self.health, &self.header, &self.extra, ppn)
     }
 }
 
-fn state(health: Health, header: &[u8; HEADER_BYTES], extra: &[u8]) -> PageState {
+fn state(health: Health, header: &[u8; HEADER_BYTES], extra: &[u8], ppn: Ppn) -> PageState {
     match health {
         Health::Erased | Health::LooksErased => PageState::Erased,
         Health::Torn => PageState::Unreadable,
-        Health::Good | Health::Unstable => match Spare::decode(header, extra) {
+        Health::Good | Health::Unstable => match Spare::decode(header, extra, ppn) {
             Some(spare) => PageState::Programmed(spare),
             None => PageState::Unreadable,
         },
@@ -187,6 +187,12 @@ pub trait PageStore: Send {
     /// # Errors
     /// The storage failed.
     fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()>;
+
+    /// Changes the header of a page, as a fault does. Of an erased page it makes a good one.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()>;
 
     /// Marks a block as half erased, as a fault does.
     ///

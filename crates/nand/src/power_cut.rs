@@ -3,7 +3,7 @@
 //! A cut interrupts one program or erase. The flash is then in one of several states, the
 //! [`Outcome`]s of that operation. Real flash shows all of them, so tests try all of them.
 
-use crate::address::{BlockId, Ppn};
+use crate::address::{BlockId, Lpn, Ppn};
 use crate::error::{Error, Result};
 use crate::flash_array::FlashArray;
 use crate::page_store::Health;
@@ -17,36 +17,89 @@ pub enum Outcome {
     Torn,
     /// Program: the page is written so weakly that it still reads as erased, but it is not.
     LooksErased,
-    /// Program: the page can be read now, but not later.
+    /// Program: the page can be read until it decays, which may be many mounts later.
     Unstable,
     /// Erase: the block reads as erased, but it must be erased again before it is programmed.
     Half,
     /// Program or erase: the operation completed, but it was never acknowledged.
     Complete,
+    /// Program: a bit of the spare area is wrong, and error correction did not notice.
+    Flipped,
+    /// Program: the page has the spare area of the page that was programmed before it.
+    Stale,
+    /// Program: an erased page of another block was programmed instead.
+    Misdirected,
+    /// Program of an upper page: it is torn, and its lower pages are destroyed.
+    Paired,
+    /// Erase: all pages still read as before, until they decay; the block must be erased again
+    /// before it is programmed.
+    Intact,
+    /// Erase: some pages still read as before, some of them until they decay; others are torn or
+    /// look erased. The block must be erased again before it is programmed.
+    Mixed,
 }
 
 impl Outcome {
     /// The outcomes of a program.
-    pub const OF_PROGRAM: [Outcome; 5] = [
+    pub const OF_PROGRAM: [Outcome; 8] = [
         Outcome::Untouched,
         Outcome::Torn,
         Outcome::LooksErased,
         Outcome::Unstable,
         Outcome::Complete,
+        Outcome::Flipped,
+        Outcome::Stale,
+        Outcome::Misdirected,
+    ];
+    /// The outcomes of a program of an upper page.
+    pub const OF_UPPER_PROGRAM: [Outcome; 9] = [
+        Outcome::Untouched,
+        Outcome::Torn,
+        Outcome::LooksErased,
+        Outcome::Unstable,
+        Outcome::Complete,
+        Outcome::Flipped,
+        Outcome::Stale,
+        Outcome::Misdirected,
+        Outcome::Paired,
     ];
     /// The outcomes of an erase.
-    pub const OF_ERASE: [Outcome; 3] = [Outcome::Untouched, Outcome::Half, Outcome::Complete];
+    pub const OF_ERASE: [Outcome; 5] =
+        [Outcome::Untouched, Outcome::Half, Outcome::Complete, Outcome::Intact, Outcome::Mixed];
     /// The names that users write, in the order of the variants.
-    pub const NAMES: &'static [&'static str] =
-        &["untouched", "torn", "looks-erased", "unstable", "half", "complete"];
-    const ALL: [Outcome; 6] = [
+    pub const NAMES: &'static [&'static str] = &[
+        "untouched",
+        "torn",
+        "looks-erased",
+        "unstable",
+        "half",
+        "complete",
+        "flipped",
+        "stale",
+        "misdirected",
+        "paired",
+        "intact",
+        "mixed",
+    ];
+    const ALL: [Outcome; 12] = [
         Outcome::Untouched,
         Outcome::Torn,
         Outcome::LooksErased,
         Outcome::Unstable,
         Outcome::Half,
         Outcome::Complete,
+        Outcome::Flipped,
+        Outcome::Stale,
+        Outcome::Misdirected,
+        Outcome::Paired,
+        Outcome::Intact,
+        Outcome::Mixed,
     ];
+
+    /// Whether the flash in this state follows from the flash before the operation, not after it.
+    fn starts_from_before(self) -> bool {
+        matches!(self, Outcome::Untouched | Outcome::Intact | Outcome::Mixed)
+    }
 
     /// The outcome of that name.
     pub fn named(name: &str) -> Option<Outcome> {
@@ -70,8 +123,11 @@ pub enum Interruptible {
 
 impl Interruptible {
     /// What a cut during this operation can leave on flash.
-    pub fn outcomes(self) -> &'static [Outcome] {
+    fn outcomes(self, flash: &FlashArray) -> &'static [Outcome] {
         match self {
+            Interruptible::Program(ppn) if flash.lower_pages(ppn).next().is_some() => {
+                &Outcome::OF_UPPER_PROGRAM
+            }
             Interruptible::Program(_) => &Outcome::OF_PROGRAM,
             Interruptible::Erase(_) => &Outcome::OF_ERASE,
         }
@@ -96,29 +152,44 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// What a cut during the operation can leave on flash.
+    pub fn outcomes(&self) -> &'static [Outcome] {
+        self.operation.outcomes(&self.after)
+    }
+
     /// The flash as a cut during this operation leaves it; `before` is the flash before it.
     ///
     /// # Errors
     /// The storage failed.
     pub fn interrupted(&self, before: &FlashArray, outcome: Outcome) -> Result<FlashArray> {
-        let mut flash = match outcome {
-            Outcome::Untouched => before.try_clone()?,
-            _ => self.after.try_clone()?,
-        };
+        let flash = if outcome.starts_from_before() { before } else { &self.after };
+        let mut flash = flash.try_clone()?;
         interrupt(&mut flash, self.operation, outcome)?;
         Ok(flash)
     }
 }
 
-/// Turns the state after an operation into the state that a cut during it leaves. Pages that an
-/// earlier cut left unstable decay.
+/// Turns the state after an operation, or before it, into the state that a cut during it leaves.
+/// Pages that an earlier cut left unstable stay so.
 fn interrupt(flash: &mut FlashArray, operation: Interruptible, outcome: Outcome) -> Result<()> {
-    flash.decay()?;
     match (operation, outcome) {
         (Interruptible::Program(ppn), Outcome::Torn) => flash.tear(ppn, Health::Torn),
         (Interruptible::Program(ppn), Outcome::LooksErased) => flash.tear(ppn, Health::LooksErased),
         (Interruptible::Program(ppn), Outcome::Unstable) => flash.tear(ppn, Health::Unstable),
+        (Interruptible::Program(ppn), Outcome::Paired) => {
+            for page in flash.lower_pages(ppn).chain([ppn]) {
+                if flash.owner(page) != Lpn::NONE {
+                    flash.tear(page, Health::Torn)?;
+                }
+            }
+            Ok(())
+        }
+        (Interruptible::Program(ppn), Outcome::Flipped) => flash.flip_bit(ppn),
+        (Interruptible::Program(ppn), Outcome::Stale) => flash.repeat_header(ppn),
+        (Interruptible::Program(ppn), Outcome::Misdirected) => flash.misdirect(ppn),
         (Interruptible::Erase(block), Outcome::Half) => flash.half_erase(block),
+        (Interruptible::Erase(block), Outcome::Intact) => flash.weaken_block(block),
+        (Interruptible::Erase(block), Outcome::Mixed) => flash.mix_block(block),
         _ => Ok(()),
     }
 }
@@ -128,6 +199,8 @@ fn interrupt(flash: &mut FlashArray, operation: Interruptible, outcome: Outcome)
 #[derive(Default)]
 pub(crate) struct TestPower {
     cut: Option<Cut>,
+    /// Operations, reads included, after which all unstable pages decay.
+    decay_after: Option<u64>,
     recording: Option<Vec<Snapshot>>,
     off: bool,
 }
@@ -135,6 +208,25 @@ pub(crate) struct TestPower {
 impl TestPower {
     pub(crate) fn cut_after(&mut self, cut: Cut) {
         self.cut = Some(cut);
+    }
+
+    pub(crate) fn decay_after(&mut self, operations: u64) {
+        self.decay_after = Some(operations);
+    }
+
+    /// Lets an operation pass: unstable pages decay before it if their time has come.
+    pub(crate) fn pass(&mut self, flash: &mut FlashArray) -> Result<()> {
+        match &mut self.decay_after {
+            Some(0) => {
+                self.decay_after = None;
+                flash.decay()
+            }
+            Some(operations) => {
+                *operations -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn record(&mut self) {
@@ -156,6 +248,7 @@ impl TestPower {
         flash: &mut FlashArray,
         operation: Interruptible,
     ) -> Result<Option<Outcome>> {
+        self.pass(flash)?;
         match &mut self.cut {
             _ if self.off => Err(Error::PowerLost),
             None => Ok(None),
@@ -164,11 +257,12 @@ impl TestPower {
                 Ok(None)
             }
             Some(cut) => {
-                let outcome = cut.outcome;
-                if outcome != Outcome::Untouched && operation.outcomes().contains(&outcome) {
+                let possible = operation.outcomes(flash).contains(&cut.outcome);
+                let outcome = if possible { cut.outcome } else { Outcome::Untouched };
+                if !outcome.starts_from_before() {
                     return Ok(Some(outcome));
                 }
-                self.fail(flash, operation, Outcome::Untouched)
+                self.fail(flash, operation, outcome)
             }
         }
     }

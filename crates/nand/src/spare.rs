@@ -2,22 +2,28 @@
 //!
 //! ```text
 //! byte  0    4         9          14    15         16     20
-//!       owner version  sequence   kind  format(1)  CRC-32 │ scheme bytes …
+//!       owner version  sequence   kind  format(2)  CRC-32 │ scheme bytes …
 //! ```
-//! All little-endian. The CRC covers bytes 0–15 and the scheme bytes. An erased page is all 0xFF.
+//! All little-endian. The CRC covers bytes 0–15, the scheme bytes and the number of the physical
+//! page. So a page that a fault wrote to another place is not taken for a page of that place. An
+//! erased page is all 0xFF.
+//!
+//! *Tentative* pages were programmed by a mount that may never have been completed. Their format
+//! byte has its highest bit set.
 //!
 //! *Sequence* numbers the programs of the chip in their order. *Version* is the sequence of the
 //! program that wrote the page for the host; copies and merges keep it. Of several copies of a page
 //! the one with the highest version is valid; among equal versions, the one with the highest
 //! sequence.
 
-use crate::address::Lpn;
+use crate::address::{Lpn, Ppn};
 
 /// Bytes of the header in every spare area.
 pub const HEADER_BYTES: usize = 20;
 /// Versions and sequences are 40-bit numbers.
 pub const SEQUENCE_MAX: u64 = (1 << 40) - 1;
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
+const TENTATIVE: u8 = 1 << 7;
 
 /// The header of a programmed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +36,8 @@ pub struct Spare {
     pub sequence: u64,
     /// The role of the page, in the scheme's own code.
     pub kind: u8,
+    /// Whether a mount programmed the page before it [committed](crate::Nand::commit).
+    pub tentative: bool,
 }
 
 impl Spare {
@@ -43,7 +51,7 @@ impl Spare {
         (self.version, self.sequence)
     }
 
-    pub(crate) fn encode(&self, extra: &[u8]) -> [u8; HEADER_BYTES] {
+    pub(crate) fn encode(&self, ppn: Ppn, extra: &[u8]) -> [u8; HEADER_BYTES] {
         assert!(self.version <= SEQUENCE_MAX, "version {} exceeds 40 bits", self.version);
         assert!(self.sequence <= SEQUENCE_MAX, "sequence {} exceeds 40 bits", self.sequence);
         let mut bytes = [0; HEADER_BYTES];
@@ -51,15 +59,15 @@ impl Spare {
         bytes[4..9].copy_from_slice(&self.version.to_le_bytes()[..5]);
         bytes[9..14].copy_from_slice(&self.sequence.to_le_bytes()[..5]);
         bytes[14] = self.kind;
-        bytes[15] = FORMAT;
-        let crc = checksum(&bytes[..16], extra);
+        bytes[15] = if self.tentative { FORMAT | TENTATIVE } else { FORMAT };
+        let crc = checksum(&bytes[..16], extra, ppn);
         bytes[16..20].copy_from_slice(&crc.to_le_bytes());
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8; HEADER_BYTES], extra: &[u8]) -> Option<Spare> {
+    pub(crate) fn decode(bytes: &[u8; HEADER_BYTES], extra: &[u8], ppn: Ppn) -> Option<Spare> {
         let crc = u32::from_le_bytes(bytes[16..20].try_into().expect("4 bytes"));
-        if bytes[15] != FORMAT || crc != checksum(&bytes[..16], extra) {
+        if bytes[15] & !TENTATIVE != FORMAT || crc != checksum(&bytes[..16], extra, ppn) {
             return None;
         }
         let number = |range: core::ops::Range<usize>| {
@@ -72,14 +80,16 @@ impl Spare {
             version: number(4..9),
             sequence: number(9..14),
             kind: bytes[14],
+            tentative: bytes[15] & TENTATIVE != 0,
         })
     }
 }
 
-fn checksum(header: &[u8], extra: &[u8]) -> u32 {
+fn checksum(header: &[u8], extra: &[u8], ppn: Ppn) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(header);
     hasher.update(extra);
+    hasher.update(&ppn.0.to_le_bytes());
     hasher.finalize()
 }
 
@@ -98,25 +108,37 @@ pub enum PageState {
 mod tests {
     use super::*;
 
-    const SAMPLE: Spare =
-        Spare { owner: Lpn(0x0102_0304), version: 0xAB_CDEF_0123, sequence: SEQUENCE_MAX, kind: 7 };
+    const SAMPLE: Spare = Spare {
+        owner: Lpn(0x0102_0304),
+        version: 0xAB_CDEF_0123,
+        sequence: SEQUENCE_MAX,
+        kind: 7,
+        tentative: true,
+    };
+    const HERE: Ppn = Ppn(12);
 
     #[test]
     fn a_decoded_header_equals_the_encoded_one() {
-        for extra in [&b""[..], b"scheme bytes"] {
-            assert_eq!(Spare::decode(&SAMPLE.encode(extra), extra), Some(SAMPLE));
+        for (extra, tentative) in [(&b""[..], false), (b"scheme bytes", true)] {
+            let sample = Spare { tentative, ..SAMPLE };
+            assert_eq!(Spare::decode(&sample.encode(HERE, extra), extra, HERE), Some(sample));
         }
     }
 
     #[test]
     fn a_flipped_bit_is_detected_wherever_it_is() {
-        let whole = SAMPLE.encode(b"xy");
+        let whole = SAMPLE.encode(HERE, b"xy");
         for bit in 0..8 * HEADER_BYTES {
             let mut bytes = whole;
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Spare::decode(&bytes, b"xy"), None, "bit {bit}");
+            assert_eq!(Spare::decode(&bytes, b"xy", HERE), None, "bit {bit}");
         }
-        assert_eq!(Spare::decode(&whole, b"xz"), None);
-        assert_eq!(Spare::decode(&[0xFF; HEADER_BYTES], b""), None);
+        assert_eq!(Spare::decode(&whole, b"xz", HERE), None);
+        assert_eq!(Spare::decode(&[0xFF; HEADER_BYTES], b"", HERE), None);
+    }
+
+    #[test]
+    fn a_page_at_another_place_is_detected() {
+        assert_eq!(Spare::decode(&SAMPLE.encode(HERE, b"xy"), b"xy", Ppn(13)), None);
     }
 }

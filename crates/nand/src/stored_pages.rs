@@ -2,19 +2,22 @@
 //! come back.
 
 use alloc::borrow::Cow;
+use core::ops::Range;
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
 use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
 use crate::payload::{Content, Mode, Page, Sink};
-use crate::spare::{PageState, Spare};
+use crate::spare::{HEADER_BYTES, PageState, Spare};
 
 /// The part of a spare area that a copy does not inherit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CopySpare<'a> {
     /// Where the copy stands in the order of programs.
     pub(crate) sequence: u64,
+    /// Whether the copy is tentative.
+    pub(crate) tentative: bool,
     /// Another kind.
     pub(crate) kind: Option<u8>,
     /// Other scheme bytes.
@@ -26,12 +29,22 @@ pub(crate) struct StoredPages {
     store: Box<dyn PageStore>,
     /// The page that was loaded or composed last.
     page: PageRecord,
+    /// Unreadable pages for which others stand in.
+    stand_ins: Vec<StandIn>,
+}
+
+/// An unreadable page, the page that holds its data, and the spare area that it had.
+struct StandIn {
+    page: Ppn,
+    by: Ppn,
+    spare: Spare,
+    extra: Box<[u8]>,
 }
 
 impl StoredPages {
     pub(crate) fn new(store: Box<dyn PageStore>) -> StoredPages {
         let page = PageRecord::new(store.mode());
-        StoredPages { store, page }
+        StoredPages { store, page, stand_ins: Vec::new() }
     }
 
     pub(crate) fn try_clone(&self) -> Result<StoredPages> {
@@ -48,23 +61,35 @@ impl StoredPages {
 
     // ---- Operations ------------------------------------------------------------------------
 
-    /// Composes a page to be programmed.
-    pub(crate) fn compose(&mut self, page: &Page, sequence: u64) -> Result<()> {
+    /// Composes a page to be programmed at `to`.
+    pub(crate) fn compose(
+        &mut self,
+        to: Ppn,
+        page: &Page,
+        sequence: u64,
+        tentative: bool,
+    ) -> Result<()> {
         let Page { owner, kind, extra, content } = *page;
         self.compose_data(owner, content)?;
-        self.set_spare(Spare { owner, version: sequence, sequence, kind }, extra);
+        self.set_spare(to, Spare { owner, version: sequence, sequence, kind, tentative }, extra);
         Ok(())
     }
 
-    /// Composes a copy of a page of `owner`: its contents, owner and version, and its kind and
-    /// scheme bytes unless new ones are given.
-    pub(crate) fn compose_copy(&mut self, from: Ppn, owner: Lpn, new: CopySpare) -> Result<()> {
+    /// Composes a copy of a page of `owner`, to be programmed at `to`: its contents, owner and
+    /// version, and its kind and scheme bytes unless new ones are given.
+    pub(crate) fn compose_copy(
+        &mut self,
+        from: Ppn,
+        to: Ppn,
+        owner: Lpn,
+        new: CopySpare,
+    ) -> Result<()> {
         let old = self.load(from, owner)?;
-        let kind = new.kind.unwrap_or(old.kind);
-        let spare = Spare { sequence: new.sequence, kind, ..old };
-        match new.extra {
-            Some(extra) => self.set_spare(spare, extra),
-            None => self.page.renew_header(spare),
+        let CopySpare { sequence, tentative, kind, extra } = new;
+        let spare = Spare { sequence, tentative, kind: kind.unwrap_or(old.kind), ..old };
+        match extra {
+            Some(extra) => self.set_spare(to, spare, extra),
+            None => self.page.renew_header(to, spare),
         }
         Ok(())
     }
@@ -93,7 +118,9 @@ impl StoredPages {
         Ok(&self.page.meta)
     }
 
-    pub(crate) fn erase(&mut self, block: BlockId) -> Result<()> {
+    /// Erases a block, which has these pages.
+    pub(crate) fn erase(&mut self, block: BlockId, pages: Range<usize>) -> Result<()> {
+        self.stand_ins.retain(|stand_in| !pages.contains(&(stand_in.page.0 as usize)));
         self.store.erase(block)
     }
 
@@ -111,14 +138,32 @@ impl StoredPages {
         self.store.load_spare(ppn)
     }
 
+    pub(crate) fn stand_in(&mut self, page: Ppn, by: Ppn, spare: Spare, extra: &[u8]) {
+        self.stand_ins.push(StandIn { page, by, spare, extra: extra.into() });
+    }
+
+    pub(crate) fn end_stand_ins(&mut self) {
+        self.stand_ins.clear();
+    }
+
+    pub(crate) fn stand_ins(&self) -> impl Iterator<Item = Ppn> + '_ {
+        self.stand_ins.iter().map(|stand_in| stand_in.page)
+    }
+
     pub(crate) fn state(&self, ppn: Ppn) -> Result<PageState> {
-        Ok(self.store.load_spare(ppn)?.state())
+        if let Some(stand_in) = self.stand_ins.iter().find(|it| it.page == ppn) {
+            return Ok(PageState::Programmed(stand_in.spare));
+        }
+        Ok(self.store.load_spare(ppn)?.state(ppn))
     }
 
     /// The header and the scheme bytes of a page, if it can be read.
     pub(crate) fn peek_spare(&self, ppn: Ppn) -> Result<Option<(Spare, Cow<'_, [u8]>)>> {
+        if let Some(stand_in) = self.stand_ins.iter().find(|it| it.page == ppn) {
+            return Ok(Some((stand_in.spare, Cow::Borrowed(&*stand_in.extra))));
+        }
         let record = self.store.load_spare(ppn)?;
-        Ok(match record.state() {
+        Ok(match record.state(ppn) {
             PageState::Programmed(spare) => Some((spare, record.extra)),
             _ => None,
         })
@@ -128,7 +173,7 @@ impl StoredPages {
     pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
         let mut page = PageRecord::new(self.mode());
         self.store.load(ppn, &mut page).ok()?;
-        matches!(page.state(), PageState::Programmed(_)).then_some(page.meta)
+        matches!(page.state(ppn), PageState::Programmed(_)).then_some(page.meta)
     }
 
     pub(crate) fn block(&self, block: BlockId) -> Result<BlockRecord> {
@@ -136,6 +181,10 @@ impl StoredPages {
     }
 
     // ---- Faults ----------------------------------------------------------------------------
+
+    pub(crate) fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()> {
+        self.store.set_header(ppn, header)
+    }
 
     pub(crate) fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
         self.store.set_health(ppn, health)
@@ -174,19 +223,34 @@ impl StoredPages {
         Ok(())
     }
 
-    fn set_spare(&mut self, spare: Spare, extra: &[u8]) {
+    fn set_spare(&mut self, to: Ppn, spare: Spare, extra: &[u8]) {
         let room = self.geometry().scheme_bytes() as usize;
         assert!(extra.len() <= room, "{} scheme bytes do not fit into {room}", extra.len());
-        self.page.set_spare(spare, extra);
+        self.page.set_spare(to, spare, extra);
     }
 
     /// Loads a page. Its spare area must name the owner that the chip knows: a page that names
     /// another one is as useless to the reader as a page that is torn.
     fn load(&mut self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
+        if let Some(at) = self.stand_ins.iter().position(|it| it.page == ppn) {
+            return self.load_stand_in(at, owner);
+        }
         self.store.load(ppn, &mut self.page)?;
-        match self.page.state() {
+        match self.page.state(ppn) {
             PageState::Programmed(spare) if spare.owner == owner => Ok(spare),
             _ => Err(Error::Unreadable(ppn)),
+        }
+    }
+
+    fn load_stand_in(&mut self, at: usize, owner: Lpn) -> Result<Spare> {
+        let StandIn { page, by, spare, ref extra } = self.stand_ins[at];
+        self.store.load(by, &mut self.page)?;
+        let readable = matches!(self.page.state(by), PageState::Programmed(_));
+        self.page.extra.clear();
+        self.page.extra.extend_from_slice(extra);
+        match readable && spare.owner == owner {
+            true => Ok(spare),
+            false => Err(Error::Unreadable(page)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use nand::geometry::SECTOR_BYTES;
 use nand::{Lpn, SectorMask};
 
 /// Consecutive pages. The first and the last one may be covered in part.
@@ -125,6 +126,12 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
+    /// Logical pages that a page of a checkpoint of trims describes.
+    pub fn window(&self) -> u32 {
+        const HEADER_BYTES: u32 = 16;
+        (self.sectors_per_page * SECTOR_BYTES - HEADER_BYTES) * 8
+    }
+
     /// The mask of a whole page.
     pub fn full(&self) -> SectorMask {
         u64::MAX >> (64 - self.sectors_per_page)

@@ -32,11 +32,12 @@ pub fn operations(
 /// What the host does after a power cut: a few operations of every kind.
 pub fn after_power_cut(dimensions: Dimensions, seed: u64) -> Vec<HostOperation> {
     let mut script = Script::new(dimensions, seed);
-    for _ in 0..6 {
-        match script.rng.below(8) {
+    for _ in 0..7 {
+        match script.rng.below(10) {
             0 => script.trim_anywhere(2),
             1 => script.flush(),
-            2 => script.patch_anywhere(3),
+            2..=3 => script.patch_anywhere(3),
+            4 => script.read_part_anywhere(2),
             _ => script.write_anywhere(dimensions.pages_per_block),
         }
     }
@@ -101,6 +102,29 @@ mod tests {
                 |it: &HostOperation| matches!(it, HostOperation::Write(it) if it.head == mask);
             assert!(partial.iter().any(of_mask), "{mask:b}");
         }
+    }
+
+    #[test]
+    fn windows_touches_both_sides_of_every_border() {
+        let (pages, pages_per_block) = (8400, 24);
+        let dimensions =
+            Dimensions { pages, pages_per_block, sectors_per_page: 1, extra_pages: 144 };
+        let windows = operations("windows", dimensions, 1).unwrap();
+        for page in [0, 3967, 3968, 7935, 7936, 8399] {
+            let covers = |first: u32, pages: u32| (first..first + pages).contains(&page);
+            let is_trimmed = windows.iter().any(|it| match *it {
+                HostOperation::Trim { first, pages } => covers(first, pages),
+                _ => false,
+            });
+            assert!(is_trimmed, "page {page} is never trimmed");
+        }
+    }
+
+    #[test]
+    fn parts_of_pages_are_read() {
+        let merges = operations("merges", DIMENSIONS, 3).unwrap();
+        let is_part = |it: &HostOperation| matches!(it, HostOperation::Read(it) if it.head != 0b11);
+        assert!(merges.iter().any(is_part));
     }
 
     #[test]

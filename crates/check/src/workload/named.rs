@@ -238,4 +238,49 @@ pub static WORKLOADS: &[NamedWorkload] = &[
             }
         },
     },
+    NamedWorkload {
+        name: "merges",
+        summary: "partial writes and partial reads of three pages, some flushed, some forced",
+        write: |script| {
+            let third = script.dimensions.pages / 3;
+            script.fill(script.dimensions.pages);
+            for _ in 0..script.rounds() {
+                let page = third * script.rng.below(3);
+                script.patch(page, 1);
+                if script.rng.one_in(4) {
+                    script.force();
+                }
+                script.read_part(page, 2);
+                script.flush_sometimes();
+            }
+        },
+    },
+    NamedWorkload {
+        name: "windows",
+        summary: "writes and flushed trims at the borders of the windows of checkpoints",
+        write: |script| {
+            let (pages, window) = (script.dimensions.pages, script.dimensions.window());
+            let windows: Vec<u32> = (0..pages).step_by(window as usize).collect();
+            // One page of each window stays trimmed, so that checkpoints name all windows.
+            for first in &windows {
+                script.write(first + 1, 1);
+                script.trim(first + 1, 1);
+            }
+            let mut runs = vec![(0, 1), (pages - 1, 1)];
+            for border in &windows[1..] {
+                runs.extend([(border - 1, 1), (*border, 1), (border - 1, 2)]);
+            }
+            for _ in 0..6 {
+                for &(first, pages) in &runs {
+                    script.write(first, pages);
+                    script.trim(first, pages);
+                    script.flush();
+                }
+                for &(first, pages) in &runs {
+                    script.write(first, pages);
+                    script.flush_sometimes();
+                }
+            }
+        },
+    },
 ];

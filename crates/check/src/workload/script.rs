@@ -40,17 +40,28 @@ impl Script {
 
     /// Writes a run whose first and last page are written in part.
     pub fn patch(&mut self, first: u32, pages: u32) {
+        let extent = self.draw_part(first, pages);
+        self.operations.push(HostOperation::Write(extent));
+    }
+
+    /// Reads a run whose first and last page are read in part.
+    pub fn read_part(&mut self, first: u32, pages: u32) {
+        let extent = self.draw_part(first, pages);
+        self.operations.push(HostOperation::Read(extent));
+    }
+
+    /// Draws which sectors of the first and the last page of a run are covered.
+    fn draw_part(&mut self, first: u32, pages: u32) -> Extent {
         let (full, sectors) = (self.dimensions.full(), self.dimensions.sectors_per_page);
         let cut = self.rng.below(sectors);
         let head = full & (full << cut);
         let tail = full >> self.rng.below(sectors);
         let pages = pages.min(self.dimensions.pages - first);
-        let extent = match pages {
+        match pages {
             1 if head & tail == 0 => Extent { first, pages, head, tail: head },
             1 => Extent { first, pages, head: head & tail, tail: head & tail },
             _ => Extent { first, pages, head, tail },
-        };
-        self.operations.push(HostOperation::Write(extent));
+        }
     }
 
     pub fn trim(&mut self, first: u32, pages: u32) {
@@ -91,6 +102,11 @@ impl Script {
     pub fn patch_anywhere(&mut self, pages_max: u32) {
         let (first, pages) = self.draw(pages_max);
         self.patch(first, pages);
+    }
+
+    pub fn read_part_anywhere(&mut self, pages_max: u32) {
+        let (first, pages) = self.draw(pages_max);
+        self.read_part(first, pages);
     }
 
     pub fn trim_anywhere(&mut self, pages_max: u32) {

@@ -2,6 +2,7 @@
 
 use check::campaign::{Campaign, CampaignReport};
 use check::device_model::{DEVICE_MODELS, DeviceModel};
+use check::faults::Faults;
 use check::power_loss::SecondCuts;
 use check::subject::Subject;
 use check::workload::named::WORKLOADS;
@@ -14,6 +15,11 @@ pub fn schemes() -> Vec<&'static Scheme> {
         only.as_ref().is_none_or(|only| only.split(',').any(|name| name == scheme.name))
     };
     SCHEMES.iter().filter(is_wanted).copied().collect()
+}
+
+/// All classes of faults, or those that the environment variable `FTLAB_FAULTS` lists.
+pub fn faults() -> Faults {
+    std::env::var("FTLAB_FAULTS").map_or(Faults::ALL, |classes| Faults::parse(&classes).unwrap())
 }
 
 pub fn models(names: &[&str]) -> Vec<&'static DeviceModel> {
@@ -34,6 +40,7 @@ pub fn campaign(subjects: Vec<Subject>, models: Vec<&'static DeviceModel>) -> Ca
         short_programs: 0,
         seeds: vec![1],
         durability: Durability::Full,
+        faults: faults(),
         second_cuts: SecondCuts::None,
         budget: None,
     }

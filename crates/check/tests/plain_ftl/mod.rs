@@ -34,6 +34,8 @@ pub const BUGS: &[&str] = &[
     "last-copy-forgotten",
     "stale-pages-copied",
     "base-not-read",
+    "base-forgotten",
+    "base-is-oldest",
     "unstable-trusted",
     "fallback-erased",
     "half-erased-trusted",
@@ -69,6 +71,8 @@ pub static SCHEME: Scheme = Scheme {
 struct PlainFtl {
     bug: &'static str,
     map: Vec<Option<Ppn>>,
+    /// The first copy of each page that the mount found. Only a bug needs it.
+    oldest: Vec<Option<Ppn>>,
     data: Vec<BlockId>,
     /// Free blocks, each with a flag: must it be erased before use?
     free: VecDeque<(BlockId, bool)>,
@@ -88,6 +92,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let mut ftl = PlainFtl {
         bug: device.params.choice("bug"),
         map: vec![None; pages],
+        oldest: vec![None; pages],
         data: data.to_vec(),
         free: VecDeque::new(),
         open: None,
@@ -118,11 +123,21 @@ impl PlainFtl {
             nand.read(old, owner, full & !mask, &mut Sink::None, Cause::Rmw)?;
         }
         let data = run.data.from_page(index, nand.geometry().page_bytes());
+        let base = match self.bug {
+            "base-forgotten" => None,
+            "base-is-oldest" => base.map(|newest| self.oldest(nand, owner).unwrap_or(newest)),
+            _ => base,
+        };
         let content = Content::Host { data, mask, base };
         let to = self.next_page(nand)?;
         nand.program(to, &Page { owner, kind: 1, extra: &[], content }, Cause::Host)?;
         self.map[owner.0 as usize] = Some(to);
         Ok(())
+    }
+
+    /// The first copy that the mount found, if it is still there.
+    fn oldest(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.oldest[lpn.0 as usize].filter(|&ppn| nand.owner(ppn) == lpn)
     }
 
     fn room(&self, nand: &Nand) -> u32 {
@@ -309,6 +324,7 @@ impl PlainFtl {
         let mut best: Vec<Option<Spare>> = vec![None; self.map.len()];
         for &(ppn, spare) in copies {
             let lpn = spare.owner.0 as usize;
+            self.oldest[lpn].get_or_insert(ppn);
             let beaten_by_tombstone = match self.has("tombstones-beat-newer") {
                 true => self.tombstones[lpn] > 0,
                 false => self.tombstones[lpn] > spare.version,
@@ -363,6 +379,10 @@ fn looks_erased(nand: &mut Nand, block: BlockId) -> Result<bool> {
 }
 
 impl Base for PlainFtl {
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> ftl::Result<()> {
+        Ok(nand.erase(block, cause)?)
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {

@@ -7,25 +7,29 @@ use std::time::Duration;
 use check::campaign::{Campaign, CampaignReport, Totals};
 use check::case::Case;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
-use check::failed_case::{FailedCase, cut_text, parse_cut, parse_outcome, replay_line};
-use check::power_loss::{self, SecondCuts};
+use check::failed_case::{FailedCase, replay_line};
+use check::faults::{FaultClass, Faults};
+use check::power_cut::PowerCut;
+use check::power_loss::{self, CutCounts, DecayTime, SecondCuts};
 use check::subject::Subject;
 use check::workload::named::WORKLOADS;
 use ftl::{Durability, Layers, SCHEMES};
-use nand::{Cut, Outcome};
+use nand::Outcome;
 use report::number_format::count;
 
 use crate::experiment_args::{ExperimentArgs, LayerArgs};
 use crate::failure;
 use crate::known_names::{self, NameOr, Named};
 use crate::progress::CheckMonitor;
+use crate::signals;
 use crate::table::Table;
 
 /// Exit code of a violation.
 const VIOLATION: u8 = 3;
 /// The number of failures that are printed; further ones are only counted.
 const SHOWN_MAX: usize = 10;
-/// Chips with more logical pages are only tried on request, or if there is a time budget.
+/// Chips with more logical pages are only tried on request, if there is a time budget, or with the
+/// one workload that they are for.
 const QUICK_PAGES_MAX: u32 = 64;
 
 /// Options of `ftlab check`.
@@ -74,6 +78,15 @@ pub struct Args {
         hide_possible_values = true
     )]
     durability: String,
+    /// What a power cut may leave on flash: classes of faults such as `basic,lasting`, or `all`
+    #[arg(
+        long,
+        value_name = "CLASS,…",
+        default_value = "all",
+        value_parser = NameOr(|| with_all(undescribed(FaultClass::NAMES.iter().copied()))),
+        hide_possible_values = true
+    )]
+    faults: String,
     /// Try one in N cuts during recovery; 0 tries none, 1 tries all
     #[arg(long, value_name = "N", default_value_t = 512)]
     second_cuts: u32,
@@ -86,18 +99,19 @@ pub struct Args {
     /// Replay one case: cut the power after K programs and erases
     #[arg(long, value_name = "K")]
     cut: Option<u64>,
-    /// State in which the cut leaves the interrupted operation [default: all outcomes, one after
-    /// the other]
+    /// State in which the cut leaves the interrupted operation; with @N weak pages decay N
+    /// operations after power-on, else after the mount [default: all outcomes, one after the other]
     #[arg(
         long,
-        value_name = "NAME",
+        value_name = "NAME[@N]",
         requires = "cut",
         value_parser = NameOr(|| undescribed(Outcome::NAMES.iter().copied())),
         hide_possible_values = true
     )]
     outcome: Option<String>,
-    /// Further cut, counted from the next power-on, such as `4:half`; may be given several times
-    #[arg(long, value_name = "K:NAME", requires = "outcome")]
+    /// Further cut, counted from the next power-on, such as `4:half` or `4:unstable@37`; may be
+    /// given several times
+    #[arg(long, value_name = "K:NAME[@N]", requires = "outcome")]
     second: Vec<String>,
     /// Print neither a summary nor progress, only what was found
     #[arg(long)]
@@ -136,11 +150,13 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         short_programs: if asks_for_all(&args.workload) { args.short_programs } else { 0 },
         seeds: vec![args.seed],
         durability: durability(args)?,
+        faults: Faults::parse(&args.faults)?,
         second_cuts: second_cuts(args),
         budget: budget(args)?,
     };
+    every_geometry_has_a_workload(args, &campaign)?;
     let monitor = CheckMonitor::new(args.quiet, campaign.case_count(), campaign.budget);
-    let report = campaign.run_watched(&|| monitor.tried()).map_err(unusable)?;
+    let report = campaign.run_watched(&monitor).map_err(unusable)?;
     drop(monitor);
     if !args.quiet {
         say(&summary(&report));
@@ -152,7 +168,39 @@ fn campaign(args: &Args) -> failure::Result<bool> {
     if failed.len() > SHOWN_MAX {
         say(&format!("… and {} more\n", failed.len() - SHOWN_MAX));
     }
+    if signals::is_interrupted() {
+        return Err(sim::Error::Interrupted.into());
+    }
+    if failed.is_empty() {
+        everything_was_tried(&report)?;
+    }
     Ok(failed.is_empty())
+}
+
+/// A geometry that was named and gets no case must not look as if it had passed.
+fn every_geometry_has_a_workload(args: &Args, campaign: &Campaign) -> failure::Result<()> {
+    let suits = |model: &DeviceModel| campaign.workloads.iter().any(|it| model.suits(it));
+    match campaign.models.iter().find(|model| !suits(model)) {
+        Some(model) if !args.geometry.is_empty() && !asks_for_all(&args.geometry) => {
+            let (name, only) = (model.name, model.only_workload.unwrap_or("all"));
+            let why = format!("geometry `{name}` is too large for workloads other than `{only}`");
+            Err(failure::Failure::usage(why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A form of which no case was tried must not look as if it had passed.
+fn everything_was_tried(report: &CampaignReport) -> failure::Result<()> {
+    let forms = &report.untried;
+    let (n, of) = (forms.len(), report.rows.len());
+    match n {
+        0 => Ok(()),
+        _ => Err(failure::Failure::failed(format!(
+            "the time was over before any case of {n} of {of} forms was tried: {}",
+            forms.join(", ")
+        ))),
+    }
 }
 
 fn summary(report: &CampaignReport) -> String {
@@ -165,15 +213,31 @@ fn summary(report: &CampaignReport) -> String {
         table.row(&cells("total", &total));
     }
     let mut text = table.text() + "\n";
-    for (name, &n) in Outcome::NAMES.iter().zip(&total.cuts.by_outcome).filter(|(_, n)| **n > 0) {
-        text += &format!("{name} {}   ", count(n));
+    if total.cuts.first > 0 {
+        text += &outcomes(&total.cuts);
     }
     let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
-    text += &format!("\n{seeds} seeds in {seconds:.1} s");
+    text += &format!("{seeds} seeds in {seconds:.1} s");
     if report.refused > 0 {
         text += &format!("; {} cases on chips that the FTL refuses", count(report.refused));
     }
     text + "\n"
+}
+
+/// The cuts by outcome and by the time at which weak pages decayed.
+fn outcomes(cuts: &CutCounts) -> String {
+    let head: Vec<&str> =
+        ["outcome", "faults", "cuts"].into_iter().chain(DecayTime::NAMES).collect();
+    let mut table = Table::new(&head);
+    for outcome in Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)) {
+        if cuts.of(outcome) > 0 {
+            let class = FaultClass::of(outcome).name().to_owned();
+            let names = [outcome.name().to_owned(), class, count(cuts.of(outcome))];
+            let times = cuts.by_kind[outcome as usize].map(count);
+            table.row(&[&names[..], &times].concat());
+        }
+    }
+    table.text() + "\n"
 }
 
 fn cells(name: &str, tried: &Totals) -> [String; 6] {
@@ -186,24 +250,22 @@ fn cells(name: &str, tried: &Totals) -> [String; 6] {
 /// Runs one case with the given cuts. Returns whether nothing was found.
 fn replay(args: &Args, cut: u64) -> failure::Result<bool> {
     let case = single_case(args)?;
-    let mut later = Vec::new();
-    for text in &args.second {
-        later.push(parse_cut(text)?);
-    }
+    let later: Vec<PowerCut> =
+        args.second.iter().map(|text| PowerCut::parse(text)).collect::<spec::Result<_>>()?;
     let outcomes = match &args.outcome {
-        Some(name) => vec![parse_outcome(name)?],
-        None => Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)).collect(),
+        Some(text) => vec![text.as_str()],
+        None => Outcome::NAMES.to_vec(),
     };
     let mut clean = true;
     for outcome in outcomes {
-        let first = Cut { after: cut, outcome };
-        let cuts: Vec<Cut> = [first].into_iter().chain(later.iter().copied()).collect();
+        let first = PowerCut::with_outcome(cut, outcome)?;
+        let cuts: Vec<PowerCut> = [first].into_iter().chain(later.iter().copied()).collect();
         clean &= replay_one(&case, &cuts, args.quiet)?;
     }
     Ok(clean)
 }
 
-fn replay_one(case: &Case, cuts: &[Cut], quiet: bool) -> failure::Result<bool> {
+fn replay_one(case: &Case, cuts: &[PowerCut], quiet: bool) -> failure::Result<bool> {
     let tell = |text: &str| {
         if !quiet {
             say(text)
@@ -216,8 +278,7 @@ fn replay_one(case: &Case, cuts: &[Cut], quiet: bool) -> failure::Result<bool> {
             Ok(true)
         }
         Ok(Some(cut)) => Err(failure::Failure::usage(format!(
-            "the cut {} never happens: the run ends before operation {}",
-            cut_text(cut),
+            "the cut {cut} never happens: the run ends before operation {}",
             cut.after
         ))),
         Err(failure) => {
@@ -264,7 +325,9 @@ fn models(args: &Args) -> failure::Result<Vec<&'static DeviceModel>> {
         return Ok(DEVICE_MODELS.iter().collect());
     }
     if args.geometry.is_empty() {
-        let quick = |model: &&DeviceModel| model.logical_pages() <= QUICK_PAGES_MAX;
+        let quick = |model: &&DeviceModel| {
+            model.logical_pages() <= QUICK_PAGES_MAX || model.only_workload.is_some()
+        };
         return Ok(DEVICE_MODELS.iter().filter(quick).collect());
     }
     Ok(args.geometry.iter().map(|name| DeviceModel::named(name)).collect::<spec::Result<_>>()?)

@@ -218,6 +218,8 @@ fn figure(chip: &ChipModel, key: &str) -> Option<String> {
         "spare" => size(chip.spare_bytes),
         "pages_per_block" => chip.pages_per_block.to_string(),
         "program_order" => chip.order.name().to_owned(),
+        "cell_bits" => chip.pairing.bits.to_string(),
+        "pair_distance" => chip.pairing.distance.to_string(),
         "read" => time(timing.read_ns),
         "spare_read" => time(timing.spare_read_ns),
         "program" => time(timing.program_ns),

@@ -1,6 +1,6 @@
 //! The base of an FTL.
 
-use nand::{Lpn, Nand, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, Sink};
 
 use super::error::Result;
 use super::facets::{BlockLender, ResizableMap};
@@ -26,6 +26,13 @@ pub trait Base: Send {
     /// # Errors
     /// Power lost.
     fn flush(&mut self, nand: &mut Nand) -> Result<()>;
+
+    /// Erases a block of a layer, in which no page counts any more. A power cut must not bring its
+    /// pages back.
+    ///
+    /// # Errors
+    /// Power lost.
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()>;
 
     /// As [`Ftl::end_request`](super::ftl::Ftl::end_request).
     ///

@@ -1,6 +1,6 @@
 //! The FTL below a layer, with a count of the pages that are passed to it.
 
-use nand::{Lpn, Nand, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, Sink};
 
 use crate::contract::{Base, BlockLender, Entered, Ftl, LayerReport, ResizableMap, Result, Run};
 
@@ -69,6 +69,10 @@ impl Base for Below {
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
         self.ftl.flush(nand)
+    }
+
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        self.ftl.base_mut().erase(nand, block, cause)
     }
 
     fn end_request(&mut self, nand: &mut Nand) -> Result<()> {

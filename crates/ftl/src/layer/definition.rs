@@ -7,6 +7,7 @@ use spec::{Param, Params};
 
 use crate::contract::{Entered, Error, Ftl, MountConfig, Result, Scheme, SimulationMemory};
 use crate::layer::option::{LayerOption, LayerOptions};
+use crate::part::recovery::pair_shelter;
 
 /// Mounts everything below a layer, on the blocks of the given configuration.
 pub type MountBelow<'a> = &'a mut dyn FnMut(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>;
@@ -143,6 +144,9 @@ pub fn equal(law: &str, left: u64, right: u64) -> core::result::Result<(), Strin
     }
 }
 
+/// A cut leaves one operation unfinished, but several cuts may have followed each other.
+const MOUNTS_MAX: usize = 8;
+
 impl Layers {
     /// The layers, from the top down.
     pub fn iter(&self) -> impl Iterator<Item = &LayerSetting> {
@@ -189,17 +193,29 @@ impl Layers {
         each.fold(0, u64::saturating_add)
     }
 
-    /// Mounts a scheme with these layers above it.
+    /// Mounts a scheme with these layers above it. If a page becomes unreadable while the mount
+    /// recovers, the mount starts again: a power cut had interrupted the program of that page, so
+    /// nobody was promised what it held.
     ///
     /// # Errors
-    /// The power is lost again, or the flash is in a state that cannot have arisen.
+    /// The power is lost again, a page keeps becoming unreadable, or the flash is in a state that
+    /// cannot have arisen.
     pub fn mount(
         &self,
         scheme: &'static Scheme,
         nand: &mut Nand,
         config: &MountConfig,
     ) -> Result<Box<dyn Ftl>> {
-        mount_from(&self.settings, &Stack { layers: self, scheme, given: &[] }, nand, config)
+        let stack = Stack { layers: self, scheme, given: &[] };
+        pair_shelter::attach(nand, config);
+        let mut mounted = mount_from(&self.settings, &stack, nand, config);
+        for _ in 1..MOUNTS_MAX {
+            let Err(Error::Chip(nand::Error::Unreadable(_))) = mounted else { break };
+            mounted = mount_from(&self.settings, &stack, nand, config);
+        }
+        let ftl = mounted?;
+        nand.finish_mount();
+        Ok(ftl)
     }
 }
 

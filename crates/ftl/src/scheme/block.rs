@@ -18,11 +18,12 @@
 //! and all others are free. At least one block is free.
 //!
 //! **Recovery.** If a mount finds two blocks for one logical block, a rewrite was cut off before
-//! the host was answered, because the old block is erased before the answer. The mount keeps the
-//! old block and erases the new one at once, so that no later mount takes the new one for complete.
-//! The block of the page programmed last is rewritten, because that page may become unreadable. In
-//! blocks that were being filled, the erased pages are not used any more, because one of them may
-//! be torn.
+//! the host was answered, because the old block becomes void and is erased before the answer. The
+//! mount keeps the old block and gives up the new one, so that no later mount takes the new one for
+//! complete: the new one becomes void with the commit. Without a trim log (durability `paper`) it
+//! is erased at once. The block of the page programmed last is rewritten, because that page may
+//! become unreadable. In blocks that were being filled, the erased pages are not used any more,
+//! because one of them may be torn.
 
 use core::ops::Range;
 
@@ -34,10 +35,11 @@ use crate::contract::{
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
-use crate::part::map::block_pool::BlockPool;
+use crate::part::map::block_pool::{self, BlockPool};
 use crate::part::map::rmw;
 use crate::part::recovery::page_kind;
-use crate::part::recovery::spare_scan::{self, PageCopy, SpareScan};
+use crate::part::recovery::spare_scan::{self, PageCopy, Suspects};
+use crate::part::recovery::survey::{self, Survey};
 use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Block mapping.
@@ -148,9 +150,6 @@ impl BlockMapped {
         }
         let first = portion.run.first.plus(portion.index);
         self.live.insert_all(first.0..first.0 + portion.end - portion.start);
-        if let Some(trims) = &mut self.trims {
-            (0..portion.end - portion.start).for_each(|page| trims.written(first.plus(page)));
-        }
         Ok(())
     }
 
@@ -193,8 +192,7 @@ impl BlockMapped {
             self.holds_live_pages(nand, lbn, new),
             "{old:?} holds pages that {new:?} lacks"
         );
-        nand.erase(old, cause)?;
-        self.pool.give(old);
+        block_pool::erase(&mut self.trims, nand, old, cause, &mut self.pool)?;
         let replaced = self.map[lbn as usize].replace(new);
         assert!(replaced == Some(old), "LBN {lbn} was rewritten from {old:?}, not {replaced:?}");
         self.rewrites += 1;
@@ -258,8 +256,12 @@ impl BlockMapped {
             }
             offset += whole.max(1);
         }
-        let first = run.first.plus(portion.index).0;
-        self.used.insert_all(first..first + portion.end - portion.start);
+        let first = run.first.plus(portion.index);
+        let pages = portion.end - portion.start;
+        self.used.insert_all(first.0..first.0 + pages);
+        if let Some(trims) = &mut self.trims {
+            (0..pages).for_each(|page| trims.written(first.plus(page)));
+        }
         Ok(())
     }
 
@@ -282,11 +284,9 @@ impl BlockMapped {
     // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let scan = SpareScan::read(nand, device.blocks)?;
-        let last = scan.last();
-        nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
         let pages = self.live.bound();
-        let tombstones = trim_log::tombstones(&mut self.trims, nand, pages)?;
+        let Survey { scan, suspects, tombstones } =
+            survey::read(nand, device, &mut self.trims, pages)?;
         let copies = scan.host_copies(self.live.bound())?;
         let unfinished = self.find_data_blocks(nand.geometry(), &copies)?;
         for copy in &copies {
@@ -298,12 +298,14 @@ impl BlockMapped {
             }
         }
         for block in unfinished {
-            nand.erase(block, Cause::Meta)?;
+            block_pool::erase(&mut self.trims, nand, block, Cause::Meta, &mut self.pool)?;
         }
-        self.secure(nand, last)?;
+        self.secure(nand, &suspects)?;
+        let left = suspects.valid(|copy| !self.is_in_use(copy, nand.geometry()));
         if let Some(trims) = &mut self.trims {
             let live = &self.live;
-            trims.resume(nand, &tombstones, |lpn| live.contains(lpn.0), last)?;
+            let free = self.pool.doubtful();
+            trims.commit(nand, &tombstones, |lpn| live.contains(lpn.0), &left, &free)?;
         }
         Ok(())
     }
@@ -342,25 +344,31 @@ impl BlockMapped {
             self.used.insert_all(lbn * per_block..(lbn + 1) * per_block);
             unfinished.extend(newer);
         }
-        unfinished.iter().for_each(|&block| self.pool.give(block));
         Ok(unfinished)
     }
 
-    /// Rewrites the block of the page programmed last, if that page is in use: it may become
-    /// unreadable.
-    fn secure(&mut self, nand: &mut Nand, last: Option<PageCopy>) -> Result<()> {
-        let Some(last) = last.filter(|copy| copy.spare.owner.is_host()) else { return Ok(()) };
-        match self.ppn(last.spare.owner, nand.geometry()) == Some(last.ppn) {
-            true => {
-                let lbn = last.spare.owner.0 / nand.geometry().pages_per_block();
-                self.rewrite(nand, lbn, nand.geometry().block_of(last.ppn), None)
-            }
-            false => Ok(()),
-        }
+    /// Rewrites the block of the suspect pages that are in use.
+    fn secure(&mut self, nand: &mut Nand, suspects: &Suspects) -> Result<()> {
+        let geometry = *nand.geometry();
+        let used = suspects.valid(|copy| self.is_in_use(copy, &geometry)).pages;
+        used.first().map_or(Ok(()), |copy| {
+            let lbn = copy.spare.owner.0 / geometry.pages_per_block();
+            self.rewrite(nand, lbn, geometry.block_of(copy.ppn), None)
+        })
+    }
+
+    fn is_in_use(&self, copy: &PageCopy, geometry: &Geometry) -> bool {
+        let owner = copy.spare.owner;
+        owner.is_host() && self.ppn(owner, geometry) == Some(copy.ppn)
     }
 }
 
 impl Base for BlockMapped {
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        trim_log::erase(&mut self.trims, nand, block, cause)?;
+        Ok(())
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {

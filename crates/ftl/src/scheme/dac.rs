@@ -282,7 +282,7 @@ impl Clustered {
             let region = self.region_of_block(nand, block);
             self.empty(nand, block, region, Cause::Meta)?;
         }
-        self.map.resume_trims(nand, &recovered)
+        self.map.commit_recovery(nand, &recovered)
     }
 
     /// Checks that all valid pages of a block are in one region, and that the sizes of regions are

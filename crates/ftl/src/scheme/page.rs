@@ -114,7 +114,7 @@ impl PageMapped {
         if let Some(block) = recovered.endangered {
             self.empty(nand, block, Cause::Meta)?;
         }
-        self.map.resume_trims(nand, &recovered)
+        self.map.commit_recovery(nand, &recovered)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 use ftl::{
     Base, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap, Run, Scheme, Violation,
 };
-use nand::{Lpn, Nand, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, Sink};
 
 use crate::recorder::{Calls, Recorder};
 
@@ -88,6 +88,10 @@ impl Elastic {
 }
 
 impl Base for Elastic {
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> ftl::Result<()> {
+        Base::erase(&mut self.recorder, nand, block, cause)
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
         self.touch(run, MapEvent::ReadMissed);
         Base::read(&mut self.recorder, nand, run, sink)

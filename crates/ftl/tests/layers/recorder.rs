@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use ftl::{Base, Entered, Ftl, LayerReport, Layered, Ram, Report, Run, Violation};
-use nand::{Data, Lpn, Nand, SectorMask, Sink, Stamp};
+use nand::{BlockId, Cause, Data, Lpn, Nand, SectorMask, Sink, Stamp};
 
 pub const SECTORS: u32 = 4;
 pub const WHOLE: SectorMask = 0b1111;
@@ -45,6 +45,10 @@ impl Recorder {
 }
 
 impl Base for Recorder {
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> ftl::Result<()> {
+        nand.erase(block, cause).map_err(Into::into)
+    }
+
     fn read(&mut self, _: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
         self.entered.read += u64::from(run.pages);
         for index in 0..run.pages {

@@ -381,8 +381,8 @@ const MERGES: [(&str, &[u32]); 3] =
 fn a_merge_survives_two_cuts() {
     for (kind, writes) in MERGES {
         for order in ["any", "ascending", "sequential"] {
-            let tried = survives_two_cuts(kind, ("bast", order, [3, 2]), (writes, 8), [8, 10]);
-            assert_eq!(tried, 80 * 36 * 2, "{kind}, {order}");
+            let tried = survives_two_cuts(kind, ("bast", order, [3, 2]), (writes, 8), [10, 14]);
+            assert_eq!(tried, 140 * 64 * 2, "{kind}, {order}");
         }
     }
 }
@@ -415,7 +415,7 @@ fn flash_of_another_scheme_is_refused() {
     }
     for ftl in BLOCK_ASSOCIATIVE {
         let mut nand = real.nand.try_clone().unwrap();
-        nand.power_cycle().unwrap();
+        nand.power_on();
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
         let refused = mount(&choice, &mut nand, 3)
             .err()

@@ -165,9 +165,11 @@ impl Mortal {
         mortal
     }
 
-    /// Blocks of four pages, filled. Trims survive, so a mount erases no block unnecessarily.
-    pub fn durable(ftl: &str, order: &str, shape: [u32; 2]) -> Mortal {
-        Mortal::with_durability(ftl, order, shape, Durability::Full)
+    /// The same, and the power may fail at any operation.
+    pub fn durable(ftl: &str, order: &str, shape: [u32; 2], writes: &[u32]) -> Mortal {
+        let mut mortal = Mortal::with_durability(ftl, order, shape, Durability::Full);
+        writes.iter().for_each(|&page| mortal.write(page, 1, 2).unwrap());
+        mortal
     }
 
     fn with_durability(ftl: &str, order: &str, shape: [u32; 2], durability: Durability) -> Mortal {
@@ -220,8 +222,19 @@ impl Mortal {
     }
 }
 
+/// Outcomes of a cut, without those programs that leave an unreadable page in yet another way.
 pub fn outcomes() -> impl Iterator<Item = Outcome> {
-    Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
+    [
+        Outcome::Untouched,
+        Outcome::Torn,
+        Outcome::LooksErased,
+        Outcome::Unstable,
+        Outcome::Complete,
+        Outcome::Half,
+        Outcome::Intact,
+        Outcome::Mixed,
+    ]
+    .into_iter()
 }
 
 /// Cuts the power at every operation of a merge, and again at every operation of the mount or of
@@ -245,7 +258,7 @@ pub fn survives_two_cuts(
             for in_mount in [true, false] {
                 let cuts = [(first, one), (second, other)];
                 let cuts = cuts.map(|(after, outcome)| Cut { after, outcome });
-                let mut device = Mortal::new(ftl, order, shape, writes);
+                let mut device = Mortal::durable(ftl, order, shape, writes);
                 device.interrupt_twice(page, cuts, in_mount);
                 let found = device.found();
                 assert_eq!(found, expected, "{what}, {ftl}, {order}, {cuts:?}, {in_mount}");

@@ -394,8 +394,8 @@ fn a_reclaim_survives_two_cuts() {
     for (what, form, writes, page, cuts) in RECLAIMS {
         for order in ["any", "ascending", "sequential"] {
             let device = (form, order, [3, 4]);
-            let tried = survives_two_cuts(what, device, (writes, page), [cuts, 8]);
-            assert_eq!(tried, cuts * 8 * 36 * 2, "{what}, {order}");
+            let tried = survives_two_cuts(what, device, (writes, page), [cuts + 4, 12]);
+            assert_eq!(tried, (cuts + 4) * 12 * 64 * 2, "{what}, {order}");
         }
     }
 }

@@ -773,7 +773,7 @@ fn interrupt_everywhere(
 
 /// Which of the two cuts took effect.
 fn interrupt_twice(case: &Interrupted, order: &str, cuts: [Cut; 2], in_mount: bool) -> [bool; 2] {
-    let mut device = Mortal::new("last", order, [3, 4], &[]);
+    let mut device = Mortal::durable("last", order, [3, 4], &[]);
     let mut expected = vec![1; 12];
     for &(first, pages) in case.before {
         device.write(first, pages, 2).unwrap();

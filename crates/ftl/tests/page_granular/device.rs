@@ -53,7 +53,7 @@ impl Real {
 
     /// A power cycle between two operations. The chip must keep spare areas.
     pub fn power_cycle(&mut self) {
-        self.nand.power_cycle().unwrap();
+        self.nand.power_on();
         self.ftl = mount(&self.choice, &mut self.nand);
         self.ftl.audit(&self.nand).unwrap();
     }

@@ -48,7 +48,7 @@ impl Real {
 
     /// Power off and on.
     pub fn remount(&mut self) {
-        self.nand.power_cycle().unwrap();
+        self.nand.power_on();
         self.mount();
     }
 

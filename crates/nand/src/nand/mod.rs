@@ -5,8 +5,10 @@
 //!
 //! Its operations are in `operations`, its power in `power`.
 
+mod guard;
 mod operations;
 mod power;
+mod seen_pages;
 
 use alloc::borrow::Cow;
 use core::any::Any;
@@ -20,6 +22,19 @@ use crate::op_sink::{Ledger, OpSink};
 use crate::payload::Mode;
 use crate::power_cut::TestPower;
 use crate::spare::Spare;
+use seen_pages::SeenPages;
+
+/// Work of an FTL before programs. It sees all of them, whoever starts them, except its own.
+pub trait ProgramGuard: Send {
+    /// The chip is about to program these pages, which are consecutive and in one block.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn before_program(&mut self, nand: &mut Nand, first: Ppn, pages: u32) -> Result<()>;
+
+    /// From now on, the FTL relies on all pages that have been programmed.
+    fn barrier(&mut self);
+}
 
 /// A single-plane NAND chip.
 pub struct Nand {
@@ -27,6 +42,12 @@ pub struct Nand {
     ledger: Ledger,
     /// The sequence of the next program. None from power-on until the mount has found it.
     sequence: Option<u64>,
+    /// Whether programs are tentative: a mount is running that has not committed.
+    tentative: bool,
+    /// The pages that a mount knows. None unless a mount is running.
+    seen: Option<SeenPages>,
+    /// Works before programs, if the FTL has attached it.
+    guard: Option<Box<dyn ProgramGuard>>,
     /// Lost pages of the array at the last reset of the counters.
     lost_pages_before: u64,
     /// Present while a cut is armed, snapshots are recorded or the power is off.
@@ -36,14 +57,18 @@ pub struct Nand {
 impl Nand {
     /// A factory-fresh chip: all blocks erased.
     pub fn new(geometry: Geometry, mode: Mode) -> Nand {
-        Nand { sequence: Some(1), ..Nand::power_up(FlashArray::new(geometry, mode)) }
+        Nand { sequence: Some(1), seen: None, ..Nand::power_up(FlashArray::new(geometry, mode)) }
     }
 
     /// A chip that was just powered up, with this flash. A mount must find the sequence again.
-    pub fn power_up(array: FlashArray) -> Nand {
+    pub fn power_up(mut array: FlashArray) -> Nand {
+        array.forget_slc();
         Nand {
             ledger: Ledger::default(),
             sequence: None,
+            tentative: false,
+            guard: None,
+            seen: Some(SeenPages::none(array.geometry())),
             lost_pages_before: array.lost_pages(),
             power: None,
             array,
@@ -60,13 +85,14 @@ impl Nand {
         self.array
     }
 
-    /// A chip with the same flash, at the same place in the order of programs. Counters start at
-    /// zero; nothing is attached or armed.
+    /// A chip with the same flash, at the same place in the order of programs, on which no mount is
+    /// running. Counters start at zero; nothing is attached or armed.
     ///
     /// # Errors
     /// The storage failed.
     pub fn try_clone(&self) -> Result<Nand> {
-        Ok(Nand { sequence: self.sequence, ..Nand::power_up(self.array.try_clone()?) })
+        let array = self.array.try_clone()?;
+        Ok(Nand { sequence: self.sequence, seen: None, ..Nand::power_up(array) })
     }
 
     /// Pages, blocks and program order.
@@ -83,15 +109,28 @@ impl Nand {
     // ---- Knowledge that costs no operation -------------------------------------------------
 
     /// The true owners of a block's pages, [`Lpn::NONE`] where erased. They stand for the P2L table
-    /// that a controller keeps in RAM; a mount must not use them.
+    /// that a controller keeps in RAM.
+    ///
+    /// # Panics
+    /// A mount is running that has neither read the spare areas of these pages nor programmed them:
+    /// it cannot know their owners yet.
     #[inline]
     pub fn owners(&self, block: BlockId) -> &[u32] {
+        if let Some(seen) = &self.seen {
+            seen.expect(self.geometry().span(block));
+        }
         self.array.owners(block)
     }
 
     /// The owner of a page, as in [`owners`](Self::owners).
+    ///
+    /// # Panics
+    /// As for `owners`.
     #[inline]
     pub fn owner(&self, ppn: Ppn) -> Lpn {
+        if let Some(seen) = &self.seen {
+            seen.expect(ppn.0 as usize..ppn.0 as usize + 1);
+        }
         self.array.owner(ppn)
     }
 
@@ -139,9 +178,32 @@ impl Nand {
         self.sequence = Some(next_sequence.max(self.sequence.unwrap_or(1)));
     }
 
+    /// From now on, programs are [tentative](Spare::tentative).
+    pub fn begin_tentative(&mut self) {
+        self.tentative = true;
+    }
+
+    /// Whether programs are tentative.
+    pub fn is_tentative(&self) -> bool {
+        self.tentative
+    }
+
+    /// Programs are no longer tentative. The mount has recorded on flash that its pages count.
+    pub fn commit(&mut self) {
+        self.tentative = false;
+    }
+
+    /// The mount is complete: from now on the FTL knows the [owner](Self::owners) of every page.
+    pub fn finish_mount(&mut self) {
+        assert!(!self.tentative, "a mount ended without a commit");
+        self.array.end_stand_ins();
+        self.seen = None;
+    }
+
     /// Whether the chip comes from the factory: it was never off, and nothing was erased.
     pub fn is_factory_new(&self) -> bool {
-        self.sequence == Some(1) && self.wear().iter().all(|&erases| erases == 0)
+        let untouched = self.sequence == Some(1) && self.seen.is_none();
+        untouched && self.wear().iter().all(|&erases| erases == 0)
     }
 
     // ---- Counters --------------------------------------------------------------------------

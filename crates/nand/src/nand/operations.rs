@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use super::Nand;
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::flash_array::FlashArray;
 use crate::op::Cause;
 use crate::op_sink::Operation;
@@ -57,10 +57,15 @@ impl Nand {
     /// Reads the spare area of page `ppn`.
     ///
     /// # Errors
-    /// Power lost, or the storage failed.
+    /// Power lost, or the storage failed; or the running mount has read this page before and cannot
+    /// read it any more, so it must start again.
     pub fn read_spare(&mut self, ppn: Ppn, cause: Cause) -> Result<PageState> {
         self.book_spare_read(ppn, cause)?;
-        self.array.state(ppn)
+        let state = self.array.state(ppn)?;
+        let readable = matches!(state, PageState::Programmed(_));
+        let is_as_before =
+            self.seen.as_mut().is_none_or(|seen| seen.read(ppn.0 as usize, readable));
+        if is_as_before { Ok(state) } else { Err(Error::Unreadable(ppn)) }
     }
 
     /// Books the read of a spare area whose contents the caller knows from elsewhere. Works in
@@ -92,6 +97,7 @@ impl Nand {
     /// Power lost, the base of a partial page cannot be read, or the storage failed.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
+        self.run_guard(ppn, 1)?;
         if self.array.keeps_pages() {
             return self.program_stored(ppn, page, cause);
         }
@@ -115,6 +121,7 @@ impl Nand {
         data: Data,
         cause: Cause,
     ) -> Result<()> {
+        self.run_guard(to, pages)?;
         if self.array.keeps_pages() {
             return self.program_run_stored(to, first, pages, kind, data, cause);
         }
@@ -136,6 +143,7 @@ impl Nand {
         kind: Option<u8>,
         cause: Cause,
     ) -> Result<()> {
+        self.run_guard(to, from.len() as u32)?;
         if self.array.keeps_pages() {
             return self.copy_stored(from, to, kind, None, cause);
         }
@@ -149,6 +157,7 @@ impl Nand {
     /// # Errors
     /// Power lost, the page cannot be read, or the storage failed.
     pub fn copy(&mut self, from: Ppn, to: Ppn, kind: u8, extra: &[u8], cause: Cause) -> Result<()> {
+        self.run_guard(to, 1)?;
         if self.array.keeps_pages() {
             return self.copy_stored(&[from], to, Some(kind), Some(extra), cause);
         }
@@ -164,6 +173,9 @@ impl Nand {
         let operation = Interruptible::Erase(block);
         let cut = self.begin(operation)?;
         let erased = self.array.erase(block);
+        if let Some(seen) = &mut self.seen {
+            seen.add(self.array.geometry().span(block));
+        }
         self.ledger.record(cause, Operation::Erase { block });
         erased?;
         self.end(operation, cut)
@@ -197,8 +209,9 @@ impl Nand {
     // ---- With a store ----------------------------------------------------------------------
 
     fn program_stored(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
+        let tentative = self.tentative;
         self.write_stored(ppn, 1, None, cause, |array, _, sequence| {
-            array.program(ppn, page, sequence)
+            array.program(ppn, page, sequence, tentative)
         })
     }
 
@@ -212,11 +225,12 @@ impl Nand {
         cause: Cause,
     ) -> Result<()> {
         let (mask, page_bytes) = (self.geometry().full_mask(), self.geometry().page_bytes());
+        let tentative = self.tentative;
         self.write_stored(to, pages, None, cause, |array, index, sequence| {
             let data = data.from_page(index, page_bytes);
             let content = Content::Host { data, mask, base: None };
             let page = Page { owner: first.plus(index), kind, extra: &[], content };
-            array.program(to.plus(index), &page, sequence)
+            array.program(to.plus(index), &page, sequence, tentative)
         })
     }
 
@@ -228,8 +242,9 @@ impl Nand {
         extra: Option<&[u8]>,
         cause: Cause,
     ) -> Result<()> {
+        let tentative = self.tentative;
         self.write_stored(to, from.len() as u32, Some(from), cause, |array, index, sequence| {
-            let new = CopySpare { sequence, kind, extra };
+            let new = CopySpare { sequence, tentative, kind, extra };
             array.copy(from[index as usize], to.plus(index), new)
         })
     }
@@ -254,6 +269,9 @@ impl Nand {
                 let sequence = self.take_sequence();
                 written = write(&mut self.array, end, sequence);
                 end += u32::from(written.is_ok());
+            }
+            if let Some(seen) = &mut self.seen {
+                seen.add(to.0 as usize + start as usize..to.0 as usize + end as usize);
             }
             if start < end {
                 self.book_written(to, start..end, from, cause);

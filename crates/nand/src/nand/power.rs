@@ -1,6 +1,7 @@
 //! The power of the chip: it can be turned off and on, and a test can cut it.
 
 use super::Nand;
+use super::seen_pages::SeenPages;
 use crate::error::{Error, Result};
 use crate::power_cut::{Cut, Interruptible, Outcome, Snapshot, TestPower};
 
@@ -25,22 +26,18 @@ impl Nand {
         self.power.as_ref().is_none_or(|power| power.is_on())
     }
 
-    /// Turns the power off and on again between two operations. Pages that an earlier cut left
-    /// unstable have decayed by then.
-    ///
-    /// # Errors
-    /// The storage failed.
-    pub fn power_cycle(&mut self) -> Result<()> {
-        self.decay()?;
-        self.power_on();
-        Ok(())
-    }
-
-    /// Turns the power on after a cut. Counters in RAM are gone: a mount must find the sequence
-    /// again. No cut is armed and nothing is recorded.
+    /// Turns the power on after a cut, or off and on again between two operations. What the chip
+    /// had in RAM is gone: a mount must find the sequence again, and read what it must know about
+    /// pages. No cut is armed and nothing is recorded.
     pub fn power_on(&mut self) {
         self.power = None;
-        self.sequence = None;
+        self.lose_ram();
+    }
+
+    /// Makes pages that a cut left unstable unreadable after this number of operations, reads
+    /// included.
+    pub fn decay_after(&mut self, operations: u64) {
+        self.test_power().decay_after(operations);
     }
 
     /// Makes pages that a cut left unstable unreadable, as time would.
@@ -51,6 +48,15 @@ impl Nand {
         self.array.decay()
     }
 
+    fn lose_ram(&mut self) {
+        self.sequence = None;
+        self.tentative = false;
+        self.guard = None;
+        self.array.end_stand_ins();
+        self.array.forget_slc();
+        self.seen = Some(SeenPages::none(self.geometry()));
+    }
+
     fn test_power(&mut self) -> &mut TestPower {
         let keeps_pages = self.array.keeps_pages();
         assert!(keeps_pages, "a chip in count mode cannot be mounted after a cut");
@@ -58,8 +64,12 @@ impl Nand {
     }
 
     #[inline]
-    pub(super) fn check_power(&self) -> Result<()> {
-        if self.is_on() { Ok(()) } else { Err(Error::PowerLost) }
+    pub(super) fn check_power(&mut self) -> Result<()> {
+        match &mut self.power {
+            Some(power) if power.is_on() => power.pass(&mut self.array),
+            Some(_) => Err(Error::PowerLost),
+            None => Ok(()),
+        }
     }
 
     #[inline]

@@ -12,7 +12,7 @@ fn copies_keep_version_and_contents_and_get_a_new_sequence() {
     let PageState::Programmed(copy) = nand.read_spare(Ppn(4), Cause::Map).unwrap() else {
         panic!("the copy is not there");
     };
-    assert_eq!(copy, Spare { owner: Lpn(9), version: 1, sequence: 2, kind: 2 });
+    assert_eq!(copy, Spare { owner: Lpn(9), version: 1, sequence: 2, kind: 2, tentative: false });
     assert!(!copy.is_original());
     assert_eq!(stamps(&mut nand, 4, 9).unwrap(), written(9, 3));
 }

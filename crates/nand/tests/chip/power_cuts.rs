@@ -1,8 +1,8 @@
 //! Power cuts and what they leave on flash.
 
 use nand::{
-    BlockId, Cause, Cut, Error, Lpn, Mode, Nand, Outcome, PageState, Ppn, ProgramOrder, Result,
-    Spare,
+    BlockId, Cause, Cut, Error, Geometry, Lpn, Mode, Nand, Outcome, PageState, Pairing, Ppn,
+    ProgramOrder, Result, Spare,
 };
 
 use crate::fixture::{chip, host, program};
@@ -20,18 +20,134 @@ fn an_interrupted_program_leaves_each_of_its_outcomes() {
         let before = nand.read_spare(Ppn(1), Cause::Meta).unwrap();
         let readable = matches!(before, PageState::Programmed(Spare { owner: Lpn(6), .. }));
         match outcome {
-            Outcome::Untouched | Outcome::LooksErased => assert_eq!(before, PageState::Erased),
-            Outcome::Torn => assert_eq!(before, PageState::Unreadable),
+            Outcome::Untouched | Outcome::LooksErased | Outcome::Misdirected => {
+                assert_eq!(before, PageState::Erased);
+            }
+            Outcome::Torn | Outcome::Flipped | Outcome::Stale => {
+                assert_eq!(before, PageState::Unreadable);
+            }
             _ => assert!(readable, "{outcome:?}"),
         }
+        let elsewhere = nand.read_spare(Ppn(4), Cause::Meta).unwrap();
+        let hit = outcome == Outcome::Misdirected;
+        assert_eq!(elsewhere, if hit { PageState::Unreadable } else { PageState::Erased });
         nand.decay().unwrap();
+        nand.finish_mount();
         let after = nand.read_spare(Ppn(1), Cause::Meta).unwrap();
         let decayed = outcome == Outcome::Unstable;
         assert_eq!(after, if decayed { PageState::Unreadable } else { before });
         assert_eq!(nand.read_spare(Ppn(0), Cause::Meta).unwrap(), {
-            PageState::Programmed(Spare { owner: Lpn(5), version: 1, sequence: 1, kind: 1 })
+            let (owner, tentative) = (Lpn(5), false);
+            PageState::Programmed(Spare { owner, version: 1, sequence: 1, kind: 1, tentative })
         });
     }
+}
+
+#[test]
+fn an_unstable_page_survives_a_second_cut_and_decays_when_its_time_has_come() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    nand.cut_after(Cut { after: 0, outcome: Outcome::Unstable });
+    nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
+    nand.power_on();
+    nand.resume_sequence(2);
+    nand.cut_after(Cut { after: 0, outcome: Outcome::Torn });
+    nand.program(Ppn(4), &host(6, 2), Cause::Host).unwrap_err();
+    nand.power_on();
+    nand.decay_after(2);
+    nand.resume_sequence(3);
+    nand.finish_mount();
+    for readable in [true, true, false, false] {
+        let state = nand.read_spare(Ppn(0), Cause::Meta).unwrap();
+        assert_eq!(matches!(state, PageState::Programmed(_)), readable);
+    }
+}
+
+#[test]
+fn an_interrupted_erase_leaves_each_of_its_outcomes() {
+    let states = |outcome| {
+        let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+        (0..4).for_each(|page| program(&mut nand, page, page));
+        nand.cut_after(Cut { after: 0, outcome });
+        nand.erase(BlockId(0), Cause::Gc).unwrap_err();
+        nand.power_on();
+        let mut count = || {
+            let state = |page| nand.read_spare(Ppn(page), Cause::Meta).unwrap();
+            let states = [0, 1, 2, 3].map(state);
+            let readable = |state: &&PageState| matches!(state, PageState::Programmed(_));
+            let erased = |state: &&PageState| **state == PageState::Erased;
+            (states.iter().filter(readable).count(), states.iter().filter(erased).count())
+        };
+        let first = count();
+        nand.decay().unwrap();
+        nand.finish_mount();
+        let mut count = || {
+            let state = |page| nand.read_spare(Ppn(page), Cause::Meta).unwrap();
+            [0, 1, 2, 3].map(state).iter().filter(|s| matches!(s, PageState::Programmed(_))).count()
+        };
+        (first, count())
+    };
+    assert_eq!(states(Outcome::Untouched), ((4, 0), 4));
+    assert_eq!(states(Outcome::Half), ((0, 4), 0));
+    assert_eq!(states(Outcome::Complete), ((0, 4), 0));
+    assert_eq!(states(Outcome::Intact), ((4, 0), 0), "readable first, and not later");
+    let ((readable, erased), later) = states(Outcome::Mixed);
+    assert!(readable > 0 && readable + erased < 5 && later <= readable, "{readable} {erased}");
+}
+
+#[test]
+fn an_interrupted_program_of_an_upper_page_destroys_its_lower_pages() {
+    let pairing = Pairing { bits: 3, distance: 1 };
+    let geometry = Geometry::new(1024, 64, 6, 4, ProgramOrder::Sequential).unwrap();
+    let mut nand = Nand::new(geometry.with_pairing(pairing).unwrap(), Mode::Stamps);
+    (0..5).for_each(|page| program(&mut nand, page, page));
+    nand.cut_after(Cut { after: 0, outcome: Outcome::Paired });
+    nand.program(Ppn(5), &host(5, 6), Cause::Host).unwrap_err();
+    nand.power_on();
+    let readable = [0, 1, 2, 3, 4, 5].map(|page| {
+        let state = nand.read_spare(Ppn(page), Cause::Meta).unwrap();
+        matches!(state, PageState::Programmed(_))
+    });
+    assert_eq!(readable, [true, true, true, false, false, false]);
+}
+
+#[test]
+#[should_panic(expected = "whose spare area it has not read")]
+fn a_mount_cannot_use_owners_that_it_has_not_read() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    program(&mut nand, 0, 5);
+    nand.power_on();
+    nand.read_spare(Ppn(0), Cause::Meta).unwrap();
+    assert_eq!(nand.owner(Ppn(0)), Lpn(5), "read, and therefore known");
+    nand.owner(Ppn(1));
+}
+
+#[test]
+fn a_mount_is_told_that_a_page_has_decayed_since_it_was_read() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    nand.cut_after(Cut { after: 0, outcome: Outcome::Unstable });
+    nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
+    nand.power_on();
+    assert!(matches!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Programmed(_))));
+    nand.decay().unwrap();
+    assert_eq!(nand.read_spare(Ppn(0), Cause::Meta), Err(Error::Unreadable(Ppn(0))));
+    assert_eq!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Unreadable), "known by now");
+}
+
+#[test]
+fn pages_are_tentative_until_the_mount_commits() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    nand.power_on();
+    nand.resume_sequence(1);
+    nand.begin_tentative();
+    program(&mut nand, 0, 5);
+    nand.commit();
+    program(&mut nand, 1, 5);
+    nand.finish_mount();
+    let mut tentative = |page| match nand.read_spare(Ppn(page), Cause::Meta).unwrap() {
+        PageState::Programmed(spare) => spare.tentative,
+        state => panic!("{state:?}"),
+    };
+    assert_eq!([tentative(0), tentative(1)], [true, false]);
 }
 
 #[test]
@@ -62,7 +178,7 @@ fn a_half_erased_block_cannot_be_programmed() {
 #[should_panic(expected = "before the mount resumed")]
 fn a_mount_must_find_the_sequence_before_it_programs() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
-    nand.power_cycle().unwrap();
+    nand.power_on();
     program(&mut nand, 0, 5);
 }
 
@@ -81,7 +197,7 @@ fn a_recorded_snapshot_equals_an_armed_cut() {
     assert_eq!(snapshots.len(), 3);
     for (at, snapshot) in snapshots.iter().enumerate() {
         let before = if at == 0 { fresh.array() } else { &snapshots[at - 1].after };
-        for &outcome in snapshot.operation.outcomes() {
+        for &outcome in snapshot.outcomes() {
             let mut armed = fresh.try_clone().unwrap();
             armed.cut_after(Cut { after: at as u64, outcome });
             assert_eq!(work(&mut armed), Err(Error::PowerLost));

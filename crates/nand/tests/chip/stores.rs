@@ -1,6 +1,7 @@
 //! Stores: a chip rebuilt from one, and one that fails.
 
 use nand::page_store::{BlockRecord, Health, PageRecord, SpareRecord};
+use nand::spare::HEADER_BYTES;
 use nand::{
     BlockId, Cause, Content, Cut, Data, Error, FlashArray, Geometry, Lpn, MemoryStore, Mode, Nand,
     Op, Outcome, Page, PageState, PageStore, Ppn, ProgramOrder, Result,
@@ -8,13 +9,22 @@ use nand::{
 
 use crate::fixture::{chip, host, program, stamps, written};
 
+/// A chip whose mount is complete.
+fn mounted(array: FlashArray) -> Nand {
+    let mut nand = Nand::power_up(array);
+    nand.finish_mount();
+    nand
+}
+
 /// The same chip, rebuilt from its store.
 fn reopened(nand: Nand) -> Nand {
     let store = nand.into_array().into_store().expect("a chip with a store");
-    Nand::power_up(FlashArray::from_store(store).unwrap())
+    mounted(FlashArray::from_store(store).unwrap())
 }
 
 fn assert_same_flash(one: &mut Nand, other: &mut Nand) {
+    one.finish_mount();
+    other.finish_mount();
     assert_eq!(one.wear(), other.wear());
     assert_eq!(one.free_pages(), other.free_pages());
     for block in 0..one.geometry().blocks() {
@@ -119,7 +129,7 @@ impl FaultyStore {
         let geometry = *chip(order, Mode::Stamps).geometry();
         let memory = MemoryStore::new(Mode::Stamps, geometry);
         let store = FaultyStore { memory, left, swaps };
-        let mut nand = Nand::power_up(FlashArray::from_store(Box::new(store)).unwrap());
+        let mut nand = mounted(FlashArray::from_store(Box::new(store)).unwrap());
         nand.resume_sequence(1);
         nand
     }
@@ -142,6 +152,10 @@ impl PageStore for FaultyStore {
     fn mode(&self) -> Mode {
         self.memory.mode()
     }
+    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()> {
+        self.memory.set_header(ppn, header)
+    }
+
     fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
         self.memory.load_spare(ppn)
     }
@@ -213,7 +227,7 @@ fn tampered(tamper: impl FnOnce(&mut dyn PageStore)) -> Nand {
     program(&mut nand, 1, 6);
     let mut store = nand.into_array().into_store().unwrap();
     tamper(&mut *store);
-    let mut nand = Nand::power_up(FlashArray::from_store(store).unwrap());
+    let mut nand = mounted(FlashArray::from_store(store).unwrap());
     nand.resume_sequence(3);
     nand
 }

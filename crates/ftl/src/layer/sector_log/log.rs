@@ -327,7 +327,7 @@ impl SectorLog {
     }
 
     pub(super) fn exchange(&mut self, nand: &mut Nand, erased: BlockId) -> Result<()> {
-        nand.erase(erased, Cause::Log)?;
+        self.below.erase(nand, erased, Cause::Log)?;
         let block = self.swap_for_free(nand, erased)?;
         self.counts.exchanges += u64::from(block.is_some());
         self.ring.renew_tail(block.unwrap_or(erased));

@@ -7,7 +7,10 @@
 //!       2  torn or erased       could belong to either: each side gets as many as it lacks
 //! ```
 //! Log and FTL exchange only erased blocks. So no block holds pages of both, and neither side has
-//! more blocks with readable pages than it owns.
+//! more blocks with readable pages than it owns. Pages that do not count are not readable for this
+//! purpose. Blocks that hold such pages go to the FTL first, because the FTL makes them void when
+//! it commits. The log erases its blocks through the FTL, so its pages are void before an erase,
+//! too.
 //!
 //! **What is live.** The version of a log page is its place in the order of programs. Of two copies
 //! of a sector in the log, the later one is newer. The FTL's page is newer than a sector in the log
@@ -17,11 +20,12 @@
 //! copies in the log. It also kills older copies in the FTL, because the FTL may not have recorded
 //! the trim yet. The record is erased only after the FTL has recorded the trim.
 //!
-//! **The page programmed last may become unreadable.** Its live sectors, with all other sectors of
-//! the same logical pages, are written to the FTL; this needs no free page in the log. If the page
-//! is a trim record, each trimmed page with any copy in the log is written to the FTL as zeroes.
-//! After that nothing depends on the record. All blocks are closed, and blocks without pages are
-//! erased again before their first program.
+//! **The last page of the log may become unreadable.** The log recovers after the FTL below has
+//! committed, so this page may be weak even if a checkpoint was programmed after it. Its live
+//! sectors, with all other sectors of the same logical pages, are written to the FTL; this needs no
+//! free page in the log. If the page is a trim record, each trimmed page with any copy in the log
+//! is written to the FTL as zeroes. After that nothing depends on the record. All blocks are
+//! closed, and blocks without pages are erased again before their first program.
 
 use std::collections::BTreeSet;
 
@@ -33,9 +37,10 @@ use super::sector_map::EntryId;
 use super::sector_pages::{self, FoundBlocks, FoundPage, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
-use crate::contract::{Base, Error, Ftl, MountConfig, Result};
+use crate::contract::{Base, Durability, Error, Ftl, MountConfig, Result};
 use crate::layer::definition::MountBelow;
-use crate::part::recovery::trim_log;
+use crate::part::recovery::survey::{self, Survey};
+use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Mounts a log, and below it an FTL on the blocks that do not belong to the log. A factory-new
 /// chip is formatted; the log gets the last blocks before the system blocks.
@@ -52,19 +57,24 @@ pub fn mount(
     let (data, system) = device.blocks.split_at(device.blocks.len() - system);
     let below_count = data.len() - layout.blocks as usize;
     let per_block = nand.geometry().pages_per_block();
+    // A cut must not destroy pages of the log that were programmed long ago.
+    let usable = match device.durability {
+        Durability::Full => nand.geometry().slc_pages(),
+        Durability::Paper => per_block,
+    };
     if nand.is_factory_new() || layout.blocks == 0 {
         let (of_ftl, of_log) = data.split_at(below_count);
         let ftl = mount_on(nand, device, of_ftl, system, mount_below)?;
-        let ring = SectorRing::of(of_log, per_block);
+        let ring = SectorRing::of(of_log, usable);
         return Ok(Box::new(SectorLog::new(ftl, nand, device, ring, layout)));
     }
-    let found = sector_pages::find(nand, data, device.logical_blocks * per_block)?;
-    if let Some(last) = found.pages.last() {
-        nand.resume_sequence(last.spare.sequence + 1);
-    }
+    let logical_pages = device.logical_blocks * per_block;
+    let (_, mut trims) = TrimLog::split(nand, device);
+    let Survey { scan, .. } = survey::read(nand, device, &mut trims, logical_pages)?;
+    let found = sector_pages::find(nand, data, &scan, logical_pages)?;
     let (of_ftl, free) = share_out(&found, below_count)?;
     let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;
-    let ring = SectorRing::found(&found.used, &free, per_block);
+    let ring = SectorRing::found(&found.used, &free, usable);
     let mut log = SectorLog::new(ftl, nand, device, ring, layout);
     log.recover(nand, &found)?;
     Ok(Box::new(log))
@@ -127,7 +137,7 @@ impl SectorLog {
         }
         let number = |ppn: Ppn| {
             let frame: u32 = frames[geometry.block_of(ppn).0 as usize];
-            frame * geometry.pages_per_block() + geometry.offset_of(ppn)
+            self.ring.pages_of(frame).start + geometry.offset_of(ppn)
         };
         let mut versions = vec![0; self.ring.pages() as usize];
         for page in &found.pages {

@@ -22,6 +22,7 @@ use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
 
 use crate::contract::{Durability, Error, Result};
 use crate::part::recovery::page_kind;
+use crate::part::recovery::spare_scan::SpareScan;
 
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 5;
@@ -121,53 +122,49 @@ pub struct FoundBlocks {
     pub foreign: Vec<BlockId>,
 }
 
-/// Finds the log in these blocks. The first readable page of a block tells whether the block
-/// belongs to the log.
+/// Finds the log in these blocks, of which `scan` holds the spare areas. The first readable page of
+/// a block tells whether the block belongs to the log. Blocks without readable pages come in the
+/// order in which the FTL should get them: first those that the FTL programmed during a mount that
+/// was never completed, because the FTL makes these pages void.
 ///
 /// # Errors
 /// The power is lost again, or a page holds something that no log can have written.
-pub fn find(nand: &mut Nand, blocks: &[BlockId], logical_pages: u32) -> Result<FoundBlocks> {
+pub fn find(
+    nand: &mut Nand,
+    blocks: &[BlockId],
+    scan: &SpareScan,
+    logical_pages: u32,
+) -> Result<FoundBlocks> {
     let mut found = FoundBlocks::default();
+    let geometry = *nand.geometry();
+    let mut states = vec![Vec::new(); geometry.blocks() as usize];
+    scan.pages().for_each(|(ppn, state)| states[geometry.block_of(ppn).0 as usize].push(state));
     for &block in blocks {
-        match first_readable(nand, block)? {
+        let states = &states[block.0 as usize];
+        let headers = (0..).zip(states).filter_map(|(offset, state)| match state {
+            PageState::Programmed(spare) => Some((offset, *spare)),
+            _ => None,
+        });
+        match headers.clone().next() {
             None => found.blank.push(block),
             Some((_, spare)) if !is_log(spare) => found.foreign.push(block),
-            Some((offset, spare)) => {
-                found.pages.push(read(nand, block, offset, spare, logical_pages)?);
-                let rest = offset + 1..nand.geometry().pages_per_block();
-                for offset in rest {
-                    if let Some(spare) = header(nand, block, offset)? {
-                        found.pages.push(read(nand, block, offset, spare, logical_pages)?);
-                    }
+            Some(_) => {
+                for (offset, spare) in headers {
+                    found.pages.push(read(nand, block, offset, spare, logical_pages)?);
                 }
             }
         }
     }
+    let ignored: Vec<BlockId> = scan.ignored().iter().map(|&ppn| geometry.block_of(ppn)).collect();
+    found.blank.sort_by_key(|block| !ignored.contains(block));
     found.pages.sort_by_key(|page| page.spare.sequence);
-    found.used = found.pages.iter().map(|page| nand.geometry().block_of(page.ppn)).collect();
+    found.used = found.pages.iter().map(|page| geometry.block_of(page.ppn)).collect();
     found.used.dedup();
     Ok(found)
 }
 
 fn is_log(spare: Spare) -> bool {
     matches!(spare.kind, page_kind::SECTORS | page_kind::SECTOR_TRIMS)
-}
-
-fn first_readable(nand: &mut Nand, block: BlockId) -> Result<Option<(u32, Spare)>> {
-    for offset in 0..nand.geometry().pages_per_block() {
-        if let Some(spare) = header(nand, block, offset)? {
-            return Ok(Some((offset, spare)));
-        }
-    }
-    Ok(None)
-}
-
-fn header(nand: &mut Nand, block: BlockId, offset: u32) -> Result<Option<Spare>> {
-    let ppn = nand.geometry().page(block, offset);
-    Ok(match nand.read_spare(ppn, Cause::Meta)? {
-        PageState::Programmed(spare) => Some(spare),
-        _ => None,
-    })
 }
 
 /// Decodes a page of the log. Its spare area has just been read.

@@ -124,6 +124,9 @@ impl SectorRing {
             if doubtful {
                 nand.erase(block, Cause::Meta)?;
             }
+            if self.pages_per_block < nand.geometry().pages_per_block() {
+                nand.use_as_slc(block);
+            }
             self.frames[frame as usize].doubtful = false;
             self.used.push_back(frame);
             self.filled = 0;

@@ -407,9 +407,7 @@ impl<O: BlockObserver> LogMap<O> {
     pub fn release(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
         let valid = self.valid(block);
         assert!(valid == 0, "{block:?} is about to be erased, but holds {valid} valid pages");
-        nand.erase(block, cause)?;
-        self.pool.give(block);
-        Ok(())
+        self.flat.erase(nand, block, cause, &mut self.pool)
     }
 
     /// Points every entry to the copy that a mount found.
@@ -506,6 +504,10 @@ impl<O: BlockObserver> LogMap<O> {
 }
 
 impl<O: BlockObserver + Send> Base for LogMap<O> {
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        self.flat.erase_foreign(nand, block, cause)
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         self.flat.read(nand, run, sink)
     }

@@ -3,29 +3,29 @@
 //!
 //! ```text
 //! found      D [0 1 2 3]   G [1 0 1 _]   R [0 1 _ _]      R: an unfinished merge, programmed last
-//! given up   D [0 1 2 3]   G [1 0 1 _]   R erased         every page of R has a twin in G
-//! moved      D [0 1 2 3]   G erased      R [0 1 _ _]      G's last page may become unreadable
+//! given up   D [0 1 2 3]   G [1 0 1 _]   R free           every page of R has a twin in G
+//! roles      D: data block of LBN 0, closed               G: log block, closed
+//! commit                                 R void
+//!
+//! found      D [0 1 2 3]   G [1 0 1 _]   R free           G's last page may become unreadable
+//! moved      D [0 1 2 3]   G free        R [0 1 _ _]      copies of all valid pages of G
 //! roles      D: data block of LBN 0, closed               R: log block, closed
+//! commit                   G void
 //! ```
 //! **Unfinished merges are given up.** Between the first copy of a merge and its last, nothing else
 //! is programmed, and no source block is erased before the last copy. So an unfinished merge is in
 //! the block of the page programmed last, and everything in that block has a *twin*: another copy
-//! of the same version elsewhere. The mount erases such a block before anything else. Then it
-//! examines, in the same way, the block that was programmed last before that one. This is necessary
-//! after a cut in an earlier mount. That mount may have found a merge that looked complete, and
-//! lost power while it moved the block of this merge to a clean one. The last page of the merged
-//! block may have become unreadable since, so the merge now looks unfinished.
+//! of the same version elsewhere. The mount gives up such a block: its pages do not count, and the
+//! block is free. It becomes void with the commit.
 //!
 //! If the block holds all pages of its logical block, its merge is complete. Some of its sources
-//! may have been erased, so the new block counts even if every page has a twin. A twin may be an
-//! old copy in a block that has had another role since. Moreover, if two successive erases were cut
-//! short, the twins may be in two former log blocks of the same logical block. bast could take back
-//! only one of these.
+//! may have been erased, so the new block counts even if every page has a twin. The twins are in
+//! log blocks that were not erased yet.
 //!
 //! **The page programmed last may become unreadable**: [`recovery_plan`] says what that requires.
 //! Its block is moved to a clean one, the suspect page last. The pages of a data block go to their
-//! own offsets, other pages keep their order. So a power cut during the move leaves a block that
-//! the next mount gives up as above.
+//! own offsets, other pages keep their order. The copies are tentative until the commit. If the
+//! power fails before that, the next mount ignores them.
 //!
 //! **Roles.** If all pages of a block, stale ones included, are at their own offsets of one logical
 //! block, the block may be a data block. It may have been the data block, or the log block that a
@@ -36,11 +36,18 @@
 //! only if the roles are right. A mount trusts no erased page, so it closes every block with pages.
 //! Blocks without valid pages are free, and are erased again before use.
 //!
-//! **Trims that are not recorded** (durability `paper`) let an older copy of a page come back at a
-//! later mount, once the newest copy is erased. Such copies must not raise the number of log blocks
-//! beyond what the scheme can have. Therefore no copies may be left where a running scheme would
-//! not leave them: the rule for data blocks looks at stale pages too, and a mount erases free
-//! blocks in which it finds any copy.
+//! **Without a trim log** (durability `paper`) there is no commit. A mount erases a block that it
+//! gives up before anything else, and copies count as soon as they are programmed. So there may be
+//! two unfinished merges. An earlier mount may have found a merge that looked complete, and lost
+//! power while it moved the block of this merge to a clean one. The last page of the merged block
+//! may have become unreadable since, so the merge now looks unfinished too. Therefore the mount
+//! goes on and examines, in the same way, the block that was programmed last before.
+//!
+//! Trims are not recorded either, so an older copy of a page can come back at a later mount, once
+//! the newest copy is erased. Such copies must not raise the number of log blocks beyond what the
+//! scheme can have. Therefore no copies may be left where a running scheme would not leave them:
+//! the rule for data blocks looks at stale pages too, and a mount erases free blocks in which it
+//! finds any copy.
 
 use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
@@ -49,8 +56,8 @@ use crate::part::log::block_observer::BlockObserver;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::recovery::page_kind;
 use crate::part::recovery::recovery_plan::{self, RecoveryPlan};
-use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
-use crate::part::recovery::trim_log;
+use crate::part::recovery::spare_scan::PageCopy;
+use crate::part::recovery::survey::{self, Survey};
 
 /// A log block that a mount found. It is closed.
 #[derive(Clone, Debug)]
@@ -82,12 +89,11 @@ pub fn recover(
     device: &MountConfig,
     map: &mut LogMap<impl BlockObserver>,
 ) -> Result<Vec<FoundLog>> {
-    let scan = SpareScan::read(nand, device.blocks)?;
-    nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
     let pages = map.logical_pages();
-    let tombstones = trim_log::tombstones(&mut map.flat.trims, nand, pages)?;
+    let Survey { scan, suspects, tombstones } =
+        survey::read(nand, device, &mut map.flat.trims, pages)?;
     let blocks: Vec<BlockId> = map.pool.iter().collect();
-    let mut copies = scan.host_copies(map.logical_pages())?;
+    let mut copies = scan.host_copies(pages)?;
     let geometry = *nand.geometry();
     let mut unfinished = Vec::new();
     while let Some(block) = unfinished_merge(&geometry, &copies, &tombstones) {
@@ -95,23 +101,24 @@ pub fn recover(
         unfinished.push(block);
     }
     let stays = |copy: &PageCopy| !unfinished.contains(&geometry.block_of(copy.ppn));
-    let last = scan.copies().filter(stays).max_by_key(|copy| copy.spare.sequence);
-    let plan = recovery_plan::plan(&geometry, &blocks, &copies, last, &tombstones)?;
+    let staying = suspects.valid(stays);
+    let plan = recovery_plan::plan(&geometry, &blocks, &copies, &staying, &tombstones)?;
     for block in unfinished.iter().copied().chain(plan.given_up) {
-        nand.erase(block, Cause::Meta)?;
+        map.flat.give_up(nand, block)?;
     }
     map.adopt(&geometry, plan.newest.iter().map(|copy| copy.map(|copy| copy.ppn)));
     take_free(map, &blocks, &plan);
     let mut traces = traces(&geometry, &copies);
-    if let (Some(block), Some(last)) = (plan.endangered, last) {
-        let (to, is_home) = secure(nand, map, block, last.ppn)?;
+    if let Some(block) = plan.endangered {
+        let suspect = staying.endangered().map(|copy| copy.ppn);
+        let (to, is_home) = secure(nand, map, block, suspect)?;
         traces[to.0 as usize] = BlockTrace { is_home, ..traces[block.0 as usize] };
     }
     let logs = assign_roles(&geometry, map, &traces, &plan.newest);
     if map.flat.trims.is_none() {
         map.pool.erase_doubtful(nand, |block| traces[block.0 as usize].last > 0)?;
     }
-    map.flat.resume_trims(nand, &tombstones, scan.last())?;
+    map.flat.commit_recovery(nand, &tombstones, &suspects, &map.pool)?;
     match map.pool.is_empty() {
         true => Err(Error::Unmountable("no block is left for merging".into())),
         false => Ok(logs),
@@ -201,12 +208,12 @@ fn secure(
     nand: &mut Nand,
     map: &mut LogMap<impl BlockObserver>,
     block: BlockId,
-    suspect: Ppn,
+    suspect: Option<Ppn>,
 ) -> Result<(BlockId, bool)> {
     let geometry = *nand.geometry();
     let mut pages = contents(&geometry, map).swap_remove(block.0 as usize);
     let at_home = are_at_home(&geometry, &pages);
-    pages.sort_by_key(|&(_, ppn)| (ppn == suspect, ppn));
+    pages.sort_by_key(|&(_, ppn)| (Some(ppn) == suspect, ppn));
     let clean = map.pool.take(nand)?;
     let mut filled = 0;
     for (slot, (_, ppn)) in (0..).zip(pages) {

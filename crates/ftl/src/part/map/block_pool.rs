@@ -2,11 +2,14 @@
 //!
 //! A mount cannot tell a half-finished erase from a complete one. A block that a mount found
 //! without useful contents is therefore *doubtful*: the pool erases it again before it hands it
-//! out.
+//! out. Doubtful blocks that hold pages become void when the mount commits, so this erase needs no
+//! record in the trim log. A mount may take a doubtful block before it commits. Then too the block
+//! is erased without a record, because it holds nothing that the next mount needs.
 
 use std::collections::VecDeque;
 
 use crate::contract::{BlockLender, Result};
+use crate::part::recovery::trim_log::{self, TrimLog};
 use nand::{BlockId, Cause, Lpn, Nand};
 
 /// The free blocks of a scheme.
@@ -59,6 +62,11 @@ impl BlockPool {
         self.insert(block, true);
     }
 
+    /// The doubtful blocks.
+    pub fn doubtful(&self) -> Vec<BlockId> {
+        self.free.iter().filter(|(_, doubtful)| *doubtful).map(|&(block, _)| block).collect()
+    }
+
     fn insert(&mut self, block: BlockId, doubtful: bool) {
         debug_assert!(self.iter().all(|free| free != block), "{block:?} was freed twice");
         self.free.push_back((block, doubtful));
@@ -86,6 +94,25 @@ impl BlockPool {
     pub fn iter(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.free.iter().map(|&(block, _)| block)
     }
+}
+
+/// Erases a block in which no page counts, and puts it into the pool. A mount that has not
+/// committed does not erase it: the block is doubtful until it is taken.
+///
+/// # Errors
+/// The power fails.
+pub fn erase(
+    trims: &mut Option<TrimLog>,
+    nand: &mut Nand,
+    block: BlockId,
+    cause: Cause,
+    pool: &mut BlockPool,
+) -> Result<()> {
+    match trim_log::erase(trims, nand, block, cause)? {
+        true => pool.give(block),
+        false => pool.give_doubtful(block),
+    }
+    Ok(())
 }
 
 impl BlockLender for BlockPool {

@@ -12,13 +12,14 @@
 
 use core::ops::Range;
 
-use nand::{Cause, Lpn, Nand, Ppn, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
 use crate::contract::{Result, Run, Violation, ensure};
 use crate::part::index::prefetch::prefetch;
+use crate::part::map::block_pool::{self, BlockPool};
 use crate::part::map::rmw;
-use crate::part::recovery::spare_scan::{self, PageCopy};
-use crate::part::recovery::trim_log::TrimLog;
+use crate::part::recovery::spare_scan::{self, PageCopy, Suspects};
+use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Pages of a run that are prefetched. A processor handles no more cache misses at a time.
 const HINTS: u32 = 16;
@@ -134,19 +135,58 @@ impl FlatMap {
         self.trims.as_mut().map_or(Ok(()), |trims| trims.trim(nand, lpns))
     }
 
-    /// Resumes the trim log at the end of a mount that found these `tombstones`.
+    /// Commits the recovery of a mount that found these tombstones and suspect pages.
     ///
     /// # Errors
     /// The power is lost again.
-    pub fn resume_trims(
+    pub fn commit_recovery(
         &mut self,
         nand: &mut Nand,
         tombstones: &[u64],
-        last: Option<PageCopy>,
+        suspects: &Suspects,
+        pool: &BlockPool,
     ) -> Result<()> {
         let Some(trims) = &mut self.trims else { return Ok(()) };
         let mapped = |lpn: Lpn| self.newest[lpn.0 as usize] != Ppn::NONE;
-        trims.resume(nand, tombstones, mapped, last)
+        let has_left =
+            |copy: &PageCopy| self.newest.get(copy.spare.owner.0 as usize) != Some(&copy.ppn);
+        let left = suspects.valid(has_left);
+        trims.commit(nand, tombstones, mapped, &left, &pool.doubtful())
+    }
+
+    /// Erases a block without valid pages, and puts it into the pool.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn erase(
+        &mut self,
+        nand: &mut Nand,
+        block: BlockId,
+        cause: Cause,
+        pool: &mut BlockPool,
+    ) -> Result<()> {
+        block_pool::erase(&mut self.trims, nand, block, cause, pool)
+    }
+
+    /// Erases a block that belongs to a layer.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn erase_foreign(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        trim_log::erase(&mut self.trims, nand, block, cause)?;
+        Ok(())
+    }
+
+    /// Gives up a block whose pages a mount does not believe: erases it now, or lets it become void
+    /// with all other free blocks when the mount commits.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn give_up(&self, nand: &mut Nand, block: BlockId) -> Result<()> {
+        match self.trims {
+            Some(_) => Ok(()),
+            None => Ok(nand.erase(block, Cause::Meta)?),
+        }
     }
 
     // ---- Answers common to all schemes with a flat map ----------------------------------------

@@ -26,8 +26,9 @@ use crate::part::map::frontier::Frontier;
 use crate::part::page::victims::Victims;
 use crate::part::page::victims::policy::Policy;
 use crate::part::recovery::recovery_plan::{self, RecoveryPlan};
-use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
-use crate::part::recovery::trim_log::{self, TrimLog};
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
+use crate::part::recovery::survey::{self, Survey};
+use crate::part::recovery::trim_log::TrimLog;
 
 /// The map, the blocks, and the trims of a page-granular scheme.
 #[derive(Debug)]
@@ -235,10 +236,8 @@ impl PageMap {
     pub fn erase(&mut self, nand: &mut Nand, victim: BlockId, cause: Cause) -> Result<()> {
         let valid = || self.first_valid(nand, victim);
         debug_assert_eq!(valid(), None, "{victim:?} is to be erased, but holds a valid page");
-        self.flat.flush(nand)?;
-        nand.erase(victim, cause)?;
+        self.flat.erase(nand, victim, cause, &mut self.pool)?;
         self.victims.release(victim);
-        self.pool.give(victim);
         Ok(())
     }
 
@@ -286,7 +285,7 @@ impl PageMap {
 
     /// Fills a map that was just formatted with the pages found on flash. `found` is called with
     /// the newest copy of each page. If the result names an endangered block, the caller empties it
-    /// before anything else; then it [resumes trims](Self::resume_trims).
+    /// before anything else; then it [commits](Self::commit_recovery).
     ///
     /// # Errors
     /// The power is lost again, or no sequence of writes and cuts can have led to what is on flash.
@@ -296,29 +295,27 @@ impl PageMap {
         device: &MountConfig,
         found: impl FnMut(&PageCopy),
     ) -> Result<Recovered> {
-        let scan = SpareScan::read(nand, device.blocks)?;
-        let last = scan.last();
-        nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
-        let mut tombstones = trim_log::tombstones(&mut self.flat.trims, nand, self.logical_pages)?;
+        let Survey { scan, suspects, mut tombstones } =
+            survey::read(nand, device, &mut self.flat.trims, self.logical_pages)?;
         tombstones.resize(self.flat.pages() as usize, 0);
         let copies = scan.host_copies(self.flat.pages())?;
         let blocks: Vec<BlockId> = self.pool.iter().collect();
-        let plan = recovery_plan::plan(nand.geometry(), &blocks, &copies, last, &tombstones)?;
+        let plan = recovery_plan::plan(nand.geometry(), &blocks, &copies, &suspects, &tombstones)?;
         if let Some(block) = plan.given_up {
-            nand.erase(block, Cause::Meta)?;
+            self.flat.give_up(nand, block)?;
         }
         self.adopt(nand.geometry(), &scan, &plan);
         plan.newest.iter().flatten().for_each(found);
-        Ok(Recovered { endangered: plan.endangered, last, tombstones })
+        Ok(Recovered { endangered: plan.endangered, suspects, tombstones })
     }
 
     /// Continues the trim log. The caller has emptied the endangered block, if there was one.
     ///
     /// # Errors
     /// The power is lost again.
-    pub fn resume_trims(&mut self, nand: &mut Nand, recovered: &Recovered) -> Result<()> {
+    pub fn commit_recovery(&mut self, nand: &mut Nand, recovered: &Recovered) -> Result<()> {
         let tombstones = &recovered.tombstones[..self.logical_pages as usize];
-        self.flat.resume_trims(nand, tombstones, recovered.last)
+        self.flat.commit_recovery(nand, tombstones, &recovered.suspects, &self.pool)
     }
 
     /// Fills map, pool and victims by a plan: blocks with a valid page are full, the others free.
@@ -422,7 +419,7 @@ impl PageMap {
 pub struct Recovered {
     /// The block to empty, because its last page may become unreadable.
     pub endangered: Option<BlockId>,
-    last: Option<PageCopy>,
+    suspects: Suspects,
     tombstones: Vec<u64>,
 }
 
@@ -440,6 +437,10 @@ fn last_programs(geometry: &Geometry, scan: &SpareScan) -> Vec<(u64, BlockId)> {
 }
 
 impl Base for PageMap {
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        self.flat.erase_foreign(nand, block, cause)
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         self.flat.read(nand, run, sink)
     }

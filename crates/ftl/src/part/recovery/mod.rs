@@ -2,6 +2,8 @@
 //! log of trims.
 
 pub mod page_kind;
+pub mod pair_shelter;
 pub mod recovery_plan;
 pub mod spare_scan;
+pub mod survey;
 pub mod trim_log;

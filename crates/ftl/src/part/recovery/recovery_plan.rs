@@ -2,46 +2,51 @@
 //! blocks the mount must treat with care.
 //!
 //! The newest copy of a page is the one with the highest version; among equal versions, the one
-//! with the highest sequence. Two situations need care.
+//! with the highest sequence. Copies that do not count were left out by the
+//! [survey](super::survey). Two situations need care.
 //!
 //! **The page programmed last is suspect.** If the power failed during its program, it reads well
 //! now and may be unreadable later. Therefore the mount moves its whole block to a clean one, the
-//! suspect page last. The block that holds the second newest copy of the suspect page is its
-//! *fallback*. It must not be erased before the move is complete.
+//! suspect page last. The commit makes the old place void. The block that holds the second newest
+//! copy of the suspect page is its *fallback*. It must not be erased before the commit: if the
+//! suspect page becomes unreadable, the mount is repeated without it.
 //!
 //! **There may be no free block**, or only the fallback. Let R be the block that was programmed
 //! last. Two histories lead here:
 //!
 //! * The power failed while a victim was being copied into R, the last free block. Everything in R
-//!   is still in the victim. The mount gives up R: it erases R at once, before a later mount can
-//!   believe its pages. One page of R may have no twin, namely the last one, if an earlier mount
-//!   copied it from a suspect page that has become unreadable since. The write of that page was
-//!   never answered.
+//!   is still in the victim. The mount gives up R: its pages do not count, and the block is free.
+//!   It becomes void with the commit, so no later mount believes its pages.
 //! * R holds more than copies. Then R was not opened to receive a victim. When its last page was
 //!   programmed, another block was free and erased, and the mount would find it free. So that page
 //!   was complete long ago, and nothing needs care.
+//!
+//! **Without a trim log** (durability `paper`) there is no commit. The mount erases R at once. The
+//! fallback is kept until the move is complete. One page of R may have no twin, namely the last
+//! one, if an earlier mount copied it from a suspect page that has become unreadable since. The
+//! write of that page was never answered.
 
 use nand::{BlockId, Geometry, Lpn};
 
 use crate::contract::{Error, Result};
-use crate::part::recovery::spare_scan::PageCopy;
+use crate::part::recovery::spare_scan::{PageCopy, Suspects};
 
 /// What a mount has to do.
 #[derive(Debug)]
 pub struct RecoveryPlan {
     /// The copy that each logical page maps to.
     pub newest: Vec<Option<PageCopy>>,
-    /// The block to give up: it is erased before anything else.
+    /// The block to give up: its pages do not count.
     pub given_up: Option<BlockId>,
     /// The block of the suspect page, which must be moved to a clean block.
     pub endangered: Option<BlockId>,
-    /// The block that must not be erased before that move is complete.
+    /// The block that must not be erased before the mount commits.
     pub fallback: Option<BlockId>,
 }
 
-/// Plans the mount of a device that keeps its data in `blocks`. `last` is the page programmed last
-/// on the chip. `tombstones` holds, for each logical page, the version up to which its copies are
-/// dead.
+/// Plans the mount of a device that keeps its data in `blocks`. `suspects` are the pages that the
+/// mount must copy. `tombstones` holds, for each logical page, the version up to which its copies
+/// are dead.
 ///
 /// # Errors
 /// The flash is in a state that no sequence of writes and power cuts can produce.
@@ -49,14 +54,14 @@ pub fn plan(
     geometry: &Geometry,
     blocks: &[BlockId],
     copies: &[PageCopy],
-    last: Option<PageCopy>,
+    suspects: &Suspects,
     tombstones: &[u64],
 ) -> Result<RecoveryPlan> {
     let newest = elect(copies, tombstones);
     let is_newest = |copy: &PageCopy| newest[copy.spare.owner.0 as usize] == Some(*copy);
-    let suspect = last.filter(|last| last.spare.owner.is_host() && is_newest(last));
-    let endangered = suspect.map(|copy| geometry.block_of(copy.ppn));
-    let fallback = suspect.and_then(|suspect| next_best(copies, tombstones, suspect));
+    let suspects = suspects.valid(|copy| copy.spare.owner.is_host() && is_newest(copy));
+    let endangered = suspects.pages.first().map(|copy| geometry.block_of(copy.ppn));
+    let fallback = suspects.endangered().and_then(|suspect| next_best(copies, tombstones, suspect));
     let fallback = fallback.map(|copy| geometry.block_of(copy.ppn));
     let free = free_blocks(geometry, blocks, &newest);
     if free.iter().any(|&block| Some(block) != fallback) {
@@ -147,14 +152,17 @@ mod tests {
     use nand::{Ppn, ProgramOrder, Spare};
 
     fn copy(ppn: u32, owner: u32, version: u64, sequence: u64) -> PageCopy {
-        PageCopy { ppn: Ppn(ppn), spare: Spare { owner: Lpn(owner), version, sequence, kind: 1 } }
+        let owner = Lpn(owner);
+        let spare = Spare { owner, version, sequence, kind: 1, tentative: false };
+        PageCopy { ppn: Ppn(ppn), spare }
     }
 
     /// Three blocks of four pages.
     fn planned(copies: &[PageCopy]) -> Result<RecoveryPlan> {
         let geometry = Geometry::new(512, 64, 4, 3, ProgramOrder::Sequential).unwrap();
         let last = copies.iter().copied().max_by_key(|copy| copy.spare.sequence);
-        plan(&geometry, &[0, 1, 2].map(BlockId), copies, last, &[0; 6])
+        let suspects = Suspects { pages: last.into_iter().collect(), are_destroyed: false };
+        plan(&geometry, &[0, 1, 2].map(BlockId), copies, &suspects, &[0; 6])
     }
 
     fn newest_ppns(plan: &RecoveryPlan) -> Vec<u32> {
@@ -218,5 +226,16 @@ mod tests {
         copies.push(copy(1, 3, 9, 9));
         copies.push(copy(10, 4, 10, 10));
         assert!(planned(&copies).unwrap_err().to_string().contains("logical page"));
+    }
+
+    #[test]
+    fn the_block_of_the_last_page_is_not_given_up_if_the_host_wrote_that_page() {
+        // Block 2 holds a copy whose source is still there, and the only copy of the last page.
+        let mut copies = vec![copy(0, 0, 1, 1), copy(1, 1, 2, 2), copy(4, 2, 3, 3)];
+        copies.extend([copy(8, 0, 1, 4), copy(9, 3, 5, 5)]);
+        assert!(planned(&copies).is_err());
+        // If that page is a copy, its source has become unreadable, and its write was not answered.
+        *copies.last_mut().unwrap() = copy(9, 3, 2, 5);
+        assert_eq!(planned(&copies).unwrap().given_up, Some(BlockId(2)));
     }
 }

@@ -1,8 +1,10 @@
 //! The scan of spare areas with which a mount begins, and the copies of pages that it finds.
 //!
-//! This scan is the only source from which a mount learns what is on the flash. The readable page
-//! with the highest sequence was programmed last. If the power failed during its program, it may
-//! read well now and be unreadable later. All other pages were complete before that program began.
+//! This scan is the only source from which a mount learns what is on the flash. Some pages can be
+//! read but do not count: the [trim log](super::trim_log) tells which, and the mount treats them as
+//! unreadable. Of the pages that count, the one with the highest sequence was programmed last. If
+//! the power failed during its program, it may read well now and be unreadable at any later time,
+//! even during this mount. All others that count were complete before that program began.
 
 use nand::{BlockId, Cause, Nand, PageState, Ppn, Spare};
 
@@ -12,6 +14,7 @@ use crate::contract::{Error, Result};
 #[derive(Debug)]
 pub struct SpareScan {
     pages: Vec<(Ppn, PageState)>,
+    ignored: Vec<Ppn>,
 }
 
 /// A readable copy of a page.
@@ -21,6 +24,29 @@ pub struct PageCopy {
     pub ppn: Ppn,
     /// The header of its spare area.
     pub spare: Spare,
+}
+
+/// The pages that a mount must copy before anything else, if they are valid.
+#[derive(Clone, Debug, Default)]
+pub struct Suspects {
+    /// The page programmed last, of those that count, because it may become unreadable. If the last
+    /// cut has destroyed other pages, these pages instead: then that page is complete.
+    pub pages: Vec<PageCopy>,
+    /// Whether the pages are destroyed: others stand in for them, and they cannot get lost.
+    pub are_destroyed: bool,
+}
+
+impl Suspects {
+    /// The suspect pages for which `is_valid` holds.
+    pub fn valid(&self, is_valid: impl Fn(&PageCopy) -> bool) -> Suspects {
+        let pages = self.pages.iter().filter(|page| is_valid(page)).copied().collect();
+        Suspects { pages, ..*self }
+    }
+
+    /// The page that may become unreadable.
+    pub fn endangered(&self) -> Option<PageCopy> {
+        self.pages.first().filter(|_| !self.are_destroyed).copied()
+    }
 }
 
 impl SpareScan {
@@ -37,7 +63,48 @@ impl SpareScan {
                 pages.push((ppn, nand.read_spare(ppn, Cause::Meta)?));
             }
         }
-        Ok(SpareScan { pages })
+        Ok(SpareScan { pages, ignored: Vec::new() })
+    }
+
+    /// The state of every page, block by block in the order of the scan.
+    pub fn pages(&self) -> impl Iterator<Item = (Ppn, PageState)> + '_ {
+        self.pages.iter().copied()
+    }
+
+    /// The state of a page; none if it was not scanned.
+    pub fn state(&self, ppn: Ppn) -> Option<PageState> {
+        self.pages.iter().find(|(scanned, _)| *scanned == ppn).map(|&(_, state)| state)
+    }
+
+    /// Treats a page as readable, with this spare area.
+    pub fn restore(&mut self, ppn: Ppn, spare: Spare) {
+        let page = self.pages.iter_mut().find(|(scanned, _)| *scanned == ppn);
+        page.expect("only scanned pages are restored").1 = PageState::Programmed(spare);
+    }
+
+    /// As [`hide`](Self::hide), for pages of a mount that was never completed.
+    pub fn ignore(&mut self, is_ignored: impl Fn(&PageCopy) -> bool) -> Vec<Ppn> {
+        let ignored = self.hide(is_ignored);
+        self.ignored.extend(&ignored);
+        ignored
+    }
+
+    /// The pages of a mount that was never completed.
+    pub fn ignored(&self) -> &[Ppn] {
+        &self.ignored
+    }
+
+    /// Treats the pages for which `is_hidden` holds as unreadable. Returns them.
+    pub fn hide(&mut self, is_hidden: impl Fn(&PageCopy) -> bool) -> Vec<Ppn> {
+        let mut hidden = Vec::new();
+        for (ppn, state) in &mut self.pages {
+            let PageState::Programmed(spare) = *state else { continue };
+            if is_hidden(&PageCopy { ppn: *ppn, spare }) {
+                *state = PageState::Unreadable;
+                hidden.push(*ppn);
+            }
+        }
+        hidden
     }
 
     /// Every readable page, block by block in the order of the scan.

@@ -1,4 +1,5 @@
-//! The trim log: how trims survive a power cut under [`Durability::Full`].
+//! The trim log, under [`Durability::Full`]: which logical pages are trimmed, and which physical
+//! pages do not count.
 //!
 //! A trim leaves no trace in the data blocks, so at the next mount the old copies of a trimmed page
 //! would come back. Therefore trims are written to *system blocks*, no later than at the next
@@ -10,36 +11,62 @@
 //! fallback  the segment that was active before
 //! oldest    will be erased and become active when the active segment is full
 //! ```
-//! A *checkpoint* is a bitmap of all trimmed pages, divided into windows of one flash page; windows
-//! without a trimmed page are left out. A *record* lists the ranges that were trimmed since the
-//! checkpoint. When a record does not fit, the log changes over: it erases the oldest segment and
-//! writes a checkpoint there. From then on a mount believes this segment.
-//!
-//! Two segments would not be enough. The page that completes a checkpoint may become unreadable
-//! after a power cut, so the mount writes another checkpoint. Until that one is complete, the
-//! fallback must still exist.
+//! A *checkpoint* is a bitmap of all trimmed pages, divided into windows of one flash page, and a
+//! list of all void pages. Windows without a trimmed page are left out. A *record* lists what was
+//! added since the checkpoint. When a record does not fit, the log changes over: it erases the
+//! oldest segment and writes a checkpoint there. From then on a mount believes this segment.
 //!
 //! The version of a log page is its place in the order of programs. It kills older copies of the
 //! pages that the log page names, and no newer ones.
 //!
-//! Format of a log page, little-endian: `u32` type (0 record, 1 checkpoint); `u32` number of
-//! ranges, or first page of the bitmap's window; for checkpoints `u32` number of this page and
-//! `u32` number of all pages; from byte 16 on, ranges (`u32` first page, `u32` pages) or the
-//! bitmap.
+//! **Void pages.** A mount cannot tell what a power cut has left of an erase: old pages may still
+//! be readable, and become unreadable later. So before a block is erased, a record says that its
+//! pages are *void*: a page there does not count if its sequence is lower than the one given with
+//! the range. Later programs have higher sequences, so a range need not be revoked. It is dropped
+//! once the block has been erased. The record takes the waiting trims along.
+//!
+//! **A mount is atomic.** All pages that a mount programs are *tentative* until it
+//! [commits](TrimLog::commit). The commit is a checkpoint. It also makes void the place of the
+//! suspect page, which the mount has copied, all free blocks that hold pages, and the tentative
+//! pages that the mount has ignored. A mount ignores a tentative page if its sequence is above that
+//! of the newest page that is not tentative, and above that of the newest complete checkpoint: the
+//! mount that programmed it never committed. Before the commit, [`TrimLog::erase`] erases nothing.
+//! So after a power cut the next mount starts from the same state.
+//!
+//! **Why three segments.** The page that completes a checkpoint may become unreadable after a power
+//! cut. So a commit must not overwrite the segment that the mount believes, nor the newest one that
+//! is *proven*: a page that is not tentative was programmed after its checkpoint, so the checkpoint
+//! was complete. The third segment takes the new checkpoint.
+//!
+//! Format of a log page, little-endian:
+//!
+//! ```text
+//! byte  0         4                         8                12         16
+//!       0 record  number of trim ranges     of void ranges   0          trim ranges, void ranges
+//!       1 bitmap  first page of its window  number of page   of pages   one bit for each page
+//!       2 voids   number of void ranges     number of page   of pages   void ranges
+//! ```
+//! A range is `u32` first page and `u32` number of pages; void ranges name physical pages. The void
+//! ranges of a record hold below the record's own sequence. In a checkpoint each is followed by a
+//! `u64`, the sequence below which it holds.
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 
-use nand::{BlockId, Cause, ChipModel, Content, Lpn, Nand, Page, Ppn};
+use nand::{BlockId, Cause, ChipModel, Content, Geometry, Lpn, Nand, Page, Ppn};
 
 use crate::contract::{Durability, Error, MountConfig, Result};
 use crate::part::index::bit_set::BitSet;
 use crate::part::recovery::page_kind;
-use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
+use crate::part::recovery::pair_shelter;
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 
 const HEADER_BYTES: usize = 16;
 const RANGE_BYTES: usize = 8;
+const VOID_BYTES: usize = 16;
 const RECORD: u32 = 0;
 const CHECKPOINT: u32 = 1;
+const VOIDS: u32 = 2;
 /// Maximum number of ranges that wait for a flush. If there are more, the log writes them at once.
 const WAITING_MAX: usize = 1 << 14;
 
@@ -49,10 +76,11 @@ const SEGMENTS: usize = 3;
 /// Number of system blocks that a device of this size needs.
 pub fn system_blocks(chip: &ChipModel, logical_blocks: u32, durability: Durability) -> u32 {
     let logical_pages = u64::from(logical_blocks) * u64::from(chip.pages_per_block);
-    let segment = || segment_blocks(chip.page_bytes, chip.pages_per_block, logical_pages);
+    let usable = chip.pages_per_block / chip.pairing.bits;
+    let segment = || segment_blocks(chip.page_bytes, usable, logical_blocks.into(), logical_pages);
     match durability {
         Durability::Paper => 0,
-        Durability::Full => SEGMENTS as u32 * segment(),
+        Durability::Full => SEGMENTS as u32 * segment() + pair_shelter::blocks(chip, durability),
     }
 }
 
@@ -61,28 +89,53 @@ pub fn system_blocks_of(nand: &Nand, device: &MountConfig) -> usize {
     let geometry = nand.geometry();
     let (page_bytes, per_block) = (geometry.page_bytes(), geometry.pages_per_block());
     let logical_pages = u64::from(device.logical_blocks) * u64::from(per_block);
-    let segment = || segment_blocks(page_bytes, per_block, logical_pages) as usize;
+    let (usable, blocks) = (geometry.slc_pages(), device.logical_blocks.into());
+    let segment = || segment_blocks(page_bytes, usable, blocks, logical_pages) as usize;
     match device.durability {
         Durability::Paper => 0,
-        Durability::Full => SEGMENTS * segment(),
+        full => SEGMENTS * segment() + pair_shelter::blocks_of(geometry, full),
     }
 }
 
-/// Blocks of a segment: it holds the largest possible checkpoint and as much again for records.
-fn segment_blocks(page_bytes: u32, pages_per_block: u32, logical_pages: u64) -> u32 {
-    let windows = logical_pages.div_ceil(u64::from(window(page_bytes)));
-    (2 * windows).div_ceil(u64::from(pages_per_block)) as u32
+/// The system blocks of the trim log itself, in front of the shelter.
+fn own_blocks<'a>(nand: &Nand, device: &MountConfig<'a>) -> &'a [BlockId] {
+    let system = system_blocks_of(nand, device);
+    let shelter = pair_shelter::blocks_of(nand.geometry(), device.durability);
+    let end = device.blocks.len() - shelter;
+    &device.blocks[device.blocks.len() - system..end]
 }
 
-/// Reads the trim log at mount, if there is one. Returns for each logical page the version of its
-/// newest tombstone, 0 for none.
+/// Blocks of a segment: it holds the largest possible checkpoint and as much again for records.
+/// Its blocks are used with one bit per cell, so each has `usable` pages.
+fn segment_blocks(page_bytes: u32, usable: u32, blocks: u64, pages: u64) -> u32 {
+    let windows = pages.div_ceil(u64::from(window(page_bytes)));
+    let voids = (2 * blocks).div_ceil(voids_per_page(page_bytes) as u64);
+    (2 * (windows + voids)).div_ceil(u64::from(usable)) as u32
+}
+
+/// Number of ranges that a record can name.
+fn ranges_per_page(page_bytes: u32) -> usize {
+    (page_bytes as usize - HEADER_BYTES) / RANGE_BYTES
+}
+
+/// Number of void ranges that a page of a checkpoint can name.
+fn voids_per_page(page_bytes: u32) -> usize {
+    (page_bytes as usize - HEADER_BYTES) / VOID_BYTES
+}
+
+/// As [`TrimLog::erase`]; without a trim log the block is erased at once.
 ///
 /// # Errors
-/// The power is lost again, or a page holds something that the log cannot have written.
-pub fn tombstones(trims: &mut Option<TrimLog>, nand: &mut Nand, pages: u32) -> Result<Vec<u64>> {
+/// The power fails.
+pub fn erase(
+    trims: &mut Option<TrimLog>,
+    nand: &mut Nand,
+    block: BlockId,
+    cause: Cause,
+) -> Result<bool> {
     match trims {
-        Some(trims) => trims.read_back(nand),
-        None => Ok(vec![0; pages as usize]),
+        Some(trims) => trims.erase(nand, block, cause),
+        None => Ok(nand.erase(block, cause).map(|()| true)?),
     }
 }
 
@@ -106,8 +159,25 @@ pub struct TrimLog {
     trimmed: BitSet,
     /// Trimmed ranges that are not in flash yet.
     waiting: Vec<Range<u32>>,
+    /// Physical pages that do not count.
+    voids: Vec<VoidRange>,
+    /// While a mount has not committed: the newest segment that is known to be complete.
+    proven: Option<usize>,
+    /// Whether no mount is running that has not committed.
+    committed: bool,
     /// The page being composed.
     buffer: Vec<u8>,
+}
+
+/// Physical pages of one block that do not count.
+#[derive(Clone, Debug)]
+struct VoidRange {
+    pages: Range<u32>,
+    /// They count again once they have been programmed at this place in the order of programs, or
+    /// later.
+    before: u64,
+    /// Erases of the block when the pages became void. With more erases, the range is obsolete.
+    wear: u32,
 }
 
 impl TrimLog {
@@ -116,20 +186,24 @@ impl TrimLog {
         let geometry = nand.geometry();
         let (page_bytes, per_block) = (geometry.page_bytes(), geometry.pages_per_block());
         let count = system_blocks_of(nand, device);
-        let (data, system) = device.blocks.split_at(device.blocks.len() - count);
+        let data = &device.blocks[..device.blocks.len() - count];
+        let system = own_blocks(nand, device);
         if system.is_empty() {
             return (data, None);
         }
         let logical_pages = device.logical_blocks * per_block;
-        let segment = count / SEGMENTS;
+        let segment = system.len() / SEGMENTS;
         let log = TrimLog {
             segments: [0, 1, 2].map(|n| system[n * segment..][..segment].to_vec()),
             born: [0; SEGMENTS],
             clean: [true; SEGMENTS],
             active: SEGMENTS - 1,
-            used: segment as u32 * per_block,
+            used: segment as u32 * geometry.slc_pages(),
             trimmed: BitSet::new(logical_pages),
             waiting: Vec::new(),
+            voids: Vec::new(),
+            proven: None,
+            committed: true,
             buffer: Vec::with_capacity(page_bytes as usize),
         };
         (data, Some(log))
@@ -163,54 +237,109 @@ impl TrimLog {
     /// # Errors
     /// The power fails.
     pub fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        if self.waiting.is_empty() {
-            return Ok(());
+        nand.barrier();
+        match self.waiting.is_empty() {
+            true => Ok(()),
+            false => self.record(nand, None),
         }
+    }
+
+    /// Erases a block in which no page counts any more, after writing to flash all waiting trims
+    /// and the fact that its pages are void. So it does not matter what a power cut leaves of them.
+    /// Before a mount has committed, the block is not erased, because the mount may have to be
+    /// repeated; it will be void as soon as the mount commits. Returns whether it was erased.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<bool> {
+        if self.committed {
+            self.voids.retain(|void| void.is_current(nand));
+            let (pages, before) = (pages_of(nand.geometry(), block), nand.take_sequence());
+            self.voids.push(VoidRange::new(nand, pages, before));
+            self.record(nand, Some(block))?;
+            nand.erase(block, cause)?;
+        }
+        Ok(self.committed)
+    }
+
+    /// Writes the waiting trims, and that the pages of this block are void.
+    fn record(&mut self, nand: &mut Nand, void: Option<BlockId>) -> Result<()> {
         let mut waiting = core::mem::take(&mut self.waiting);
         waiting.sort_unstable_by_key(|range| range.start);
-        let ranges = still_trimmed(&self.trimmed, &waiting);
-        let per_page = (nand.geometry().page_bytes() as usize - HEADER_BYTES) / RANGE_BYTES;
+        let mut ranges = still_trimmed(&self.trimmed, &waiting);
+        let trims = ranges.len();
+        ranges.extend(void.map(|block| pages_of(nand.geometry(), block)));
+        let per_page = ranges_per_page(nand.geometry().page_bytes());
         let room = self.capacity(nand) - self.used;
         if ranges.len().div_ceil(per_page) as u32 > room {
             return self.change_over(nand);
         }
-        for ranges in ranges.chunks(per_page) {
-            self.header([RECORD, ranges.len() as u32, 0, 0]);
-            for range in ranges {
-                self.buffer.extend(range.start.to_le_bytes());
-                self.buffer.extend((range.end - range.start).to_le_bytes());
-            }
-            debug_assert_eq!(named(&self.buffer).as_deref(), Some(ranges), "a record misread");
+        for (page, named) in ranges.chunks(per_page).enumerate() {
+            let trims = trims.saturating_sub(page * per_page).min(named.len());
+            self.header([RECORD, trims as u32, (named.len() - trims) as u32, 0]);
+            self.put(named);
             self.append(nand)?;
         }
         Ok(())
     }
 
-    /// Erases the oldest segment and starts it with a checkpoint.
+    /// Erases the oldest segment and starts it with a checkpoint. A segment that may still be
+    /// needed if this checkpoint does not become complete is not the oldest one.
     fn change_over(&mut self, nand: &mut Nand) -> Result<()> {
-        let others = (0..SEGMENTS).filter(|&segment| segment != self.active);
+        let is_needed = |segment: &usize| *segment == self.active || Some(*segment) == self.proven;
+        let others = (0..SEGMENTS).filter(|segment| !is_needed(segment));
         let target = others.min_by_key(|&segment| self.born[segment]).expect("there are others");
         if !self.clean[target] {
             for at in 0..self.segments[target].len() {
                 nand.erase(self.segments[target][at], Cause::Meta)?;
             }
         }
+        self.segments[target].iter().for_each(|&block| nand.use_as_slc(block));
         (self.clean[target], self.active, self.used) = (false, target, 0);
         self.born[target] = nand.take_sequence();
-        let window = window(nand.geometry().page_bytes());
+        let page_bytes = nand.geometry().page_bytes();
+        let window = window(page_bytes);
         let firsts = self.windows_with_trims(window);
+        let voids = self.current_voids(nand);
+        let per_page = voids_per_page(page_bytes);
+        let total = (firsts.len() + voids.len().div_ceil(per_page)) as u32;
         for (number, &first) in firsts.iter().enumerate() {
-            self.header([CHECKPOINT, first, number as u32, firsts.len() as u32]);
+            self.header([CHECKPOINT, first, number as u32, total]);
             self.buffer.resize(nand.geometry().page_bytes() as usize, 0);
             for page in self.trimmed.runs(first..first.saturating_add(window)).flatten() {
                 let bit = (page - first) as usize;
                 self.buffer[HEADER_BYTES + bit / 8] |= 1 << (bit % 8);
             }
             let trimmed = || self.trimmed.runs(first..first.saturating_add(window)).collect();
-            debug_assert_eq!(named(&self.buffer), Some(trimmed()), "a checkpoint misread");
+            debug_assert_eq!(trims_in(&self.buffer), Some(trimmed()), "a checkpoint misread");
+            self.append(nand)?;
+        }
+        for (number, voids) in (firsts.len() as u32..).zip(voids.chunks(per_page)) {
+            self.header([VOIDS, voids.len() as u32, number, total]);
+            for (pages, before) in voids {
+                self.put(core::slice::from_ref(pages));
+                self.buffer.extend(before.to_le_bytes());
+            }
+            debug_assert_eq!(voids_in(&self.buffer, 0).as_deref(), Some(voids), "voids misread");
             self.append(nand)?;
         }
         Ok(())
+    }
+
+    /// All void pages, and the places in the order of programs before which they are void.
+    fn current_voids(&mut self, nand: &Nand) -> Vec<(Range<u32>, u64)> {
+        self.voids.retain(|void| void.is_current(nand));
+        self.voids.sort_by_key(|void| (void.before, void.pages.start));
+        let mut ranges: Vec<(Range<u32>, u64)> = Vec::new();
+        for VoidRange { pages, before, .. } in &self.voids {
+            match ranges.last_mut() {
+                Some((last, same)) if same == before && last.end >= pages.start => {
+                    last.end = last.end.max(pages.end);
+                }
+                _ => ranges.push((pages.clone(), *before)),
+            }
+        }
+        ranges
     }
 
     /// The first page of every window that contains a trimmed page. If none does, window 0, because
@@ -234,7 +363,16 @@ impl TrimLog {
         words.iter().for_each(|word| self.buffer.extend(word.to_le_bytes()));
     }
 
+    fn put(&mut self, ranges: &[Range<u32>]) {
+        for range in ranges {
+            self.buffer.extend(range.start.to_le_bytes());
+            self.buffer.extend((range.end - range.start).to_le_bytes());
+        }
+    }
+
     fn append(&mut self, nand: &mut Nand) -> Result<()> {
+        // The page may make pages void that were copied, so the copies must be safe.
+        nand.barrier();
         let ppn = self.page(nand, self.active, self.used);
         let content = Content::Meta(&self.buffer);
         let page = Page { owner: Lpn::SYSTEM, kind: page_kind::TOMBSTONES, extra: &[], content };
@@ -243,61 +381,123 @@ impl TrimLog {
     }
 
     fn capacity(&self, nand: &Nand) -> u32 {
-        self.segments[0].len() as u32 * nand.geometry().pages_per_block()
+        self.segments[0].len() as u32 * nand.geometry().slc_pages()
     }
 
     fn page(&self, nand: &Nand, segment: usize, at: u32) -> Ppn {
-        let per_block = nand.geometry().pages_per_block();
-        nand.geometry().page(self.segments[segment][(at / per_block) as usize], at % per_block)
+        let usable = nand.geometry().slc_pages();
+        nand.geometry().page(self.segments[segment][(at / usable) as usize], at % usable)
     }
 
     // ---- Mounting -------------------------------------------------------------------------------
 
-    /// Reads the log. Returns for each logical page the version of its newest tombstone, 0 for
-    /// none.
+    /// Reads the log, and hides the pages that do not count from the scan. Returns for each logical
+    /// page the version of its newest tombstone, 0 for none.
     ///
     /// # Errors
     /// The power is lost again, or a page holds something that the log cannot have written.
-    fn read_back(&mut self, nand: &mut Nand) -> Result<Vec<u64>> {
-        let mut tombstones = vec![0; self.trimmed.bound() as usize];
-        self.clean = [false; SEGMENTS];
-        self.used = self.capacity(nand);
-        let mut found = Vec::new();
-        for segment in 0..SEGMENTS {
-            let copies: Vec<PageCopy> =
-                SpareScan::read(nand, &self.segments[segment])?.copies().collect();
-            let whole = has_checkpoint(nand, &copies);
-            self.born[segment] = if whole { copies[0].spare.sequence } else { 0 };
-            found.push(copies);
+    pub fn read_back(&mut self, nand: &mut Nand, scan: &mut SpareScan) -> Result<Vec<u64>> {
+        let complete: Vec<_> = scan.copies().filter(|copy| !copy.spare.tentative).collect();
+        let served = complete.iter().map(|copy| copy.spare.sequence).max().unwrap_or(0);
+        let segments = self.find_segments(nand, scan)?;
+        let mut found = LogContents::of(self.trimmed.bound());
+        let active = &segments[self.active];
+        for copy in active.pages.iter().filter(|_| active.end > 0) {
+            found.replay(nand, *copy)?;
         }
-        self.active = (0..SEGMENTS).max_by_key(|&segment| self.born[segment]).unwrap_or(0);
-        if self.born[self.active] > 0 {
-            for copy in &found[self.active] {
-                replay(nand, *copy, &mut tombstones)?;
-            }
-        }
-        Ok(tombstones)
+        let committed = served.max(active.end);
+        let proven = (0..SEGMENTS).filter(|&segment| segments[segment].end < served);
+        self.proven = proven.max_by_key(|&segment| self.born[segment]);
+        let mut hidden = scan.hide(|copy| found.is_void(copy));
+        hidden.extend(scan.ignore(|copy| copy.spare.tentative && copy.spare.sequence > committed));
+        hidden.sort_unstable();
+        self.keep_voids(nand, scan, &hidden, found.voids);
+        self.committed = false;
+        Ok(found.tombstones)
     }
 
-    /// Resumes work at the end of a mount: a page with a tombstone is trimmed unless it is mapped.
+    /// Finds the segments and the one that counts: the one with the newest complete checkpoint.
+    fn find_segments(
+        &mut self,
+        nand: &mut Nand,
+        scan: &SpareScan,
+    ) -> Result<[FoundSegment; SEGMENTS]> {
+        let mut segments = [const { FoundSegment { pages: Vec::new(), end: 0 } }; SEGMENTS];
+        for (segment, found) in segments.iter_mut().enumerate() {
+            let blocks = &self.segments[segment];
+            let is_inside = |copy: &PageCopy| blocks.contains(&nand.geometry().block_of(copy.ppn));
+            found.pages = scan.copies().filter(is_inside).collect();
+            found.end = checkpoint_end(nand, &found.pages)?.unwrap_or(0);
+            self.born[segment] = if found.end > 0 { found.pages[0].spare.sequence } else { 0 };
+        }
+        self.clean = [false; SEGMENTS];
+        self.used = self.capacity(nand);
+        self.active = (0..SEGMENTS).max_by_key(|&segment| self.born[segment]).unwrap_or(0);
+        Ok(segments)
+    }
+
+    /// Lists the pages that stay void: those that were found, and those in blocks that another
+    /// part of the device has scanned.
+    fn keep_voids(
+        &mut self,
+        nand: &mut Nand,
+        scan: &SpareScan,
+        hidden: &[Ppn],
+        known: Vec<(Range<u32>, u64)>,
+    ) {
+        let before = nand.take_sequence();
+        let block_of = |ppn: Ppn| nand.geometry().block_of(ppn);
+        let counting: BTreeSet<BlockId> = scan.copies().map(|copy| block_of(copy.ppn)).collect();
+        let scanned: BTreeSet<BlockId> = scan.pages().map(|(ppn, _)| block_of(ppn)).collect();
+        self.voids.clear();
+        for alike in hidden.chunk_by(|&a, &b| block_of(a) == block_of(b)) {
+            let block = block_of(alike[0]);
+            let ranges = match counting.contains(&block) {
+                false => vec![pages_of(nand.geometry(), block)],
+                true => alike.iter().map(|ppn| ppn.0..ppn.0 + 1).collect(),
+            };
+            let voids = ranges.into_iter().map(|pages| VoidRange::new(nand, pages, before));
+            self.voids.extend(voids);
+        }
+        // A range may touch several blocks, of which some were scanned.
+        for (pages, before) in known.into_iter().filter(|(pages, _)| !pages.is_empty()) {
+            let blocks = block_of(Ppn(pages.start)).0..=block_of(Ppn(pages.end - 1)).0;
+            for block in blocks.map(BlockId).filter(|block| !scanned.contains(block)) {
+                let inside = pages_of(nand.geometry(), block);
+                let pages = pages.start.max(inside.start)..pages.end.min(inside.end);
+                self.voids.push(VoidRange::new(nand, pages, before));
+            }
+        }
+    }
+
+    /// Makes everything count that the mount has programmed, at the end of its recovery: writes a
+    /// checkpoint. A page with a tombstone is trimmed unless it is mapped. The pages of `free`
+    /// blocks are void, and so are these suspect pages: the mount has copied them.
     ///
     /// # Errors
     /// The power is lost again.
-    pub fn resume(
+    pub fn commit(
         &mut self,
         nand: &mut Nand,
         tombstones: &[u64],
         mapped: impl Fn(Lpn) -> bool,
-        suspect: Option<PageCopy>,
+        suspects: &Suspects,
+        free: &[BlockId],
     ) -> Result<()> {
         let dead = (0..tombstones.len() as u32).filter(|&lpn| tombstones[lpn as usize] > 0);
         dead.filter(|&lpn| !mapped(Lpn(lpn))).for_each(|lpn| self.trimmed.insert(lpn));
-        // The suspect page must not be the only one that records a trim.
-        let suspect = suspect.map(|copy| nand.geometry().block_of(copy.ppn));
-        match suspect.is_some_and(|block| self.segments[self.active].contains(&block)) {
-            true => self.change_over(nand),
-            false => Ok(()),
-        }
+        let before = nand.take_sequence();
+        let holds_pages =
+            |block: &&BlockId| nand.owners(**block).iter().any(|&owner| owner != Lpn::NONE.0);
+        let free = free.iter().filter(holds_pages).map(|&block| pages_of(nand.geometry(), block));
+        let suspects = suspects.valid(|copy| copy.spare.owner.is_host()).pages;
+        let suspects = suspects.iter().map(|PageCopy { ppn, .. }| ppn.0..ppn.0 + 1);
+        let voids = free.chain(suspects).map(|pages| VoidRange::new(nand, pages, before));
+        self.voids.extend(voids);
+        self.change_over(nand)?;
+        (self.proven, self.committed) = (None, true);
+        nand.commit();
+        Ok(())
     }
 
     /// Bytes of RAM that a controller needs for this.
@@ -318,62 +518,143 @@ fn still_trimmed(trimmed: &BitSet, waiting: &[Range<u32>]) -> Vec<Range<u32>> {
     ranges
 }
 
-/// Whether the readable pages of a segment start with a complete checkpoint.
-fn has_checkpoint(nand: &mut Nand, found: &[PageCopy]) -> bool {
-    let mut total = 1;
+/// The readable pages of a segment.
+struct FoundSegment {
+    pages: Vec<PageCopy>,
+    /// The sequence of the last page of its checkpoint; 0 if it does not start with a complete one.
+    end: u64,
+}
+
+/// The sequence of the last page of the checkpoint with which these pages start; none if it is not
+/// complete.
+fn checkpoint_end(nand: &mut Nand, found: &[PageCopy]) -> Result<Option<u64>> {
     let mut number = 0;
-    while number < total {
-        let page = found.get(number as usize);
-        let Some(bytes) = page.and_then(|copy| nand.read_meta(copy.ppn, Cause::Meta).ok()) else {
-            return false;
-        };
-        let header = (word(bytes, 0), word(bytes, 2));
-        if header != (Some(CHECKPOINT), Some(number)) {
-            return false;
+    while let Some(copy) = found.get(number as usize) {
+        let bytes = nand.read_meta(copy.ppn, Cause::Meta)?;
+        let words = [0, 2, 3].map(|at| word(bytes, at));
+        let [Some(CHECKPOINT | VOIDS), Some(place), Some(total)] = words else { return Ok(None) };
+        if place != number {
+            return Ok(None);
         }
-        total = word(bytes, 3).unwrap_or(0);
         number += 1;
-    }
-    true
-}
-
-/// Applies one page of the log to the tombstones.
-fn replay(nand: &mut Nand, copy: PageCopy, tombstones: &mut [u64]) -> Result<()> {
-    let bytes = nand.read_meta(copy.ppn, Cause::Meta)?;
-    let strange = || {
-        let page = copy.ppn.0;
-        Error::Unmountable(format!(
-            "page {page} of the trim log names logical pages that do not exist"
-        ))
-    };
-    for range in named(bytes).ok_or_else(strange)? {
-        let pages = tombstones.get_mut(range.start as usize..range.end as usize);
-        for tombstone in pages.ok_or_else(strange)? {
-            *tombstone = copy.spare.version.max(*tombstone);
+        if number >= total {
+            return Ok(Some(copy.spare.sequence));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
-/// The ranges that a page of the log names; none if it is malformed.
-fn named(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
-    let count = word(bytes, 1)?;
-    let body = bytes.get(HEADER_BYTES..)?;
-    if word(bytes, 0)? == RECORD {
-        let ranges = body.chunks_exact(RANGE_BYTES).take(count as usize);
-        return ranges
-            .map(|range| {
-                let first = word(range, 0)?;
-                Some(first..first.checked_add(word(range, 1)?)?)
-            })
-            .collect();
+/// What a mount reads in the log.
+struct LogContents {
+    tombstones: Vec<u64>,
+    /// Physical pages that do not count, if their sequence is lower.
+    voids: Vec<(Range<u32>, u64)>,
+}
+
+impl LogContents {
+    fn of(logical_pages: u32) -> LogContents {
+        LogContents { tombstones: vec![0; logical_pages as usize], voids: Vec::new() }
     }
-    let mut bits = BitSet::new(body.len() as u32 * 8);
-    let set = |bit: &u32| body[*bit as usize / 8] >> (bit % 8) & 1 == 1;
-    (0..body.len() as u32 * 8).filter(set).for_each(|bit| bits.insert(bit));
+
+    /// Applies one page of the log.
+    fn replay(&mut self, nand: &mut Nand, copy: PageCopy) -> Result<()> {
+        let bytes = nand.read_meta(copy.ppn, Cause::Meta)?;
+        let strange = || {
+            let page = copy.ppn.0;
+            Error::Unmountable(format!("page {page} of the trim log names pages that do not exist"))
+        };
+        for range in trims_in(bytes).ok_or_else(strange)? {
+            let pages = self.tombstones.get_mut(range.start as usize..range.end as usize);
+            for tombstone in pages.ok_or_else(strange)? {
+                *tombstone = copy.spare.version.max(*tombstone);
+            }
+        }
+        self.voids.extend(voids_in(bytes, copy.spare.version).ok_or_else(strange)?);
+        let pages = nand.geometry().pages();
+        match self.voids.iter().all(|(range, _)| range.end <= pages) {
+            true => Ok(()),
+            false => Err(strange()),
+        }
+    }
+
+    fn is_void(&self, copy: &PageCopy) -> bool {
+        let is_inside = |range: &Range<u32>| range.contains(&copy.ppn.0);
+        self.voids.iter().any(|(range, before)| is_inside(range) && copy.spare.sequence < *before)
+    }
+}
+
+impl VoidRange {
+    fn new(nand: &Nand, pages: Range<u32>, before: u64) -> VoidRange {
+        let wear = VoidRange::wear(nand, &pages);
+        VoidRange { pages, before, wear }
+    }
+
+    fn is_current(&self, nand: &Nand) -> bool {
+        VoidRange::wear(nand, &self.pages) == self.wear
+    }
+
+    fn wear(nand: &Nand, pages: &Range<u32>) -> u32 {
+        nand.wear()[nand.geometry().block_of(Ppn(pages.start)).0 as usize]
+    }
+}
+
+fn pages_of(geometry: &Geometry, block: BlockId) -> Range<u32> {
+    let first = geometry.first_page(block).0;
+    first..first + geometry.pages_per_block()
+}
+
+/// The trims that a page of the log names; none if it is malformed.
+fn trims_in(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
+    match word(bytes, 0)? {
+        RECORD => ranges_in(bytes, 0..word(bytes, 1)?),
+        CHECKPOINT => bitmap_in(bytes),
+        _ => Some(Vec::new()),
+    }
+}
+
+/// The void pages that a page of the log names, and the places in the order of programs before
+/// which they are void; none if it is malformed. A record has place `version`.
+fn voids_in(bytes: &[u8], version: u64) -> Option<Vec<(Range<u32>, u64)>> {
+    match word(bytes, 0)? {
+        RECORD => {
+            let trims = word(bytes, 1)?;
+            let ranges = ranges_in(bytes, trims..trims.checked_add(word(bytes, 2)?)?)?;
+            Some(ranges.into_iter().map(|pages| (pages, version)).collect())
+        }
+        VOIDS => {
+            let body = bytes.get(HEADER_BYTES..)?;
+            let body = body.get(..(word(bytes, 1)? as usize).checked_mul(VOID_BYTES)?)?;
+            let void = |bytes: &[u8]| {
+                let (first, pages) = (word(bytes, 0)?, word(bytes, 1)?);
+                let before = u64::from(word(bytes, 2)?) | u64::from(word(bytes, 3)?) << 32;
+                Some((first..first.checked_add(pages)?, before))
+            };
+            body.chunks_exact(VOID_BYTES).map(void).collect()
+        }
+        _ => Some(Vec::new()),
+    }
+}
+
+/// The ranges with these numbers.
+fn ranges_in(bytes: &[u8], numbers: Range<u32>) -> Option<Vec<Range<u32>>> {
+    let body = bytes.get(HEADER_BYTES..)?;
+    let body = body.get(numbers.start as usize * RANGE_BYTES..)?;
+    let body = body.get(..numbers.len() * RANGE_BYTES)?;
+    let range = |range: &[u8]| {
+        let first = word(range, 0)?;
+        Some(first..first.checked_add(word(range, 1)?)?)
+    };
+    body.chunks_exact(RANGE_BYTES).map(range).collect()
+}
+
+fn bitmap_in(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
+    let (first, body) = (word(bytes, 1)?, bytes.get(HEADER_BYTES..)?);
     let all = 0..body.len() as u32 * 8;
+    let mut bits = BitSet::new(all.end);
+    let set = |bit: &u32| body[*bit as usize / 8] >> (bit % 8) & 1 == 1;
+    all.clone().filter(set).for_each(|bit| bits.insert(bit));
     bits.runs(all)
-        .map(|run| Some(count.checked_add(run.start)?..count.checked_add(run.end)?))
+        .map(|run| Some(first.checked_add(run.start)?..first.checked_add(run.end)?))
         .collect()
 }
 
@@ -386,7 +667,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::contract::Durability;
-    use nand::{Cut, Geometry, Mode, Op, Outcome, ProgramOrder, Timing};
+    use nand::{Cut, Geometry, Mode, Op, Outcome, ProgramOrder, Spare, Timing};
     use spec::Params;
 
     const LOGICAL_BLOCKS: u32 = 8;
@@ -398,17 +679,39 @@ mod tests {
     }
 
     fn log(nand: &Nand, blocks: &[BlockId]) -> TrimLog {
+        log_of(nand, blocks, LOGICAL_BLOCKS)
+    }
+
+    fn log_of(nand: &Nand, blocks: &[BlockId], logical_blocks: u32) -> TrimLog {
         let device = MountConfig {
             params: &Params::default(),
-            logical_blocks: LOGICAL_BLOCKS,
+            logical_blocks,
             blocks,
             durability: Durability::Full,
             seed: 0,
             timing: Timing::default(),
         };
         let (data, log) = TrimLog::split(nand, &device);
-        assert_eq!(data.len(), 10);
+        assert!(logical_blocks != LOGICAL_BLOCKS || data.len() == 10);
         log.unwrap()
+    }
+
+    /// Mounts a flash on which no page is mapped. Returns the log and the pages that it believes to
+    /// be trimmed.
+    fn try_mount(
+        nand: &mut Nand,
+        blocks: &[BlockId],
+        logical_blocks: u32,
+    ) -> Result<(TrimLog, Vec<u32>)> {
+        let mut log = log_of(nand, blocks, logical_blocks);
+        let mut scan = SpareScan::read(nand, blocks)?;
+        nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
+        nand.begin_tentative();
+        let tombstones = log.read_back(nand, &mut scan)?;
+        let suspects = Suspects { pages: scan.last().into_iter().collect(), are_destroyed: false };
+        log.commit(nand, &tombstones, |_| false, &suspects, &[])?;
+        let trimmed = log.trimmed.runs(0..log.trimmed.bound()).flatten().collect();
+        Ok((log, trimmed))
     }
 
     /// Mounts a copy of this flash on which no page is mapped. Returns the pages that it believes
@@ -416,14 +719,8 @@ mod tests {
     fn mounted(nand: &Nand, blocks: &[BlockId]) -> (Nand, TrimLog, Vec<u32>) {
         let mut nand = nand.try_clone().unwrap();
         nand.power_on();
-        let mut log = log(&nand, blocks);
-        let scan = SpareScan::read(&mut nand, blocks).unwrap();
-        let suspect = scan.last();
-        nand.resume_sequence(suspect.map_or(0, |copy| copy.spare.sequence) + 1);
-        let tombstones = log.read_back(&mut nand).unwrap();
-        log.resume(&mut nand, &tombstones, |_| false, suspect).unwrap();
+        let (log, trimmed) = try_mount(&mut nand, blocks, LOGICAL_BLOCKS).unwrap();
         nand.decay().unwrap();
-        let trimmed = (0..PAGES).filter(|&page| log.trimmed.contains(page)).collect();
         (nand, log, trimmed)
     }
 
@@ -492,5 +789,196 @@ mod tests {
                 assert!(cut || after > 35, "{after}");
             }
         }
+    }
+
+    /// Trims one page after the other, with a flush after each, until the power fails.
+    fn trim_all(nand: &mut Nand, log: &mut TrimLog, flushed: &mut u32) -> Result<()> {
+        while *flushed < PAGES {
+            log.trim(nand, *flushed..*flushed + 1)?;
+            log.flush(nand)?;
+            *flushed += 1;
+        }
+        Ok(())
+    }
+
+    /// The checkpoint of a change-over may decay, and so may that of the mount after it. Then a
+    /// third cut hits the commit of the second mount.
+    #[test]
+    fn three_cuts_in_a_row_lose_no_flushed_trim() {
+        let after_cut = |nand: &Nand, cut: Option<Cut>| {
+            let mut nand = nand.try_clone().unwrap();
+            nand.power_on();
+            cut.into_iter().for_each(|cut| nand.cut_after(cut));
+            nand
+        };
+        let mut tried = 0;
+        for after in 0..70 {
+            let (mut nand, blocks) = chip();
+            let (mut log, mut flushed) = (log(&nand, &blocks), 0);
+            nand.cut_after(Cut { after, outcome: Outcome::Unstable });
+            if trim_all(&mut nand, &mut log, &mut flushed).is_ok() {
+                continue;
+            }
+            for second in 0..4 {
+                let cut = Cut { after: second, outcome: Outcome::Unstable };
+                let mut again = after_cut(&nand, Some(cut));
+                let _ = try_mount(&mut again, &blocks, LOGICAL_BLOCKS);
+                for third in 0..4 {
+                    let cut = Cut { after: third, outcome: Outcome::Torn };
+                    let mut last = after_cut(&again, Some(cut));
+                    let _ = try_mount(&mut last, &blocks, LOGICAL_BLOCKS);
+                    let mut last = after_cut(&last, None);
+                    last.decay().unwrap();
+                    let (_, trimmed) = try_mount(&mut last, &blocks, LOGICAL_BLOCKS).unwrap();
+                    let known = (0..flushed).all(|page| trimmed.contains(&page));
+                    assert!(known, "{after}, {second}, {third}: {flushed} of {trimmed:?}");
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 500, "{tried}");
+    }
+
+    #[test]
+    fn change_overs_wear_all_segments_alike() {
+        let (mut nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
+        for _ in 0..2 {
+            for round in 0..100 {
+                log.trim(&mut nand, round % PAGES..round % PAGES + 1).unwrap();
+                log.flush(&mut nand).unwrap();
+                log.written(Lpn(round % PAGES));
+            }
+            let wear = &nand.wear()[10..];
+            let (least, most) = (wear.iter().min().unwrap(), wear.iter().max().unwrap());
+            assert!(*least > 5 && most - least < 3, "{wear:?}");
+            (nand, log, _) = mounted(&nand, &blocks);
+        }
+    }
+
+    #[test]
+    fn a_page_is_void_below_the_limit_of_its_range() {
+        let found = LogContents { tombstones: Vec::new(), voids: vec![(8..12, 20)] };
+        let is_void = |ppn, sequence| {
+            let (owner, version) = (Lpn(0), sequence);
+            let spare = Spare { owner, version, sequence, kind: 1, tentative: false };
+            found.is_void(&PageCopy { ppn: Ppn(ppn), spare })
+        };
+        assert!(is_void(8, 19) && is_void(11, 1));
+        assert!(!is_void(8, 20) && !is_void(7, 19) && !is_void(12, 19));
+    }
+
+    #[test]
+    fn a_checkpoint_is_complete_only_with_all_its_pages_in_order() {
+        let (mut nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
+        (log.active, log.used) = (0, 0);
+        for number in 0..3 {
+            log.header([CHECKPOINT, 0, number, 3]);
+            log.append(&mut nand).unwrap();
+        }
+        let scan = SpareScan::read(&mut nand, &blocks).unwrap();
+        let copies: Vec<PageCopy> = scan.copies().collect();
+        let mut end = |numbers: &[usize]| {
+            let found: Vec<PageCopy> = numbers.iter().map(|&number| copies[number]).collect();
+            checkpoint_end(&mut nand, &found)
+        };
+        assert_eq!(end(&[0, 1, 2]), Some(copies[2].spare.sequence));
+        for incomplete in [&[][..], &[0], &[0, 1], &[0, 2], &[1, 2], &[0, 2, 1], &[2]] {
+            assert_eq!(end(incomplete), None, "{incomplete:?}");
+        }
+    }
+
+    #[test]
+    fn every_window_with_a_trimmed_page_is_found() {
+        let (nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
+        assert_eq!(log.windows_with_trims(8), [0], "a checkpoint has at least one page");
+        [0, 8, 23, 24].into_iter().for_each(|page| log.trimmed.insert(page));
+        assert_eq!(log.windows_with_trims(8), [0, 8, 16, 24]);
+        log.trimmed.remove(0);
+        assert_eq!(log.windows_with_trims(8), [8, 16, 24]);
+    }
+
+    /// A device of two windows.
+    fn large_chip() -> (Nand, Vec<BlockId>, u32) {
+        let geometry = Geometry::new(512, 64, 4, 1200, ProgramOrder::Sequential).unwrap();
+        (Nand::new(geometry, Mode::Stamps), (0..1200).map(BlockId).collect(), 1000)
+    }
+
+    #[test]
+    fn checkpoints_and_records_of_several_pages_are_read_as_they_were_written() {
+        let (mut nand, blocks, logical_blocks) = large_chip();
+        for offset in 0..4 {
+            let content = Content::Pad;
+            let page = Page { owner: Lpn(offset), kind: page_kind::DATA, extra: &[], content };
+            nand.program(Ppn(12 + offset), &page, Cause::Host).unwrap();
+        }
+        let mut log = log_of(&nand, &blocks, logical_blocks);
+        let border = window(512);
+        let mut trims: Vec<u32> = (0..100).map(|n| 2 * n).collect();
+        trims.extend([border - 1, border, 3999]);
+        // The first time the log changes over; then there is room for a record of two pages.
+        for round in 0..2 {
+            trims.iter().for_each(|&page| log.trim(&mut nand, page..page + 1).unwrap());
+            let before = nand.tally().total(Op::Program);
+            log.record(&mut nand, Some(BlockId(3))).unwrap();
+            assert_eq!(nand.tally().total(Op::Program) - before, 2);
+            let mut again = nand.try_clone().unwrap();
+            again.power_on();
+            let mut scan = SpareScan::read(&mut again, &blocks).unwrap();
+            again.resume_sequence(1000);
+            let mut found = log_of(&again, &blocks, logical_blocks);
+            let tombstones = found.read_back(&mut again, &mut scan).unwrap();
+            let dead: Vec<u32> = (0..4000).filter(|&page| tombstones[page as usize] > 0).collect();
+            assert_eq!(dead, trims);
+            let voids = scan.host_copies(4000).unwrap().is_empty();
+            assert_eq!(voids, round == 1, "the record says that block 3 is void");
+        }
+    }
+
+    #[test]
+    fn all_pages_of_a_checkpoint_are_counted() {
+        let (mut nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
+        log.erase(&mut nand, BlockId(2), Cause::Gc).unwrap();
+        let before = nand.take_sequence();
+        log.voids.push(VoidRange::new(&nand, 4..6, before));
+        log.change_over(&mut nand).unwrap();
+        let pages: Vec<Ppn> = (0..log.used).map(|at| log.page(&nand, log.active, at)).collect();
+        let words: Vec<_> = pages
+            .iter()
+            .map(|&ppn| nand.peek_meta(ppn).map(|bytes| (word(&bytes, 2), word(&bytes, 3))))
+            .collect();
+        assert_eq!(words, [Some((Some(0), Some(2))), Some((Some(1), Some(2)))]);
+    }
+
+    #[test]
+    fn voids_of_blocks_that_were_not_scanned_are_kept_with_their_limit() {
+        let (mut nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
+        log.erase(&mut nand, BlockId(2), Cause::Gc).unwrap();
+        let limit = log.voids[0].before;
+        for (others, kept) in [(&blocks[3..], vec![(8..12, limit)]), (&blocks[2..], Vec::new())] {
+            let mut again = nand.try_clone().unwrap();
+            again.power_on();
+            let mut scan = SpareScan::read(&mut again, others).unwrap();
+            again.resume_sequence(1000);
+            let mut found = log_of(&again, &blocks, LOGICAL_BLOCKS);
+            found.read_back(&mut again, &mut scan).unwrap();
+            assert_eq!(found.current_voids(&again), kept);
+        }
+    }
+
+    #[test]
+    fn only_void_ranges_that_touch_are_joined() {
+        let (mut nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
+        let (first, second) = (nand.take_sequence(), nand.take_sequence());
+        for (pages, before) in [(4..6, first), (7..8, first), (8..10, first), (10..11, second)] {
+            log.voids.push(VoidRange::new(&nand, pages, before));
+        }
+        let expected = [(4..6, first), (7..10, first), (10..11, second)];
+        assert_eq!(log.current_voids(&nand), expected);
     }
 }

@@ -285,11 +285,9 @@ impl SpareMap {
     /// # Errors
     /// The power fails.
     pub fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        self.flat.flush(nand)?;
-        nand.erase(block, cause)?;
+        self.flat.erase(nand, block, cause, &mut self.pool)?;
         self.counts.utilisation[self.blocks.occupied(block) as usize] += 1;
         self.blocks.release(block);
-        self.pool.give(block);
         Ok(())
     }
 
@@ -471,6 +469,10 @@ pub trait SpareMapped: Send {
 }
 
 impl<S: SpareMapped> Base for S {
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        self.map_mut().flat.erase_foreign(nand, block, cause)
+    }
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         for (first, _) in self.map().portions(run.first, run.pages) {
             let lbn = self.map().lbn_of(first);

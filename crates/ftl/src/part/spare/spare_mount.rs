@@ -5,30 +5,34 @@
 //! scan       newest PMD page of LBN 3: page 77, sequence 812
 //! chain      77 ─▶ 41 ─▶ 40 ─▶ page 12 of the logical block is at 38
 //! ```
-//! A page counts only if a chain leads to it, however new it is. A write of several pages takes
+//! A page is valid only if a chain leads to it, however new it is. A write of several pages takes
 //! effect with its last page, the PMD page. Owners of pages serve as a cross-check only.
 //!
 //! * A page to which a chain leads must be readable, must have the right owner and must be newer
 //!   than its tombstone. Only a page that was trimmed since the chain was written may be missing.
 //! * **The page programmed last may become unreadable.** If it is in the map, the scheme copies it
-//!   to a clean block before anything else. Before that is done, no block may be erased that the
+//!   to a clean block before anything else. Before the commit, no block may be erased that the
 //!   logical block of this page would need if the page were lost. These blocks are the *fallback*.
 //! * **There may be no free block**, or only the fallback. Let R be the block programmed last. If
 //!   the power failed while a victim was being copied into R, the last free block, everything in R
-//!   is still where it was. The mount gives up R, and PMD pages older than those in R count again.
-//!   One page of R may have no twin: a copy, made by an earlier mount, of a suspect page that has
-//!   become unreadable since; its write was never answered. Otherwise R holds more than copies.
-//!   Then another block was free when R's last page was programmed, so that page was complete long
-//!   ago.
-//! * Blocks that were open are closed. Blocks without valid pages are erased again before use.
+//!   is still where it was. The mount gives up R: its pages do not count, and older PMD pages are
+//!   the newest again. R is free, and becomes void with the commit. Otherwise R holds more than
+//!   copies. Then another block was free when R's last page was programmed, so that page was
+//!   complete long ago.
+//! * Blocks that were open are closed. Blocks without valid pages become void with the commit, and
+//!   are erased again before use.
+//! * Without a trim log (durability `paper`) there is no commit. R is erased at once, and the
+//!   fallback is kept until the suspect page has been copied. One page of R may have no twin: a
+//!   copy, made by an earlier mount, of a suspect page that has become unreadable since. Its write
+//!   was never answered.
 
 use std::borrow::Cow;
 
-use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
+use nand::{BlockId, Geometry, Lpn, Nand, PageState, Ppn, Spare};
 
 use crate::contract::{Durability, Error, MountConfig, Result, Violation, ensure};
-use crate::part::recovery::spare_scan::PageCopy;
-use crate::part::recovery::trim_log;
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
+use crate::part::recovery::survey::{self, Survey};
 use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
 
 /// Maximum number of spare areas that a look-up reads.
@@ -114,17 +118,15 @@ impl SpareAreas for FoundSpares {
 }
 
 impl FoundSpares {
-    fn read(nand: &mut Nand, blocks: &[BlockId]) -> Result<FoundSpares> {
-        let geometry = *nand.geometry();
+    fn of(nand: &Nand, scan: &SpareScan) -> Result<FoundSpares> {
+        let geometry = nand.geometry();
         let mut pages = vec![None; geometry.pages() as usize];
         let mut occupied = vec![0; geometry.blocks() as usize];
-        for &block in blocks {
-            for offset in 0..geometry.pages_per_block() {
-                let ppn = geometry.page(block, offset);
-                let state = nand.read_spare(ppn, Cause::Meta)?;
-                if state != PageState::Erased {
-                    occupied[block.0 as usize] = offset as u16 + 1;
-                }
+        for (ppn, state) in scan.pages() {
+            if state != PageState::Erased {
+                occupied[geometry.block_of(ppn).0 as usize] = geometry.offset_of(ppn) as u16 + 1;
+            }
+            if let PageState::Programmed(_) = state {
                 let page = nand.peek_spare(ppn)?.map(|(spare, bytes)| (spare, bytes.into()));
                 pages[ppn.0 as usize] = page;
             }
@@ -157,11 +159,11 @@ impl FoundSpares {
 /// The state of a mount after the map has been filled.
 #[derive(Debug)]
 pub struct SpareRecovery {
-    /// The suspect page, which the scheme must copy.
-    pub suspect: Option<Ppn>,
+    /// The suspect pages that are valid: the scheme must copy them.
+    pub to_copy: Vec<Ppn>,
     /// The spare areas that the scan found.
     pub found: FoundSpares,
-    last: Option<PageCopy>,
+    suspects: Suspects,
     tombstones: Vec<u64>,
 }
 
@@ -176,11 +178,10 @@ pub fn recover(
     map: &mut SpareMap,
     chains: &dyn SpareChains,
 ) -> Result<SpareRecovery> {
-    let found = FoundSpares::read(nand, device.blocks)?;
-    let last = found.copies().max_by_key(|copy| copy.spare.sequence);
-    nand.resume_sequence(last.map_or(0, |copy| copy.spare.sequence) + 1);
     let pages = map.flat.pages();
-    let tombstones = trim_log::tombstones(&mut map.flat.trims, nand, pages)?;
+    let Survey { scan, suspects, tombstones } =
+        survey::read(nand, device, &mut map.flat.trims, pages)?;
+    let found = FoundSpares::of(nand, &scan)?;
     found.is_within(pages)?;
     let blocks: Vec<BlockId> = map.pool.iter().collect();
     let search = ChainSearch {
@@ -190,20 +191,24 @@ pub fn recover(
         tombstones: &tombstones,
         is_full: device.durability == Durability::Full,
     };
-    let plan = search.plan(&blocks, last)?;
+    let plan = search.plan(&blocks, &suspects)?;
     if let Some(block) = plan.given_up {
-        nand.erase(block, Cause::Meta)?;
+        map.flat.give_up(nand, block)?;
     }
     adopt(&search, map, &blocks, &plan);
-    Ok(SpareRecovery { suspect: plan.suspect, found, last, tombstones })
+    Ok(SpareRecovery { to_copy: plan.to_copy, found, suspects, tombstones })
 }
 
 /// Resumes the trim log, after the suspect page has been copied.
 ///
 /// # Errors
 /// The power is lost again.
-pub fn resume_trims(nand: &mut Nand, map: &mut SpareMap, recovered: &SpareRecovery) -> Result<()> {
-    map.flat.resume_trims(nand, &recovered.tombstones, recovered.last)
+pub fn commit_recovery(
+    nand: &mut Nand,
+    map: &mut SpareMap,
+    recovered: &SpareRecovery,
+) -> Result<()> {
+    map.flat.commit_recovery(nand, &recovered.tombstones, &recovered.suspects, &map.pool)
 }
 
 /// The pages to which the chains lead.
@@ -216,7 +221,7 @@ struct ElectedPages {
 
 struct SpareMountPlan {
     elected: ElectedPages,
-    suspect: Option<Ppn>,
+    to_copy: Vec<Ppn>,
     given_up: Option<BlockId>,
     /// The blocks that must not be erased before the suspect page has been copied.
     fallback: Vec<BlockId>,
@@ -231,22 +236,22 @@ struct ChainSearch<'a> {
 }
 
 impl ChainSearch<'_> {
-    fn plan(&self, blocks: &[BlockId], last: Option<PageCopy>) -> Result<SpareMountPlan> {
+    fn plan(&self, blocks: &[BlockId], suspects: &Suspects) -> Result<SpareMountPlan> {
         let elected = self.elect(|_| true)?;
-        let suspect = last.filter(|last| elected.holds(*last));
-        let fallback = suspect.map_or(Vec::new(), |suspect| self.fallback(suspect));
+        let suspects = suspects.valid(|copy| elected.holds(*copy));
+        let fallback = suspects.endangered().map_or(Vec::new(), |suspect| self.fallback(suspect));
         let free = self.free(blocks, &elected);
         if free.iter().any(|block| !fallback.contains(block)) {
-            let suspect = suspect.map(|copy| copy.ppn);
-            return Ok(SpareMountPlan { elected, suspect, given_up: None, fallback });
+            let to_copy = suspects.pages.iter().map(|copy| copy.ppn).collect();
+            return Ok(SpareMountPlan { elected, to_copy, given_up: None, fallback });
         }
         let block = self.block_programmed_last()?;
         let without = self.elect(|ppn| self.geometry.block_of(ppn) != block);
-        let (suspect, fallback) = (None, Vec::new());
+        let (to_copy, fallback) = (Vec::new(), Vec::new());
         match without.and_then(|without| self.is_without(block, &elected, without)) {
-            Ok(elected) => Ok(SpareMountPlan { elected, suspect, given_up: Some(block), fallback }),
+            Ok(elected) => Ok(SpareMountPlan { elected, to_copy, given_up: Some(block), fallback }),
             Err(_) if !free.is_empty() => {
-                Ok(SpareMountPlan { elected, suspect, given_up: None, fallback })
+                Ok(SpareMountPlan { elected, to_copy, given_up: None, fallback })
             }
             Err(only) => Err(only),
         }

@@ -364,11 +364,12 @@ impl Dftl {
         }
     }
 
-    /// What a block with programmed pages contains.
+    /// What a block with programmed pages contains. A power cut can have destroyed its first page.
     fn content_of(&self, nand: &Nand, block: BlockId) -> BlockContent {
-        match nand.owners(block)[0] >= self.map.logical_pages() {
-            true => BlockContent::Entries,
-            false => BlockContent::Data,
+        let mut owners = nand.owners(block).iter().map(|&owner| Lpn(owner));
+        match owners.find(|owner| owner.is_host()) {
+            Some(owner) if owner.0 < self.map.logical_pages() => BlockContent::Data,
+            _ => BlockContent::Entries,
         }
     }
 
@@ -459,7 +460,7 @@ impl Dftl {
             };
             self.map.empty(nand, block, frontier, None, Cause::Meta, |_, _| {})?;
         }
-        self.map.resume_trims(nand, &recovered)?;
+        self.map.commit_recovery(nand, &recovered)?;
         self.load(nand)?;
         self.is_mounting = true;
         while self.map.pool.len() < RESERVE {

@@ -36,8 +36,8 @@
 //! `RESERVE` blocks are erased, and at least one block is erased whenever no victim is being
 //! emptied. No chain passes through a dead page.
 //!
-//! **Recovery**: [`spare_mount`]. A portion without its PMD page was never written. Collections of
-//! a mount are tight, so that the mount ends soon.
+//! **Recovery**: [`spare_mount`]. A portion without its PMD page was never written. A mount
+//! restores the reserve after its commit. Its collections are tight, so that it ends soon.
 //!
 //! Choices: the look-up comes before making room. Reads and trims of a logical block without pages
 //! need no look-up. If a trim removes a page that holds map entries of others, the lowest remaining
@@ -200,7 +200,10 @@ impl Lsb {
             true => self.make_fit(nand, source, last)?,
             false => Role::Directory,
         };
-        self.write_page(nand, source, last, role)
+        self.write_page(nand, source, last, role)?;
+        // Later pages refer to these.
+        nand.barrier();
+        Ok(())
     }
 
     /// The role of page `at` of a portion. The last page, which is not in `before`, is the PMD
@@ -445,11 +448,11 @@ impl Lsb {
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &self.chains)?;
         self.chains.recall(nand.geometry(), &recovered.found, &self.map);
-        if let Some(suspect) = recovered.suspect {
+        for &suspect in &recovered.to_copy {
             let lpn = nand.owner(suspect);
             self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])?;
         }
-        spare_mount::resume_trims(nand, &mut self.map, &recovered)?;
+        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;
         // Under the paper's rule the duration of a mount would have no bound.
         if self.can_tighten() {
             self.tighten();

@@ -27,7 +27,7 @@
 //! whenever no block is being emptied. No chain passes through a dead page.
 //!
 //! **Recovery**: [`spare_mount`]. The whole block of a suspect page is moved, so that its
-//! superblock needs no additional block.
+//! superblock needs no additional block. A mount restores the reserve after its commit.
 //!
 //! Choices: the look-up comes before making room, with one look-up for each logical block of a
 //! request. Reads and trims of a logical block without pages need no look-up. A superblock that has
@@ -186,13 +186,16 @@ impl Superblock {
             }
             false => page_kind::DIRECTORY,
         };
-        self.map.program(nand, source, lpn, [old, to], kind, &self.bytes)
+        self.map.program(nand, source, lpn, [old, to], kind, &self.bytes)?;
+        // Later pages refer to this one.
+        nand.barrier();
+        Ok(())
     }
 
     /// Writes pages of a run that are in one logical block: a single page or, if the chip keeps no
     /// spare areas, as many as fit the open block. Returns how many.
     fn write_pages(&mut self, nand: &mut Nand, run: &Run, first: Lpn, most: u32) -> Result<u32> {
-        if most == 1 || nand.keeps_spares() {
+        if most == 1 || nand.keeps_spares() || nand.has_guard() {
             self.write_page(nand, PageSource::Host(run), first)?;
             return Ok(1);
         }
@@ -340,16 +343,25 @@ impl Superblock {
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &self.carriers)?;
         self.carriers.recall(nand.geometry(), &recovered.found, &self.map);
-        if let Some(suspect) = recovered.suspect {
-            // Copied before the other pages of its block, because their entries refer to it.
+        // Copied before the other pages of their block, because their entries refer to them.
+        for &suspect in &recovered.to_copy {
             self.write_page(nand, PageSource::Copy(Cause::Meta), nand.owner(suspect))?;
+        }
+        if let Some(&suspect) = recovered.to_copy.first() {
             let block = nand.geometry().block_of(suspect);
             self.move_out(nand, block, Cause::Meta)?;
             self.map.erase(nand, block, Cause::Meta)?;
         }
-        spare_mount::resume_trims(nand, &mut self.map, &recovered)?;
+        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;
         while self.map.pool.len() < RESERVE {
             self.collect(nand)?;
+        }
+        // A full merge that was cut off may have left a block too many.
+        let last = self.map.superblock_of(self.map.logical_blocks() - 1);
+        for superblock in 0..=last {
+            while self.map.blocks.blocks_of(superblock) > self.blocks_max {
+                self.collect_inside(nand, superblock)?;
+            }
         }
         Ok(())
     }

@@ -1,0 +1,148 @@
+//! Classes of faults: which states of the flash a power cut may leave in a campaign.
+//!
+//! ```text
+//! basic      untouched · torn · looks-erased · unstable · half · complete
+//! lasting    unstable pages survive further cuts, and may decay in the middle of a mount
+//! erase      intact · mixed              an interrupted erase leaves readable pages
+//! spare      flipped · stale · misdirected             a program with a wrong spare area or place
+//! paired     paired                      a program of an upper page destroys its lower pages
+//! ```
+
+use std::fmt;
+
+use nand::Outcome;
+
+/// A class of faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultClass {
+    /// What every chip may leave. Unstable pages decay at the next cut at the latest.
+    Basic,
+    /// Unstable pages last: they survive further cuts and decay later, also during a mount.
+    Lasting,
+    /// An interrupted erase leaves pages that can still be read.
+    Erase,
+    /// An interrupted program writes a wrong spare area, or the wrong page.
+    Spare,
+    /// An interrupted program destroys other pages of the same cells.
+    Paired,
+}
+
+impl FaultClass {
+    /// All classes.
+    pub const ALL: [FaultClass; 5] = [
+        FaultClass::Basic,
+        FaultClass::Lasting,
+        FaultClass::Erase,
+        FaultClass::Spare,
+        FaultClass::Paired,
+    ];
+    /// The names that users write, in the order of the variants.
+    pub const NAMES: &'static [&'static str] = &["basic", "lasting", "erase", "spare", "paired"];
+
+    /// The name that users write.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// The class to which an outcome belongs.
+    pub fn of(outcome: Outcome) -> FaultClass {
+        match outcome {
+            Outcome::Intact | Outcome::Mixed => FaultClass::Erase,
+            Outcome::Flipped | Outcome::Stale | Outcome::Misdirected => FaultClass::Spare,
+            Outcome::Paired => FaultClass::Paired,
+            _ => FaultClass::Basic,
+        }
+    }
+}
+
+/// A set of fault classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Faults(u8);
+
+impl Faults {
+    /// All classes.
+    pub const ALL: Faults = Faults((1 << FaultClass::ALL.len()) - 1);
+    /// The basic class alone.
+    pub const BASIC: Faults = Faults(1 << FaultClass::Basic as u8);
+
+    /// The set of these classes.
+    pub fn of(classes: &[FaultClass]) -> Faults {
+        Faults(classes.iter().fold(0, |set, &class| set | 1 << class as u8))
+    }
+
+    /// Parses a list of classes such as `basic,lasting`, or `all`.
+    ///
+    /// # Errors
+    /// A class is unknown.
+    pub fn parse(text: &str) -> spec::Result<Faults> {
+        if text == "all" {
+            return Ok(Faults::ALL);
+        }
+        let class = |name: &str| {
+            let found = FaultClass::ALL.into_iter().find(|class| class.name() == name);
+            found.ok_or_else(|| spec::unknown("fault class", name, FaultClass::NAMES))
+        };
+        Ok(Faults::of(&text.split(',').map(class).collect::<spec::Result<Vec<_>>>()?))
+    }
+
+    /// Whether the set contains a class.
+    pub fn contains(self, class: FaultClass) -> bool {
+        self.0 >> class as u8 & 1 == 1
+    }
+
+    /// Those of these outcomes that the set allows.
+    pub fn outcomes(self, possible: &'static [Outcome]) -> impl Iterator<Item = Outcome> {
+        possible.iter().copied().filter(move |&outcome| self.contains(FaultClass::of(outcome)))
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let names = FaultClass::ALL.into_iter().filter(|&class| self.contains(class));
+        out.write_str(&names.map(FaultClass::name).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// Whether an outcome can leave pages that can be read until they decay.
+pub fn leaves_weak_pages(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Unstable | Outcome::Intact | Outcome::Mixed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_parsed_as_it_is_printed() {
+        for text in ["basic", "basic,lasting", "erase,spare,paired"] {
+            assert_eq!(Faults::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(Faults::parse("all").unwrap(), Faults::ALL);
+        assert_eq!(Faults::parse("basic").unwrap(), Faults::BASIC);
+        let message = Faults::parse("basic,lastign").unwrap_err().to_string();
+        assert!(message.contains("did you mean `lasting`?"), "{message}");
+    }
+
+    #[test]
+    fn each_class_adds_its_outcomes() {
+        let names = |text: &str, possible| -> Vec<&str> {
+            Faults::parse(text).unwrap().outcomes(possible).map(Outcome::name).collect()
+        };
+        let basic = ["untouched", "torn", "looks-erased", "unstable", "complete"];
+        assert_eq!(names("basic,lasting", &Outcome::OF_UPPER_PROGRAM), basic);
+        let others = ["flipped", "stale", "misdirected", "paired"];
+        assert_eq!(names("spare,paired", &Outcome::OF_UPPER_PROGRAM), others);
+        assert_eq!(names("erase", &Outcome::OF_ERASE), ["intact", "mixed"]);
+        let all = names("all", &Outcome::OF_PROGRAM);
+        assert!(!all.contains(&"paired"), "a lower page destroys no other page: {all:?}");
+    }
+
+    #[test]
+    fn every_outcome_has_a_class_with_a_name() {
+        for outcome in Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)) {
+            let class = FaultClass::of(outcome);
+            assert_ne!(class, FaultClass::Lasting, "{outcome:?} is a state, not a duration");
+            assert_eq!(FaultClass::ALL[class as usize], class);
+        }
+    }
+}

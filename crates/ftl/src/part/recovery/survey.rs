@@ -1,0 +1,57 @@
+//! The first step of every mount: what is on the flash, and which of it counts.
+//!
+//! ```text
+//! scan of spare areas ─▶ trim log: which segment to believe ─▶ pages that do not count are hidden
+//!                                                           ─▶ tombstones, page programmed last
+//! ```
+//! A page does not count if it is void, or if it is tentative and the mount that programmed it
+//! never committed; [`trim_log`](super::trim_log) explains both. Without a trim log every readable
+//! page counts.
+//!
+//! One page at most is suspect: the last one that counts. It may become unreadable at any time. If
+//! this happens during the mount, `Layers::mount` starts the mount again. Nobody was promised the
+//! content of that page, because the power failed during its program.
+
+use nand::Nand;
+
+use super::pair_shelter;
+use super::spare_scan::{SpareScan, Suspects};
+use super::trim_log::TrimLog;
+use crate::contract::{MountConfig, Result};
+
+/// What a mount finds on the flash.
+#[derive(Debug)]
+pub struct Survey {
+    /// The spare areas. Pages that do not count are unreadable here.
+    pub scan: SpareScan,
+    /// The pages that the mount must copy.
+    pub suspects: Suspects,
+    /// For each logical page the version of its newest tombstone, 0 for none.
+    pub tombstones: Vec<u64>,
+}
+
+/// Reads the spare areas of all blocks and the trim log, if there is one. From now on programs are
+/// possible; with a trim log, they are tentative until it [commits](TrimLog::commit).
+///
+/// # Errors
+/// The power is lost again, or a page holds something that the trim log cannot have written.
+pub fn read(
+    nand: &mut Nand,
+    device: &MountConfig,
+    trims: &mut Option<TrimLog>,
+    logical_pages: u32,
+) -> Result<Survey> {
+    let mut scan = SpareScan::read(nand, device.blocks)?;
+    nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
+    let tombstones = match trims {
+        Some(trims) => {
+            nand.begin_tentative();
+            trims.read_back(nand, &mut scan)?
+        }
+        None => vec![0; logical_pages as usize],
+    };
+    let destroyed = pair_shelter::restore(nand, device, &mut scan)?;
+    let are_destroyed = !destroyed.is_empty();
+    let pages = if are_destroyed { destroyed } else { scan.last().into_iter().collect() };
+    Ok(Survey { suspects: Suspects { pages, are_destroyed }, scan, tombstones })
+}
