@@ -42,4 +42,7 @@ MUTANTS = [
      "                self.map.trim"),
     ("dftl-cause", "dftl, garbage collection: copies of translation pages are counted as data", DFTL,
      "frontier, None, Cause::Map, |_, _| copies += 1)?;", "frontier, None, Cause::Gc, |_, _| copies += 1)?;"),
+    ("dftl-commit-before-copy", "dftl, mount: the commit comes before the endangered block is emptied", DFTL,
+     "        if let Some(block) = recovered.endangered {\n            let frontier = match",
+     "        self.map.commit_recovery(nand, &recovered)?;\n        if let Some(block) = recovered.endangered {\n            let frontier = match"),
 ]

@@ -21,7 +21,4 @@ MUTANTS = [
     ("flush-forgotten", "tombstones: flush does nothing", FLAT_MAP,
      "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
      "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
-    ("erase-before-tombstone", "tombstones: an erase does not wait for them", PAGE_MAP,
-     "        self.flat.flush(nand)?;\n        nand.erase(victim",
-     "        nand.erase(victim"),
 ]

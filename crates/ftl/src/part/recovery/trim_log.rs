@@ -883,9 +883,9 @@ mod tests {
             let found: Vec<PageCopy> = numbers.iter().map(|&number| copies[number]).collect();
             checkpoint_end(&mut nand, &found)
         };
-        assert_eq!(end(&[0, 1, 2]), Some(copies[2].spare.sequence));
+        assert_eq!(end(&[0, 1, 2]), Ok(Some(copies[2].spare.sequence)));
         for incomplete in [&[][..], &[0], &[0, 1], &[0, 2], &[1, 2], &[0, 2, 1], &[2]] {
-            assert_eq!(end(incomplete), None, "{incomplete:?}");
+            assert_eq!(end(incomplete), Ok(None), "{incomplete:?}");
         }
     }
 

@@ -1,0 +1,48 @@
+"""The checker: its oracle, and what it does after a cut."""
+
+SCHEMES = "page,block"
+PACKAGES = ["ftlab-check"]
+
+DEVICE = "crates/check/src/powered_device.rs"
+LOSS = "crates/check/src/power_loss.rs"
+ORACLE = "crates/check/src/oracle.rs"
+
+# Name, description, file, original text, replacement.
+MUTANTS = [
+    ("oracle-older-epoch", "oracle: values from before the last flush are allowed", ORACLE,
+     "if version.epoch < self.epoch {",
+     "if version.epoch + 1 < self.epoch {"),
+    ("oracle-newest-only", "oracle: only the newest value may survive", ORACLE,
+     "if version.epoch < self.epoch {",
+     "if version.epoch <= self.epoch {"),
+    ("oracle-flush-forgotten", "oracle: a flush makes nothing durable", ORACLE,
+     "self.epoch += 1;",
+     "self.epoch += 0;"),
+    ("oracle-force-forgotten", "oracle: a forced write makes nothing durable", ORACLE,
+     "            self.versions[newest].epoch = FLUSHED;\n            assert!(self.is_durable(sector as usize), \"a forced write leaves its sectors durable\");\n",
+     "            let _ = newest;\n"),
+    ("oracle-trim-forgotten", "oracle: a trim changes no value", ORACLE,
+     "for_each(|sector| self.push(sector, 0));",
+     "for_each(|sector| self.push(sector, self.newest(sector as usize)));"),
+    ("oracle-keeps-choice", "oracle: what a mount has shown may change at the next mount", ORACLE,
+     "        self.flush();\n        debug_assert!((0..found.len()).all(|sector| self.is_durable(sector)));\n",
+     ""),
+    ("oracle-any-sector", "oracle: the data of another sector are allowed", ORACLE,
+     "let own = stamp == Stamp::default() || stamp.sector() as usize == sector;",
+     "let own = stamp == Stamp::default() || stamp.sector() as usize != usize::MAX || sector == 0;"),
+    ("oracle-lax-without-cut", "oracle: older values are allowed although the power was on", ORACLE,
+     "Expect::Newest => stamp.write() == self.newest(sector),",
+     "Expect::Newest => self.may_survive(sector, stamp.write()),"),
+    ("oracle-first-sector-only", "oracle: only the first sector of a read is judged", ORACLE,
+     "let wrong = (0..found.len()).find(",
+     "let wrong = (0..found.len().min(1)).find("),
+    ("check-flush-unanswered", "checker: the oracle is not told that a flush was answered", DEVICE,
+     "HostOperation::Flush => self.oracle.flush(),",
+     "HostOperation::Flush => {}"),
+    ("check-answered-too-soon", "checker: a cut during a flush counts as a cut after it", DEVICE,
+     "        self.keep_snapshots();\n        self.answered(operation);",
+     "        self.answered(operation);\n        self.keep_snapshots();"),
+    ("check-no-decay", "checker: weak pages never decay after a mount", LOSS,
+     "        actions.push(Action::Decay);\n",
+     ""),
+]

@@ -1,0 +1,52 @@
+"""The shelter for paired pages, and blocks used with one bit per cell."""
+
+# The checker attacks only these schemes, because the bugs affect no others.
+SCHEMES = "page,block,lsb"
+PACKAGES = ["ftlab-nand", "ftlab-ftl", "ftlab-check"]
+
+LOG_MOUNT = "crates/ftl/src/layer/sector_log/recovery.rs"
+OPERATIONS = "crates/nand/src/nand/operations.rs"
+RING = "crates/ftl/src/layer/sector_log/sector_ring.rs"
+SHELTER = "crates/ftl/src/part/recovery/pair_shelter.rs"
+SURVEY = "crates/ftl/src/part/recovery/survey.rs"
+TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
+
+# Name, description, file, original text, replacement.
+MUTANTS = [
+    ("shelter-empty", "paired pages: nothing is copied", SHELTER,
+     "if nand.owner(lower).is_host() {",
+     "if nand.owner(lower).is_host() && pages == 0 {"),
+    ("shelter-too-late", "paired pages: the copy is made after the program", OPERATIONS,
+     "        self.run_guard(ppn, 1)?;\n        if self.array.keeps_pages() {\n            return self.program_stored(ppn, page, cause);\n        }",
+     "        if self.array.keeps_pages() {\n            self.program_stored(ppn, page, cause)?;\n            return self.run_guard(ppn, 1);\n        }"),
+    ("shelter-nearest-only", "paired pages: of several lower pages only the nearest is copied", SHELTER,
+     "nand.lower_pages(upper).filter(|&lower| lower < relied_on) {",
+     "nand.lower_pages(upper).take(1).filter(|&lower| lower < relied_on) {"),
+    ("shelter-farthest-only", "paired pages: of several lower pages only the farthest is copied", SHELTER,
+     "nand.lower_pages(upper).filter(|&lower| lower < relied_on) {",
+     "nand.lower_pages(upper).last().into_iter().filter(|&lower| lower < relied_on) {"),
+    ("barrier-never", "paired pages: no page counts as relied on before its block is left", SHELTER,
+     "        self.barriers += 1;\n",
+     "        self.barriers += 0;\n"),
+    ("barrier-after-page", "paired pages: a page of the trim log is not a barrier", TRIMS,
+     "        // The page may make pages void that were copied, so the copies must be safe.\n        nand.barrier();\n",
+     ""),
+    ("barrier-not-at-flush", "paired pages: a flush without trims is not a barrier", TRIMS,
+     "        nand.barrier();\n        match self.waiting.is_empty() {",
+     "        match self.waiting.is_empty() {"),
+    ("shelter-readable-page", "paired pages: a copy stands in for a page that is still readable", SHELTER,
+     "if is_latest && scan.state(page) == Some(PageState::Unreadable) {",
+     "if is_latest && scan.state(page).is_some() {"),
+    ("shelter-one-block", "paired pages: the shelter erases the block that it has just filled", SHELTER,
+     "self.current = (self.current + 1) % BLOCKS;",
+     "self.current = (self.current + 2) % BLOCKS;"),
+    ("shelter-without-scheme-bytes", "paired pages: a restored page has no scheme bytes", SHELTER,
+     "nand.stand_in(page, copy.ppn, spare, &extra);",
+     "nand.stand_in(page, copy.ppn, spare, &extra[..0]);"),
+    ("shelter-copies-count", "paired pages: copies in the shelter count as pages", SHELTER,
+     "    scan.hide(is_copy);\n",
+     ""),
+    ("destroyed-not-moved", "paired pages: pages that a cut has destroyed are not copied by the mount", SURVEY,
+     "let pages = if are_destroyed { destroyed } else { scan.last().into_iter().collect() };",
+     "let pages = scan.last().into_iter().collect();"),
+]
