@@ -482,8 +482,9 @@ impl FlashArray {
             let half = self.half_erased.contains(&block);
             assert!(!half, "programmed {block:?}, which a cut left half erased");
         }
-        let most = if self.is_slc(block) { self.geometry.slc_pages() } else { end };
-        assert!(end <= most, "programmed page {offset} of {block:?}, which has {most} pages");
+        if self.slc.is_some() {
+            self.check_slc(block, end);
+        }
         let next = u32::from(self.filled[block.0 as usize]);
         let filled = match self.geometry.program_order() {
             ProgramOrder::Sequential => {
@@ -505,6 +506,16 @@ impl FlashArray {
         };
         self.filled[block.0 as usize] = filled as u16;
         debug_assert!(self.is_erased(to, pages), "{to:?}: claimed a page that has an owner");
+    }
+
+    #[cold]
+    fn check_slc(&self, block: BlockId, end: u32) {
+        let most = self.geometry.slc_pages();
+        let fits = !self.is_slc(block) || end <= most;
+        assert!(
+            fits,
+            "programmed {end} pages of {block:?}, which has {most} with one bit per cell"
+        );
     }
 
     fn is_erased(&self, first: Ppn, pages: u32) -> bool {
