@@ -433,7 +433,8 @@ impl FlashArray {
     }
 
     /// Leaves a block as an erase does that was interrupted in the middle: some pages read as
-    /// before, some cannot be read, some look erased. `draw` decides which.
+    /// before, some cannot be read, some look erased. The numbers of the pages and the wear of the
+    /// block decide which.
     pub(crate) fn mix_block(&mut self, block: BlockId) -> Result<()> {
         let draw = u64::from(self.wear[block.0 as usize]);
         self.leave_half_erased(block, |ppn| match scatter(ppn, draw) % 4 {

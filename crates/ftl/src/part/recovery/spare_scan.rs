@@ -14,6 +14,7 @@ use crate::contract::{Error, Result};
 #[derive(Debug)]
 pub struct SpareScan {
     pages: Vec<(Ppn, PageState)>,
+    /// Hidden pages of a mount that was never completed.
     ignored: Vec<Ppn>,
 }
 
