@@ -9,9 +9,10 @@
 //! page counts.
 //!
 //! The last page that counts is suspect, because it may become unreadable at any time. If this
-//! happens during the mount, `Layers::mount` starts the mount again. Nobody was promised the content
-//! of that page, because the power failed during its program. If the cut has destroyed paired pages
-//! instead, these are suspect, and their copies in the [shelter](super::pair_shelter) stand in.
+//! happens during the mount, `Layers::mount` starts the mount again. Nobody was promised the
+//! content of that page, because the power failed during its program. If the cut has destroyed
+//! paired pages instead, these are suspect, and their copies in the
+//! [shelter](super::pair_shelter) stand in.
 
 use nand::Nand;
 
