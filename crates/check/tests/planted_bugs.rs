@@ -178,10 +178,10 @@ fn a_replay_line_without_a_time_lets_weak_pages_survive_further_cuts() {
 fn what_any_faults_find_can_be_replayed() {
     let mut replays = 0;
     let sets = [
-        ("basic,spare", "tiny"),
+        ("basic,lasting", "tiny"),
         ("basic,erase", "tiny"),
         ("erase,spare", "tiny"),
-        ("basic,paired", "tiny-mlc"),
+        ("all", "tiny-mlc"),
     ];
     for (faults, model) in sets {
         for bug in BUGS {

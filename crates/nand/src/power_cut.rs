@@ -249,14 +249,9 @@ impl TestPower {
         operation: Interruptible,
     ) -> Result<Option<Outcome>> {
         self.pass(flash)?;
-        match &mut self.cut {
+        match self.cut {
             _ if self.off => Err(Error::PowerLost),
-            None => Ok(None),
-            Some(cut) if cut.after > 0 => {
-                cut.after -= 1;
-                Ok(None)
-            }
-            Some(cut) => {
+            Some(cut) if cut.after == 0 => {
                 let possible = operation.outcomes(flash).contains(&cut.outcome);
                 let outcome = if possible { cut.outcome } else { Outcome::Untouched };
                 if !outcome.starts_from_before() {
@@ -264,10 +259,12 @@ impl TestPower {
                 }
                 self.fail(flash, operation, outcome)
             }
+            _ => Ok(None),
         }
     }
 
-    /// Ends an operation that took place.
+    /// Ends an operation that took place. Only these count: a copy whose source has decayed does
+    /// not begin.
     pub(crate) fn end(
         &mut self,
         flash: &mut FlashArray,
@@ -276,6 +273,9 @@ impl TestPower {
     ) -> Result<()> {
         if let Some(outcome) = cut {
             return self.fail(flash, operation, outcome);
+        }
+        if let Some(cut) = &mut self.cut {
+            cut.after -= 1;
         }
         if let Some(recording) = &mut self.recording {
             recording.push(Snapshot { operation, after: flash.try_clone()? });
