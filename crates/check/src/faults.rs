@@ -129,11 +129,11 @@ mod tests {
             Faults::parse(text).unwrap().outcomes(possible).map(Outcome::name).collect()
         };
         let basic = ["untouched", "torn", "looks-erased", "unstable", "complete"];
-        assert_eq!(names("basic,lasting", &Outcome::OF_UPPER_PROGRAM), basic);
+        assert_eq!(names("basic,lasting", Outcome::OF_UPPER_PROGRAM), basic);
         let others = ["flipped", "stale", "misdirected", "paired"];
-        assert_eq!(names("spare,paired", &Outcome::OF_UPPER_PROGRAM), others);
-        assert_eq!(names("erase", &Outcome::OF_ERASE), ["intact", "mixed"]);
-        let all = names("all", &Outcome::OF_PROGRAM);
+        assert_eq!(names("spare,paired", Outcome::OF_UPPER_PROGRAM), others);
+        assert_eq!(names("erase", Outcome::OF_ERASE), ["intact", "mixed"]);
+        let all = names("all", Outcome::OF_PROGRAM);
         assert!(!all.contains(&"paired"), "a lower page destroys no other page: {all:?}");
     }
 

@@ -17,5 +17,5 @@ pub use contract::{
     Violation,
 };
 pub use layer::{LAYERS, Layers};
-pub use part::recovery::trim_log::system_blocks;
+pub use part::recovery::trim_log::{blocks_max, system_blocks};
 pub use registry::{Choice, SCHEMES};

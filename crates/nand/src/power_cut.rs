@@ -40,19 +40,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcomes of a program.
-    pub const OF_PROGRAM: [Outcome; 8] = [
-        Outcome::Untouched,
-        Outcome::Torn,
-        Outcome::LooksErased,
-        Outcome::Unstable,
-        Outcome::Complete,
-        Outcome::Flipped,
-        Outcome::Stale,
-        Outcome::Misdirected,
-    ];
     /// The outcomes of a program of an upper page.
-    pub const OF_UPPER_PROGRAM: [Outcome; 9] = [
+    pub const OF_UPPER_PROGRAM: &'static [Outcome] = &[
         Outcome::Untouched,
         Outcome::Torn,
         Outcome::LooksErased,
@@ -63,9 +52,11 @@ impl Outcome {
         Outcome::Misdirected,
         Outcome::Paired,
     ];
+    /// The outcomes of any other program: all but the last one.
+    pub const OF_PROGRAM: &'static [Outcome] = Self::OF_UPPER_PROGRAM.split_at(8).0;
     /// The outcomes of an erase.
-    pub const OF_ERASE: [Outcome; 5] =
-        [Outcome::Untouched, Outcome::Half, Outcome::Complete, Outcome::Intact, Outcome::Mixed];
+    pub const OF_ERASE: &'static [Outcome] =
+        &[Outcome::Untouched, Outcome::Half, Outcome::Complete, Outcome::Intact, Outcome::Mixed];
     /// The names that users write, in the order of the variants.
     pub const NAMES: &'static [&'static str] = &[
         "untouched",
@@ -126,10 +117,10 @@ impl Interruptible {
     fn outcomes(self, flash: &FlashArray) -> &'static [Outcome] {
         match self {
             Interruptible::Program(ppn) if flash.lower_pages(ppn).next().is_some() => {
-                &Outcome::OF_UPPER_PROGRAM
+                Outcome::OF_UPPER_PROGRAM
             }
-            Interruptible::Program(_) => &Outcome::OF_PROGRAM,
-            Interruptible::Erase(_) => &Outcome::OF_ERASE,
+            Interruptible::Program(_) => Outcome::OF_PROGRAM,
+            Interruptible::Erase(_) => Outcome::OF_ERASE,
         }
     }
 }

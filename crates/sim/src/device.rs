@@ -57,6 +57,9 @@ impl Device {
         let LayerBlocks { blocks: layer_blocks, added } = layers.blocks(&chip);
         let extra = without(extra, layer_blocks - added)?;
         let blocks = logical.saturating_add(extra).saturating_add(layer_blocks.into());
+        if durability == ftl::Durability::Full {
+            check_void_lists(&chip, logical_blocks, blocks)?;
+        }
         let blocks = blocks.saturating_add(system_blocks.into());
         let geometry = chip.geometry(number(&chip, blocks, blocks)?)?;
         let extra_blocks = number(&chip, extra, blocks)?;
@@ -122,6 +125,18 @@ fn without(extra: u64, taken: u32) -> Result<u64> {
     })
 }
 
+/// The trim log must be able to list the void pages of all blocks.
+fn check_void_lists(chip: &ChipModel, logical_blocks: u32, blocks: u64) -> Result<()> {
+    let max = ftl::blocks_max(chip, logical_blocks);
+    match blocks <= max {
+        true => Ok(()),
+        false => Err(Error::Impossible(format!(
+            "with `--durability full`, a capacity of {logical_blocks} blocks can have at most \
+             {max} blocks in all, and this device has {blocks}; give fewer with `--extra`"
+        ))),
+    }
+}
+
 /// The number of blocks that a capacity needs.
 ///
 /// # Errors
@@ -182,6 +197,21 @@ mod tests {
         let device = device(full, 1 << 30).unwrap();
         assert!(device.system_blocks > 0);
         assert_eq!(device.extra_blocks, 574, "7 % of 8192, as without system blocks");
+    }
+
+    #[test]
+    fn full_durability_limits_the_extra_blocks_to_what_its_lists_can_hold() {
+        let with_extra = |percent: &str, durability| {
+            let change = |e: &mut Experiment| {
+                e.extra = Some(percent.parse().unwrap());
+                e.durability = durability;
+            };
+            device(change, 1 << 30).map(|_| ())
+        };
+        with_extra("100%", Durability::Full).unwrap();
+        with_extra("1000%", Durability::Paper).unwrap();
+        let why = with_extra("1000%", Durability::Full).unwrap_err().to_string();
+        assert!(why.contains("at most 4") && why.ends_with("`--extra`"), "{why}");
     }
 
     #[test]

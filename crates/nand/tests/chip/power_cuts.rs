@@ -9,7 +9,7 @@ use crate::fixture::{chip, host, program};
 
 #[test]
 fn an_interrupted_program_leaves_each_of_its_outcomes() {
-    for outcome in Outcome::OF_PROGRAM {
+    for &outcome in Outcome::OF_PROGRAM {
         let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
         nand.cut_after(Cut { after: 1, outcome });
         program(&mut nand, 0, 5);

@@ -84,6 +84,17 @@ pub fn system_blocks(chip: &ChipModel, logical_blocks: u32, durability: Durabili
     }
 }
 
+/// The number of blocks for which a device of this size can list void pages: in the worst case
+/// every block has a range of its own in a checkpoint, which must fit into a segment.
+pub fn blocks_max(chip: &ChipModel, logical_blocks: u32) -> u64 {
+    let logical_pages = u64::from(logical_blocks) * u64::from(chip.pages_per_block);
+    let usable = chip.pages_per_block / chip.pairing.bits;
+    let segment = segment_blocks(chip.page_bytes, usable, logical_blocks.into(), logical_pages);
+    let windows = logical_pages.div_ceil(u64::from(window(chip.page_bytes)));
+    let pages = u64::from(segment) * u64::from(usable);
+    pages.saturating_sub(windows) * voids_per_page(chip.page_bytes) as u64
+}
+
 /// Number of system blocks of a device. They are the last ones of its blocks.
 pub fn system_blocks_of(nand: &Nand, device: &MountConfig) -> usize {
     let geometry = nand.geometry();
@@ -400,7 +411,7 @@ impl TrimLog {
         let complete: Vec<_> = scan.copies().filter(|copy| !copy.spare.tentative).collect();
         let served = complete.iter().map(|copy| copy.spare.sequence).max().unwrap_or(0);
         let segments = self.find_segments(nand, scan)?;
-        let mut found = LogContents::of(self.trimmed.bound());
+        let mut found = LogContents::of(self.trimmed.bound(), nand.geometry().pages());
         let active = &segments[self.active];
         for copy in active.pages.iter().filter(|_| active.end > 0) {
             found.replay(nand, *copy)?;
@@ -549,11 +560,17 @@ struct LogContents {
     tombstones: Vec<u64>,
     /// Physical pages that do not count, if their sequence is lower.
     voids: Vec<(Range<u32>, u64)>,
+    /// The same for each physical page; 0 if it is in no range.
+    void_before: Vec<u64>,
 }
 
 impl LogContents {
-    fn of(logical_pages: u32) -> LogContents {
-        LogContents { tombstones: vec![0; logical_pages as usize], voids: Vec::new() }
+    fn of(logical_pages: u32, physical_pages: u32) -> LogContents {
+        LogContents {
+            tombstones: vec![0; logical_pages as usize],
+            voids: Vec::new(),
+            void_before: vec![0; physical_pages as usize],
+        }
     }
 
     /// Applies one page of the log.
@@ -569,17 +586,22 @@ impl LogContents {
                 *tombstone = copy.spare.version.max(*tombstone);
             }
         }
-        self.voids.extend(voids_in(bytes, copy.spare.version).ok_or_else(strange)?);
-        let pages = nand.geometry().pages();
-        match self.voids.iter().all(|(range, _)| range.end <= pages) {
-            true => Ok(()),
-            false => Err(strange()),
+        for (range, before) in voids_in(bytes, copy.spare.version).ok_or_else(strange)? {
+            self.add_void(range, before).ok_or_else(strange)?;
         }
+        Ok(())
+    }
+
+    /// Adds a range; none if it names pages that do not exist.
+    fn add_void(&mut self, range: Range<u32>, before: u64) -> Option<()> {
+        let pages = self.void_before.get_mut(range.start as usize..range.end as usize)?;
+        pages.iter_mut().for_each(|limit| *limit = before.max(*limit));
+        self.voids.push((range, before));
+        Some(())
     }
 
     fn is_void(&self, copy: &PageCopy) -> bool {
-        let is_inside = |range: &Range<u32>| range.contains(&copy.ppn.0);
-        self.voids.iter().any(|(range, before)| is_inside(range) && copy.spare.sequence < *before)
+        copy.spare.sequence < self.void_before[copy.ppn.0 as usize]
     }
 }
 
@@ -858,7 +880,10 @@ mod tests {
 
     #[test]
     fn a_page_is_void_below_the_limit_of_its_range() {
-        let found = LogContents { tombstones: Vec::new(), voids: vec![(8..12, 20)] };
+        let mut found = LogContents::of(0, 16);
+        found.add_void(8..12, 20).unwrap();
+        found.add_void(9..11, 10).unwrap();
+        assert!(found.add_void(15..17, 20).is_none(), "page 16 does not exist");
         let is_void = |ppn, sequence| {
             let (owner, version) = (Lpn(0), sequence);
             let spare = Spare { owner, version, sequence, kind: 1, tentative: false };
