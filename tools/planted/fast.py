@@ -33,7 +33,4 @@ MUTANTS = [
      "match slots.all(|(newest, slot)| newest.0 == slot) {", "match slots.next().is_some_and(|(newest, slot)| newest.0 == slot) {"),
     ("fast-stream-counts-as-random", "fast, figures: associated blocks of random victims are miscounted", ASSOCIATIVE,
      "merge::count(&mut self.random_associated, associated.len());", "merge::count(&mut self.random_associated, 1);"),
-    ("fast-tombstones-after", "fast, merge: waiting trims are not recorded first", MERGE,
-     "pub fn bring_home(nand: &mut Nand, map: &mut LogMap<impl BlockObserver>, lbn: Lbn) -> Result<()> {\n    map.flat.flush(nand)?;\n",
-     "pub fn bring_home(nand: &mut Nand, map: &mut LogMap<impl BlockObserver>, lbn: Lbn) -> Result<()> {\n"),
 ]

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use ftl::{Choice, Durability, Ftl, Merges, Metric, MountConfig, Run, system_blocks};
+use ftl::{Choice, Durability, Ftl, Layers, Merges, Metric, MountConfig, Run, system_blocks};
 use nand::{
     BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp, Timing,
 };
@@ -148,7 +148,7 @@ fn mount_as(
         seed: 0,
         timing: TIMING,
     };
-    choice.mount(nand, &device)
+    Layers::default().mount(choice.scheme, nand, &device)
 }
 
 /// A device for power cuts. Write `n` of a page stamps it with `n`.
@@ -187,9 +187,20 @@ impl Mortal {
 
     /// Switches the power on and mounts. The power may fail again during the mount.
     pub fn mount(&mut self, cut: Option<Cut>) -> ftl::Result<()> {
+        self.real.nand.power_on();
+        cut.into_iter().for_each(|cut| self.real.nand.cut_after(cut));
+        self.mount_powered()
+    }
+
+    /// Switches the power on and mounts. Weak pages decay after this number of operations.
+    pub fn mount_decaying(&mut self, operations: u64) -> ftl::Result<()> {
+        self.real.nand.power_on();
+        self.real.nand.decay_after(operations);
+        self.mount_powered()
+    }
+
+    fn mount_powered(&mut self) -> ftl::Result<()> {
         let Real { nand, ftl, choice, logical_blocks, durability } = &mut self.real;
-        nand.power_on();
-        cut.into_iter().for_each(|cut| nand.cut_after(cut));
         *ftl = mount_as(choice, nand, *logical_blocks, *durability)?;
         nand.decay().unwrap();
         ftl.audit(nand).unwrap();

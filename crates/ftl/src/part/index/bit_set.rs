@@ -15,6 +15,16 @@ impl BitSet {
         BitSet { words: vec![0; bound.div_ceil(64) as usize], bound }
     }
 
+    /// The set whose bits these bytes hold; the lowest bit of the first byte is number 0.
+    pub fn from_bytes(bytes: &[u8]) -> BitSet {
+        let word = |bytes: &[u8]| {
+            let mut all = [0; 8];
+            all[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(all)
+        };
+        BitSet { words: bytes.chunks(8).map(word).collect(), bound: bytes.len() as u32 * 8 }
+    }
+
     /// The bound: every number in the set is below it.
     pub fn bound(&self) -> u32 {
         self.bound
@@ -99,5 +109,17 @@ mod tests {
         assert_eq!(runs(4..128), [4..5, 6..70, 127..128]);
         assert_eq!(runs(70..127), []);
         assert!(bits.contains(129) && !bits.contains(130));
+    }
+
+    #[test]
+    fn bytes_hold_eight_numbers_each() {
+        let mut bytes = [0; 11];
+        bytes[0] = 0b0000_0110;
+        bytes[7] = 0b1000_0000;
+        bytes[8] = 0b0000_0001;
+        bytes[10] = 0b1100_0000;
+        let bits = BitSet::from_bytes(&bytes);
+        assert_eq!(bits.bound(), 88);
+        assert_eq!(bits.runs(0..88).collect::<Vec<_>>(), [1..3, 63..65, 86..88]);
     }
 }

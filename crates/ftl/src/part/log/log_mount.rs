@@ -20,7 +20,10 @@
 //!
 //! If the block holds all pages of its logical block, its merge is complete. Some of its sources
 //! may have been erased, so the new block counts even if every page has a twin. The twins are in
-//! log blocks that were not erased yet.
+//! log blocks that were not erased yet. But if the page that completes it is suspect, nothing was
+//! recorded as void after it, so no source was erased. Then the merge is given up, too: to move the
+//! block, the mount would have to erase a source, which the next mount needs if the suspect page
+//! becomes unreadable.
 //!
 //! **The page programmed last may become unreadable**: [`recovery_plan`] says what that requires.
 //! Its block is moved to a clean one, the suspect page last. The pages of a data block go to their
@@ -95,8 +98,9 @@ pub fn recover(
     let blocks: Vec<BlockId> = map.pool.iter().collect();
     let mut copies = scan.host_copies(pages)?;
     let geometry = *nand.geometry();
+    let suspect = suspects.endangered().filter(|_| map.flat.trims.is_some());
     let mut unfinished = Vec::new();
-    while let Some(block) = unfinished_merge(&geometry, &copies, &tombstones) {
+    while let Some(block) = unfinished_merge(&geometry, &copies, &tombstones, suspect) {
         copies.retain(|copy| geometry.block_of(copy.ppn) != block);
         unfinished.push(block);
     }
@@ -126,11 +130,12 @@ pub fn recover(
 }
 
 /// The block of the page programmed last, if every valid page in it has a twin elsewhere and the
-/// block is not a complete data block.
+/// block is not a complete data block, or is complete only with the suspect page.
 fn unfinished_merge(
     geometry: &Geometry,
     copies: &[PageCopy],
     tombstones: &[u64],
+    suspect: Option<PageCopy>,
 ) -> Option<BlockId> {
     let last = copies.iter().max_by_key(|copy| copy.spare.sequence)?;
     let block = geometry.block_of(last.ppn);
@@ -144,7 +149,8 @@ fn unfinished_merge(
         let twin = twins[copy.spare.owner.0 as usize];
         twin.is_some_and(|twin| twin.spare.version == copy.spare.version)
     };
-    (held.all(has_twin) && !is_complete(geometry, block, &newest)).then_some(block)
+    let is_unfinished = || suspect == Some(*last) || !is_complete(geometry, block, &newest);
+    (held.all(has_twin) && is_unfinished()).then_some(block)
 }
 
 /// Whether the valid pages of a block are all mapped pages of one logical block, each at its own

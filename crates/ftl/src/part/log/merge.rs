@@ -133,7 +133,6 @@ pub fn bring_all_home(
 /// # Errors
 /// The power fails.
 pub fn bring_home(nand: &mut Nand, map: &mut LogMap<impl BlockObserver>, lbn: Lbn) -> Result<()> {
-    map.flat.flush(nand)?;
     let clean = map.pool.take(nand)?;
     let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;
     replace(nand, map, lbn, clean, filled)
@@ -174,7 +173,6 @@ pub fn discard(
     map: &mut LogMap<impl BlockObserver>,
     block: BlockId,
 ) -> Result<()> {
-    map.flat.flush(nand)?;
     map.release(nand, block, MERGE)
 }
 
@@ -189,7 +187,6 @@ fn promote(
     block: BlockId,
     missing: u32,
 ) -> Result<()> {
-    map.flat.flush(nand)?;
     let missing = missing..nand.geometry().pages_per_block();
     let filled = map.gather(nand, lbn, missing, block, MERGE)?;
     replace(nand, map, lbn, block, filled)

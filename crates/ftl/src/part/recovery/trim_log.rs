@@ -671,11 +671,8 @@ fn ranges_in(bytes: &[u8], numbers: Range<u32>) -> Option<Vec<Range<u32>>> {
 
 fn bitmap_in(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
     let (first, body) = (word(bytes, 1)?, bytes.get(HEADER_BYTES..)?);
-    let all = 0..body.len() as u32 * 8;
-    let mut bits = BitSet::new(all.end);
-    let set = |bit: &u32| body[*bit as usize / 8] >> (bit % 8) & 1 == 1;
-    all.clone().filter(set).for_each(|bit| bits.insert(bit));
-    bits.runs(all)
+    let bits = BitSet::from_bytes(body);
+    bits.runs(0..bits.bound())
         .map(|run| Some(first.checked_add(run.start)?..first.checked_add(run.end)?))
         .collect()
 }

@@ -216,7 +216,6 @@ impl Faster {
         if is_over || self.log.map.valid(victim) == 0 {
             return self.log.merge_victim(nand, victim);
         }
-        self.log.map.flat.flush(nand)?;
         let pages_per_block = nand.geometry().pages_per_block();
         let last_visits = if self.second_chance { 0..carried } else { 0..pages_per_block };
         match self.isolation {

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Long campaigns against every scheme and layer, with the optimised binary.
+
+    python3 tools/campaign.py cuts FILE --minutes 60         power cuts with every fault, on every device model
+    python3 tools/campaign.py operations FILE --minutes 30   random reads, writes, trims and flushes, every sector compared
+    python3 tools/campaign.py table FILE                     what the campaigns in FILE have tried, as tables for the docs
+
+FILE gets one line of JSON for each command that was run. A campaign continues where the last one in FILE ended. The first
+violation ends a campaign: the command is printed, and the exit code is 1.
+"""
+
+import argparse
+import collections
+import functools
+import itertools
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FTLAB = ROOT / "target/release/ftlab"
+SCHEMES_WITH_MAPS = ["dftl", "fast"]
+
+# Device models with the share of second cuts that are tried: one in so many, of the defaults and of all forms.
+MODELS = {
+    "least": (32, 64),
+    "tiny": (64, 512),
+    "tiny-ascending": (128, 1024),
+    "tiny-any": (64, 512),
+    "tiny-mlc": (128, 1024),
+    "sector": (128, 1024),
+    "odd": (128, 1024),
+    "odd-any": (128, 1024),
+    "small": (512, 0),
+    "small-tlc": (512, 0),
+    "windows": (512, 0),
+}
+LAYERS = {
+    "none": [],
+    "buffer": ["--buffer", "3KiB"],
+    "buffer with reads": ["--buffer", "6KiB,reads=true,evict=run"],
+    "sector log": ["--sector-log", "8KiB"],
+    "buffer and sector log": ["--buffer", "3KiB", "--sector-log", "4KiB"],
+    "one DRAM budget": ["--dram", "4KiB", "--split", "adaptive:interval=3,max_step=20%"],
+}
+# Layers on devices of many MiB.
+LARGE_LAYERS = {
+    "none": [],
+    "buffer": ["--buffer", "1MiB"],
+    "sector log": ["--sector-log", "1MiB"],
+    "buffer and sector log": ["--buffer", "512KiB,reads=true,evict=run", "--sector-log", "2MiB"],
+}
+CHIPS = ["slc-lsb", "mlc-k9gag"]
+
+
+def schemes() -> list:
+    listed = subprocess.run([FTLAB, "list", "ftls", "--json"], capture_output=True, text=True, check=True)
+    return [scheme["name"] for scheme in json.loads(listed.stdout)]
+
+
+def chosen(names: list) -> list:
+    return [argument for name in names for argument in ("--ftl", name)]
+
+
+# ---- Power cuts ---------------------------------------------------------------------------------------------------------
+
+
+def cut_commands():
+    """All commands, without end: later rounds use other seeds."""
+    for seed in itertools.count(1):
+        for model, (rare, rarer) in MODELS.items():
+            common = ["--geometry", model, "--seed", str(seed), "--short-programs", "0"]
+            for layer, options in LAYERS.items():
+                names = SCHEMES_WITH_MAPS if layer == "one DRAM budget" else schemes()
+                yield layer, [*chosen(names), *options, "--second-cuts", str(rare), *common]
+            if rarer:
+                yield "none", ["--ftl", "all", "--second-cuts", str(rarer), *common]
+
+
+def count_cuts(text: str) -> dict:
+    """The counts in the two tables of `check`."""
+    subjects, outcomes = collections.Counter(), collections.Counter()
+    for line in text.splitlines():
+        cells = re.split(r"\s{2,}", line.strip())
+        numbers = [int(cell.replace(",", "")) for cell in cells[1:] if re.fullmatch(r"[\d,]+", cell)]
+        if len(cells) == 6 and len(numbers) == 5 and cells[0] != "total":
+            scheme = re.split(r"[: ]", cells[0])[0]
+            subjects[scheme, "first"] += numbers[2]
+            subjects[scheme, "second"] += numbers[3]
+        elif len(cells) == 7 and len(numbers) == 5:
+            outcomes[cells[0]] += numbers[0]
+            outcomes["decays later"] += numbers[3] + numbers[4]
+    by_scheme = {scheme: [subjects[scheme, "first"], subjects[scheme, "second"]] for scheme, _ in subjects}
+    return {"schemes": by_scheme, "outcomes": outcomes}
+
+
+def attack(layer: str, options: list) -> dict:
+    done = subprocess.run([FTLAB, "check", *options], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"ftlab check {' '.join(options)}\n{done.stdout}{done.stderr}")
+    return {"layer": layer, **count_cuts(done.stdout)}
+
+
+# ---- Random operations --------------------------------------------------------------------------------------------------
+
+
+def operation_commands():
+    for seed in itertools.count(1):
+        for chip, (layer, options), name in itertools.product(CHIPS, LARGE_LAYERS.items(), schemes()):
+            common = ["--ftl", name, "--chip", chip, "--capacity", "16MiB", "--extra", "15%", "--durability", "full"]
+            yield layer, [*common, *options, "--verify", "--seed", str(seed), "--json", "-"]
+
+
+@functools.cache
+def trace(folder: str, seed: int, requests: int = 400_000) -> pathlib.Path:
+    """Requests of 1 to 64 KiB on 16 MiB, some of them parts of pages, with trims and flushes."""
+    draws, sectors = random.Random(seed), 16 * 2048
+    path = pathlib.Path(folder) / f"random{seed}.csv"
+    with path.open("w") as out:
+        out.write("time_ns,device,rwbs,offset,bytes\n")
+        for at in range(requests):
+            kind = draws.choices("WRDF", [60, 25, 12, 3])[0]
+            length = draws.choice([2, 4, 8, 8, 16, 32, 64, 128])
+            start = int((sectors - length) * draws.random() ** draws.choice([1, 3]))
+            start -= start % draws.choice([1, 4, 8])
+            out.write(f"{at * 1000},0,{kind},{start * 512},{length * 512}\n")
+    return path
+
+
+def operate(folder: str, layer: str, options: list) -> dict:
+    seed = int(options[options.index("--seed") + 1])
+    done = subprocess.run([FTLAB, "run", trace(folder, seed), *options], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"ftlab run {' '.join(options)}\n{done.stdout}{done.stderr}")
+    pages = json.loads(done.stdout)["host_pages"]
+    scheme = options[options.index("--ftl") + 1]
+    return {"layer": layer, "operations": {scheme: [pages["read"], pages["written"], pages["trimmed"]]}}
+
+
+# ---- Campaigns ----------------------------------------------------------------------------------------------------------
+
+
+def campaign(commands, perform, path: pathlib.Path, minutes: float) -> None:
+    known = {tuple(run["options"]) for run in runs(path)}
+    end = time.time() + 60 * minutes
+    with path.open("a") as out:
+        for layer, options in commands:
+            if tuple(options) in known:
+                continue
+            if time.time() > end:
+                return
+            result = perform(layer, options)
+            out.write(json.dumps({"options": options, **result}) + "\n")
+            out.flush()
+
+
+def runs(path: pathlib.Path) -> list:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def row(*cells) -> str:
+    return "| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |"
+
+
+def print_table(title: list, sums: dict) -> None:
+    print(row(*title), row(*["---"] * len(title)).replace(" ", ""), sep="\n")
+    for name, numbers in sums.items():
+        print(row(name, *numbers))
+    print(row("all", *[sum(column) for column in zip(*sums.values())]), end="\n\n")
+
+
+def added(sums: dict, name: str, numbers: list) -> None:
+    sums[name] = [a + b for a, b in zip(sums.get(name, [0] * len(numbers)), numbers)]
+
+
+def table(path: pathlib.Path) -> None:
+    cuts, layers, outcomes, operations = {}, {}, {}, {}
+    for run in runs(path):
+        for scheme, numbers in run.get("schemes", {}).items():
+            added(cuts, scheme, numbers)
+            added(layers, run["layer"], numbers)
+        for outcome, number in run.get("outcomes", {}).items():
+            added(outcomes, outcome, [number])
+        for scheme, numbers in run.get("operations", {}).items():
+            added(operations, scheme, numbers)
+    later = outcomes.pop("decays later", [0])[0]
+    if cuts:
+        print_table(["scheme", "cuts", "second cuts"], cuts)
+        print_table(["layers", "cuts", "second cuts"], layers)
+        print_table(["outcome", "cuts"], outcomes)
+        print(f"In {later:,} of them weak pages decayed during or after the mount.\n")
+    if operations:
+        print_table(["scheme", "pages read", "pages written", "pages trimmed"], operations)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["cuts", "operations", "table"])
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--minutes", type=float, default=60)
+    arguments = parser.parse_args()
+    match arguments.what:
+        case "cuts":
+            campaign(cut_commands(), attack, arguments.file, arguments.minutes)
+        case "operations":
+            with tempfile.TemporaryDirectory() as folder:
+                perform = functools.partial(operate, folder)
+                campaign(operation_commands(), perform, arguments.file, arguments.minutes)
+        case "table":
+            table(arguments.file)
+
+
+if __name__ == "__main__":
+    main()
