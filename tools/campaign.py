@@ -5,8 +5,8 @@
     python3 tools/campaign.py operations FILE --minutes 30   random reads, writes, trims and flushes, every sector compared
     python3 tools/campaign.py table FILE                     what the campaigns in FILE have tried, as tables for the docs
 
-FILE gets one line of JSON for each command that was run. A campaign continues where the last one in FILE ended. The first
-violation ends a campaign: the command is printed, and the exit code is 1.
+FILE gets one line of JSON for each command that found nothing. A campaign continues where the last one in FILE ended. A
+command that finds a violation is printed with what it found, and the campaign goes on; the exit code is then 1.
 """
 
 import argparse
@@ -70,9 +70,9 @@ def chosen(names: list) -> list:
 # ---- Power cuts ---------------------------------------------------------------------------------------------------------
 
 
-def cut_commands():
+def cut_commands(first_seed: int):
     """All commands, without end: later rounds use other seeds."""
-    for seed in itertools.count(1):
+    for seed in itertools.count(first_seed):
         for model, (rare, rarer) in MODELS.items():
             common = ["--geometry", model, "--seed", str(seed), "--short-programs", "0"]
             for layer, options in LAYERS.items():
@@ -99,18 +99,26 @@ def count_cuts(text: str) -> dict:
     return {"schemes": by_scheme, "outcomes": outcomes}
 
 
-def attack(layer: str, options: list) -> dict:
-    done = subprocess.run([FTLAB, "check", *options], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"ftlab check {' '.join(options)}\n{done.stdout}{done.stderr}")
-    return {"layer": layer, **count_cuts(done.stdout)}
+def performed(*arguments) -> str | None:
+    """The output of a command; none if it failed."""
+    done = subprocess.run([FTLAB, *arguments], capture_output=True, text=True)
+    if done.returncode == 0:
+        return done.stdout
+    print("ftlab", *arguments)
+    print(done.stdout, done.stderr, flush=True)
+    return None
+
+
+def attack(layer: str, options: list) -> dict | None:
+    text = performed("check", *options)
+    return text and {"layer": layer, **count_cuts(text)}
 
 
 # ---- Random operations --------------------------------------------------------------------------------------------------
 
 
-def operation_commands():
-    for seed in itertools.count(1):
+def operation_commands(first_seed: int):
+    for seed in itertools.count(first_seed):
         for chip, (layer, options), name in itertools.product(CHIPS, LARGE_LAYERS.items(), schemes()):
             common = ["--ftl", name, "--chip", chip, "--capacity", "16MiB", "--extra", "15%", "--durability", "full"]
             yield layer, [*common, *options, "--verify", "--seed", str(seed), "--json", "-"]
@@ -132,12 +140,12 @@ def trace(folder: str, seed: int, requests: int = 400_000) -> pathlib.Path:
     return path
 
 
-def operate(folder: str, layer: str, options: list) -> dict:
+def operate(folder: str, layer: str, options: list) -> dict | None:
     seed = int(options[options.index("--seed") + 1])
-    done = subprocess.run([FTLAB, "run", trace(folder, seed), *options], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"ftlab run {' '.join(options)}\n{done.stdout}{done.stderr}")
-    pages = json.loads(done.stdout)["host_pages"]
+    text = performed("run", trace(folder, seed), *options)
+    if text is None:
+        return None
+    pages = json.loads(text)["host_pages"]
     scheme = options[options.index("--ftl") + 1]
     return {"layer": layer, "operations": {scheme: [pages["read"], pages["written"], pages["trimmed"]]}}
 
@@ -145,18 +153,23 @@ def operate(folder: str, layer: str, options: list) -> dict:
 # ---- Campaigns ----------------------------------------------------------------------------------------------------------
 
 
-def campaign(commands, perform, path: pathlib.Path, minutes: float) -> None:
+def campaign(commands, perform, path: pathlib.Path, minutes: float) -> int:
+    """Returns how many commands have found a violation."""
     known = {tuple(run["options"]) for run in runs(path)}
-    end = time.time() + 60 * minutes
+    end, failed = time.time() + 60 * minutes, 0
     with path.open("a") as out:
         for layer, options in commands:
             if tuple(options) in known:
                 continue
             if time.time() > end:
-                return
+                break
             result = perform(layer, options)
+            if result is None:
+                failed += 1
+                continue
             out.write(json.dumps({"options": options, **result}) + "\n")
             out.flush()
+    return failed
 
 
 def runs(path: pathlib.Path) -> list:
@@ -198,22 +211,24 @@ def table(path: pathlib.Path) -> None:
         print_table(["scheme", "pages read", "pages written", "pages trimmed"], operations)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["cuts", "operations", "table"])
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--first-seed", type=int, default=1)
     arguments = parser.parse_args()
     match arguments.what:
         case "cuts":
-            campaign(cut_commands(), attack, arguments.file, arguments.minutes)
+            return campaign(cut_commands(arguments.first_seed), attack, arguments.file, arguments.minutes)
         case "operations":
             with tempfile.TemporaryDirectory() as folder:
                 perform = functools.partial(operate, folder)
-                campaign(operation_commands(), perform, arguments.file, arguments.minutes)
+                return campaign(operation_commands(arguments.first_seed), perform, arguments.file, arguments.minutes)
         case "table":
             table(arguments.file)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(min(main(), 1))

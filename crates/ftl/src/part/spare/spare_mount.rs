@@ -284,13 +284,16 @@ impl ChainSearch<'_> {
     }
 
     /// The place of a page, if its chain leads to a page with the right owner that no tombstone
-    /// kills.
+    /// kills. A page of the chain that is newer than its PMD page took the place of another one,
+    /// which was trimmed before its block was erased.
     fn place(&self, directory: PageCopy, lpn: Lpn) -> Result<Ppn> {
         let path = self.chains.path(&self.geometry, self.found, directory.ppn, lpn);
         let Some(ppn) = path.page else { return Ok(Ppn::NONE) };
         let tombstone = self.tombstones[lpn.0 as usize];
+        let sequence = |ppn: &Ppn| self.found.at(*ppn).map_or(0, |(spare, _)| spare.sequence);
+        let newest = path.spares().iter().chain([&ppn]).map(sequence).max();
         match self.found.at(ppn) {
-            Some((spare, _)) if spare.owner == lpn => {
+            Some((spare, _)) if spare.owner == lpn && newest == Some(directory.spare.sequence) => {
                 Ok(if spare.version > tombstone { ppn } else { Ppn::NONE })
             }
             _ if !self.is_full || tombstone > directory.spare.sequence => Ok(Ppn::NONE),
