@@ -38,8 +38,6 @@ MUTANTS = [
      "        let trimmed = self.unmap(nand, lbn, &pages);\n        for lpn in"),
     ("superblock-block-trimmed-in-part", "superblock, trims: a logical block trimmed completely has tombstones only for its last pages", MAPPED,
      "        if self.directory(lbn).is_none() {\n            return self.flat.note_trimmed(nand, self.page(lbn, 0).0..self.page(lbn + 1, 0).0);\n        }\n", ""),
-    ("superblock-suspect-last", "superblock, mount: the suspect page is not moved first", SUPERBLOCK,
-     "            self.write_page(nand, PageSource::Copy(Cause::Meta), nand.owner(suspect))?;\n", ""),
     ("superblock-free-in-order", "mount: the fallback is erased before the suspect page is copied", MOUNT,
      "free.sort_by_key(|block| plan.fallback.contains(block));",
      "free.sort_by_key(|block| !plan.fallback.contains(block));"),

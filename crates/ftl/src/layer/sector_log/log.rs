@@ -40,8 +40,6 @@ pub(super) struct SectorLog {
     /// For each logical page the number of its sectors in the log, live or not; none if trims need
     /// not survive.
     pub(super) copies: Option<Vec<u32>>,
-    /// Whether the FTL may have received trims that it has not recorded.
-    pub(super) trims_below: bool,
     /// The addresses or the trim in the page being programmed.
     pub(super) composed: Vec<u8>,
     /// The number of the last cleaning that read each page of the log.
@@ -82,7 +80,6 @@ impl SectorLog {
             page_bytes: geometry.page_bytes(),
             sectors_per_page,
             copies: (device.durability == Durability::Full).then(|| vec![0; logical_pages]),
-            trims_below: false,
             composed: Vec::with_capacity(geometry.page_bytes() as usize),
             read_in: vec![0; ring.pages() as usize],
             cleanings: 0,
@@ -274,9 +271,6 @@ impl SectorLog {
 
     /// Cleans the tail block: writes its live sectors to the FTL, erases it, and exchanges it.
     pub(super) fn clean(&mut self, nand: &mut Nand) -> Result<()> {
-        if core::mem::take(&mut self.trims_below) {
-            self.below.ftl.flush(nand)?;
-        }
         let frame = self.ring.tail().expect("a full log has a tail");
         self.counts.cleanings += 1;
         self.counts.early_cleanings += u64::from(self.ring.free_pages() > 0);
@@ -588,13 +582,11 @@ impl Ftl for SectorLog {
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         self.note_trim(nand, first, pages)?;
         self.forget_all(first, pages);
-        self.trims_below = self.copies.is_some();
         self.below.trim(nand, first, pages)
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
         self.settle(nand, 1)?;
-        self.trims_below = false;
         self.below.ftl.flush(nand)
     }
 

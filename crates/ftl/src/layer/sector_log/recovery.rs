@@ -229,11 +229,7 @@ impl SectorLog {
         for &(lpn, version) in trimmed {
             if self.below.ftl.version(nand, Lpn(lpn))?.is_some_and(|below| below < version) {
                 self.below.trim(nand, Lpn(lpn), 1)?;
-                self.trims_below = true;
             }
-        }
-        if core::mem::take(&mut self.trims_below) {
-            self.below.ftl.flush(nand)?;
         }
         Ok(())
     }

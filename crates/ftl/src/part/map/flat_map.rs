@@ -206,10 +206,7 @@ impl FlatMap {
         Ok(())
     }
 
-    /// Writes all waiting trims to flash. Garbage collection and merges must call this before they
-    /// erase a block, because the erase may remove the newest copy of a trimmed page. Merges must
-    /// call it before their first program, because a mount relies on the block of an unfinished
-    /// merge being the one programmed last.
+    /// Writes all waiting trims to flash.
     ///
     /// # Errors
     /// The power fails.

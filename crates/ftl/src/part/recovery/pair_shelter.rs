@@ -171,32 +171,39 @@ fn original(nand: &Nand, copy: PageCopy) -> Result<Option<(Ppn, Spare, Vec<u8>)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nand::{Content, Lpn, Mode, Op, Page, Pairing, ProgramOrder, Timing};
+    use nand::{Content, Cut, Lpn, Mode, Op, Outcome, Page, Pairing, ProgramOrder, Timing};
     use spec::Params;
+
+    const ALL: [BlockId; 6] =
+        [BlockId(0), BlockId(1), BlockId(2), BlockId(3), BlockId(4), BlockId(5)];
 
     /// Six blocks of eight pages. The pages 2, 3, 6 and 7 of a block are upper pages.
     fn guarded_chip() -> Nand {
         let geometry = Geometry::new(512, 64, 8, 6, ProgramOrder::Sequential).unwrap();
         let pairing = Pairing { bits: 2, distance: 2 };
         let mut nand = Nand::new(geometry.with_pairing(pairing).unwrap(), Mode::Stamps);
-        let device = MountConfig {
-            params: &Params::default(),
-            logical_blocks: 1,
-            blocks: &[0, 1, 2, 3, 4, 5].map(BlockId),
-            durability: Durability::Full,
-            seed: 0,
-            timing: Timing::default(),
-        };
-        attach(&mut nand, &device);
+        attach(&mut nand, &device(&Params::default()));
         nand
     }
 
-    fn program(nand: &mut Nand, pages: core::ops::Range<u32>) {
-        for page in pages {
-            let (owner, content) = (Lpn(page), Content::Pad);
-            let page = Page { owner, kind: 1, extra: &[], content };
-            nand.program(Ppn(owner.0), &page, Cause::Host).unwrap();
+    fn device(params: &Params) -> MountConfig<'_> {
+        MountConfig {
+            params,
+            logical_blocks: 1,
+            blocks: &ALL,
+            durability: Durability::Full,
+            seed: 0,
+            timing: Timing::default(),
         }
+    }
+
+    fn program(nand: &mut Nand, pages: core::ops::Range<u32>) {
+        pages.for_each(|page| program_one(nand, page).unwrap());
+    }
+
+    fn program_one(nand: &mut Nand, page: u32) -> nand::Result<()> {
+        let (owner, content) = (Lpn(page), Content::Pad);
+        nand.program(Ppn(page), &Page { owner, kind: 1, extra: &[], content }, Cause::Host)
     }
 
     fn copies(nand: &Nand) -> u64 {
@@ -216,5 +223,49 @@ mod tests {
         nand.barrier();
         program(&mut nand, 10..16);
         assert_eq!(copies(&nand), 3, "pages 8 and 9");
+    }
+
+    fn restored(nand: &mut Nand) -> Vec<PageCopy> {
+        nand.power_on();
+        let params = Params::default();
+        let mut scan = SpareScan::read(nand, &ALL).unwrap();
+        restore(nand, &device(&params), &mut scan).unwrap()
+    }
+
+    #[test]
+    fn a_copy_stands_in_for_its_page_with_the_sequence_of_that_page() {
+        let mut nand = guarded_chip();
+        program(&mut nand, 0..2);
+        nand.barrier();
+        // The shelter erases its block and copies page 0.
+        nand.cut_after(Cut { after: 2, outcome: Outcome::Paired });
+        program_one(&mut nand, 2).unwrap_err();
+        let restored = restored(&mut nand);
+        let found: Vec<_> = restored.iter().map(|copy| (copy.ppn.0, copy.spare.sequence)).collect();
+        assert_eq!(found, [(0, 1)]);
+    }
+
+    #[test]
+    fn a_copy_does_not_stand_in_once_pages_elsewhere_have_followed_it() {
+        let mut nand = guarded_chip();
+        program(&mut nand, 0..2);
+        nand.barrier();
+        program(&mut nand, 2..3);
+        program(&mut nand, 8..9);
+        nand.erase(BlockId(0), Cause::Gc).unwrap();
+        nand.cut_after(Cut { after: 0, outcome: Outcome::Torn });
+        program_one(&mut nand, 0).unwrap_err();
+        assert_eq!(restored(&mut nand), []);
+    }
+
+    #[test]
+    fn no_copy_can_destroy_another_one() {
+        let mut nand = guarded_chip();
+        program(&mut nand, 0..2);
+        nand.barrier();
+        program(&mut nand, 2..4);
+        let upper = nand.geometry().page(BlockId(4), 2);
+        assert_eq!(copies(&nand), 2);
+        assert_eq!(nand.lower_pages(upper).count(), 0);
     }
 }

@@ -241,9 +241,7 @@ impl TrimLog {
         self.trimmed.remove(lpn.0);
     }
 
-    /// Writes all waiting trims to flash. This must also be done before data blocks are erased
-    /// where older copies may be left: otherwise an erase could remove the newest copy of a trimmed
-    /// page, and an older copy would come back.
+    /// Writes all waiting trims to flash.
     ///
     /// # Errors
     /// The power fails.
@@ -294,11 +292,11 @@ impl TrimLog {
         Ok(())
     }
 
-    /// Erases the oldest segment and starts it with a checkpoint. A segment that may still be
-    /// needed if this checkpoint does not become complete is not the oldest one.
+    /// Erases the oldest segment and starts it with a checkpoint. It is never the active one, which
+    /// is the youngest, and never the proven one, which is needed if this checkpoint does not
+    /// become complete.
     fn change_over(&mut self, nand: &mut Nand) -> Result<()> {
-        let is_needed = |segment: &usize| *segment == self.active || Some(*segment) == self.proven;
-        let others = (0..SEGMENTS).filter(|segment| !is_needed(segment));
+        let others = (0..SEGMENTS).filter(|&segment| Some(segment) != self.proven);
         let target = others.min_by_key(|&segment| self.born[segment]).expect("there are others");
         if !self.clean[target] {
             for at in 0..self.segments[target].len() {
@@ -990,6 +988,104 @@ mod tests {
             found.read_back(&mut again, &mut scan).unwrap();
             assert_eq!(found.current_voids(&again), kept);
         }
+    }
+
+    fn program(nand: &mut Nand, ppn: u32) {
+        let page = Page { owner: Lpn(ppn), kind: 1, extra: &[], content: Content::Pad };
+        nand.program(Ppn(ppn), &page, Cause::Host).unwrap();
+    }
+
+    /// The first steps of a mount after a power cycle, up to the point where it may program pages.
+    fn begin_mount(nand: &mut Nand, blocks: &[BlockId]) -> (TrimLog, SpareScan) {
+        nand.power_on();
+        let (mut log, mut scan) = (log(nand, blocks), SpareScan::read(nand, blocks).unwrap());
+        nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
+        nand.begin_tentative();
+        log.read_back(nand, &mut scan).unwrap();
+        (log, scan)
+    }
+
+    fn commit(nand: &mut Nand, log: &mut TrimLog, suspects: &Suspects) -> Result<()> {
+        log.commit(nand, &[0; PAGES as usize], |_| true, suspects, &[])
+    }
+
+    /// The pages of the host that a mount finds and that count.
+    fn counting(nand: &Nand, blocks: &[BlockId]) -> Vec<u32> {
+        let (_, scan) = begin_mount(&mut nand.try_clone().unwrap(), blocks);
+        scan.host_copies(PAGES).unwrap().iter().map(|copy| copy.ppn.0).collect()
+    }
+
+    #[test]
+    fn a_page_of_a_mount_that_never_committed_does_not_count_after_later_commits() {
+        let (mut nand, blocks) = chip();
+        [0, 1].into_iter().for_each(|ppn| program(&mut nand, ppn));
+        begin_mount(&mut nand, &blocks);
+        program(&mut nand, 2);
+        assert_eq!(counting(&nand, &blocks), [0, 1]);
+        for _ in 0..3 {
+            let (mut log, _) = begin_mount(&mut nand, &blocks);
+            commit(&mut nand, &mut log, &Suspects::default()).unwrap();
+            assert_eq!(counting(&nand, &blocks), [0, 1], "page 2 alone of its block is void");
+        }
+    }
+
+    #[test]
+    fn a_commit_makes_the_old_place_of_the_suspect_page_void() {
+        let (mut nand, blocks) = chip();
+        [0, 1].into_iter().for_each(|ppn| program(&mut nand, ppn));
+        let (mut log, scan) = begin_mount(&mut nand, &blocks);
+        program(&mut nand, 4);
+        let suspects = Suspects { pages: scan.last().into_iter().collect(), are_destroyed: false };
+        commit(&mut nand, &mut log, &suspects).unwrap();
+        assert_eq!(counting(&nand, &blocks), [0, 4]);
+    }
+
+    #[test]
+    fn a_page_that_was_programmed_after_a_commit_proves_it() {
+        let (mut nand, blocks) = chip();
+        program(&mut nand, 0);
+        let (mut log, _) = begin_mount(&mut nand, &blocks);
+        program(&mut nand, 1);
+        // After the erase of a segment, the checkpoint is a single page.
+        nand.cut_after(Cut { after: 1, outcome: Outcome::Unstable });
+        commit(&mut nand, &mut log, &Suspects::default()).unwrap_err();
+        nand.power_on();
+        nand.resume_sequence(100);
+        nand.finish_mount();
+        assert_eq!(counting(&nand, &blocks), [0, 1]);
+        let mut unproven = nand.try_clone().unwrap();
+        unproven.decay().unwrap();
+        assert_eq!(counting(&unproven, &blocks), [0]);
+        program(&mut nand, 2);
+        nand.decay().unwrap();
+        assert_eq!(counting(&nand, &blocks), [0, 1, 2]);
+    }
+
+    #[test]
+    fn nothing_is_erased_before_the_commit() {
+        let (mut nand, blocks) = chip();
+        program(&mut nand, 0);
+        let (mut log, _) = begin_mount(&mut nand, &blocks);
+        assert_eq!(log.erase(&mut nand, BlockId(0), Cause::Gc), Ok(false));
+        assert_eq!(counting(&nand, &blocks), [0]);
+        commit(&mut nand, &mut log, &Suspects::default()).unwrap();
+        assert_eq!(log.erase(&mut nand, BlockId(0), Cause::Gc), Ok(true));
+        assert_eq!(counting(&nand, &blocks), [0; 0]);
+    }
+
+    /// Page 1 of a block would be the upper page of page 0.
+    #[test]
+    fn no_program_of_the_log_can_destroy_another_page_of_it() {
+        let geometry = Geometry::new(512, 64, 4, 32, ProgramOrder::Sequential).unwrap();
+        let pairing = nand::Pairing { bits: 2, distance: 1 };
+        let mut nand = Nand::new(geometry.with_pairing(pairing).unwrap(), Mode::Stamps);
+        let blocks: Vec<BlockId> = (0..32).map(BlockId).collect();
+        let mut log = log_of(&nand, &blocks, LOGICAL_BLOCKS + 1);
+        log.trim(&mut nand, 3..4).unwrap();
+        log.flush(&mut nand).unwrap();
+        let block = log.segments[log.active][0];
+        assert_eq!(nand.lower_pages(nand.geometry().page(block, 1)).count(), 0);
+        assert_eq!(nand.lower_pages(Ppn(1)).count(), 1);
     }
 
     #[test]

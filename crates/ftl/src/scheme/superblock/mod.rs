@@ -343,10 +343,6 @@ impl Superblock {
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &self.carriers)?;
         self.carriers.recall(nand.geometry(), &recovered.found, &self.map);
-        // Copied before the other pages of their block, because their entries refer to them.
-        for &suspect in &recovered.to_copy {
-            self.write_page(nand, PageSource::Copy(Cause::Meta), nand.owner(suspect))?;
-        }
         if let Some(&suspect) = recovered.to_copy.first() {
             let block = nand.geometry().block_of(suspect);
             self.move_out(nand, block, Cause::Meta)?;
