@@ -2,6 +2,7 @@
 
 # The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "superblock"
+PACKAGES = ["ftlab-ftl", "ftlab-check", "ftlab --test replays"]
 
 SUPERBLOCK = "crates/ftl/src/scheme/superblock/mod.rs"
 CARRIERS = "crates/ftl/src/scheme/superblock/carriers.rs"
