@@ -2,7 +2,7 @@
 
 # The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,block"
-PACKAGES = ["ftlab-ftl --lib --test layers", "ftlab-check --test under_sector_log"]
+PACKAGES = ["ftlab-ftl --lib --test layers", "ftlab-check --test under_sector_log", "ftlab --test replays"]
 
 LOG = "crates/ftl/src/layer/sector_log/log.rs"
 RECOVERY = "crates/ftl/src/layer/sector_log/recovery.rs"
@@ -28,6 +28,9 @@ MUTANTS = [
     ("log-hit-while-waiting-missed", "sector log, hits: a waiting sector does not count as an older copy", LOG,
      "let older = waiting | self.live(entry);",
      "let older = self.live(entry);"),
+    ("log-mount-trims-unrecorded", "sector log, mount: the FTL does not record the trims that it gets", RECOVERY,
+     "        self.below.ftl.flush(nand)\n    }\n}",
+     "        Ok(())\n    }\n}"),
     ("log-trim-not-written", "sector log, trim: it is not recorded", LOG,
      "while self.has_copies(first, pages) {",
      "while false && self.has_copies(first, pages) {"),
