@@ -506,4 +506,30 @@ mod tests {
         let drawn = (0..3000).filter(is_drawn).count();
         assert!((900..1100).contains(&drawn), "{drawn}");
     }
+
+    #[test]
+    fn after_a_cut_a_device_is_mounted_again_and_weak_pages_decay() {
+        let case = case();
+        for is_weak in [false, true] {
+            let cut = PowerCut::new(3, Outcome::Unstable);
+            let actions = actions_after_cut(&case, &[cut], is_weak);
+            assert_eq!(actions[0], Action::Mount);
+            assert_eq!(actions[1] == Action::Decay, is_weak);
+            let again = actions.iter().position(|&action| action == Action::Remount).unwrap();
+            assert_eq!(actions[again - 1], Action::Check);
+            assert!(actions[..again].iter().filter(|it| matches!(it, Action::Do(_))).count() > 1);
+        }
+    }
+
+    #[test]
+    fn weak_pages_also_decay_during_mounts() {
+        let mut explorer = explorer(&case(), SecondCuts::None).schedule;
+        explorer.one_first_in = 1;
+        let (counts, done) = explore(&case(), explorer, &());
+        done.unwrap();
+        let unstable = counts.by_kind[Outcome::Unstable as usize];
+        let [during, after] =
+            [DecayTime::DuringMount, DecayTime::AfterMount].map(|time| unstable[time as usize]);
+        assert!(during > 10 && during == after, "{during} during mounts, {after} after them");
+    }
 }

@@ -40,6 +40,9 @@ const FOUND_AS: &[(&str, Defect)] = &[
     ("tombstones-forgotten", Defect::Resurrected),
     ("tombstones-beat-newer", Defect::Lost),
     ("tombstones-erased-first", Defect::Resurrected),
+    ("mapped-block-free", Defect::MapBroken),
+    ("free-blocks-overstated", Defect::Miscounted),
+    ("mount-reads-often", Defect::Unbounded),
 ];
 
 fn plain_ftl(bug: &str) -> Subject {

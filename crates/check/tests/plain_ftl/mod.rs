@@ -47,6 +47,9 @@ pub const BUGS: &[&str] = &[
     "tombstones-forgotten",
     "tombstones-beat-newer",
     "tombstones-erased-first",
+    "mapped-block-free",
+    "free-blocks-overstated",
+    "mount-reads-often",
 ];
 
 pub static SCHEME: Scheme = Scheme {
@@ -260,6 +263,9 @@ impl PlainFtl {
     // ---- Mount --------------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand) -> Result<()> {
+        if self.has("mount-reads-often") {
+            (0..15).try_for_each(|_| self.scan(nand, &self.data).map(|_| ()))?;
+        }
         let copies = self.scan(nand, &self.data.clone())?;
         let tombstone_blocks: Vec<BlockId> = self.tombstone_blocks.iter().copied().collect();
         let snapshots = self.scan(nand, &tombstone_blocks)?;
@@ -352,6 +358,8 @@ impl PlainFtl {
         });
         free.sort_by_key(|&block| holds_fallback(block) != self.has("fallback-erased"));
         self.free = free.into_iter().map(|block| (block, true)).collect();
+        let mapped = self.map.iter().flatten().next().filter(|_| self.has("mapped-block-free"));
+        self.free.extend(mapped.map(|&ppn| (geometry.block_of(ppn), true)));
     }
 
     /// The last page programmed may decay, so it is copied to a new block.
@@ -420,7 +428,10 @@ impl Base for PlainFtl {
     }
 
     fn free_blocks(&self) -> u32 {
-        self.free.len() as u32
+        match self.has("free-blocks-overstated") {
+            true => (self.data.len() + TOMBSTONE_BLOCKS) as u32,
+            false => self.free.len() as u32,
+        }
     }
 
     fn prefetch(&self, _: &Run) {}
