@@ -73,4 +73,13 @@ MUTANTS = [
     ("buffer-order-lost", "page buffer: the last sector takes the place of a removed one", BUFFER,
      "self.waiting.retain(|sector| sector.lpn != lpn);",
      "while let Some(at) = self.waiting.iter().position(|sector| sector.lpn == lpn) {\n                self.waiting.swap_remove(at);\n            }"),
+    ("log-first-page-decides", "sector log, mount: a block whose first page is unreadable counts as empty", PAGES,
+     "match headers.clone().next() {",
+     "match headers.clone().next().filter(|&(offset, _)| offset == 0u32) {"),
+    ("log-blank-reversed", "sector log, mount: blank blocks with pages that do not count go to the log first", PAGES,
+     "found.blank.sort_by_key(|block| !ignored.contains(block));",
+     "found.blank.sort_by_key(|block| ignored.contains(block));"),
+    ("log-blank-in-order", "sector log, mount: blank blocks are shared out by their numbers", PAGES,
+     "found.blank.sort_by_key(|block| !ignored.contains(block));",
+     "found.blank.sort_by_key(|block| !ignored.contains(block) && false);"),
 ]

@@ -223,7 +223,7 @@ fn trim_in(bytes: &[u8]) -> Option<TrimmedRange> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nand::ProgramOrder;
+    use nand::{Content, Mode, Page, Ppn, ProgramOrder};
 
     #[test]
     fn addresses_and_trims_are_read_as_they_were_written() {
@@ -253,5 +253,23 @@ mod tests {
         assert_eq!(of(2048, 39, paper), (Addresses::Nowhere, 4));
         assert_eq!(of(32 << 10, 1024, full), (Addresses::Spare, 64));
         assert_eq!(of(32 << 10, 64, full), (Addresses::Data, 63));
+    }
+
+    #[test]
+    fn blocks_of_a_mount_that_never_committed_come_before_other_blank_ones() {
+        let geometry = Geometry::new(512, 64, 4, 4, ProgramOrder::Sequential).unwrap();
+        let mut nand = Nand::new(geometry, Mode::Stamps);
+        let page = Page { owner: Lpn(5), kind: 1, extra: &[], content: Content::Pad };
+        for ppn in [4, 8] {
+            nand.program(Ppn(ppn), &page, Cause::Host).unwrap();
+        }
+        let blocks = [0, 1, 2, 3].map(BlockId);
+        let mut scan = SpareScan::read(&mut nand, &blocks).unwrap();
+        assert_eq!(scan.ignore(|copy| copy.ppn == Ppn(8)), [Ppn(8)]);
+        let found = find(&mut nand, &blocks, &scan, 16).unwrap();
+        assert_eq!(
+            (found.foreign, found.blank),
+            (vec![blocks[1]], [2, 0, 3].map(BlockId).to_vec())
+        );
     }
 }

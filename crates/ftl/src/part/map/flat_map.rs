@@ -252,7 +252,12 @@ impl FlatMap {
 
 #[cfg(test)]
 mod tests {
+    use nand::{Content, Geometry, Mode, Page, ProgramOrder, Timing};
+    use spec::Params;
+
     use super::*;
+    use crate::contract::{Durability, MountConfig};
+    use crate::part::recovery::survey;
 
     #[test]
     fn a_range_of_mapped_pages_ends_at_a_gap_or_at_the_end_of_the_span() {
@@ -275,5 +280,38 @@ mod tests {
         assert_eq!(map.point(Lpn(1), Ppn(9)), Ppn(5));
         assert_eq!((map.newest(Lpn(0)), map.newest(Lpn(1))), (None, Some(Ppn(9))));
         assert!(!map.is_newest(u32::MAX, Ppn::NONE), "an erased page has no owner");
+    }
+
+    /// A mount that cannot move the block of the suspect page leaves it where it is.
+    #[test]
+    fn a_suspect_page_that_stays_in_use_does_not_become_void() {
+        let geometry = Geometry::new(512, 64, 4, 13, ProgramOrder::Sequential).unwrap();
+        let mut nand = Nand::new(geometry, Mode::Stamps);
+        let blocks: Vec<BlockId> = (0..13).map(BlockId).collect();
+        let device = MountConfig {
+            params: &Params::default(),
+            logical_blocks: 8,
+            blocks: &blocks,
+            durability: Durability::Full,
+            seed: 0,
+            timing: Timing::default(),
+        };
+        let page = Page { owner: Lpn(5), kind: 1, extra: &[], content: Content::Pad };
+        nand.program(Ppn(0), &page, Cause::Host).unwrap();
+        for (place, counts) in [(Ppn(0), true), (Ppn(8), false)] {
+            let mut again = nand.try_clone().unwrap();
+            again.power_on();
+            let mut trims = TrimLog::split(&again, &device).1;
+            let survey = survey::read(&mut again, &device, &mut trims, 32).unwrap();
+            let mut map = FlatMap::new(32, trims);
+            map.point(Lpn(5), place);
+            let pool = BlockPool::default();
+            map.commit_recovery(&mut again, &survey.tombstones, &survey.suspects, &pool).unwrap();
+            again.power_on();
+            let mut trims = TrimLog::split(&again, &device).1;
+            let survey = survey::read(&mut again, &device, &mut trims, 32).unwrap();
+            let found = survey.scan.host_copies(32).unwrap();
+            assert_eq!(!found.is_empty(), counts, "the page was mapped to {place:?}");
+        }
     }
 }

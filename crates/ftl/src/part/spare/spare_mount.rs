@@ -458,3 +458,103 @@ pub fn audit(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use nand::{Cause, Content, Cut, Mode, Outcome, Page, ProgramOrder};
+
+    use super::*;
+
+    /// A scheme whose PMD pages list the places of both pages of their logical block.
+    struct Lists;
+
+    const PMD: u8 = 9;
+
+    impl SpareChains for Lists {
+        fn is_directory(&self, kind: u8) -> bool {
+            kind == PMD
+        }
+
+        fn path(
+            &self,
+            _: &Geometry,
+            spares: &dyn SpareAreas,
+            directory: Ppn,
+            lpn: Lpn,
+        ) -> LookupPath {
+            let (_, places) = spares.at(directory).unwrap();
+            let place = places[lpn.0 as usize % 2];
+            LookupPath::new(directory).to((place < 8).then_some(Ppn(place.into())))
+        }
+    }
+
+    /// Four blocks of two pages.
+    fn geometry() -> Geometry {
+        Geometry::new(512, 64, 2, 4, ProgramOrder::Sequential).unwrap()
+    }
+
+    /// PMD pages of logical block 0, each with its place, owner, version, sequence and list.
+    fn found(copies: &[(u32, u32, u64, u64, [u8; 2])]) -> FoundSpares {
+        let mut pages = vec![None; 8];
+        for &(ppn, owner, version, sequence, list) in copies {
+            let spare = Spare { owner: Lpn(owner), version, sequence, kind: PMD, tentative: false };
+            pages[ppn as usize] = Some((spare, Box::from(list)));
+        }
+        FoundSpares { pages, occupied: vec![2; 4] }
+    }
+
+    /// Whether block 1 can be given up.
+    fn can_give_up(found: &FoundSpares) -> bool {
+        let search = ChainSearch {
+            geometry: geometry(),
+            found,
+            chains: &Lists,
+            tombstones: &[0, 0],
+            is_full: false,
+        };
+        let block = BlockId(1);
+        let with = search.elect(|_| true).unwrap();
+        let without = search.elect(|ppn| search.geometry.block_of(ppn) != block).unwrap();
+        search.is_without(block, &with, without).is_ok()
+    }
+
+    const GONE: u8 = 255;
+
+    #[test]
+    fn a_block_with_the_only_copy_of_an_answered_write_is_not_given_up() {
+        let page_1 = (0, 1, 4, 4, [GONE, 0]);
+        assert!(!can_give_up(&found(&[page_1, (2, 0, 6, 6, [2, 0])])), "an original");
+        assert!(!can_give_up(&found(&[page_1, (2, 0, 3, 6, [2, 0])])), "a copy of an older write");
+        assert!(can_give_up(&found(&[page_1, (2, 0, 5, 6, [2, 0])])), "a copy of the last write");
+        let twin = (1, 0, 3, 5, [1, 0]);
+        assert!(can_give_up(&found(&[page_1, twin, (2, 0, 3, 6, [2, 0])])), "a copy with a twin");
+    }
+
+    /// Otherwise a page of another logical block could pass for a page of this one.
+    #[test]
+    fn a_chain_leads_to_no_page_that_is_newer_than_its_pmd_page() {
+        let found = found(&[(0, 1, 4, 4, [2, 0]), (2, 0, 6, 6, [GONE, GONE])]);
+        let (geometry, tombstones) = (geometry(), [5, 0]);
+        let search = ChainSearch {
+            geometry,
+            found: &found,
+            chains: &Lists,
+            tombstones: &tombstones,
+            is_full: true,
+        };
+        let elected = search.elect(|ppn| ppn == Ppn(0)).unwrap();
+        assert_eq!(elected.places, [Ppn::NONE, Ppn(0)]);
+    }
+
+    #[test]
+    fn a_torn_page_occupies_its_place() {
+        let mut nand = Nand::new(geometry(), Mode::Stamps);
+        let page = Page { owner: Lpn(0), kind: PMD, extra: &[], content: Content::Pad };
+        nand.program(Ppn(2), &page, Cause::Host).unwrap();
+        nand.cut_after(Cut { after: 0, outcome: Outcome::Torn });
+        nand.program(Ppn(3), &page, Cause::Host).unwrap_err();
+        nand.power_on();
+        let scan = SpareScan::read(&mut nand, &[0, 1, 2, 3].map(BlockId)).unwrap();
+        assert_eq!(FoundSpares::of(&nand, &scan).unwrap().occupied, [0, 2, 0, 0]);
+    }
+}
