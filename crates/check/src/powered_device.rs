@@ -338,15 +338,15 @@ impl<'a> PoweredDevice<'a> {
         ))
     }
 
-    /// A mount may read every spare area and every page once, and a few more. It may do so twice,
-    /// because it starts again if a page decays. It may program and erase twice as often as the
-    /// chip has pages.
+    /// A mount may read every spare area twice, because the sector log scans them too, and every
+    /// page once, and a few more. It may do so twice, because it starts again if a page decays. It
+    /// may program and erase twice as often as the chip has pages.
     fn check_mount_bound(&mut self, before: [u64; 2]) -> Result<()> {
         let [reads, writes] = operations(&self.nand);
         let (reads, writes) = (reads - before[0], writes - before[1]);
         self.mounted_in = reads + writes;
         let pages = self.case.physical_pages();
-        let (reads_max, writes_max) = (4 * pages + 128, 2 * pages);
+        let (reads_max, writes_max) = (6 * pages + 128, 2 * pages);
         if reads <= reads_max && writes <= writes_max {
             return Ok(());
         }

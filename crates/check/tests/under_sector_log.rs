@@ -54,6 +54,13 @@ fn every_scheme_survives_every_cut_under_a_sector_log_on_other_chips() {
     finds_nothing(&Campaign { workloads, ..campaign }, 333);
 }
 
+/// The log uses its blocks with one bit per cell.
+#[test]
+fn every_scheme_survives_every_cut_under_a_sector_log_with_paired_pages() {
+    let campaign = campaign(under(&[("none", "32KiB")]), models(&["small-tlc"]));
+    finds_nothing(&Campaign { workloads: workloads(&["sectors"]), ..campaign }, 100);
+}
+
 #[test]
 fn every_scheme_survives_second_cuts_under_a_sector_log() {
     let campaign = campaign(under(&[("none", "2KiB"), ("none", "6KiB")]), models(&["least"]));

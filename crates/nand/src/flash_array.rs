@@ -360,7 +360,7 @@ impl FlashArray {
         }
     }
 
-    fn stand_ins(&self) -> impl Iterator<Item = Ppn> + '_ {
+    pub(crate) fn stand_ins(&self) -> impl Iterator<Item = Ppn> + '_ {
         self.pages.iter().flat_map(StoredPages::stand_ins)
     }
 
@@ -470,7 +470,7 @@ impl FlashArray {
     // ---- Ownership of pages ----------------------------------------------------------------
 
     /// Claims the `pages` pages from `to` on for programming; here the rules are enforced.
-    #[inline]
+    #[inline(always)]
     fn claim(&mut self, to: Ppn, pages: u32) {
         let block = self.geometry.block_of(to);
         let offset = to.0 - self.geometry.first_page(block).0;
@@ -479,12 +479,8 @@ impl FlashArray {
             end <= self.geometry.pages_per_block(),
             "{pages} pages from offset {offset} on do not fit {block:?}"
         );
-        if !self.half_erased.is_empty() {
-            let half = self.half_erased.contains(&block);
-            assert!(!half, "programmed {block:?}, which a cut left half erased");
-        }
-        if self.slc.is_some() {
-            self.check_slc(block, end);
+        if self.slc.is_some() || !self.half_erased.is_empty() {
+            self.check_state(block, end);
         }
         let next = u32::from(self.filled[block.0 as usize]);
         let filled = match self.geometry.program_order() {
@@ -509,8 +505,11 @@ impl FlashArray {
         debug_assert!(self.is_erased(to, pages), "{to:?}: claimed a page that has an owner");
     }
 
+    /// Checks that a block in a special state can take programs up to page `end`.
     #[cold]
-    fn check_slc(&self, block: BlockId, end: u32) {
+    fn check_state(&self, block: BlockId, end: u32) {
+        let half = self.half_erased.contains(&block);
+        assert!(!half, "programmed {block:?}, which a cut left half erased");
         let most = self.geometry.slc_pages();
         let fits = !self.is_slc(block) || end <= most;
         assert!(

@@ -47,6 +47,11 @@ impl Nand {
         self.array.stand_in(page, by, spare, extra);
     }
 
+    /// Whether another page stands in for this one.
+    pub fn has_stand_in(&self, page: Ppn) -> bool {
+        self.array.stand_ins().any(|it| it == page)
+    }
+
     #[inline]
     pub(super) fn run_guard(&mut self, first: Ppn, pages: u32) -> Result<()> {
         if self.guard.is_some() { self.guarded(first, pages) } else { Ok(()) }

@@ -147,8 +147,13 @@ pub fn restore(
             let mut later = scan.copies().filter(|it| it.spare.sequence > copy.spare.sequence);
             later.all(|it| geometry.block_of(it.ppn) == block)
         };
-        if is_latest && scan.state(page) == Some(PageState::Unreadable) {
-            nand.stand_in(page, copy.ppn, spare, &extra);
+        // The sector log scans before the scheme does, and a mount may start again.
+        let has_stand_in = nand.has_stand_in(page);
+        let is_destroyed = has_stand_in || scan.state(page) == Some(PageState::Unreadable);
+        if is_latest && is_destroyed {
+            if !has_stand_in {
+                nand.stand_in(page, copy.ppn, spare, &extra);
+            }
             scan.restore(page, spare);
             restored.push(PageCopy { ppn: page, spare });
         }
@@ -243,6 +248,20 @@ mod tests {
         let restored = restored(&mut nand);
         let found: Vec<_> = restored.iter().map(|copy| (copy.ppn.0, copy.spare.sequence)).collect();
         assert_eq!(found, [(0, 1)]);
+    }
+
+    #[test]
+    fn a_second_scan_finds_the_same_destroyed_pages() {
+        let mut nand = guarded_chip();
+        program(&mut nand, 0..2);
+        nand.barrier();
+        nand.cut_after(Cut { after: 2, outcome: Outcome::Paired });
+        program_one(&mut nand, 2).unwrap_err();
+        let first = restored(&mut nand);
+        assert_eq!(first.len(), 1);
+        let params = Params::default();
+        let mut scan = SpareScan::read(&mut nand, &ALL).unwrap();
+        assert_eq!(restore(&mut nand, &device(&params), &mut scan), Ok(first));
     }
 
     #[test]
