@@ -147,6 +147,9 @@ pub fn restore(
             let mut later = scan.copies().filter(|it| it.spare.sequence > copy.spare.sequence);
             later.all(|it| geometry.block_of(it.ppn) == block)
         };
+        if restored.iter().any(|other| other.ppn == page) {
+            continue;
+        }
         // The sector log scans before the scheme does, and a mount may start again.
         let has_stand_in = nand.has_stand_in(page);
         let is_destroyed = has_stand_in || scan.state(page) == Some(PageState::Unreadable);
@@ -248,6 +251,42 @@ mod tests {
         let restored = restored(&mut nand);
         let found: Vec<_> = restored.iter().map(|copy| (copy.ppn.0, copy.spare.sequence)).collect();
         assert_eq!(found, [(0, 1)]);
+    }
+
+    /// With three bits per cell a page may be copied twice. The later copy counts.
+    #[test]
+    fn the_last_copy_of_a_page_stands_in_for_it() {
+        let geometry = Geometry::new(512, 64, 9, 6, ProgramOrder::Sequential).unwrap();
+        let pairing = Pairing { bits: 3, distance: 1 };
+        let mut nand = Nand::new(geometry.with_pairing(pairing).unwrap(), Mode::Stamps);
+        attach(&mut nand, &device(&Params::default()));
+        program(&mut nand, 0..1);
+        nand.barrier();
+        program(&mut nand, 1..2);
+        nand.barrier();
+        // Copies of page 1 and page 0.
+        nand.cut_after(Cut { after: 2, outcome: Outcome::Paired });
+        program_one(&mut nand, 2).unwrap_err();
+        assert_eq!(copies(&nand), 3);
+        let mut pages: Vec<u32> = restored(&mut nand).iter().map(|copy| copy.ppn.0).collect();
+        pages.sort_unstable();
+        assert_eq!(pages, [0, 1]);
+        let by = [Ppn(0), Ppn(1)].map(|page| nand.peek_spare(page).unwrap().unwrap().0.version);
+        assert_eq!(by, [1, 3], "versions of the pages, not of their copies");
+    }
+
+    #[test]
+    fn the_two_blocks_of_the_shelter_take_turns() {
+        let mut nand = guarded_chip();
+        for block in 0..4 {
+            for page in 0..8 {
+                nand.barrier();
+                program(&mut nand, 8 * block + page..8 * block + page + 1);
+            }
+        }
+        // Each block has four upper pages, and a block of the shelter has room for four copies.
+        assert_eq!(copies(&nand), 16);
+        assert_eq!(nand.wear()[4..], [2, 2]);
     }
 
     #[test]

@@ -990,6 +990,73 @@ mod tests {
         }
     }
 
+    fn chip_model(settings: &str) -> ChipModel {
+        let spec = format!("slc-lsb:page=512,pages_per_block=4{settings}");
+        ChipModel::from_spec(&spec::Spec::parse(&spec).unwrap()).unwrap()
+    }
+
+    /// 1000 blocks have 4000 pages. A window has 3968 bits, so a checkpoint has 2 bitmaps, and 65
+    /// pages of 31 void ranges for 2000 blocks. A segment holds twice as many pages.
+    #[test]
+    fn the_system_blocks_hold_three_segments_and_the_shelter() {
+        let slc = chip_model("");
+        assert_eq!(system_blocks(&slc, 1000, Durability::Paper), 0);
+        assert_eq!(system_blocks(&slc, 1000, Durability::Full), 3 * 34);
+        assert_eq!(blocks_max(&slc, 1000), (34 * 4 - 2) * 31);
+        let mlc = chip_model(",cell_bits=2,pair_distance=2");
+        assert_eq!(system_blocks(&mlc, 1000, Durability::Full), 3 * 67 + 2);
+        assert_eq!(blocks_max(&mlc, 1000), (67 * 2 - 2) * 31);
+        for chip in [slc, mlc] {
+            let nand = Nand::new(chip.geometry(1500).unwrap(), Mode::Stamps);
+            let blocks: Vec<BlockId> = (0..1500).map(BlockId).collect();
+            let system = system_blocks(&chip, 1000, Durability::Full) as usize;
+            let device = MountConfig {
+                params: &Params::default(),
+                logical_blocks: 1000,
+                blocks: &blocks,
+                durability: Durability::Full,
+                seed: 0,
+                timing: Timing::default(),
+            };
+            assert_eq!(system_blocks_of(&nand, &device), system);
+            let (data, log) = TrimLog::split(&nand, &device);
+            assert_eq!(data.len(), 1500 - system);
+            assert_eq!(log.unwrap().trimmed.bound(), 4000);
+        }
+        assert_eq!((ranges_per_page(512), voids_per_page(512)), (62, 31));
+    }
+
+    #[test]
+    fn trims_wait_until_a_flush_or_until_they_are_too_many() {
+        let geometry = Geometry::new(512, 64, 4, 12_000, ProgramOrder::Sequential).unwrap();
+        let mut nand = Nand::new(geometry, Mode::Stamps);
+        let blocks: Vec<BlockId> = (0..12_000).map(BlockId).collect();
+        let mut log = log_of(&nand, &blocks, 10_000);
+        log.trim(&mut nand, 3..7).unwrap();
+        log.trim(&mut nand, 7..9).unwrap();
+        log.trim(&mut nand, 10..11).unwrap();
+        assert_eq!(log.waiting, [3..9, 10..11]);
+        let most = WAITING_MAX as u32;
+        (6..4 + most).for_each(|n| log.trim(&mut nand, 2 * n..2 * n + 1).unwrap());
+        assert_eq!((log.waiting.len(), nand.tally().total(Op::Program)), (WAITING_MAX, 0));
+        log.trim(&mut nand, 2 * most + 10..2 * most + 11).unwrap();
+        assert_eq!(log.waiting, []);
+        assert!(nand.tally().total(Op::Program) > 0);
+    }
+
+    #[test]
+    fn a_record_that_fits_exactly_does_not_change_the_segment() {
+        let (mut nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
+        for page in 0..5 {
+            log.trim(&mut nand, 2 * page..2 * page + 1).unwrap();
+            let before = log.active;
+            log.flush(&mut nand).unwrap();
+            let fits = (1..4).contains(&page);
+            assert_eq!(log.active == before, fits, "flush {page}");
+        }
+    }
+
     fn program(nand: &mut Nand, ppn: u32) {
         let page = Page { owner: Lpn(ppn), kind: 1, extra: &[], content: Content::Pad };
         nand.program(Ppn(ppn), &page, Cause::Host).unwrap();
