@@ -224,8 +224,8 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Passes trims to the FTL, for pages that were not written since. The FTL records them at once,
-    /// because from now on they are shown.
+    /// Passes trims to the FTL, for pages that were not written since. The FTL records them at
+    /// once, because from now on they are shown.
     fn trim_below(&mut self, nand: &mut Nand, trimmed: &[(u32, u64)]) -> Result<()> {
         for &(lpn, version) in trimmed {
             if self.below.ftl.version(nand, Lpn(lpn))?.is_some_and(|below| below < version) {
