@@ -9,6 +9,7 @@
 //! The array counts no operations and cannot lose its power; [`Nand`](crate::Nand) adds both.
 
 use alloc::borrow::Cow;
+use core::cell::Cell;
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
@@ -234,8 +235,11 @@ impl FlashArray {
     #[inline]
     pub(crate) fn count_copies(&mut self, from: &[Ppn], to: Ppn) -> &[u32] {
         self.claim(to, from.len() as u32);
-        for (index, &source) in from.iter().enumerate() {
-            self.owners[to.0 as usize + index] = self.owner_to_copy(source).0;
+        let owners = Cell::from_mut(&mut self.owners[..]).as_slice_of_cells();
+        for (copy, &source) in owners[to.0 as usize..].iter().zip(from) {
+            let owner = owners[source.0 as usize].get();
+            expect_programmed(source, Lpn(owner));
+            copy.set(owner);
         }
         self.owners_of_run(to, from.len() as u32)
     }
@@ -258,7 +262,8 @@ impl FlashArray {
     /// Copies a page. A source that cannot be read changes nothing; after a failure of the storage
     /// the destination counts as torn.
     pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, new: CopySpare) -> Result<()> {
-        let owner = self.owner_to_copy(from);
+        let owner = self.owner(from);
+        expect_programmed(from, owner);
         self.stored_mut().compose_copy(from, to, owner, new)?;
         self.save(to, owner)
     }
@@ -522,13 +527,6 @@ impl FlashArray {
         self.owners_of_run(first, pages).iter().all(|&owner| owner == Lpn::NONE.0)
     }
 
-    #[inline]
-    fn owner_to_copy(&self, from: Ppn) -> Lpn {
-        let owner = self.owner(from);
-        assert!(owner != Lpn::NONE, "copied {from:?}, which is erased");
-        owner
-    }
-
     fn stored(&self) -> &StoredPages {
         self.pages.as_ref().expect("a chip in count mode keeps no pages")
     }
@@ -536,6 +534,11 @@ impl FlashArray {
     fn stored_mut(&mut self) -> &mut StoredPages {
         self.pages.as_mut().expect("a chip in count mode keeps no pages")
     }
+}
+
+#[inline]
+fn expect_programmed(source: Ppn, owner: Lpn) {
+    assert!(owner != Lpn::NONE, "copied {source:?}, which is erased");
 }
 
 /// A number that depends on a page and on `draw` without any pattern.

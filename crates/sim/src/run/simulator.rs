@@ -44,6 +44,17 @@ pub struct Simulator<'a> {
     erases_before: u64,
     /// Requests served since the device was new.
     served: u64,
+    /// The clock at the end of the last request: nothing happens between two requests.
+    clock_before: Reading,
+}
+
+/// What the serial clock shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reading {
+    /// The time of everything since the last reset.
+    time_ns: u64,
+    /// The part of it under cause host.
+    host_ns: u64,
 }
 
 impl<'a> Simulator<'a> {
@@ -68,6 +79,7 @@ impl<'a> Simulator<'a> {
             host_pages: HostPages::default(),
             erases_before: 0,
             served: 0,
+            clock_before: Reading::default(),
         })
     }
 
@@ -78,7 +90,9 @@ impl<'a> Simulator<'a> {
     pub fn fill(&mut self) -> Result<()> {
         let span = self.everything();
         self.write(&span, self.device.capacity_bytes())?;
-        Ok(self.ftl.end_request(&mut self.nand)?)
+        self.ftl.end_request(&mut self.nand)?;
+        self.clock_before = self.read_clock();
+        Ok(())
     }
 
     /// Announces a request that will soon be served.
@@ -95,7 +109,8 @@ impl<'a> Simulator<'a> {
     /// The FTL gave up, or returned wrong data.
     #[inline]
     pub fn serve(&mut self, request: &Request, spans: &[Span]) -> Result<Served> {
-        let (before_ns, host_before_ns) = (self.time_ns(), self.host_ns());
+        let before = self.clock_before;
+        debug_assert_eq!(before, self.read_clock(), "the clock went on between two requests");
         self.served += 1;
         if request.flags.contains(Flags::PREFLUSH) && request.op != trace::Op::Flush {
             self.flush()?;
@@ -113,8 +128,10 @@ impl<'a> Simulator<'a> {
         }
         self.ftl.end_request(&mut self.nand)?;
         self.audit_sample()?;
-        let service_ns = self.time_ns() - before_ns;
-        let host_ns = self.host_ns() - host_before_ns;
+        let now = self.read_clock();
+        self.clock_before = now;
+        let service_ns = now.time_ns - before.time_ns;
+        let host_ns = now.host_ns - before.host_ns;
         Ok(Served { service_ns, increment_ns: service_ns - host_ns })
     }
 
@@ -135,6 +152,7 @@ impl<'a> Simulator<'a> {
         self.nand.reset_tally();
         self.ftl.reset_report();
         self.host_pages = HostPages::default();
+        self.clock_before = Reading::default();
     }
 
     /// Starts to record every flash operation.
@@ -178,6 +196,7 @@ impl<'a> Simulator<'a> {
             progress(first.into())?;
             self.read(&Span { first, pages: step, ..all }, 0)?;
         }
+        self.clock_before = self.read_clock();
         Ok(())
     }
 
@@ -223,10 +242,9 @@ impl<'a> Simulator<'a> {
         self.clock.now_ns(self.nand.tally()) + self.dram_ns()
     }
 
-    /// The part of it under cause host.
     #[inline]
-    fn host_ns(&self) -> u64 {
-        self.clock.host_ns(self.nand.tally())
+    fn read_clock(&self) -> Reading {
+        Reading { time_ns: self.time_ns(), host_ns: self.clock.host_ns(self.nand.tally()) }
     }
 
     /// Erases since the device was new, by the counters.

@@ -72,10 +72,12 @@ impl FlatMap {
 
     /// The first range of consecutive mapped pages within `lpns`.
     pub fn mapped_run(&self, lpns: Range<u32>) -> Option<Range<u32>> {
-        let mapped = |&lpn: &u32| self.newest[lpn as usize] != Ppn::NONE;
-        let start = lpns.clone().find(mapped)?;
-        let end = (start..lpns.end).find(|lpn| !mapped(lpn));
-        Some(start..end.unwrap_or(lpns.end))
+        let entries = self.entries(lpns.clone());
+        let skipped = entries.iter().position(|&ppn| ppn != Ppn::NONE)?;
+        let rest = &entries[skipped..];
+        let pages = rest.iter().position(|&ppn| ppn == Ppn::NONE).unwrap_or(rest.len());
+        let start = lpns.start + skipped as u32;
+        Some(start..start + pages as u32)
     }
 
     // ---- Updates ------------------------------------------------------------------------------
