@@ -124,7 +124,10 @@ impl SectorLog {
         // This comes before any sub-page write to the FTL, because such a write must not read
         // trimmed data.
         self.trim_below(nand, &trimmed)?;
-        last.map_or(Ok(()), |last| self.send_down(nand, last))
+        last.map_or(Ok(()), |last| self.send_down(nand, last))?;
+        // What the FTL got is shown from now on. So it records the trims, and no later program may
+        // destroy the pages.
+        self.below.ftl.flush(nand)
     }
 
     /// Enters the newest copy of each sector in the log into the map, unless the sector was trimmed
@@ -224,15 +227,14 @@ impl SectorLog {
         Ok(())
     }
 
-    /// Passes trims to the FTL, for pages that were not written since. The FTL records them at
-    /// once, because from now on they are shown.
+    /// Passes trims to the FTL, for pages that were not written since.
     fn trim_below(&mut self, nand: &mut Nand, trimmed: &[(u32, u64)]) -> Result<()> {
         for &(lpn, version) in trimmed {
             if self.below.ftl.version(nand, Lpn(lpn))?.is_some_and(|below| below < version) {
                 self.below.trim(nand, Lpn(lpn), 1)?;
             }
         }
-        self.below.ftl.flush(nand)
+        Ok(())
     }
 }
 
