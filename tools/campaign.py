@@ -24,6 +24,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FTLAB = ROOT / "target/release/ftlab"
+# The exit code of a command whose options contradict each other, such as a sector log too large for its buffer.
+REFUSED = 2
 SCHEMES_WITH_MAPS = ["dftl", "fast"]
 
 # Device models with the share of second cuts that are tried: one in so many, of the defaults and of all forms.
@@ -70,10 +72,11 @@ def chosen(names: list) -> list:
 # ---- Power cuts ---------------------------------------------------------------------------------------------------------
 
 
-def cut_commands(first_seed: int):
-    """All commands, without end: later rounds use other seeds."""
+def cut_commands(first_seed: int, models: list):
+    """All commands on these device models, without end: later rounds use other seeds."""
     for seed in itertools.count(first_seed):
-        for model, (rare, rarer) in MODELS.items():
+        for model in models:
+            rare, rarer = MODELS[model]
             common = ["--geometry", model, "--seed", str(seed), "--short-programs", "0"]
             for layer, options in LAYERS.items():
                 names = SCHEMES_WITH_MAPS if layer == "one DRAM budget" else schemes()
@@ -100,10 +103,12 @@ def count_cuts(text: str) -> dict:
 
 
 def performed(*arguments) -> str | None:
-    """The output of a command; none if it failed."""
+    """The output of a command, empty if it was refused; none if it failed."""
     done = subprocess.run([FTLAB, *arguments], capture_output=True, text=True)
     if done.returncode == 0:
         return done.stdout
+    if done.returncode == REFUSED:
+        return ""
     print("ftlab", *arguments)
     print(done.stdout, done.stderr, flush=True)
     return None
@@ -111,7 +116,7 @@ def performed(*arguments) -> str | None:
 
 def attack(layer: str, options: list) -> dict | None:
     text = performed("check", *options)
-    return text and {"layer": layer, **count_cuts(text)}
+    return None if text is None else {"layer": layer, **count_cuts(text)}
 
 
 # ---- Random operations --------------------------------------------------------------------------------------------------
@@ -217,10 +222,12 @@ def main() -> int:
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--model", action="append", choices=MODELS, help="only these device models, for cuts")
     arguments = parser.parse_args()
     match arguments.what:
         case "cuts":
-            return campaign(cut_commands(arguments.first_seed), attack, arguments.file, arguments.minutes)
+            commands = cut_commands(arguments.first_seed, arguments.model or list(MODELS))
+            return campaign(commands, attack, arguments.file, arguments.minutes)
         case "operations":
             with tempfile.TemporaryDirectory() as folder:
                 perform = functools.partial(operate, folder)
