@@ -1021,7 +1021,8 @@ mod tests {
             assert_eq!(system_blocks_of(&nand, &device), system);
             let (data, log) = TrimLog::split(&nand, &device);
             assert_eq!(data.len(), 1500 - system);
-            assert_eq!(log.unwrap().trimmed.bound(), 4000);
+            let log = log.unwrap();
+            assert_eq!((log.trimmed.bound(), log.ram_bytes()), (4000, 500));
         }
         assert_eq!((ranges_per_page(512), voids_per_page(512)), (62, 31));
     }
