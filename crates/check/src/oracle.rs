@@ -399,4 +399,34 @@ mod tests {
         assert_eq!(defect(&oracle, [1, 1, 0, 0], Expect::Newest), Some(Defect::Stale));
         assert_eq!(defect(&oracle, [0, 2, 0, 0], Expect::Survivor), None, "nothing was flushed");
     }
+
+    #[test]
+    fn a_finding_names_the_sector_and_all_its_values() {
+        let mut oracle = oracle();
+        oracle.write(&page(0, FULL), FULL);
+        oracle.write(&page(1, FULL), FULL);
+        let sentence = |finding: Result<(), Finding>| finding.unwrap_err().sentence;
+        let values = "its newest value is 2, all its values were [0, 2]";
+        let found = stamps([1, 1, 2, 0]);
+        let zero = format!("Lpn(1) sector 1 reads zero; {values}");
+        assert_eq!(sentence(oracle.judge(0, &found, Expect::Newest)), zero);
+        assert_eq!(sentence(oracle.judge(2, &found[2..], Expect::Newest)), zero);
+        assert_eq!(sentence(oracle.judge_extent(&page(1, FULL), FULL, &found[2..])), zero);
+        let other = format!("Lpn(1) sector 1 reads write 1; {values}");
+        assert_eq!(sentence(oracle.judge(0, &stamps([1, 1, 2, 1]), Expect::Newest)), other);
+        let mut swapped = stamps([1, 1, 2, 2]);
+        swapped.swap(2, 3);
+        let other = format!("Lpn(1) sector 0 reads write 2 of sector 3; {values}");
+        assert_eq!(sentence(oracle.judge(0, &swapped, Expect::Newest)), other);
+    }
+
+    #[test]
+    fn a_value_is_durable_once_a_flush_was_answered() {
+        let mut oracle = oracle();
+        assert!(oracle.is_durable(0));
+        oracle.write(&page(0, FULL), FULL);
+        assert!(!oracle.is_durable(0));
+        oracle.flush();
+        assert!(oracle.is_durable(0));
+    }
 }

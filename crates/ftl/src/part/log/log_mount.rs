@@ -292,3 +292,26 @@ fn are_at_home(geometry: &Geometry, pages: &[(Lpn, Ppn)]) -> bool {
             && lpn.0 % per_block == geometry.offset_of(ppn)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use nand::{ProgramOrder, Spare};
+
+    use super::*;
+
+    /// Logical block 0 has four mapped pages in block 0, logical block 1 only three in block 2.
+    #[test]
+    fn a_block_is_complete_with_all_mapped_pages_of_its_own_logical_block() {
+        let geometry = Geometry::new(512, 64, 4, 3, ProgramOrder::Sequential).unwrap();
+        let places = [0, 1, 2, 3, 8, 9, 10];
+        let mut newest: Vec<Option<PageCopy>> = vec![None; 8];
+        for (owner, ppn) in (0..).map(Lpn).zip(places) {
+            let spare = Spare { owner, version: 1, sequence: 1, kind: 1, tentative: false };
+            newest[owner.0 as usize] = Some(PageCopy { ppn: Ppn(ppn), spare });
+        }
+        assert!(is_complete(&geometry, BlockId(0), &newest));
+        assert!(is_complete(&geometry, BlockId(2), &newest));
+        newest[5].as_mut().unwrap().ppn = Ppn(4);
+        assert!(!is_complete(&geometry, BlockId(2), &newest), "page 5 is elsewhere");
+    }
+}

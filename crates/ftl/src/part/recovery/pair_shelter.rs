@@ -301,6 +301,7 @@ mod tests {
         let params = Params::default();
         let mut scan = SpareScan::read(&mut nand, &ALL).unwrap();
         assert_eq!(restore(&mut nand, &device(&params), &mut scan), Ok(first));
+        assert!(matches!(scan.state(Ppn(0)), Some(PageState::Programmed(_))), "it counts again");
     }
 
     #[test]

@@ -57,3 +57,33 @@ pub fn read(
     let pages = if are_destroyed { destroyed } else { scan.last().into_iter().collect() };
     Ok(Survey { suspects: Suspects { pages, are_destroyed }, scan, tombstones })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Durability;
+    use nand::{BlockId, Cause, Content, Geometry, Lpn, Mode, Page, Ppn, ProgramOrder, Timing};
+    use spec::Params;
+
+    #[test]
+    fn programs_after_a_mount_come_after_all_that_it_found() {
+        let geometry = Geometry::new(512, 64, 4, 2, ProgramOrder::Sequential).unwrap();
+        let mut nand = Nand::new(geometry, Mode::Stamps);
+        for ppn in 0..3 {
+            let page = Page { owner: Lpn(0), kind: 1, extra: &[], content: Content::Pad };
+            nand.program(Ppn(ppn), &page, Cause::Host).unwrap();
+        }
+        nand.power_on();
+        let device = MountConfig {
+            params: &Params::default(),
+            logical_blocks: 1,
+            blocks: &[BlockId(0), BlockId(1)],
+            durability: Durability::Paper,
+            seed: 0,
+            timing: Timing::default(),
+        };
+        let survey = read(&mut nand, &device, &mut None, 4).unwrap();
+        let last = survey.scan.last().unwrap().spare.sequence;
+        assert_eq!(nand.take_sequence(), last + 1);
+    }
+}

@@ -1021,7 +1021,8 @@ mod tests {
             assert_eq!(system_blocks_of(&nand, &device), system);
             let (data, log) = TrimLog::split(&nand, &device);
             assert_eq!(data.len(), 1500 - system);
-            assert_eq!(log.unwrap().trimmed.bound(), 4000);
+            let log = log.unwrap();
+            assert_eq!((log.trimmed.bound(), log.ram_bytes()), (4000, 500));
         }
         assert_eq!((ranges_per_page(512), voids_per_page(512)), (62, 31));
     }
@@ -1165,5 +1166,50 @@ mod tests {
         }
         let expected = [(4..6, first), (7..10, first), (10..11, second)];
         assert_eq!(log.current_voids(&nand), expected);
+    }
+
+    #[test]
+    fn a_void_range_is_dropped_once_its_block_has_been_erased() {
+        let (mut nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
+        for block in [2, 3, 2] {
+            log.erase(&mut nand, BlockId(block), Cause::Gc).unwrap();
+            assert_eq!(log.voids.len(), 1, "only the range of the last erase");
+        }
+        assert_eq!(log.current_voids(&nand), []);
+    }
+
+    #[test]
+    fn a_commit_lists_the_free_blocks_that_hold_pages() {
+        let (mut nand, blocks) = chip();
+        [0, 4, 5, 6, 7].into_iter().for_each(|ppn| program(&mut nand, ppn));
+        let (mut log, _) = begin_mount(&mut nand, &blocks);
+        let free = [0, 1, 2].map(BlockId);
+        let tombstones = [0; PAGES as usize];
+        log.commit(&mut nand, &tombstones, |_| true, &Suspects::default(), &free).unwrap();
+        let pages: Vec<Range<u32>> = log.voids.iter().map(|void| void.pages.clone()).collect();
+        assert_eq!(pages, [0..4, 4..8]);
+    }
+
+    /// Block 0 holds a page that counts, so each hidden page is listed alone.
+    #[test]
+    fn the_voids_of_every_block_are_kept() {
+        let (mut nand, blocks) = chip();
+        [0, 1, 2, 4, 5].into_iter().for_each(|ppn| program(&mut nand, ppn));
+        let mut scan = SpareScan::read(&mut nand, &blocks[..3]).unwrap();
+        let hidden = [1, 2, 4, 5].map(Ppn);
+        scan.hide(|copy| hidden.contains(&copy.ppn));
+        let mut log = log(&nand, &blocks);
+        let known = vec![(8..16, 7), (18..19, 8), (20..20, 9)];
+        log.keep_voids(&mut nand, &scan, &hidden, known);
+        let pages: Vec<Range<u32>> = log.voids.iter().map(|void| void.pages.clone()).collect();
+        assert_eq!(pages, [1..2, 2..3, 4..8, 12..16, 18..19]);
+    }
+
+    #[test]
+    fn the_limit_of_a_void_range_has_64_bits() {
+        let limit = 5 << 32 | 3;
+        let words = [VOIDS, 1, 0, 1, 8, 4, 3, 5].map(u32::to_le_bytes);
+        assert_eq!(voids_in(words.as_flattened(), 0), Some(vec![(8..12, limit)]));
     }
 }

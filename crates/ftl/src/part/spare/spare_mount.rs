@@ -526,6 +526,8 @@ mod tests {
         assert!(!can_give_up(&found(&[page_1, (2, 0, 6, 6, [2, 0])])), "an original");
         assert!(!can_give_up(&found(&[page_1, (2, 0, 3, 6, [2, 0])])), "a copy of an older write");
         assert!(can_give_up(&found(&[page_1, (2, 0, 5, 6, [2, 0])])), "a copy of the last write");
+        let copied_later = [page_1, (2, 0, 6, 6, [2, 0]), (3, 1, 4, 7, [2, 3])];
+        assert!(!can_give_up(&found(&copied_later)), "an original and a later copy");
         let twin = (1, 0, 3, 5, [1, 0]);
         assert!(can_give_up(&found(&[page_1, twin, (2, 0, 3, 6, [2, 0])])), "a copy with a twin");
     }
@@ -544,6 +546,84 @@ mod tests {
         };
         let elected = search.elect(|ppn| ppn == Ppn(0)).unwrap();
         assert_eq!(elected.places, [Ppn::NONE, Ppn(0)]);
+    }
+
+    /// A scheme whose PMD pages begin with the place of a page that lists the places of both pages.
+    struct Links;
+
+    impl SpareChains for Links {
+        fn is_directory(&self, kind: u8) -> bool {
+            kind == PMD
+        }
+
+        fn path(
+            &self,
+            _: &Geometry,
+            spares: &dyn SpareAreas,
+            directory: Ppn,
+            lpn: Lpn,
+        ) -> LookupPath {
+            let link = Ppn(spares.at(directory).unwrap().1[0].into());
+            let mut path = LookupPath::new(directory);
+            path.push(link);
+            path.to(Some(Ppn(spares.at(link).unwrap().1[lpn.0 as usize].into())))
+        }
+    }
+
+    /// The place of page 1. Its chain runs from page 2, sequence 6, over page 0, sequence 3, to the
+    /// page that is given.
+    fn place(at: u8, tombstone: u64, is_full: bool) -> Option<Ppn> {
+        let found = found(&[(0, 1, 3, 3, [GONE, at]), (2, 0, 6, 6, [0, GONE])]);
+        let tombstones = [0, tombstone];
+        let geometry = geometry();
+        let search = ChainSearch {
+            geometry,
+            found: &found,
+            chains: &Links,
+            tombstones: &tombstones,
+            is_full,
+        };
+        let directory = found.copies().find(|copy| copy.ppn == Ppn(2)).unwrap();
+        search.place(directory, Lpn(1)).ok()
+    }
+
+    #[test]
+    fn a_chain_leads_to_a_missing_page_only_if_the_page_was_trimmed_since() {
+        assert_eq!(place(0, 2, true), Some(Ppn(0)));
+        assert_eq!(place(0, 3, true), Some(Ppn::NONE), "a tombstone kills its own version");
+        for (tombstone, place_found) in
+            [(0, None), (3, None), (4, Some(Ppn::NONE)), (6, Some(Ppn::NONE)), (7, Some(Ppn::NONE))]
+        {
+            assert_eq!(place(5, tombstone, true), place_found, "tombstone {tombstone}");
+            assert_eq!(place(5, tombstone, false), Some(Ppn::NONE), "without a trim log");
+        }
+    }
+
+    #[test]
+    fn the_block_programmed_last_is_kept_if_only_the_fallback_is_free() {
+        let found = found(&[(0, 0, 3, 3, [0, GONE]), (2, 0, 6, 6, [2, GONE])]);
+        let search = ChainSearch {
+            geometry: geometry(),
+            found: &found,
+            chains: &Lists,
+            tombstones: &[0, 0],
+            is_full: true,
+        };
+        let pages = found.copies().filter(|copy| copy.ppn == Ppn(2)).collect();
+        let suspects = Suspects { pages, are_destroyed: false };
+        let plan = search.plan(&[0, 1].map(BlockId), &suspects).unwrap();
+        assert_eq!((plan.elected.places, plan.given_up), (vec![Ppn(2), Ppn::NONE], None));
+        assert!(search.plan(&[BlockId(1)], &suspects).is_err(), "no block is free");
+        let plan = search.plan(&[0, 1, 2].map(BlockId), &suspects).unwrap();
+        assert_eq!((plan.to_copy, plan.given_up), (vec![Ppn(2)], None));
+        assert!(plan.fallback.contains(&BlockId(0)));
+    }
+
+    #[test]
+    fn a_page_beyond_the_capacity_is_refused() {
+        let found = found(&[(0, 1, 4, 4, [GONE, 0]), (2, 3, 6, 6, [2, 0])]);
+        assert!(found.is_within(4).is_ok());
+        assert!(found.is_within(3).is_err());
     }
 
     #[test]
