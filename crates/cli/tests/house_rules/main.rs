@@ -39,10 +39,11 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("nand", &["spec"]),
         ("trace", &["spec"]),
         ("ftl", &["spec", "nand"]),
-        ("sim", &["spec", "nand", "trace", "ftl"]),
+        ("drive", &["spec", "nand", "trace"]),
+        ("sim", &["spec", "nand", "trace", "ftl", "drive"]),
         ("check", &["spec", "nand", "ftl"]),
         ("report", &["spec", "trace", "sim"]),
-        ("cli", &["spec", "nand", "trace", "ftl", "sim", "check", "report"]),
+        ("cli", &["spec", "nand", "trace", "ftl", "drive", "sim", "check", "report"]),
     ])
 }
 

@@ -1,0 +1,44 @@
+//! The drive's buffer for writes.
+
+use std::collections::VecDeque;
+
+/// Room for pages, and the requests that wait for it.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    /// Pages that fit.
+    room: u64,
+    used: u64,
+    waiting: VecDeque<(usize, u64)>,
+}
+
+impl Buffer {
+    pub fn new(room: u64) -> Buffer {
+        Buffer { room: room.max(1), used: 0, waiting: VecDeque::new() }
+    }
+
+    /// Lets a request wait for room for its pages.
+    pub fn wait(&mut self, request: usize, pages: u64) {
+        self.waiting.push_back((request, pages));
+    }
+
+    /// The next request that finds room now. A request that is larger than the buffer finds room
+    /// when the buffer is empty.
+    pub fn admit(&mut self) -> Option<usize> {
+        let &(request, pages) = self.waiting.front()?;
+        if self.used > 0 && self.used + pages > self.room {
+            return None;
+        }
+        self.waiting.pop_front();
+        self.used += pages;
+        Some(request)
+    }
+
+    /// A page has been programmed.
+    pub fn leave(&mut self) {
+        self.used -= 1;
+    }
+
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+}

@@ -1,0 +1,46 @@
+//! What a die works on.
+
+use nand::Op;
+
+/// A command: one operation, or several of one kind in the same row.
+#[derive(Debug)]
+pub(crate) struct Command {
+    pub work: Work,
+    pub operations: Vec<usize>,
+    pub phase: Phase,
+    pub collects: bool,
+    /// The time in the array, and how much of it was done before the last suspension.
+    pub array_ns: u64,
+    pub progress_ns: u64,
+    /// When the array began, or went on.
+    pub resumed_ns: u64,
+    /// Operations whose transfers have begun (programs) or ended (reads).
+    pub transferred: usize,
+}
+
+/// The kind of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A flash operation.
+    Flash(Op),
+    /// A suspension of another command.
+    Suspension,
+}
+
+/// How far a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Data comes over the channel.
+    Loading,
+    /// The array works.
+    Array,
+    /// Data leaves over the channel.
+    Unloading,
+}
+
+impl Command {
+    /// When the array will have done its work.
+    pub fn array_end_ns(&self) -> u64 {
+        self.resumed_ns + self.array_ns - self.progress_ns
+    }
+}
