@@ -140,6 +140,7 @@ const GROUPS: &[(&str, &[Quantity])] = &[
     ("serial time", TIME),
     ("service time of requests", SERVICE),
     ("response time of requests", RESPONSE),
+    ("time in the drive", DRIVE),
     ("wear and memory", WEAR),
 ];
 
@@ -179,6 +180,12 @@ const SERVICE: &[Quantity] = &[
     row("write stddev, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.stddev),
     row("write p99, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.p99),
     row("write max, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.write.max),
+];
+
+const DRIVE: &[Quantity] = &[
+    row("IOPS", Unit::Decimals(0), Best::Most, |it| it.drive.as_ref()?.iops),
+    row("MB/s", Unit::Decimals(2), Best::Most, |it| it.drive.as_ref()?.mb_per_s),
+    row("suspensions", Unit::Count, Best::Neither, |it| of(it.drive.as_ref()?.suspensions)),
 ];
 
 const RESPONSE: &[Quantity] = &[

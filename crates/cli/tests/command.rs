@@ -238,7 +238,7 @@ fn impossible_devices_are_refused_with_a_reason() {
 
 #[test]
 fn unknown_words_are_refused_with_the_nearest() {
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["run", SHORT, "--ftl", "pgae"], "did you mean `page`?"),
         (&["run", SHORT, "--ftl", "page:victm=fifo"], "did you mean `victim`?"),
         (&["run", SHORT, "--ftl", "page:victim=greey"], "did you mean `greedy`?"),
@@ -247,7 +247,9 @@ fn unknown_words_are_refused_with_the_nearest() {
         (&["run", SHORT, "--extra", "many"], "`20blocks`"),
         (&["run", "unifrom:writes=3"], "did you mean `uniform`?"),
         (&["run", "uniform:wirtes=3"], "did you mean `writes`?"),
-        (&["run", SHORT, "--timing", "parallel"], "does not predict the latency"),
+        (&["run", SHORT, "--timing", "driev"], "did you mean `drive`?"),
+        (&["run", SHORT, "--timing", "drive", "--drive", "idael"], "did you mean `ideal`?"),
+        (&["run", SHORT, "--drive", "ideal"], "give `--timing drive`"),
         (&["run", SHORT, "--bufer", "1MiB"], "unexpected argument '--bufer'"),
     ];
     for (args, hint) in cases {
@@ -616,7 +618,8 @@ fn lists_show_every_parameter() {
 
 #[test]
 fn list_alone_lists_what_can_be_listed() {
-    const LISTS: [&str; 6] = ["ftls", "chips", "workloads", "formats", "layers", "victims"];
+    const LISTS: [&str; 7] =
+        ["ftls", "chips", "workloads", "formats", "layers", "victims", "drives"];
     let text = printed(&["list"]);
     let names: Vec<&str> = text.lines().map(|line| line.split(' ').nth(2).unwrap()).collect();
     assert_eq!(names, LISTS);

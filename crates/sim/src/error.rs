@@ -28,12 +28,6 @@ pub enum Error {
     /// The options contradict each other, or describe something that cannot exist.
     #[error("{0}")]
     Impossible(String),
-    /// `--timing parallel` does not exist yet.
-    #[error(
-        "there is no parallel clock yet: serial time ranks FTLs, as the papers use it; it does not \
-         predict the latency of an SSD with channels and queues. Take `--timing serial`"
-    )]
-    ParallelTiming,
     /// A request ends beyond the capacity of the device.
     #[error(
         "{trace}: request {number} ends at byte {end}, beyond the capacity of {capacity_bytes} \
@@ -132,7 +126,7 @@ impl Error {
     /// 3 a violation, 130 interrupted.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Spec(_) | Error::Chip(_) | Error::Impossible(_) | Error::ParallelTiming => 2,
+            Error::Spec(_) | Error::Chip(_) | Error::Impossible(_) => 2,
             Error::Plan { .. } | Error::OtherPlan { .. } | Error::TooMuchMemory { .. } => 2,
             Error::Trace(error) if error.is_usage() => 2,
             Error::Ftl(

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 
 use serde_json::Value;
+use sim::clock::request_queue::RequestQueue;
 use sim::config::choices::Fit;
 use sim::config::replay::Replay;
 use sim::input::batch::Batch;
@@ -68,10 +69,12 @@ fn served(loads: &[ModelLoad], service_ns: impl Fn(usize) -> u64) -> Vec<Timed> 
     let load = files.iter().zip(loads).map(load).collect();
     let setup = Setup::new(&Experiment { load, ..Experiment::default() }).unwrap();
     let input = Input::open(&setup, &NoProgress).unwrap();
-    let (mut order, mut queue) = (input.order(&setup).unwrap(), setup.queue());
+    let geometry = setup.chip.geometry(1).unwrap();
+    let mut order = input.order(&setup).unwrap();
+    let mut queue = RequestQueue::of(&setup, &geometry);
     let (mut batch, mut served) = (Batch::default(), Vec::new());
     while order.fill(&mut batch, u64::MAX, &mut queue).unwrap() > 0 {
-        let queue = queue.as_mut().unwrap();
+        let Some(RequestQueue::Serial(queue)) = &mut queue else { panic!("time is serial") };
         for (load, request) in batch.requests() {
             let issue_ns = queue.issue_ns(load, request.time_ns);
             let service_ns = service_ns(served.len());

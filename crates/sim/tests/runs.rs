@@ -99,6 +99,7 @@ fn every_field_of_the_contract_is_there() {
         "increment_us",
         "histograms",
         "response_us",
+        "drive",
         "series",
         "tenants",
         "wear",

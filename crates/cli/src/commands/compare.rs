@@ -4,7 +4,7 @@ use report::figure::DataTable;
 use report::html_page::{HtmlPage, Section};
 use report::runs::{self, LabelledResult, capitalised, provenance};
 use serde_json::Value;
-use sim::clock::SERIAL_CAVEAT;
+use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
 use sim::config::experiment::Experiment;
 use sim::config::values::Interval;
 use sim::result::notes::SharedNotes;
@@ -129,7 +129,15 @@ fn text(args: &Args, results: &[RunResult]) -> String {
     }
     let provenance = provenance(&labelled(&labels, &values));
     let notes: String = notes(args, results).iter().map(|note| format!("note: {note}\n")).collect();
-    format!("{provenance}\n\n{}\n{notes}{LEGEND}\n{SERIAL_CAVEAT}\n", table.text())
+    format!("{provenance}\n\n{}\n{notes}{LEGEND}\n{}\n", table.text(), caveat(results))
+}
+
+/// The limit of the clock that all results share.
+fn caveat(results: &[RunResult]) -> &'static str {
+    match results.iter().any(|result| result.drive.is_some()) {
+        true => DRIVE_CAVEAT,
+        false => SERIAL_CAVEAT,
+    }
 }
 
 /// The notes of the results. A note that not all results share names its runs.
@@ -164,7 +172,7 @@ fn page(args: &Args, results: &[RunResult]) -> HtmlPage {
     });
     HtmlPage {
         title: runs::title(&runs),
-        lead: vec![provenance(&runs), SERIAL_CAVEAT.to_owned(), LEGEND.to_owned()],
+        lead: vec![provenance(&runs), caveat(results).to_owned(), LEGEND.to_owned()],
         notes: notes(args, results),
         sections: numbers.chain(runs::sections(&runs)).collect(),
         made_by: output::made_by("compare"),

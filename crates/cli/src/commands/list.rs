@@ -1,5 +1,5 @@
-//! `ftlab list`: prints the registries of FTLs, chips, workloads, formats, layers and victim
-//! policies.
+//! `ftlab list`: prints the registries of FTLs, chips, workloads, formats, layers, victim
+//! policies and drives.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +40,8 @@ enum What {
     Layers,
     /// Victim policies, for `victim=` of several FTLs
     Victims,
+    /// Drives with channels and dies, for `--drive`
+    Drives,
 }
 
 impl What {
@@ -55,6 +57,7 @@ impl What {
             What::Formats => formats(),
             What::Layers => layers(),
             What::Victims => victims(),
+            What::Drives => drives(),
         }
     }
 }
@@ -133,12 +136,16 @@ struct ListedKey {
     default: Option<String>,
     unit: &'static str,
     doc: &'static str,
+    /// The source of the default, if each key of an entry has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
 }
 
 impl ListedKey {
     fn new(param: &Param, default: Option<String>) -> ListedKey {
         let (kind, choices) = form(param.kind);
-        ListedKey { name: param.name, kind, choices, default, unit: param.unit, doc: param.doc }
+        let Param { name, unit, doc, .. } = *param;
+        ListedKey { name, kind, choices, default, unit, doc, source: None }
     }
 
     fn declared(param: &Param) -> ListedKey {
@@ -209,6 +216,22 @@ fn chips() -> Vec<Listed> {
     nand::chip_model::PRESETS.iter().map(entry).collect()
 }
 
+/// The defaults of a drive are the figures of its preset.
+fn drives() -> Vec<Listed> {
+    let key = |(param, figure): (&Param, &drive::presets::Figure)| ListedKey {
+        source: Some(figure.source),
+        ..ListedKey::new(param, Some(figure.value.to_owned()))
+    };
+    let entry = |preset: &drive::presets::Preset| Listed {
+        name: preset.name,
+        summary: preset.summary,
+        source: preset.source,
+        params: drive::profile::PARAMS.iter().zip(preset.figures).map(key).collect(),
+        examples: Vec::new(),
+    };
+    drive::PRESETS.iter().map(entry).collect()
+}
+
 fn figure(chip: &ChipModel, key: &str) -> Option<String> {
     let time = |ns| spec::Value::TimeNs(ns).to_string();
     let size = |bytes: u32| spec::Value::Size(bytes.into()).to_string();
@@ -269,7 +292,8 @@ fn text(entry: &Listed) -> String {
             words => words.join("|"),
         };
         let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
-        text += &format!("{line}  {kind}{unit}: {}\n", key.doc);
+        let source = key.source.map_or(String::new(), |source| format!(" [{source}]"));
+        text += &format!("{line}  {kind}{unit}: {}{source}\n", key.doc);
     }
     for example in &entry.examples {
         text += &format!("  for {}:\n    {}\n", example.traces, example.spec);
@@ -296,7 +320,7 @@ mod tests {
     /// unit.
     #[test]
     fn every_entry_is_complete() {
-        let lists = [ftls(), chips(), workloads(), formats(), layers(), super::victims()];
+        let lists = [ftls(), chips(), workloads(), formats(), layers(), super::victims(), drives()];
         for entry in lists.into_iter().flatten() {
             let name = entry.name;
             assert!(!entry.summary.is_empty(), "{name} has no summary");

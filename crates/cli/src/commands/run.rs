@@ -3,7 +3,8 @@
 use report::number_format::{bytes, count, decimals, number};
 use report::runs::{extra, preparation};
 use serde_json::Value;
-use sim::clock::SERIAL_CAVEAT;
+use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
+use sim::result::drive_part::DrivePart;
 use sim::result::latencies::Summary;
 use sim::result::run_result::DevicePart;
 use sim::result::trace_part::{TenantPart, TracePart};
@@ -236,12 +237,37 @@ fn times(result: &RunResult) -> String {
             table.row(&latencies(&format!("{op}{what}"), summary));
         }
     }
-    let throughput = format!(
-        "throughput  {} IOPS, {} MB/s of serial time\n",
-        real(result.serial_iops(), 0),
-        real(result.serial_mb_per_s(), 2)
-    );
-    format!("{}{throughput}{SERIAL_CAVEAT}\n", table.text())
+    format!("{}{}", table.text(), throughput(result))
+}
+
+/// Throughput, with the limits of the clock that measured it.
+fn throughput(result: &RunResult) -> String {
+    let line = |iops, mb_per_s, of: &str| {
+        format!("throughput  {} IOPS, {} MB/s of {of}\n", real(iops, 0), real(mb_per_s, 2))
+    };
+    match &result.drive {
+        None => {
+            let (iops, mb_per_s) = (result.serial_iops(), result.serial_mb_per_s());
+            format!("{}{SERIAL_CAVEAT}\n", line(iops, mb_per_s, "serial time"))
+        }
+        Some(drive) => {
+            let throughput = line(drive.iops, drive.mb_per_s, "the drive's time");
+            format!("{throughput}{}{DRIVE_CAVEAT}\n", response_shares(drive))
+        }
+    }
+}
+
+/// Where the response times went, as far as it is not nothing.
+fn response_shares(drive: &DrivePart) -> String {
+    let shares = drive.shares.iter().filter_map(|(name, share)| {
+        let percent = 100.0 * share.as_f64()?;
+        (percent >= 0.05).then(|| format!("{name} {percent:.1} %"))
+    });
+    let shares: Vec<String> = shares.collect();
+    match shares.is_empty() {
+        true => String::new(),
+        false => format!("responses   {}\n", shares.join(", ")),
+    }
 }
 
 /// Several loads: what each requested, and its response times.

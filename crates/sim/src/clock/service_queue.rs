@@ -95,13 +95,22 @@ impl ServiceQueue {
         ServiceQueue { free_at_ns: 0, loads, rotation: Rotation::of(replays) }
     }
 
-    /// The closed load with the request that was issued first, if there is a closed load.
+    /// The load whose next request is issued next. `open` is the open load whose next request is
+    /// issued first, with its issue time. All requests taken earlier must have been served, unless
+    /// all loads are open or all are closed.
     #[inline]
-    pub fn next_closed(&self) -> Option<usize> {
-        self.rotation.load()
+    pub fn next_load(&self, open: Option<(u64, usize)>) -> Option<usize> {
+        match (self.rotation.load(), open) {
+            (Some(closed), Some((issue_ns, _))) if issue_ns > self.issue_ns(closed, 0) => {
+                Some(closed)
+            }
+            (_, Some((_, load))) => Some(load),
+            (closed, None) => closed,
+        }
     }
 
-    /// Takes the request that [`ServiceQueue::next_closed`] announces out of the queue.
+    /// Takes the request of a closed load that [`ServiceQueue::next_load`] announces out of the
+    /// queue.
     #[inline]
     pub fn take_closed(&mut self) {
         self.rotation.advance();
@@ -164,11 +173,11 @@ mod tests {
         let replays = ["closed:depth=3", "open", "closed"].map(|text| text.parse().unwrap());
         let mut queue = ServiceQueue::new(&replays);
         let turns = [0; 8].map(|_| {
-            let turn = queue.next_closed().unwrap();
+            let turn = queue.next_load(None).unwrap();
             queue.take_closed();
             turn
         });
         assert_eq!(turns, [0, 0, 0, 2, 0, 0, 0, 2]);
-        assert_eq!(ServiceQueue::new(&[Replay::OPEN]).next_closed(), None);
+        assert_eq!(ServiceQueue::new(&[Replay::OPEN]).next_load(None), None);
     }
 }

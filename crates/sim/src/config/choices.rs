@@ -1,7 +1,6 @@
 //! Options that are one keyword of a few.
 
 use crate::config::keyword_enum::keyword_enum;
-use crate::error::{Error, Result};
 
 keyword_enum! {
     /// The content of the flash before the first request.
@@ -17,19 +16,8 @@ keyword_enum! {
     Timing, "timing":
     /// One operation after the other.
     Serial = "serial",
-}
-
-impl Timing {
-    /// The timing of this name.
-    ///
-    /// # Errors
-    /// An unknown name; for `parallel` the reason why it does not exist yet.
-    pub fn named(name: &str) -> Result<Timing> {
-        match name {
-            "parallel" => Err(Error::ParallelTiming),
-            _ => Ok(name.parse()?),
-        }
-    }
+    /// In a drive with channels, dies and queues.
+    Drive = "drive",
 }
 
 keyword_enum! {
@@ -77,6 +65,5 @@ mod tests {
     #[test]
     fn unknown_keywords_are_refused_with_the_nearest() {
         assert!("warp".parse::<Fit>().unwrap_err().to_string().contains("did you mean `wrap`"));
-        assert!(Timing::named("parallel").unwrap_err().to_string().contains("does not predict"));
     }
 }

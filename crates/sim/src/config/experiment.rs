@@ -150,8 +150,13 @@ experiment! {
     /// Serve N requests of the measured pass before counting begins, to measure a steady state
     measure_after: u64 = 0, COUNT, MEASURING.value("N").reported(10);
 
-    /// How operation counts become time: `serial` adds up the latencies of all operations
-    timing: Timing = Timing::Serial, TIMING, MEASURING.reported(4);
+    /// How operations become time: `serial` adds up the latencies of all operations; `drive` lets
+    /// them happen in a drive with channels, dies and queues
+    timing: Timing = Timing::Serial, Notation::OWN, MEASURING.reported(4);
+
+    /// With `--timing drive`, the drive with its figures, by default `ideal`, which is one die; see
+    /// `ftlab list drives`
+    drive: Option<String> = None, TEXT, MEASURING.value("SPEC").with_keys();
 
     /// Take a sample of the series every N requests; `auto` takes 200 to 400 samples in all
     interval: Option<Interval> = None, Notation::OWN, MEASURING.value("N|auto"), is_positive;
@@ -174,7 +179,8 @@ const DEVICE: Usage = Usage::under("Device");
 const MEASURING: Usage = Usage::under("Measuring");
 const LAYERS: Usage = Usage::under("Layers");
 
-const TIMING: Notation<Timing> = Notation { read: Timing::named, write: Timing::to_string };
+/// The drive of an experiment that names none.
+pub const DEFAULT_DRIVE: &str = "ideal";
 
 fn at_least_one(number: u64, why: &str) -> Result<()> {
     if number == 0 { refuse(why) } else { Ok(()) }

@@ -3,14 +3,14 @@
 //! Options are kept as users write them (`page:victim=fifo`, `7%`). They are read here, once;
 //! whatever builds or opens something takes a [`Setup`] and reads no option text again.
 
+use drive::Profile;
 use ftl::{Choice, Layers};
 use nand::{ChipModel, Op};
 use spec::Spec;
 
 use crate::clock::serial::LATENCY_NS_MAX;
-use crate::clock::service_queue::ServiceQueue;
-use crate::config::choices::Fit;
-use crate::config::experiment::Experiment;
+use crate::config::choices::{Fit, Timing};
+use crate::config::experiment::{DEFAULT_DRIVE, Experiment};
 use crate::config::named_trace::NamedTrace;
 use crate::config::replay::Replay;
 use crate::config::values::Volume;
@@ -31,6 +31,8 @@ pub struct Setup {
     pub ftl: Choice,
     /// The layers above the scheme.
     pub layers: Layers,
+    /// The drive in which time passes; none if time is serial.
+    pub drive: Option<Profile>,
 }
 
 /// A trace and the way in which it is replayed.
@@ -56,6 +58,7 @@ impl Setup {
             chip: chip(experiment)?,
             ftl: scheme(experiment)?,
             layers: Layers::new(&experiment.layers)?,
+            drive: drive(experiment)?,
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;
         setup.check_loads()?;
@@ -70,13 +73,6 @@ impl Setup {
     /// The replay of each trace.
     pub fn replays(&self) -> Vec<Replay> {
         self.traces.iter().map(|replayed| replayed.replay).collect()
-    }
-
-    /// The queue in which requests wait; none if no request ever has to wait for another one.
-    pub fn queue(&self) -> Option<ServiceQueue> {
-        let replays = self.replays();
-        let queues = self.has_tenants() || replays != [Replay::CLOSED];
-        queues.then(|| ServiceQueue::new(&replays))
     }
 
     /// Refuses options for trace files if there is no file. It is checked when traces are opened,
@@ -139,7 +135,18 @@ pub fn check_each(experiment: &Experiment) -> Result<()> {
     chip(experiment)?;
     format(experiment)?;
     replayed_traces(experiment)?;
+    experiment.drive.as_deref().map(str::parse::<Profile>).transpose()?;
     Ok(())
+}
+
+fn drive(experiment: &Experiment) -> Result<Option<Profile>> {
+    match (experiment.timing, &experiment.drive) {
+        (Timing::Serial, None) => Ok(None),
+        (Timing::Serial, Some(_)) => Err(Error::Impossible(
+            "`--drive` describes a drive with channels; give `--timing drive` with it".into(),
+        )),
+        (Timing::Drive, name) => Ok(Some(name.as_deref().unwrap_or(DEFAULT_DRIVE).parse()?)),
+    }
 }
 
 fn scheme(experiment: &Experiment) -> Result<Choice> {

@@ -211,7 +211,7 @@ impl Input {
             return Ok(RequestOrder::Single(SingleTrace::new(self.loads[0].source())?));
         }
         let streams = self.loads.iter().map(InputLoad::stream).collect::<Result<_>>()?;
-        Ok(RequestOrder::Merged(MergedLoads::new(streams, setup.replays())?))
+        Ok(RequestOrder::Merged(MergedLoads::new(streams, setup.replays(), setup.drive.is_some())?))
     }
 
     /// The time that opening and surveying took.

@@ -1,12 +1,13 @@
 //! The order in which the requests of a pass are served: those of a single trace in its own order,
 //! those of several loads in the order in which they are issued.
 //!
-//! The order of several loads is known ahead if all are closed (they take turns) or all are open
-//! (they merge by time). Otherwise it depends on completions, and requests come one at a time.
+//! The order of several loads is known ahead if all are open (they merge by time), or if all are
+//! closed and time is serial (they take turns). Otherwise it depends on completions, and requests
+//! come one at a time.
 
 use trace::Request;
 
-use crate::clock::service_queue::ServiceQueue;
+use crate::clock::request_queue::RequestQueue;
 use crate::config::replay::Replay;
 use crate::error::{Error, Result};
 use crate::input::batch::{BATCH, Batch};
@@ -33,7 +34,7 @@ impl RequestOrder<'_> {
         &mut self,
         batch: &mut Batch,
         left: u64,
-        queue: &mut Option<ServiceQueue>,
+        queue: &mut Option<RequestQueue>,
     ) -> Result<usize> {
         match self {
             RequestOrder::Single(trace) => batch.read(&mut trace.stream, left),
@@ -100,21 +101,27 @@ pub struct MergedLoads<'a> {
 }
 
 impl<'a> MergedLoads<'a> {
-    /// Loads from their first requests, with a replay each.
+    /// Loads from their first requests, with a replay each. `in_drive` tells whether they wait in a
+    /// drive.
     ///
     /// # Errors
     /// A load without requests: it would end the run before it begins.
-    pub fn new(loads: Vec<LoadStream<'a>>, replays: Vec<Replay>) -> Result<MergedLoads<'a>> {
+    pub fn new(
+        loads: Vec<LoadStream<'a>>,
+        replays: Vec<Replay>,
+        in_drive: bool,
+    ) -> Result<MergedLoads<'a>> {
         if let Some(empty) = loads.iter().find(|load| load.head().is_none()) {
             let why = format!("{} has no requests; leave out this load", empty.name());
             return Err(Error::Impossible(why));
         }
         let is_mixed = replays.iter().any(|replay| replay.is_open() != replays[0].is_open());
-        let known_ahead = if is_mixed { 1 } else { BATCH as u64 };
+        let takes_turns = replays.len() == 1 || replays[0].is_open() || !in_drive;
+        let known_ahead = if is_mixed || !takes_turns { 1 } else { BATCH as u64 };
         Ok(MergedLoads { loads, replays, known_ahead, has_ended: false })
     }
 
-    fn fill(&mut self, batch: &mut Batch, left: u64, queue: &mut ServiceQueue) -> Result<usize> {
+    fn fill(&mut self, batch: &mut Batch, left: u64, queue: &mut RequestQueue) -> Result<usize> {
         batch.clear();
         for _ in 0..left.min(self.known_ahead) {
             let Some(load) = self.next_load(queue) else { break };
@@ -124,27 +131,21 @@ impl<'a> MergedLoads<'a> {
     }
 
     /// The load whose next request is issued first.
-    fn next_load(&self, queue: &ServiceQueue) -> Option<usize> {
-        if self.has_ended {
-            return None;
-        }
-        let Some(closed) = queue.next_closed() else {
-            return self.next_open(queue).map(|(_, load)| load);
-        };
-        match self.next_open(queue) {
-            Some((issue_ns, load)) if issue_ns <= queue.issue_ns(closed, 0) => Some(load),
-            _ => Some(closed),
-        }
+    fn next_load(&self, queue: &mut RequestQueue) -> Option<usize> {
+        if self.has_ended { None } else { queue.next_load(self.next_open()) }
     }
 
     /// The time at which the next request of any open load is issued, and that load.
-    fn next_open(&self, queue: &ServiceQueue) -> Option<(u64, usize)> {
-        let open = (0..self.loads.len()).filter(|&load| self.replays[load].is_open());
-        let heads = open.filter_map(|load| Some((load, self.loads[load].head()?)));
-        heads.map(|(load, head)| (queue.issue_ns(load, head.time_ns), load)).min()
+    fn next_open(&self) -> Option<(u64, usize)> {
+        let loads = self.replays.iter().zip(&self.loads).enumerate();
+        let issues = loads.filter_map(|(load, (replay, stream))| match replay {
+            Replay::Open { speed } => Some((speed.issue_ns(stream.head()?.time_ns), load)),
+            Replay::Closed { .. } => None,
+        });
+        issues.min()
     }
 
-    fn take(&mut self, load: usize, queue: &mut ServiceQueue) -> Result<Request> {
+    fn take(&mut self, load: usize, queue: &mut RequestQueue) -> Result<Request> {
         let request = self.loads[load].take()?;
         if !self.replays[load].is_open() {
             queue.take_closed();

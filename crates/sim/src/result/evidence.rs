@@ -1,5 +1,7 @@
 //! Counters that the laws compare with the fields of a result, and that its notes follow from.
 
+use drive::Usage;
+
 use crate::result::counts::HostPages;
 use crate::result::record::Columns;
 
@@ -29,6 +31,8 @@ pub struct Evidence {
     pub handed_down: Vec<(&'static str, HostPages)>,
     /// The time of all accesses to the DRAM of layers.
     pub dram_ns: u64,
+    /// What the drive did, if time is the drive's.
+    pub drive: Option<Usage>,
     /// The sum of all service times.
     pub service_sum_ns: u128,
     /// The sum of all increments.

@@ -11,6 +11,7 @@
 //! every total                  = Σ over the causes
 //! pages that come to a layer   = pages that the one above handed down
 //! requests, bytes, pages, time = Σ over the tenants, if there are any
+//! operations of the drive      = operations counted, and the drive's own laws
 //! ```
 //! Each layer states the laws of its own counts, beside the layer in `ftl`.
 
@@ -46,6 +47,7 @@ pub fn check_all(result: &RunResult) -> Result<(), String> {
     time_is_count_times_latency(result)?;
     wear_is_erases(result)?;
     tenants_add_up(result)?;
+    the_drive_did_what_was_counted(result)?;
     pages_pass_through_the_layers(result)
 }
 
@@ -130,6 +132,20 @@ fn time_is_count_times_latency(result: &RunResult) -> Result<(), String> {
     close("time_us.total = Σ service", time.total, sum_us(result.evidence.service_sum_ns))?;
     let increments = sum_us(result.evidence.increment_sum_ns);
     close("time_us.total = host + Σ increments", time.total, time.host + increments)
+}
+
+fn the_drive_did_what_was_counted(result: &RunResult) -> Result<(), String> {
+    let (Some(usage), Some(part)) = (&result.evidence.drive, &result.drive) else { return Ok(()) };
+    usage.check_laws()?;
+    let counted = [&result.reads, &result.spare_reads, &result.programs, &result.erases];
+    for (op, causes) in Op::ALL.into_iter().zip(counted) {
+        let law = format!("{} operations of the drive = counted", op.name());
+        equal(&law, usage.ended[op as usize].into(), causes.total.into())?;
+    }
+    equal("requests of the drive = served", usage.answered.into(), result.trace.served().into())?;
+    let ns = (usage.until_ns - usage.since_ns) as f64;
+    let answered = part.iops.map_or(usage.answered as f64, |iops| iops * ns / 1e9);
+    close("requests per second × seconds = requests", answered, usage.answered as f64)
 }
 
 fn wear_is_erases(result: &RunResult) -> Result<(), String> {

@@ -18,6 +18,7 @@
 
 pub mod columns;
 pub mod counts;
+pub mod drive_part;
 pub mod evidence;
 pub mod json_values;
 pub mod latencies;

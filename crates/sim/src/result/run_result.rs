@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::result::counts::{Causes, HostPages, MergesPart, TimePart};
+use crate::result::drive_part::DrivePart;
 use crate::result::evidence::Evidence;
 use crate::result::latencies::{ByOp, Summary, us};
 use crate::result::layers_part::LayersPart;
@@ -45,6 +46,8 @@ record! {
         pub increment_us: ByOp<Summary>,
         pub histograms: Histograms,
         pub response_us: Option<ByOp<Summary>>,
+        /// What the drive did, if time is the drive's.
+        pub drive: Option<DrivePart>,
         pub series: Option<SampledSeries>,
         /// Each of several loads; null for a single trace.
         pub tenants: Option<Vec<TenantPart>>,

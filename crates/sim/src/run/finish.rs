@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use drive::Usage;
 use nand::Op;
 
 use crate::config::setup::Setup;
@@ -10,6 +11,7 @@ use crate::device::Device;
 use crate::input::source::ReadTrace;
 use crate::input::{Input, InputLoad};
 use crate::result::counts::{Causes, TimePart};
+use crate::result::drive_part::DrivePart;
 use crate::result::evidence::Evidence;
 use crate::result::json_values::{metrics_json, param_value};
 use crate::result::latencies::Latencies;
@@ -41,6 +43,8 @@ pub struct Measured {
     pub measure: MeasuredRequests,
     /// What was read of each trace.
     pub traces: Vec<ReadTrace>,
+    /// What the drive did, if time is the drive's.
+    pub drive: Option<Usage>,
     /// Pages that could be programmed when the measured pass began.
     pub free_pages_before: u64,
     /// Free blocks of the FTL at the same time.
@@ -57,6 +61,7 @@ impl FinishedRun<'_> {
         let (tally, report) = (nand.tally(), simulator.ftl().report());
         let read = self.read(measured);
         let trace = measure.trace_part(self.names(), self.formats(), &read);
+        let trace_bytes = (trace.read_bytes, trace.written_bytes);
         let programs = Causes::of(tally, Op::Program);
         let programmed_bytes = programs.total * u64::from(nand.geometry().page_bytes());
         let write_amplification_bytes = ratio(programmed_bytes, trace.written_bytes);
@@ -87,6 +92,7 @@ impl FinishedRun<'_> {
                 response_us: response.map(|by_op| by_op.map(Latencies::buckets)),
             },
             response_us: response.map(|by_op| by_op.map(Latencies::summary)),
+            drive: self.drive_part(measured, &trace_bytes),
             series: measure.sampler.as_ref().map(Sampler::series),
             tenants: self.tenants(measured),
             wear: WearPart::of(nand.wear()),
@@ -99,6 +105,11 @@ impl FinishedRun<'_> {
         };
         result.notes.extend(steady_state::notes(&result, &self.setup.experiment));
         result
+    }
+
+    fn drive_part(&self, measured: &Measured, bytes: &(u64, u64)) -> Option<DrivePart> {
+        let (profile, usage) = (self.setup.drive.as_ref()?, measured.drive.as_ref()?);
+        Some(DrivePart::of(profile, usage, bytes.0.saturating_add(bytes.1)))
     }
 
     /// What was read of the trace, or of all loads together.
@@ -204,6 +215,7 @@ fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evi
         asked: simulator.asked(),
         handed_down: handed_down.collect(),
         dram_ns: simulator.dram_ns(),
+        drive: measured.drive.clone(),
         service_sum_ns: requests.service.sum_ns(),
         increment_sum_ns: requests.increment.sum_ns(),
     }

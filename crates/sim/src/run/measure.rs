@@ -28,8 +28,6 @@ pub struct ServedRequest<'a> {
     pub spans: &'a [Span],
     /// The time that it took.
     pub took: Served,
-    /// The time from its issue to its answer, if requests queue.
-    pub response_ns: Option<u64>,
 }
 
 /// Observes a pass.
@@ -38,6 +36,8 @@ pub trait Observer {
     fn announced(&mut self, load: usize, request: &Request, spans: &[Span]);
     /// A request was served.
     fn served(&mut self, served: &ServedRequest, on: &Simulator);
+    /// A request of a load was answered this long after its issue. Only requests that queue are.
+    fn answered(&mut self, load: usize, op: Op, response_ns: u64);
     /// A request was skipped, because its volume is not replayed.
     fn skipped(&mut self);
 }
@@ -49,6 +49,8 @@ impl Observer for Unmeasured {
     fn announced(&mut self, _: usize, _: &Request, _: &[Span]) {}
 
     fn served(&mut self, _: &ServedRequest, _: &Simulator) {}
+
+    fn answered(&mut self, _: usize, _: Op, _: u64) {}
 
     fn skipped(&mut self) {}
 }
@@ -151,18 +153,22 @@ impl Observer for PassCounters {
 
     #[inline]
     fn served(&mut self, served: &ServedRequest, on: &Simulator) {
-        let ServedRequest { request, spans, took, response_ns, .. } = *served;
+        let ServedRequest { request, spans, took, .. } = *served;
         self.count(request, spans);
         self.service.of(request.op).record(took.service_ns);
         self.increment.of(request.op).record(took.increment_ns);
-        if let (Some(responses), Some(response_ns)) = (&mut self.response, response_ns) {
-            responses.of(request.op).record(response_ns);
-        }
         if let Some(sampler) = &mut self.sampler
             && sampler.is_due()
         {
             let counters = CounterSnapshot::of(on.nand(), on.host_pages().written, on.time_ns());
             sampler.sample(counters, on.ftl().free_blocks(), on.ftl().gauges());
+        }
+    }
+
+    #[inline]
+    fn answered(&mut self, _: usize, op: Op, response_ns: u64) {
+        if let Some(responses) = &mut self.response {
+            responses.of(op).record(response_ns);
         }
     }
 
@@ -193,6 +199,14 @@ impl Observer for MeasuredRequests {
         self.all.served(served, on);
         if let Some(tenant) = self.tenants.get_mut(served.load) {
             tenant.served(served, on);
+        }
+    }
+
+    #[inline]
+    fn answered(&mut self, load: usize, op: Op, response_ns: u64) {
+        self.all.answered(load, op, response_ns);
+        if let Some(tenant) = self.tenants.get_mut(load) {
+            tenant.requests.answered(load, op, response_ns);
         }
     }
 

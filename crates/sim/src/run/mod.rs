@@ -23,7 +23,10 @@ pub mod simulator;
 use std::io::Write;
 use std::time::Instant;
 
-use crate::clock::service_queue::ServiceQueue;
+use drive::Usage;
+
+use crate::clock::drive_queue::DriveQueue;
+use crate::clock::request_queue::RequestQueue;
 use crate::config::choices::Precondition;
 use crate::config::setup::Setup;
 use crate::device::Device;
@@ -41,7 +44,7 @@ use crate::run::finish::{FinishedRun, Measured};
 use crate::run::measure::{
     MeasuredRequests, Observer, PassCounters, ServedRequest, TenantCounters, Unmeasured,
 };
-use crate::run::operation_log::OpLog;
+use crate::run::operation_log::{LoggedOperation, OpLog};
 use crate::run::simulator::Simulator;
 
 /// Options of a run besides its setup.
@@ -115,11 +118,68 @@ struct Pass<'a> {
     order: RequestOrder<'a>,
     batch: Batch,
     /// The queue, if requests have to wait.
-    queue: Option<ServiceQueue>,
+    queue: Option<RequestQueue>,
+    /// The flash operations of the last request, if they are recorded.
+    operations: Vec<LoggedOperation>,
     delivered: u64,
 }
 
 impl Pass<'_> {
+    /// Serves the batch after prefetching for all of it. `log` comes with the number of requests
+    /// before this batch: operations are logged under the number of their request.
+    fn serve(
+        &mut self,
+        simulator: &mut Simulator,
+        observer: &mut impl Observer,
+        mut log: Option<(&mut OpLog, u64)>,
+    ) -> Result<()> {
+        for (load, request, spans, _) in self.batch.iter() {
+            simulator.prefetch(request, spans);
+            observer.announced(load, request, spans);
+        }
+        let is_recorded = log.is_some() || matches!(self.queue, Some(RequestQueue::Drive(_)));
+        for (load, request, spans, is_served) in self.batch.iter() {
+            if let Some((_, number)) = &mut log {
+                *number += 1;
+            }
+            if !is_served {
+                observer.skipped();
+                continue;
+            }
+            let took = simulator.serve(request, spans)?;
+            observer.served(&ServedRequest { load, request, spans, took }, simulator);
+            if is_recorded {
+                simulator.drain_operations(&mut self.operations);
+            }
+            match &mut self.queue {
+                None => {}
+                Some(RequestQueue::Serial(queue)) => {
+                    let response_ns = queue.serve(load, request.time_ns, took.service_ns);
+                    observer.answered(load, request.op, response_ns);
+                }
+                Some(RequestQueue::Drive(queue)) => {
+                    queue.submit(load, request, &self.operations, took.memory_ns);
+                    deliver(queue, observer);
+                }
+            }
+            if let Some((log, number)) = &mut log {
+                log.write(*number, &self.operations)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the drive finish everything, if there is one, and returns what it did. It then counts
+    /// from zero.
+    fn finish_drive(&mut self, observer: &mut impl Observer) -> Option<Usage> {
+        let queue = self.queue.as_mut()?.drive()?;
+        queue.finish();
+        deliver(queue, observer);
+        let usage = queue.usage();
+        queue.reset();
+        Some(usage)
+    }
+
     /// The number of a request of the batch, counted from 1 in its own trace.
     fn number(&self, index: usize) -> u64 {
         let load = self.batch.load(index);
@@ -132,8 +192,13 @@ impl Pass<'_> {
 impl<'a> Stages<'a> {
     /// A pass from the first request of each trace.
     fn pass(&self, stage: Stage) -> Result<Pass<'a>> {
-        let (order, queue) = (self.input.order(self.setup)?, self.setup.queue());
-        Ok(Pass { stage, order, batch: Batch::default(), queue, delivered: 0 })
+        let order = self.input.order(self.setup)?;
+        // The order of a single trace does not depend on the time that its requests take.
+        let has_queue = stage == Stage::Measure || self.setup.has_tenants();
+        let queue = || RequestQueue::of(self.setup, self.device.geometry());
+        let queue = if has_queue { queue() } else { None };
+        let (batch, operations) = (Batch::default(), Vec::new());
+        Ok(Pass { stage, order, batch, queue, operations, delivered: 0 })
     }
 
     /// A mounted device, preconditioned and warmed up, all counters at zero.
@@ -163,7 +228,7 @@ impl<'a> Stages<'a> {
         let free_blocks_before = simulator.ftl().free_blocks();
         let mut measure = self.counters(&pass);
         if log.is_some() {
-            simulator.log_operations();
+            simulator.record_operations();
         }
         let started = Instant::now();
         // A single trace does not ask for each request to which load it belongs.
@@ -171,9 +236,11 @@ impl<'a> Stages<'a> {
             true => self.serve(simulator, &mut pass, u64::MAX, &mut measure.all, log)?,
             false => self.serve(simulator, &mut pass, u64::MAX, &mut measure, log)?,
         }
+        let drive = pass.finish_drive(&mut measure);
         let seconds = started.elapsed().as_secs_f64();
+        simulator.stop_recording();
         let traces = pass.order.end(pass.delivered, self.progress)?;
-        Ok(Measured { measure, traces, free_pages_before, free_blocks_before, seconds })
+        Ok(Measured { measure, traces, drive, free_pages_before, free_blocks_before, seconds })
     }
 
     /// Counters at zero for the rest of a pass.
@@ -198,6 +265,7 @@ impl<'a> Stages<'a> {
             return Ok(());
         }
         self.serve(simulator, pass, first, &mut Unmeasured, None)?;
+        pass.finish_drive(&mut Unmeasured);
         if pass.delivered < first {
             return Err(Error::Impossible(format!(
                 "measuring after {first} requests leaves nothing to measure: the trace has {}",
@@ -217,6 +285,9 @@ impl<'a> Stages<'a> {
         observer: &mut impl Observer,
         mut log: Option<&mut OpLog>,
     ) -> Result<()> {
+        if pass.queue.as_mut().is_some_and(|queue| queue.drive().is_some()) {
+            simulator.record_operations();
+        }
         while left > 0
             && let count @ 1.. = pass.order.fill(&mut pass.batch, left, &mut pass.queue)?
         {
@@ -227,7 +298,7 @@ impl<'a> Stages<'a> {
                 capacity_bytes: self.device.capacity_bytes(),
             })?;
             let log = log.as_deref_mut().map(|log| (log, pass.delivered));
-            serve(&pass.batch, simulator, &mut pass.queue, observer, log)?;
+            pass.serve(simulator, observer, log)?;
             pass.delivered += count as u64;
             left -= count as u64;
             let (position, length) = pass.order.position();
@@ -245,35 +316,9 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Serves a batch after prefetching for all of it. `log` comes with the number of requests before
-/// this batch: operations are logged under the number of their request.
-fn serve(
-    batch: &Batch,
-    simulator: &mut Simulator,
-    queue: &mut Option<ServiceQueue>,
-    observer: &mut impl Observer,
-    mut log: Option<(&mut OpLog, u64)>,
-) -> Result<()> {
-    for (load, request, spans, _) in batch.iter() {
-        simulator.prefetch(request, spans);
-        observer.announced(load, request, spans);
+/// Reports the answers that a drive has given.
+fn deliver(queue: &mut DriveQueue, observer: &mut impl Observer) {
+    while let Some(answer) = queue.take_answer() {
+        observer.answered(answer.request.load, answer.request.op, answer.response_ns());
     }
-    for (load, request, spans, served) in batch.iter() {
-        match served {
-            true => {
-                let took = simulator.serve(request, spans)?;
-                let (time_ns, service_ns) = (request.time_ns, took.service_ns);
-                let response_ns =
-                    queue.as_mut().map(|queue| queue.serve(load, time_ns, service_ns));
-                let served = ServedRequest { load, request, spans, took, response_ns };
-                observer.served(&served, simulator);
-            }
-            false => observer.skipped(),
-        }
-        if let Some((log, number)) = &mut log {
-            *number += 1;
-            log.write(*number, simulator.drain_log())?;
-        }
-    }
-    Ok(())
 }

@@ -13,6 +13,7 @@
 
 use std::io::{self, Write};
 
+use drive::Issued;
 use nand::{Cause, Lpn, Op, OpSink, Operation};
 
 use crate::error::{Error, Result};
@@ -28,6 +29,16 @@ pub struct LoggedOperation {
     place: u32,
     /// The owner of the page; [`Lpn::NONE`] for an erase, or if the page is erased.
     owner: Lpn,
+    /// Whether it is the second half of a copy.
+    ends_copy: bool,
+}
+
+impl LoggedOperation {
+    /// The operation as a drive takes it.
+    pub fn issued(&self) -> Issued {
+        let LoggedOperation { op, cause, place, ends_copy, .. } = *self;
+        Issued { op, cause, place, ends_copy }
+    }
 }
 
 /// Collects the operations of a chip until they are written to the log.
@@ -37,13 +48,14 @@ pub struct OperationRecorder {
 }
 
 impl OperationRecorder {
-    /// The operations since the last call, in order. A copy is a read and a program.
-    pub fn drain(&mut self) -> impl Iterator<Item = LoggedOperation> {
-        self.operations.drain(..)
+    /// Moves the operations since the last call to `out`, in order. A copy is a read and a program.
+    pub fn drain_to(&mut self, out: &mut Vec<LoggedOperation>) {
+        out.clear();
+        core::mem::swap(&mut self.operations, out);
     }
 
     fn push(&mut self, op: Op, cause: Cause, place: u32, owner: Lpn) {
-        self.operations.push(LoggedOperation { op, cause, place, owner });
+        self.operations.push(LoggedOperation { op, cause, place, owner, ends_copy: false });
     }
 }
 
@@ -60,7 +72,15 @@ impl OpSink for OperationRecorder {
             Operation::Copy { from, to, owners } => {
                 for ((source, ppn), &owner) in from.iter().zip(to.0..).zip(owners) {
                     self.push(Op::Read, cause, source.0, Lpn(owner));
-                    self.push(Op::Program, cause, ppn, Lpn(owner));
+                    let (op, owner) = (Op::Program, Lpn(owner));
+                    let ends_copy = true;
+                    self.operations.push(LoggedOperation {
+                        op,
+                        cause,
+                        place: ppn,
+                        owner,
+                        ends_copy,
+                    });
                 }
             }
             Operation::Erase { block } => self.push(Op::Erase, cause, block.0, Lpn::NONE),
@@ -88,12 +108,8 @@ impl<'a> OpLog<'a> {
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn write(
-        &mut self,
-        request: u64,
-        operations: impl Iterator<Item = LoggedOperation>,
-    ) -> Result<()> {
-        for LoggedOperation { op, cause, place, owner } in operations {
+    pub fn write(&mut self, request: u64, operations: &[LoggedOperation]) -> Result<()> {
+        for &LoggedOperation { op, cause, place, owner, .. } in operations {
             let (op, cause) = (op.name(), cause.name());
             let written = match owner {
                 Lpn::NONE => writeln!(self.out, "{request} {op} {cause} {place} -"),

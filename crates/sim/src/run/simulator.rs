@@ -25,6 +25,8 @@ pub struct Served {
     pub service_ns: u64,
     /// The part of it that is not under cause host: the increment of LSB, Fig. 14.
     pub increment_ns: u64,
+    /// The part of it in the DRAM of layers.
+    pub memory_ns: u64,
 }
 
 /// A chip with an FTL on it and, if the run is verified, a shadow copy of its contents.
@@ -55,6 +57,8 @@ struct Reading {
     time_ns: u64,
     /// The part of it under cause host.
     host_ns: u64,
+    /// The part of it in the DRAM of layers.
+    memory_ns: u64,
 }
 
 impl<'a> Simulator<'a> {
@@ -132,7 +136,8 @@ impl<'a> Simulator<'a> {
         self.clock_before = now;
         let service_ns = now.time_ns - before.time_ns;
         let host_ns = now.host_ns - before.host_ns;
-        Ok(Served { service_ns, increment_ns: service_ns - host_ns })
+        let memory_ns = now.memory_ns - before.memory_ns;
+        Ok(Served { service_ns, increment_ns: service_ns - host_ns, memory_ns })
     }
 
     /// In debug builds, audits the FTL after 1024 requests, and again whenever their number has
@@ -155,15 +160,23 @@ impl<'a> Simulator<'a> {
         self.clock_before = Reading::default();
     }
 
-    /// Starts to record every flash operation.
-    pub fn log_operations(&mut self) {
-        self.nand.attach(Box::new(OperationRecorder::default()));
+    /// Starts to record every flash operation, if they are not recorded yet.
+    pub fn record_operations(&mut self) {
+        if self.nand.sink_mut::<OperationRecorder>().is_none() {
+            self.nand.attach(Box::new(OperationRecorder::default()));
+        }
     }
 
-    /// The operations recorded since the last call.
-    pub fn drain_log(&mut self) -> impl Iterator<Item = LoggedOperation> {
-        let recorder = self.nand.sink_mut::<OperationRecorder>();
-        recorder.into_iter().flat_map(OperationRecorder::drain)
+    /// No longer records flash operations.
+    pub fn stop_recording(&mut self) {
+        self.nand.detach();
+    }
+
+    /// Moves the operations recorded since the last call to `out`.
+    pub fn drain_operations(&mut self, out: &mut Vec<LoggedOperation>) {
+        if let Some(recorder) = self.nand.sink_mut::<OperationRecorder>() {
+            recorder.drain_to(out);
+        }
     }
 
     /// Audits the FTL, if the run is verified.
@@ -244,7 +257,9 @@ impl<'a> Simulator<'a> {
 
     #[inline]
     fn read_clock(&self) -> Reading {
-        Reading { time_ns: self.time_ns(), host_ns: self.clock.host_ns(self.nand.tally()) }
+        let (tally, memory_ns) = (self.nand.tally(), self.dram_ns());
+        let time_ns = self.clock.now_ns(tally) + memory_ns;
+        Reading { time_ns, host_ns: self.clock.host_ns(tally), memory_ns }
     }
 
     /// Erases since the device was new, by the counters.

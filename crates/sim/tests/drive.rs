@@ -1,0 +1,102 @@
+//! Runs in which time is that of a drive.
+
+use sim::config::choices::Timing;
+use sim::{Experiment, RunOptions, RunResult, Setup, run};
+
+fn result(change: impl FnOnce(&mut Experiment)) -> RunResult {
+    let mut experiment = Experiment {
+        timing: Timing::Drive,
+        trace: Some("uniform:writes=5K,reads=30%".into()),
+        capacity_bytes: Some(16 << 20),
+        ..Experiment::default()
+    };
+    change(&mut experiment);
+    run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+}
+
+#[test]
+fn on_one_die_at_depth_1_both_clocks_agree_for_every_scheme_and_layer() {
+    let layers: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("buffer", "256KiB")],
+        &[("sector_log", "512KiB")],
+        &[("buffer", "256KiB"), ("sector_log", "512KiB"), ("dram_access", "20ns")],
+    ];
+    for scheme in ftl::SCHEMES {
+        for options in layers {
+            let in_drive = result(|experiment| {
+                experiment.ftl = scheme.name.into();
+                for (name, value) in options {
+                    *experiment = std::mem::take(experiment).with(name, value).unwrap();
+                }
+            });
+            let what = format!("{} with {options:?}", scheme.name);
+            let responses = in_drive.response_us.as_ref().expect("a drive has responses");
+            assert_eq!(*responses, in_drive.service_us, "{what}");
+            let (seconds, serial_us) = (in_drive.drive.unwrap().seconds, in_drive.time_us.total);
+            assert!((seconds * 1e6 / serial_us - 1.0).abs() < 1e-9, "{what}: {seconds} s");
+        }
+    }
+}
+
+#[test]
+fn the_drive_changes_no_count() {
+    let serial = result(|experiment| experiment.timing = Timing::Serial);
+    let drive = "ideal:channels=4,ways=2,planes=2,transfer=400MB/s,suspend=both,reads_first=true";
+    let in_drive = result(|experiment| {
+        experiment.drive = Some(drive.into());
+        experiment.replay = "closed:depth=32".parse().unwrap();
+    });
+    assert_eq!(serial.programs.total, in_drive.programs.total);
+    assert_eq!(serial.erases.total, in_drive.erases.total);
+    assert_eq!(serial.reads.total, in_drive.reads.total);
+    assert_eq!(serial.service_us, in_drive.service_us);
+    assert!(serial.drive.is_none());
+    let faster = serial.time_us.total / 1e6 / in_drive.drive.unwrap().seconds;
+    assert!((3.0..=8.0).contains(&faster), "8 dies are {faster} times as fast as one");
+}
+
+/// Random writes in the steady state: every die works all the time.
+#[test]
+fn random_writes_in_the_steady_state_keep_every_die_busy() {
+    let found = result(|experiment| {
+        experiment.trace = Some("uniform:writes=60K".into());
+        experiment.drive = Some("ideal:channels=4,ways=2,transfer=1000MB/s".into());
+        experiment.replay = "closed:depth=512".parse().unwrap();
+    });
+    let (timing, page_bytes) = (&found.device.timing, f64::from(found.device.page_bytes));
+    let transfer_us = page_bytes / 1000.0;
+    let amplification = found.write_amplification.unwrap();
+    let pages_per_erase = f64::from(found.device.pages_per_block);
+    // An erase of the FTL's block erases a block on each of the 8 dies.
+    let per_write_us = (timing.program_us + transfer_us) * amplification
+        + (timing.read_us + transfer_us) * (amplification - 1.0)
+        + 8.0 * timing.erase_us * amplification / pages_per_erase;
+    let expected = 8.0 / (per_write_us / 1e6);
+    let iops = found.drive.unwrap().iops.unwrap();
+    assert!((iops / expected - 1.0).abs() < 0.05, "{iops} is not {expected}");
+}
+
+#[test]
+fn several_loads_share_the_drive() {
+    let found = result(|experiment| {
+        experiment.trace = None;
+        experiment.load = vec![
+            "uniform:requests=4K,reads=100%@closed:depth=8".parse().unwrap(),
+            "uniform:writes=2K,interarrival=2ms@open".parse().unwrap(),
+        ];
+        experiment.drive = Some("ideal:channels=4,transfer=400MB/s".into());
+    });
+    let tenants = found.tenants.unwrap();
+    let answered: u64 =
+        tenants.iter().map(|it| it.response_us.read.count + it.response_us.write.count).sum();
+    assert_eq!(answered, found.trace.served());
+    assert!(tenants[0].response_us.read.mean < tenants[1].response_us.write.mean);
+}
+
+#[test]
+fn a_drive_needs_its_timing() {
+    let experiment = Experiment { drive: Some("ideal".into()), ..Experiment::default() };
+    let why = Setup::new(&experiment).unwrap_err().to_string();
+    assert!(why.contains("give `--timing drive`"), "{why}");
+}
