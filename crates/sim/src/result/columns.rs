@@ -18,7 +18,9 @@ pub fn columns() -> Vec<String> {
     // In the JSON the histograms come before the response times. In csv, where a histogram is one
     // long text, all times come first.
     let place = |columns: &[String], name| columns.iter().position(|column| column == name);
-    if let (Some(from), Some(to)) = (place(&columns, "histograms"), place(&columns, "series")) {
+    if let (Some(from), Some(to)) =
+        (place(&columns, "histograms"), place(&columns, "drive.profile"))
+    {
         columns[from..to].rotate_left(1);
     }
     columns
