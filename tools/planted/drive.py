@@ -25,7 +25,7 @@ MUTANTS = [
     ("drive-seconds-truncated", "drive: time is cut to whole seconds before it divides", USAGE,
      "(self.until_ns - self.since_ns) as f64 / 1e9",
      "((self.until_ns - self.since_ns) / 1_000_000_000) as f64"),
-    ("drive-booked-at-issue", "drive: a transfer takes its channel as soon as its die begins, not when its page is ready", ENGINE,
+    ("drive-channel-busy-twice", "drive: a channel is busy for twice the time that a transfer takes", ENGINE,
      "        self.free_ns = self.free_ns.max(from_ns) + duration_ns;\n",
      "        self.free_ns = self.free_ns.max(from_ns) + 2 * duration_ns;\n"),
     ("drive-order-lost", "drive: a program overtakes an earlier one of its block", OPERATION,

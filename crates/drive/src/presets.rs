@@ -31,7 +31,7 @@ const fn figure(key: &'static str, value: &'static str, source: &'static str) ->
 const BY_DEFINITION: &str = "by definition";
 const NVMEVIRT: &str = "NVMeVirt, ssd_config.h, fit of a WD ZN540";
 const FITTED: &str = "fitted to the read curve, docs/drives.md";
-const FITTED_MIX: &str = "fitted to reads beside appends, docs/drives.md";
+const FIRST_GUESS: &str = "a first guess, see docs/drives.md";
 const ASSUMED: &str = "assumed";
 
 /// All drives that `--drive` knows.
@@ -90,13 +90,13 @@ pub static PRESETS: &[Preset] = &[
             figure("dispatch", "3350ns", FITTED),
             figure("link", "3050MB/s", NVMEVIRT),
             figure("read", "42us+48500ns+61500ns", FITTED),
-            figure("program", "2300us", FITTED_MIX),
+            figure("program", "2300us", FIRST_GUESS),
             figure("erase", "5ms", ASSUMED),
             figure("hold", "true", FITTED),
-            figure("suspend", "both", FITTED_MIX),
-            figure("suspend_cost", "40us", FITTED_MIX),
-            figure("suspend_progress", "100us", FITTED_MIX),
-            figure("reads_first", "true", FITTED_MIX),
+            figure("suspend", "both", FIRST_GUESS),
+            figure("suspend_cost", "40us", FIRST_GUESS),
+            figure("suspend_progress", "100us", FIRST_GUESS),
+            figure("reads_first", "true", FIRST_GUESS),
             figure("copyback", "false", ASSUMED),
             figure("buffer", "32MiB", ASSUMED),
             figure("acknowledge", "buffer", "appends end after 17 µs, far below a program"),
