@@ -8,22 +8,24 @@ pub(crate) struct Buffer {
     /// Pages that fit.
     room: u64,
     used: u64,
-    waiting: VecDeque<(usize, u64)>,
+    /// Pages in the buffer whose programs wait for the rest of their row.
+    pub in_open_rows: u64,
+    waiting: VecDeque<(u32, u64)>,
 }
 
 impl Buffer {
     pub fn new(room: u64) -> Buffer {
-        Buffer { room: room.max(1), used: 0, waiting: VecDeque::new() }
+        Buffer { room: room.max(1), used: 0, in_open_rows: 0, waiting: VecDeque::new() }
     }
 
     /// Lets a request wait for room for its pages.
-    pub fn wait(&mut self, request: usize, pages: u64) {
+    pub fn wait(&mut self, request: u32, pages: u64) {
         self.waiting.push_back((request, pages));
     }
 
     /// The next request that finds room now. A request that is larger than the buffer finds room
     /// when the buffer is empty.
-    pub fn admit(&mut self) -> Option<usize> {
+    pub fn admit(&mut self) -> Option<u32> {
         let &(request, pages) = self.waiting.front()?;
         if self.used > 0 && self.used + pages > self.room {
             return None;
@@ -38,7 +40,8 @@ impl Buffer {
         self.used -= 1;
     }
 
-    pub fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+    /// Whether requests wait for pages that leave only when open rows are programmed.
+    pub fn is_stuck(&self) -> bool {
+        !self.waiting.is_empty() && self.in_open_rows == self.used
     }
 }

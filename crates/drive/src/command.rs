@@ -1,21 +1,26 @@
 //! What a die works on.
 
-use nand::Op;
+use nand::{Cause, Op};
 
 /// A command: one operation, or several of one kind in the same row.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
     pub work: Work,
-    pub operations: Vec<usize>,
+    pub cause: Cause,
+    /// The first operation; each knows the next one. [`crate::pool::NONE`] for a suspension.
+    pub first: u32,
+    /// How many operations there are.
+    pub count: u32,
+    /// Operations whose transfers have begun (programs) or ended (reads).
+    pub transferred: u32,
+    /// The next operation whose transfer begins.
+    pub next_transfer: u32,
     pub phase: Phase,
-    pub collects: bool,
     /// The time in the array, and how much of it was done before the last suspension.
     pub array_ns: u64,
     pub progress_ns: u64,
     /// When the array began, or went on.
     pub resumed_ns: u64,
-    /// Operations whose transfers have begun (programs) or ended (reads).
-    pub transferred: usize,
 }
 
 /// The kind of a command.

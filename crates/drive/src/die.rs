@@ -1,23 +1,19 @@
-//! A die: what waits for it, what it works on, and how it chooses what comes next.
+//! A die: what waits for it, and what it works on.
 
 use std::collections::VecDeque;
 
-use nand::Op;
-use slab::Slab;
-
-use crate::command::{Command, Phase, Work};
-use crate::flash_operation::FlashOperation;
+use crate::command::{Command, Phase};
+use crate::operation::is_collection;
 use crate::usage::DieUsage;
 
 /// A die.
 #[derive(Debug, Default)]
 pub(crate) struct Die {
-    /// Operations that have not begun, in the order of issue.
-    pub queue: VecDeque<usize>,
-    /// How many of them are ready.
-    pub ready: usize,
-    /// Programs that have not ended.
-    pub programs: usize,
+    /// Operations that may begin, those that could begin first in front. Each comes with its
+    /// place in the order of both queues.
+    reads: VecDeque<(u64, u32)>,
+    writes: VecDeque<(u64, u32)>,
+    came: u64,
     pub running: Option<Command>,
     pub suspended: Option<Command>,
     /// Counts changes of `running`, so that events of earlier commands are recognised.
@@ -30,6 +26,35 @@ pub(crate) struct Die {
 }
 
 impl Die {
+    /// Lets an operation wait for the die.
+    pub fn wait(&mut self, own: u32, is_read: bool) {
+        let queue = if is_read { &mut self.reads } else { &mut self.writes };
+        queue.push_back((self.came, own));
+        self.came += 1;
+    }
+
+    /// Whether a read waits.
+    pub fn has_read(&self) -> bool {
+        !self.reads.is_empty()
+    }
+
+    /// Takes the operation that comes next: the first one, or the first read if `reads_first`.
+    /// While a command is suspended, only reads come.
+    pub fn take_next(&mut self, reads_first: bool) -> Option<u32> {
+        let is_read_next = match (self.reads.front(), self.writes.front()) {
+            (Some(read), Some(write)) => reads_first || self.suspended.is_some() || read < write,
+            (read, _) => read.is_some() || self.suspended.is_some(),
+        };
+        let queue = if is_read_next { &mut self.reads } else { &mut self.writes };
+        queue.pop_front().map(|(_, own)| own)
+    }
+
+    /// Takes the first of the waiting reads that this holds for, among the first `most`.
+    pub fn take_read(&mut self, most: usize, holds: impl Fn(u32) -> bool) -> Option<u32> {
+        let position = self.reads.iter().take(most).position(|&(_, own)| holds(own))?;
+        self.reads.remove(position).map(|(_, own)| own)
+    }
+
     /// Gives the idle die a command.
     pub fn occupy(&mut self, now_ns: u64, command: Command) {
         assert!(self.running.is_none(), "a die that is occupied got a command");
@@ -48,7 +73,7 @@ impl Die {
             self.usage.moving_ns += now_ns - command.array_end_ns();
         }
         self.usage.occupied_ns += occupied_ns;
-        self.usage.collecting_ns += if command.collects { occupied_ns } else { 0 };
+        self.usage.collecting_ns += if is_collection(command.cause) { occupied_ns } else { 0 };
         self.changed_ns = now_ns;
         self.generation += 1;
         command
@@ -56,98 +81,7 @@ impl Die {
 
     /// The time spent on collection until now.
     pub fn collecting_ns(&self, now_ns: u64) -> u64 {
-        let current = self.running.as_ref().filter(|command| command.collects);
+        let current = self.running.as_ref().filter(|command| is_collection(command.cause));
         self.usage.collecting_ns + current.map_or(0, |_| now_ns - self.changed_ns)
     }
-
-    /// The position in the queue of the operation that comes next: the first that is ready and
-    /// overtakes none that must come before it; reads first, if `reads_first`. While a command is
-    /// suspended, only reads. Operations in incomplete rows that were issued from number
-    /// `complete_before` on wait for the rest of their row, if `rows_wait`.
-    pub fn next(
-        &self,
-        operations: &Slab<FlashOperation>,
-        reads_first: bool,
-        rows_wait: Option<u64>,
-    ) -> Option<usize> {
-        if self.ready == 0 {
-            return None;
-        }
-        let (mut other, mut left) = (None, self.ready);
-        let only_reads = self.suspended.is_some();
-        for (position, &id) in self.queue.iter().enumerate() {
-            let operation = &operations[id];
-            if !operation.is_ready() {
-                continue;
-            }
-            let is_read = operation.is_read();
-            if (is_read || (!only_reads && other.is_none()))
-                && is_whole(operation, rows_wait)
-                && self.may_come(position, operation, operations)
-            {
-                if is_read || !reads_first {
-                    return Some(position);
-                }
-                other = Some(position);
-            }
-            left -= 1;
-            if left == 0 {
-                break;
-            }
-        }
-        other
-    }
-
-    /// Whether an operation in the queue overtakes none that must come before it.
-    fn may_come(
-        &self,
-        position: usize,
-        operation: &FlashOperation,
-        operations: &Slab<FlashOperation>,
-    ) -> bool {
-        let waiting = self.queue.range(..position);
-        let suspended = self.suspended.iter().flat_map(|command| &command.operations);
-        !waiting.chain(suspended).any(|&earlier| operations[earlier].holds_back(operation))
-    }
-
-    /// Takes the operation at a position out of the queue, with those after it that the same
-    /// command can do, at most `most` in all.
-    pub fn take(
-        &mut self,
-        position: usize,
-        operations: &Slab<FlashOperation>,
-        most: usize,
-        rows_wait: Option<u64>,
-    ) -> Vec<usize> {
-        let first = self.queue.remove(position).expect("a position in the queue");
-        let mut taken = vec![first];
-        let mut at = position;
-        while taken.len() < most && at < self.queue.len() {
-            let later = &operations[self.queue[at]];
-            let joins = later.is_ready()
-                && operations[first].joins(later)
-                && is_whole(later, rows_wait)
-                && self.may_come(at, later, operations);
-            match joins {
-                true => taken.extend(self.queue.remove(at)),
-                false => at += 1,
-            }
-        }
-        self.ready -= taken.len();
-        taken
-    }
-
-    /// Operations that have not begun, and programs that have not ended.
-    pub fn unfinished(&self) -> impl Iterator<Item = usize> {
-        let commands = self.running.iter().chain(&self.suspended);
-        let programs = commands.filter(|command| command.work == Work::Flash(Op::Program));
-        let begun = programs.flat_map(|command| command.operations.iter());
-        self.queue.iter().chain(begun).copied()
-    }
-}
-
-fn is_whole(operation: &FlashOperation, rows_wait: Option<u64>) -> bool {
-    operation.is_read()
-        || operation.row_is_complete
-        || rows_wait.is_none_or(|complete_before| operation.number < complete_before)
 }

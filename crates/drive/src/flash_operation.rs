@@ -6,9 +6,6 @@ use crate::operation::is_collection;
 use crate::places::Place;
 use crate::shares::Shares;
 
-/// No operation, no request.
-pub(crate) const NOTHING: usize = usize::MAX;
-
 /// A flash operation, from its issue to its end.
 #[derive(Debug)]
 pub(crate) struct FlashOperation {
@@ -16,40 +13,51 @@ pub(crate) struct FlashOperation {
     pub cause: Cause,
     /// The PPN; for an erase the block.
     pub page: u32,
-    pub block: u32,
     pub at: Place,
-    /// The order of issue.
-    pub number: u64,
-    pub request: usize,
+    pub request: u32,
+    /// The next operation of its request.
+    pub next_of_request: u32,
     /// The time that it takes in the array.
     pub array_ns: u64,
     /// The time that it takes on the channel, with its command.
     pub channel_ns: u64,
     /// What it waits for: its request's entry, earlier operations, room in the buffer.
     pub waits_for: u32,
-    /// The first entry of its list of dependent operations.
-    pub dependents: usize,
+    /// What keeps it from its die when it waits for nothing else: earlier operations on its block,
+    /// and the rest of its row.
+    pub held_by: u32,
+    /// The first entry of its list of dependents.
+    pub dependents: u32,
+    /// Its lane, and the next write in it.
+    pub lane: u32,
+    pub next_of_lane: u32,
+    /// Which of the writes of its lane it is.
+    pub number_in_lane: u32,
+    /// Another program of its open row.
+    pub next_of_row: u32,
+    pub is_in_open_row: bool,
+    /// The next operation of the same command.
+    pub next_of_command: u32,
+    pub has_begun: bool,
     /// Whether it is part of a copy.
     pub copy: Copy,
     /// Whether the request is answered only after it.
     pub is_awaited: bool,
     /// Whether it programs data that waits in the drive's buffer, and its entry there.
     pub is_buffered: bool,
-    pub buffer_entry: usize,
+    pub buffer_entry: u32,
     /// Whether its page is read from the drive's buffer.
     pub is_in_buffer: bool,
-    /// Whether all operations that one command can program with it have been issued.
-    pub row_is_complete: bool,
     /// Of the erases of a stripe's blocks, only the first counts as an operation of the FTL.
     pub counts: bool,
-    /// When it could begin.
+    /// When it waited for nothing but its die.
     pub ready_ns: u64,
     /// When its die took it.
     pub started_ns: u64,
-    /// What its die had spent on collection when it could begin; once it has begun, how much of
+    /// What its die had spent on collection when it was ready; once it has begun, how much of
     /// that fell between.
     pub collecting_ns: u64,
-    /// Where the time went until it could begin; at its end, until then.
+    /// Where the time went until it was ready.
     pub shares: Shares,
 }
 
@@ -58,13 +66,9 @@ pub(crate) struct FlashOperation {
 pub(crate) enum Copy {
     None,
     /// The read, with its program.
-    Source(usize),
-    /// The program: when its read ended, as soon as that is known, and its entry among all copies
-    /// that are not finished.
-    Target {
-        read_ns: Option<u64>,
-        entry: usize,
-    },
+    Source { target: u32 },
+    /// The program: whether its read has ended, and the departure to which the copy belongs.
+    Target { was_read: bool, departure: u32 },
 }
 
 impl FlashOperation {
@@ -76,73 +80,46 @@ impl FlashOperation {
         is_collection(self.cause)
     }
 
-    pub fn is_ready(&self) -> bool {
-        self.waits_for == 0
+    /// Whether its die may take it.
+    pub fn may_begin(&self) -> bool {
+        self.waits_for == 0 && self.held_by == 0
     }
 
-    /// Whether a later operation must not overtake this one: pages of a block are programmed in
-    /// order and erased together, and a page is read after it was programmed.
-    pub fn holds_back(&self, later: &FlashOperation) -> bool {
-        self.block == later.block
-            && match (self.is_read(), later.is_read()) {
-                (true, true) => false,
-                (false, true) => self.op == Op::Erase || self.page == later.page,
-                (true, false) => later.op == Op::Erase || self.page == later.page,
-                (false, false) => true,
-            }
+    /// Whether a later read must not overtake this write: it reads the same page, or one of an
+    /// erased block.
+    pub fn holds_back(&self, read_page: u32) -> bool {
+        self.op == Op::Erase || self.page == read_page
     }
 
-    /// Whether one command can do this operation and a ready later one.
-    pub fn joins(&self, later: &FlashOperation) -> bool {
-        let is_same_row = (self.block, self.at.row) == (later.block, later.at.row);
-        self.op == later.op && self.op != Op::Erase && is_same_row
+    /// Whether one command of the die can read this page and that of a later read: they have the
+    /// same number in the blocks of two planes.
+    pub fn reads_with(&self, later: &FlashOperation) -> bool {
+        let is_same_kind = self.op == later.op && self.lane == later.lane;
+        is_same_kind && self.at.index == later.at.index && self.at.plane != later.at.plane
+    }
+
+    /// Whether one command can program this page and a later one.
+    pub fn programs_with(&self, later: &FlashOperation) -> bool {
+        self.op == Op::Program && later.op == Op::Program && self.at.row == later.at.row
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Copies out of a block that have not ended. An erase of the block waits for them.
+#[derive(Debug)]
+pub(crate) struct Departure {
+    pub block: u32,
+    pub unfinished: u32,
+    /// The first entry of the list of erases.
+    pub dependents: u32,
+}
 
-    fn operation(op: Op, block: u32, page: u32) -> FlashOperation {
-        FlashOperation {
-            op,
-            cause: Cause::Host,
-            page,
-            block,
-            at: Place { die: 0, plane: 0, row: 0, index: 0, ends_row: false },
-            number: 0,
-            request: 0,
-            array_ns: 0,
-            channel_ns: 0,
-            waits_for: 0,
-            dependents: NOTHING,
-            copy: Copy::None,
-            is_awaited: false,
-            is_buffered: false,
-            buffer_entry: NOTHING,
-            is_in_buffer: false,
-            row_is_complete: false,
-            counts: true,
-            ready_ns: 0,
-            started_ns: 0,
-            collecting_ns: 0,
-            shares: Shares::default(),
-        }
-    }
-
-    #[test]
-    fn operations_on_a_block_keep_their_order_where_flash_demands_it() {
-        use Op::{Erase, Program, Read, SpareRead};
-        let holds = |earlier: (Op, u32), later: (Op, u32)| {
-            let later = operation(later.0, 1, later.1);
-            let is_held = operation(earlier.0, 1, earlier.1).holds_back(&later);
-            assert!(!operation(earlier.0, 2, earlier.1 + 64).holds_back(&later), "other blocks");
-            is_held
-        };
-        assert!(holds((Program, 3), (Program, 4)) && holds((Program, 3), (Erase, 0)));
-        assert!(holds((Erase, 0), (Program, 3)) && holds((Erase, 0), (Read, 3)));
-        assert!(holds((Read, 3), (Erase, 0)) && holds((SpareRead, 3), (Erase, 0)));
-        assert!(holds((Program, 3), (Read, 3)) && !holds((Program, 3), (Read, 2)));
-        assert!(!holds((Read, 3), (Read, 3)) && !holds((Read, 3), (Program, 4)));
-    }
+/// Something that waits for an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Dependent {
+    /// Another operation.
+    Operation(u32),
+    /// A read of a page that is programmed or erased first.
+    Held(u32),
+    /// The answer of another request.
+    Request(u32),
 }

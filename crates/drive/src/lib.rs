@@ -15,6 +15,7 @@
 //! * [`places`]     from a PPN to its die, plane and page type
 //! * [`operation`]  requests and flash operations as they come in
 //! * [`engine`]     when everything happens
+//! * [`journal`]    what happened when
 //! * [`usage`]      what the parts did, and the laws that it obeys
 //! * [`shares`]     where a response time went
 
@@ -25,16 +26,21 @@ mod buffer;
 mod command;
 mod die;
 pub mod engine;
+mod events;
 mod flash_operation;
+pub mod journal;
+mod lane;
+mod line;
 pub mod operation;
 pub mod places;
-mod plan;
+mod pool;
 pub mod presets;
 pub mod profile;
 pub mod shares;
 pub mod usage;
 
 pub use engine::Drive;
+pub use journal::Entry;
 pub use operation::{Answer, HostRequest, Issued};
 pub use presets::PRESETS;
 pub use profile::Profile;

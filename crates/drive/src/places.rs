@@ -88,11 +88,16 @@ impl Places {
         self.stripes[self.first(block)][page as usize]
     }
 
-    /// The dies over which a block is striped.
-    pub fn dies_of(&self, block: BlockId) -> impl Iterator<Item = u16> {
-        let first = self.first(block.0);
-        let positions = first..first + self.dies_per_stripe as usize;
-        positions.map(|position| self.dies[position % self.dies.len()])
+    /// The number of dies over which a block is striped.
+    pub fn dies_per_stripe(&self) -> u32 {
+        self.dies_per_stripe
+    }
+
+    /// One of the dies over which a block is striped, counted from 0.
+    #[inline]
+    pub fn die_of(&self, block: BlockId, nth: u32) -> u16 {
+        let position = self.first(block.0) + nth as usize;
+        self.dies[position % self.dies.len()]
     }
 
     /// The position at which the stripe of a block begins.
@@ -170,7 +175,7 @@ mod tests {
         for block in 0..8 {
             let expected = [0, 2, 1, 3][block as usize % 4];
             assert_eq!(dies(&places, block * 16..block * 16 + 16), [expected; 16]);
-            assert_eq!(places.dies_of(BlockId(block)).collect::<Vec<_>>(), [expected]);
+            assert_eq!((places.dies_per_stripe(), places.die_of(BlockId(block), 0)), (1, expected));
         }
     }
 
@@ -196,6 +201,6 @@ mod tests {
         assert_eq!(rows, expected);
         let ends: Vec<u32> = (0..16).filter(|&ppn| places.place(Ppn(ppn)).ends_row).collect();
         assert_eq!(ends, [5, 11, 15], "the last row is not full");
-        assert_eq!(places.dies_of(BlockId(3)).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!([0, 1].map(|nth| places.die_of(BlockId(3), nth)), [0, 1]);
     }
 }

@@ -1,0 +1,281 @@
+//! The event queue of a drive.
+//!
+//! A request comes with the operations that the FTL made of it ([`Drive::submit`]). An operation
+//! waits until everything has ended that it depends on, and then for its die. A die takes the
+//! operation that could begin first, reads before others if the profile says so. Reads ask for
+//! their channel when the array has delivered their page, programs when their die is free; a
+//! channel serves them in the order in which they ask.
+//!
+//! * `plan`        which operations of a request wait for which
+//! * `requests`    requests: from their issue to their answer
+//! * `operations`  operations: what they wait for, and their end
+//! * `order`       the order of operations on a block, and rows that are programmed together
+//! * `dies`        dies and channels at work
+//! * `suspension`  programs and erases that let reads pass
+
+mod dies;
+mod operations;
+mod order;
+mod plan;
+mod requests;
+mod suspension;
+
+use std::collections::VecDeque;
+
+use nand::{Geometry, Op, Timing};
+
+use crate::buffer::Buffer;
+use crate::die::Die;
+use crate::events::{Events, What};
+use crate::flash_operation::{Departure, Dependent, FlashOperation};
+use crate::journal::{Entry, Journal};
+use crate::lane::Lanes;
+use crate::line::Line;
+use crate::operation::{Answer, HostRequest, Issued};
+use crate::places::Places;
+use crate::pool::{NONE, Pool};
+use crate::profile::{Acknowledge, Profile};
+use crate::shares::Shares;
+use crate::usage::{DieUsage, Usage};
+
+/// A drive at work.
+#[derive(Debug)]
+pub struct Drive {
+    profile: Profile,
+    chip: Timing,
+    places: Places,
+    page_ns: u64,
+    spare_ns: u64,
+    now_ns: u64,
+    events: Events,
+    requests: Pool<ActiveRequest>,
+    submitted: u64,
+    operations: Pool<FlashOperation>,
+    lanes: Lanes,
+    /// Lanes that may have an open row.
+    open_lanes: Vec<u32>,
+    /// Lists of dependents: one of them, and the next entry of its list.
+    dependents: Pool<(Dependent, u32)>,
+    departures: Pool<Departure>,
+    /// For each block, the departure to which the next copy out of it belongs.
+    leaving: Vec<u32>,
+    dies: Vec<Die>,
+    dispatcher: Line,
+    link_in: Line,
+    link_out: Line,
+    channels: Vec<Line>,
+    buffer: Buffer,
+    /// Buffered programs that have not ended.
+    buffered: Pool<u32>,
+    answers: VecDeque<Answer>,
+    usage: Usage,
+    journal: Journal,
+}
+
+/// A request that is not finished.
+#[derive(Debug)]
+struct ActiveRequest {
+    number: u64,
+    request: HostRequest,
+    issued_ns: u64,
+    /// Its first operation that does not need the buffer, and the first that does.
+    first: u32,
+    first_buffered: u32,
+    /// The last one of each.
+    last: u32,
+    last_buffered: u32,
+    /// How many operations have not ended.
+    unfinished: u32,
+    /// What the answer waits for.
+    awaited: u32,
+    /// The pages that wait for room in the buffer; none if the request does not need the buffer.
+    pages: u32,
+    is_answered: bool,
+    shares: Shares,
+    entered_ns: u64,
+}
+
+impl Drive {
+    /// An idle drive at time 0, made of chips with this timing, whose FTL uses this geometry.
+    pub fn new(profile: &Profile, geometry: &Geometry, chip: Timing) -> Drive {
+        let places = Places::new(profile, geometry);
+        let channels = profile.channels as usize;
+        let (page, spare) = (geometry.page_bytes().into(), geometry.spare_bytes().into());
+        let buffer_pages = profile.buffer.unwrap_or(0) / u64::from(geometry.page_bytes());
+        Drive {
+            page_ns: duration_ns(page, profile.transfer),
+            spare_ns: duration_ns(spare, profile.transfer),
+            usage: Usage::new(channels, 0),
+            dies: (0..places.dies()).map(|_| Die::default()).collect(),
+            channels: vec![Line::default(); channels],
+            buffer: Buffer::new(buffer_pages),
+            profile: profile.clone(),
+            chip,
+            places,
+            now_ns: 0,
+            events: Events::default(),
+            requests: Pool::new(),
+            submitted: 0,
+            operations: Pool::new(),
+            lanes: Lanes::new(),
+            open_lanes: Vec::new(),
+            dependents: Pool::new(),
+            departures: Pool::new(),
+            leaving: vec![NONE; geometry.blocks() as usize],
+            dispatcher: Line::default(),
+            link_in: Line::default(),
+            link_out: Line::default(),
+            buffered: Pool::new(),
+            answers: VecDeque::new(),
+            journal: Journal::default(),
+        }
+    }
+
+    /// The time, in nanoseconds.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Issues a request with the operations that the FTL made of it.
+    ///
+    /// # Panics
+    /// The time lies before the last event that has happened.
+    pub fn submit(&mut self, at_ns: u64, request: HostRequest, issued: &[Issued]) {
+        self.run_until(at_ns);
+        self.usage.request_came(at_ns);
+        let id = self.requests.insert(ActiveRequest {
+            number: self.submitted,
+            request,
+            issued_ns: at_ns,
+            first: NONE,
+            first_buffered: NONE,
+            last: NONE,
+            last_buffered: NONE,
+            unfinished: 0,
+            awaited: 1,
+            pages: 0,
+            is_answered: false,
+            shares: Shares::default(),
+            entered_ns: 0,
+        });
+        self.submitted += 1;
+        self.plan(id, &request, issued);
+        self.pass_front(id);
+    }
+
+    /// The next answer, if there is one until that time. The time advances to the answer, or
+    /// else to `until_ns`.
+    pub fn next_answer(&mut self, until_ns: u64) -> Option<Answer> {
+        while self.answers.is_empty() && self.step(until_ns) {}
+        let answer = self.answers.pop_front();
+        if answer.is_none() && until_ns != u64::MAX {
+            self.now_ns = self.now_ns.max(until_ns);
+        }
+        answer
+    }
+
+    /// Lets the drive finish everything. Answers must have been taken, or are taken afterwards.
+    pub fn finish(&mut self) {
+        self.close_rows();
+        while self.step(u64::MAX) {
+            if self.events.is_empty() {
+                self.close_rows();
+            }
+        }
+        assert!(self.requests.is_empty(), "requests were not finished: {:?}", self.requests);
+        assert!(self.operations.is_empty(), "operations did not end: {:?}", self.operations);
+        assert!(self.lanes.is_empty(), "operations have not left their lanes: {:?}", self.lanes);
+        self.usage.until_ns = self.now_ns;
+    }
+
+    /// What was done since the last [`Drive::reset_usage`], complete after [`Drive::finish`].
+    pub fn usage(&self) -> Usage {
+        let mut usage = self.usage.clone();
+        usage.dies = self.dies.iter().map(|die| die.usage).collect();
+        usage
+    }
+
+    /// Counts from zero. The drive must be idle.
+    pub fn reset_usage(&mut self) {
+        assert!(self.requests.is_empty() && self.operations.is_empty(), "the drive is not idle");
+        self.usage = Usage::new(self.channels.len(), self.now_ns);
+        self.dies.iter_mut().for_each(|die| die.usage = DieUsage::default());
+    }
+
+    /// Writes down from now on what happens.
+    pub fn keep_journal(&mut self) {
+        self.journal.begin();
+    }
+
+    /// Moves what was written down since the last call to the end of `out`.
+    pub fn drain_journal(&mut self, out: &mut Vec<Entry>) {
+        self.journal.drain_to(out);
+    }
+
+    // ---- Time ----------------------------------------------------------------------------------
+
+    /// Lets everything happen that happens until `at_ns`.
+    fn run_until(&mut self, at_ns: u64) {
+        assert!(at_ns >= self.now_ns, "{at_ns} ns lie before {} ns", self.now_ns);
+        while self.step(at_ns) {}
+        self.now_ns = at_ns;
+    }
+
+    /// Lets the next event happen, if there is one until that time.
+    fn step(&mut self, until_ns: u64) -> bool {
+        let Some((at_ns, what)) = self.events.take_until(until_ns) else { return false };
+        self.now_ns = at_ns;
+        match what {
+            What::Entered(id) => self.enter(id),
+            What::Loaded { die, generation } if self.is_current(die, generation) => {
+                self.load_next(die)
+            }
+            What::ArrayDone { die, generation } if self.is_current(die, generation) => {
+                self.array_done(die)
+            }
+            What::MaySuspend { die, generation } if self.is_current(die, generation) => {
+                self.dies[die as usize].will_ask = false;
+                self.start(die)
+            }
+            What::Unloaded(own) => self.unloaded(own),
+            What::Answered(id) => self.answered(id),
+            What::Loaded { .. } | What::ArrayDone { .. } | What::MaySuspend { .. } => {}
+        }
+        true
+    }
+
+    fn is_current(&self, die: u16, generation: u32) -> bool {
+        self.dies[die as usize].generation == generation
+    }
+
+    // ---- What the profile says -----------------------------------------------------------------
+
+    fn acknowledges_by_buffer(&self) -> bool {
+        self.profile.acknowledge == Acknowledge::Buffer
+    }
+
+    /// Whether programs wait for the rest of their row.
+    fn rows_wait(&self) -> bool {
+        self.pages_at_once() > 1 && self.acknowledges_by_buffer()
+    }
+
+    /// Pages that one command of a die programs at most.
+    fn pages_at_once(&self) -> u32 {
+        self.profile.pages_at_once * self.profile.planes
+    }
+
+    /// The time of an operation on its channel.
+    fn channel_ns(&self, op: Op) -> u64 {
+        let transfer_ns = match op {
+            Op::Read | Op::Program => self.page_ns,
+            Op::SpareRead => self.spare_ns,
+            Op::Erase => 0,
+        };
+        self.profile.command_ns + transfer_ns
+    }
+}
+
+/// The time that bytes take at a rate; none takes no time.
+fn duration_ns(bytes: u64, rate: Option<u64>) -> u64 {
+    rate.map_or(0, |rate| (u128::from(bytes) * 1_000_000_000).div_ceil(rate.into()) as u64)
+}

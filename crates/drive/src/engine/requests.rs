@@ -1,0 +1,169 @@
+//! Requests: from their issue to their answer.
+
+use crate::engine::{Drive, duration_ns};
+use crate::events::What;
+use crate::flash_operation::Dependent;
+use crate::journal::Entry;
+use crate::operation::{Answer, HostRequest};
+use crate::pool::NONE;
+use crate::shares::Shares;
+
+impl Drive {
+    /// Sends a request through dispatcher, link and firmware.
+    pub(super) fn pass_front(&mut self, id: u32) {
+        let request = self.requests[id].request;
+        let mut own_ns = self.profile.dispatch_ns;
+        let mut at_ns = self.dispatcher.take(self.now_ns, own_ns);
+        let mut link_ns = 0;
+        if request.op == trace::Op::Write {
+            link_ns = duration_ns(request.bytes, self.profile.link);
+            at_ns = self.link_in.take(at_ns, link_ns);
+        }
+        let trim_ns = if request.op == trace::Op::Trim { self.profile.trim_ns } else { 0 };
+        let firmware_ns = self.profile.firmware_ns + trim_ns + request.memory_ns;
+        own_ns += firmware_ns;
+        at_ns += firmware_ns;
+        let shares = &mut self.requests[id].shares;
+        shares.firmware_ns = own_ns;
+        shares.transfer_ns = link_ns;
+        shares.queue_ns = at_ns - self.now_ns - own_ns - link_ns;
+        match at_ns == self.now_ns {
+            true => self.enter(id),
+            false => self.events.add(at_ns, What::Entered(id)),
+        }
+    }
+
+    /// Lets the operations of a request begin, except those that wait for the buffer.
+    pub(super) fn enter(&mut self, id: u32) {
+        let active = &mut self.requests[id];
+        active.entered_ns = self.now_ns;
+        let (pages, shares) = (active.pages, active.shares);
+        let first = core::mem::replace(&mut active.first, NONE);
+        if active.request.op == trace::Op::Flush && !self.profile.protected {
+            self.await_buffered(id);
+        }
+        self.release(first, shares);
+        match pages {
+            0 => self.no_longer_awaits(id),
+            pages => {
+                self.buffer.wait(id, pages.into());
+                self.admit();
+            }
+        }
+    }
+
+    /// A flush of a volatile buffer waits for all programs that are still to come.
+    fn await_buffered(&mut self, id: u32) {
+        self.close_rows();
+        let of_others = |program: &u32| self.operations[*program].request != id;
+        let programs: Vec<u32> = self.buffered.iter().copied().filter(of_others).collect();
+        for program in programs {
+            self.depend(program, Dependent::Request(id));
+            self.requests[id].awaited += 1;
+        }
+    }
+
+    /// Lets requests into the buffer that find room.
+    pub(super) fn admit(&mut self) {
+        while let Some(id) = self.buffer.admit() {
+            let active = &mut self.requests[id];
+            active.shares.buffer_ns += self.now_ns - active.entered_ns;
+            let shares = active.shares;
+            let first = core::mem::replace(&mut active.first_buffered, NONE);
+            self.enter_buffer(first);
+            self.release(first, shares);
+            self.no_longer_awaits(id);
+        }
+        if self.buffer.is_stuck() {
+            self.close_rows();
+        }
+    }
+
+    /// The pages of a request have their places in the buffer.
+    fn enter_buffer(&mut self, first: u32) {
+        let mut own = first;
+        while own != NONE {
+            let operation = &mut self.operations[own];
+            operation.buffer_entry = self.buffered.insert(own);
+            self.buffer.in_open_rows += u64::from(operation.is_in_open_row);
+            own = operation.next_of_request;
+        }
+    }
+
+    /// Lets operations of a request begin as far as the request is concerned.
+    fn release(&mut self, first: u32, shares: Shares) {
+        let mut own = first;
+        while own != NONE {
+            let next = self.operations[own].next_of_request;
+            self.no_longer_waits(own, shares);
+            own = next;
+        }
+    }
+
+    /// Something that a request's answer waits for has ended.
+    pub(super) fn request_awaited(&mut self, id: u32, shares: Shares) {
+        let shares = self.since_issue(id, shares);
+        self.requests[id].shares = shares;
+        self.no_longer_awaits(id);
+    }
+
+    fn no_longer_awaits(&mut self, id: u32) {
+        let active = &mut self.requests[id];
+        active.awaited -= 1;
+        if active.awaited == 0 {
+            self.answer(id);
+        }
+    }
+
+    /// Sends the answer of a request over the link.
+    fn answer(&mut self, id: u32) {
+        let HostRequest { op, bytes, .. } = self.requests[id].request;
+        let link_ns = match op {
+            trace::Op::Read => duration_ns(bytes, self.profile.link),
+            _ => 0,
+        };
+        if link_ns == 0 {
+            return self.answered(id);
+        }
+        let end_ns = self.link_out.take(self.now_ns, link_ns);
+        let shares = &mut self.requests[id].shares;
+        shares.transfer_ns += link_ns;
+        shares.queue_ns += end_ns - self.now_ns - link_ns;
+        self.events.add(end_ns, What::Answered(id));
+    }
+
+    pub(super) fn answered(&mut self, id: u32) {
+        let active = &mut self.requests[id];
+        active.is_answered = true;
+        let number = active.number;
+        let answer = Answer {
+            request: active.request,
+            issued_ns: active.issued_ns,
+            answered_ns: self.now_ns,
+            shares: active.shares,
+        };
+        let (parts, whole) = (answer.shares.total_ns(), answer.response_ns());
+        assert_eq!(parts, whole, "the parts of a response are not the response: {answer:?}");
+        self.usage.request_left(&answer);
+        self.journal.add(|| Entry::Request { number, answer });
+        self.answers.push_back(answer);
+        self.forget(id);
+    }
+
+    /// Drops a request that has been answered and whose operations have ended.
+    pub(super) fn forget(&mut self, id: u32) {
+        if self.requests[id].is_answered && self.requests[id].unfinished == 0 {
+            self.requests.remove(id);
+        }
+    }
+
+    /// Where the time of a request went that ends now. An operation of another request may have
+    /// begun earlier than this request; then all of its time was spent in the queue.
+    pub(super) fn since_issue(&self, id: u32, shares: Shares) -> Shares {
+        let whole_ns = self.now_ns - self.requests[id].issued_ns;
+        match shares.total_ns() == whole_ns {
+            true => shares,
+            false => Shares { queue_ns: whole_ns, ..Shares::default() },
+        }
+    }
+}

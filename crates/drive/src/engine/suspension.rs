@@ -1,0 +1,73 @@
+//! Programs and erases that let reads pass.
+
+use nand::{Cause, Op};
+
+use crate::command::{Command, Phase, Work};
+use crate::engine::Drive;
+use crate::events::What;
+use crate::pool::NONE;
+
+impl Drive {
+    /// Suspends the running program or erase if a read waits for it, or asks again later.
+    pub(super) fn suspend_for_read(&mut self, number: u16) {
+        let die = &self.dies[number as usize];
+        let Some(command) = &die.running else { return };
+        let may_suspend = match command.work {
+            Work::Flash(Op::Program) => self.profile.suspend_program,
+            Work::Flash(Op::Erase) => self.profile.suspend_erase,
+            _ => false,
+        };
+        let is_in_array = command.phase == Phase::Array && die.suspended.is_none();
+        if !may_suspend || !is_in_array || die.will_ask || !die.has_read() {
+            return;
+        }
+        let least_ns = self.profile.suspend_progress_ns;
+        let from_ns = command.resumed_ns + least_ns;
+        let end_ns = command.array_end_ns();
+        if from_ns > self.now_ns && from_ns < end_ns {
+            let generation = die.generation;
+            self.dies[number as usize].will_ask = true;
+            self.events.add(from_ns, What::MaySuspend { die: number, generation });
+        } else if from_ns <= self.now_ns && self.now_ns < end_ns {
+            self.suspend(number);
+        }
+    }
+
+    fn suspend(&mut self, number: u16) {
+        let now_ns = self.now_ns;
+        let mut command = self.vacate(number);
+        command.progress_ns += now_ns - command.resumed_ns;
+        let die = &mut self.dies[number as usize];
+        die.suspended = Some(command);
+        die.usage.suspensions += 1;
+        let array_ns = self.profile.suspend_cost_ns;
+        die.occupy(
+            now_ns,
+            Command {
+                work: Work::Suspension,
+                cause: Cause::Host,
+                first: NONE,
+                count: 0,
+                transferred: 0,
+                next_transfer: NONE,
+                phase: Phase::Array,
+                array_ns,
+                progress_ns: 0,
+                resumed_ns: now_ns,
+            },
+        );
+        self.await_array(number, now_ns + array_ns);
+    }
+
+    /// Goes on with a suspended command, if there is one.
+    pub(super) fn resume(&mut self, number: u16) {
+        let now_ns = self.now_ns;
+        let die = &mut self.dies[number as usize];
+        if let Some(mut command) = die.suspended.take() {
+            command.resumed_ns = now_ns;
+            let end_ns = command.array_end_ns();
+            die.occupy(now_ns, command);
+            self.await_array(number, end_ns);
+        }
+    }
+}
