@@ -9,6 +9,7 @@ use crate::usage::DieUsage;
 /// A die.
 #[derive(Debug, Default)]
 pub(crate) struct Die {
+    pub channel: u16,
     /// Operations that may begin, those that could begin first in front. Each comes with its
     /// place in the order of both queues.
     reads: VecDeque<(u64, u32)>,
@@ -26,7 +27,13 @@ pub(crate) struct Die {
 }
 
 impl Die {
+    /// An idle die on a channel.
+    pub fn on(channel: u16) -> Die {
+        Die { channel, ..Die::default() }
+    }
+
     /// Lets an operation wait for the die.
+    #[inline(always)]
     pub fn wait(&mut self, own: u32, is_read: bool) {
         let queue = if is_read { &mut self.reads } else { &mut self.writes };
         queue.push_back((self.came, own));
@@ -34,12 +41,14 @@ impl Die {
     }
 
     /// Whether a read waits.
+    #[inline(always)]
     pub fn has_read(&self) -> bool {
         !self.reads.is_empty()
     }
 
     /// Takes the operation that comes next: the first one, or the first read if `reads_first`.
     /// While a command is suspended, only reads come.
+    #[inline(always)]
     pub fn take_next(&mut self, reads_first: bool) -> Option<u32> {
         let is_read_next = match (self.reads.front(), self.writes.front()) {
             (Some(read), Some(write)) => reads_first || self.suspended.is_some() || read < write,
@@ -56,6 +65,7 @@ impl Die {
     }
 
     /// Gives the idle die a command.
+    #[inline(always)]
     pub fn occupy(&mut self, now_ns: u64, command: Command) {
         assert!(self.running.is_none(), "a die that is occupied got a command");
         assert!(now_ns >= self.changed_ns, "a die got a command before it was free");
@@ -65,9 +75,20 @@ impl Die {
         self.running = Some(command);
     }
 
+    /// The array begins or goes on when everything is loaded. Returns when it will be done.
+    #[inline(always)]
+    pub fn array_begins(&mut self, loaded_ns: u64) -> u64 {
+        let command = self.running.as_mut().expect("an idle die has no array at work");
+        command.phase = Phase::Array;
+        command.resumed_ns = loaded_ns;
+        self.usage.moving_ns += loaded_ns - self.changed_ns;
+        command.array_end_ns()
+    }
+
     /// Takes the command from the die.
-    pub fn vacate(&mut self, now_ns: u64) -> Command {
-        let command = self.running.take().expect("only an occupied die is vacated");
+    #[inline(always)]
+    pub fn vacate(&mut self, now_ns: u64) {
+        let command = self.running.as_ref().expect("only an occupied die is vacated");
         let occupied_ns = now_ns - self.changed_ns;
         if command.phase == Phase::Unloading {
             self.usage.moving_ns += now_ns - command.array_end_ns();
@@ -76,10 +97,11 @@ impl Die {
         self.usage.collecting_ns += if is_collection(command.cause) { occupied_ns } else { 0 };
         self.changed_ns = now_ns;
         self.generation += 1;
-        command
+        self.running = None;
     }
 
     /// The time spent on collection until now.
+    #[inline(always)]
     pub fn collecting_ns(&self, now_ns: u64) -> u64 {
         let current = self.running.as_ref().filter(|command| is_collection(command.cause));
         self.usage.collecting_ns + current.map_or(0, |_| now_ns - self.changed_ns)

@@ -2,7 +2,6 @@
 
 use core::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug)]
@@ -21,49 +20,52 @@ pub(crate) enum What {
     Answered(u32),
 }
 
-/// All that will happen. Of events at the same time, the one that was caused first comes first.
+/// All that will happen. Events at the same time come in an order that is the same in every run.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     heap: BinaryHeap<Event>,
-    caused: u64,
+    /// Whether the event on top has happened. Most events cause another one, which then takes its
+    /// place; this is cheaper than to remove one and to add the other.
+    has_happened: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Event {
     at_ns: u64,
-    number: u64,
     what: What,
 }
 
 impl Events {
+    #[inline(always)]
     pub fn add(&mut self, at_ns: u64, what: What) {
-        self.heap.push(Event { at_ns, number: self.caused, what });
-        self.caused += 1;
+        let event = Event { at_ns, what };
+        match core::mem::take(&mut self.has_happened) {
+            true => *self.heap.peek_mut().expect("what has happened is on top") = event,
+            false => self.heap.push(event),
+        }
     }
 
     /// Takes the next event, with its time, if there is one until that time.
-    #[inline]
+    #[inline(always)]
     pub fn take_until(&mut self, until_ns: u64) -> Option<(u64, What)> {
-        let first = self.heap.peek_mut().filter(|event| event.at_ns <= until_ns)?;
-        let Event { at_ns, what, .. } = PeekMut::pop(first);
+        if core::mem::take(&mut self.has_happened) {
+            self.heap.pop();
+        }
+        let &Event { at_ns, what, .. } =
+            self.heap.peek().filter(|event| event.at_ns <= until_ns)?;
+        self.has_happened = true;
         Some((at_ns, what))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
-    }
-}
-
-impl Event {
-    fn order(&self) -> u128 {
-        u128::from(self.at_ns) << 64 | u128::from(self.number)
+        self.heap.len() == usize::from(self.has_happened)
     }
 }
 
 /// The heap has its greatest element on top: this is the earliest event.
 impl Ord for Event {
     fn cmp(&self, other: &Event) -> Ordering {
-        other.order().cmp(&self.order())
+        other.at_ns.cmp(&self.at_ns)
     }
 }
 
@@ -75,7 +77,7 @@ impl PartialOrd for Event {
 
 impl PartialEq for Event {
     fn eq(&self, other: &Event) -> bool {
-        self.order() == other.order()
+        self.at_ns == other.at_ns
     }
 }
 

@@ -4,30 +4,34 @@ use nand::{Cause, Op};
 
 use crate::operation::is_collection;
 use crate::places::Place;
-use crate::shares::Shares;
+use crate::pool::NONE;
 
 /// A flash operation, from its issue to its end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlashOperation {
     pub op: Op,
     pub cause: Cause,
+    /// Whether the request is answered only after it.
+    pub is_awaited: bool,
+    /// Whether it programs data that waits in the drive's buffer.
+    pub is_buffered: bool,
+    /// Whether its page is read from the drive's buffer.
+    pub is_in_buffer: bool,
+    /// Of the erases of a stripe's blocks, only the first counts as an operation of the FTL.
+    pub counts: bool,
+    pub has_begun: bool,
+    pub is_in_open_row: bool,
     /// The PPN; for an erase the block.
     pub page: u32,
     pub at: Place,
     pub request: u32,
     /// The next operation of its request.
     pub next_of_request: u32,
-    /// The time that it takes in the array.
-    pub array_ns: u64,
-    /// The time that it takes on the channel, with its command.
-    pub channel_ns: u64,
     /// What it waits for: its request's entry, earlier operations, room in the buffer.
     pub waits_for: u32,
     /// What keeps it from its die when it waits for nothing else: earlier operations on its block,
     /// and the rest of its row.
     pub held_by: u32,
-    /// The first entry of its list of dependents.
-    pub dependents: u32,
     /// Its lane, and the next write in it.
     pub lane: u32,
     pub next_of_lane: u32,
@@ -35,21 +39,20 @@ pub(crate) struct FlashOperation {
     pub number_in_lane: u32,
     /// Another program of its open row.
     pub next_of_row: u32,
-    pub is_in_open_row: bool,
     /// The next operation of the same command.
     pub next_of_command: u32,
-    pub has_begun: bool,
+    /// Its entry among the buffered programs.
+    pub buffer_entry: u32,
+    /// The first entry of its list of dependents.
+    pub dependents: u32,
+    /// Where the time went until it was ready, if that differs from its request.
+    pub path: u32,
     /// Whether it is part of a copy.
     pub copy: Copy,
-    /// Whether the request is answered only after it.
-    pub is_awaited: bool,
-    /// Whether it programs data that waits in the drive's buffer, and its entry there.
-    pub is_buffered: bool,
-    pub buffer_entry: u32,
-    /// Whether its page is read from the drive's buffer.
-    pub is_in_buffer: bool,
-    /// Of the erases of a stripe's blocks, only the first counts as an operation of the FTL.
-    pub counts: bool,
+    /// The time that it takes in the array.
+    pub array_ns: u64,
+    /// The time that it takes on the channel, with its command.
+    pub channel_ns: u64,
     /// When it waited for nothing but its die.
     pub ready_ns: u64,
     /// When its die took it.
@@ -57,8 +60,6 @@ pub(crate) struct FlashOperation {
     /// What its die had spent on collection when it was ready; once it has begun, how much of
     /// that fell between.
     pub collecting_ns: u64,
-    /// Where the time went until it was ready.
-    pub shares: Shares,
 }
 
 /// Part of a copy.
@@ -66,12 +67,52 @@ pub(crate) struct FlashOperation {
 pub(crate) enum Copy {
     None,
     /// The read, with its program.
-    Source { target: u32 },
+    Source {
+        target: u32,
+    },
     /// The program: whether its read has ended, and the departure to which the copy belongs.
-    Target { was_read: bool, departure: u32 },
+    Target {
+        was_read: bool,
+        departure: u32,
+    },
 }
 
 impl FlashOperation {
+    /// An operation that waits for its request to enter.
+    #[inline]
+    pub fn new(op: Op, cause: Cause, page: u32, at: Place, request: u32) -> FlashOperation {
+        FlashOperation {
+            op,
+            cause,
+            is_awaited: false,
+            is_buffered: false,
+            is_in_buffer: false,
+            counts: true,
+            has_begun: false,
+            is_in_open_row: false,
+            page,
+            at,
+            request,
+            next_of_request: NONE,
+            waits_for: 1,
+            held_by: 0,
+            lane: NONE,
+            next_of_lane: NONE,
+            number_in_lane: 0,
+            next_of_row: NONE,
+            next_of_command: NONE,
+            buffer_entry: NONE,
+            dependents: NONE,
+            path: NONE,
+            copy: Copy::None,
+            array_ns: 0,
+            channel_ns: 0,
+            ready_ns: 0,
+            started_ns: 0,
+            collecting_ns: 0,
+        }
+    }
+
     pub fn is_read(&self) -> bool {
         matches!(self.op, Op::Read | Op::SpareRead)
     }
@@ -107,10 +148,13 @@ impl FlashOperation {
 /// Copies out of a block that have not ended. An erase of the block waits for them.
 #[derive(Debug)]
 pub(crate) struct Departure {
-    pub block: u32,
+    /// The lanes of the block.
+    pub lane: u32,
     pub unfinished: u32,
-    /// The first entry of the list of erases.
-    pub dependents: u32,
+    /// The erases that wait, one on each die: the first of them, and how many. They follow each
+    /// other in their request.
+    pub first_erase: u32,
+    pub erases: u32,
 }
 
 /// Something that waits for an operation.

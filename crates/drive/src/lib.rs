@@ -25,6 +25,7 @@
 mod buffer;
 mod command;
 mod die;
+mod durations;
 pub mod engine;
 mod events;
 mod flash_operation;

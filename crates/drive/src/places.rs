@@ -18,8 +18,12 @@ use crate::profile::{Axis, Profile};
 pub struct Place {
     /// The die, numbered over the whole drive, channel by channel.
     pub die: u16,
+    /// The channel of the die.
+    pub channel: u16,
     /// The plane within the die.
     pub plane: u16,
+    /// Which of the dies of its block's stripe it is.
+    pub nth: u16,
     /// The row: pages of the same block, die and row can be programmed by one command.
     pub row: u32,
     /// The number of the page in its physical block.
@@ -36,7 +40,8 @@ pub struct Places {
     dies_per_stripe: u32,
     /// All dies in the order of the profile's letters.
     dies: Vec<u16>,
-    /// For each position in `dies` at which a stripe can begin, the places of a block's pages.
+    /// For each position in `dies` at which a stripe can begin, the places of a block's pages. A
+    /// stripe over all dies always begins at the first.
     stripes: Vec<Vec<Place>>,
 }
 
@@ -48,31 +53,31 @@ impl Places {
             in_order.iter().filter(|(_, plane)| *plane == 0).map(|&(die, _)| die).collect();
         let count = dies.len();
         let dies_per_stripe = profile.stripe.map_or(count, |stripe| (stripe as usize).min(count));
-        let stripes = (0..count).map(|first| {
+        let dies_per_channel = profile.ways * profile.dies_per_way;
+        let firsts = if dies_per_stripe == count { 1 } else { count };
+        let stripes = (0..firsts).map(|first| {
             let members: Vec<u16> =
                 (first..first + dies_per_stripe).map(|at| dies[at % count]).collect();
-            let places: Vec<(u16, u16)> =
-                in_order.iter().copied().filter(|(die, _)| members.contains(die)).collect();
+            let place = |&(die, plane): &(u16, u16)| {
+                let nth = members.iter().position(|&member| member == die)? as u16;
+                let channel = (u32::from(die) / dies_per_channel) as u16;
+                Some(Place { die, channel, plane, nth, row: 0, index: 0, ends_row: false })
+            };
+            let places: Vec<Place> = in_order.iter().filter_map(place).collect();
             pages_of_stripe(&places, profile.pages_at_once, geometry.pages_per_block())
         });
         Places {
             pages_per_block: geometry.pages_per_block(),
-            dies_per_channel: profile.ways * profile.dies_per_way,
+            dies_per_channel,
             dies_per_stripe: dies_per_stripe as u32,
             stripes: stripes.collect(),
             dies,
         }
     }
 
-    /// The number of dies.
-    pub fn dies(&self) -> usize {
-        self.dies.len()
-    }
-
-    /// The channel of a die.
-    #[inline]
-    pub fn channel(&self, die: u16) -> usize {
-        (u32::from(die) / self.dies_per_channel) as usize
+    /// The channel of each die.
+    pub fn channels(&self) -> impl Iterator<Item = u16> {
+        (0..self.dies.len() as u32).map(|die| (die / self.dies_per_channel) as u16)
     }
 
     /// The block of a page.
@@ -93,29 +98,34 @@ impl Places {
         self.dies_per_stripe
     }
 
-    /// One of the dies over which a block is striped, counted from 0.
+    /// The whole part of a block that lies in one of the dies of its stripe, counted from 0.
     #[inline]
-    pub fn die_of(&self, block: BlockId, nth: u32) -> u16 {
+    pub fn part(&self, block: BlockId, nth: u32) -> Place {
         let position = self.first(block.0) + nth as usize;
-        self.dies[position % self.dies.len()]
+        let die = self.dies[position % self.dies.len()];
+        let channel = (u32::from(die) / self.dies_per_channel) as u16;
+        let nth = nth as u16;
+        Place { die, channel, plane: 0, nth, row: u32::MAX, index: 0, ends_row: false }
     }
 
     /// The position at which the stripe of a block begins.
     #[inline]
     fn first(&self, block: u32) -> usize {
+        if self.stripes.len() == 1 {
+            return 0;
+        }
         let before = u64::from(block) * u64::from(self.dies_per_stripe);
         (before % self.dies.len() as u64) as usize
     }
 }
 
-/// The places of the pages of a block whose stripe has these (die, plane) pairs.
-fn pages_of_stripe(places: &[(u16, u16)], pages_at_once: u32, pages: u32) -> Vec<Place> {
+/// The places of the pages of a block whose stripe has these planes.
+fn pages_of_stripe(places: &[Place], pages_at_once: u32, pages: u32) -> Vec<Place> {
     let per_row = pages_at_once * places.len() as u32;
     let place = |page: u32| {
         let (row, in_row) = (page / per_row, page % per_row);
-        let (die, plane) = places[(in_row / pages_at_once) as usize];
         let index = row * pages_at_once + page % pages_at_once;
-        Place { die, plane, row, index, ends_row: false }
+        Place { row, index, ..places[(in_row / pages_at_once) as usize] }
     };
     let mut all: Vec<Place> = (0..pages).map(place).collect();
     for at in 0..all.len() {
@@ -175,7 +185,10 @@ mod tests {
         for block in 0..8 {
             let expected = [0, 2, 1, 3][block as usize % 4];
             assert_eq!(dies(&places, block * 16..block * 16 + 16), [expected; 16]);
-            assert_eq!((places.dies_per_stripe(), places.die_of(BlockId(block), 0)), (1, expected));
+            assert_eq!(
+                (places.dies_per_stripe(), places.part(BlockId(block), 0).die),
+                (1, expected)
+            );
         }
     }
 
@@ -201,6 +214,6 @@ mod tests {
         assert_eq!(rows, expected);
         let ends: Vec<u32> = (0..16).filter(|&ppn| places.place(Ppn(ppn)).ends_row).collect();
         assert_eq!(ends, [5, 11, 15], "the last row is not full");
-        assert_eq!([0, 1].map(|nth| places.die_of(BlockId(3), nth)), [0, 1]);
+        assert_eq!([0, 1].map(|nth| places.part(BlockId(3), nth).die), [0, 1]);
     }
 }

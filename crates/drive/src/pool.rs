@@ -16,18 +16,16 @@ impl<T> Pool<T> {
         Pool(Slab::new())
     }
 
+    #[inline(always)]
     pub fn insert(&mut self, item: T) -> u32 {
         let number = u32::try_from(self.0.insert(item)).unwrap_or(NONE);
         assert!(number != NONE, "more than 2^32 things at once");
         number
     }
 
+    #[inline(always)]
     pub fn remove(&mut self, number: u32) -> T {
         self.0.remove(number as usize)
-    }
-
-    pub fn get(&self, number: u32) -> Option<&T> {
-        self.0.get(number as usize)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -234,15 +234,19 @@ impl Profile {
         self.channels * self.ways * self.dies_per_way
     }
 
-    /// The time of an operation in the array of a chip with this timing; `index` is the number of
-    /// the page in its physical block.
-    pub fn array_ns(&self, op: Op, index: u32, chip: &Timing) -> u64 {
-        let times = match op {
+    /// The array times of a kind of operation.
+    pub fn times(&self, op: Op) -> &ArrayTimes {
+        match op {
             Op::Read | Op::SpareRead => &self.read,
             Op::Program => &self.program,
             Op::Erase => &self.erase,
-        };
-        match times {
+        }
+    }
+
+    /// The time of an operation in the array of a chip with this timing; `index` is the number of
+    /// the page in its physical block.
+    pub fn array_ns(&self, op: Op, index: u32, chip: &Timing) -> u64 {
+        match self.times(op) {
             // A latency of a chip contains the transfer, which a drive may count by itself.
             ArrayTimes::OfChip if self.transfer.is_none() => chip.of(op),
             ArrayTimes::OfChip => chip.array_ns(op),

@@ -79,14 +79,8 @@ pub struct Usage {
 
 impl Usage {
     /// Counters at zero.
-    pub(crate) fn new(channels: usize, since_ns: u64) -> Usage {
-        Usage {
-            since_ns,
-            until_ns: since_ns,
-            changed_ns: since_ns,
-            channels: vec![ChannelUsage::default(); channels],
-            ..Usage::default()
-        }
+    pub(crate) fn new(since_ns: u64) -> Usage {
+        Usage { since_ns, until_ns: since_ns, changed_ns: since_ns, ..Usage::default() }
     }
 
     pub(crate) fn request_came(&mut self, now_ns: u64) {

@@ -22,10 +22,11 @@ mod suspension;
 
 use std::collections::VecDeque;
 
-use nand::{Geometry, Op, Timing};
+use nand::{Geometry, Timing};
 
 use crate::buffer::Buffer;
 use crate::die::Die;
+use crate::durations::Durations;
 use crate::events::{Events, What};
 use crate::flash_operation::{Departure, Dependent, FlashOperation};
 use crate::journal::{Entry, Journal};
@@ -36,16 +37,17 @@ use crate::places::Places;
 use crate::pool::{NONE, Pool};
 use crate::profile::{Acknowledge, Profile};
 use crate::shares::Shares;
-use crate::usage::{DieUsage, Usage};
+use crate::usage::{ChannelUsage, DieUsage, Usage};
 
 /// A drive at work.
 #[derive(Debug)]
 pub struct Drive {
     profile: Profile,
-    chip: Timing,
     places: Places,
-    page_ns: u64,
-    spare_ns: u64,
+    durations: Durations,
+    /// Whether commands can have several operations, and whether they can be suspended.
+    joins: bool,
+    suspends: bool,
     now_ns: u64,
     events: Events,
     requests: Pool<ActiveRequest>,
@@ -57,8 +59,8 @@ pub struct Drive {
     /// Lists of dependents: one of them, and the next entry of its list.
     dependents: Pool<(Dependent, u32)>,
     departures: Pool<Departure>,
-    /// For each block, the departure to which the next copy out of it belongs.
-    leaving: Vec<u32>,
+    /// Where the time of operations went that waited for others until they were ready.
+    paths: Pool<Shares>,
     dies: Vec<Die>,
     dispatcher: Line,
     link_in: Line,
@@ -91,8 +93,11 @@ struct ActiveRequest {
     /// The pages that wait for room in the buffer; none if the request does not need the buffer.
     pages: u32,
     is_answered: bool,
-    shares: Shares,
     entered_ns: u64,
+    /// Where its time went until it entered, until its pages had room, and until now.
+    at_entry: Shares,
+    at_admission: Shares,
+    shares: Shares,
 }
 
 impl Drive {
@@ -100,32 +105,31 @@ impl Drive {
     pub fn new(profile: &Profile, geometry: &Geometry, chip: Timing) -> Drive {
         let places = Places::new(profile, geometry);
         let channels = profile.channels as usize;
-        let (page, spare) = (geometry.page_bytes().into(), geometry.spare_bytes().into());
         let buffer_pages = profile.buffer.unwrap_or(0) / u64::from(geometry.page_bytes());
         Drive {
-            page_ns: duration_ns(page, profile.transfer),
-            spare_ns: duration_ns(spare, profile.transfer),
-            usage: Usage::new(channels, 0),
-            dies: (0..places.dies()).map(|_| Die::default()).collect(),
+            durations: Durations::new(profile, geometry, &chip),
+            joins: profile.pages_at_once * profile.planes > 1,
+            suspends: profile.suspend_program || profile.suspend_erase,
+            usage: Usage::new(0),
+            dies: places.channels().map(|channel| Die::on(channel)).collect(),
             channels: vec![Line::default(); channels],
             buffer: Buffer::new(buffer_pages),
             profile: profile.clone(),
-            chip,
-            places,
             now_ns: 0,
             events: Events::default(),
             requests: Pool::new(),
             submitted: 0,
             operations: Pool::new(),
-            lanes: Lanes::new(),
+            lanes: Lanes::new(geometry.blocks(), places.dies_per_stripe()),
             open_lanes: Vec::new(),
             dependents: Pool::new(),
             departures: Pool::new(),
-            leaving: vec![NONE; geometry.blocks() as usize],
+            paths: Pool::new(),
             dispatcher: Line::default(),
             link_in: Line::default(),
             link_out: Line::default(),
             buffered: Pool::new(),
+            places,
             answers: VecDeque::new(),
             journal: Journal::default(),
         }
@@ -155,8 +159,10 @@ impl Drive {
             awaited: 1,
             pages: 0,
             is_answered: false,
-            shares: Shares::default(),
             entered_ns: 0,
+            at_entry: Shares::default(),
+            at_admission: Shares::default(),
+            shares: Shares::default(),
         });
         self.submitted += 1;
         self.plan(id, &request, issued);
@@ -192,14 +198,16 @@ impl Drive {
     pub fn usage(&self) -> Usage {
         let mut usage = self.usage.clone();
         usage.dies = self.dies.iter().map(|die| die.usage).collect();
+        usage.channels = self.channels.iter().map(|channel| channel.usage).collect();
         usage
     }
 
     /// Counts from zero. The drive must be idle.
     pub fn reset_usage(&mut self) {
         assert!(self.requests.is_empty() && self.operations.is_empty(), "the drive is not idle");
-        self.usage = Usage::new(self.channels.len(), self.now_ns);
+        self.usage = Usage::new(self.now_ns);
         self.dies.iter_mut().for_each(|die| die.usage = DieUsage::default());
+        self.channels.iter_mut().for_each(|channel| channel.usage = ChannelUsage::default());
     }
 
     /// Writes down from now on what happens.
@@ -263,19 +271,4 @@ impl Drive {
     fn pages_at_once(&self) -> u32 {
         self.profile.pages_at_once * self.profile.planes
     }
-
-    /// The time of an operation on its channel.
-    fn channel_ns(&self, op: Op) -> u64 {
-        let transfer_ns = match op {
-            Op::Read | Op::Program => self.page_ns,
-            Op::SpareRead => self.spare_ns,
-            Op::Erase => 0,
-        };
-        self.profile.command_ns + transfer_ns
-    }
-}
-
-/// The time that bytes take at a rate; none takes no time.
-fn duration_ns(bytes: u64, rate: Option<u64>) -> u64 {
-    rate.map_or(0, |rate| (u128::from(bytes) * 1_000_000_000).div_ceil(rate.into()) as u64)
 }

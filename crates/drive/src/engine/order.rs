@@ -12,12 +12,13 @@
 use nand::Op;
 
 use crate::engine::Drive;
-use crate::flash_operation::{Dependent, FlashOperation};
+use crate::flash_operation::Dependent;
 use crate::lane::OpenRow;
 use crate::pool::NONE;
 
 impl Drive {
     /// The last write of a lane that a read of this page must not overtake.
+    #[inline(always)]
     pub(super) fn write_before_read(&self, lane: u32, page: u32) -> Option<u32> {
         let mut found = None;
         let mut write = self.lanes[lane].first;
@@ -32,6 +33,7 @@ impl Drive {
     }
 
     /// Puts a read into its lane, behind a write that it must not overtake.
+    #[inline(always)]
     pub(super) fn queue_read(&mut self, own: u32, write: Option<u32>) {
         let lane = self.operations[own].lane;
         self.lanes[lane].reads += 1;
@@ -42,6 +44,7 @@ impl Drive {
     }
 
     /// Puts a write into its lane.
+    #[inline(always)]
     pub(super) fn queue_write(&mut self, own: u32) {
         let operation = &self.operations[own];
         let (number, op, row) = (operation.lane, operation.op, operation.at.row);
@@ -126,52 +129,20 @@ impl Drive {
     /// Lets the programs of all open rows go.
     pub(super) fn close_rows(&mut self) {
         for lane in core::mem::take(&mut self.open_lanes) {
-            if self.lanes.get(lane).is_some() {
-                self.lanes[lane].is_listed = false;
-                self.close_row(lane);
-            }
+            self.lanes[lane].is_listed = false;
+            self.close_row(lane);
         }
     }
 
-    /// A die has taken a read.
-    pub(super) fn read_begins(&mut self, own: u32) {
-        let operation = &mut self.operations[own];
-        operation.has_begun = true;
+    /// A die has taken an erase. Later reads of the block come before the next one.
+    pub(super) fn erase_begins(&mut self, own: u32) {
+        let operation = &self.operations[own];
         let lane = &mut self.lanes[operation.lane];
-        match lane.erase {
-            NONE => lane.reads -= 1,
-            erase => self.no_longer_held(erase),
+        assert!(lane.erase == own, "an erase overtook another one: {operation:?}");
+        let mut next = operation.next_of_lane;
+        while next != NONE && self.operations[next].op != Op::Erase {
+            next = self.operations[next].next_of_lane;
         }
-    }
-
-    /// A die has taken a write.
-    pub(super) fn write_begins(&mut self, own: u32) {
-        let operation = &mut self.operations[own];
-        operation.has_begun = true;
-        let lane = &mut self.lanes[operation.lane];
-        let is_in_order = operation.number_in_lane == lane.begun;
-        assert!(is_in_order, "a write overtook another one of its block: {operation:?}");
-        lane.begun += 1;
-        if operation.op == Op::Erase {
-            assert!(lane.erase == own, "an erase overtook another one: {operation:?}");
-            let mut next = operation.next_of_lane;
-            while next != NONE && self.operations[next].op != Op::Erase {
-                next = self.operations[next].next_of_lane;
-            }
-            lane.erase = next;
-        }
-    }
-
-    /// An operation that has ended leaves its lane.
-    pub(super) fn leave_lane(&mut self, operation: &FlashOperation, own: u32) {
-        if !operation.is_read() {
-            let lane = &mut self.lanes[operation.lane];
-            assert!(lane.first == own, "a write ended before an earlier one: {operation:?}");
-            lane.first = operation.next_of_lane;
-            if lane.last == own {
-                lane.last = NONE;
-            }
-        }
-        self.lanes.leave(operation.lane);
+        lane.erase = next;
     }
 }

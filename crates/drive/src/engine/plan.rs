@@ -13,10 +13,8 @@ use nand::{BlockId, Cause, Op, Ppn};
 use crate::engine::Drive;
 use crate::flash_operation::{Copy, Departure, Dependent, FlashOperation};
 use crate::operation::{HostRequest, Issued};
-use crate::places::Place;
 use crate::pool::NONE;
 use crate::profile::Acknowledge;
-use crate::shares::Shares;
 
 /// The operations that later ones of the same request wait for.
 #[derive(Default)]
@@ -43,29 +41,29 @@ impl Drive {
         }
     }
 
-    fn plan_page(
-        &mut self,
-        id: u32,
-        request: &HostRequest,
-        issued: &Issued,
-        before: &mut Before,
-    ) {
+    #[inline(always)]
+    fn plan_page(&mut self, id: u32, request: &HostRequest, issued: &Issued, before: &mut Before) {
         let ppn = Ppn(issued.place);
         let (block, at) = (self.places.block(ppn), self.places.place(ppn));
-        let operation = self.prepared(id, request, issued, at);
-        let own = self.issue(operation, block);
+        let Issued { op, cause, ends_copy, .. } = *issued;
+        let mut operation = FlashOperation::new(op, cause, issued.place, at, id);
+        if op == Op::Program {
+            let is_copied = ends_copy || matches!(cause, Cause::Gc | Cause::Merge);
+            operation.is_buffered = self.acknowledges_by_buffer() && !is_copied;
+        }
+        let own = self.issue(operation, block, request);
         self.wait_for(before.map, own);
-        if issued.op == Op::Program {
+        if op == Op::Program {
             self.wait_for(before.rmw, own);
-            if issued.ends_copy {
+            if ends_copy {
                 let source = before.read.expect("a copy's read comes before its program");
                 self.join_copy(source, own);
             }
         } else {
             before.read = Some(own);
-            match issued.cause {
+            match cause {
                 Cause::Map => before.map = Some(own),
-                _ if issued.op == Op::SpareRead => before.map = Some(own),
+                _ if op == Op::SpareRead => before.map = Some(own),
                 Cause::Rmw => before.rmw = Some(own),
                 _ => {}
             }
@@ -75,64 +73,25 @@ impl Drive {
     /// An erase of an FTL's block erases a block on each die of its stripe.
     fn plan_erase(&mut self, id: u32, request: &HostRequest, issued: &Issued, before: &Before) {
         let block = issued.place;
-        let departure = core::mem::replace(&mut self.leaving[block as usize], NONE);
+        let dies = self.places.dies_per_stripe();
+        let lanes = self.lanes.enter(block);
+        let departure = core::mem::replace(self.lanes.departure(lanes), NONE);
         if departure != NONE {
+            self.departures[departure].erases = dies;
             self.close_rows();
         }
-        for nth in 0..self.places.dies_per_stripe() {
-            let die = self.places.die_of(BlockId(block), nth);
-            let at = Place { die, plane: 0, row: u32::MAX, index: 0, ends_row: false };
-            let operation = self.prepared(id, request, issued, at);
-            let own = self.issue(FlashOperation { counts: nth == 0, ..operation }, block);
+        for nth in 0..dies {
+            let at = self.places.part(BlockId(block), nth);
+            let mut operation = FlashOperation::new(Op::Erase, issued.cause, block, at, id);
+            operation.counts = nth == 0;
+            operation.waits_for += u32::from(departure != NONE);
+            let own = self.issue(operation, block, request);
             self.wait_for(before.map, own);
-            if departure != NONE {
-                let list = &mut self.departures[departure].dependents;
-                *list = self.dependents.insert((Dependent::Operation(own), *list));
-                self.operations[own].waits_for += 1;
+            if departure != NONE && nth == 0 {
+                self.departures[departure].first_erase = own;
             }
         }
-    }
-
-    /// The operation that a request issues to a place. It waits for the request to enter.
-    fn prepared(
-        &self,
-        id: u32,
-        request: &HostRequest,
-        issued: &Issued,
-        at: Place,
-    ) -> FlashOperation {
-        let Issued { op, cause, place, .. } = *issued;
-        let is_copied = issued.ends_copy || matches!(cause, Cause::Gc | Cause::Merge);
-        FlashOperation {
-            op,
-            cause,
-            page: place,
-            at,
-            request: id,
-            next_of_request: NONE,
-            array_ns: self.profile.array_ns(op, at.index, &self.chip),
-            channel_ns: self.channel_ns(op),
-            waits_for: 1,
-            held_by: 0,
-            dependents: NONE,
-            lane: NONE,
-            next_of_lane: NONE,
-            number_in_lane: 0,
-            next_of_row: NONE,
-            is_in_open_row: false,
-            next_of_command: NONE,
-            has_begun: false,
-            copy: Copy::None,
-            is_awaited: self.is_awaited(request, op),
-            is_buffered: self.acknowledges_by_buffer() && op == Op::Program && !is_copied,
-            buffer_entry: NONE,
-            is_in_buffer: false,
-            counts: true,
-            ready_ns: 0,
-            started_ns: 0,
-            collecting_ns: 0,
-            shares: Shares::default(),
-        }
+        self.lanes.leave(lanes);
     }
 
     /// Whether a request is answered only after its operations of this kind.
@@ -150,23 +109,26 @@ impl Drive {
 
     /// Adds an operation to its request, and to the lane of its block unless it reads a page that
     /// still waits in the drive's buffer.
-    fn issue(&mut self, mut operation: FlashOperation, block: u32) -> u32 {
-        let die = operation.at.die;
-        operation.lane = self.lanes.enter(block, die);
-        let write = match operation.is_read() {
-            true => self.write_before_read(operation.lane, operation.page),
-            false => None,
-        };
-        let is_program = |write: u32| self.operations[write].op == Op::Program;
-        if self.acknowledges_by_buffer() && write.is_some_and(is_program) {
-            operation.is_in_buffer = true;
-            self.lanes.leave(operation.lane);
-            return self.add(operation);
-        }
-        let channel = self.places.channel(die);
-        self.usage.channels[channel].planned_ns += operation.channel_ns;
-        self.dies[die as usize].usage.planned_ns += operation.array_ns;
+    #[inline(always)]
+    fn issue(&mut self, mut operation: FlashOperation, block: u32, request: &HostRequest) -> u32 {
+        let at = operation.at;
+        operation.array_ns = self.durations.array_ns(operation.op, at.index);
+        operation.channel_ns = self.durations.channel_ns(operation.op);
+        operation.is_awaited = self.is_awaited(request, operation.op);
+        operation.lane = self.lanes.enter(block) + u32::from(at.nth);
         let is_read = operation.is_read();
+        let mut write = None;
+        if is_read {
+            write = self.write_before_read(operation.lane, operation.page);
+            let is_program = |write: u32| self.operations[write].op == Op::Program;
+            if self.acknowledges_by_buffer() && write.is_some_and(is_program) {
+                operation.is_in_buffer = true;
+                self.lanes.leave(operation.lane);
+                return self.add(operation);
+            }
+        }
+        self.channels[usize::from(at.channel)].usage.planned_ns += operation.channel_ns;
+        self.dies[usize::from(at.die)].usage.planned_ns += operation.array_ns;
         let own = self.add(operation);
         match is_read {
             true => self.queue_read(own, write),
@@ -176,18 +138,19 @@ impl Drive {
     }
 
     /// Adds an operation to its request.
+    #[inline(always)]
     fn add(&mut self, operation: FlashOperation) -> u32 {
         let active = &mut self.requests[operation.request];
         active.unfinished += 1;
         active.awaited += u32::from(operation.is_awaited);
         active.pages += u32::from(operation.is_buffered);
-        let is_buffered = operation.is_buffered;
+        let (first, last) = match operation.is_buffered {
+            true => (&mut active.first_buffered, &mut active.last_buffered),
+            false => (&mut active.first, &mut active.last),
+        };
         let own = self.operations.insert(operation);
-        let last = if is_buffered { &mut active.last_buffered } else { &mut active.last };
-        let before = core::mem::replace(last, own);
-        match before {
-            NONE if is_buffered => active.first_buffered = own,
-            NONE => active.first = own,
+        match core::mem::replace(last, own) {
+            NONE => *first = own,
             before => self.operations[before].next_of_request = own,
         }
         own
@@ -195,34 +158,39 @@ impl Drive {
 
     /// Makes the program of a copy wait for its read. Within a plane, the page need not leave it.
     fn join_copy(&mut self, source: u32, target: u32) {
-        self.wait_for(Some(source), target);
-        let (from, to) = (&self.operations[source], &self.operations[target]);
-        let is_inside = (from.at.die, from.at.plane) == (to.at.die, to.at.plane);
-        let spares_transfers = self.profile.copyback && is_inside && !from.is_in_buffer;
-        let departure = self.departure(self.places.block(Ppn(from.page)));
+        let from = &self.operations[source];
+        let (from_place, from_page, is_in_buffer) = (from.at, from.page, from.is_in_buffer);
+        let departure = self.departure(self.places.block(Ppn(from_page)));
         self.operations[source].copy = Copy::Source { target };
-        self.operations[target].copy = Copy::Target { was_read: false, departure };
-        if spares_transfers {
-            let channel = self.places.channel(self.operations[source].at.die);
+        let to = &mut self.operations[target];
+        to.copy = Copy::Target { was_read: false, departure };
+        to.waits_for += 1;
+        let is_inside = (from_place.die, from_place.plane) == (to.at.die, to.at.plane);
+        if self.profile.copyback && is_inside && !is_in_buffer {
             for id in [source, target] {
-                let spared_ns = self.operations[id].channel_ns - self.profile.command_ns;
-                self.operations[id].channel_ns = self.profile.command_ns;
-                self.usage.channels[channel].planned_ns -= spared_ns;
+                let spared_ns = self.operations[id].channel_ns - self.durations.command_ns;
+                self.operations[id].channel_ns = self.durations.command_ns;
+                self.channels[usize::from(from_place.channel)].usage.planned_ns -= spared_ns;
             }
         }
     }
 
     /// The departure to which another copy out of a block belongs.
     fn departure(&mut self, block: u32) -> u32 {
-        let departure = &mut self.leaving[block as usize];
-        if *departure == NONE {
-            *departure =
-                self.departures.insert(Departure { block, unfinished: 0, dependents: NONE });
+        let lane = self.lanes.enter(block);
+        let departure = *self.lanes.departure(lane);
+        if departure != NONE {
+            self.lanes.leave(lane);
+            self.departures[departure].unfinished += 1;
+            return departure;
         }
-        self.departures[*departure].unfinished += 1;
-        *departure
+        let new = Departure { lane, unfinished: 1, first_erase: NONE, erases: 0 };
+        let departure = self.departures.insert(new);
+        *self.lanes.departure(lane) = departure;
+        departure
     }
 
+    #[inline(always)]
     fn wait_for(&mut self, earlier: Option<u32>, later: u32) {
         if let Some(earlier) = earlier {
             self.depend(earlier, Dependent::Operation(later));

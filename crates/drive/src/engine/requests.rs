@@ -1,6 +1,7 @@
 //! Requests: from their issue to their answer.
 
-use crate::engine::{Drive, duration_ns};
+use crate::durations::duration_ns;
+use crate::engine::Drive;
 use crate::events::What;
 use crate::flash_operation::Dependent;
 use crate::journal::Entry;
@@ -23,10 +24,9 @@ impl Drive {
         let firmware_ns = self.profile.firmware_ns + trim_ns + request.memory_ns;
         own_ns += firmware_ns;
         at_ns += firmware_ns;
-        let shares = &mut self.requests[id].shares;
-        shares.firmware_ns = own_ns;
-        shares.transfer_ns = link_ns;
-        shares.queue_ns = at_ns - self.now_ns - own_ns - link_ns;
+        let queue_ns = at_ns - self.now_ns - own_ns - link_ns;
+        self.requests[id].at_entry =
+            Shares { queue_ns, transfer_ns: link_ns, firmware_ns: own_ns, ..Shares::default() };
         match at_ns == self.now_ns {
             true => self.enter(id),
             false => self.events.add(at_ns, What::Entered(id)),
@@ -37,12 +37,12 @@ impl Drive {
     pub(super) fn enter(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.entered_ns = self.now_ns;
-        let (pages, shares) = (active.pages, active.shares);
-        let first = core::mem::replace(&mut active.first, NONE);
+        active.shares = active.at_entry;
+        let (pages, first) = (active.pages, active.first);
         if active.request.op == trace::Op::Flush && !self.profile.protected {
             self.await_buffered(id);
         }
-        self.release(first, shares);
+        self.release(first);
         match pages {
             0 => self.no_longer_awaits(id),
             pages => {
@@ -68,10 +68,10 @@ impl Drive {
         while let Some(id) = self.buffer.admit() {
             let active = &mut self.requests[id];
             active.shares.buffer_ns += self.now_ns - active.entered_ns;
-            let shares = active.shares;
-            let first = core::mem::replace(&mut active.first_buffered, NONE);
+            active.at_admission = active.shares;
+            let first = active.first_buffered;
             self.enter_buffer(first);
-            self.release(first, shares);
+            self.release(first);
             self.no_longer_awaits(id);
         }
         if self.buffer.is_stuck() {
@@ -91,11 +91,15 @@ impl Drive {
     }
 
     /// Lets operations of a request begin as far as the request is concerned.
-    fn release(&mut self, first: u32, shares: Shares) {
+    fn release(&mut self, first: u32) {
         let mut own = first;
         while own != NONE {
-            let next = self.operations[own].next_of_request;
-            self.no_longer_waits(own, shares);
+            let operation = &mut self.operations[own];
+            let next = operation.next_of_request;
+            operation.waits_for -= 1;
+            if operation.waits_for == 0 {
+                self.ready(own);
+            }
             own = next;
         }
     }

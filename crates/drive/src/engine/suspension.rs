@@ -35,7 +35,8 @@ impl Drive {
 
     fn suspend(&mut self, number: u16) {
         let now_ns = self.now_ns;
-        let mut command = self.vacate(number);
+        let mut command = *self.running(number);
+        self.vacate(number);
         command.progress_ns += now_ns - command.resumed_ns;
         let die = &mut self.dies[number as usize];
         die.suspended = Some(command);
@@ -56,7 +57,8 @@ impl Drive {
                 resumed_ns: now_ns,
             },
         );
-        self.await_array(number, now_ns + array_ns);
+        let generation = die.generation;
+        self.events.add(now_ns + array_ns, What::ArrayDone { die: number, generation });
     }
 
     /// Goes on with a suspended command, if there is one.
@@ -67,7 +69,8 @@ impl Drive {
             command.resumed_ns = now_ns;
             let end_ns = command.array_end_ns();
             die.occupy(now_ns, command);
-            self.await_array(number, end_ns);
+            let generation = die.generation;
+            self.events.add(end_ns, What::ArrayDone { die: number, generation });
         }
     }
 }
