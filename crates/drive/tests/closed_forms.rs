@@ -219,3 +219,22 @@ fn reads_and_buffered_writes_beside_each_other_obey_the_laws() {
     assert!(usage.dies.iter().all(|die| die.suspensions > 0), "no suspension");
     assert!(usage.dies.iter().all(|die| die.saved_ns > 0), "no command of several pages");
 }
+
+/// Answer times in µs of reads that are issued together at time 0.
+fn answered(profile: &str, pages: &[u32]) -> Vec<u64> {
+    let mut drive = drive(profile);
+    for &ppn in pages {
+        drive.submit(0, request(trace::Op::Read), &[page(Op::Read, ppn)]);
+    }
+    finished(&mut drive).iter().map(|answer| answer.answered_ns / 1000).collect()
+}
+
+#[test]
+fn a_die_reads_pages_of_several_planes_together_but_not_of_one() {
+    let planes = "ideal:planes=2,order=PCWD,read=50us";
+    // The die has begun the first read when the others come.
+    assert_eq!(answered(planes, &[4, 0, 1]), [50, 100, 100], "the same page of two planes");
+    assert_eq!(answered(planes, &[4, 0, 2]), [50, 100, 150], "two pages of one plane");
+    assert_eq!(answered(planes, &[4, 0, 0]), [50, 100, 150], "the same page twice");
+    assert_eq!(answered(planes, &[4, 0, 3]), [50, 100, 150], "another page of the other plane");
+}
