@@ -14,6 +14,7 @@ use nand::{Geometry, Timing};
 use trace::{Flags, Request};
 
 use crate::config::replay::Replay;
+use crate::result::drive_times::DriveTimes;
 use crate::run::operation_log::LoggedOperation;
 
 /// A drive and the loads that use it.
@@ -22,6 +23,16 @@ pub struct DriveQueue {
     loads: Vec<Load>,
     issued: Vec<Issued>,
     answers: VecDeque<Answer>,
+    times: DriveTimes,
+}
+
+/// What a drive did.
+#[derive(Debug)]
+pub struct DriveRecord {
+    /// What its parts did.
+    pub usage: Usage,
+    /// Where the response times went.
+    pub times: DriveTimes,
 }
 
 /// How a load issues its requests.
@@ -32,12 +43,14 @@ enum Load {
 }
 
 impl DriveQueue {
-    /// An idle drive at time 0 for loads with these replays.
+    /// An idle drive at time 0 for loads with these replays. `has_course` demands the course of
+    /// response times.
     pub fn new(
         profile: &Profile,
         geometry: &Geometry,
         chip: Timing,
         replays: &[Replay],
+        has_course: bool,
     ) -> DriveQueue {
         let loads = replays.iter().map(|&replay| match replay {
             Replay::Open { .. } => Load::Open(replay),
@@ -48,6 +61,7 @@ impl DriveQueue {
             loads: loads.collect(),
             issued: Vec::new(),
             answers: VecDeque::new(),
+            times: DriveTimes::new(has_course, 0),
         }
     }
 
@@ -89,6 +103,7 @@ impl DriveQueue {
         if let Load::Closed(slots) = &mut self.loads[answer.request.load] {
             slots.push_back(answer.answered_ns);
         }
+        self.times.record(&answer);
         self.answers.push_back(answer);
         true
     }
@@ -146,8 +161,10 @@ impl DriveQueue {
         self.drive.reset_usage();
     }
 
-    /// What the drive did.
-    pub fn usage(&self) -> Usage {
-        self.drive.usage()
+    /// What the drive did until it had finished everything, and where the response times went.
+    pub fn did(&mut self) -> DriveRecord {
+        let times = self.times.take(self.drive.now_ns());
+        DriveRecord { usage: self.drive.usage(), times }
     }
+
 }

@@ -21,7 +21,8 @@ impl RequestQueue {
     pub fn of(setup: &Setup, geometry: &Geometry) -> Option<RequestQueue> {
         let replays = setup.replays();
         if let Some(profile) = &setup.drive {
-            let queue = DriveQueue::new(profile, geometry, setup.chip.timing, &replays);
+            let has_course = setup.experiment.interval.is_some();
+            let queue = DriveQueue::new(profile, geometry, setup.chip.timing, &replays, has_course);
             return Some(RequestQueue::Drive(Box::new(queue)));
         }
         let waits = setup.has_tenants() || replays != [Replay::CLOSED];

@@ -3,6 +3,7 @@
 use drive::{Profile, Shares, Usage};
 use serde_json::{Map, Value, json};
 
+use crate::result::drive_times::{ByResponse, DriveTimes, ResponseCourse};
 use crate::result::record::record;
 
 record! {
@@ -23,6 +24,10 @@ record! {
         pub utilisation: Map<String, Value>,
         /// The parts of all response times together; their sum is 1.
         pub shares: Map<String, Value>,
+        /// The parts by the length of the response.
+        pub by_response: ByResponse,
+        /// The response times over time.
+        pub series: Option<ResponseCourse>,
         /// Suspensions of programs and erases for reads.
         pub suspensions: u64,
         /// Pages read from the drive's buffer.
@@ -32,7 +37,7 @@ record! {
 
 impl DrivePart {
     /// The part for what a drive did while the host read and wrote this many bytes.
-    pub fn of(profile: &Profile, usage: &Usage, bytes: u64) -> DrivePart {
+    pub fn of(profile: &Profile, usage: &Usage, times: &DriveTimes, bytes: u64) -> DrivePart {
         let seconds = usage.seconds();
         let per_second = |amount: f64| (seconds > 0.0).then(|| amount / seconds);
         let share = |part_ns: u64| per_second(part_ns as f64 / 1e9).unwrap_or(0.0);
@@ -54,6 +59,8 @@ impl DrivePart {
             shares: shares
                 .map(|(&name, part_ns)| (name.to_owned(), json!(part_ns as f64 / whole)))
                 .collect(),
+            by_response: times.by_response(),
+            series: times.course(),
             suspensions: usage.dies.iter().map(|die| die.suspensions).sum(),
             read_from_buffer: usage.read_from_buffer,
         }

@@ -19,6 +19,7 @@
 pub mod columns;
 pub mod counts;
 pub mod drive_part;
+pub mod drive_times;
 pub mod evidence;
 pub mod json_values;
 pub mod latencies;

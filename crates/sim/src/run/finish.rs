@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use drive::Usage;
 use nand::Op;
 
+use crate::clock::drive_queue::DriveRecord;
 use crate::config::setup::Setup;
 use crate::device::Device;
 use crate::input::source::ReadTrace;
@@ -44,7 +44,7 @@ pub struct Measured {
     /// What was read of each trace.
     pub traces: Vec<ReadTrace>,
     /// What the drive did, if time is the drive's.
-    pub drive: Option<Usage>,
+    pub drive: Option<DriveRecord>,
     /// Pages that could be programmed when the measured pass began.
     pub free_pages_before: u64,
     /// Free blocks of the FTL at the same time.
@@ -108,8 +108,9 @@ impl FinishedRun<'_> {
     }
 
     fn drive_part(&self, measured: &Measured, bytes: &(u64, u64)) -> Option<DrivePart> {
-        let (profile, usage) = (self.setup.drive.as_ref()?, measured.drive.as_ref()?);
-        Some(DrivePart::of(profile, usage, bytes.0.saturating_add(bytes.1)))
+        let (profile, did) = (self.setup.drive.as_ref()?, measured.drive.as_ref()?);
+        let bytes = bytes.0.saturating_add(bytes.1);
+        Some(DrivePart::of(profile, &did.usage, &did.times, bytes))
     }
 
     /// What was read of the trace, or of all loads together.
@@ -215,7 +216,7 @@ fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evi
         asked: simulator.asked(),
         handed_down: handed_down.collect(),
         dram_ns: simulator.dram_ns(),
-        drive: measured.drive.clone(),
+        drive: measured.drive.as_ref().map(|did| did.usage.clone()),
         service_sum_ns: requests.service.sum_ns(),
         increment_sum_ns: requests.increment.sum_ns(),
     }

@@ -23,9 +23,7 @@ pub mod simulator;
 use std::io::Write;
 use std::time::Instant;
 
-use drive::Usage;
-
-use crate::clock::drive_queue::DriveQueue;
+use crate::clock::drive_queue::{DriveQueue, DriveRecord};
 use crate::clock::request_queue::RequestQueue;
 use crate::config::choices::Precondition;
 use crate::config::setup::Setup;
@@ -171,13 +169,13 @@ impl Pass<'_> {
 
     /// Lets the drive finish everything, if there is one, and returns what it did. It then counts
     /// from zero.
-    fn finish_drive(&mut self, observer: &mut impl Observer) -> Option<Usage> {
+    fn finish_drive(&mut self, observer: &mut impl Observer) -> Option<DriveRecord> {
         let queue = self.queue.as_mut()?.drive()?;
         queue.finish();
         deliver(queue, observer);
-        let usage = queue.usage();
+        let did = queue.did();
         queue.reset();
-        Some(usage)
+        Some(did)
     }
 
     /// The number of a request of the batch, counted from 1 in its own trace.
