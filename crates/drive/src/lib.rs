@@ -17,6 +17,7 @@
 //! * [`engine`]     when everything happens
 //! * [`usage`]      what the parts did, and the laws that it obeys
 //! * [`shares`]     where a response time went
+//! * [`fit`]        figures of a drive from measurements
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -25,6 +26,7 @@ mod buffer;
 mod command;
 mod die;
 pub mod engine;
+pub mod fit;
 mod flash_operation;
 pub mod operation;
 pub mod places;

@@ -36,7 +36,7 @@ pub struct Places {
     dies_per_stripe: u32,
     /// All dies in the order of the profile's letters.
     dies: Vec<u16>,
-    /// For each position in `dies` at which a stripe can begin, the places of a block's pages.
+    /// For each position in `dies` at which a stripe begins, the places of a block's pages.
     stripes: Vec<Vec<Place>>,
 }
 
@@ -48,7 +48,12 @@ impl Places {
             in_order.iter().filter(|(_, plane)| *plane == 0).map(|&(die, _)| die).collect();
         let count = dies.len();
         let dies_per_stripe = profile.stripe.map_or(count, |stripe| (stripe as usize).min(count));
+        // Stripes begin at multiples of this number; the places of no other stripe are kept.
+        let step = greatest_common_divisor(dies_per_stripe, count);
         let stripes = (0..count).map(|first| {
+            if !first.is_multiple_of(step) {
+                return Vec::new();
+            }
             let members: Vec<u16> =
                 (first..first + dies_per_stripe).map(|at| dies[at % count]).collect();
             let places: Vec<(u16, u16)> =
@@ -101,6 +106,13 @@ impl Places {
         let before = u64::from(block) * u64::from(self.dies_per_stripe);
         (before % self.dies.len() as u64) as usize
     }
+}
+
+fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// The places of the pages of a block whose stripe has these (die, plane) pairs.
