@@ -34,15 +34,18 @@ pub struct Measured {
     pub p99_ns: Option<f64>,
 }
 
-/// The largest page that is taken as one; larger requests read several pages of 4 KiB.
+/// The largest page; larger requests read several pages.
 const PAGE_BYTES_MAX: u64 = 16 << 10;
 
-/// The page size for these loads: the smallest request, if it can be a page, or else 4 KiB.
+/// The page size for these loads: the smallest request, or the largest page of which it is a
+/// multiple.
 pub fn page_bytes(loads: impl Iterator<Item = Load>) -> u32 {
-    let smallest = loads.map(|load| load.bytes).min().unwrap_or(0);
-    match (512..=PAGE_BYTES_MAX).contains(&smallest) && smallest.is_multiple_of(512) {
-        true => smallest as u32,
-        false => 4096,
+    let smallest = loads.map(|load| load.bytes).min().unwrap_or(4096);
+    let halves = core::iter::successors(Some(PAGE_BYTES_MAX), |page| Some(page / 2));
+    let mut pages = halves.take_while(|&page| page >= 512);
+    match smallest <= PAGE_BYTES_MAX && smallest.is_multiple_of(512) {
+        true => smallest.max(512) as u32,
+        false => pages.find(|page| smallest.is_multiple_of(*page)).unwrap_or(512) as u32,
     }
 }
 
@@ -108,7 +111,8 @@ fn geometry(profile: &Profile, page_bytes: u32) -> Geometry {
         ArrayTimes::OfChip => 1,
         ArrayTimes::ByType(times) => times.len() as u64,
     });
-    let row = u64::from(profile.dies())
+    let dies = profile.dies();
+    let row = u64::from(profile.stripe.map_or(dies, |stripe| stripe.min(dies)))
         * u64::from(profile.planes)
         * u64::from(profile.pages_at_once)
         * types.into_iter().max().unwrap_or(1);

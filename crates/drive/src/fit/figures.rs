@@ -50,7 +50,7 @@ impl Figures {
             dispatch_ns: (0.9e9 / most).min(total_ns.max(1_000.0) / 2.0),
             read_odds: 2.0,
             spread: 1.0,
-            program_ns: mean(&times(&base.program, PROGRAM_NS)),
+            program_ns: slowest_program(base, page_bytes, jobs),
         }
     }
 
@@ -67,9 +67,26 @@ impl Figures {
     }
 }
 
+/// Page types are not farther apart than this: p99 has other causes, too.
+const SPREAD_MAX: f64 = 3.0;
+
 /// Array times of a base that leaves them to the chip.
 const READ_NS: u64 = 50_000;
 const PROGRAM_NS: u64 = 500_000;
+
+/// The program time if all dies programmed all the time under the load with the most writes, or
+/// else that of the base. A shorter one would change nothing if something else is slower.
+fn slowest_program(base: &Profile, page_bytes: u32, jobs: &[Job]) -> f64 {
+    let pages = |job: &Job| job.load.bytes.div_ceil(page_bytes.into()) as f64;
+    let writes = jobs.iter().filter(|job| job.load.writes);
+    let most = writes.map(|job| job.measured.iops * pages(job)).fold(0.0, f64::max);
+    let at_once = f64::from(base.planes) * f64::from(base.pages_at_once);
+    let moving_ns = at_once * time_ns(page_bytes.into(), base.transfer);
+    match f64::from(base.dies()) * at_once / most * 1e9 - moving_ns {
+        program_ns if program_ns.is_finite() => program_ns.clamp(10_000.0, 10e9),
+        _ => mean(&times(&base.program, PROGRAM_NS)),
+    }
+}
 
 /// The array times of page types relative to their mean; those of programs only if they are
 /// fitted.
@@ -107,7 +124,8 @@ impl Shape {
         let dispatch_ns = figures.dispatch_ns.min(0.95 * figures.total_ns);
         let rest_ns = figures.total_ns - dispatch_ns;
         let read_ns = rest_ns * figures.read_odds / (1.0 + figures.read_odds);
-        let apart = |share: &f64| (1.0 + figures.spread * (share - 1.0)).max(0.05);
+        let spread = figures.spread.min(SPREAD_MAX);
+        let apart = |share: &f64| (1.0 + spread * (share - 1.0)).max(0.05);
         let program = self.program.as_ref().map(|program| {
             ArrayTimes::ByType(program.iter().map(|it| rounded(figures.program_ns * it)).collect())
         });

@@ -91,7 +91,7 @@ fn search(
 }
 
 /// The weight of a percentile; that of IOPS is 1. The mean follows from IOPS and depth.
-const P99_WEIGHT: f64 = 0.25;
+const P99_WEIGHT: f64 = 0.1;
 
 /// How far the model is from the measurements: the mean of relative errors.
 fn mismatch(profile: &Profile, page_bytes: u32, jobs: &[Job], requests: u64) -> f64 {
@@ -110,7 +110,7 @@ fn mismatch(profile: &Profile, page_bytes: u32, jobs: &[Job], requests: u64) -> 
 /// The size of a relative error. Small errors count by their square, so that all of them become
 /// equally small; large ones do not, so that one load that the model cannot reach spoils no other.
 fn relative_error(model: f64, measured: f64) -> f64 {
-    const SMALL: f64 = 0.02;
+    const SMALL: f64 = 0.1;
     (model / measured).ln().hypot(SMALL) - SMALL
 }
 
