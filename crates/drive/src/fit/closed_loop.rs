@@ -34,6 +34,15 @@ pub struct Measured {
     pub p99_ns: Option<f64>,
 }
 
+/// A load, and what a drive achieved under it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    /// The load.
+    pub load: Load,
+    /// What was measured.
+    pub measured: Measured,
+}
+
 /// The largest page; larger requests read several pages.
 const PAGE_BYTES_MAX: u64 = 16 << 10;
 

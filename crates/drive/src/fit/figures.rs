@@ -1,6 +1,6 @@
 //! The figures that a fit changes, and how they make a profile.
 
-use crate::fit::Job;
+use crate::fit::closed_loop::Job;
 use crate::profile::{ArrayTimes, Profile};
 
 /// The figures. Those that are known together and hard to tell apart are a sum and a ratio.

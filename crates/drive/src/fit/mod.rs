@@ -18,19 +18,7 @@ mod figures;
 use crate::fit::figures::{Axis, Figures, Shape};
 use crate::profile::Profile;
 
-pub use closed_loop::{Load, Measured, measure, page_bytes};
-
-/// A load, and what a drive achieved under it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Job {
-    /// The load.
-    pub load: Load,
-    /// What was measured.
-    pub measured: Measured,
-}
-
-/// The keys that a fit changes; the last one only if there are writes.
-pub const KEYS: [&str; 4] = ["firmware", "dispatch", "read", "program"];
+pub use closed_loop::{Job, Load, Measured, measure, page_bytes};
 
 /// Requests of a load while steps are large, and while they are small.
 const REQUESTS: [u64; 2] = [3_000, 12_000];
