@@ -36,7 +36,7 @@ const ASSUMED: &str = "assumed";
 const S3700: &str = "Tom's Hardware, SSD DC S3700, inside the 200 GB model";
 const L74A: &str = "Micron L74A data sheet, 64 Gbit MLC of the same 25 nm generation";
 const EVO_NAND: &str = "AnandTech, 850 EVO, NAND configurations: 4 packages of 8 dies in 500 GB";
-const EVO_DIE: &str = "Im et al., 128 Gb 3b/cell V-NAND, ISSCC 2015";
+const EVO_DIE: &str = "a 128 Gb 3b/cell V-NAND flash memory with 1 Gb/s I/O rate, JSSC 2015";
 const SATA: &str = "SATA 6 Gbit/s carries 600 MB/s, about 550 MB/s after its protocol";
 const NOT_PUBLISHED: &str = "assumed; not published";
 

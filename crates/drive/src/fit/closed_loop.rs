@@ -58,8 +58,13 @@ pub fn page_bytes(loads: impl Iterator<Item = Load>) -> u32 {
     }
 }
 
-/// Lets a drive serve a load until about this many requests were measured.
+/// Lets a drive serve a load until this number of requests were measured. The page size is that
+/// of [`page_bytes`].
+///
+/// # Panics
+/// The load has no requests outstanding or requests of no bytes, or there is no such page.
 pub fn measure(profile: &Profile, page_bytes: u32, load: Load, requests: u64) -> Measured {
+    let profile = &with_full_buffer(profile, page_bytes, load);
     let mut drive = Drive::new(profile, &geometry(profile, page_bytes), Timing::ZERO);
     let mut places = PlacesOfRequests::new(profile, page_bytes, load);
     let request = HostRequest {
@@ -84,13 +89,28 @@ pub fn measure(profile: &Profile, page_bytes: u32, load: Load, requests: u64) ->
     summary(&ended[(before as usize).min(ended.len())..])
 }
 
+/// The same drive with a buffer that is soon full. Once it is full its size does not matter, as
+/// long as all dies find work in it.
+fn with_full_buffer(profile: &Profile, page_bytes: u32, load: Load) -> Profile {
+    let of_rows = 4 * pages_of_row(profile) * u64::from(page_bytes);
+    let enough = of_rows.max(4096 * load.bytes);
+    Profile { buffer: profile.buffer.map(|bytes| bytes.min(enough)), ..profile.clone() }
+}
+
 /// Requests until the load is steady: the queues and the buffer must be full.
 fn requests_before(profile: &Profile, load: Load) -> u64 {
     let buffered = match load.writes {
         true => profile.buffer.unwrap_or(0) / load.bytes,
         false => 0,
     };
-    4 * u64::from(load.depth) + 2 * buffered.min(100_000)
+    4 * u64::from(load.depth) + 2 * buffered.min(50_000)
+}
+
+/// Pages that the dies of a stripe program by one command each.
+fn pages_of_row(profile: &Profile) -> u64 {
+    let dies = profile.dies();
+    let dies = profile.stripe.map_or(dies, |stripe| stripe.min(dies));
+    u64::from(dies) * u64::from(profile.planes) * u64::from(profile.pages_at_once)
 }
 
 /// IOPS, mean and percentile of answers, each with its time and response time.
@@ -120,11 +140,7 @@ fn geometry(profile: &Profile, page_bytes: u32) -> Geometry {
         ArrayTimes::OfChip => 1,
         ArrayTimes::ByType(times) => times.len() as u64,
     });
-    let dies = profile.dies();
-    let row = u64::from(profile.stripe.map_or(dies, |stripe| stripe.min(dies)))
-        * u64::from(profile.planes)
-        * u64::from(profile.pages_at_once)
-        * types.into_iter().max().unwrap_or(1);
+    let row = pages_of_row(profile) * types.into_iter().max().unwrap_or(1);
     let pages_per_block = row.clamp(2, Geometry::PAGES_PER_BLOCK_MAX.into()) as u32;
     let spare_bytes = (page_bytes / 32).max(HEADER_BYTES as u32);
     let blocks = PAGES / pages_per_block;
@@ -160,7 +176,7 @@ impl PlacesOfRequests {
     fn next(&mut self) -> &[Issued] {
         let slot = match self.op {
             Op::Program => self.written % self.slots,
-            _ => ((self.draws.next_u64() >> 32) * u64::from(self.slots) >> 32) as u32,
+            _ => (((self.draws.next_u64() >> 32) * u64::from(self.slots)) >> 32) as u32,
         };
         self.written += 1;
         let first = slot * self.pages_per_request;

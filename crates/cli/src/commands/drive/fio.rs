@@ -174,7 +174,7 @@ impl JobResult<'_> {
             return Err(format!("`rw={pattern}` is neither randread nor randwrite"));
         }
         if let Some(limit) = ["rate", "rate_iops", "thinktime"].iter().find(|key| {
-            self.option(&[key]).is_some_and(|value| value.trim_matches(['0', ',']) != "")
+            self.option(&[key]).is_some_and(|value| !value.trim_matches(['0', ',']).is_empty())
         }) {
             return Err(format!("`{limit}` holds it back; measure without it"));
         }
