@@ -98,61 +98,92 @@ pub struct Profile {
     pub trim_ns: u64,
 }
 
-const fn key(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Param {
-    Param { name, kind, default: "", unit, doc }
-}
-
 /// The keys of a drive spec; each changes one figure of the profile.
 pub static PARAMS: &[Param] = &[
-    key("channels", Kind::Count, "channels", "channels"),
-    key("ways", Kind::Count, "packages", "packages on a channel"),
-    key("dies", Kind::Count, "dies", "dies in a package"),
-    key("planes", Kind::Count, "planes", "planes of a die; they work on the same row at a time"),
-    key(
+    Param::key("channels", Kind::Count, "channels", "channels"),
+    Param::key("ways", Kind::Count, "packages", "packages on a channel"),
+    Param::key("dies", Kind::Count, "dies", "dies in a package"),
+    Param::key(
+        "planes",
+        Kind::Count,
+        "planes",
+        "planes of a die; they work on the same row at a time",
+    ),
+    Param::key(
         "order",
         Kind::Text,
         "",
         "order of the places of consecutive pages: C channel, W way, D die, \
          P plane; the first changes first",
     ),
-    key("stripe", Kind::Text, "", "dies over which a block is striped, or `all`"),
-    key("pages_at_once", Kind::Count, "pages", "pages that one command programs in a plane"),
-    key("transfer", Kind::Text, "", "rate of a channel such as `400MB/s`; `none` takes no time"),
-    key("command", Kind::Time, "", "time on the channel for the command of an operation"),
-    key("firmware", Kind::Time, "", "time of the firmware for a request"),
-    key("dispatch", Kind::Time, "", "time of the dispatcher, which takes one request at a time"),
-    key("link", Kind::Text, "", "rate of the link to the host, each way; `none` takes no time"),
-    key(
+    Param::key("stripe", Kind::Text, "", "dies over which a block is striped, or `all`"),
+    Param::key("pages_at_once", Kind::Count, "pages", "pages that one command programs in a plane"),
+    Param::key(
+        "transfer",
+        Kind::Text,
+        "",
+        "rate of a channel such as `400MB/s`; `none` takes no time",
+    ),
+    Param::key("command", Kind::Time, "", "time on the channel for the command of an operation"),
+    Param::key("firmware", Kind::Time, "", "time of the firmware for a request"),
+    Param::key(
+        "dispatch",
+        Kind::Time,
+        "",
+        "time of the dispatcher, which takes one request at a time",
+    ),
+    Param::key(
+        "link",
+        Kind::Text,
+        "",
+        "rate of the link to the host, each way; `none` takes no time",
+    ),
+    Param::key(
         "read",
         Kind::Text,
         "",
         "array time of a page read; `+` joins those of page types, `chip` \
          takes the chip's",
     ),
-    key("program", Kind::Text, "", "array time of a page program, in the same form"),
-    key("erase", Kind::Text, "", "array time of an erase, or `chip`"),
-    key("hold", Kind::Switch, "", "a die stays occupied until the page that it read has left it"),
-    key("suspend", Kind::Choice(&SUSPEND), "", "operations that a read suspends"),
-    key("suspend_cost", Kind::Time, "", "time that a suspension takes from the die"),
-    key("suspend_progress", Kind::Time, "", "progress that an operation makes between suspensions"),
-    key("reads_first", Kind::Switch, "", "a die takes waiting reads before programs and erases"),
-    key("copyback", Kind::Switch, "", "copies within a die do not cross the channel"),
-    key("buffer", Kind::Text, "", "size of the buffer for writes, or `none`"),
-    key(
+    Param::key("program", Kind::Text, "", "array time of a page program, in the same form"),
+    Param::key("erase", Kind::Text, "", "array time of an erase, or `chip`"),
+    Param::key(
+        "hold",
+        Kind::Switch,
+        "",
+        "a die stays occupied until the page that it read has left it",
+    ),
+    Param::key("suspend", Kind::Choice(&SUSPEND), "", "operations that a read suspends"),
+    Param::key("suspend_cost", Kind::Time, "", "time that a suspension takes from the die"),
+    Param::key(
+        "suspend_progress",
+        Kind::Time,
+        "",
+        "progress that an operation makes between suspensions",
+    ),
+    Param::key(
+        "reads_first",
+        Kind::Switch,
+        "",
+        "a die takes waiting reads before programs and erases",
+    ),
+    Param::key("copyback", Kind::Switch, "", "copies within a die do not cross the channel"),
+    Param::key("buffer", Kind::Text, "", "size of the buffer for writes, or `none`"),
+    Param::key(
         "acknowledge",
         Kind::Choice(&ACKNOWLEDGE),
         "",
         "what answers a write: its last program, or \
          the buffer",
     ),
-    key(
+    Param::key(
         "protected",
         Kind::Switch,
         "",
         "the buffer survives a power cut, so that a flush need not \
          wait for it",
     ),
-    key("trim", Kind::Time, "", "time of a trim request beside its flash operations"),
+    Param::key("trim", Kind::Time, "", "time of a trim request beside its flash operations"),
 ];
 
 const SUSPEND: [&str; 4] = ["none", "program", "erase", "both"];
