@@ -500,6 +500,10 @@ impl Drive {
         if die.running.is_some() {
             return self.suspend_for_read(number);
         }
+        let may_go_on = self.profile.suspend_reads.is_some_and(|most| die.reads_between >= most);
+        if may_go_on && die.suspended.is_some() {
+            return self.resume(number);
+        }
         let rows_wait = self.rows_wait();
         match die.next(&self.operations, self.profile.reads_first, rows_wait) {
             Some(position) => self.begin(number, position, rows_wait),
@@ -530,6 +534,7 @@ impl Drive {
             _ => planes,
         };
         let taken = die.take(position, &self.operations, most, rows_wait);
+        die.reads_between += u32::from(die.suspended.is_some());
         let collecting_ns = die.collecting_ns(self.now_ns);
         let (mut array_ns, mut sum_ns) = (0, 0);
         for &own in &taken {
@@ -589,6 +594,7 @@ impl Drive {
         command.resumed_ns = loaded_ns;
         let end_ns = command.array_end_ns();
         self.await_array(number, end_ns);
+        self.suspend_for_read(number);
     }
 
     fn await_array(&mut self, number: u16, end_ns: u64) {
@@ -701,8 +707,9 @@ impl Drive {
         if !self.has_read_for(number) {
             return;
         }
-        let least_ns = self.profile.suspend_progress_ns;
-        let from_ns = command.resumed_ns + least_ns;
+        let Profile { suspend_progress_ns, suspend_step_ns, .. } = self.profile;
+        let from_ns =
+            command.may_be_suspended_ns(self.now_ns, suspend_progress_ns, suspend_step_ns);
         let end_ns = command.array_end_ns();
         if from_ns > self.now_ns && from_ns < end_ns {
             let generation = die.generation;
@@ -733,6 +740,7 @@ impl Drive {
         command.progress_ns += now_ns - command.resumed_ns;
         let die = &mut self.dies[number as usize];
         die.suspended = Some(command);
+        die.reads_between = 0;
         die.usage.suspensions += 1;
         let array_ns = self.profile.suspend_cost_ns;
         die.occupy(
@@ -759,6 +767,7 @@ impl Drive {
             let end_ns = command.array_end_ns();
             die.occupy(self.now_ns, command);
             self.await_array(number, end_ns);
+            self.suspend_for_read(number);
         }
     }
 
