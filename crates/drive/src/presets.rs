@@ -31,7 +31,7 @@ const fn figure(key: &'static str, value: &'static str, source: &'static str) ->
 const BY_DEFINITION: &str = "by definition";
 const NVMEVIRT: &str = "NVMeVirt, ssd_config.h, fit of a WD ZN540";
 const FITTED: &str = "fitted to the read curve, docs/drives.md";
-const FIRST_GUESS: &str = "a first guess, see docs/drives.md";
+const MIXES: &str = "fitted to reads beside appends, docs/drives.md";
 const ASSUMED: &str = "assumed";
 const S3700: &str = "Tom's Hardware, SSD DC S3700, inside the 200 GB model";
 const L74A: &str = "Micron L74A data sheet, 64 Gbit MLC of the same 25 nm generation";
@@ -66,6 +66,8 @@ pub static PRESETS: &[Preset] = &[
             figure("suspend", "none", BY_DEFINITION),
             figure("suspend_cost", "0ns", BY_DEFINITION),
             figure("suspend_progress", "0ns", BY_DEFINITION),
+            figure("suspend_step", "0ns", BY_DEFINITION),
+            figure("suspend_reads", "all", BY_DEFINITION),
             figure("reads_first", "false", BY_DEFINITION),
             figure("copyback", "false", BY_DEFINITION),
             figure("buffer", "none", BY_DEFINITION),
@@ -96,13 +98,15 @@ pub static PRESETS: &[Preset] = &[
             figure("dispatch", "3350ns", FITTED),
             figure("link", "3050MB/s", NVMEVIRT),
             figure("read", "42us+48500ns+61500ns", FITTED),
-            figure("program", "2300us", FIRST_GUESS),
+            figure("program", "2300us", "fitted to 1.23 GB/s of writes, docs/drives.md"),
             figure("erase", "5ms", ASSUMED),
             figure("hold", "true", FITTED),
-            figure("suspend", "both", FIRST_GUESS),
-            figure("suspend_cost", "40us", FIRST_GUESS),
-            figure("suspend_progress", "100us", FIRST_GUESS),
-            figure("reads_first", "true", FIRST_GUESS),
+            figure("suspend", "both", MIXES),
+            figure("suspend_cost", "25us", MIXES),
+            figure("suspend_progress", "0ns", "one step, see suspend_step"),
+            figure("suspend_step", "100us", MIXES),
+            figure("suspend_reads", "1", MIXES),
+            figure("reads_first", "true", MIXES),
             figure("copyback", "false", ASSUMED),
             figure("buffer", "32MiB", ASSUMED),
             figure("acknowledge", "buffer", "appends end after 17 µs, far below a program"),
@@ -134,6 +138,8 @@ pub static PRESETS: &[Preset] = &[
             figure("suspend", "none", NOT_PUBLISHED),
             figure("suspend_cost", "0ns", "no suspension"),
             figure("suspend_progress", "0ns", "no suspension"),
+            figure("suspend_step", "0ns", "no suspension"),
+            figure("suspend_reads", "all", "no suspension"),
             figure("reads_first", "true", NOT_PUBLISHED),
             figure("copyback", "false", "assumed; data must pass the error correction"),
             figure("buffer", "4MiB", NOT_PUBLISHED),
@@ -174,6 +180,8 @@ pub static PRESETS: &[Preset] = &[
             figure("suspend", "none", NOT_PUBLISHED),
             figure("suspend_cost", "0ns", "no suspension"),
             figure("suspend_progress", "0ns", "no suspension"),
+            figure("suspend_step", "0ns", "no suspension"),
+            figure("suspend_reads", "all", "no suspension"),
             figure("reads_first", "true", NOT_PUBLISHED),
             figure("copyback", "false", "assumed; data must pass the error correction"),
             figure("buffer", "16MiB", "assumed: a part of its 512 MiB of DRAM"),
