@@ -13,6 +13,7 @@ pub fn of_option(option: &str) -> Vec<Named> {
     match option {
         "ftl" => ftls(),
         "chip" => nand::chip_model::PRESETS.iter().map(|it| (it.model.name, it.summary)).collect(),
+        "drive" => drives(),
         "format" => trace::registry::FORMATS.iter().map(|it| (it.name, it.summary)).collect(),
         "trace" => workloads(),
         _ => Vec::new(),
@@ -27,6 +28,11 @@ pub fn ftls() -> Vec<Named> {
 /// All workloads that can be generated.
 pub fn workloads() -> Vec<Named> {
     trace::registry::WORKLOADS.iter().map(|it| (it.name, it.summary)).collect()
+}
+
+/// All drives.
+pub fn drives() -> Vec<Named> {
+    drive::PRESETS.iter().map(|preset| (preset.name, preset.summary)).collect()
 }
 
 /// Names as clap takes them.

@@ -24,7 +24,7 @@ mod table;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{check, compare, completions, list, manual, papers, run, sweep, trace};
+use commands::{check, compare, completions, drive, list, manual, papers, run, sweep, trace};
 use failure::Failure;
 use memory_limit::MemoryLimit;
 
@@ -59,6 +59,8 @@ enum Command {
     Papers(papers::Args),
     /// Describe, convert and generate traces
     Trace(trace::Args),
+    /// Fit a drive to measurements of a real one
+    Drive(drive::Args),
     /// Check FTLs under power cuts at every flash operation
     Check(check::Args),
     /// List FTLs, chips, workloads, formats, layers or victim policies with their parameters
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(args, limit_bytes),
         Command::Papers(args) => papers::run(args, limit_bytes),
         Command::Trace(args) => trace::run(args),
+        Command::Drive(args) => drive::run(args),
         Command::Check(args) => return check::run(args),
         Command::List(args) => list::run(args),
         Command::Completions(args) => completions::run(args, Cli::command()),

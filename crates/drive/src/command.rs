@@ -48,4 +48,15 @@ impl Command {
     pub fn array_end_ns(&self) -> u64 {
         self.resumed_ns + self.array_ns - self.progress_ns
     }
+
+    /// The first time from `now_ns` on at which it can be suspended: it has made at least
+    /// `least_ns` of progress since it began or went on, and a step has ended.
+    pub fn may_be_suspended_ns(&self, now_ns: u64, least_ns: u64, step_ns: u64) -> u64 {
+        let from_ns = now_ns.max(self.resumed_ns + least_ns);
+        if step_ns == 0 {
+            return from_ns;
+        }
+        let done_ns = self.progress_ns + (from_ns - self.resumed_ns).max(1);
+        self.resumed_ns + done_ns.next_multiple_of(step_ns) - self.progress_ns
+    }
 }

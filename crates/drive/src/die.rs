@@ -17,6 +17,8 @@ pub(crate) struct Die {
     came: u64,
     pub running: Option<Command>,
     pub suspended: Option<Command>,
+    /// Reads that it has begun during the suspension.
+    pub reads_between: u32,
     /// Counts changes of `running`, so that events of earlier commands are recognised.
     pub generation: u32,
     /// Whether an event will ask again for a suspension of the running command.

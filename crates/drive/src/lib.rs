@@ -18,6 +18,7 @@
 //! * [`journal`]    what happened when
 //! * [`usage`]      what the parts did, and the laws that it obeys
 //! * [`shares`]     where a response time went
+//! * [`fit`]        figures of a drive from measurements
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -28,6 +29,7 @@ mod die;
 mod durations;
 pub mod engine;
 mod events;
+pub mod fit;
 mod flash_operation;
 pub mod journal;
 mod lane;

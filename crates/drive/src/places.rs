@@ -40,8 +40,9 @@ pub struct Places {
     dies_per_stripe: u32,
     /// All dies in the order of the profile's letters.
     dies: Vec<u16>,
-    /// For each position in `dies` at which a stripe can begin, the places of a block's pages. A
-    /// stripe over all dies always begins at the first.
+    /// Stripes begin at positions in `dies` that are multiples of this number. For each of them,
+    /// the places of a block's pages.
+    step: usize,
     stripes: Vec<Vec<Place>>,
 }
 
@@ -54,8 +55,8 @@ impl Places {
         let count = dies.len();
         let dies_per_stripe = profile.stripe.map_or(count, |stripe| (stripe as usize).min(count));
         let dies_per_channel = profile.ways * profile.dies_per_way;
-        let firsts = if dies_per_stripe == count { 1 } else { count };
-        let stripes = (0..firsts).map(|first| {
+        let step = greatest_common_divisor(dies_per_stripe, count);
+        let stripes = (0..count).step_by(step).map(|first| {
             let members: Vec<u16> =
                 (first..first + dies_per_stripe).map(|at| dies[at % count]).collect();
             let place = |&(die, plane): &(u16, u16)| {
@@ -71,6 +72,7 @@ impl Places {
             dies_per_channel,
             dies_per_stripe: dies_per_stripe as u32,
             stripes: stripes.collect(),
+            step,
             dies,
         }
     }
@@ -90,7 +92,7 @@ impl Places {
     #[inline]
     pub fn place(&self, ppn: Ppn) -> Place {
         let (block, page) = (self.block(ppn), ppn.0 % self.pages_per_block);
-        self.stripes[self.first(block)][page as usize]
+        self.stripes[self.first(block) / self.step][page as usize]
     }
 
     /// The number of dies over which a block is striped.
@@ -117,6 +119,13 @@ impl Places {
         let before = u64::from(block) * u64::from(self.dies_per_stripe);
         (before % self.dies.len() as u64) as usize
     }
+}
+
+fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// The places of the pages of a block whose stripe has these planes.

@@ -84,6 +84,11 @@ pub struct Profile {
     pub suspend_cost_ns: u64,
     /// The least progress of an operation before it is suspended, also again, in nanoseconds.
     pub suspend_progress_ns: u64,
+    /// The steps of programs and erases, in nanoseconds: they are suspended only between two of
+    /// them; 0: at any time.
+    pub suspend_step_ns: u64,
+    /// The most read commands that a die serves during a suspension; none: all that wait.
+    pub suspend_reads: Option<u32>,
     /// Whether a die prefers reads.
     pub reads_first: bool,
     /// Whether copies within a die do not cross its channel.
@@ -98,61 +103,104 @@ pub struct Profile {
     pub trim_ns: u64,
 }
 
-const fn key(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Param {
-    Param { name, kind, default: "", unit, doc }
-}
-
 /// The keys of a drive spec; each changes one figure of the profile.
 pub static PARAMS: &[Param] = &[
-    key("channels", Kind::Count, "channels", "channels"),
-    key("ways", Kind::Count, "packages", "packages on a channel"),
-    key("dies", Kind::Count, "dies", "dies in a package"),
-    key("planes", Kind::Count, "planes", "planes of a die; they work on the same row at a time"),
-    key(
+    Param::key("channels", Kind::Count, "channels", "channels"),
+    Param::key("ways", Kind::Count, "packages", "packages on a channel"),
+    Param::key("dies", Kind::Count, "dies", "dies in a package"),
+    Param::key(
+        "planes",
+        Kind::Count,
+        "planes",
+        "planes of a die; they work on the same row at a time",
+    ),
+    Param::key(
         "order",
         Kind::Text,
         "",
         "order of the places of consecutive pages: C channel, W way, D die, \
          P plane; the first changes first",
     ),
-    key("stripe", Kind::Text, "", "dies over which a block is striped, or `all`"),
-    key("pages_at_once", Kind::Count, "pages", "pages that one command programs in a plane"),
-    key("transfer", Kind::Text, "", "rate of a channel such as `400MB/s`; `none` takes no time"),
-    key("command", Kind::Time, "", "time on the channel for the command of an operation"),
-    key("firmware", Kind::Time, "", "time of the firmware for a request"),
-    key("dispatch", Kind::Time, "", "time of the dispatcher, which takes one request at a time"),
-    key("link", Kind::Text, "", "rate of the link to the host, each way; `none` takes no time"),
-    key(
+    Param::key("stripe", Kind::Text, "", "dies over which a block is striped, or `all`"),
+    Param::key("pages_at_once", Kind::Count, "pages", "pages that one command programs in a plane"),
+    Param::key(
+        "transfer",
+        Kind::Text,
+        "",
+        "rate of a channel such as `400MB/s`; `none` takes no time",
+    ),
+    Param::key("command", Kind::Time, "", "time on the channel for the command of an operation"),
+    Param::key("firmware", Kind::Time, "", "time of the firmware for a request"),
+    Param::key(
+        "dispatch",
+        Kind::Time,
+        "",
+        "time of the dispatcher, which takes one request at a time",
+    ),
+    Param::key(
+        "link",
+        Kind::Text,
+        "",
+        "rate of the link to the host, each way; `none` takes no time",
+    ),
+    Param::key(
         "read",
         Kind::Text,
         "",
         "array time of a page read; `+` joins those of page types, `chip` \
          takes the chip's",
     ),
-    key("program", Kind::Text, "", "array time of a page program, in the same form"),
-    key("erase", Kind::Text, "", "array time of an erase, or `chip`"),
-    key("hold", Kind::Switch, "", "a die stays occupied until the page that it read has left it"),
-    key("suspend", Kind::Choice(&SUSPEND), "", "operations that a read suspends"),
-    key("suspend_cost", Kind::Time, "", "time that a suspension takes from the die"),
-    key("suspend_progress", Kind::Time, "", "progress that an operation makes between suspensions"),
-    key("reads_first", Kind::Switch, "", "a die takes waiting reads before programs and erases"),
-    key("copyback", Kind::Switch, "", "copies within a die do not cross the channel"),
-    key("buffer", Kind::Text, "", "size of the buffer for writes, or `none`"),
-    key(
+    Param::key("program", Kind::Text, "", "array time of a page program, in the same form"),
+    Param::key("erase", Kind::Text, "", "array time of an erase, or `chip`"),
+    Param::key(
+        "hold",
+        Kind::Switch,
+        "",
+        "a die stays occupied until the page that it read has left it",
+    ),
+    Param::key("suspend", Kind::Choice(&SUSPEND), "", "operations that a read suspends"),
+    Param::key("suspend_cost", Kind::Time, "", "time that a suspension takes from the die"),
+    Param::key(
+        "suspend_progress",
+        Kind::Time,
+        "",
+        "progress that an operation makes between suspensions",
+    ),
+    Param::key(
+        "suspend_step",
+        Kind::Time,
+        "",
+        "steps of programs and erases; they are suspended only between two of them; 0 at any time",
+    ),
+    Param::key(
+        "suspend_reads",
+        Kind::Text,
+        "",
+        "read commands that a die serves at most during a suspension, or `all` that wait",
+    ),
+    Param::key(
+        "reads_first",
+        Kind::Switch,
+        "",
+        "a die takes waiting reads before programs and erases",
+    ),
+    Param::key("copyback", Kind::Switch, "", "copies within a die do not cross the channel"),
+    Param::key("buffer", Kind::Text, "", "size of the buffer for writes, or `none`"),
+    Param::key(
         "acknowledge",
         Kind::Choice(&ACKNOWLEDGE),
         "",
         "what answers a write: its last program, or \
          the buffer",
     ),
-    key(
+    Param::key(
         "protected",
         Kind::Switch,
         "",
         "the buffer survives a power cut, so that a flush need not \
          wait for it",
     ),
-    key("trim", Kind::Time, "", "time of a trim request beside its flash operations"),
+    Param::key("trim", Kind::Time, "", "time of a trim request beside its flash operations"),
 ];
 
 const SUSPEND: [&str; 4] = ["none", "program", "erase", "both"];
@@ -189,7 +237,7 @@ impl Profile {
             dies_per_way: at_least_one(params, "dies")?,
             planes: at_least_one(params, "planes")?,
             order: order(params.text("order"))?,
-            stripe: stripe(params.text("stripe"))?,
+            stripe: count_or_all(params.text("stripe"), "dies")?,
             pages_at_once: at_least_one(params, "pages_at_once")?,
             transfer: rate(params.text("transfer"))?,
             command_ns: params.time_ns("command"),
@@ -204,6 +252,8 @@ impl Profile {
             suspend_erase: matches!(suspend, "erase" | "both"),
             suspend_cost_ns: params.time_ns("suspend_cost"),
             suspend_progress_ns: params.time_ns("suspend_progress"),
+            suspend_step_ns: params.time_ns("suspend_step"),
+            suspend_reads: count_or_all(params.text("suspend_reads"), "reads")?,
             reads_first: params.switch("reads_first"),
             copyback: params.switch("copyback"),
             buffer: buffer(params.text("buffer"))?,
@@ -275,7 +325,7 @@ impl Profile {
             ("dies", self.dies_per_way.to_string()),
             ("planes", self.planes.to_string()),
             ("order", self.order.map(Axis::letter).iter().collect()),
-            ("stripe", self.stripe.map_or("all".into(), |dies| dies.to_string())),
+            ("stripe", print_count_or_all(self.stripe)),
             ("pages_at_once", self.pages_at_once.to_string()),
             ("transfer", print_rate(self.transfer)),
             ("command", time(self.command_ns)),
@@ -289,6 +339,8 @@ impl Profile {
             ("suspend", SUSPEND[both].to_owned()),
             ("suspend_cost", time(self.suspend_cost_ns)),
             ("suspend_progress", time(self.suspend_progress_ns)),
+            ("suspend_step", time(self.suspend_step_ns)),
+            ("suspend_reads", print_count_or_all(self.suspend_reads)),
             ("reads_first", self.reads_first.to_string()),
             ("copyback", self.copyback.to_string()),
             ("buffer", self.buffer.map_or("none".into(), spec::print_size)),
@@ -346,12 +398,16 @@ fn order(text: &str) -> spec::Result<[Axis; 4]> {
     }
 }
 
-fn stripe(text: &str) -> spec::Result<Option<u32>> {
+fn count_or_all(text: &str, of: &str) -> spec::Result<Option<u32>> {
     match (text, text.parse()) {
         ("all", _) => Ok(None),
-        (_, Ok(dies @ 1..)) => Ok(Some(dies)),
-        _ => Err(malformed(text, "`all` or a number of dies")),
+        (_, Ok(count @ 1..)) => Ok(Some(count)),
+        _ => Err(malformed(text, &format!("`all` or a number of {of}"))),
     }
+}
+
+fn print_count_or_all(count: Option<u32>) -> String {
+    count.map_or("all".into(), |count| count.to_string())
 }
 
 fn rate(text: &str) -> spec::Result<Option<u64>> {
@@ -461,6 +517,7 @@ mod tests {
             ("ideal:read=25", "a time such as"),
             ("ideal:program=11s", "at most 10s"),
             ("ideal:erase=1ms+2ms", "erased as a whole"),
+            ("ideal:suspend_reads=0", "`all` or a number of reads"),
             ("ideal:buffer=0", "a size such as"),
             ("ideal:acknowledge=buffer", "without a `buffer`"),
         ] {

@@ -114,24 +114,25 @@ fn share_of_spare(transfer_ns: u64, page_bytes: u32, spare_bytes: u32) -> u64 {
     (u128::from(transfer_ns) * spare / (page + spare).max(1)) as u64
 }
 
-const fn key(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Param {
-    Param { name, kind, default: "", unit, doc }
-}
-
 /// The keys of a chip spec; each changes one figure of the preset.
 pub static PARAMS: &[Param] = &[
-    key("page", Kind::Size, "", "page size; the spare area grows with it unless given"),
-    key("spare", Kind::Size, "", "spare area of a page"),
-    key("pages_per_block", Kind::Count, "pages", "pages per block"),
-    key("program_order", Kind::Choice(ProgramOrder::NAMES), "", "order of programs in a block"),
-    key("cell_bits", Kind::Count, "bits", "bits of a cell: pages that share cells"),
-    key("pair_distance", Kind::Count, "pages", "pages between two pages that share cells"),
-    key("read", Kind::Time, "", "latency of a page read"),
-    key("spare_read", Kind::Time, "", "latency of a spare-area read"),
-    key("program", Kind::Time, "", "latency of a page program"),
-    key("erase", Kind::Time, "", "latency of a block erase"),
-    key("transfer", Kind::Time, "", "transfer over the channel, part of read and program"),
-    key("cycles", Kind::Count, "erases", "rated program/erase cycles of a block"),
+    Param::key("page", Kind::Size, "", "page size; the spare area grows with it unless given"),
+    Param::key("spare", Kind::Size, "", "spare area of a page"),
+    Param::key("pages_per_block", Kind::Count, "pages", "pages per block"),
+    Param::key(
+        "program_order",
+        Kind::Choice(ProgramOrder::NAMES),
+        "",
+        "order of programs in a block",
+    ),
+    Param::key("cell_bits", Kind::Count, "bits", "bits of a cell: pages that share cells"),
+    Param::key("pair_distance", Kind::Count, "pages", "pages between two pages that share cells"),
+    Param::key("read", Kind::Time, "", "latency of a page read"),
+    Param::key("spare_read", Kind::Time, "", "latency of a spare-area read"),
+    Param::key("program", Kind::Time, "", "latency of a page program"),
+    Param::key("erase", Kind::Time, "", "latency of a block erase"),
+    Param::key("transfer", Kind::Time, "", "transfer over the channel, part of read and program"),
+    Param::key("cycles", Kind::Count, "erases", "rated program/erase cycles of a block"),
 ];
 
 /// A named chip and the source of its figures.

@@ -40,6 +40,29 @@ fn on_one_die_at_depth_1_both_clocks_agree_for_every_scheme_and_layer() {
 }
 
 #[test]
+fn on_one_die_at_depth_1_both_clocks_agree_for_every_chip() {
+    const BLOCKS: u64 = 12;
+    for preset in nand::chip_model::PRESETS {
+        let chip = &preset.model;
+        let pages = BLOCKS * u64::from(chip.pages_per_block);
+        for scheme in ["page", "dftl", "fast", "superblock"] {
+            let in_drive = result(|experiment| {
+                experiment.ftl = scheme.into();
+                experiment.chip = chip.name.into();
+                experiment.capacity_bytes = Some(pages * u64::from(chip.page_bytes));
+                experiment.trace = Some(format!("uniform:writes={pages},reads=30%"));
+            });
+            let what = format!("{scheme} on {}", chip.name);
+            assert!(in_drive.erases.total > 0, "{what}: nothing was erased");
+            assert_eq!(in_drive.response_us, Some(in_drive.service_us), "{what}");
+            let (seconds, serial_us) = (in_drive.drive.unwrap().seconds, in_drive.time_us.total);
+            let drive_ns = (seconds * 1e9).round();
+            assert_eq!(drive_ns, (serial_us * 1e3).round(), "{what}: {seconds} s");
+        }
+    }
+}
+
+#[test]
 fn the_drive_changes_no_count() {
     let serial = result(|experiment| experiment.timing = Timing::Serial);
     let drive = "ideal:channels=4,ways=2,planes=2,transfer=400MB/s,suspend=both,reads_first=true";

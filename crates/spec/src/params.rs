@@ -66,6 +66,18 @@ pub struct Param {
     pub doc: &'static str,
 }
 
+impl Param {
+    /// A key of a spec whose other values are those of a preset: it has no default.
+    pub const fn key(
+        name: &'static str,
+        kind: Kind,
+        unit: &'static str,
+        doc: &'static str,
+    ) -> Param {
+        Param { name, kind, default: "", unit, doc }
+    }
+}
+
 /// The number of parameters in several lists.
 pub const fn total_len(lists: &[&[Param]]) -> usize {
     let (mut total, mut list) = (0, 0);

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod drive;
 pub mod list;
 pub mod manual;
 pub mod papers;

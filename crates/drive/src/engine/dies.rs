@@ -23,6 +23,11 @@ impl Drive {
             }
             return;
         }
+        if die.suspended.is_some()
+            && self.profile.suspend_reads.is_some_and(|most| die.reads_between >= most)
+        {
+            return self.resume(number);
+        }
         match die.take_next(self.profile.reads_first) {
             Some(first) => self.begin(number, first),
             None if die.suspended.is_some() => self.resume(number),
@@ -48,7 +53,9 @@ impl Drive {
             progress_ns: 0,
             resumed_ns: self.now_ns,
         };
-        self.dies[usize::from(number)].occupy(self.now_ns, command);
+        let die = &mut self.dies[usize::from(number)];
+        die.reads_between += u32::from(die.suspended.is_some());
+        die.occupy(self.now_ns, command);
         self.load_next(number);
     }
 
@@ -161,6 +168,10 @@ impl Drive {
         if is_last {
             let end_ns = die.array_begins(loaded_ns);
             self.events.add(end_ns, What::ArrayDone { die: number, generation });
+            // A read may have come while data was loaded.
+            if self.suspends {
+                self.suspend_for_read(number);
+            }
         } else if loaded_ns == self.now_ns {
             self.load_next(number);
         } else {

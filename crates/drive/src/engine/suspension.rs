@@ -21,8 +21,8 @@ impl Drive {
         if !may_suspend || !is_in_array || die.will_ask || !die.has_read() {
             return;
         }
-        let least_ns = self.profile.suspend_progress_ns;
-        let from_ns = command.resumed_ns + least_ns;
+        let (least_ns, step_ns) = (self.profile.suspend_progress_ns, self.profile.suspend_step_ns);
+        let from_ns = command.may_be_suspended_ns(self.now_ns, least_ns, step_ns);
         let end_ns = command.array_end_ns();
         if from_ns > self.now_ns && from_ns < end_ns {
             let generation = die.generation;
@@ -40,6 +40,7 @@ impl Drive {
         command.progress_ns += now_ns - command.resumed_ns;
         let die = &mut self.dies[number as usize];
         die.suspended = Some(command);
+        die.reads_between = 0;
         die.usage.suspensions += 1;
         let array_ns = self.profile.suspend_cost_ns;
         die.occupy(
@@ -71,6 +72,8 @@ impl Drive {
             die.occupy(now_ns, command);
             let generation = die.generation;
             self.events.add(end_ns, What::ArrayDone { die: number, generation });
+            // Reads still wait if a suspension serves only some.
+            self.suspend_for_read(number);
         }
     }
 }
