@@ -4,19 +4,21 @@
 
 mod blocks;
 mod cost;
+mod drive;
 mod labelled_result;
 mod series;
 mod times;
 
 use sim::plan::drawing::Portrait;
 
+use self::drive::{parts_of_responses, responses_over_time, utilisation};
 use crate::captions::short_name;
 use crate::figure::Figure;
 use crate::html_page::Section;
 use blocks::{associated_blocks, victim_utilisation, wear};
 use cost::{time_against_ram, write_amplification};
 use series::{FREE_BLOCKS, SERVICE_TIME, THROUGHPUT, WRITE_AMPLIFICATION, gauges, over_requests};
-use times::{INCREMENTS, SERVICE, distribution, time_by_cause};
+use times::{INCREMENTS, RESPONSE, SERVICE, distribution, time_by_cause};
 
 pub use labelled_result::{LabelledResult, capitalised, extra, preparation, provenance};
 
@@ -43,12 +45,17 @@ pub fn sections(runs: &[LabelledResult]) -> Vec<Section> {
     cost.extend(time_against_ram(runs));
     cost.push(time_by_cause(runs));
     let times = ["write", "read"].into_iter().filter_map(|op| distribution(runs, &SERVICE, op));
+    let responses = ["write", "read", "trim", "flush"];
+    let responses = responses.into_iter().filter_map(|op| distribution(runs, &RESPONSE, op));
+    let drive = [parts_of_responses(runs), responses_over_time(runs), utilisation(runs)];
+    let drive = responses.chain(drive.into_iter().flatten());
     let courses = [WRITE_AMPLIFICATION, FREE_BLOCKS];
     let courses = courses.iter().filter_map(|of| over_requests(runs, of));
     let blocks = [associated_blocks(runs), wear(runs)];
-    let all: [(&str, Vec<Figure>); 5] = [
+    let all: [(&str, Vec<Figure>); 6] = [
         ("Cost compared", cost),
         ("Distributions of service times", times.collect()),
+        ("Response times and the drive", drive.collect()),
         ("Along the trace", courses.collect()),
         ("Blocks", blocks.into_iter().flatten().collect()),
         ("Gauges of the schemes", runs.iter().filter_map(gauges).collect()),

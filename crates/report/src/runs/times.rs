@@ -127,6 +127,14 @@ pub(super) const SERVICE: RequestTime = RequestTime {
     share: "served within this time",
 };
 
+pub(super) const RESPONSE: RequestTime = RequestTime {
+    field: "response_us",
+    label: "response time",
+    definition: "The response time of a request is the time from its issue to its answer, with \
+                 all waiting.",
+    share: "answered within this time",
+};
+
 pub(super) const INCREMENTS: RequestTime = RequestTime {
     field: "increment_us",
     label: "increment",

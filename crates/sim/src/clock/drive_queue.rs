@@ -166,5 +166,4 @@ impl DriveQueue {
         let times = self.times.take(self.drive.now_ns());
         DriveRecord { usage: self.drive.usage(), times }
     }
-
 }

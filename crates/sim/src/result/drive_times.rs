@@ -14,6 +14,9 @@ use serde::Serialize;
 use crate::result::latencies::us;
 use crate::result::record::Columns;
 
+/// The names of the parts of a response time.
+pub const PARTS: [&str; 6] = Shares::NAMES;
+
 /// Requests by the class of their response time: one list for each quantity, one element for each
 /// class that has requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,8 +83,7 @@ struct Slice {
 impl DriveTimes {
     /// Nothing collected since this time. `has_course` demands slices of time.
     pub fn new(has_course: bool, since_ns: u64) -> DriveTimes {
-        let slices =
-            || Slices { since_ns, every_ns: Slices::SHORTEST_NS, slices: Vec::new() };
+        let slices = || Slices { since_ns, every_ns: Slices::SHORTEST_NS, slices: Vec::new() };
         DriveTimes { classes: Vec::new(), slices: has_course.then(slices) }
     }
 
@@ -233,7 +235,7 @@ mod tests {
             times.record(&answer(1_000_000, queue_ns, array_ns));
         }
         let found = times.by_response();
-        assert_eq!((found.to_us, found.requests), (vec![53.248, 163.84], vec![2, 1]));
+        assert_eq!((found.to_us, found.requests), (vec![57.344, 163.84], vec![2, 1]));
         assert_eq!(found.parts_us["queue"], [0.5, 100.0]);
         assert_eq!(found.parts_us["array"], [50.5, 50.0]);
         assert_eq!(times.course(), None);
