@@ -1,7 +1,8 @@
 //! The page of a sweep: its claims with their verdicts, its drawings, and an overview of all runs.
 
 use serde_json::{Map, Value};
-use sim::clock::SERIAL_CAVEAT;
+use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
+use sim::config::choices::Timing;
 use sim::plan::claim::{Claim, Judgement, Verdict, Wanted};
 use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
@@ -65,6 +66,13 @@ pub fn judged_claims<'a>(found: &Findings<'a>) -> Vec<JudgedClaim<'a>> {
     claims.map(judge).collect()
 }
 
+/// Where the clocks of the plan's rows end.
+fn caveats(plan: &Plan) -> impl Iterator<Item = String> {
+    let clocks = [(Timing::Serial, SERIAL_CAVEAT), (Timing::Drive, DRIVE_CAVEAT)];
+    let is_used = |timing| plan.rows.iter().any(|row| row.experiment.timing == timing);
+    clocks.into_iter().filter(move |&(timing, _)| is_used(timing)).map(|(_, text)| text.to_owned())
+}
+
 /// The page of a sweep.
 pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     let plan = found.plan();
@@ -74,7 +82,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     lead.extend((!plan.rows.is_empty()).then(runs));
     lead.extend(failures(found));
     lead.extend((scale == Scale::Quick).then(|| QUICK_NOTE.to_owned()));
-    lead.extend((!plan.rows.is_empty()).then(|| SERIAL_CAVEAT.to_owned()));
+    lead.extend(caveats(plan));
     let judged = judged_claims(found);
     let mut sections = Vec::new();
     if !judged.is_empty() {

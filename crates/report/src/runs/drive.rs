@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sim::result::drive_times::PARTS;
 
 use super::labelled_result::{LabelledResult, float, integer, labels};
-use crate::curves::panels;
+use crate::curves::{drawn, panels};
 use crate::figure::{
     DataTable, Figure, axis_from_zero, legend, logarithmic_axis, share_axis, spec,
 };
@@ -12,6 +12,65 @@ use crate::number_format::number;
 
 /// The colours of the parts of a response, in the order of [`PARTS`].
 const COLOURS: [&str; 6] = ["#8a9bb0", "#4f9bd9", "#35a883", "#e8743b", "#e3b23c", "#cc79a7"];
+
+/// The percentiles of response times: their fields in results, and their names.
+const PERCENTILES: [(&str, &str); 4] =
+    [("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p999", "p99.9")];
+
+/// Percentiles of the response times of each kind of request against the mean number of requests in
+/// the drive, which is the queue depth of a closed loop. `None` with fewer than two depths.
+pub(super) fn latency_against_depth(runs: &[LabelledResult]) -> Option<Figure> {
+    let (mut values, mut rows, mut depths) = (Vec::new(), Vec::new(), Vec::new());
+    for run in runs {
+        let Some(depth) = run.result["drive"]["mean_requests"].as_f64() else { continue };
+        depths.push(depth);
+        for op in ["read", "write"] {
+            let times = &run.result["response_us"][op];
+            if integer(&times["count"]) == 0 {
+                continue;
+            }
+            let time = |(field, _): (&str, &str)| float(&times[field]);
+            values.extend(PERCENTILES.map(|(field, name)| {
+                json!({"run": run.label, "requests": format!("{op}s"), "depth": depth,
+                       "percentile": name, "us": float(&times[field])})
+            }));
+            let figures = [depth].into_iter().chain(PERCENTILES.map(time)).map(number);
+            rows.push([format!("{}, {op}s", run.label)].into_iter().chain(figures).collect());
+        }
+    }
+    let kinds: Vec<String> = ["reads", "writes"]
+        .into_iter()
+        .filter(|kind| values.iter().any(|value| value["requests"] == **kind))
+        .map(str::to_owned)
+        .collect();
+    depths.sort_by(f64::total_cmp);
+    let (first, last) = (*depths.first()?, *depths.last()?);
+    if first >= last || kinds.is_empty() {
+        return None;
+    }
+    let view = json!({
+        "mark": {"type": "line", "point": true, "tooltip": true},
+        "height": 280,
+        "encoding": {
+            "x": logarithmic_axis("depth", "mean number of requests in the drive"),
+            "y": logarithmic_axis("us", "response time (µs)"),
+        },
+    });
+    let names = PERCENTILES.map(|(_, name)| name.to_owned());
+    let view = drawn("percentile", &names, view);
+    let mut head = vec!["run".to_owned(), "requests in the drive".to_owned()];
+    head.extend(PERCENTILES.map(|(_, name)| format!("{name},\u{a0}µs")));
+    let parts = if kinds.len() == 1 { view } else { panels("requests", &kinds, view) };
+    Some(Figure {
+        id: "latency-against-depth".into(),
+        title: "Latency against queue depth".into(),
+        caption: "Percentiles of the response times in a drive against the mean number of \
+                  requests in it. Each point is a run."
+            .into(),
+        spec: spec(values, parts),
+        table: Some(DataTable::new(head, rows)),
+    })
+}
 
 /// Stacked bars: how requests of each class of response times spent their time. `None` without a
 /// drive.
@@ -281,6 +340,22 @@ mod tests {
         assert_eq!(figure.table.unwrap().rows, [["a", "2", "2", "150"]]);
         let rows = utilisation(&runs).unwrap().table.unwrap().rows;
         assert_eq!(rows, [["a, dies", "60", "50", "70"], ["a, channels", "10", "10", "10"]]);
+    }
+
+    #[test]
+    fn latency_is_drawn_against_depth_if_there_are_two_depths() {
+        let run = |depth: f64| {
+            let read = json!({"count": 9, "p50": 80.0, "p90": 90.0, "p99": 99.0, "p999": 120.0});
+            json!({"drive": {"mean_requests": depth}, "response_us": {"read": read}})
+        };
+        let results = [run(1.0), run(31.9)];
+        let runs: Vec<LabelledResult> =
+            results.iter().map(|result| LabelledResult { label: "a", result }).collect();
+        assert_eq!(latency_against_depth(&runs[..1]), None);
+        let figure = latency_against_depth(&runs).unwrap();
+        assert_eq!(figure.spec["data"]["values"].as_array().unwrap().len(), 8);
+        let rows = figure.table.unwrap().rows;
+        assert_eq!(rows[1], ["a, reads", "31.9", "80", "90", "99", "120"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod times;
 
 use sim::plan::drawing::Portrait;
 
-use self::drive::{parts_of_responses, responses_over_time, utilisation};
+use self::drive::{latency_against_depth, parts_of_responses, responses_over_time, utilisation};
 use crate::captions::short_name;
 use crate::figure::Figure;
 use crate::html_page::Section;
@@ -47,7 +47,12 @@ pub fn sections(runs: &[LabelledResult]) -> Vec<Section> {
     let times = ["write", "read"].into_iter().filter_map(|op| distribution(runs, &SERVICE, op));
     let responses = ["write", "read", "trim", "flush"];
     let responses = responses.into_iter().filter_map(|op| distribution(runs, &RESPONSE, op));
-    let drive = [parts_of_responses(runs), responses_over_time(runs), utilisation(runs)];
+    let drive = [
+        latency_against_depth(runs),
+        parts_of_responses(runs),
+        responses_over_time(runs),
+        utilisation(runs),
+    ];
     let drive = responses.chain(drive.into_iter().flatten());
     let courses = [WRITE_AMPLIFICATION, FREE_BLOCKS];
     let courses = courses.iter().filter_map(|of| over_requests(runs, of));
@@ -84,6 +89,12 @@ pub fn portrait(of: Portrait, runs: &[LabelledResult]) -> Option<Figure> {
         Portrait::ServiceCourse => over_requests(runs, &SERVICE_TIME),
         Portrait::Throughput => over_requests(runs, &THROUGHPUT),
         Portrait::Wear => wear(runs),
+        Portrait::ResponseOfWrites => distribution(runs, &RESPONSE, "write"),
+        Portrait::ResponseOfReads => distribution(runs, &RESPONSE, "read"),
+        Portrait::LatencyAgainstDepth => latency_against_depth(runs),
+        Portrait::PartsOfResponses => parts_of_responses(runs),
+        Portrait::ResponsesOverTime => responses_over_time(runs),
+        Portrait::Utilisation => utilisation(runs),
     }
 }
 

@@ -74,6 +74,18 @@ keyword_enum! {
     Throughput = "throughput along the trace",
     /// The wear of the blocks.
     Wear = "wear",
+    /// The distribution of the response times of writes.
+    ResponseOfWrites = "response times of writes",
+    /// The distribution of the response times of reads.
+    ResponseOfReads = "response times of reads",
+    /// Percentiles of the response times against the number of requests in the drive.
+    LatencyAgainstDepth = "latency against depth",
+    /// Where requests of a drive spent their time, by the length of the response.
+    PartsOfResponses = "parts of responses",
+    /// Response times in a drive over time.
+    ResponsesOverTime = "responses over time",
+    /// The utilisation of dies and channels.
+    Utilisation = "utilisation of dies and channels",
 }
 
 keyword_enum! {
