@@ -122,7 +122,10 @@ pub fn failures(found: &Findings) -> Option<String> {
 /// One figure for each column of the overview. `prefix` makes their ids unique in a page with
 /// several plans.
 pub fn overviews(found: &Findings, prefix: &str) -> Vec<Figure> {
-    (0..OVERVIEW.len()).map(|column| overview(found, column, prefix)).collect()
+    let rows = found.plan().rows.len();
+    let has_any = |column: &usize| (0..rows).any(|row| found.overview(row, *column).is_some());
+    let columns = (0..OVERVIEW.len()).filter(has_any);
+    columns.map(|column| overview(found, column, prefix)).collect()
 }
 
 /// A table with one row per claim.

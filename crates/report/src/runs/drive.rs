@@ -244,6 +244,8 @@ fn cells(run: &LabelledResult) -> Vec<Value> {
 pub(super) fn utilisation(runs: &[LabelledResult]) -> Option<Figure> {
     let (mut values, mut rows) = (Vec::new(), Vec::new());
     for run in runs {
+        // Channels stand to the right of the dies.
+        let mut first = 0.0;
         for (kind, field) in [("die", "dies"), ("channel", "channels")] {
             let of = &run.result["drive"]["utilisation"][field];
             let shares: Vec<f64> = of.as_array().into_iter().flatten().map(float).collect();
@@ -251,12 +253,13 @@ pub(super) fn utilisation(runs: &[LabelledResult]) -> Option<Figure> {
                 continue;
             }
             for (number, share) in shares.iter().enumerate() {
-                let (from, to) = (number as f64 - 0.4, number as f64 + 0.4);
+                let from = first + number as f64;
                 values.push(json!({
                     "run": run.label, "kind": kind, "number": number, "share": share,
-                    "from": from, "to": to,
+                    "from": from, "to": from + 0.8,
                 }));
             }
+            first += shares.len() as f64 + 1.0;
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
             let most = shares.iter().copied().fold(0.0, f64::max);
@@ -265,17 +268,16 @@ pub(super) fn utilisation(runs: &[LabelledResult]) -> Option<Figure> {
             rows.push([name].into_iter().chain(figures).collect());
         }
     }
-    let mut x = axis_from_zero("from", "number of the die or channel");
-    x["axis"] = json!({"tickMinStep": 1, "format": "d"});
+    let mut x = axis_from_zero("from", "dies, then channels, by number");
+    x["axis"] = json!({"labels": false, "ticks": false, "grid": false});
     let view = json!({
-        "mark": {"type": "bar", "tooltip": true, "opacity": 0.75},
+        "mark": {"type": "bar", "tooltip": true},
         "height": 200,
         "encoding": {
             "x": x, "x2": {"field": "to"},
             "y": share_axis("share", "share of the time"), "y2": {"datum": 0},
             "color": {"field": "kind", "type": "nominal", "title": null,
                       "scale": {"domain": ["die", "channel"], "range": ["#4f9bd9", "#e8743b"]}},
-            "xOffset": {"field": "kind"},
         },
     });
     let head = ["run", "mean,\u{a0}%", "least,\u{a0}%", "most,\u{a0}%"];

@@ -47,12 +47,7 @@ pub fn sections(runs: &[LabelledResult]) -> Vec<Section> {
     let times = ["write", "read"].into_iter().filter_map(|op| distribution(runs, &SERVICE, op));
     let responses = ["write", "read", "trim", "flush"];
     let responses = responses.into_iter().filter_map(|op| distribution(runs, &RESPONSE, op));
-    let drive = [
-        latency_against_depth(runs),
-        parts_of_responses(runs),
-        responses_over_time(runs),
-        utilisation(runs),
-    ];
+    let drive = [parts_of_responses(runs), responses_over_time(runs), utilisation(runs)];
     let drive = responses.chain(drive.into_iter().flatten());
     let courses = [WRITE_AMPLIFICATION, FREE_BLOCKS];
     let courses = courses.iter().filter_map(|of| over_requests(runs, of));

@@ -14,7 +14,7 @@ use crate::result::notes::SharedNotes;
 use NeededBy::{Claim, Drawing};
 
 /// Columns that every sweep shows, with or without claims.
-pub const OVERVIEW: [&str; 2] = ["write_amplification", "time_us.total"];
+pub const OVERVIEW: [&str; 3] = ["write_amplification", "time_us.total", "drive.iops"];
 
 /// Findings of the rows seen so far.
 #[derive(Debug)]
