@@ -111,7 +111,7 @@ impl Drive {
             joins: profile.pages_at_once * profile.planes > 1,
             suspends: profile.suspend_program || profile.suspend_erase,
             usage: Usage::new(0),
-            dies: places.channels().map(|channel| Die::on(channel)).collect(),
+            dies: places.channels().map(Die::on).collect(),
             channels: vec![Line::default(); channels],
             buffer: Buffer::new(buffer_pages),
             profile: profile.clone(),
