@@ -4,8 +4,8 @@ PACKAGES = ["ftlab-drive", "ftlab-sim --test drive"]
 
 ENGINE = "crates/drive/src/engine"
 DIES = f"{ENGINE}/dies.rs"
-DIE = "crates/drive/src/die.rs"
-LINE = "crates/drive/src/line.rs"
+DIE = "crates/drive/src/engine/state/die.rs"
+LINE = "crates/drive/src/engine/state/line.rs"
 USAGE = "crates/drive/src/usage.rs"
 
 # Name, description, file, original text, replacement.
@@ -43,7 +43,7 @@ MUTANTS = [
     ("drive-read-before-program", "drive: a read does not wait for the program of its page", f"{ENGINE}/order.rs",
      "            self.depend(write, Dependent::Held(own));\n            self.operations[own].held_by += 1;\n",
      "            let _ = write;\n"),
-    ("drive-plane-read-twice", "drive: one command reads two pages of one plane", "crates/drive/src/flash_operation.rs",
+    ("drive-plane-read-twice", "drive: one command reads two pages of one plane", "crates/drive/src/engine/state/flash_operation.rs",
      " && self.at.plane != later.at.plane\n",
      "\n"),
 ]

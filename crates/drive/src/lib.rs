@@ -23,20 +23,11 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod buffer;
-mod command;
-mod die;
-mod durations;
 pub mod engine;
-mod events;
 pub mod fit;
-mod flash_operation;
 pub mod journal;
-mod lane;
-mod line;
 pub mod operation;
 pub mod places;
-mod pool;
 pub mod presets;
 pub mod profile;
 pub mod shares;

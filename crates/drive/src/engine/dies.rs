@@ -2,12 +2,12 @@
 
 use nand::Op;
 
-use crate::command::{Command, Phase, Work};
 use crate::engine::Drive;
-use crate::events::What;
-use crate::flash_operation::Copy;
+use crate::engine::state::command::{Command, Phase, Work};
+use crate::engine::state::events::What;
+use crate::engine::state::flash_operation::Copy;
+use crate::engine::state::pool::NONE;
 use crate::journal::{DieWork, Entry};
-use crate::pool::NONE;
 
 /// How many waiting reads a die looks at for one that it can do together with another.
 const LOOK_AHEAD: usize = 16;

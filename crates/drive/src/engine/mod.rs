@@ -12,29 +12,31 @@
 //! * `order`       the order of operations on a block, and rows that are programmed together
 //! * `dies`        dies and channels at work
 //! * `suspension`  programs and erases that let reads pass
+//! * `state`       operations, dies, lanes and all else that these work on
 
 mod dies;
 mod operations;
 mod order;
 mod plan;
 mod requests;
+pub(crate) mod state;
 mod suspension;
 
 use std::collections::VecDeque;
 
 use nand::{Geometry, Timing};
 
-use crate::buffer::Buffer;
-use crate::die::Die;
-use crate::durations::Durations;
-use crate::events::{Events, What};
-use crate::flash_operation::{Departure, Dependent, FlashOperation};
+use crate::engine::state::buffer::Buffer;
+use crate::engine::state::die::Die;
+use crate::engine::state::durations::Durations;
+use crate::engine::state::events::{Events, What};
+use crate::engine::state::flash_operation::{Departure, Dependent, FlashOperation};
+use crate::engine::state::lane::Lanes;
+use crate::engine::state::line::Line;
+use crate::engine::state::pool::{NONE, Pool};
 use crate::journal::{Entry, Journal};
-use crate::lane::Lanes;
-use crate::line::Line;
 use crate::operation::{Answer, HostRequest, Issued};
 use crate::places::Places;
-use crate::pool::{NONE, Pool};
 use crate::profile::{Acknowledge, Profile};
 use crate::shares::Shares;
 use crate::usage::{ChannelUsage, DieUsage, Usage};

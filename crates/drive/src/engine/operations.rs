@@ -1,9 +1,9 @@
 //! Operations: what they wait for, and their end.
 
 use crate::engine::Drive;
-use crate::flash_operation::{Copy, Departure, Dependent, FlashOperation};
+use crate::engine::state::flash_operation::{Copy, Departure, Dependent, FlashOperation};
+use crate::engine::state::pool::NONE;
 use crate::journal::{EndedOperation, Entry};
-use crate::pool::NONE;
 use crate::shares::Shares;
 
 impl Drive {

@@ -12,9 +12,9 @@
 use nand::Op;
 
 use crate::engine::Drive;
-use crate::flash_operation::Dependent;
-use crate::lane::OpenRow;
-use crate::pool::NONE;
+use crate::engine::state::flash_operation::Dependent;
+use crate::engine::state::lane::OpenRow;
+use crate::engine::state::pool::NONE;
 
 impl Drive {
     /// The last write of a lane that a read of this page must not overtake.

@@ -11,9 +11,9 @@
 use nand::{BlockId, Cause, Op, Ppn};
 
 use crate::engine::Drive;
-use crate::flash_operation::{Copy, Departure, Dependent, FlashOperation};
+use crate::engine::state::flash_operation::{Copy, Departure, Dependent, FlashOperation};
+use crate::engine::state::pool::NONE;
 use crate::operation::{HostRequest, Issued};
-use crate::pool::NONE;
 use crate::profile::Acknowledge;
 
 /// The operations that later ones of the same request wait for.

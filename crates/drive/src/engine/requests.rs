@@ -1,12 +1,12 @@
 //! Requests: from their issue to their answer.
 
-use crate::durations::duration_ns;
 use crate::engine::Drive;
-use crate::events::What;
-use crate::flash_operation::Dependent;
+use crate::engine::state::durations::duration_ns;
+use crate::engine::state::events::What;
+use crate::engine::state::flash_operation::Dependent;
+use crate::engine::state::pool::NONE;
 use crate::journal::Entry;
 use crate::operation::{Answer, HostRequest};
-use crate::pool::NONE;
 use crate::shares::Shares;
 
 impl Drive {

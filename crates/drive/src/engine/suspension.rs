@@ -2,10 +2,10 @@
 
 use nand::{Cause, Op};
 
-use crate::command::{Command, Phase, Work};
 use crate::engine::Drive;
-use crate::events::What;
-use crate::pool::NONE;
+use crate::engine::state::command::{Command, Phase, Work};
+use crate::engine::state::events::What;
+use crate::engine::state::pool::NONE;
 
 impl Drive {
     /// Suspends the running program or erase if a read waits for it, or asks again later.

@@ -1,7 +1,7 @@
 //! Figures of drives: where slow requests spent their time, responses over time, utilisation.
 
 use serde_json::{Value, json};
-use sim::result::drive_times::PARTS;
+use sim::clock::drive_times::PARTS;
 
 use super::labelled_result::{LabelledResult, float, integer, labels};
 use crate::curves::{drawn, panels};

@@ -13,8 +13,8 @@ use drive::{Answer, Drive, HostRequest, Issued, Profile, Usage};
 use nand::{Geometry, Timing};
 use trace::{Flags, Request};
 
+use crate::clock::drive_times::DriveTimes;
 use crate::config::replay::Replay;
-use crate::result::drive_times::DriveTimes;
 use crate::run::operation_log::LoggedOperation;
 
 /// A drive and the loads that use it.

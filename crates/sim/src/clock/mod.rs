@@ -1,6 +1,7 @@
 //! From operation counts to time. A clock sees the counts of the chip, never a scheme.
 
 pub mod drive_queue;
+pub mod drive_times;
 pub mod request_queue;
 pub mod serial;
 pub mod service_queue;

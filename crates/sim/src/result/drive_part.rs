@@ -3,7 +3,7 @@
 use drive::{Profile, Shares, Usage};
 use serde_json::{Map, Value, json};
 
-use crate::result::drive_times::{ByResponse, DriveTimes, ResponseCourse};
+use crate::clock::drive_times::{ByResponse, DriveTimes, ResponseCourse};
 use crate::result::record::record;
 
 record! {

@@ -19,7 +19,6 @@
 pub mod columns;
 pub mod counts;
 pub mod drive_part;
-pub mod drive_times;
 pub mod evidence;
 pub mod json_values;
 pub mod latencies;

@@ -2,9 +2,9 @@
 
 use nand::{Cause, Op};
 
+use crate::engine::state::pool::NONE;
 use crate::operation::is_collection;
 use crate::places::Place;
-use crate::pool::NONE;
 
 /// A flash operation, from its issue to its end.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::command::{Command, Phase};
+use crate::engine::state::command::{Command, Phase};
 use crate::operation::is_collection;
 use crate::usage::DieUsage;
 

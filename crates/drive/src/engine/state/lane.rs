@@ -8,8 +8,8 @@
 
 use core::ops::{Index, IndexMut};
 
-use crate::flash_operation::FlashOperation;
-use crate::pool::NONE;
+use crate::engine::state::flash_operation::FlashOperation;
+use crate::engine::state::pool::NONE;
 
 /// A lane.
 #[derive(Clone, Debug)]

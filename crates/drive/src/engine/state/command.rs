@@ -7,7 +7,7 @@ use nand::{Cause, Op};
 pub(crate) struct Command {
     pub work: Work,
     pub cause: Cause,
-    /// The first operation; each knows the next one. [`crate::pool::NONE`] for a suspension.
+    /// The first operation; each knows the next one. A suspension has none.
     pub first: u32,
     /// How many operations there are.
     pub count: u32,

@@ -1,0 +1,21 @@
+//! What the engine works on.
+//!
+//! * [`flash_operation`]  a flash operation, and what waits for it
+//! * [`lane`]             the operations on one block in one die
+//! * [`die`]              a die with its queues
+//! * [`command`]          what a die works on
+//! * [`buffer`]           room for writes
+//! * [`line`]             a channel, the link, or the dispatcher
+//! * [`durations`]        how long operations take
+//! * [`events`]           what will happen
+//! * [`pool`]             things that come and go, by number
+
+pub(crate) mod buffer;
+pub(crate) mod command;
+pub(crate) mod die;
+pub(crate) mod durations;
+pub(crate) mod events;
+pub(crate) mod flash_operation;
+pub(crate) mod lane;
+pub(crate) mod line;
+pub(crate) mod pool;
