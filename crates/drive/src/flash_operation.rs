@@ -66,9 +66,14 @@ pub(crate) struct FlashOperation {
 pub(crate) enum Copy {
     None,
     /// The read, with its program.
-    Source { target: u32 },
+    Source {
+        target: u32,
+    },
     /// The program: whether its read has ended, and the departure to which the copy belongs.
-    Target { was_read: bool, departure: u32 },
+    Target {
+        was_read: bool,
+        departure: u32,
+    },
 }
 
 impl FlashOperation {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use drive::journal::{Entry, EndedOperation};
+use drive::journal::{EndedOperation, Entry};
 use drive::{Drive, HostRequest, Issued, Profile};
 use nand::{Cause, Geometry, Op, ProgramOrder, Timing};
 use rand_core::{Rng, SeedableRng};

@@ -5,7 +5,7 @@ use nand::Op;
 use crate::command::{Command, Phase, Work};
 use crate::engine::Drive;
 use crate::events::What;
-use crate::flash_operation::Copy;
+use crate::flash_operation::{Copy, FlashOperation};
 use crate::journal::{DieWork, Entry};
 use crate::pool::NONE;
 
@@ -137,7 +137,7 @@ impl Drive {
             true => (self.operations[own].channel_ns, self.operations[own].next_of_command),
             false => (command_ns * u64::from(command.count), NONE),
         };
-        let loaded_ns = self.transfer(number, channel_ns);
+        let loaded_ns = self.transfer(number, own, channel_ns);
         let now_ns = self.now_ns;
         let command = self.running(number);
         command.next_transfer = next;
@@ -161,8 +161,8 @@ impl Drive {
         self.events.add(end_ns, What::ArrayDone { die: number, generation });
     }
 
-    /// Takes the channel of a die for a time. Returns the end.
-    fn transfer(&mut self, number: u16, duration_ns: u64) -> u64 {
+    /// Takes the channel of a die for a time, for an operation. Returns the end.
+    fn transfer(&mut self, number: u16, own: u32, duration_ns: u64) -> u64 {
         if duration_ns == 0 {
             return self.now_ns;
         }
@@ -173,7 +173,10 @@ impl Drive {
         assert!(from_ns >= free_ns.max(self.now_ns), "a channel was taken while it was busy");
         self.usage.channels[channel].busy_ns += until_ns - from_ns;
         let channel = channel as u16;
-        self.journal.add(|| Entry::Channel { channel, die: number, from_ns, until_ns });
+        self.journal.add(|| {
+            let FlashOperation { op, cause, .. } = self.operations[own];
+            Entry::Channel { channel, die: number, op, cause, from_ns, until_ns }
+        });
         until_ns
     }
 
@@ -220,7 +223,7 @@ impl Drive {
             match operation.channel_ns - self.profile.command_ns {
                 0 => self.unloaded(own),
                 transfer_ns => {
-                    let end_ns = self.transfer(number, transfer_ns);
+                    let end_ns = self.transfer(number, own, transfer_ns);
                     self.events.add(end_ns, What::Unloaded(own));
                 }
             }

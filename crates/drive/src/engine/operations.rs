@@ -68,6 +68,7 @@ impl Drive {
         if operation.is_buffered {
             self.buffered.remove(operation.buffer_entry);
             self.buffer.leave();
+            self.note_buffer();
             self.admit();
         }
         self.release_dependents(operation.dependents, shares);

@@ -43,13 +43,7 @@ impl Drive {
         }
     }
 
-    fn plan_page(
-        &mut self,
-        id: u32,
-        request: &HostRequest,
-        issued: &Issued,
-        before: &mut Before,
-    ) {
+    fn plan_page(&mut self, id: u32, request: &HostRequest, issued: &Issued, before: &mut Before) {
         let ppn = Ppn(issued.place);
         let (block, at) = (self.places.block(ppn), self.places.place(ppn));
         let operation = self.prepared(id, request, issued, at);
