@@ -280,9 +280,9 @@ fn timelines_of_all_kinds_of_drives_have_the_sums_of_their_runs() {
             assert!((16..=17).contains(&tracks), "{tracks} tracks for a queue of 16 requests");
             let counters: Vec<&str> = timeline.counters.keys().map(String::as_str).collect();
             assert!(counters.contains(&"queue depth") && counters.contains(&"free blocks"));
-            let depth = timeline.counters["queue depth"].iter().map(|(_, depth)| *depth);
-            assert!(depth.clone().all(|depth| depth <= 16.0), "{special}");
-            assert_eq!(depth.last(), Some(0.0));
+            let depths = &timeline.counters["queue depth"];
+            assert!(depths.iter().all(|(_, depth)| *depth <= 16.0), "{special}");
+            assert_eq!(depths.last().map(|(_, depth)| *depth), Some(0.0));
             let has_buffer = special.contains("acknowledge=buffer");
             assert_eq!(counters.contains(&"pages in the buffer"), has_buffer, "{special}");
         }

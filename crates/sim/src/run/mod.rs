@@ -70,8 +70,7 @@ static UNLIMITED: MemoryBudget = MemoryBudget::new(None);
 
 impl Default for RunOptions<'_> {
     fn default() -> Self {
-        let memory = &UNLIMITED;
-        let progress = &NoProgress;
+        let (progress, memory) = (&NoProgress, &UNLIMITED);
         RunOptions { input: None, progress, operation_log: None, timeline: None, memory }
     }
 }
@@ -83,14 +82,8 @@ impl<'a> RunOptions<'a> {
         'a: 'b,
     {
         let RunOptions { input, progress, operation_log, timeline, memory } = self;
-        let timeline: Option<TimelineOutput<'b>> = match timeline {
-            Some(TimelineOutput { out, extent }) => Some(TimelineOutput { out, extent }),
-            None => None,
-        };
-        let operation_log: Option<&'b mut dyn Write> = match operation_log {
-            Some(out) => Some(out),
-            None => None,
-        };
+        let operation_log = operation_log.map(|out| -> &'b mut dyn Write { out });
+        let timeline = timeline.map(TimelineOutput::shortened);
         RunOptions { input, progress, operation_log, timeline, memory }
     }
 }

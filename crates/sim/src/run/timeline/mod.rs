@@ -54,6 +54,16 @@ pub struct TimelineOutput<'a> {
     pub extent: Extent,
 }
 
+impl<'a> TimelineOutput<'a> {
+    /// The same output for a shorter time.
+    pub fn shortened<'b>(self) -> TimelineOutput<'b>
+    where
+        'a: 'b,
+    {
+        TimelineOutput { out: self.out, extent: self.extent }
+    }
+}
+
 /// The part of the measured pass that a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
