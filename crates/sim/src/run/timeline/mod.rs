@@ -164,8 +164,8 @@ impl<'a> Timeline<'a> {
         self.follow(queue)
     }
 
-    /// Follows the drive until it has finished everything, and writes the end. Returns a sentence if
-    /// the timeline shows only the beginning of the pass.
+    /// Follows the drive until it has finished everything, and writes the end. Returns a sentence
+    /// if the timeline shows only the beginning of the pass.
     ///
     /// # Errors
     /// The timeline cannot be written.

@@ -1,5 +1,5 @@
-//! The tracks of a timeline: processes for the host, the FTL, channels and dies, a track in them for
-//! each place of the queue, each channel and each die.
+//! The tracks of a timeline: processes for the host, the FTL, channels and dies, and in them a
+//! track for each place of the queue, each channel and each die.
 
 use std::collections::BTreeSet;
 use std::io;
