@@ -20,6 +20,7 @@ mod progress;
 mod result_outputs;
 mod signals;
 mod table;
+mod timeline_output;
 
 use std::process::ExitCode;
 

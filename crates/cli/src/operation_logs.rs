@@ -64,7 +64,8 @@ pub fn run(setup: &Setup, options: RunOptions, log: Option<&Destination>) -> Res
     let Some(log) = log else { return Ok(sim::run(setup, options)?) };
     let mut result = None;
     log.write(|out| {
-        result = Some(sim::run(setup, RunOptions { operation_log: Some(out), ..options })?);
+        let options = RunOptions { operation_log: Some(out), ..options.shortened() };
+        result = Some(sim::run(setup, options)?);
         Ok(())
     })?;
     Ok(result.expect("the log is written by the run"))

@@ -1,6 +1,6 @@
 //! The command as users and scripts see it: exit codes, messages, complete outputs.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -800,6 +800,59 @@ fn the_operation_log_appears_complete_beside_the_table() {
     let nowhere = directory.path().join("missing/ops");
     refused(1, &["run", "uniform:writes=1000G", "--log-ops", nowhere.to_str().unwrap()]);
     assert_eq!(entries(directory.path()).len(), 1);
+}
+
+#[test]
+fn a_timeline_appears_complete_beside_the_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (plain, packed, log) = (at("t.json"), at("t.json.gz"), at("ops"));
+    let args = ["run", SHORT, "--capacity", "16MiB", "--timing", "drive", "--timeline"];
+    let printed_beside = printed(&[&args[..], &[&plain, "--timeline-operations", "1K"]].concat());
+    assert!(printed_beside.contains("note     The timeline shows the first 1000 operations; "));
+    printed(&[&args[..], &[&packed, "--timeline-operations", "1K", "--log-ops", &log]].concat());
+    let text = std::fs::read_to_string(&plain).unwrap();
+    let mut unpacked = String::new();
+    let packed = std::fs::File::open(&packed).unwrap();
+    flate2::read::GzDecoder::new(packed).read_to_string(&mut unpacked).unwrap();
+    assert_eq!(unpacked, text);
+    let timeline = json(&text);
+    assert_eq!(timeline["otherData"]["drive"], "ideal");
+    assert!(timeline["traceEvents"].as_array().unwrap().len() > 3000);
+    assert_eq!(entries(directory.path()).len(), 3);
+    printed(&[&args[..], &[&plain, "--around-slowest", "2", "--quiet"]].concat());
+    assert_eq!(std::fs::read_to_string(&plain).unwrap().matches("\"slow\":").count(), 2);
+}
+
+#[test]
+fn timelines_that_cannot_be_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("t.json");
+    let file = file.to_str().unwrap();
+    let run = ["run", SHORT, "--capacity", "16MiB"];
+    let in_drive = [&run[..], &["--timing", "drive"]].concat();
+    let stderr = refused(2, &[&run[..], &["--timeline", file]].concat());
+    assert!(stderr.contains("give `--timing drive` with `--timeline`"), "{stderr}");
+    let stderr = refused(2, &[&in_drive[..], &["--timeline", "-"]].concat());
+    assert!(stderr.contains("`--timeline` needs a file: standard output"), "{stderr}");
+    for (options, expected) in [
+        (&["--around-slowest", "3"][..], "--timeline <FILE"),
+        (&["--timeline-operations", "3"], "--timeline <FILE"),
+        (&["--timeline", file, "--around-slowest", "0"], "not in 1..=1000"),
+        (&["--timeline", file, "--timeline-operations", "0"], "0 operations shows nothing"),
+        (
+            &["--timeline", file, "--around-slowest", "3", "--timeline-operations", "9"],
+            "cannot be used with",
+        ),
+        (&["--timeline", file, "--json", file], "both name"),
+    ] {
+        let stderr = refused(2, &[&in_drive[..], options].concat());
+        assert!(stderr.contains(expected), "{options:?}: {stderr}");
+    }
+    let compare = ["compare", SHORT, "--ftl", "page", "--ftl", "dftl", "--timing", "drive"];
+    let stderr = refused(2, &[&compare[..], &["--timeline", file]].concat());
+    assert!(stderr.contains("--timeline"), "{stderr}");
+    assert!(entries(directory.path()).is_empty());
 }
 
 #[test]

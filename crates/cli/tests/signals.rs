@@ -114,6 +114,7 @@ fn a_run_that_writes_leaves_nothing() {
     for (signal, code) in SIGNALS {
         for args in [
             [&run[..], &["--log-ops", "ops", "--json", "out"]].concat(),
+            [&run[..], &["--timing", "drive", "--timeline", "t.json.gz"]].concat(),
             [&both[..], &["--log-ops", "ops", "--report", "p", "--warmup", "0"]].concat(),
             vec!["trace", "generate", LONG, "--out", "made.log"],
         ] {

@@ -7,15 +7,31 @@ use nand::{Cause, Op};
 
 use crate::operation::Answer;
 
-/// Something that has ended.
+/// Something that has ended, or a count that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
+    /// A request was issued.
+    Issue {
+        /// Its number, in the order of issue, from 0.
+        number: u64,
+        /// When it was issued.
+        at_ns: u64,
+    },
     /// A request was answered.
     Request {
-        /// Its number, in the order of issue, from 0.
+        /// Its number.
         number: u64,
         /// Its answer.
         answer: Answer,
+        /// How many of its operations have not ended.
+        unfinished: u32,
+    },
+    /// Pages entered the drive's buffer or left it.
+    Buffer {
+        /// When they did.
+        at_ns: u64,
+        /// The pages that are in it now.
+        pages: u64,
     },
     /// A flash operation ended.
     Operation(EndedOperation),
@@ -27,6 +43,10 @@ pub enum Entry {
         channel: u16,
         /// The die with which it worked.
         die: u16,
+        /// The kind of the operation.
+        op: Op,
+        /// Its cause.
+        cause: Cause,
         /// When it began.
         from_ns: u64,
         /// When it ended.

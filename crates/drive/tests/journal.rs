@@ -1,6 +1,6 @@
 //! What drives write in their journals, against the order that flash demands.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use drive::journal::{EndedOperation, Entry};
 use drive::{Drive, HostRequest, Issued, Profile};
@@ -107,7 +107,29 @@ fn journal_of(profile: &str, depth: u32) -> (Vec<Vec<Issued>>, Vec<Entry>) {
     let (dies, channels) = sums(&journal, usage.dies.len(), usage.channels.len());
     assert_eq!(dies, usage.dies.iter().map(|die| die.occupied_ns).collect::<Vec<_>>());
     assert_eq!(channels, usage.channels.iter().map(|line| line.busy_ns).collect::<Vec<_>>());
+    check_requests(&journal);
     (requests, journal)
+}
+
+/// Checks that every request was issued and answered once, in order, and that the buffer is empty
+/// at the end.
+fn check_requests(journal: &[Entry]) {
+    let (mut issues, mut in_drive, mut in_buffer) = (Vec::new(), BTreeMap::new(), 0);
+    for entry in journal {
+        match *entry {
+            Entry::Issue { number, at_ns } => {
+                issues.push(number);
+                in_drive.insert(number, at_ns);
+            }
+            Entry::Request { number, answer, .. } => {
+                assert_eq!(in_drive.remove(&number), Some(answer.issued_ns), "{answer:?}");
+            }
+            Entry::Buffer { pages, .. } => in_buffer = pages,
+            _ => {}
+        }
+    }
+    assert!(issues.iter().copied().eq(0..20_000));
+    assert!(in_drive.is_empty() && in_buffer == 0, "{in_drive:?} {in_buffer}");
 }
 
 /// The time that each die and each channel was occupied.

@@ -113,6 +113,9 @@ pub enum Error {
     /// The operation log cannot be written.
     #[error("cannot write the operation log: {0}")]
     OpLog(#[source] io::Error),
+    /// The timeline cannot be written.
+    #[error("cannot write the timeline: {0}")]
+    Timeline(#[source] io::Error),
     /// The system provides too few threads.
     #[error("cannot start as many threads as jobs: {0}")]
     Threads(String),
@@ -133,7 +136,7 @@ impl Error {
                 ftl::Error::Spec(_) | ftl::Error::TooFewExtra { .. } | ftl::Error::Refused { .. },
             ) => 2,
             Error::Journal { .. } | Error::JournalInUse { .. } => 1,
-            Error::OpLog(_) | Error::Threads(_) => 1,
+            Error::OpLog(_) | Error::Timeline(_) | Error::Threads(_) => 1,
             Error::Trace(_) | Error::Ftl(_) | Error::BeyondCapacity { .. } => 1,
             Error::Violation { .. } => 3,
             Error::Interrupted => 130,

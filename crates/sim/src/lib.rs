@@ -47,4 +47,5 @@ pub use input::Input;
 pub use memory::MemoryBudget;
 pub use progress::{NoProgress, Progress, Stage};
 pub use result::run_result::RunResult;
+pub use run::timeline::{Extent, TimelineOutput};
 pub use run::{RunOptions, run};

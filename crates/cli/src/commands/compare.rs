@@ -85,6 +85,7 @@ fn results(
             progress: &turn.watched(&bar),
             memory: &memory,
             operation_log: None,
+            timeline: None,
         };
         operation_logs::run(&setups[index], options, logs.map(|logs| &logs[index]))
     })

@@ -18,6 +18,7 @@ use crate::output::command_files::CommandFiles;
 use crate::progress::RunMonitor;
 use crate::result_outputs::OutputArgs;
 use crate::table::{Table, real, seconds};
+use crate::timeline_output::{self, TimelineArgs};
 
 /// Options of `ftlab run`.
 #[derive(clap::Args)]
@@ -32,6 +33,9 @@ pub struct Args {
     /// complete; one line for each: request, operation, cause, page or block, owner
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     log_ops: Option<String>,
+
+    #[command(flatten)]
+    timeline: TimelineArgs,
 }
 
 /// Runs the subcommand.
@@ -42,10 +46,11 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let outputs = args.output.open(setup.experiment.trace.as_deref(), &mut files)?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;
+    let timeline = args.timeline.open(&mut files)?;
     let monitor = RunMonitor::new(args.output.quiet);
     let memory = MemoryBudget::new(limit_bytes);
     let options = RunOptions { progress: &monitor, memory: &memory, ..RunOptions::default() };
-    let result = operation_logs::run(&setup, options, log.as_ref())?;
+    let result = timeline_output::run(&setup, options, timeline.as_ref(), log.as_ref())?;
     drop(monitor);
     outputs.write(&result, std::slice::from_ref(&result), || text(&result))
 }

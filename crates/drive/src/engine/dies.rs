@@ -5,7 +5,7 @@ use nand::Op;
 use crate::engine::Drive;
 use crate::engine::state::command::{Command, Phase, Work};
 use crate::engine::state::events::What;
-use crate::engine::state::flash_operation::Copy;
+use crate::engine::state::flash_operation::{Copy, FlashOperation};
 use crate::engine::state::pool::NONE;
 use crate::journal::{DieWork, Entry};
 
@@ -150,9 +150,10 @@ impl Drive {
         let die = &mut self.dies[usize::from(number)];
         let command = die.running.as_mut().expect("the die has a command");
         command.transferred += 1;
+        let own = command.next_transfer;
         let (channel_ns, is_last) = match command.work {
             Work::Flash(Op::Program) => {
-                let operation = &self.operations[command.next_transfer];
+                let operation = &self.operations[own];
                 command.next_transfer = operation.next_of_command;
                 (operation.channel_ns, command.transferred == command.count)
             }
@@ -161,7 +162,7 @@ impl Drive {
         let channel = die.channel;
         let loaded_ns = match channel_ns {
             0 => self.now_ns,
-            channel_ns => self.transfer(channel, number, channel_ns),
+            channel_ns => self.transfer(own, channel, channel_ns),
         };
         let die = &mut self.dies[usize::from(number)];
         let generation = die.generation;
@@ -179,12 +180,15 @@ impl Drive {
         }
     }
 
-    /// Takes a channel for a time. Returns the end.
+    /// Takes a channel for a time, for an operation. Returns the end.
     #[inline(always)]
-    fn transfer(&mut self, channel: u16, die: u16, duration_ns: u64) -> u64 {
+    fn transfer(&mut self, own: u32, channel: u16, duration_ns: u64) -> u64 {
         let until_ns = self.channels[usize::from(channel)].take(self.now_ns, duration_ns);
         let from_ns = until_ns - duration_ns;
-        self.journal.add(|| Entry::Channel { channel, die, from_ns, until_ns });
+        self.journal.add(|| {
+            let FlashOperation { op, cause, ref at, .. } = self.operations[own];
+            Entry::Channel { channel, die: at.die, op, cause, from_ns, until_ns }
+        });
         until_ns
     }
 
@@ -230,7 +234,7 @@ impl Drive {
             match operation.channel_ns - self.durations.command_ns {
                 0 => self.unloaded(own),
                 transfer_ns => {
-                    let end_ns = self.transfer(channel, number, transfer_ns);
+                    let end_ns = self.transfer(own, channel, transfer_ns);
                     self.events.add(end_ns, What::Unloaded(own));
                 }
             }

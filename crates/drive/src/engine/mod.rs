@@ -149,8 +149,10 @@ impl Drive {
     pub fn submit(&mut self, at_ns: u64, request: HostRequest, issued: &[Issued]) {
         self.run_until(at_ns);
         self.usage.request_came(at_ns);
+        let number = self.submitted;
+        self.journal.add(|| Entry::Issue { number, at_ns });
         let id = self.requests.insert(ActiveRequest {
-            number: self.submitted,
+            number,
             request,
             issued_ns: at_ns,
             first: NONE,

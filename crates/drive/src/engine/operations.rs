@@ -91,6 +91,7 @@ impl Drive {
         if is_buffered {
             self.buffered.remove(buffer_entry);
             self.buffer.leave();
+            self.note_buffer();
             self.admit();
         }
         if dependents != NONE {

@@ -66,6 +66,7 @@ impl Drive {
     /// Lets requests into the buffer that find room.
     pub(super) fn admit(&mut self) {
         while let Some(id) = self.buffer.admit() {
+            self.note_buffer();
             let active = &mut self.requests[id];
             active.shares.buffer_ns += self.now_ns - active.entered_ns;
             active.at_admission = active.shares;
@@ -77,6 +78,11 @@ impl Drive {
         if self.buffer.is_stuck() {
             self.close_rows();
         }
+    }
+
+    pub(super) fn note_buffer(&mut self) {
+        let (at_ns, pages) = (self.now_ns, self.buffer.pages());
+        self.journal.add(|| Entry::Buffer { at_ns, pages });
     }
 
     /// The pages of a request have their places in the buffer.
@@ -139,7 +145,7 @@ impl Drive {
     pub(super) fn answered(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.is_answered = true;
-        let number = active.number;
+        let (number, unfinished) = (active.number, active.unfinished);
         let answer = Answer {
             request: active.request,
             issued_ns: active.issued_ns,
@@ -149,7 +155,7 @@ impl Drive {
         let (parts, whole) = (answer.shares.total_ns(), answer.response_ns());
         assert_eq!(parts, whole, "the parts of a response are not the response: {answer:?}");
         self.usage.request_left(&answer);
-        self.journal.add(|| Entry::Request { number, answer });
+        self.journal.add(|| Entry::Request { number, answer, unfinished });
         self.answers.push_back(answer);
         self.forget(id);
     }

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use drive::{Answer, Drive, HostRequest, Issued, Profile, Usage};
+use drive::{Answer, Drive, Entry, HostRequest, Issued, Profile, Usage};
 use nand::{Geometry, Timing};
 use trace::{Flags, Request};
 
@@ -159,6 +159,21 @@ impl DriveQueue {
     pub fn reset(&mut self) {
         self.answers.clear();
         self.drive.reset_usage();
+    }
+
+    /// The time in the drive.
+    pub fn now_ns(&self) -> u64 {
+        self.drive.now_ns()
+    }
+
+    /// Writes down from now on what happens in the drive.
+    pub fn keep_journal(&mut self) {
+        self.drive.keep_journal();
+    }
+
+    /// Moves what was written down since the last call to the end of `out`.
+    pub fn drain_journal(&mut self, out: &mut Vec<Entry>) {
+        self.drive.drain_journal(out);
     }
 
     /// What the drive did until it had finished everything, and where the response times went.

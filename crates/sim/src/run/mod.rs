@@ -13,12 +13,14 @@
 //! * [`finish`]        the result of a measured pass
 //! * [`operation_log`] every flash operation, one line each
 //! * [`shadow`]        a shadow copy of every sector
+//! * [`timeline`]      what happened when in a drive, to look at
 
 pub mod finish;
 pub mod measure;
 pub mod operation_log;
 pub mod shadow;
 pub mod simulator;
+pub mod timeline;
 
 use std::io::Write;
 use std::time::Instant;
@@ -44,6 +46,8 @@ use crate::run::measure::{
 };
 use crate::run::operation_log::{LoggedOperation, OpLog};
 use crate::run::simulator::Simulator;
+use crate::run::timeline::tracker::IssuedRequest;
+use crate::run::timeline::{Timeline, TimelineOutput};
 
 /// Options of a run besides its setup.
 pub struct RunOptions<'a> {
@@ -54,6 +58,8 @@ pub struct RunOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Receives every flash operation of the measured pass, one line each.
     pub operation_log: Option<&'a mut dyn Write>,
+    /// Receives a timeline of the measured pass, if time is a drive's.
+    pub timeline: Option<TimelineOutput<'a>>,
     /// The memory that runs may take at a time.
     pub memory: &'a MemoryBudget,
 }
@@ -62,8 +68,21 @@ static UNLIMITED: MemoryBudget = MemoryBudget::new(None);
 
 impl Default for RunOptions<'_> {
     fn default() -> Self {
-        let memory = &UNLIMITED;
-        RunOptions { input: None, progress: &NoProgress, operation_log: None, memory }
+        let (progress, memory) = (&NoProgress, &UNLIMITED);
+        RunOptions { input: None, progress, operation_log: None, timeline: None, memory }
+    }
+}
+
+impl<'a> RunOptions<'a> {
+    /// The same options for a shorter time: an output that lives shorter can then be added.
+    pub fn shortened<'b>(self) -> RunOptions<'b>
+    where
+        'a: 'b,
+    {
+        let RunOptions { input, progress, operation_log, timeline, memory } = self;
+        let operation_log = operation_log.map(|out| -> &'b mut dyn Write { out });
+        let timeline = timeline.map(TimelineOutput::shortened);
+        RunOptions { input, progress, operation_log, timeline, memory }
     }
 }
 
@@ -71,8 +90,12 @@ impl Default for RunOptions<'_> {
 ///
 /// # Errors
 /// The trace cannot be read, the device cannot exist, the FTL gave up or returned wrong data, the
-/// operation log cannot be written, or the run was stopped.
+/// operation log or the timeline cannot be written, there is no drive for a timeline, or the run
+/// was stopped.
 pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
+    if options.timeline.is_some() {
+        timeline::needs_drive(setup)?;
+    }
     match options.input {
         Some(input) => run_on(setup, input, options),
         None => run_on(setup, &Input::open(setup, options.progress)?, options),
@@ -80,7 +103,7 @@ pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
 }
 
 fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult> {
-    let RunOptions { progress, operation_log, memory, .. } = options;
+    let RunOptions { progress, operation_log, timeline, memory, .. } = options;
     let started = Instant::now();
     let mut log = operation_log.map(OpLog::new).transpose()?;
     let device = Device::new(setup, input.needed_bytes())?;
@@ -89,10 +112,11 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
     let host = input.host(setup.experiment.fit, geometry, capacity_bytes)?;
     let stages = Stages { setup, input, device: &device, host, progress };
     let mut simulator = stages.prepared()?;
-    let measured = stages.measured(&mut simulator, log.as_mut())?;
+    let (measured, note) = stages.measured(&mut simulator, log.as_mut(), timeline)?;
     let wall = input.opened_in() + started.elapsed();
     let finished = FinishedRun { setup, input, device: &device };
-    let result = finished.result(&simulator, &measured, wall);
+    let mut result = finished.result(&simulator, &measured, wall);
+    result.notes.extend(note);
     stages.verify(&mut simulator)?;
     if let Some(log) = &mut log {
         log.finish()?;
@@ -110,6 +134,13 @@ struct Stages<'a> {
     progress: &'a dyn Progress,
 }
 
+/// What is written about every operation while requests are served.
+#[derive(Default)]
+struct Records<'a, 'out> {
+    log: Option<&'a mut OpLog<'out>>,
+    timeline: Option<Timeline<'out>>,
+}
+
 /// A pass over the traces.
 struct Pass<'a> {
     stage: Stage,
@@ -123,23 +154,23 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Serves the batch after prefetching for all of it. `log` comes with the number of requests
-    /// before this batch: operations are logged under the number of their request.
+    /// Serves the batch after prefetching for all of it. Operations are recorded under the number
+    /// of their request; `number` is that of the request before this batch.
     fn serve(
         &mut self,
         simulator: &mut Simulator,
         observer: &mut impl Observer,
-        mut log: Option<(&mut OpLog, u64)>,
+        records: &mut Records,
+        mut number: u64,
     ) -> Result<()> {
         for (load, request, spans, _) in self.batch.iter() {
             simulator.prefetch(request, spans);
             observer.announced(load, request, spans);
         }
-        let is_recorded = log.is_some() || matches!(self.queue, Some(RequestQueue::Drive(_)));
+        let is_recorded =
+            records.log.is_some() || matches!(self.queue, Some(RequestQueue::Drive(_)));
         for (load, request, spans, is_served) in self.batch.iter() {
-            if let Some((_, number)) = &mut log {
-                *number += 1;
-            }
+            number += 1;
             if !is_served {
                 observer.skipped();
                 continue;
@@ -158,19 +189,27 @@ impl Pass<'_> {
                 Some(RequestQueue::Drive(queue)) => {
                     queue.submit(load, request, &self.operations, took.memory_ns);
                     deliver(queue, observer);
+                    if let Some(timeline) = &mut records.timeline {
+                        timeline.issued(IssuedRequest::of(number, simulator), queue)?;
+                    }
                 }
             }
-            if let Some((log, number)) = &mut log {
-                log.write(*number, &self.operations)?;
+            if let Some(log) = &mut records.log {
+                log.write(number, &self.operations)?;
             }
         }
         Ok(())
     }
 
+    /// The drive, if there is one.
+    fn drive(&mut self) -> Option<&mut DriveQueue> {
+        self.queue.as_mut()?.drive()
+    }
+
     /// Lets the drive finish everything, if there is one, and returns what it did. It then counts
     /// from zero.
     fn finish_drive(&mut self, observer: &mut impl Observer) -> Option<DriveRecord> {
-        let queue = self.queue.as_mut()?.drive()?;
+        let queue = self.drive()?;
         queue.finish();
         deliver(queue, observer);
         let did = queue.did();
@@ -212,33 +251,64 @@ impl<'a> Stages<'a> {
         }
         for pass in 1..=experiment.warmup {
             let mut pass = self.pass(Stage::WarmUp(pass))?;
-            self.serve(&mut simulator, &mut pass, u64::MAX, &mut Unmeasured, None)?;
+            self.serve(
+                &mut simulator,
+                &mut pass,
+                u64::MAX,
+                &mut Unmeasured,
+                &mut Records::default(),
+            )?;
             simulator.audit("after a warm-up pass")?;
         }
         simulator.reset_counters();
         Ok(simulator)
     }
 
-    fn measured(&self, simulator: &mut Simulator, log: Option<&mut OpLog>) -> Result<Measured> {
+    /// The measured pass, and a sentence about its timeline if there is something to say.
+    fn measured<'out>(
+        &self,
+        simulator: &mut Simulator,
+        log: Option<&mut OpLog<'out>>,
+        timeline: Option<TimelineOutput<'out>>,
+    ) -> Result<(Measured, Option<String>)> {
         let mut pass = self.pass(Stage::Measure)?;
         self.lead_in(simulator, &mut pass)?;
+        let mut records = Records { log, timeline: self.timeline(timeline, &mut pass)? };
         let free_pages_before = simulator.nand().free_pages();
         let free_blocks_before = simulator.ftl().free_blocks();
         let mut measure = self.counters(&pass);
-        if log.is_some() {
+        if records.log.is_some() {
             simulator.record_operations();
         }
         let started = Instant::now();
         // A single trace does not ask for each request to which load it belongs.
         match measure.tenants.is_empty() {
-            true => self.serve(simulator, &mut pass, u64::MAX, &mut measure.all, log)?,
-            false => self.serve(simulator, &mut pass, u64::MAX, &mut measure, log)?,
+            true => self.serve(simulator, &mut pass, u64::MAX, &mut measure.all, &mut records)?,
+            false => self.serve(simulator, &mut pass, u64::MAX, &mut measure, &mut records)?,
         }
         let drive = pass.finish_drive(&mut measure);
+        let note = match (records.timeline, pass.drive()) {
+            (Some(timeline), Some(queue)) => timeline.finish(queue)?,
+            _ => None,
+        };
         let seconds = started.elapsed().as_secs_f64();
         simulator.stop_recording();
         let traces = pass.order.end(pass.delivered, self.progress)?;
-        Ok(Measured { measure, traces, drive, free_pages_before, free_blocks_before, seconds })
+        let measured =
+            Measured { measure, traces, drive, free_pages_before, free_blocks_before, seconds };
+        Ok((measured, note))
+    }
+
+    /// The timeline of a pass from now on.
+    fn timeline<'out>(
+        &self,
+        output: Option<TimelineOutput<'out>>,
+        pass: &mut Pass,
+    ) -> Result<Option<Timeline<'out>>> {
+        match (output, pass.drive()) {
+            (Some(output), Some(queue)) => Ok(Some(Timeline::new(output, self.setup, queue)?)),
+            _ => Ok(None),
+        }
     }
 
     /// Counters at zero for the rest of a pass.
@@ -262,7 +332,7 @@ impl<'a> Stages<'a> {
         if first == 0 {
             return Ok(());
         }
-        self.serve(simulator, pass, first, &mut Unmeasured, None)?;
+        self.serve(simulator, pass, first, &mut Unmeasured, &mut Records::default())?;
         pass.finish_drive(&mut Unmeasured);
         if pass.delivered < first {
             return Err(Error::Impossible(format!(
@@ -281,9 +351,9 @@ impl<'a> Stages<'a> {
         pass: &mut Pass,
         mut left: u64,
         observer: &mut impl Observer,
-        mut log: Option<&mut OpLog>,
+        records: &mut Records,
     ) -> Result<()> {
-        if pass.queue.as_mut().is_some_and(|queue| queue.drive().is_some()) {
+        if pass.drive().is_some() {
             simulator.record_operations();
         }
         while left > 0
@@ -295,8 +365,7 @@ impl<'a> Stages<'a> {
                 end: beyond.end,
                 capacity_bytes: self.device.capacity_bytes(),
             })?;
-            let log = log.as_deref_mut().map(|log| (log, pass.delivered));
-            pass.serve(simulator, observer, log)?;
+            pass.serve(simulator, observer, records, pass.delivered)?;
             pass.delivered += count as u64;
             left -= count as u64;
             let (position, length) = pass.order.position();

@@ -163,6 +163,7 @@ impl Work<'_> {
                 progress: &progress,
                 memory: &self.memory,
                 operation_log: None,
+                timeline: None,
             };
             Ok(run(&setup, options)?)
         }));

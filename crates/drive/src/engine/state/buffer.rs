@@ -40,6 +40,11 @@ impl Buffer {
         self.used -= 1;
     }
 
+    /// The pages in the buffer.
+    pub fn pages(&self) -> u64 {
+        self.used
+    }
+
     /// Whether requests wait for pages that leave only when open rows are programmed.
     pub fn is_stuck(&self) -> bool {
         !self.waiting.is_empty() && self.in_open_rows == self.used
