@@ -170,6 +170,10 @@ impl Drive {
         });
         self.submitted += 1;
         self.plan(id, &request, issued);
+        let pages = self.requests[id].pages;
+        if pages > 0 {
+            self.buffer.expect(id, pages.into());
+        }
         self.pass_front(id);
     }
 

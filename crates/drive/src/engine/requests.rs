@@ -39,17 +39,25 @@ impl Drive {
         active.entered_ns = self.now_ns;
         active.shares = active.at_entry;
         let (pages, first) = (active.pages, active.first);
-        if active.request.op == trace::Op::Flush && !self.profile.protected {
+        if active.request.op == trace::Op::Flush && self.awaits_programs(id) {
             self.await_buffered(id);
         }
         self.release(first);
         match pages {
             0 => self.no_longer_awaits(id),
-            pages => {
-                self.buffer.wait(id, pages.into());
+            _ => {
+                self.buffer.enter(id);
                 self.admit();
             }
         }
+    }
+
+    /// Whether a request is answered only after programs of buffered pages: a flush or a forced
+    /// write, if the buffer loses its pages with the power.
+    fn awaits_programs(&self, id: u32) -> bool {
+        let HostRequest { op, force, .. } = self.requests[id].request;
+        let is_durable = op == trace::Op::Flush || (op == trace::Op::Write && force);
+        is_durable && !self.profile.protected
     }
 
     /// A flush of a volatile buffer waits for all programs that are still to come.
@@ -73,6 +81,9 @@ impl Drive {
             let first = active.first_buffered;
             self.enter_buffer(first);
             self.release(first);
+            if self.awaits_programs(id) {
+                self.close_rows();
+            }
             self.no_longer_awaits(id);
         }
         if self.buffer.is_stuck() {

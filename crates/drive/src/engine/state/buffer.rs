@@ -10,7 +10,17 @@ pub(crate) struct Buffer {
     used: u64,
     /// Pages in the buffer whose programs wait for the rest of their row.
     pub in_open_rows: u64,
-    waiting: VecDeque<(u32, u64)>,
+    /// Requests that need room, in the order of issue. They get it in this order, although they
+    /// may enter in another one: pages of a block are programmed in the order of issue, and would
+    /// wait for each other for ever.
+    waiting: VecDeque<Waiting>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    request: u32,
+    pages: u64,
+    has_entered: bool,
 }
 
 impl Buffer {
@@ -18,16 +28,23 @@ impl Buffer {
         Buffer { room: room.max(1), used: 0, in_open_rows: 0, waiting: VecDeque::new() }
     }
 
-    /// Lets a request wait for room for its pages.
-    pub fn wait(&mut self, request: u32, pages: u64) {
-        self.waiting.push_back((request, pages));
+    /// A request will need room for its pages when it has entered.
+    pub fn expect(&mut self, request: u32, pages: u64) {
+        self.waiting.push_back(Waiting { request, pages, has_entered: false });
+    }
+
+    /// A request has entered and needs its room.
+    pub fn enter(&mut self, request: u32) {
+        let mut latest_first = self.waiting.iter_mut().rev();
+        let waiting = latest_first.find(|waiting| waiting.request == request);
+        waiting.expect("a request is expected before it enters").has_entered = true;
     }
 
     /// The next request that finds room now. A request that is larger than the buffer finds room
     /// when the buffer is empty.
     pub fn admit(&mut self) -> Option<u32> {
-        let &(request, pages) = self.waiting.front()?;
-        if self.used > 0 && self.used + pages > self.room {
+        let &Waiting { request, pages, has_entered } = self.waiting.front()?;
+        if !has_entered || (self.used > 0 && self.used + pages > self.room) {
             return None;
         }
         self.waiting.pop_front();
@@ -47,6 +64,7 @@ impl Buffer {
 
     /// Whether requests wait for pages that leave only when open rows are programmed.
     pub fn is_stuck(&self) -> bool {
-        !self.waiting.is_empty() && self.in_open_rows == self.used
+        let waits = self.waiting.front().is_some_and(|first| first.has_entered);
+        waits && self.in_open_rows == self.used
     }
 }
