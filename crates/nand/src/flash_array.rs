@@ -206,6 +206,27 @@ impl FlashArray {
         self.pages.as_ref()?.peek_meta(ppn)
     }
 
+    /// The number of pages of a block up to the last one that does not read as erased.
+    pub(crate) fn fill_level(&self, block: BlockId) -> Result<u32> {
+        let span = self.geometry.span(block);
+        for page in span.clone().rev() {
+            if !self.reads_as_erased(Ppn(page as u32))? {
+                return Ok((page - span.start) as u32 + 1);
+            }
+        }
+        Ok(0)
+    }
+
+    /// Whether a page is erased, or an interrupted program has left it so that it reads as erased.
+    /// Such a page has lost its owner.
+    fn reads_as_erased(&self, ppn: Ppn) -> Result<bool> {
+        match self.owner(ppn) {
+            Lpn::NONE => Ok(true),
+            Lpn::SYSTEM if self.keeps_pages() => Ok(self.state(ppn)? == PageState::Erased),
+            _ => Ok(false),
+        }
+    }
+
     /// The fill level of a block that its owners imply.
     fn filled_by_owners(&self, block: BlockId) -> u16 {
         let is_used = |owner: &u32| *owner != Lpn::NONE.0;

@@ -35,6 +35,7 @@ use crate::contract::{
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
+use crate::part::map::block_audit;
 use crate::part::map::block_pool::{self, BlockPool};
 use crate::part::map::rmw;
 use crate::part::recovery::page_kind;
@@ -435,13 +436,11 @@ impl Ftl for BlockMapped {
             let twice = core::mem::replace(&mut seen[block.0 as usize], true);
             ensure!(!twice, "{block:?} is in two lists");
         }
-        for (lbn, block) in self.map.iter().enumerate() {
-            let owners = block.map_or(&[][..], |block| nand.owners(block));
-            let pages = (lbn as u32 * geometry.pages_per_block()..).zip(owners);
-            for (page, &owner) in pages {
-                let known = owner == Lpn::NONE.0 || self.used.contains(page);
-                ensure!(known, "the home of LPN {page} is programmed, but counts as erased");
-            }
+        self.pool.audit(nand)?;
+        self.trims.as_ref().map_or(Ok(()), |trims| trims.audit(nand))?;
+        for (lbn, block) in (0..).zip(&self.map) {
+            let Some(block) = *block else { continue };
+            block_audit::each_page(nand, block, &self.used, lbn * geometry.pages_per_block())?;
         }
         for lpn in self.live.runs(0..self.live.bound()).flatten().map(Lpn) {
             let ppn = self.ppn(lpn, geometry);

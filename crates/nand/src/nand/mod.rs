@@ -150,6 +150,14 @@ impl Nand {
         self.array.peek_spare(ppn)
     }
 
+    /// The number of pages of a block up to the last one that does not read as erased, for audits.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn fill_level(&self, block: BlockId) -> Result<u32> {
+        self.array.fill_level(block)
+    }
+
     /// The metadata of a page, for audits; none if it cannot be read, or in count mode.
     pub fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
         self.array.peek_meta(ppn)

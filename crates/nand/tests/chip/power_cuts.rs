@@ -28,6 +28,8 @@ fn an_interrupted_program_leaves_each_of_its_outcomes() {
             }
             _ => assert!(readable, "{outcome:?}"),
         }
+        let level = if before == PageState::Erased { 1 } else { 2 };
+        assert_eq!(nand.fill_level(BlockId(0)), Ok(level), "{outcome:?}");
         let elsewhere = nand.read_spare(Ppn(4), Cause::Meta).unwrap();
         let hit = outcome == Outcome::Misdirected;
         assert_eq!(elsewhere, if hit { PageState::Unreadable } else { PageState::Erased });

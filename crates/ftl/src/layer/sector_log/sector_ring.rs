@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use nand::{BlockId, Cause, Geometry, Nand, Ppn};
 
 use crate::contract::{Result, Violation, ensure};
+use crate::part::map::block_audit;
 
 /// The number of a frame.
 pub type Frame = u32;
@@ -148,8 +149,8 @@ impl SectorRing {
         }
     }
 
-    /// Checks that each frame is either used or free, that each block is in one frame, and that
-    /// free blocks are erased.
+    /// Checks that each frame is either used or free, that each block is in one frame, that
+    /// free blocks are erased, and that the head is programmed as far as recorded.
     ///
     /// # Errors
     /// The first contradiction.
@@ -167,11 +168,13 @@ impl SectorRing {
         ensure!(distinct == frames, "{distinct} blocks are in {frames} frames of the sector log");
         for &frame in &self.free {
             let FrameBlock { block, doubtful } = self.frames[frame as usize];
-            let mut owners = nand.owners(block).iter();
-            let erased = owners.all(|&owner| owner == nand::Lpn::NONE.0);
-            ensure!(erased || doubtful, "{block:?} is free in the sector log, but programmed");
+            if !doubtful {
+                block_audit::erased(nand, block)?;
+            }
         }
-        Ok(())
+        let Some(&head) = self.used.back() else { return Ok(()) };
+        let (filled, most) = (self.filled, self.pages_per_block);
+        block_audit::programmed_or_closed(nand, self.block(head), filled, most)
     }
 }
 

@@ -305,7 +305,7 @@ impl FullyAssociative {
         ensure!(count <= most, "{count} log blocks, at most {most}");
         self.map.audit(nand, logs().chain(aside))?;
         self.sequential.audit(nand)?;
-        self.random.audit(nand)
+        self.random.audit(nand, &self.map)
     }
 
     /// Merges and figures of the log, followed by the scheme's own figures.

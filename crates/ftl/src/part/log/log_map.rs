@@ -25,6 +25,7 @@ use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder
 use super::block_observer::{BlockObserver, Unobserved};
 use crate::contract::{Base, BlockLender, MountConfig, Result, Run, Violation, ensure};
 use crate::part::index::bit_set::BitSet;
+use crate::part::map::block_audit;
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
@@ -450,6 +451,7 @@ impl<O: BlockObserver> LogMap<O> {
         logs: impl Iterator<Item = BlockId>,
     ) -> core::result::Result<(), Violation> {
         self.audit_pages(nand)?;
+        self.pool.audit(nand)?;
         self.audit_blocks(logs)?;
         self.audit_homes(nand)
     }
@@ -490,16 +492,26 @@ impl<O: BlockObserver> LogMap<O> {
             let at_home = self.newest_of(lbn).iter().zip(homes).filter(|(at, home)| at.0 == *home);
             let (at_home, valid) = (at_home.count() as u32, self.valid(block));
             ensure!(at_home == valid, "{at_home} of {valid} valid pages of {block:?} are at home");
-            for (offset, &owner) in (0..).zip(nand.owners(block)) {
-                let programmed = owner != Lpn::NONE.0;
-                let ppn = geometry.page(block, offset);
-                ensure!(
-                    !programmed || self.is_used(lbn, offset),
-                    "{ppn:?} is programmed, but counts as erased"
-                );
-            }
+            self.audit_used(nand, lbn, block)?;
         }
         Ok(())
+    }
+
+    /// Compares the pages of a data block that count as programmed with the chip, unless the block
+    /// is closed.
+    fn audit_used(
+        &self,
+        nand: &Nand,
+        lbn: Lbn,
+        block: BlockId,
+    ) -> core::result::Result<(), Violation> {
+        match &self.used {
+            Some(used) => block_audit::each_page(nand, block, used, lbn * self.pages_per_block),
+            None => match self.homes[lbn as usize].filled {
+                filled if filled == self.pages_per_block => Ok(()),
+                filled => block_audit::programmed_up_to(nand, block, filled),
+            },
+        }
     }
 }
 

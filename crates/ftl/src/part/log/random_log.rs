@@ -22,6 +22,7 @@ use crate::contract::{Result, Run, Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::map::frontier::Frontier;
+use crate::part::recovery::page_kind;
 
 /// A block of the random log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,18 +153,31 @@ impl RandomLog {
     ///
     /// # Errors
     /// The first contradiction.
-    pub fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+    pub fn audit(&self, nand: &Nand, map: &LogMap) -> core::result::Result<(), Violation> {
+        self.blocks.iter().try_for_each(|&log| audit_carried(nand, map, log))?;
         let Some(head) = self.head.block(nand.geometry()) else { return Ok(()) };
         let last = self.blocks.back().map(|log| log.block);
         ensure!(last == Some(head), "{head:?} is the head, but {last:?} is the youngest block");
-        let filled = nand.geometry().offset_of(self.head.next()) as usize;
-        let (below, above) = nand.owners(head).split_at(filled);
-        let programmed = below.iter().all(|&owner| owner != Lpn::NONE.0);
-        ensure!(programmed, "{head:?} has an erased slot below {filled}");
-        let erased = above.iter().all(|&owner| owner == Lpn::NONE.0);
-        ensure!(erased, "{head:?} is programmed above slot {filled}");
-        Ok(())
+        self.head.audit(nand)
     }
+}
+
+/// Compares the number of carried slots with the kinds of the valid pages, where the chip keeps
+/// spare areas.
+fn audit_carried(
+    nand: &Nand,
+    map: &LogMap,
+    RandomBlock { block, carried }: RandomBlock,
+) -> core::result::Result<(), Violation> {
+    for (_, ppn) in map.valid_pages(nand, block, 0..nand.geometry().pages_per_block()) {
+        let Ok(Some((spare, _))) = nand.peek_spare(ppn) else { continue };
+        let is_marked = matches!(spare.kind, page_kind::CARRIED | page_kind::ISOLATED);
+        ensure!(
+            is_marked == (nand.geometry().offset_of(ppn) < carried),
+            "{ppn:?} is carried: {is_marked}, but {carried} slots of {block:?} are"
+        );
+    }
+    Ok(())
 }
 
 /// The *associated* logical blocks of a log block: those with valid pages in it, each listed once,

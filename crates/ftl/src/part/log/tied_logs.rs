@@ -12,13 +12,14 @@
 //! to its logical block. There are at most `extra − 1` log blocks, so one block is clean while no
 //! merge is in progress.
 
-use nand::{BlockId, Lpn, Nand};
+use nand::{BlockId, Nand};
 
 use crate::contract::{Error, Result, Run, Violation, ensure};
 use crate::part::index::recency::Recency;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge::LogBlock;
+use crate::part::map::block_audit;
 
 /// The minimum of extra blocks: a log block, and a clean block for merging.
 pub const LEAST_EXTRA: u32 = 2;
@@ -171,9 +172,7 @@ impl TiedLogs {
                 held as u32 == valid,
                 "{held} of {valid} valid pages in {block:?} belong to LBN {lbn}"
             );
-            let mut above = nand.owners(block)[filled as usize..].iter();
-            let erased = above.all(|&owner| owner == Lpn::NONE.0);
-            ensure!(erased, "{block:?} is programmed above slot {filled}");
+            block_audit::programmed_or_closed(nand, block, filled, self.pages_per_block)?;
         }
         let (tied, queued) = (self.iter().count() as u32, self.count());
         ensure!(tied == queued, "{tied} logical blocks have a log block, {queued} are queued");

@@ -8,9 +8,10 @@
 
 use std::collections::VecDeque;
 
-use crate::contract::{BlockLender, Result};
+use crate::contract::{BlockLender, Result, Violation, ensure};
+use crate::part::map::block_audit;
 use crate::part::recovery::trim_log::{self, TrimLog};
-use nand::{BlockId, Cause, Lpn, Nand};
+use nand::{BlockId, Cause, Nand};
 
 /// The free blocks of a scheme.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +47,7 @@ impl BlockPool {
         if doubtful {
             nand.erase(block, Cause::Meta)?;
         }
-        let is_erased = || nand.owners(block).iter().all(|&owner| owner == Lpn::NONE.0);
-        debug_assert!(is_erased(), "{block:?} was free, but the chip holds pages in it");
+        debug_assert_eq!(block_audit::erased(nand, block), Ok(()), "{block:?} was free");
         Ok(block)
     }
 
@@ -85,6 +85,22 @@ impl BlockPool {
             if *doubtful && is_chosen(*block) {
                 nand.erase(*block, Cause::Meta)?;
                 *doubtful = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that each block is free only once, and erased unless it is doubtful.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let mut seen = vec![false; nand.geometry().blocks() as usize];
+        for &(block, doubtful) in &self.free {
+            let twice = core::mem::replace(&mut seen[block.0 as usize], true);
+            ensure!(!twice, "{block:?} is free twice");
+            if !doubtful {
+                block_audit::erased(nand, block)?;
             }
         }
         Ok(())

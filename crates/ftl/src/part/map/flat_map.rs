@@ -234,11 +234,13 @@ impl FlatMap {
         self.trims.as_ref().map_or(0, TrimLog::ram_bytes)
     }
 
-    /// Compares each entry with the chip. Returns the number of valid pages in each block.
+    /// Compares each entry and the trims with the chip. Returns the number of valid pages in each
+    /// block.
     ///
     /// # Errors
     /// The first contradiction.
     pub fn audit(&self, nand: &Nand) -> core::result::Result<Vec<u32>, Violation> {
+        self.trims.as_ref().map_or(Ok(()), |trims| trims.audit(nand))?;
         let geometry = nand.geometry();
         let mut valid = vec![0; geometry.blocks() as usize];
         for lpn in (0..self.pages()).map(Lpn) {

@@ -1,6 +1,9 @@
 //! A frontier: an open block to which pages are appended.
 
-use nand::{BlockId, Geometry, Ppn};
+use nand::{BlockId, Geometry, Nand, Ppn};
+
+use crate::contract::Violation;
+use crate::part::map::block_audit;
 
 /// The next page to program in a block, and the number of pages left.
 #[derive(Clone, Copy, Debug)]
@@ -45,5 +48,14 @@ impl Frontier {
         self.next = self.next.plus(pages);
         self.room -= pages;
         (self.room == 0).then_some(block)
+    }
+
+    /// Compares the open block, if there is one, with the chip.
+    ///
+    /// # Errors
+    /// The next page is not the first one that can be programmed.
+    pub fn audit(&self, nand: &Nand) -> Result<(), Violation> {
+        let Some(block) = self.block(nand.geometry()) else { return Ok(()) };
+        block_audit::programmed(nand, block, nand.geometry().offset_of(self.next))
     }
 }

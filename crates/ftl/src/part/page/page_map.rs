@@ -38,6 +38,8 @@ pub struct PageMap {
     logical_pages: u32,
     /// Free blocks.
     pub pool: BlockPool,
+    /// Number of blocks, without system blocks.
+    blocks: u32,
     victims: Victims,
     /// Host pages written. The ages of blocks are measured by this clock.
     written: u64,
@@ -57,6 +59,7 @@ impl PageMap {
             flat: FlatMap::new(logical_pages + own_pages, trims),
             logical_pages,
             pool: BlockPool::of(data),
+            blocks: data.len() as u32,
             victims: Victims::new(policy, geometry, device.params, device.seed),
             written: 0,
             moving: Vec::with_capacity(per_block as usize),
@@ -366,22 +369,15 @@ impl PageMap {
         reserve: u32,
     ) -> core::result::Result<(), Violation> {
         let valid = self.flat.audit(nand)?;
-        self.audit_free(nand.geometry(), &valid)?;
-        self.audit_counts(nand.geometry(), &valid, frontiers)?;
+        self.pool.audit(nand)?;
+        self.audit_free()?;
+        self.audit_counts(nand, &valid, frontiers)?;
         ensure!(self.pool.len() >= reserve, "only {} blocks are free", self.pool.len());
         Ok(())
     }
 
-    fn audit_free(
-        &self,
-        geometry: &Geometry,
-        valid: &[u32],
-    ) -> core::result::Result<(), Violation> {
-        let mut seen = vec![false; geometry.blocks() as usize];
+    fn audit_free(&self) -> core::result::Result<(), Violation> {
         for block in self.pool.iter() {
-            let twice = core::mem::replace(&mut seen[block.0 as usize], true);
-            ensure!(!twice, "{block:?} is free twice");
-            ensure!(valid[block.0 as usize] == 0, "{block:?} is free, but holds valid pages");
             let is_open = self.victims.counts().is_open(block);
             ensure!(!is_open, "{block:?} is free and open");
             let is_full = self.victims.counts().of_full(block).is_some();
@@ -392,25 +388,32 @@ impl PageMap {
 
     fn audit_counts(
         &self,
-        geometry: &Geometry,
+        nand: &Nand,
         valid: &[u32],
         frontiers: &[Frontier],
     ) -> core::result::Result<(), Violation> {
-        let counts = self.victims.counts();
+        let (geometry, counts) = (nand.geometry(), self.victims.counts());
+        let mut listed = self.pool.len();
         for block in (0..geometry.blocks()).map(BlockId) {
             let recount = valid[block.0 as usize];
             if counts.of_full(block).is_some() {
                 counts.audit(block, geometry.pages_per_block(), recount)?;
             } else if counts.is_open(block) {
                 let mut at_block = frontiers.iter().filter(|f| f.block(geometry) == Some(block));
-                let frontier = at_block.next();
-                ensure!(frontier.is_some(), "{block:?} is open, but no frontier fills it");
+                let Some(frontier) = at_block.next() else {
+                    return Err(Violation(format!("{block:?} is open, but no frontier fills it")));
+                };
                 ensure!(at_block.next().is_none(), "{block:?} is filled by two frontiers");
-                let room = frontier.map_or(0, Frontier::room);
-                counts.audit(block, geometry.pages_per_block() - room, recount)?;
+                frontier.audit(nand)?;
+                counts.audit(block, geometry.pages_per_block() - frontier.room(), recount)?;
+            } else {
+                ensure!(recount == 0, "{block:?} holds valid pages, but is neither open nor full");
+                continue;
             }
+            listed += 1;
         }
-        Ok(())
+        ensure!(listed == self.blocks, "{listed} of {} blocks are in a list", self.blocks);
+        self.victims.audit()
     }
 }
 

@@ -55,8 +55,9 @@ use std::collections::BTreeSet;
 
 use nand::{BlockId, Cause, ChipModel, Content, Geometry, Lpn, Nand, Page, Ppn};
 
-use crate::contract::{Durability, Error, MountConfig, Result};
+use crate::contract::{Durability, Error, MountConfig, Result, Violation};
 use crate::part::index::bit_set::BitSet;
+use crate::part::map::block_audit;
 use crate::part::recovery::page_kind;
 use crate::part::recovery::pair_shelter;
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
@@ -506,6 +507,26 @@ impl TrimLog {
         self.change_over(nand)?;
         (self.proven, self.committed) = (None, true);
         nand.commit();
+        Ok(())
+    }
+
+    /// Compares the used pages of each block of the active segment with the chip, and checks that
+    /// segments known to be erased are.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let usable = nand.geometry().slc_pages();
+        for (segment, blocks) in self.segments.iter().enumerate() {
+            for (&block, first) in blocks.iter().zip((0..).step_by(usable as usize)) {
+                if self.clean[segment] {
+                    block_audit::erased(nand, block)?;
+                } else if segment == self.active {
+                    let used = self.used.saturating_sub(first).min(usable);
+                    block_audit::programmed(nand, block, used)?;
+                }
+            }
+        }
         Ok(())
     }
 

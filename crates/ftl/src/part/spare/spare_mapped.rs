@@ -67,6 +67,8 @@ pub struct SpareMap {
     /// The counts since the last reset.
     pub counts: SpareMapCounts,
     logical_blocks: u32,
+    /// Number of physical blocks, without system blocks.
+    physical_blocks: u32,
     pages_per_block: u32,
     /// log2 of the pages per block if it is an integer: every write would otherwise need divisions.
     shift: Option<u32>,
@@ -110,6 +112,7 @@ impl SpareMap {
             blocks_per_superblock,
             counts: SpareMapCounts::new(geometry.pages_per_block()),
             logical_blocks: device.logical_blocks,
+            physical_blocks: data.len() as u32,
             pages_per_block: geometry.pages_per_block(),
             shift: Some(geometry.pages_per_block())
                 .filter(|pages| pages.is_power_of_two())
@@ -334,6 +337,7 @@ impl SpareMap {
         let geometry = nand.geometry();
         let valid = self.flat.audit(nand)?;
         self.blocks.audit(geometry, &valid)?;
+        self.blocks.audit_programmed(nand)?;
         for lpn in (0..self.flat.pages()).map(Lpn) {
             let Some(ppn) = self.flat.newest(lpn) else { continue };
             let (own, block) = (self.superblock_of(self.lbn_of(lpn)), geometry.block_of(ppn));
@@ -343,12 +347,12 @@ impl SpareMap {
                 "{lpn:?} of superblock {own} is in a block of superblock {owner}"
             );
         }
-        let mut seen = vec![false; geometry.blocks() as usize];
-        for block in self.pool.iter() {
-            let twice = core::mem::replace(&mut seen[block.0 as usize], true);
-            ensure!(!twice, "{block:?} is in the pool twice");
-            ensure!(self.blocks.is_free(block), "{block:?} is in the pool and in use");
-        }
+        self.pool.audit(nand)?;
+        let used = self.pool.iter().find(|&block| !self.blocks.is_free(block));
+        ensure!(used.is_none(), "{used:?} is in the pool and in use");
+        let listed = self.pool.len() + self.blocks.count();
+        let blocks = self.physical_blocks;
+        ensure!(listed == blocks, "{listed} of {blocks} blocks are in a list");
         ensure!(
             self.pool.len() >= reserve,
             "only {} blocks are free, fewer than the reserve of {reserve}",

@@ -23,11 +23,12 @@
 //! write that it might have induced. All full blocks are also in a second heap, which finds the
 //! block with the fewest valid pages.
 
-use nand::{BlockId, Geometry, Ppn};
+use nand::{BlockId, Geometry, Nand, Ppn};
 
 use crate::contract::{Violation, ensure};
 use crate::part::index::min_tree::MinTree;
 use crate::part::index::prefetch::prefetch;
+use crate::part::map::block_audit;
 use crate::part::map::frontier::Frontier;
 use crate::part::spare::block_heaps::{BlockHeaps, Heap};
 
@@ -60,7 +61,7 @@ struct SuperblockState {
 struct BlockRecord {
     superblock: Sbn,
     valid: u16,
-    /// Number of programmed pages of a full block.
+    /// Number of pages of a full block up to its last programmed one.
     occupied: u16,
     /// Number of free pages that a block set aside needs at least.
     need: u16,
@@ -136,6 +137,11 @@ impl Superblocks {
         self.superblocks[superblock as usize].blocks
     }
 
+    /// Number of blocks of all superblocks.
+    pub fn count(&self) -> u32 {
+        self.superblocks.iter().map(|owner| owner.blocks).sum()
+    }
+
     /// The superblock to which a block belongs.
     pub fn owner(&self, block: BlockId) -> Sbn {
         self.blocks[block.0 as usize].superblock
@@ -147,7 +153,7 @@ impl Superblocks {
         self.blocks[block.0 as usize].valid.into()
     }
 
-    /// Number of programmed pages of a full block.
+    /// Number of pages of a full block up to its last programmed one.
     pub fn occupied(&self, block: BlockId) -> u32 {
         self.blocks[block.0 as usize].occupied.into()
     }
@@ -406,6 +412,20 @@ impl Superblocks {
                 blocks <= most,
                 "superblock {superblock} has {blocks} blocks, at most {most} are allowed"
             );
+        }
+        Ok(())
+    }
+
+    /// Compares what is recorded of programmed pages, block by block, with the chip.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit_programmed(&self, nand: &Nand) -> Result<(), Violation> {
+        self.superblocks.iter().try_for_each(|owner| owner.open.audit(nand))?;
+        for (block, known) in (0..).map(BlockId).zip(&self.blocks) {
+            if matches!(known.state, BlockState::Full | BlockState::Aside) {
+                block_audit::programmed_up_to(nand, block, known.occupied.into())?;
+            }
         }
         Ok(())
     }

@@ -189,7 +189,7 @@ impl IsolationArea {
     /// # Errors
     /// The first contradiction.
     pub fn audit(&self, nand: &Nand, map: &LogMap) -> core::result::Result<(), Violation> {
-        self.log.audit(nand)?;
+        self.log.audit(nand, map)?;
         let (count, accounts, most) = (self.log.len(), self.merged.len(), self.blocks_max);
         ensure!(count <= most, "{count} isolation blocks, at most {most}");
         ensure!(

@@ -15,13 +15,14 @@
 //! [`MergeCosts`] tells what it costs to merge a block and which block is the cheapest. The map
 //! keeps it.
 
-use nand::{BlockId, Geometry, Lpn, Nand, Ppn};
+use nand::{BlockId, Geometry, Nand, Ppn};
 
 use super::merge_costs::{self, MergeCosts, Partition};
 use crate::contract::{Violation, ensure};
 use crate::part::log::log_map::LogMap;
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge::LogBlock;
+use crate::part::map::block_audit;
 
 const NONE: u32 = u32::MAX;
 /// The date of pages that a mount found.
@@ -206,7 +207,7 @@ impl RandomPartitions {
     }
 
     /// Checks that the blocks of each partition are counted, have seats and dates, and that its
-    /// open block is erased above its last used slot.
+    /// open block is programmed up to its last used slot.
     ///
     /// # Errors
     /// The first contradiction.
@@ -233,12 +234,8 @@ impl RandomPartitions {
                 self.audit_dates(nand.geometry(), block)?;
             }
             if let Some(LogBlock { block, filled }) = self.heads[partition as usize] {
-                let mut above = nand.owners(block)[filled as usize..].iter();
-                let erased = above.all(|&owner| owner == Lpn::NONE.0);
-                ensure!(
-                    erased && filled < nand.geometry().pages_per_block(),
-                    "{block:?} is open, but full or programmed above slot {filled}"
-                );
+                ensure!(filled < map.pages_per_block(), "{block:?} is open, but full");
+                block_audit::programmed(nand, block, filled)?;
             }
         }
         let lost = taken.iter().position(|&taken| !taken);

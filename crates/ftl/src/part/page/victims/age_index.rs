@@ -14,6 +14,9 @@
 
 use nand::BlockId;
 
+use crate::contract::{Violation, ensure};
+use crate::part::page::victims::valid_counts::ValidCounts;
+
 const NONE: u32 = u32::MAX;
 
 /// Full blocks by valid count, then by the order in which they closed.
@@ -86,6 +89,22 @@ impl AgeIndex {
             from = rank + 1;
             Some(BlockId(self.block_at[rank]))
         })
+    }
+
+    /// Checks that exactly the full blocks are in the index, each in the row of its valid count.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self, counts: &ValidCounts) -> Result<(), Violation> {
+        for (block, &rank) in (0..).map(BlockId).zip(&self.rank_of) {
+            let valid = counts.of_full(block);
+            let is_right = match valid {
+                Some(valid) => rank != NONE && self.rows[valid as usize].contains(rank as usize),
+                None => rank == NONE,
+            };
+            ensure!(is_right, "{block:?} is in a wrong row of the age index, not in row {valid:?}");
+        }
+        Ok(())
     }
 
     /// Gives the lowest ranks to the blocks in the index, in the same order.

@@ -14,6 +14,7 @@ use core::cmp::Ordering;
 use nand::{BlockId, Geometry};
 use spec::Params;
 
+use crate::contract::Violation;
 use crate::part::page::victims::age_index::AgeIndex;
 use crate::part::page::victims::draws::Draws;
 use crate::part::page::victims::policy::{Candidate, Policy, Selector, refuses_nothing};
@@ -136,6 +137,10 @@ impl Selector for CostBenefit {
 
     fn released(&mut self, block: BlockId, valid: u16) {
         self.full.remove(block, valid);
+    }
+
+    fn audit(&self, counts: &ValidCounts) -> Result<(), Violation> {
+        self.full.audit(counts)
     }
 
     fn choose(&mut self, _: &ValidCounts, now: u64) -> Option<BlockId> {

@@ -22,6 +22,7 @@ pub mod valid_counts;
 use nand::{BlockId, Geometry};
 use spec::Params;
 
+use crate::contract::Violation;
 use crate::part::page::victims::policy::{Policy, Selector};
 use crate::part::page::victims::valid_counts::ValidCounts;
 
@@ -76,6 +77,14 @@ impl Victims {
     pub fn release(&mut self, block: BlockId) {
         let valid = self.counts.release(block);
         self.selector.released(block, valid);
+    }
+
+    /// Compares the counts of the policy with the valid counts.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self) -> Result<(), Violation> {
+        self.selector.audit(&self.counts)
     }
 
     /// The valid counts.

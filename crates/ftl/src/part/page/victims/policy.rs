@@ -14,6 +14,7 @@ use core::fmt::Debug;
 use nand::{BlockId, Geometry};
 use spec::{Param, Params};
 
+use crate::contract::Violation;
 use crate::part::page::victims::draws::Draws;
 use crate::part::page::victims::valid_counts::ValidCounts;
 
@@ -69,6 +70,14 @@ pub trait Selector: Debug + Send {
 
     /// The full block to collect now; none if the policy accepts no candidate.
     fn choose(&mut self, counts: &ValidCounts, now: u64) -> Option<BlockId>;
+
+    /// Compares the counts that the policy keeps of its own with these.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    fn audit(&self, _counts: &ValidCounts) -> Result<(), Violation> {
+        Ok(())
+    }
 }
 
 /// The rule of a policy as a plain function: the victim among all full blocks of `pages_per_block`
