@@ -77,6 +77,15 @@ impl Places {
         }
     }
 
+    /// The memory that the places of a drive take, in bytes.
+    pub fn memory_bytes(profile: &Profile, geometry: &Geometry) -> u64 {
+        let dies = profile.dies() as usize;
+        let dies_per_stripe = profile.stripe.map_or(dies, |stripe| (stripe as usize).min(dies));
+        let stripes = dies / greatest_common_divisor(dies_per_stripe, dies);
+        let pages = stripes as u64 * u64::from(geometry.pages_per_block());
+        pages * size_of::<Place>() as u64
+    }
+
     /// The channel of each die.
     pub fn channels(&self) -> impl Iterator<Item = u16> {
         (0..self.dies.len() as u32).map(|die| (die / self.dies_per_channel) as u16)

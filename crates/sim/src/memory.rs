@@ -9,6 +9,7 @@ use core::fmt;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use drive::Drive;
 use nand::{FlashArray, Mode};
 
 use crate::config::choices::Fit;
@@ -29,6 +30,8 @@ pub struct MemoryEstimate {
     pub ftl_bytes: u64,
     /// The shadow copy of `--verify`.
     pub shadow_bytes: u64,
+    /// The drive with its tables, without requests that wait.
+    pub drive_bytes: u64,
     /// The sets of touched pages, which give `footprint_pages` of the run and of each load.
     pub statistics_bytes: u64,
 }
@@ -46,14 +49,19 @@ impl MemoryEstimate {
             flash_bytes: FlashArray::memory_bytes(geometry, mode),
             ftl_bytes: scheme_bytes.saturating_add(device.layers.memory_bytes(geometry, mode)),
             shadow_bytes: if verify { sectors * size_of::<u32>() as u64 } else { 0 },
+            drive_bytes: setup
+                .drive
+                .as_ref()
+                .map_or(0, |profile| Drive::memory_bytes(profile, geometry)),
             statistics_bytes: logical_pages / 8 * (1 + setup.experiment.load.len() as u64),
         }
     }
 
     /// The sum of all parts, including the program itself.
     pub fn total_bytes(&self) -> u64 {
-        let MemoryEstimate { flash_bytes, ftl_bytes, shadow_bytes, statistics_bytes } = *self;
-        let parts = [flash_bytes, ftl_bytes, shadow_bytes, statistics_bytes];
+        let MemoryEstimate { flash_bytes, ftl_bytes, .. } = *self;
+        let MemoryEstimate { shadow_bytes, drive_bytes, statistics_bytes, .. } = *self;
+        let parts = [flash_bytes, ftl_bytes, shadow_bytes, drive_bytes, statistics_bytes];
         parts.into_iter().fold(PROGRAM_BYTES, u64::saturating_add)
     }
 }
@@ -65,6 +73,7 @@ impl fmt::Display for MemoryEstimate {
             ("the flash", self.flash_bytes),
             ("the FTL", self.ftl_bytes),
             ("the shadow copy", self.shadow_bytes),
+            ("the drive", self.drive_bytes),
         ];
         let parts = parts.into_iter().filter(|&(_, bytes)| bytes > 0);
         let texts = parts.map(|(name, bytes)| format!("{name} {}", spec::round_size(bytes)));
@@ -156,6 +165,7 @@ fn too_much(setup: &Setup, device: &Device, needs: &MemoryEstimate, limit_bytes:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::choices::Timing;
     use crate::config::experiment::Experiment;
     use crate::progress::NoProgress;
 
@@ -177,6 +187,12 @@ mod tests {
         assert!(total(|e| e.verify = true) > 5 * plain);
         assert!(total(|e| e.chip = "slc-fast2010:page=16KiB".into()) < plain / 6);
         assert!(total(|e| e.ftl = "dac".into()) > plain);
+        let drive = total(|e| {
+            e.timing = Timing::Drive;
+            e.drive = Some("ideal:channels=64,ways=64,stripe=1".into());
+            e.chip = "slc-fast2010:pages_per_block=8192".into();
+        });
+        assert!(drive > 4096 * 8192 * 16, "each of 4,096 stripes has a place for 8,192 pages");
     }
 
     #[test]

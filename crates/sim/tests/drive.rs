@@ -97,7 +97,7 @@ fn random_writes_in_the_steady_state_keep_every_die_busy() {
         + 8.0 * timing.erase_us * amplification / pages_per_erase;
     let expected = 8.0 / (per_write_us / 1e6);
     let iops = found.drive.unwrap().iops.unwrap();
-    assert!((iops / expected - 1.0).abs() < 0.05, "{iops} is not {expected}");
+    assert!((iops / expected - 1.0).abs() < 0.005, "{iops} is not {expected}");
 }
 
 #[test]

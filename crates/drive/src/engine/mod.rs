@@ -137,6 +137,13 @@ impl Drive {
         }
     }
 
+    /// The memory that an idle drive takes, in bytes.
+    pub fn memory_bytes(profile: &Profile, geometry: &Geometry) -> u64 {
+        let blocks = u64::from(geometry.blocks()) * size_of::<u32>() as u64;
+        let dies = u64::from(profile.dies()) * size_of::<Die>() as u64;
+        Places::memory_bytes(profile, geometry) + blocks + dies
+    }
+
     /// The time, in nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
