@@ -19,6 +19,8 @@ pub(crate) struct Command {
     /// The time in the array, and how much of it was done before the last suspension.
     pub array_ns: u64,
     pub progress_ns: u64,
+    /// When the die took it.
+    pub started_ns: u64,
     /// When the array began, or went on.
     pub resumed_ns: u64,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Die {
     came: u64,
     pub running: Option<Command>,
     pub suspended: Option<Command>,
-    /// Counts changes of `running`, so that events of earlier commands are recognised.
+    /// Counts commands, so that events of earlier commands are recognised.
     pub generation: u32,
     /// Whether an event will ask again for a suspension of the running command.
     pub will_ask: bool,
@@ -38,6 +38,13 @@ impl Die {
         let queue = if is_read { &mut self.reads } else { &mut self.writes };
         queue.push_back((self.came, own));
         self.came += 1;
+    }
+
+    /// Whether it does nothing and nothing waits for it.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        let is_free = self.running.is_none() && self.suspended.is_none();
+        is_free && self.reads.is_empty() && self.writes.is_empty()
     }
 
     /// Whether a read waits.
@@ -96,7 +103,6 @@ impl Die {
         self.usage.occupied_ns += occupied_ns;
         self.usage.collecting_ns += if is_collection(command.cause) { occupied_ns } else { 0 };
         self.changed_ns = now_ns;
-        self.generation += 1;
         self.running = None;
     }
 

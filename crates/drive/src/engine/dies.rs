@@ -5,7 +5,6 @@ use nand::Op;
 use crate::command::{Command, Phase, Work};
 use crate::engine::Drive;
 use crate::events::What;
-use crate::flash_operation::Copy;
 use crate::journal::{DieWork, Entry};
 use crate::pool::NONE;
 
@@ -13,8 +12,21 @@ use crate::pool::NONE;
 const LOOK_AHEAD: usize = 16;
 
 impl Drive {
+    /// Lets an operation wait for a die. An idle die takes it at once.
+    #[inline(always)]
+    pub(super) fn queue(&mut self, own: u32, number: u16, is_read: bool) {
+        let die = &mut self.dies[usize::from(number)];
+        if die.is_idle() {
+            return self.begin(number, own);
+        }
+        die.wait(own, is_read);
+        if self.suspends && is_read {
+            self.suspend_for_read(number);
+        }
+    }
+
     /// Gives a die its next command, if it is free and has one, or may be suspended for a read.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start(&mut self, number: u16) {
         let die = &mut self.dies[usize::from(number)];
         if die.running.is_some() {
@@ -31,30 +43,38 @@ impl Drive {
     }
 
     /// Gives a free die a command with an operation and those that it can do together with it.
-    #[inline(always)]
     fn begin(&mut self, number: u16, first: u32) {
         let count = if self.joins { self.join(number, first) } else { 1 };
-        let array_ns = self.begin_operations(number, first);
+        let (array_ns, held) = self.begin_operations(number, first);
         let operation = &self.operations[first];
+        let op = operation.stage.op;
+        let (channel_ns, is_loaded) = match op {
+            Op::Program => (operation.stage.channel_ns, count == 1),
+            _ => (self.durations.command_ns * u64::from(count), true),
+        };
         let command = Command {
-            work: Work::Flash(operation.op),
+            work: Work::Flash(op),
             cause: operation.cause,
             first,
             count,
-            transferred: 0,
-            next_transfer: first,
+            transferred: 1,
+            next_transfer: operation.next_of_command,
             phase: Phase::Loading,
             array_ns,
             progress_ns: 0,
+            started_ns: self.now_ns,
             resumed_ns: self.now_ns,
         };
         self.dies[usize::from(number)].occupy(self.now_ns, command);
-        self.load_next(number);
+        self.load(number, channel_ns, is_loaded);
+        if held != NONE {
+            self.no_longer_held(held);
+        }
     }
 
     /// Joins operations of the same kind to one that a die begins. Returns how many there are.
     fn join(&mut self, number: u16, first: u32) -> u32 {
-        match self.operations[first].op {
+        match self.operations[first].stage.op {
             Op::Read | Op::SpareRead => self.join_reads(number, first),
             Op::Program => self.join_programs(first),
             Op::Erase => 1,
@@ -103,63 +123,53 @@ impl Drive {
         count
     }
 
-    /// The operations of a command begin. Returns its time in the array.
+    /// The operations of a command begin. Returns its time in the array, and the program that was
+    /// held by the last of them, or [`NONE`].
     #[inline(always)]
-    fn begin_operations(&mut self, number: u16, first: u32) -> u64 {
-        let collecting_ns = self.dies[usize::from(number)].usage.collecting_ns;
-        let (mut array_ns, mut sum_ns, mut own) = (0, 0, first);
+    fn begin_operations(&mut self, number: u16, first: u32) -> (u64, u32) {
+        let die = &mut self.dies[usize::from(number)];
+        let (mut array_ns, mut sum_ns, mut held, mut own) = (0, 0, NONE, first);
         while own != NONE {
             let operation = &mut self.operations[own];
             assert!(operation.may_begin(), "an operation began too early: {operation:?}");
-            let was_read = !matches!(operation.copy, Copy::Target { was_read: false, .. });
-            assert!(was_read, "a copy was programmed before it was read: {operation:?}");
-            operation.has_begun = true;
             operation.started_ns = self.now_ns;
-            operation.collecting_ns = collecting_ns - operation.collecting_ns;
-            array_ns = array_ns.max(operation.array_ns);
-            sum_ns += operation.array_ns;
-            let (op, next) = (operation.op, operation.next_of_command);
-            let lane = &mut self.lanes[operation.lane];
-            let held = match op {
-                Op::Read | Op::SpareRead => lane.read_begins(),
-                Op::Program | Op::Erase => lane.write_begins(operation),
-            };
-            if op == Op::Erase {
-                self.erase_begins(own);
+            operation.collected_after_ns = die.usage.collecting_ns;
+            array_ns = operation.stage.array_ns.max(array_ns);
+            sum_ns += operation.stage.array_ns;
+            if operation.stage.op == Op::Program {
+                held = operation.next_of_lane;
+                self.lanes[operation.stage.lane].program_begins(own, held);
             }
-            // The next program of the same command is held no longer already.
-            if held != NONE && held != next {
-                self.no_longer_held(held);
-            }
-            own = next;
+            own = operation.next_of_command;
         }
-        self.dies[usize::from(number)].usage.saved_ns += sum_ns - array_ns;
-        array_ns
+        die.usage.saved_ns += sum_ns - array_ns;
+        (array_ns, held)
     }
 
-    /// Brings the next page of a program to its die, or the command of another operation; then the
-    /// array begins.
+    /// Brings the next page of a program to its die.
     pub(super) fn load_next(&mut self, number: u16) {
-        let die = &mut self.dies[usize::from(number)];
-        let command = die.running.as_mut().expect("the die has a command");
+        let command = self.running(number);
+        let own = command.next_transfer;
         command.transferred += 1;
-        let (channel_ns, is_last) = match command.work {
-            Work::Flash(Op::Program) => {
-                let operation = &self.operations[command.next_transfer];
-                command.next_transfer = operation.next_of_command;
-                (operation.channel_ns, command.transferred == command.count)
-            }
-            _ => (self.durations.command_ns * u64::from(command.count), true),
-        };
-        let channel = die.channel;
+        let is_last = command.transferred == command.count;
+        let operation = &self.operations[own];
+        let (next, channel_ns) = (operation.next_of_command, operation.stage.channel_ns);
+        self.running(number).next_transfer = next;
+        self.load(number, channel_ns, is_last);
+    }
+
+    /// Brings a page of a program to its die, or the command of another operation; after the last
+    /// page the array begins.
+    #[inline(always)]
+    fn load(&mut self, number: u16, channel_ns: u64, is_last: bool) {
+        let die = &mut self.dies[usize::from(number)];
+        let (channel, generation) = (die.channel, die.generation);
         let loaded_ns = match channel_ns {
             0 => self.now_ns,
             channel_ns => self.transfer(channel, number, channel_ns),
         };
-        let die = &mut self.dies[usize::from(number)];
-        let generation = die.generation;
         if is_last {
-            let end_ns = die.array_begins(loaded_ns);
+            let end_ns = self.dies[usize::from(number)].array_begins(loaded_ns);
             self.events.add(end_ns, What::ArrayDone { die: number, generation });
         } else if loaded_ns == self.now_ns {
             self.load_next(number);
@@ -178,11 +188,12 @@ impl Drive {
     }
 
     /// The array of a die has done its work.
+    #[inline(always)]
     pub(super) fn array_done(&mut self, number: u16) {
         let die = &mut self.dies[usize::from(number)];
         let command = die.running.as_ref().expect("the die has a command");
         let done_ns = command.progress_ns + (self.now_ns - command.resumed_ns);
-        let Command { work, array_ns, first, .. } = *command;
+        let Command { work, array_ns, first, started_ns, .. } = *command;
         assert_eq!(done_ns, array_ns, "the array of a die worked too long or too short");
         match work {
             Work::Suspension => die.usage.suspending_ns += array_ns,
@@ -192,13 +203,22 @@ impl Drive {
             return self.unload(number, first);
         }
         self.vacate(number);
+        match work {
+            Work::Flash(Op::Erase) => self.part_ended(first, number, started_ns),
+            _ => self.programs_ended(first),
+        }
+        self.start(number);
+    }
+
+    /// The programs of a command have ended.
+    #[inline(always)]
+    fn programs_ended(&mut self, first: u32) {
         let mut own = first;
         while own != NONE {
             let next = self.operations[own].next_of_command;
             self.ended(own);
             own = next;
         }
-        self.start(number);
     }
 
     /// Sends the pages that a die has read over its channel.
@@ -216,7 +236,7 @@ impl Drive {
         while own != NONE {
             let operation = &self.operations[own];
             let next = operation.next_of_command;
-            match operation.channel_ns - self.durations.command_ns {
+            match operation.stage.channel_ns - self.durations.command_ns {
                 0 => self.unloaded(own),
                 transfer_ns => {
                     let end_ns = self.transfer(channel, number, transfer_ns);
@@ -231,18 +251,19 @@ impl Drive {
     }
 
     /// A page has left its die.
+    #[inline(always)]
     pub(super) fn unloaded(&mut self, own: u32) {
         if !self.profile.hold {
-            return self.ended(own);
+            return self.read_ended(own);
         }
-        let number = self.operations[own].at.die;
+        let number = self.operations[own].stage.at.die;
         let command = self.running(number);
         command.transferred += 1;
         let is_last = command.transferred == command.count;
         if is_last {
             self.vacate(number);
         }
-        self.ended(own);
+        self.read_ended(own);
         if is_last {
             self.start(number);
         }

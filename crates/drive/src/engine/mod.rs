@@ -28,7 +28,7 @@ use crate::buffer::Buffer;
 use crate::die::Die;
 use crate::durations::Durations;
 use crate::events::{Events, What};
-use crate::flash_operation::{Departure, Dependent, FlashOperation};
+use crate::flash_operation::{Dependent, FlashOperation};
 use crate::journal::{Entry, Journal};
 use crate::lane::Lanes;
 use crate::line::Line;
@@ -48,6 +48,8 @@ pub struct Drive {
     /// Whether commands can have several operations, and whether they can be suspended.
     joins: bool,
     suspends: bool,
+    /// Whether programs wait for the rest of their row.
+    rows_wait: bool,
     now_ns: u64,
     events: Events,
     requests: Pool<ActiveRequest>,
@@ -58,7 +60,6 @@ pub struct Drive {
     open_lanes: Vec<u32>,
     /// Lists of dependents: one of them, and the next entry of its list.
     dependents: Pool<(Dependent, u32)>,
-    departures: Pool<Departure>,
     /// Where the time of operations went that waited for others until they were ready.
     paths: Pool<Shares>,
     dies: Vec<Die>,
@@ -68,7 +69,7 @@ pub struct Drive {
     channels: Vec<Line>,
     buffer: Buffer,
     /// Buffered programs that have not ended.
-    buffered: Pool<u32>,
+    buffered: Vec<u32>,
     answers: VecDeque<Answer>,
     usage: Usage,
     journal: Journal,
@@ -106,9 +107,12 @@ impl Drive {
         let places = Places::new(profile, geometry);
         let channels = profile.channels as usize;
         let buffer_pages = profile.buffer.unwrap_or(0) / u64::from(geometry.page_bytes());
+        let is_acknowledged_early = profile.acknowledge == Acknowledge::Buffer;
+        let joins = profile.pages_at_once * profile.planes > 1;
         Drive {
             durations: Durations::new(profile, geometry, &chip),
-            joins: profile.pages_at_once * profile.planes > 1,
+            joins,
+            rows_wait: joins && is_acknowledged_early,
             suspends: profile.suspend_program || profile.suspend_erase,
             usage: Usage::new(0),
             dies: places.channels().map(|channel| Die::on(channel)).collect(),
@@ -123,12 +127,11 @@ impl Drive {
             lanes: Lanes::new(geometry.blocks(), places.dies_per_stripe()),
             open_lanes: Vec::new(),
             dependents: Pool::new(),
-            departures: Pool::new(),
             paths: Pool::new(),
             dispatcher: Line::default(),
             link_in: Line::default(),
             link_out: Line::default(),
-            buffered: Pool::new(),
+            buffered: Vec::new(),
             places,
             answers: VecDeque::new(),
             journal: Journal::default(),
@@ -172,7 +175,9 @@ impl Drive {
     /// The next answer, if there is one until that time. The time advances to the answer, or
     /// else to `until_ns`.
     pub fn next_answer(&mut self, until_ns: u64) -> Option<Answer> {
-        while self.answers.is_empty() && self.step(until_ns) {}
+        if self.answers.is_empty() {
+            self.advance(until_ns, true);
+        }
         let answer = self.answers.pop_front();
         if answer.is_none() && until_ns != u64::MAX {
             self.now_ns = self.now_ns.max(until_ns);
@@ -183,10 +188,9 @@ impl Drive {
     /// Lets the drive finish everything. Answers must have been taken, or are taken afterwards.
     pub fn finish(&mut self) {
         self.close_rows();
-        while self.step(u64::MAX) {
-            if self.events.is_empty() {
-                self.close_rows();
-            }
+        while !self.events.is_empty() {
+            self.advance(u64::MAX, false);
+            self.close_rows();
         }
         assert!(self.requests.is_empty(), "requests were not finished: {:?}", self.requests);
         assert!(self.operations.is_empty(), "operations did not end: {:?}", self.operations);
@@ -225,33 +229,43 @@ impl Drive {
     /// Lets everything happen that happens until `at_ns`.
     fn run_until(&mut self, at_ns: u64) {
         assert!(at_ns >= self.now_ns, "{at_ns} ns lie before {} ns", self.now_ns);
-        while self.step(at_ns) {}
+        self.advance(at_ns, false);
         self.now_ns = at_ns;
     }
 
-    /// Lets the next event happen, if there is one until that time.
-    fn step(&mut self, until_ns: u64) -> bool {
-        let Some((at_ns, what)) = self.events.take_until(until_ns) else { return false };
-        self.now_ns = at_ns;
-        match what {
-            What::Entered(id) => self.enter(id),
-            What::Loaded { die, generation } if self.is_current(die, generation) => {
-                self.load_next(die)
+    /// Lets events happen until that time, or until there is an answer.
+    fn advance(&mut self, until_ns: u64, ends_with_answer: bool) {
+        while let Some((at_ns, what)) = self.events.take_until(until_ns) {
+            self.now_ns = at_ns;
+            self.happen(what);
+            if ends_with_answer && !self.answers.is_empty() {
+                return;
             }
+        }
+    }
+
+    /// Lets an event happen, unless it belongs to an earlier command of its die.
+    #[inline(always)]
+    fn happen(&mut self, what: What) {
+        match what {
             What::ArrayDone { die, generation } if self.is_current(die, generation) => {
                 self.array_done(die)
+            }
+            What::Unloaded(own) => self.unloaded(own),
+            What::Loaded { die, generation } if self.is_current(die, generation) => {
+                self.load_next(die)
             }
             What::MaySuspend { die, generation } if self.is_current(die, generation) => {
                 self.dies[die as usize].will_ask = false;
                 self.start(die)
             }
-            What::Unloaded(own) => self.unloaded(own),
+            What::Entered(id) => self.enter(id),
             What::Answered(id) => self.answered(id),
             What::Loaded { .. } | What::ArrayDone { .. } | What::MaySuspend { .. } => {}
         }
-        true
     }
 
+    #[inline(always)]
     fn is_current(&self, die: u16, generation: u32) -> bool {
         self.dies[die as usize].generation == generation
     }
@@ -260,11 +274,6 @@ impl Drive {
 
     fn acknowledges_by_buffer(&self) -> bool {
         self.profile.acknowledge == Acknowledge::Buffer
-    }
-
-    /// Whether programs wait for the rest of their row.
-    fn rows_wait(&self) -> bool {
-        self.pages_at_once() > 1 && self.acknowledges_by_buffer()
     }
 
     /// Pages that one command of a die programs at most.

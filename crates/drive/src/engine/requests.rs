@@ -55,11 +55,12 @@ impl Drive {
     /// A flush of a volatile buffer waits for all programs that are still to come.
     fn await_buffered(&mut self, id: u32) {
         self.close_rows();
-        let of_others = |program: &u32| self.operations[*program].request != id;
-        let programs: Vec<u32> = self.buffered.iter().copied().filter(of_others).collect();
-        for program in programs {
-            self.depend(program, Dependent::Request(id));
-            self.requests[id].awaited += 1;
+        for nth in 0..self.buffered.len() {
+            let program = self.buffered[nth];
+            if self.operations[program].request != id {
+                self.depend(program, Dependent::Request(id));
+                self.requests[id].awaited += 1;
+            }
         }
     }
 
@@ -84,10 +85,21 @@ impl Drive {
         let mut own = first;
         while own != NONE {
             let operation = &mut self.operations[own];
-            operation.buffer_entry = self.buffered.insert(own);
+            operation.buffer_entry = self.buffered.len() as u32;
+            self.buffered.push(own);
             self.buffer.in_open_rows += u64::from(operation.is_in_open_row);
             own = operation.next_of_request;
         }
+    }
+
+    /// The page of a program leaves its place in the buffer; the last page takes the place.
+    pub(super) fn leave_buffer(&mut self, entry: u32) {
+        self.buffered.swap_remove(entry as usize);
+        if let Some(&moved) = self.buffered.get(entry as usize) {
+            self.operations[moved].buffer_entry = entry;
+        }
+        self.buffer.leave();
+        self.admit();
     }
 
     /// Lets operations of a request begin as far as the request is concerned.

@@ -54,6 +54,7 @@ impl Drive {
                 phase: Phase::Array,
                 array_ns,
                 progress_ns: 0,
+                started_ns: now_ns,
                 resumed_ns: now_ns,
             },
         );
