@@ -46,6 +46,13 @@ pub(crate) enum Phase {
 }
 
 impl Command {
+    /// The array begins when everything is loaded.
+    #[inline(always)]
+    pub fn begin_array(&mut self, loaded_ns: u64) {
+        self.phase = Phase::Array;
+        self.resumed_ns = loaded_ns;
+    }
+
     /// When the array will have done its work.
     pub fn array_end_ns(&self) -> u64 {
         self.resumed_ns + self.array_ns - self.progress_ns

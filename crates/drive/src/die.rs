@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::command::{Command, Phase};
+use crate::command::{Command, Phase, Work};
+use crate::journal::{DieWork, Entry, Journal};
 use crate::operation::is_collection;
 use crate::usage::DieUsage;
 
@@ -57,9 +58,13 @@ impl Die {
     /// While a command is suspended, only reads come.
     #[inline(always)]
     pub fn take_next(&mut self, reads_first: bool) -> Option<u32> {
-        let is_read_next = match (self.reads.front(), self.writes.front()) {
-            (Some(read), Some(write)) => reads_first || self.suspended.is_some() || read < write,
-            (read, _) => read.is_some() || self.suspended.is_some(),
+        let only_reads = self.suspended.is_some();
+        let is_read_next = match self.reads.front() {
+            None => only_reads,
+            Some(read) => {
+                let is_first = self.writes.front().is_none_or(|write| read < write);
+                is_first || reads_first || only_reads
+            }
         };
         let queue = if is_read_next { &mut self.reads } else { &mut self.writes };
         queue.pop_front().map(|(_, own)| own)
@@ -71,37 +76,40 @@ impl Die {
         self.reads.remove(position).map(|(_, own)| own)
     }
 
-    /// Gives the idle die a command.
+    /// Gives the idle die a command. Returns its generation.
     #[inline(always)]
-    pub fn occupy(&mut self, now_ns: u64, command: Command) {
+    pub fn occupy(&mut self, now_ns: u64, command: Command) -> u32 {
         assert!(self.running.is_none(), "a die that is occupied got a command");
         assert!(now_ns >= self.changed_ns, "a die got a command before it was free");
         self.changed_ns = now_ns;
         self.generation += 1;
         self.will_ask = false;
         self.running = Some(command);
+        self.generation
     }
 
     /// The array begins or goes on when everything is loaded. Returns when it will be done.
     #[inline(always)]
     pub fn array_begins(&mut self, loaded_ns: u64) -> u64 {
         let command = self.running.as_mut().expect("an idle die has no array at work");
-        command.phase = Phase::Array;
-        command.resumed_ns = loaded_ns;
+        command.begin_array(loaded_ns);
         self.usage.moving_ns += loaded_ns - self.changed_ns;
         command.array_end_ns()
     }
 
-    /// Takes the command from the die.
+    /// Takes the command from the die, which has this number.
     #[inline(always)]
-    pub fn vacate(&mut self, now_ns: u64) {
+    pub fn vacate(&mut self, number: u16, now_ns: u64, journal: &mut Journal) {
         let command = self.running.as_ref().expect("only an occupied die is vacated");
+        journal.add(|| Entry::Die(work_done(number, command, self.changed_ns, now_ns)));
         let occupied_ns = now_ns - self.changed_ns;
         if command.phase == Phase::Unloading {
             self.usage.moving_ns += now_ns - command.array_end_ns();
         }
         self.usage.occupied_ns += occupied_ns;
-        self.usage.collecting_ns += if is_collection(command.cause) { occupied_ns } else { 0 };
+        if is_collection(command.cause) {
+            self.usage.collecting_ns += occupied_ns;
+        }
         self.changed_ns = now_ns;
         self.running = None;
     }
@@ -112,4 +120,16 @@ impl Die {
         let current = self.running.as_ref().filter(|command| is_collection(command.cause));
         self.usage.collecting_ns + current.map_or(0, |_| now_ns - self.changed_ns)
     }
+}
+
+/// What a die did under a command from one time to another.
+fn work_done(die: u16, command: &Command, from_ns: u64, until_ns: u64) -> DieWork {
+    let Command { work, cause, count: operations, phase, .. } = *command;
+    let op = match work {
+        Work::Flash(op) => Some(op),
+        Work::Suspension => None,
+    };
+    let is_done = phase == Phase::Unloading || command.array_end_ns() <= until_ns;
+    let is_suspended = op.is_some() && !is_done;
+    DieWork { die, op, cause, operations, is_suspended, from_ns, until_ns }
 }

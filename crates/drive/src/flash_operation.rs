@@ -113,6 +113,14 @@ impl FlashOperation {
         self.waits_for == 0 && (self.held_by == 0 || self.program.is_some())
     }
 
+    /// One thing less that keeps it from its die. Returns whether it may begin now.
+    #[inline(always)]
+    pub fn no_longer_held(&mut self) -> bool {
+        self.held_by -= 1;
+        // The read of a copy is held by nothing.
+        self.may_begin() && self.program.is_none()
+    }
+
     /// Whether it programs this page.
     #[inline(always)]
     pub fn programs(&self, page: u32) -> bool {

@@ -21,21 +21,17 @@ impl<T> Pool<T> {
 
     #[inline(always)]
     pub fn insert(&mut self, item: T) -> u32 {
-        let Some(number) = self.free.pop() else { return self.append(item) };
-        if cfg!(debug_assertions) {
-            self.is_used[number as usize] = true;
+        let number = self.free.pop().unwrap_or(self.items.len() as u32);
+        match self.items.get_mut(number as usize) {
+            Some(free) => *free = item,
+            None => {
+                assert!(number != NONE, "more than 2^32 things at once");
+                self.items.push(item);
+            }
         }
-        self.items[number as usize] = item;
-        number
-    }
-
-    #[cold]
-    fn append(&mut self, item: T) -> u32 {
-        let number = u32::try_from(self.items.len()).unwrap_or(NONE);
-        assert!(number != NONE, "more than 2^32 things at once");
-        self.items.push(item);
         if cfg!(debug_assertions) {
-            self.is_used.push(true);
+            self.is_used.resize(self.items.len(), false);
+            self.is_used[number as usize] = true;
         }
         number
     }

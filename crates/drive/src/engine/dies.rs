@@ -5,7 +5,7 @@ use nand::Op;
 use crate::command::{Command, Phase, Work};
 use crate::engine::Drive;
 use crate::events::What;
-use crate::journal::{DieWork, Entry};
+use crate::journal::Entry;
 use crate::pool::NONE;
 
 /// How many waiting reads a die looks at for one that it can do together with another.
@@ -44,45 +44,77 @@ impl Drive {
 
     /// Gives a free die a command with an operation and those that it can do together with it.
     fn begin(&mut self, number: u16, first: u32) {
-        let count = if self.joins { self.join(number, first) } else { 1 };
-        let (array_ns, held) = self.begin_operations(number, first);
+        let die = &self.dies[usize::from(number)];
+        let (channel, collected_ns) = (die.channel, die.usage.collecting_ns);
+        let mut held = self.begin_operation(first, collected_ns);
         let operation = &self.operations[first];
-        let op = operation.stage.op;
-        let (channel_ns, is_loaded) = match op {
-            Op::Program => (operation.stage.channel_ns, count == 1),
-            _ => (self.durations.command_ns * u64::from(count), true),
-        };
-        let command = Command {
+        let (op, is_program) = (operation.stage.op, operation.stage.op == Op::Program);
+        let mut command = Command {
             work: Work::Flash(op),
             cause: operation.cause,
             first,
-            count,
+            count: 1,
             transferred: 1,
-            next_transfer: operation.next_of_command,
+            next_transfer: NONE,
             phase: Phase::Loading,
-            array_ns,
+            array_ns: operation.stage.array_ns,
             progress_ns: 0,
             started_ns: self.now_ns,
             resumed_ns: self.now_ns,
         };
-        self.dies[usize::from(number)].occupy(self.now_ns, command);
-        self.load(number, channel_ns, is_loaded);
-        if held != NONE {
-            self.no_longer_held(held);
+        let mut channel_ns =
+            if is_program { operation.stage.channel_ns } else { self.durations.command_ns };
+        if self.joins && self.join(number, op, first) {
+            held = self.begin_others(number, &mut command);
+            channel_ns *= if is_program { 1 } else { u64::from(command.count) };
+        }
+        let loaded_ns = self.transfer(channel, number, channel_ns);
+        let is_loaded = command.count == 1 || !is_program;
+        if is_loaded {
+            command.begin_array(loaded_ns);
+        }
+        let die = &mut self.dies[usize::from(number)];
+        let generation = die.occupy(self.now_ns, command);
+        if held != NONE && self.operations[held].no_longer_held() {
+            die.wait(held, false);
+        }
+        if is_loaded {
+            die.usage.moving_ns += loaded_ns - self.now_ns;
+            let end_ns = loaded_ns + command.array_ns;
+            self.events.add(end_ns, What::ArrayDone { die: number, generation });
+        } else {
+            self.events.add(loaded_ns, What::Loaded { die: number, generation });
         }
     }
 
-    /// Joins operations of the same kind to one that a die begins. Returns how many there are.
-    fn join(&mut self, number: u16, first: u32) -> u32 {
-        match self.operations[first].stage.op {
+    /// An operation begins on a die that has spent this time on collection. Returns the program
+    /// that it held, or [`NONE`].
+    #[inline(always)]
+    fn begin_operation(&mut self, own: u32, collected_ns: u64) -> u32 {
+        let operation = &mut self.operations[own];
+        assert!(operation.may_begin(), "an operation began too early: {operation:?}");
+        operation.started_ns = self.now_ns;
+        operation.collected_after_ns = collected_ns;
+        if operation.stage.op != Op::Program {
+            return NONE;
+        }
+        let held = operation.next_of_lane;
+        self.lanes[operation.stage.lane].program_begins(own, held);
+        held
+    }
+
+    /// Joins operations of the same kind to one that a die begins. Returns whether there are any.
+    fn join(&mut self, number: u16, op: Op, first: u32) -> bool {
+        match op {
             Op::Read | Op::SpareRead => self.join_reads(number, first),
             Op::Program => self.join_programs(first),
-            Op::Erase => 1,
+            Op::Erase => {}
         }
+        self.operations[first].next_of_command != NONE
     }
 
     /// Joins reads in other planes to a read.
-    fn join_reads(&mut self, number: u16, first: u32) -> u32 {
+    fn join_reads(&mut self, number: u16, first: u32) {
         let (mut last, mut count) = (first, 1);
         while count < self.profile.planes {
             let operations = &self.operations;
@@ -99,11 +131,10 @@ impl Drive {
             last = own;
             count += 1;
         }
-        count
     }
 
     /// Joins the next programs of a row to a program.
-    fn join_programs(&mut self, first: u32) -> u32 {
+    fn join_programs(&mut self, first: u32) {
         let (mut last, mut count) = (first, 1);
         while count < self.pages_at_once() {
             let next = self.operations[last].next_of_lane;
@@ -120,92 +151,83 @@ impl Drive {
             last = next;
             count += 1;
         }
-        count
     }
 
-    /// The operations of a command begin. Returns its time in the array, and the program that was
-    /// held by the last of them, or [`NONE`].
-    #[inline(always)]
-    fn begin_operations(&mut self, number: u16, first: u32) -> (u64, u32) {
-        let die = &mut self.dies[usize::from(number)];
-        let (mut array_ns, mut sum_ns, mut held, mut own) = (0, 0, NONE, first);
+    /// The operations begin that were joined to the first one of a command. Returns the program
+    /// that was held by the last of them, or [`NONE`].
+    fn begin_others(&mut self, number: u16, command: &mut Command) -> u32 {
+        let collected_ns = self.dies[usize::from(number)].usage.collecting_ns;
+        let (mut held, mut sum_ns) = (NONE, command.array_ns);
+        command.next_transfer = self.operations[command.first].next_of_command;
+        let mut own = command.next_transfer;
         while own != NONE {
-            let operation = &mut self.operations[own];
-            assert!(operation.may_begin(), "an operation began too early: {operation:?}");
-            operation.started_ns = self.now_ns;
-            operation.collected_after_ns = die.usage.collecting_ns;
-            array_ns = operation.stage.array_ns.max(array_ns);
+            held = self.begin_operation(own, collected_ns);
+            let operation = &self.operations[own];
+            command.array_ns = command.array_ns.max(operation.stage.array_ns);
+            command.count += 1;
             sum_ns += operation.stage.array_ns;
-            if operation.stage.op == Op::Program {
-                held = operation.next_of_lane;
-                self.lanes[operation.stage.lane].program_begins(own, held);
-            }
             own = operation.next_of_command;
         }
-        die.usage.saved_ns += sum_ns - array_ns;
-        (array_ns, held)
+        self.dies[usize::from(number)].usage.saved_ns += sum_ns - command.array_ns;
+        held
     }
 
-    /// Brings the next page of a program to its die.
+    /// Brings the next page of a program to its die; after the last one the array begins.
     pub(super) fn load_next(&mut self, number: u16) {
-        let command = self.running(number);
-        let own = command.next_transfer;
-        command.transferred += 1;
-        let is_last = command.transferred == command.count;
-        let operation = &self.operations[own];
-        let (next, channel_ns) = (operation.next_of_command, operation.stage.channel_ns);
-        self.running(number).next_transfer = next;
-        self.load(number, channel_ns, is_last);
-    }
-
-    /// Brings a page of a program to its die, or the command of another operation; after the last
-    /// page the array begins.
-    #[inline(always)]
-    fn load(&mut self, number: u16, channel_ns: u64, is_last: bool) {
         let die = &mut self.dies[usize::from(number)];
         let (channel, generation) = (die.channel, die.generation);
-        let loaded_ns = match channel_ns {
-            0 => self.now_ns,
-            channel_ns => self.transfer(channel, number, channel_ns),
-        };
+        let command = die.running.as_mut().expect("the die has a command");
+        let operation = &self.operations[command.next_transfer];
+        command.next_transfer = operation.next_of_command;
+        command.transferred += 1;
+        let is_last = command.transferred == command.count;
+        let loaded_ns = self.transfer(channel, number, operation.stage.channel_ns);
         if is_last {
             let end_ns = self.dies[usize::from(number)].array_begins(loaded_ns);
             self.events.add(end_ns, What::ArrayDone { die: number, generation });
-        } else if loaded_ns == self.now_ns {
-            self.load_next(number);
         } else {
             self.events.add(loaded_ns, What::Loaded { die: number, generation });
         }
     }
 
-    /// Takes a channel for a time. Returns the end.
+    /// Takes a channel for a time, if it is any. Returns the end.
     #[inline(always)]
     fn transfer(&mut self, channel: u16, die: u16, duration_ns: u64) -> u64 {
+        if duration_ns == 0 {
+            return self.now_ns;
+        }
         let until_ns = self.channels[usize::from(channel)].take(self.now_ns, duration_ns);
         let from_ns = until_ns - duration_ns;
         self.journal.add(|| Entry::Channel { channel, die, from_ns, until_ns });
         until_ns
     }
 
-    /// The array of a die has done its work.
+    /// The array of a die has done its work, if it still works on the same command.
     #[inline(always)]
-    pub(super) fn array_done(&mut self, number: u16) {
+    pub(super) fn array_done(&mut self, number: u16, generation: u32) {
         let die = &mut self.dies[usize::from(number)];
-        let command = die.running.as_ref().expect("the die has a command");
+        if die.generation != generation {
+            return;
+        }
+        let command = die.running.as_mut().expect("the die has a command");
         let done_ns = command.progress_ns + (self.now_ns - command.resumed_ns);
         let Command { work, array_ns, first, started_ns, .. } = *command;
         assert_eq!(done_ns, array_ns, "the array of a die worked too long or too short");
         match work {
+            Work::Flash(Op::Read | Op::SpareRead) => {
+                command.phase = Phase::Unloading;
+                command.transferred = 0;
+                die.usage.array_ns += array_ns;
+                return self.unload(number, first);
+            }
+            Work::Flash(_) => die.usage.array_ns += array_ns,
             Work::Suspension => die.usage.suspending_ns += array_ns,
-            Work::Flash(_) => die.usage.array_ns += done_ns,
         }
-        if let Work::Flash(Op::Read | Op::SpareRead) = work {
-            return self.unload(number, first);
-        }
-        self.vacate(number);
+        die.vacate(number, self.now_ns, &mut self.journal);
         match work {
             Work::Flash(Op::Erase) => self.part_ended(first, number, started_ns),
-            _ => self.programs_ended(first),
+            Work::Flash(_) => self.programs_ended(first),
+            Work::Suspension => {}
         }
         self.start(number);
     }
@@ -215,22 +237,18 @@ impl Drive {
     fn programs_ended(&mut self, first: u32) {
         let mut own = first;
         while own != NONE {
-            let next = self.operations[own].next_of_command;
-            self.ended(own);
-            own = next;
+            own = self.ended(own);
         }
     }
 
     /// Sends the pages that a die has read over its channel.
+    #[inline(always)]
     fn unload(&mut self, number: u16, first: u32) {
         let holds = self.profile.hold;
         let die = &mut self.dies[usize::from(number)];
         let channel = die.channel;
-        let command = die.running.as_mut().expect("the die has a command");
-        command.phase = Phase::Unloading;
-        command.transferred = 0;
         if !holds {
-            self.vacate(number);
+            die.vacate(number, self.now_ns, &mut self.journal);
         }
         let mut own = first;
         while own != NONE {
@@ -251,49 +269,21 @@ impl Drive {
     }
 
     /// A page has left its die.
-    #[inline(always)]
     pub(super) fn unloaded(&mut self, own: u32) {
         if !self.profile.hold {
             return self.read_ended(own);
         }
         let number = self.operations[own].stage.at.die;
-        let command = self.running(number);
+        let die = &mut self.dies[usize::from(number)];
+        let command = die.running.as_mut().expect("the die has a command");
         command.transferred += 1;
         let is_last = command.transferred == command.count;
         if is_last {
-            self.vacate(number);
+            die.vacate(number, self.now_ns, &mut self.journal);
         }
         self.read_ended(own);
         if is_last {
             self.start(number);
         }
     }
-
-    pub(super) fn running(&mut self, number: u16) -> &mut Command {
-        self.dies[usize::from(number)].running.as_mut().expect("the die has a command")
-    }
-
-    /// Takes the command from a die.
-    #[inline(always)]
-    pub(super) fn vacate(&mut self, number: u16) {
-        let die = &mut self.dies[usize::from(number)];
-        if self.journal.is_kept() {
-            let command = die.running.as_ref().expect("only an occupied die is vacated");
-            let work = work_done(number, command, die.changed_ns, self.now_ns);
-            self.journal.add(|| Entry::Die(work));
-        }
-        die.vacate(self.now_ns);
-    }
-}
-
-/// What a die did under a command from one time to another.
-fn work_done(die: u16, command: &Command, from_ns: u64, until_ns: u64) -> DieWork {
-    let Command { work, cause, count: operations, phase, .. } = *command;
-    let op = match work {
-        Work::Flash(op) => Some(op),
-        Work::Suspension => None,
-    };
-    let is_done = phase == Phase::Unloading || command.array_end_ns() <= until_ns;
-    let is_suspended = op.is_some() && !is_done;
-    DieWork { die, op, cause, operations, is_suspended, from_ns, until_ns }
 }

@@ -115,7 +115,7 @@ impl Drive {
             rows_wait: joins && is_acknowledged_early,
             suspends: profile.suspend_program || profile.suspend_erase,
             usage: Usage::new(0),
-            dies: places.channels().map(|channel| Die::on(channel)).collect(),
+            dies: places.channels().map(Die::on).collect(),
             channels: vec![Line::default(); channels],
             buffer: Buffer::new(buffer_pages),
             profile: profile.clone(),
@@ -248,9 +248,7 @@ impl Drive {
     #[inline(always)]
     fn happen(&mut self, what: What) {
         match what {
-            What::ArrayDone { die, generation } if self.is_current(die, generation) => {
-                self.array_done(die)
-            }
+            What::ArrayDone { die, generation } => self.array_done(die, generation),
             What::Unloaded(own) => self.unloaded(own),
             What::Loaded { die, generation } if self.is_current(die, generation) => {
                 self.load_next(die)
@@ -261,7 +259,7 @@ impl Drive {
             }
             What::Entered(id) => self.enter(id),
             What::Answered(id) => self.answered(id),
-            What::Loaded { .. } | What::ArrayDone { .. } | What::MaySuspend { .. } => {}
+            What::Loaded { .. } | What::MaySuspend { .. } => {}
         }
     }
 

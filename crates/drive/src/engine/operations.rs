@@ -83,9 +83,7 @@ impl Drive {
     /// One thing less that keeps an operation from its die.
     pub(super) fn no_longer_held(&mut self, own: u32) {
         let operation = &mut self.operations[own];
-        operation.held_by -= 1;
-        // The read of a copy is held by nothing.
-        if operation.may_begin() && operation.program.is_none() {
+        if operation.no_longer_held() {
             let (die, is_read) = (operation.stage.at.die, operation.stage.is_read());
             self.queue(own, die, is_read);
         }
@@ -97,7 +95,9 @@ impl Drive {
     #[inline(always)]
     pub(super) fn read_ended(&mut self, own: u32) {
         match self.operations[own].program {
-            None => self.ended(own),
+            None => {
+                self.ended(own);
+            }
             Some(program) => self.go_on(own, program),
         }
     }
@@ -140,15 +140,15 @@ impl Drive {
         }
     }
 
-    /// An operation has ended.
-    pub(super) fn ended(&mut self, own: u32) {
+    /// An operation has ended. Returns the next one of its command, or [`NONE`].
+    pub(super) fn ended(&mut self, own: u32) -> u32 {
         let operation = &self.operations[own];
         let FlashOperation { request: id, is_awaited, is_buffered, buffer_entry, .. } = *operation;
-        let FlashOperation { source_lane, dependents, path, next_of_lane, .. } = *operation;
+        let FlashOperation { source_lane, dependents, path, next_of_command, .. } = *operation;
         let Stage { op, lane, .. } = operation.stage;
         self.usage.ended[op as usize] += 1;
         match op {
-            Op::Program => self.lanes[lane].program_ends(own, next_of_lane),
+            Op::Program => self.lanes[lane].program_ends(own, operation.next_of_lane),
             Op::Erase => self.lanes.erase_ends(lane),
             Op::Read | Op::SpareRead => {}
         }
@@ -157,9 +157,11 @@ impl Drive {
             NONE => NONE,
             lane => self.lanes.leave(lane),
         };
-        // What ends before the last thing that a request waits for leaves no trace in its parts.
-        let is_last = is_awaited && self.requests[id].awaited == 1;
+        let active = &mut self.requests[id];
+        let is_last = is_awaited && active.awaited == 1;
+        active.awaited -= u32::from(is_awaited && !is_last);
         let is_followed = dependents != NONE || erase != NONE || erase_of_source != NONE;
+        // What ends before the last thing that a request waits for leaves no trace in its parts.
         let shares = match is_last || is_followed {
             true => self.shares_of(operation),
             false => Shares::default(),
@@ -180,13 +182,12 @@ impl Drive {
                 self.no_longer_waits(erase, shares);
             }
         }
-        let active = &mut self.requests[id];
-        active.unfinished -= 1;
-        match (is_awaited, active.awaited) {
-            (true, 1) => self.request_awaited(id, shares),
-            (true, _) => active.awaited -= 1,
-            (false, _) => self.forget(id),
+        self.requests[id].unfinished -= 1;
+        match is_last {
+            true => self.request_awaited(id, shares),
+            false => self.forget(id),
         }
+        next_of_command
     }
 
     fn release_dependents(&mut self, mut entry: u32, shares: Shares) {

@@ -123,6 +123,7 @@ impl Drive {
         self.no_longer_awaits(id);
     }
 
+    #[inline(always)]
     fn no_longer_awaits(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.awaited -= 1;
@@ -132,6 +133,7 @@ impl Drive {
     }
 
     /// Sends the answer of a request over the link.
+    #[inline(always)]
     fn answer(&mut self, id: u32) {
         let HostRequest { op, bytes, .. } = self.requests[id].request;
         let link_ns = match op {
@@ -148,6 +150,7 @@ impl Drive {
         self.events.add(end_ns, What::Answered(id));
     }
 
+    #[inline(always)]
     pub(super) fn answered(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.is_answered = true;
@@ -167,8 +170,10 @@ impl Drive {
     }
 
     /// Drops a request that has been answered and whose operations have ended.
+    #[inline(always)]
     pub(super) fn forget(&mut self, id: u32) {
-        if self.requests[id].is_answered && self.requests[id].unfinished == 0 {
+        let active = &self.requests[id];
+        if active.is_answered && active.unfinished == 0 {
             self.requests.remove(id);
         }
     }
