@@ -21,7 +21,7 @@ pub(crate) struct Command {
     pub progress_ns: u64,
     /// When the die took it.
     pub started_ns: u64,
-    /// When the array began, or went on.
+    /// When the array begins, or goes on, as far as is known.
     pub resumed_ns: u64,
 }
 

@@ -121,6 +121,12 @@ impl FlashOperation {
         self.may_begin() && self.program.is_none()
     }
 
+    /// The program that waits for this one to begin, or [`NONE`].
+    #[inline(always)]
+    pub fn held_program(&self) -> u32 {
+        if self.stage.op == Op::Program { self.next_of_lane } else { NONE }
+    }
+
     /// Whether it programs this page.
     #[inline(always)]
     pub fn programs(&self, page: u32) -> bool {

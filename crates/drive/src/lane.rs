@@ -71,18 +71,19 @@ impl Lane {
         is_listed: false,
     };
 
-    /// A program comes. Returns the program before it, and whether that one has not begun.
+    /// A program comes. Returns the program before it, and whether it is the first that has not
+    /// begun.
     #[inline(always)]
     pub fn program_comes(&mut self, own: u32) -> (u32, bool) {
         let before = core::mem::replace(&mut self.last, own);
         if before == NONE {
             self.first = own;
         }
-        let is_held = self.waiting != NONE;
-        if !is_held {
+        let is_first = self.waiting == NONE;
+        if is_first {
             self.waiting = own;
         }
-        (before, is_held)
+        (before, is_first)
     }
 
     /// A program begins, and the next one may.

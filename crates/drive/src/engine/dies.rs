@@ -5,11 +5,23 @@ use nand::Op;
 use crate::command::{Command, Phase, Work};
 use crate::engine::Drive;
 use crate::events::What;
+use crate::flash_operation::{FlashOperation, Stage};
 use crate::journal::Entry;
 use crate::pool::NONE;
 
 /// How many waiting reads a die looks at for one that it can do together with another.
 const LOOK_AHEAD: usize = 16;
+
+/// The operations that a command joins.
+struct Joined {
+    count: u32,
+    /// The time that all of them take in the array.
+    array_ns: u64,
+    /// The second one, or [`NONE`].
+    next: u32,
+    /// The program that was held by the last one, or [`NONE`].
+    held: u32,
+}
 
 impl Drive {
     /// Lets an operation wait for a die. An idle die takes it at once.
@@ -46,33 +58,31 @@ impl Drive {
     fn begin(&mut self, number: u16, first: u32) {
         let die = &self.dies[usize::from(number)];
         let (channel, collected_ns) = (die.channel, die.usage.collecting_ns);
-        let mut held = self.begin_operation(first, collected_ns);
-        let operation = &self.operations[first];
-        let (op, is_program) = (operation.stage.op, operation.stage.op == Op::Program);
-        let mut command = Command {
+        let begun = self.begin_operation(first, collected_ns);
+        let FlashOperation { stage: Stage { op, array_ns, channel_ns, .. }, cause, .. } = *begun;
+        let mut joined = Joined { count: 1, array_ns, next: NONE, held: begun.held_program() };
+        if self.joins && self.join(number, op, first) {
+            joined = self.begin_others(number, first);
+        }
+        let Joined { count, array_ns, next, held } = joined;
+        let (transfer_ns, is_loaded) = match op {
+            Op::Program => (channel_ns, count == 1),
+            _ => (self.durations.command_ns * u64::from(count), true),
+        };
+        let loaded_ns = self.transfer(channel, number, transfer_ns);
+        let command = Command {
             work: Work::Flash(op),
-            cause: operation.cause,
+            cause,
             first,
-            count: 1,
+            count,
             transferred: 1,
-            next_transfer: NONE,
-            phase: Phase::Loading,
-            array_ns: operation.stage.array_ns,
+            next_transfer: next,
+            phase: if is_loaded { Phase::Array } else { Phase::Loading },
+            array_ns,
             progress_ns: 0,
             started_ns: self.now_ns,
-            resumed_ns: self.now_ns,
+            resumed_ns: loaded_ns,
         };
-        let mut channel_ns =
-            if is_program { operation.stage.channel_ns } else { self.durations.command_ns };
-        if self.joins && self.join(number, op, first) {
-            held = self.begin_others(number, &mut command);
-            channel_ns *= if is_program { 1 } else { u64::from(command.count) };
-        }
-        let loaded_ns = self.transfer(channel, number, channel_ns);
-        let is_loaded = command.count == 1 || !is_program;
-        if is_loaded {
-            command.begin_array(loaded_ns);
-        }
         let die = &mut self.dies[usize::from(number)];
         let generation = die.occupy(self.now_ns, command);
         if held != NONE && self.operations[held].no_longer_held() {
@@ -80,27 +90,23 @@ impl Drive {
         }
         if is_loaded {
             die.usage.moving_ns += loaded_ns - self.now_ns;
-            let end_ns = loaded_ns + command.array_ns;
-            self.events.add(end_ns, What::ArrayDone { die: number, generation });
+            self.events.add_array_done(op, loaded_ns + array_ns, number, generation);
         } else {
             self.events.add(loaded_ns, What::Loaded { die: number, generation });
         }
     }
 
-    /// An operation begins on a die that has spent this time on collection. Returns the program
-    /// that it held, or [`NONE`].
+    /// An operation begins on a die that has spent this time on collection.
     #[inline(always)]
-    fn begin_operation(&mut self, own: u32, collected_ns: u64) -> u32 {
+    fn begin_operation(&mut self, own: u32, collected_ns: u64) -> &FlashOperation {
         let operation = &mut self.operations[own];
         assert!(operation.may_begin(), "an operation began too early: {operation:?}");
         operation.started_ns = self.now_ns;
         operation.collected_after_ns = collected_ns;
-        if operation.stage.op != Op::Program {
-            return NONE;
+        if operation.stage.op == Op::Program {
+            self.lanes[operation.stage.lane].program_begins(own, operation.next_of_lane);
         }
-        let held = operation.next_of_lane;
-        self.lanes[operation.stage.lane].program_begins(own, held);
-        held
+        operation
     }
 
     /// Joins operations of the same kind to one that a die begins. Returns whether there are any.
@@ -153,23 +159,25 @@ impl Drive {
         }
     }
 
-    /// The operations begin that were joined to the first one of a command. Returns the program
-    /// that was held by the last of them, or [`NONE`].
-    fn begin_others(&mut self, number: u16, command: &mut Command) -> u32 {
+    /// The operations begin that were joined to the first one of a command.
+    fn begin_others(&mut self, number: u16, first: u32) -> Joined {
         let collected_ns = self.dies[usize::from(number)].usage.collecting_ns;
-        let (mut held, mut sum_ns) = (NONE, command.array_ns);
-        command.next_transfer = self.operations[command.first].next_of_command;
-        let mut own = command.next_transfer;
+        let operation = &self.operations[first];
+        let mut sum_ns = operation.stage.array_ns;
+        let next = operation.next_of_command;
+        let mut joined = Joined { count: 1, array_ns: sum_ns, next, held: NONE };
+        let mut own = next;
         while own != NONE {
-            held = self.begin_operation(own, collected_ns);
-            let operation = &self.operations[own];
-            command.array_ns = command.array_ns.max(operation.stage.array_ns);
-            command.count += 1;
-            sum_ns += operation.stage.array_ns;
+            let operation = self.begin_operation(own, collected_ns);
+            let array_ns = operation.stage.array_ns;
             own = operation.next_of_command;
+            joined.held = operation.held_program();
+            joined.array_ns = joined.array_ns.max(array_ns);
+            joined.count += 1;
+            sum_ns += array_ns;
         }
-        self.dies[usize::from(number)].usage.saved_ns += sum_ns - command.array_ns;
-        held
+        self.dies[usize::from(number)].usage.saved_ns += sum_ns - joined.array_ns;
+        joined
     }
 
     /// Brings the next page of a program to its die; after the last one the array begins.
@@ -184,7 +192,7 @@ impl Drive {
         let loaded_ns = self.transfer(channel, number, operation.stage.channel_ns);
         if is_last {
             let end_ns = self.dies[usize::from(number)].array_begins(loaded_ns);
-            self.events.add(end_ns, What::ArrayDone { die: number, generation });
+            self.events.add_array_done(Op::Program, end_ns, number, generation);
         } else {
             self.events.add(loaded_ns, What::Loaded { die: number, generation });
         }

@@ -120,7 +120,7 @@ impl Drive {
             buffer: Buffer::new(buffer_pages),
             profile: profile.clone(),
             now_ns: 0,
-            events: Events::default(),
+            events: Events::new(),
             requests: Pool::new(),
             submitted: 0,
             operations: Pool::new(),

@@ -149,8 +149,7 @@ impl Drive {
         self.usage.ended[op as usize] += 1;
         match op {
             Op::Program => self.lanes[lane].program_ends(own, operation.next_of_lane),
-            Op::Erase => self.lanes.erase_ends(lane),
-            Op::Read | Op::SpareRead => {}
+            Op::Erase | Op::Read | Op::SpareRead => {}
         }
         let erase = self.lanes.leave(lane);
         let erase_of_source = match source_lane {
@@ -159,7 +158,7 @@ impl Drive {
         };
         let active = &mut self.requests[id];
         let is_last = is_awaited && active.awaited == 1;
-        active.awaited -= u32::from(is_awaited && !is_last);
+        active.awaited -= u32::from(is_awaited);
         let is_followed = dependents != NONE || erase != NONE || erase_of_source != NONE;
         // What ends before the last thing that a request waits for leaves no trace in its parts.
         let shares = match is_last || is_followed {
@@ -176,16 +175,22 @@ impl Drive {
         if is_buffered {
             self.leave_buffer(buffer_entry);
         }
+        if op == Op::Erase {
+            self.erase_ended(lane, self.places.dies_per_stripe());
+        }
         if is_followed {
             self.release_dependents(dependents, shares);
             for erase in [erase, erase_of_source].into_iter().filter(|&erase| erase != NONE) {
                 self.no_longer_waits(erase, shares);
             }
         }
-        self.requests[id].unfinished -= 1;
-        match is_last {
-            true => self.request_awaited(id, shares),
-            false => self.forget(id),
+        let active = &mut self.requests[id];
+        active.unfinished -= 1;
+        if is_last {
+            active.shares = shares;
+            self.answer(id);
+        } else {
+            self.forget(id);
         }
         next_of_command
     }

@@ -32,16 +32,26 @@ impl Drive {
     /// Puts a program into its lane, behind an erase of its block if there is one.
     #[inline(always)]
     pub(super) fn queue_program(&mut self, own: u32, program: &Stage, erase: u32) {
-        let (before, is_held) = self.lanes[program.lane].program_comes(own);
+        let (before, is_first) = self.lanes[program.lane].program_comes(own);
         if before != NONE {
             self.operations[before].next_of_lane = own;
         }
-        if is_held {
-            self.operations[own].held_by += 1;
+        if !is_first || erase != NONE {
+            self.operations[own].held_by = 1;
         }
-        self.hold(erase, own);
         if self.rows_wait {
             self.join_row(own, program);
+        }
+    }
+
+    /// An erase has ended. In each lane, the first program that came after it is held no longer.
+    pub(super) fn erase_ended(&mut self, first_lane: u32, dies: u32) {
+        self.lanes.erase_ends(first_lane);
+        for lane in first_lane..first_lane + dies {
+            let held = self.lanes[lane].waiting;
+            if held != NONE {
+                self.no_longer_held(held);
+            }
         }
     }
 

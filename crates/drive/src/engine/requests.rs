@@ -118,12 +118,10 @@ impl Drive {
 
     /// Something that a request's answer waits for has ended.
     pub(super) fn request_awaited(&mut self, id: u32, shares: Shares) {
-        let shares = self.since_issue(id, shares);
-        self.requests[id].shares = shares;
+        self.requests[id].shares = self.since_issue(id, shares);
         self.no_longer_awaits(id);
     }
 
-    #[inline(always)]
     fn no_longer_awaits(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.awaited -= 1;
@@ -133,8 +131,7 @@ impl Drive {
     }
 
     /// Sends the answer of a request over the link.
-    #[inline(always)]
-    fn answer(&mut self, id: u32) {
+    pub(super) fn answer(&mut self, id: u32) {
         let HostRequest { op, bytes, .. } = self.requests[id].request;
         let link_ns = match op {
             trace::Op::Read => duration_ns(bytes, self.profile.link),
