@@ -2,6 +2,8 @@
 
 use nand::{Cause, Op};
 
+use crate::flash_operation::FlashOperation;
+
 /// A command: one operation, or several of one kind in the same row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
@@ -46,6 +48,24 @@ pub(crate) enum Phase {
 }
 
 impl Command {
+    /// A command with one operation, whose data comes first.
+    #[inline(always)]
+    pub fn new(operation: &FlashOperation, first: u32, now_ns: u64) -> Command {
+        Command {
+            work: Work::Flash(operation.stage.op),
+            cause: operation.cause,
+            first,
+            count: 1,
+            transferred: 1,
+            next_transfer: operation.next_of_command,
+            phase: Phase::Loading,
+            array_ns: operation.stage.array_ns,
+            progress_ns: 0,
+            started_ns: now_ns,
+            resumed_ns: now_ns,
+        }
+    }
+
     /// The array begins when everything is loaded.
     #[inline(always)]
     pub fn begin_array(&mut self, loaded_ns: u64) {

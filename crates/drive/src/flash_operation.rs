@@ -2,6 +2,7 @@
 
 use nand::{Cause, Op};
 
+use crate::die::Die;
 use crate::operation::is_collection;
 use crate::places::Place;
 use crate::pool::NONE;
@@ -121,10 +122,12 @@ impl FlashOperation {
         self.may_begin() && self.program.is_none()
     }
 
-    /// The program that waits for this one to begin, or [`NONE`].
+    /// A die takes it.
     #[inline(always)]
-    pub fn held_program(&self) -> u32 {
-        if self.stage.op == Op::Program { self.next_of_lane } else { NONE }
+    pub fn begin(&mut self, now_ns: u64, die: &Die) {
+        assert!(self.may_begin(), "an operation began too early: {self:?}");
+        self.started_ns = now_ns;
+        self.collected_after_ns = die.usage.collecting_ns;
     }
 
     /// Whether it programs this page.

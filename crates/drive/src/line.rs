@@ -1,5 +1,6 @@
 //! A channel, the link to the host, or the dispatcher.
 
+use crate::journal::{Entry, Journal};
 use crate::usage::ChannelUsage;
 
 /// Something that serves one at a time, in the order in which it is asked.
@@ -17,5 +18,30 @@ impl Line {
         self.free_ns = start_ns + duration_ns;
         self.usage.busy_ns += self.free_ns - start_ns;
         self.free_ns
+    }
+}
+
+/// All channels.
+#[derive(Debug)]
+pub(crate) struct Channels(pub Vec<Line>);
+
+impl Channels {
+    /// Takes the channel of a die for a time, if it is any. Returns the end.
+    #[inline(always)]
+    pub fn transfer(
+        &mut self,
+        channel: u16,
+        die: u16,
+        now_ns: u64,
+        duration_ns: u64,
+        journal: &mut Journal,
+    ) -> u64 {
+        if duration_ns == 0 {
+            return now_ns;
+        }
+        let until_ns = self.0[usize::from(channel)].take(now_ns, duration_ns);
+        let from_ns = until_ns - duration_ns;
+        journal.add(|| Entry::Channel { channel, die, from_ns, until_ns });
+        until_ns
     }
 }

@@ -5,23 +5,11 @@ use nand::Op;
 use crate::command::{Command, Phase, Work};
 use crate::engine::Drive;
 use crate::events::What;
-use crate::flash_operation::{FlashOperation, Stage};
-use crate::journal::Entry;
+use crate::flash_operation::Stage;
 use crate::pool::NONE;
 
 /// How many waiting reads a die looks at for one that it can do together with another.
 const LOOK_AHEAD: usize = 16;
-
-/// The operations that a command joins.
-struct Joined {
-    count: u32,
-    /// The time that all of them take in the array.
-    array_ns: u64,
-    /// The second one, or [`NONE`].
-    next: u32,
-    /// The program that was held by the last one, or [`NONE`].
-    held: u32,
-}
 
 impl Drive {
     /// Lets an operation wait for a die. An idle die takes it at once.
@@ -54,64 +42,79 @@ impl Drive {
         }
     }
 
-    /// Gives a free die a command with an operation and those that it can do together with it.
+    /// Gives a free die a command with an operation, and with those that it can do together with
+    /// it.
     fn begin(&mut self, number: u16, first: u32) {
-        let die = &self.dies[usize::from(number)];
-        let (channel, collected_ns) = (die.channel, die.usage.collecting_ns);
-        let begun = self.begin_operation(first, collected_ns);
-        let FlashOperation { stage: Stage { op, array_ns, channel_ns, .. }, cause, .. } = *begun;
-        let mut joined = Joined { count: 1, array_ns, next: NONE, held: begun.held_program() };
-        if self.joins && self.join(number, op, first) {
-            joined = self.begin_others(number, first);
+        if self.joins && self.join(number, first) {
+            return self.begin_joined(number, first);
         }
-        let Joined { count, array_ns, next, held } = joined;
-        let (transfer_ns, is_loaded) = match op {
-            Op::Program => (channel_ns, count == 1),
-            _ => (self.durations.command_ns * u64::from(count), true),
-        };
-        let loaded_ns = self.transfer(channel, number, transfer_ns);
-        let command = Command {
-            work: Work::Flash(op),
-            cause,
-            first,
-            count,
-            transferred: 1,
-            next_transfer: next,
-            phase: if is_loaded { Phase::Array } else { Phase::Loading },
-            array_ns,
-            progress_ns: 0,
-            started_ns: self.now_ns,
-            resumed_ns: loaded_ns,
-        };
+        let now_ns = self.now_ns;
         let die = &mut self.dies[usize::from(number)];
-        let generation = die.occupy(self.now_ns, command);
+        let operation = &mut self.operations[first];
+        operation.begin(now_ns, die);
+        let Stage { op, lane, array_ns, channel_ns, .. } = operation.stage;
+        let (mut transfer_ns, mut held) = (self.durations.command_ns, NONE);
+        if op == Op::Program {
+            (transfer_ns, held) = (channel_ns, operation.next_of_lane);
+            self.lanes[lane].program_begins(first, held);
+        }
+        let loaded_ns =
+            self.channels.transfer(die.channel, number, now_ns, transfer_ns, &mut self.journal);
+        let mut command = Command::new(operation, first, now_ns);
+        command.begin_array(loaded_ns);
+        let generation = die.occupy(now_ns, command);
+        die.usage.moving_ns += loaded_ns - now_ns;
+        self.events.add_array_done(op, loaded_ns + array_ns, number, generation);
         if held != NONE && self.operations[held].no_longer_held() {
             die.wait(held, false);
         }
-        if is_loaded {
-            die.usage.moving_ns += loaded_ns - self.now_ns;
-            self.events.add_array_done(op, loaded_ns + array_ns, number, generation);
-        } else {
-            self.events.add(loaded_ns, What::Loaded { die: number, generation });
-        }
     }
 
-    /// An operation begins on a die that has spent this time on collection.
-    #[inline(always)]
-    fn begin_operation(&mut self, own: u32, collected_ns: u64) -> &FlashOperation {
-        let operation = &mut self.operations[own];
-        assert!(operation.may_begin(), "an operation began too early: {operation:?}");
-        operation.started_ns = self.now_ns;
-        operation.collected_after_ns = collected_ns;
-        if operation.stage.op == Op::Program {
-            self.lanes[operation.stage.lane].program_begins(own, operation.next_of_lane);
+    /// Gives a free die a command with several operations. Those of programs are loaded one after
+    /// the other.
+    fn begin_joined(&mut self, number: u16, first: u32) {
+        let now_ns = self.now_ns;
+        let die = &mut self.dies[usize::from(number)];
+        let mut command = Command::new(&self.operations[first], first, now_ns);
+        let (mut own, mut held, mut sum_ns) = (first, NONE, 0);
+        command.count = 0;
+        while own != NONE {
+            let operation = &mut self.operations[own];
+            operation.begin(now_ns, die);
+            let Stage { op, lane, array_ns, .. } = operation.stage;
+            if op == Op::Program {
+                held = operation.next_of_lane;
+                self.lanes[lane].program_begins(own, held);
+            }
+            command.count += 1;
+            command.array_ns = command.array_ns.max(array_ns);
+            sum_ns += array_ns;
+            own = operation.next_of_command;
         }
-        operation
+        die.usage.saved_ns += sum_ns - command.array_ns;
+        let Stage { op, channel_ns, .. } = self.operations[first].stage;
+        let transfer_ns = match op {
+            Op::Program => channel_ns,
+            _ => self.durations.command_ns * u64::from(command.count),
+        };
+        let loaded_ns =
+            self.channels.transfer(die.channel, number, now_ns, transfer_ns, &mut self.journal);
+        let generation = die.occupy(now_ns, command);
+        match op {
+            Op::Program => self.events.add(loaded_ns, What::Loaded { die: number, generation }),
+            _ => {
+                let end_ns = die.array_begins(loaded_ns);
+                self.events.add_array_done(op, end_ns, number, generation);
+            }
+        }
+        if held != NONE && self.operations[held].no_longer_held() {
+            die.wait(held, false);
+        }
     }
 
     /// Joins operations of the same kind to one that a die begins. Returns whether there are any.
-    fn join(&mut self, number: u16, op: Op, first: u32) -> bool {
-        match op {
+    fn join(&mut self, number: u16, first: u32) -> bool {
+        match self.operations[first].stage.op {
             Op::Read | Op::SpareRead => self.join_reads(number, first),
             Op::Program => self.join_programs(first),
             Op::Erase => {}
@@ -159,27 +162,6 @@ impl Drive {
         }
     }
 
-    /// The operations begin that were joined to the first one of a command.
-    fn begin_others(&mut self, number: u16, first: u32) -> Joined {
-        let collected_ns = self.dies[usize::from(number)].usage.collecting_ns;
-        let operation = &self.operations[first];
-        let mut sum_ns = operation.stage.array_ns;
-        let next = operation.next_of_command;
-        let mut joined = Joined { count: 1, array_ns: sum_ns, next, held: NONE };
-        let mut own = next;
-        while own != NONE {
-            let operation = self.begin_operation(own, collected_ns);
-            let array_ns = operation.stage.array_ns;
-            own = operation.next_of_command;
-            joined.held = operation.held_program();
-            joined.array_ns = joined.array_ns.max(array_ns);
-            joined.count += 1;
-            sum_ns += array_ns;
-        }
-        self.dies[usize::from(number)].usage.saved_ns += sum_ns - joined.array_ns;
-        joined
-    }
-
     /// Brings the next page of a program to its die; after the last one the array begins.
     pub(super) fn load_next(&mut self, number: u16) {
         let die = &mut self.dies[usize::from(number)];
@@ -189,25 +171,15 @@ impl Drive {
         command.next_transfer = operation.next_of_command;
         command.transferred += 1;
         let is_last = command.transferred == command.count;
-        let loaded_ns = self.transfer(channel, number, operation.stage.channel_ns);
+        let (now_ns, transfer_ns) = (self.now_ns, operation.stage.channel_ns);
+        let loaded_ns =
+            self.channels.transfer(channel, number, now_ns, transfer_ns, &mut self.journal);
         if is_last {
-            let end_ns = self.dies[usize::from(number)].array_begins(loaded_ns);
+            let end_ns = die.array_begins(loaded_ns);
             self.events.add_array_done(Op::Program, end_ns, number, generation);
         } else {
             self.events.add(loaded_ns, What::Loaded { die: number, generation });
         }
-    }
-
-    /// Takes a channel for a time, if it is any. Returns the end.
-    #[inline(always)]
-    fn transfer(&mut self, channel: u16, die: u16, duration_ns: u64) -> u64 {
-        if duration_ns == 0 {
-            return self.now_ns;
-        }
-        let until_ns = self.channels[usize::from(channel)].take(self.now_ns, duration_ns);
-        let from_ns = until_ns - duration_ns;
-        self.journal.add(|| Entry::Channel { channel, die, from_ns, until_ns });
-        until_ns
     }
 
     /// The array of a die has done its work, if it still works on the same command.
@@ -265,7 +237,9 @@ impl Drive {
             match operation.stage.channel_ns - self.durations.command_ns {
                 0 => self.unloaded(own),
                 transfer_ns => {
-                    let end_ns = self.transfer(channel, number, transfer_ns);
+                    let (now_ns, journal) = (self.now_ns, &mut self.journal);
+                    let end_ns =
+                        self.channels.transfer(channel, number, now_ns, transfer_ns, journal);
                     self.events.add(end_ns, What::Unloaded(own));
                 }
             }

@@ -31,7 +31,7 @@ use crate::events::{Events, What};
 use crate::flash_operation::{Dependent, FlashOperation};
 use crate::journal::{Entry, Journal};
 use crate::lane::Lanes;
-use crate::line::Line;
+use crate::line::{Channels, Line};
 use crate::operation::{Answer, HostRequest, Issued};
 use crate::places::Places;
 use crate::pool::{NONE, Pool};
@@ -66,7 +66,7 @@ pub struct Drive {
     dispatcher: Line,
     link_in: Line,
     link_out: Line,
-    channels: Vec<Line>,
+    channels: Channels,
     buffer: Buffer,
     /// Buffered programs that have not ended.
     buffered: Vec<u32>,
@@ -116,7 +116,7 @@ impl Drive {
             suspends: profile.suspend_program || profile.suspend_erase,
             usage: Usage::new(0),
             dies: places.channels().map(Die::on).collect(),
-            channels: vec![Line::default(); channels],
+            channels: Channels(vec![Line::default(); channels]),
             buffer: Buffer::new(buffer_pages),
             profile: profile.clone(),
             now_ns: 0,
@@ -202,7 +202,7 @@ impl Drive {
     pub fn usage(&self) -> Usage {
         let mut usage = self.usage.clone();
         usage.dies = self.dies.iter().map(|die| die.usage).collect();
-        usage.channels = self.channels.iter().map(|channel| channel.usage).collect();
+        usage.channels = self.channels.0.iter().map(|channel| channel.usage).collect();
         usage
     }
 
@@ -211,7 +211,7 @@ impl Drive {
         assert!(self.requests.is_empty() && self.operations.is_empty(), "the drive is not idle");
         self.usage = Usage::new(self.now_ns);
         self.dies.iter_mut().for_each(|die| die.usage = DieUsage::default());
-        self.channels.iter_mut().for_each(|channel| channel.usage = ChannelUsage::default());
+        self.channels.0.iter_mut().for_each(|channel| channel.usage = ChannelUsage::default());
     }
 
     /// Writes down from now on what happens.

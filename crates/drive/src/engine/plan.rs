@@ -176,7 +176,7 @@ impl Drive {
     /// Adds to what die and channel are expected to do.
     #[inline(always)]
     fn expect(&mut self, stage: &Stage) {
-        self.channels[usize::from(stage.at.channel)].usage.planned_ns += stage.channel_ns;
+        self.channels.0[usize::from(stage.at.channel)].usage.planned_ns += stage.channel_ns;
         self.dies[usize::from(stage.at.die)].usage.planned_ns += stage.array_ns;
     }
 
