@@ -1,8 +1,7 @@
 //! A die: what waits for it, and what it works on.
 
-use std::collections::VecDeque;
-
 use crate::command::{Command, Phase, Work};
+use crate::fifo::Fifo;
 use crate::journal::{DieWork, Entry, Journal};
 use crate::operation::is_collection;
 use crate::usage::DieUsage;
@@ -13,8 +12,8 @@ pub(crate) struct Die {
     pub channel: u16,
     /// Operations that may begin, those that could begin first in front. Each comes with its
     /// place in the order of both queues.
-    reads: VecDeque<(u64, u32)>,
-    writes: VecDeque<(u64, u32)>,
+    reads: Fifo<(u64, u32)>,
+    writes: Fifo<(u64, u32)>,
     came: u64,
     pub running: Option<Command>,
     pub suspended: Option<Command>,
@@ -37,7 +36,7 @@ impl Die {
     #[inline(always)]
     pub fn wait(&mut self, own: u32, is_read: bool) {
         let queue = if is_read { &mut self.reads } else { &mut self.writes };
-        queue.push_back((self.came, own));
+        queue.push((self.came, own));
         self.came += 1;
     }
 
@@ -67,13 +66,14 @@ impl Die {
             }
         };
         let queue = if is_read_next { &mut self.reads } else { &mut self.writes };
-        queue.pop_front().map(|(_, own)| own)
+        queue.pop().map(|(_, own)| own)
     }
 
     /// Takes the first of the waiting reads that this holds for, among the first `most`.
     pub fn take_read(&mut self, most: usize, holds: impl Fn(u32) -> bool) -> Option<u32> {
-        let position = self.reads.iter().take(most).position(|&(_, own)| holds(own))?;
-        self.reads.remove(position).map(|(_, own)| own)
+        let mut first = self.reads.waiting().iter().take(most);
+        let position = first.position(|&(_, own)| holds(own))?;
+        Some(self.reads.remove(position).1)
     }
 
     /// Gives the idle die a command. Returns its generation.

@@ -5,9 +5,9 @@
 //! seldom passes others, and what happens next is at the front of one of them. This is cheaper than
 //! a heap, in which almost every event passes half of the others.
 
-use std::collections::VecDeque;
-
 use nand::Op;
+
+use crate::fifo::Fifo;
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ const QUEUES: usize = Op::ALL.len() + 1;
 /// All that will happen. Events at the same time come in an order that is the same in every run.
 #[derive(Debug)]
 pub(crate) struct Events {
-    queues: [VecDeque<Event>; QUEUES],
+    queues: [Fifo<Event>; QUEUES],
     /// The time of the first event of each queue; the greatest number if there is none.
     first_ns: [u64; QUEUES],
 }
@@ -45,7 +45,7 @@ struct Event {
 
 impl Events {
     pub fn new() -> Events {
-        Events { queues: Default::default(), first_ns: [u64::MAX; QUEUES] }
+        Events { queues: [const { Fifo::EMPTY }; QUEUES], first_ns: [u64::MAX; QUEUES] }
     }
 
     /// Adds the end of the work of an array.
@@ -62,9 +62,9 @@ impl Events {
 
     #[inline(always)]
     fn add_to(&mut self, number: usize, at_ns: u64, what: What) {
-        let queue = &mut self.queues[number];
-        let mut place = queue.len();
-        queue.push_back(Event { at_ns, what });
+        self.queues[number].push(Event { at_ns, what });
+        let queue = self.queues[number].waiting();
+        let mut place = queue.len() - 1;
         while place > 0 && queue[place - 1].at_ns > at_ns {
             queue.swap(place - 1, place);
             place -= 1;
@@ -87,12 +87,12 @@ impl Events {
             return None;
         }
         let queue = &mut self.queues[number];
-        let Event { at_ns, what } = queue.pop_front()?;
+        let Event { at_ns, what } = queue.pop()?;
         self.first_ns[number] = queue.front().map_or(u64::MAX, |event| event.at_ns);
         Some((at_ns, what))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.queues.iter().all(VecDeque::is_empty)
+        self.queues.iter().all(Fifo::is_empty)
     }
 }

@@ -28,6 +28,7 @@ mod die;
 mod durations;
 pub mod engine;
 mod events;
+mod fifo;
 mod flash_operation;
 pub mod journal;
 mod lane;

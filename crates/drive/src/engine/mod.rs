@@ -95,10 +95,11 @@ struct ActiveRequest {
     pages: u32,
     is_answered: bool,
     entered_ns: u64,
-    /// Where its time went until it entered, until its pages had room, and until now.
+    /// Where its time went until it entered, and until now.
     at_entry: Shares,
-    at_admission: Shares,
     shares: Shares,
+    /// How long its pages waited for room.
+    buffer_ns: u64,
 }
 
 impl Drive {
@@ -164,7 +165,7 @@ impl Drive {
             is_answered: false,
             entered_ns: 0,
             at_entry: Shares::default(),
-            at_admission: Shares::default(),
+            buffer_ns: 0,
             shares: Shares::default(),
         });
         self.submitted += 1;

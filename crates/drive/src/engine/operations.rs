@@ -224,12 +224,14 @@ impl Drive {
     /// Where the time went until an operation ends now.
     fn shares_of(&self, operation: &FlashOperation) -> Shares {
         let request = &self.requests[operation.request];
-        let before = match (operation.path, operation.is_buffered) {
-            (NONE, false) => request.at_entry,
-            (NONE, true) => request.at_admission,
-            (path, _) => self.paths[path],
+        let mut shares = match operation.path {
+            NONE => request.at_entry,
+            path => self.paths[path],
         };
-        before + self.own_shares(operation)
+        if operation.path == NONE && operation.is_buffered {
+            shares.buffer_ns += request.buffer_ns;
+        }
+        shares + self.own_shares(operation)
     }
 
     /// Where the time went since the end of its path.

@@ -68,8 +68,8 @@ impl Drive {
     pub(super) fn admit(&mut self) {
         while let Some(id) = self.buffer.admit() {
             let active = &mut self.requests[id];
-            active.shares.buffer_ns += self.now_ns - active.entered_ns;
-            active.at_admission = active.shares;
+            active.buffer_ns = self.now_ns - active.entered_ns;
+            active.shares.buffer_ns += active.buffer_ns;
             let first = active.first_buffered;
             self.enter_buffer(first);
             self.release(first);
