@@ -108,6 +108,13 @@ impl FlashOperation {
         is_collection(self.cause)
     }
 
+    /// Whether its end may let something else begin, or leaves something to be tidied up.
+    #[inline(always)]
+    pub fn is_followed(&self) -> bool {
+        let is_erase = self.stage.op == Op::Erase;
+        is_erase || self.is_buffered || self.dependents != NONE || self.path != NONE
+    }
+
     /// Whether its die may take it.
     #[inline(always)]
     pub fn may_begin(&self) -> bool {

@@ -143,23 +143,21 @@ impl Drive {
     /// An operation has ended. Returns the next one of its command, or [`NONE`].
     pub(super) fn ended(&mut self, own: u32) -> u32 {
         let operation = &self.operations[own];
-        let FlashOperation { request: id, is_awaited, is_buffered, buffer_entry, .. } = *operation;
-        let FlashOperation { source_lane, dependents, path, next_of_command, .. } = *operation;
         let Stage { op, lane, .. } = operation.stage;
+        let (id, is_awaited) = (operation.request, operation.is_awaited);
+        let next_of_command = operation.next_of_command;
         self.usage.ended[op as usize] += 1;
-        match op {
-            Op::Program => self.lanes[lane].program_ends(own, operation.next_of_lane),
-            Op::Erase | Op::Read | Op::SpareRead => {}
+        if op == Op::Program {
+            self.lanes[lane].program_ends(own, operation.next_of_lane);
         }
-        let erase = self.lanes.leave(lane);
-        let erase_of_source = match source_lane {
-            NONE => NONE,
-            lane => self.lanes.leave(lane),
-        };
+        let mut erases = [self.lanes.leave(lane), NONE];
+        if operation.source_lane != NONE {
+            erases[1] = self.lanes.leave(operation.source_lane);
+        }
         let active = &mut self.requests[id];
         let is_last = is_awaited && active.awaited == 1;
         active.awaited -= u32::from(is_awaited);
-        let is_followed = dependents != NONE || erase != NONE || erase_of_source != NONE;
+        let is_followed = operation.is_followed() || erases != [NONE; 2];
         // What ends before the last thing that a request waits for leaves no trace in its parts.
         let shares = match is_last || is_followed {
             true => self.shares_of(operation),
@@ -168,22 +166,10 @@ impl Drive {
         if op != Op::Erase {
             self.note(own);
         }
-        self.operations.remove(own);
-        if path != NONE {
-            self.paths.remove(path);
-        }
-        if is_buffered {
-            self.leave_buffer(buffer_entry);
-        }
-        if op == Op::Erase {
-            self.erase_ended(lane, self.places.dies_per_stripe());
-        }
         if is_followed {
-            self.release_dependents(dependents, shares);
-            for erase in [erase, erase_of_source].into_iter().filter(|&erase| erase != NONE) {
-                self.no_longer_waits(erase, shares);
-            }
+            self.follow(own, erases, shares);
         }
+        self.operations.remove(own);
         let active = &mut self.requests[id];
         active.unfinished -= 1;
         if is_last {
@@ -193,6 +179,27 @@ impl Drive {
             self.forget(id);
         }
         next_of_command
+    }
+
+    /// What follows from the end of an operation, beside the answer of its request. It was the last
+    /// one for which these erases waited.
+    fn follow(&mut self, own: u32, erases: [u32; 2], shares: Shares) {
+        let operation = &self.operations[own];
+        let FlashOperation { path, dependents, is_buffered, buffer_entry, .. } = *operation;
+        let Stage { op, lane, .. } = operation.stage;
+        if path != NONE {
+            self.paths.remove(path);
+        }
+        if is_buffered {
+            self.leave_buffer(buffer_entry);
+        }
+        if op == Op::Erase {
+            self.erase_ended(lane, self.places.dies_per_stripe());
+        }
+        self.release_dependents(dependents, shares);
+        for erase in erases.into_iter().filter(|&erase| erase != NONE) {
+            self.no_longer_waits(erase, shares);
+        }
     }
 
     fn release_dependents(&mut self, mut entry: u32, shares: Shares) {

@@ -34,6 +34,7 @@ impl Drive {
     }
 
     /// Lets the operations of a request begin, except those that wait for the buffer.
+    #[inline(always)]
     pub(super) fn enter(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.entered_ns = self.now_ns;
@@ -103,6 +104,7 @@ impl Drive {
     }
 
     /// Lets operations of a request begin as far as the request is concerned.
+    #[inline(always)]
     fn release(&mut self, first: u32) {
         let mut own = first;
         while own != NONE {
