@@ -5,16 +5,28 @@ use nand::Op;
 use crate::engine::Drive;
 use crate::engine::state::command::{Command, Phase, Work};
 use crate::engine::state::events::What;
-use crate::engine::state::flash_operation::{Copy, FlashOperation};
+use crate::engine::state::flash_operation::Stage;
 use crate::engine::state::pool::NONE;
-use crate::journal::{DieWork, Entry};
 
 /// How many waiting reads a die looks at for one that it can do together with another.
 const LOOK_AHEAD: usize = 16;
 
 impl Drive {
+    /// Lets an operation wait for a die. An idle die takes it at once.
+    #[inline(always)]
+    pub(super) fn queue(&mut self, own: u32, number: u16, is_read: bool) {
+        let die = &mut self.dies[usize::from(number)];
+        if die.is_idle() {
+            return self.begin(number, own);
+        }
+        die.wait(own, is_read);
+        if self.suspends && is_read {
+            self.suspend_for_read(number);
+        }
+    }
+
     /// Gives a die its next command, if it is free and has one, or may be suspended for a read.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start(&mut self, number: u16) {
         let die = &mut self.dies[usize::from(number)];
         if die.running.is_some() {
@@ -35,41 +47,117 @@ impl Drive {
         }
     }
 
-    /// Gives a free die a command with an operation and those that it can do together with it.
-    #[inline(always)]
+    /// Gives a free die a command with an operation, and with those that it can do together with
+    /// it.
     fn begin(&mut self, number: u16, first: u32) {
-        let count = if self.joins { self.join(number, first) } else { 1 };
-        let array_ns = self.begin_operations(number, first);
-        let operation = &self.operations[first];
-        let command = Command {
-            work: Work::Flash(operation.op),
-            cause: operation.cause,
-            first,
-            count,
-            transferred: 0,
-            next_transfer: first,
-            phase: Phase::Loading,
-            array_ns,
-            progress_ns: 0,
-            resumed_ns: self.now_ns,
-        };
+        if self.joins && self.join(number, first) {
+            return self.begin_joined(number, first);
+        }
+        let now_ns = self.now_ns;
         let die = &mut self.dies[usize::from(number)];
-        die.reads_between += u32::from(die.suspended.is_some());
-        die.occupy(self.now_ns, command);
-        self.load_next(number);
-    }
-
-    /// Joins operations of the same kind to one that a die begins. Returns how many there are.
-    fn join(&mut self, number: u16, first: u32) -> u32 {
-        match self.operations[first].op {
-            Op::Read | Op::SpareRead => self.join_reads(number, first),
-            Op::Program => self.join_programs(first),
-            Op::Erase => 1,
+        let operation = &mut self.operations[first];
+        operation.begin(now_ns, die);
+        let Stage { op, lane, array_ns, channel_ns, .. } = operation.stage;
+        let (mut transfer_ns, mut held) = (self.durations.command_ns, NONE);
+        if op == Op::Program {
+            (transfer_ns, held) = (channel_ns, operation.next_of_lane);
+            self.lanes[lane].program_begins(first, held);
+        }
+        let loaded_ns = self.channels.transfer(
+            operation,
+            die.channel,
+            number,
+            now_ns,
+            transfer_ns,
+            &mut self.journal,
+        );
+        let mut command = Command::new(operation, first, now_ns);
+        command.begin_array(loaded_ns);
+        let generation = die.occupy(now_ns, command);
+        die.usage.moving_ns += loaded_ns - now_ns;
+        self.events.add_array_done(op, loaded_ns + array_ns, number, generation);
+        if held != NONE && self.operations[held].no_longer_held() {
+            die.wait(held, false);
+        }
+        if self.suspends {
+            self.count_or_suspend(number, op);
         }
     }
 
+    /// Counts a read command that a die has begun during a suspension. A program or erase that it
+    /// has begun may have to let waiting reads pass.
+    fn count_or_suspend(&mut self, number: u16, op: Op) {
+        let die = &mut self.dies[usize::from(number)];
+        match op {
+            Op::Read | Op::SpareRead => die.reads_between += u32::from(die.suspended.is_some()),
+            Op::Program | Op::Erase => self.suspend_for_read(number),
+        }
+    }
+
+    /// Gives a free die a command with several operations. Those of programs are loaded one after
+    /// the other.
+    fn begin_joined(&mut self, number: u16, first: u32) {
+        let now_ns = self.now_ns;
+        let die = &mut self.dies[usize::from(number)];
+        let mut command = Command::new(&self.operations[first], first, now_ns);
+        let (mut own, mut held, mut sum_ns) = (first, NONE, 0);
+        command.count = 0;
+        while own != NONE {
+            let operation = &mut self.operations[own];
+            operation.begin(now_ns, die);
+            let Stage { op, lane, array_ns, .. } = operation.stage;
+            if op == Op::Program {
+                held = operation.next_of_lane;
+                self.lanes[lane].program_begins(own, held);
+            }
+            command.count += 1;
+            command.array_ns = command.array_ns.max(array_ns);
+            sum_ns += array_ns;
+            own = operation.next_of_command;
+        }
+        die.usage.saved_ns += sum_ns - command.array_ns;
+        let operation = &self.operations[first];
+        let Stage { op, channel_ns, .. } = operation.stage;
+        let transfer_ns = match op {
+            Op::Program => channel_ns,
+            _ => self.durations.command_ns * u64::from(command.count),
+        };
+        let loaded_ns = self.channels.transfer(
+            operation,
+            die.channel,
+            number,
+            now_ns,
+            transfer_ns,
+            &mut self.journal,
+        );
+        let generation = die.occupy(now_ns, command);
+        match op {
+            Op::Program => self.events.add(loaded_ns, What::Loaded { die: number, generation }),
+            _ => {
+                let end_ns = die.array_begins(loaded_ns);
+                self.events.add_array_done(op, end_ns, number, generation);
+            }
+        }
+        if held != NONE && self.operations[held].no_longer_held() {
+            die.wait(held, false);
+        }
+        if self.suspends {
+            self.count_or_suspend(number, op);
+        }
+    }
+
+    /// Joins operations of the same kind to one that a die begins. Returns whether there are any.
+    fn join(&mut self, number: u16, first: u32) -> bool {
+        match self.operations[first].stage.op {
+            Op::Read | Op::SpareRead => self.join_reads(number, first),
+            Op::Program => self.join_programs(first),
+            Op::Erase => {}
+        }
+        self.operations[first].next_of_command != NONE
+    }
+
     /// Joins reads in other planes to a read.
-    fn join_reads(&mut self, number: u16, first: u32) -> u32 {
+    fn join_reads(&mut self, number: u16, first: u32) {
         let (mut last, mut count) = (first, 1);
         while count < self.profile.planes {
             let operations = &self.operations;
@@ -86,11 +174,10 @@ impl Drive {
             last = own;
             count += 1;
         }
-        count
     }
 
     /// Joins the next programs of a row to a program.
-    fn join_programs(&mut self, first: u32) -> u32 {
+    fn join_programs(&mut self, first: u32) {
         let (mut last, mut count) = (first, 1);
         while count < self.pages_at_once() {
             let next = self.operations[last].next_of_lane;
@@ -107,134 +194,102 @@ impl Drive {
             last = next;
             count += 1;
         }
-        count
     }
 
-    /// The operations of a command begin. Returns its time in the array.
-    #[inline(always)]
-    fn begin_operations(&mut self, number: u16, first: u32) -> u64 {
-        let collecting_ns = self.dies[usize::from(number)].usage.collecting_ns;
-        let (mut array_ns, mut sum_ns, mut own) = (0, 0, first);
-        while own != NONE {
-            let operation = &mut self.operations[own];
-            assert!(operation.may_begin(), "an operation began too early: {operation:?}");
-            let was_read = !matches!(operation.copy, Copy::Target { was_read: false, .. });
-            assert!(was_read, "a copy was programmed before it was read: {operation:?}");
-            operation.has_begun = true;
-            operation.started_ns = self.now_ns;
-            operation.collecting_ns = collecting_ns - operation.collecting_ns;
-            array_ns = array_ns.max(operation.array_ns);
-            sum_ns += operation.array_ns;
-            let (op, next) = (operation.op, operation.next_of_command);
-            let lane = &mut self.lanes[operation.lane];
-            let held = match op {
-                Op::Read | Op::SpareRead => lane.read_begins(),
-                Op::Program | Op::Erase => lane.write_begins(operation),
-            };
-            if op == Op::Erase {
-                self.erase_begins(own);
-            }
-            // The next program of the same command is held no longer already.
-            if held != NONE && held != next {
-                self.no_longer_held(held);
-            }
-            own = next;
-        }
-        self.dies[usize::from(number)].usage.saved_ns += sum_ns - array_ns;
-        array_ns
-    }
-
-    /// Brings the next page of a program to its die, or the command of another operation; then the
-    /// array begins.
+    /// Brings the next page of a program to its die; after the last one the array begins.
     pub(super) fn load_next(&mut self, number: u16) {
         let die = &mut self.dies[usize::from(number)];
+        let (channel, generation) = (die.channel, die.generation);
         let command = die.running.as_mut().expect("the die has a command");
+        let operation = &self.operations[command.next_transfer];
+        command.next_transfer = operation.next_of_command;
         command.transferred += 1;
-        let own = command.next_transfer;
-        let (channel_ns, is_last) = match command.work {
-            Work::Flash(Op::Program) => {
-                let operation = &self.operations[own];
-                command.next_transfer = operation.next_of_command;
-                (operation.channel_ns, command.transferred == command.count)
-            }
-            _ => (self.durations.command_ns * u64::from(command.count), true),
-        };
-        let channel = die.channel;
-        let loaded_ns = match channel_ns {
-            0 => self.now_ns,
-            channel_ns => self.transfer(own, channel, channel_ns),
-        };
-        let die = &mut self.dies[usize::from(number)];
-        let generation = die.generation;
+        let is_last = command.transferred == command.count;
+        let (now_ns, transfer_ns) = (self.now_ns, operation.stage.channel_ns);
+        let loaded_ns = self.channels.transfer(
+            operation,
+            channel,
+            number,
+            now_ns,
+            transfer_ns,
+            &mut self.journal,
+        );
         if is_last {
             let end_ns = die.array_begins(loaded_ns);
-            self.events.add(end_ns, What::ArrayDone { die: number, generation });
+            self.events.add_array_done(Op::Program, end_ns, number, generation);
             // A read may have come while data was loaded.
             if self.suspends {
                 self.suspend_for_read(number);
             }
-        } else if loaded_ns == self.now_ns {
-            self.load_next(number);
         } else {
             self.events.add(loaded_ns, What::Loaded { die: number, generation });
         }
     }
 
-    /// Takes a channel for a time, for an operation. Returns the end.
+    /// The array of a die has done its work, if it still works on the same command.
     #[inline(always)]
-    fn transfer(&mut self, own: u32, channel: u16, duration_ns: u64) -> u64 {
-        let until_ns = self.channels[usize::from(channel)].take(self.now_ns, duration_ns);
-        let from_ns = until_ns - duration_ns;
-        self.journal.add(|| {
-            let FlashOperation { op, cause, ref at, .. } = self.operations[own];
-            Entry::Channel { channel, die: at.die, op, cause, from_ns, until_ns }
-        });
-        until_ns
-    }
-
-    /// The array of a die has done its work.
-    pub(super) fn array_done(&mut self, number: u16) {
+    pub(super) fn array_done(&mut self, number: u16, generation: u32) {
         let die = &mut self.dies[usize::from(number)];
-        let command = die.running.as_ref().expect("the die has a command");
+        if die.generation != generation {
+            return;
+        }
+        let command = die.running.as_mut().expect("the die has a command");
         let done_ns = command.progress_ns + (self.now_ns - command.resumed_ns);
-        let Command { work, array_ns, first, .. } = *command;
+        let Command { work, array_ns, first, started_ns, .. } = *command;
         assert_eq!(done_ns, array_ns, "the array of a die worked too long or too short");
         match work {
+            Work::Flash(Op::Read | Op::SpareRead) => {
+                command.phase = Phase::Unloading;
+                command.transferred = 0;
+                die.usage.array_ns += array_ns;
+                return self.unload(number, first);
+            }
+            Work::Flash(_) => die.usage.array_ns += array_ns,
             Work::Suspension => die.usage.suspending_ns += array_ns,
-            Work::Flash(_) => die.usage.array_ns += done_ns,
         }
-        if let Work::Flash(Op::Read | Op::SpareRead) = work {
-            return self.unload(number, first);
-        }
-        self.vacate(number);
-        let mut own = first;
-        while own != NONE {
-            let next = self.operations[own].next_of_command;
-            self.ended(own);
-            own = next;
+        die.vacate(number, self.now_ns, &mut self.journal);
+        match work {
+            Work::Flash(Op::Erase) => self.part_ended(first, number, started_ns),
+            Work::Flash(_) => self.programs_ended(first),
+            Work::Suspension => {}
         }
         self.start(number);
     }
 
+    /// The programs of a command have ended.
+    #[inline(always)]
+    fn programs_ended(&mut self, first: u32) {
+        let mut own = first;
+        while own != NONE {
+            own = self.ended(own);
+        }
+    }
+
     /// Sends the pages that a die has read over its channel.
+    #[inline(always)]
     fn unload(&mut self, number: u16, first: u32) {
         let holds = self.profile.hold;
         let die = &mut self.dies[usize::from(number)];
         let channel = die.channel;
-        let command = die.running.as_mut().expect("the die has a command");
-        command.phase = Phase::Unloading;
-        command.transferred = 0;
         if !holds {
-            self.vacate(number);
+            die.vacate(number, self.now_ns, &mut self.journal);
         }
         let mut own = first;
         while own != NONE {
             let operation = &self.operations[own];
             let next = operation.next_of_command;
-            match operation.channel_ns - self.durations.command_ns {
+            match operation.stage.channel_ns - self.durations.command_ns {
                 0 => self.unloaded(own),
                 transfer_ns => {
-                    let end_ns = self.transfer(own, channel, transfer_ns);
+                    let (now_ns, journal) = (self.now_ns, &mut self.journal);
+                    let end_ns = self.channels.transfer(
+                        operation,
+                        channel,
+                        number,
+                        now_ns,
+                        transfer_ns,
+                        journal,
+                    );
                     self.events.add(end_ns, What::Unloaded(own));
                 }
             }
@@ -248,46 +303,19 @@ impl Drive {
     /// A page has left its die.
     pub(super) fn unloaded(&mut self, own: u32) {
         if !self.profile.hold {
-            return self.ended(own);
+            return self.read_ended(own);
         }
-        let number = self.operations[own].at.die;
-        let command = self.running(number);
+        let number = self.operations[own].stage.at.die;
+        let die = &mut self.dies[usize::from(number)];
+        let command = die.running.as_mut().expect("the die has a command");
         command.transferred += 1;
         let is_last = command.transferred == command.count;
         if is_last {
-            self.vacate(number);
+            die.vacate(number, self.now_ns, &mut self.journal);
         }
-        self.ended(own);
+        self.read_ended(own);
         if is_last {
             self.start(number);
         }
     }
-
-    pub(super) fn running(&mut self, number: u16) -> &mut Command {
-        self.dies[usize::from(number)].running.as_mut().expect("the die has a command")
-    }
-
-    /// Takes the command from a die.
-    #[inline(always)]
-    pub(super) fn vacate(&mut self, number: u16) {
-        let die = &mut self.dies[usize::from(number)];
-        if self.journal.is_kept() {
-            let command = die.running.as_ref().expect("only an occupied die is vacated");
-            let work = work_done(number, command, die.changed_ns, self.now_ns);
-            self.journal.add(|| Entry::Die(work));
-        }
-        die.vacate(self.now_ns);
-    }
-}
-
-/// What a die did under a command from one time to another.
-fn work_done(die: u16, command: &Command, from_ns: u64, until_ns: u64) -> DieWork {
-    let Command { work, cause, count: operations, phase, .. } = *command;
-    let op = match work {
-        Work::Flash(op) => Some(op),
-        Work::Suspension => None,
-    };
-    let is_done = phase == Phase::Unloading || command.array_end_ns() <= until_ns;
-    let is_suspended = op.is_some() && !is_done;
-    DieWork { die, op, cause, operations, is_suspended, from_ns, until_ns }
 }

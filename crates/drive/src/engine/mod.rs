@@ -30,9 +30,9 @@ use crate::engine::state::buffer::Buffer;
 use crate::engine::state::die::Die;
 use crate::engine::state::durations::Durations;
 use crate::engine::state::events::{Events, What};
-use crate::engine::state::flash_operation::{Departure, Dependent, FlashOperation};
+use crate::engine::state::flash_operation::{Dependent, FlashOperation};
 use crate::engine::state::lane::Lanes;
-use crate::engine::state::line::Line;
+use crate::engine::state::line::{Channels, Line};
 use crate::engine::state::pool::{NONE, Pool};
 use crate::journal::{Entry, Journal};
 use crate::operation::{Answer, HostRequest, Issued};
@@ -50,6 +50,8 @@ pub struct Drive {
     /// Whether commands can have several operations, and whether they can be suspended.
     joins: bool,
     suspends: bool,
+    /// Whether programs wait for the rest of their row.
+    rows_wait: bool,
     now_ns: u64,
     events: Events,
     requests: Pool<ActiveRequest>,
@@ -60,17 +62,16 @@ pub struct Drive {
     open_lanes: Vec<u32>,
     /// Lists of dependents: one of them, and the next entry of its list.
     dependents: Pool<(Dependent, u32)>,
-    departures: Pool<Departure>,
     /// Where the time of operations went that waited for others until they were ready.
     paths: Pool<Shares>,
     dies: Vec<Die>,
     dispatcher: Line,
     link_in: Line,
     link_out: Line,
-    channels: Vec<Line>,
+    channels: Channels,
     buffer: Buffer,
     /// Buffered programs that have not ended.
-    buffered: Pool<u32>,
+    buffered: Vec<u32>,
     answers: VecDeque<Answer>,
     usage: Usage,
     journal: Journal,
@@ -96,10 +97,11 @@ struct ActiveRequest {
     pages: u32,
     is_answered: bool,
     entered_ns: u64,
-    /// Where its time went until it entered, until its pages had room, and until now.
+    /// Where its time went until it entered, and until now.
     at_entry: Shares,
-    at_admission: Shares,
     shares: Shares,
+    /// How long its pages waited for room.
+    buffer_ns: u64,
 }
 
 impl Drive {
@@ -108,29 +110,31 @@ impl Drive {
         let places = Places::new(profile, geometry);
         let channels = profile.channels as usize;
         let buffer_pages = profile.buffer.unwrap_or(0) / u64::from(geometry.page_bytes());
+        let is_acknowledged_early = profile.acknowledge == Acknowledge::Buffer;
+        let joins = profile.pages_at_once * profile.planes > 1;
         Drive {
             durations: Durations::new(profile, geometry, &chip),
-            joins: profile.pages_at_once * profile.planes > 1,
+            joins,
+            rows_wait: joins && is_acknowledged_early,
             suspends: profile.suspend_program || profile.suspend_erase,
             usage: Usage::new(0),
             dies: places.channels().map(Die::on).collect(),
-            channels: vec![Line::default(); channels],
+            channels: Channels(vec![Line::default(); channels]),
             buffer: Buffer::new(buffer_pages),
             profile: profile.clone(),
             now_ns: 0,
-            events: Events::default(),
+            events: Events::new(),
             requests: Pool::new(),
             submitted: 0,
             operations: Pool::new(),
             lanes: Lanes::new(geometry.blocks(), places.dies_per_stripe()),
             open_lanes: Vec::new(),
             dependents: Pool::new(),
-            departures: Pool::new(),
             paths: Pool::new(),
             dispatcher: Line::default(),
             link_in: Line::default(),
             link_out: Line::default(),
-            buffered: Pool::new(),
+            buffered: Vec::new(),
             places,
             answers: VecDeque::new(),
             journal: Journal::default(),
@@ -172,7 +176,7 @@ impl Drive {
             is_answered: false,
             entered_ns: 0,
             at_entry: Shares::default(),
-            at_admission: Shares::default(),
+            buffer_ns: 0,
             shares: Shares::default(),
         });
         self.submitted += 1;
@@ -187,7 +191,9 @@ impl Drive {
     /// The next answer, if there is one until that time. The time advances to the answer, or
     /// else to `until_ns`.
     pub fn next_answer(&mut self, until_ns: u64) -> Option<Answer> {
-        while self.answers.is_empty() && self.step(until_ns) {}
+        if self.answers.is_empty() {
+            self.advance(until_ns, true);
+        }
         let answer = self.answers.pop_front();
         if answer.is_none() && until_ns != u64::MAX {
             self.now_ns = self.now_ns.max(until_ns);
@@ -198,10 +204,9 @@ impl Drive {
     /// Lets the drive finish everything. Answers must have been taken, or are taken afterwards.
     pub fn finish(&mut self) {
         self.close_rows();
-        while self.step(u64::MAX) {
-            if self.events.is_empty() {
-                self.close_rows();
-            }
+        while !self.events.is_empty() {
+            self.advance(u64::MAX, false);
+            self.close_rows();
         }
         assert!(self.requests.is_empty(), "requests were not finished: {:?}", self.requests);
         assert!(self.operations.is_empty(), "operations did not end: {:?}", self.operations);
@@ -213,7 +218,7 @@ impl Drive {
     pub fn usage(&self) -> Usage {
         let mut usage = self.usage.clone();
         usage.dies = self.dies.iter().map(|die| die.usage).collect();
-        usage.channels = self.channels.iter().map(|channel| channel.usage).collect();
+        usage.channels = self.channels.0.iter().map(|channel| channel.usage).collect();
         usage
     }
 
@@ -222,7 +227,7 @@ impl Drive {
         assert!(self.requests.is_empty() && self.operations.is_empty(), "the drive is not idle");
         self.usage = Usage::new(self.now_ns);
         self.dies.iter_mut().for_each(|die| die.usage = DieUsage::default());
-        self.channels.iter_mut().for_each(|channel| channel.usage = ChannelUsage::default());
+        self.channels.0.iter_mut().for_each(|channel| channel.usage = ChannelUsage::default());
     }
 
     /// Writes down from now on what happens.
@@ -240,33 +245,41 @@ impl Drive {
     /// Lets everything happen that happens until `at_ns`.
     fn run_until(&mut self, at_ns: u64) {
         assert!(at_ns >= self.now_ns, "{at_ns} ns lie before {} ns", self.now_ns);
-        while self.step(at_ns) {}
+        self.advance(at_ns, false);
         self.now_ns = at_ns;
     }
 
-    /// Lets the next event happen, if there is one until that time.
-    fn step(&mut self, until_ns: u64) -> bool {
-        let Some((at_ns, what)) = self.events.take_until(until_ns) else { return false };
-        self.now_ns = at_ns;
+    /// Lets events happen until that time, or until there is an answer.
+    fn advance(&mut self, until_ns: u64, ends_with_answer: bool) {
+        while let Some((at_ns, what)) = self.events.take_until(until_ns) {
+            self.now_ns = at_ns;
+            self.happen(what);
+            if ends_with_answer && !self.answers.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Lets an event happen, unless it belongs to an earlier command of its die.
+    #[inline(always)]
+    fn happen(&mut self, what: What) {
         match what {
-            What::Entered(id) => self.enter(id),
+            What::ArrayDone { die, generation } => self.array_done(die, generation),
+            What::Unloaded(own) => self.unloaded(own),
             What::Loaded { die, generation } if self.is_current(die, generation) => {
                 self.load_next(die)
-            }
-            What::ArrayDone { die, generation } if self.is_current(die, generation) => {
-                self.array_done(die)
             }
             What::MaySuspend { die, generation } if self.is_current(die, generation) => {
                 self.dies[die as usize].will_ask = false;
                 self.start(die)
             }
-            What::Unloaded(own) => self.unloaded(own),
+            What::Entered(id) => self.enter(id),
             What::Answered(id) => self.answered(id),
-            What::Loaded { .. } | What::ArrayDone { .. } | What::MaySuspend { .. } => {}
+            What::Loaded { .. } | What::MaySuspend { .. } => {}
         }
-        true
     }
 
+    #[inline(always)]
     fn is_current(&self, die: u16, generation: u32) -> bool {
         self.dies[die as usize].generation == generation
     }
@@ -275,11 +288,6 @@ impl Drive {
 
     fn acknowledges_by_buffer(&self) -> bool {
         self.profile.acknowledge == Acknowledge::Buffer
-    }
-
-    /// Whether programs wait for the rest of their row.
-    fn rows_wait(&self) -> bool {
-        self.pages_at_once() > 1 && self.acknowledges_by_buffer()
     }
 
     /// Pages that one command of a die programs at most.

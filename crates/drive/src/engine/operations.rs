@@ -1,7 +1,9 @@
 //! Operations: what they wait for, and their end.
 
+use nand::{BlockId, Op};
+
 use crate::engine::Drive;
-use crate::engine::state::flash_operation::{Copy, Departure, Dependent, FlashOperation};
+use crate::engine::state::flash_operation::{Dependent, FlashOperation, Stage};
 use crate::engine::state::pool::NONE;
 use crate::journal::{EndedOperation, Entry};
 use crate::shares::Shares;
@@ -13,184 +15,263 @@ impl Drive {
         *list = self.dependents.insert((later, *list));
     }
 
+    // ---- What operations wait for --------------------------------------------------------------
+
     /// One thing less that an operation waits for. `shares` tell where the time went until now.
     pub(super) fn no_longer_waits(&mut self, own: u32, shares: Shares) {
         let operation = &mut self.operations[own];
         operation.waits_for -= 1;
         if operation.waits_for == 0 {
             let request = operation.request;
-            let path = self.paths.insert(self.since_issue(request, shares));
-            self.operations[own].path = path;
+            let path = self.since_issue(request, shares);
+            self.set_path(own, path);
             self.ready(own);
+        }
+    }
+
+    /// Notes where the time of an operation went until now.
+    fn set_path(&mut self, own: u32, shares: Shares) {
+        let operation = &mut self.operations[own];
+        operation.since_ns = self.now_ns;
+        match operation.path {
+            NONE => operation.path = self.paths.insert(shares),
+            path => self.paths[path] = shares,
         }
     }
 
     /// An operation waits for nothing but its die.
     #[inline(always)]
     pub(super) fn ready(&mut self, own: u32) {
+        self.operations[own].since_ns = self.now_ns;
+        self.stage_ready(own);
+    }
+
+    /// A stage of an operation waits for nothing but its die.
+    #[inline(always)]
+    fn stage_ready(&mut self, own: u32) {
         let operation = &mut self.operations[own];
         operation.ready_ns = self.now_ns;
         operation.started_ns = self.now_ns;
         if operation.is_in_buffer {
             self.usage.read_from_buffer += 1;
-            return self.ended(own);
+            return self.read_ended(own);
         }
-        let (number, lane) = (operation.at.die, operation.lane);
-        let die = &mut self.dies[usize::from(number)];
-        operation.collecting_ns = die.collecting_ns(self.now_ns);
-        if operation.is_in_open_row {
+        let Stage { op, at, lane, .. } = operation.stage;
+        if !operation.collects() {
+            let die = &self.dies[usize::from(at.die)];
+            operation.collected_before_ns = die.collecting_ns(self.now_ns);
+        }
+        let is_program = op == Op::Program;
+        if op == Op::Erase {
+            self.erase_ready(own);
+        } else if is_program && operation.is_in_open_row {
             self.no_longer_missing(lane);
-        } else if operation.held_by == 0 {
-            die.wait(own, operation.is_read());
-            self.start(number);
+        } else if operation.may_begin() {
+            self.queue(own, at.die, !is_program);
         }
     }
 
-    /// One thing less that keeps an operation from its die. The caller starts the die.
-    #[inline(always)]
+    /// An erase waits for nothing but the dies of its stripe.
+    fn erase_ready(&mut self, own: u32) {
+        let FlashOperation { stage, parts, .. } = self.operations[own];
+        for nth in 0..parts {
+            let at = self.places.part(BlockId(stage.page), nth);
+            self.queue(own, at.die, false);
+        }
+    }
+
+    /// One thing less that keeps an operation from its die.
     pub(super) fn no_longer_held(&mut self, own: u32) {
         let operation = &mut self.operations[own];
-        operation.held_by -= 1;
-        if operation.may_begin() {
-            self.dies[operation.at.die as usize].wait(own, operation.is_read());
+        if operation.no_longer_held() {
+            let (die, is_read) = (operation.stage.at.die, operation.stage.is_read());
+            self.queue(own, die, is_read);
         }
     }
 
-    /// An operation has ended.
-    pub(super) fn ended(&mut self, own: u32) {
+    // ---- Their end -----------------------------------------------------------------------------
+
+    /// A page has been read. A copy goes on with its program.
+    #[inline(always)]
+    pub(super) fn read_ended(&mut self, own: u32) {
+        match self.operations[own].program {
+            None => {
+                self.ended(own);
+            }
+            Some(program) => self.go_on(own, program),
+        }
+    }
+
+    /// The read of a copy has ended; its program is next. Collection is a single part of a response
+    /// time, so the path of a copy under such a cause need not be followed.
+    #[inline(always)]
+    fn go_on(&mut self, own: u32, program: Stage) {
+        self.note(own);
+        if !self.operations[own].collects() {
+            let path = self.shares_of(&self.operations[own]);
+            self.set_path(own, path);
+        }
+        let operation = &mut self.operations[own];
+        self.usage.ended[operation.stage.op as usize] += 1;
+        operation.stage = program;
+        operation.program = None;
+        operation.is_in_buffer = false;
+        operation.next_of_command = NONE;
+        self.stage_ready(own);
+    }
+
+    /// One die less works on an erase.
+    pub(super) fn part_ended(&mut self, own: u32, die: u16, started_ns: u64) {
+        if self.journal.is_kept() {
+            let operation = &self.operations[own];
+            let request = self.requests[operation.request].number;
+            let part = EndedOperation {
+                die,
+                counts: die == operation.stage.at.die,
+                started_ns,
+                ..entry_of(operation, request, self.now_ns)
+            };
+            self.journal.add(|| Entry::Operation(part));
+        }
+        let parts = &mut self.operations[own].parts;
+        *parts -= 1;
+        if *parts == 0 {
+            self.ended(own);
+        }
+    }
+
+    /// An operation has ended. Returns the next one of its command, or [`NONE`].
+    pub(super) fn ended(&mut self, own: u32) -> u32 {
         let operation = &self.operations[own];
-        let FlashOperation { copy, lane, path, buffer_entry, dependents, .. } = *operation;
-        let FlashOperation { request: id, is_awaited, is_buffered, .. } = *operation;
+        let Stage { op, lane, .. } = operation.stage;
+        let (id, is_awaited) = (operation.request, operation.is_awaited);
+        let next_of_command = operation.next_of_command;
+        self.usage.ended[op as usize] += 1;
+        if op == Op::Program {
+            self.lanes[lane].program_ends(own, operation.next_of_lane);
+        }
+        let mut erases = [self.lanes.leave(lane), NONE];
+        if operation.source_lane != NONE {
+            erases[1] = self.lanes.leave(operation.source_lane);
+        }
+        let active = &mut self.requests[id];
+        let is_last = is_awaited && active.awaited == 1;
+        active.awaited -= u32::from(is_awaited);
+        let is_followed = operation.is_followed() || erases != [NONE; 2];
         // What ends before the last thing that a request waits for leaves no trace in its parts.
-        let is_last = is_awaited && self.requests[id].awaited == 1;
-        let shares = match is_last || copy != Copy::None || dependents != NONE {
-            true => self.shares_until_ready(operation) + self.own_shares(operation),
+        let shares = match is_last || is_followed {
+            true => self.shares_of(operation),
             false => Shares::default(),
         };
-        self.usage.ended[operation.op as usize] += u64::from(operation.counts);
-        if self.journal.is_kept() {
-            let number = self.requests[id].number;
-            let entry = note(operation, number, self.now_ns);
-            self.journal.add(|| entry);
+        if op != Op::Erase {
+            self.note(own);
         }
-        if !operation.is_in_buffer {
-            if !operation.is_read() {
-                self.lanes[lane].write_ends(own, operation);
-            }
-            self.lanes.leave(lane);
+        if is_followed {
+            self.follow(own, erases, shares);
         }
         self.operations.remove(own);
+        let active = &mut self.requests[id];
+        active.unfinished -= 1;
+        if is_last {
+            active.shares = shares;
+            self.answer(id);
+        } else {
+            self.forget(id);
+        }
+        next_of_command
+    }
+
+    /// What follows from the end of an operation, beside the answer of its request. It was the last
+    /// one for which these erases waited.
+    fn follow(&mut self, own: u32, erases: [u32; 2], shares: Shares) {
+        let operation = &self.operations[own];
+        let FlashOperation { path, dependents, is_buffered, buffer_entry, .. } = *operation;
+        let Stage { op, lane, .. } = operation.stage;
         if path != NONE {
             self.paths.remove(path);
         }
-        match copy {
-            Copy::None => {}
-            Copy::Source { target } => self.source_was_read(target, shares),
-            Copy::Target { departure, .. } => self.copy_ended(departure, shares),
-        }
         if is_buffered {
-            self.buffered.remove(buffer_entry);
-            self.buffer.leave();
-            self.note_buffer();
-            self.admit();
+            self.leave_buffer(buffer_entry);
         }
-        if dependents != NONE {
-            self.release_dependents(dependents, shares);
+        if op == Op::Erase {
+            self.erase_ended(lane, self.places.dies_per_stripe());
         }
-        let active = &mut self.requests[id];
-        active.unfinished -= 1;
-        match (is_awaited, active.awaited) {
-            (true, 1) => self.request_awaited(id, shares),
-            (true, _) => active.awaited -= 1,
-            (false, _) => self.forget(id),
-        }
-    }
-
-    /// The read of a copy has ended.
-    #[inline(always)]
-    fn source_was_read(&mut self, target: u32, shares: Shares) {
-        if let Copy::Target { was_read, .. } = &mut self.operations[target].copy {
-            *was_read = true;
-        }
-        self.no_longer_waits(target, shares);
-    }
-
-    /// A copy has left its block. After the last one, the block may be erased.
-    fn copy_ended(&mut self, id: u32, shares: Shares) {
-        let departure = &mut self.departures[id];
-        departure.unfinished -= 1;
-        if departure.unfinished > 0 {
-            return;
-        }
-        let Departure { lane, first_erase, erases, .. } = self.departures.remove(id);
-        let next = self.lanes.departure(lane);
-        if *next == id {
-            *next = NONE;
-        }
-        self.lanes.leave(lane);
-        let mut erase = first_erase;
-        for _ in 0..erases {
-            let own = erase;
-            erase = self.operations[own].next_of_request;
-            self.no_longer_waits(own, shares);
+        self.release_dependents(dependents, shares);
+        for erase in erases.into_iter().filter(|&erase| erase != NONE) {
+            self.no_longer_waits(erase, shares);
         }
     }
 
     fn release_dependents(&mut self, mut entry: u32, shares: Shares) {
         while entry != NONE {
-            let (later, next) = self.dependents.remove(entry);
+            let (later, next) = self.dependents[entry];
+            self.dependents.remove(entry);
             entry = next;
             match later {
                 Dependent::Operation(own) => self.no_longer_waits(own, shares),
-                Dependent::Held(own) => {
-                    let die = self.operations[own].at.die;
-                    self.no_longer_held(own);
-                    self.start(die);
-                }
+                Dependent::Held(own) => self.no_longer_held(own),
                 Dependent::Request(id) => self.request_awaited(id, shares),
             }
         }
     }
 
-    /// Where the time went until the operation was ready.
+    /// Writes a stage of an operation that ends now into the journal.
     #[inline(always)]
-    fn shares_until_ready(&self, operation: &FlashOperation) -> Shares {
-        let request = &self.requests[operation.request];
-        match (operation.path, operation.is_buffered) {
-            (NONE, false) => request.at_entry,
-            (NONE, true) => request.at_admission,
-            (path, _) => self.paths[path],
+    fn note(&mut self, own: u32) {
+        if self.journal.is_kept() {
+            let operation = &self.operations[own];
+            let request = self.requests[operation.request].number;
+            let entry = entry_of(operation, request, self.now_ns);
+            self.journal.add(|| Entry::Operation(entry));
         }
     }
 
-    /// Where the time went since the operation was ready.
-    #[inline(always)]
+    // ---- Where the time went -------------------------------------------------------------------
+
+    /// Where the time went until an operation ends now.
+    fn shares_of(&self, operation: &FlashOperation) -> Shares {
+        let request = &self.requests[operation.request];
+        let mut shares = match operation.path {
+            NONE => request.at_entry,
+            path => self.paths[path],
+        };
+        if operation.path == NONE && operation.is_buffered {
+            shares.buffer_ns += request.buffer_ns;
+        }
+        shares + self.own_shares(operation)
+    }
+
+    /// Where the time went since the end of its path.
     fn own_shares(&self, operation: &FlashOperation) -> Shares {
-        let all_ns = self.now_ns - operation.ready_ns;
+        let all_ns = self.now_ns - operation.since_ns;
         if operation.collects() {
             return Shares { collection_ns: all_ns, ..Shares::default() };
         }
         let waited_ns = operation.started_ns - operation.ready_ns;
-        let collection_ns = operation.collecting_ns.min(waited_ns);
-        let array_ns = operation.array_ns.min(self.now_ns - operation.started_ns);
-        let transfer_ns = operation.channel_ns.min(all_ns - waited_ns - array_ns);
+        let collection_ns = match operation.stage.op {
+            // It waited for many dies.
+            Op::Erase => 0,
+            _ => (operation.collected_after_ns - operation.collected_before_ns).min(waited_ns),
+        };
+        let array_ns = operation.stage.array_ns.min(self.now_ns - operation.started_ns);
+        let transfer_ns = operation.stage.channel_ns.min(all_ns - waited_ns - array_ns);
         let queue_ns = all_ns - collection_ns - array_ns - transfer_ns;
         Shares { queue_ns, array_ns, transfer_ns, collection_ns, ..Shares::default() }
     }
 }
 
-/// The journal's entry of an operation that ends now.
-fn note(operation: &FlashOperation, request: u64, ended_ns: u64) -> Entry {
-    Entry::Operation(EndedOperation {
-        op: operation.op,
+/// The journal's entry of a stage of an operation.
+fn entry_of(operation: &FlashOperation, request: u64, ended_ns: u64) -> EndedOperation {
+    EndedOperation {
+        op: operation.stage.op,
         cause: operation.cause,
-        place: operation.page,
+        place: operation.stage.page,
         request,
-        die: operation.at.die,
-        counts: operation.counts,
+        die: operation.stage.at.die,
+        counts: true,
         is_from_buffer: operation.is_in_buffer,
         ready_ns: operation.ready_ns,
         started_ns: operation.started_ns,
         ended_ns,
-    })
+    }
 }

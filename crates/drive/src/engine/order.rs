@@ -1,101 +1,80 @@
 //! The order of operations on a block, and rows that are programmed together.
 //!
-//! Each block has a lane in each of its dies. A write is held until the write before it in its lane
-//! has begun; an erase also until the reads before it have begun. A read is held until an erase,
-//! or the program of its page, has ended. A die does one thing at a time, so the rest follows.
+//! Each block has a lane in each of its dies. A program is held until the program before it in its
+//! lane has begun, a read until a program of its page has ended. An erase waits until all earlier
+//! operations on its block have ended, on all dies; later ones are held until it has ended.
 //!
 //! With a buffer, programs are held until all programs of their row wait for nothing else, so that
 //! one command can program the row. A row is closed early when the buffer holds nothing but
-//! such programs, when a flush needs them, when the block goes on to another row, or when a block
-//! is to be erased that their pages come from.
-
-use nand::Op;
+//! such programs, when a flush needs them, when the block goes on to another row, or when an erase
+//! has to wait.
 
 use crate::engine::Drive;
-use crate::engine::state::flash_operation::Dependent;
+use crate::engine::state::flash_operation::Stage;
 use crate::engine::state::lane::OpenRow;
 use crate::engine::state::pool::NONE;
 
 impl Drive {
-    /// The last write of a lane that a read of this page must not overtake.
+    /// The last program of the page that is read here, or [`NONE`] if it has ended.
     #[inline(always)]
-    pub(super) fn write_before_read(&self, lane: u32, page: u32) -> Option<u32> {
-        let mut found = None;
-        let mut write = self.lanes[lane].first;
-        while write != NONE {
-            let operation = &self.operations[write];
-            if operation.holds_back(page) {
-                found = Some(write);
+    pub(super) fn program_of(&self, read: &Stage) -> u32 {
+        let (mut found, mut own) = (NONE, self.lanes[read.lane].first);
+        while own != NONE {
+            let operation = &self.operations[own];
+            if operation.programs(read.page) {
+                found = own;
             }
-            write = operation.next_of_lane;
+            own = operation.next_of_lane;
         }
         found
     }
 
-    /// Puts a read into its lane, behind a write that it must not overtake.
+    /// Puts a program into its lane, behind an erase of its block if there is one.
     #[inline(always)]
-    pub(super) fn queue_read(&mut self, own: u32, write: Option<u32>) {
-        let lane = self.operations[own].lane;
-        self.lanes[lane].reads += 1;
-        if let Some(write) = write {
-            self.depend(write, Dependent::Held(own));
-            self.operations[own].held_by += 1;
+    pub(super) fn queue_program(&mut self, own: u32, program: &Stage, erase: u32) {
+        let (before, is_first) = self.lanes[program.lane].program_comes(own);
+        if before != NONE {
+            self.operations[before].next_of_lane = own;
+        }
+        if !is_first || erase != NONE {
+            self.operations[own].held_by = 1;
+        }
+        if self.rows_wait {
+            self.join_row(own, program);
         }
     }
 
-    /// Puts a write into its lane.
-    #[inline(always)]
-    pub(super) fn queue_write(&mut self, own: u32) {
-        let operation = &self.operations[own];
-        let (number, op, row) = (operation.lane, operation.op, operation.at.row);
-        let lane = &mut self.lanes[number];
-        let before = core::mem::replace(&mut lane.last, own);
-        let number_in_lane = lane.issued;
-        lane.issued += 1;
-        let mut held_by = 0;
-        match before {
-            NONE => lane.first = own,
-            before => {
-                let before = &mut self.operations[before];
-                before.next_of_lane = own;
-                held_by += u32::from(!before.has_begun);
+    /// An erase has ended. In each lane, the first program that came after it is held no longer.
+    pub(super) fn erase_ended(&mut self, first_lane: u32, dies: u32) {
+        self.lanes.erase_ends(first_lane);
+        for lane in first_lane..first_lane + dies {
+            let held = self.lanes[lane].waiting;
+            if held != NONE {
+                self.no_longer_held(held);
             }
-        }
-        if op == Op::Erase {
-            held_by += core::mem::take(&mut lane.reads);
-            if lane.erase == NONE {
-                lane.erase = own;
-            }
-        }
-        let is_other_row = op == Op::Erase || lane.open_row.row != row;
-        let operation = &mut self.operations[own];
-        operation.number_in_lane = number_in_lane;
-        operation.held_by = held_by;
-        if is_other_row {
-            self.close_row(number);
-        }
-        if op == Op::Program && self.rows_wait() {
-            self.join_row(own);
         }
     }
 
     /// Lets a program wait for the rest of its row.
-    fn join_row(&mut self, own: u32) {
-        let operation = &mut self.operations[own];
-        let lane = &mut self.lanes[operation.lane];
+    fn join_row(&mut self, own: u32, program: &Stage) {
+        if self.lanes[program.lane].open_row.row != program.at.row {
+            self.close_row(program.lane);
+        }
+        let lane = &mut self.lanes[program.lane];
         let open = &mut lane.open_row;
         if open.member == NONE {
-            *open = OpenRow { member: NONE, row: operation.at.row, missing: 1 };
+            *open = OpenRow { member: NONE, row: program.at.row, missing: 1 };
             if !lane.is_listed {
                 lane.is_listed = true;
-                self.open_lanes.push(operation.lane);
+                self.open_lanes.push(program.lane);
             }
         }
+        let operation = &mut self.operations[own];
         operation.next_of_row = open.member;
         operation.is_in_open_row = true;
         operation.held_by += 1;
         open.member = own;
-        open.missing += u32::from(!operation.at.ends_row);
+        open.missing += u32::from(!program.at.ends_row);
     }
 
     /// One program less that the open row of a lane waits for.
@@ -107,14 +86,11 @@ impl Drive {
         }
     }
 
-    /// Lets the programs of the open row of a lane go.
+    /// Lets the programs of the open row of a lane go. The first one comes last: its die can then
+    /// take them together.
     fn close_row(&mut self, lane: u32) {
-        let mut own = self.lanes[lane].open_row.member;
-        if own == NONE {
-            return;
-        }
-        self.lanes[lane].open_row = OpenRow::CLOSED;
-        let die = self.operations[own].at.die;
+        let open = core::mem::replace(&mut self.lanes[lane].open_row, OpenRow::CLOSED);
+        let mut own = open.member;
         while own != NONE {
             let operation = &mut self.operations[own];
             operation.is_in_open_row = false;
@@ -123,7 +99,6 @@ impl Drive {
             self.no_longer_held(own);
             own = next;
         }
-        self.start(die);
     }
 
     /// Lets the programs of all open rows go.
@@ -132,17 +107,5 @@ impl Drive {
             self.lanes[lane].is_listed = false;
             self.close_row(lane);
         }
-    }
-
-    /// A die has taken an erase. Later reads of the block come before the next one.
-    pub(super) fn erase_begins(&mut self, own: u32) {
-        let operation = &self.operations[own];
-        let lane = &mut self.lanes[operation.lane];
-        assert!(lane.erase == own, "an erase overtook another one: {operation:?}");
-        let mut next = operation.next_of_lane;
-        while next != NONE && self.operations[next].op != Op::Erase {
-            next = self.operations[next].next_of_lane;
-        }
-        lane.erase = next;
     }
 }

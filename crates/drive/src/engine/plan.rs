@@ -3,138 +3,181 @@
 //! ```text
 //! map read, spare read ─▶ everything later      the firmware needs what it read
 //! read-modify-write read ─▶ later programs
-//! read of a copy ─▶ its program
+//! read of a copy ─▶ its program                 two stages of one operation
 //! copies out of a block ─▶ its erase            from whichever request they are
 //! ```
-//! All else may happen at the same time. The order of operations on a block is kept by its die.
+//! All else may happen at the same time. The order of operations on a block is kept by its lanes.
 
 use nand::{BlockId, Cause, Op, Ppn};
 
 use crate::engine::Drive;
-use crate::engine::state::flash_operation::{Copy, Departure, Dependent, FlashOperation};
+use crate::engine::state::flash_operation::{Dependent, FlashOperation, Stage};
 use crate::engine::state::pool::NONE;
 use crate::operation::{HostRequest, Issued};
 use crate::profile::Acknowledge;
 
-/// The operations that later ones of the same request wait for.
-#[derive(Default)]
-struct Before {
-    /// The last map read.
-    map: Option<u32>,
-    /// The last read of a page that is written in part.
-    rmw: Option<u32>,
-    /// The last read.
-    read: Option<u32>,
+/// What operations of a request have in common.
+struct Plan {
+    request: u32,
+    /// Whether the request is answered only after its reads, and after its programs and erases.
+    awaits_reads: bool,
+    awaits_writes: bool,
+    /// The last map read; later operations wait for it.
+    map: u32,
+    /// The last read of a page that is written in part; later programs wait for it.
+    rmw: u32,
 }
 
 impl Drive {
     /// Adds the operations of a request to the lanes of their blocks. They wait for the request to
     /// enter.
     pub(super) fn plan(&mut self, id: u32, request: &HostRequest, issued: &[Issued]) {
-        let mut before = Before::default();
-        for operation in issued {
+        let (awaits_reads, awaits_writes) = self.awaits(request);
+        let mut plan = Plan { request: id, awaits_reads, awaits_writes, map: NONE, rmw: NONE };
+        let mut rest = issued.iter();
+        while let Some(operation) = rest.next() {
             self.usage.issued[operation.op as usize] += 1;
-            match operation.op {
-                Op::Erase => self.plan_erase(id, request, operation, &before),
-                _ => self.plan_page(id, request, operation, &mut before),
+            let next = rest.as_slice().first().filter(|next| next.ends_copy);
+            match (operation.op, next) {
+                (Op::Erase, _) => self.plan_erase(&plan, operation),
+                (Op::Program, _) => self.plan_program(&plan, operation),
+                (_, None) => self.plan_read(&mut plan, operation),
+                (_, Some(target)) => {
+                    rest.next();
+                    self.usage.issued[Op::Program as usize] += 1;
+                    self.plan_copy(&plan, operation, target);
+                }
             }
+        }
+    }
+
+    /// Whether a request is answered only after its reads, and after its programs and erases.
+    fn awaits(&self, request: &HostRequest) -> (bool, bool) {
+        if self.profile.acknowledge == Acknowledge::Program {
+            return (true, true);
+        }
+        let is_forced = match request.op {
+            trace::Op::Read => return (true, false),
+            trace::Op::Write => request.force,
+            trace::Op::Flush => true,
+            trace::Op::Trim => false,
+        };
+        let awaits_all = is_forced && !self.profile.protected;
+        (awaits_all, awaits_all)
+    }
+
+    fn plan_read(&mut self, plan: &mut Plan, issued: &Issued) {
+        let (stage, erase) = self.stage(issued.op, issued.place);
+        let program = self.program_of(&stage);
+        let mut operation = FlashOperation::new(stage, issued.cause, plan.request);
+        operation.is_awaited = plan.awaits_reads;
+        operation.is_in_buffer = self.acknowledges_by_buffer() && program != NONE;
+        let own = match operation.is_in_buffer {
+            true => self.add(operation),
+            false => {
+                self.expect(&stage);
+                let own = self.add(operation);
+                self.hold(if program == NONE { erase } else { program }, own);
+                own
+            }
+        };
+        self.wait_for(plan.map, own);
+        match issued.cause {
+            Cause::Map => plan.map = own,
+            _ if issued.op == Op::SpareRead => plan.map = own,
+            Cause::Rmw => plan.rmw = own,
+            _ => {}
         }
     }
 
     #[inline(always)]
-    fn plan_page(&mut self, id: u32, request: &HostRequest, issued: &Issued, before: &mut Before) {
-        let ppn = Ppn(issued.place);
-        let (block, at) = (self.places.block(ppn), self.places.place(ppn));
-        let Issued { op, cause, ends_copy, .. } = *issued;
-        let mut operation = FlashOperation::new(op, cause, issued.place, at, id);
-        if op == Op::Program {
-            let is_copied = ends_copy || matches!(cause, Cause::Gc | Cause::Merge);
-            operation.is_buffered = self.acknowledges_by_buffer() && !is_copied;
-        }
-        let own = self.issue(operation, block, request);
-        self.wait_for(before.map, own);
-        if op == Op::Program {
-            self.wait_for(before.rmw, own);
-            if ends_copy {
-                let source = before.read.expect("a copy's read comes before its program");
-                self.join_copy(source, own);
-            }
-        } else {
-            before.read = Some(own);
-            match cause {
-                Cause::Map => before.map = Some(own),
-                _ if op == Op::SpareRead => before.map = Some(own),
-                Cause::Rmw => before.rmw = Some(own),
-                _ => {}
-            }
-        }
+    fn plan_program(&mut self, plan: &Plan, issued: &Issued) {
+        let (stage, erase) = self.stage(Op::Program, issued.place);
+        self.expect(&stage);
+        let is_moved = matches!(issued.cause, Cause::Gc | Cause::Merge);
+        let mut operation = FlashOperation::new(stage, issued.cause, plan.request);
+        operation.is_awaited = plan.awaits_writes;
+        operation.is_buffered = self.acknowledges_by_buffer() && !is_moved;
+        let own = self.add(operation);
+        self.queue_program(own, &stage, erase);
+        self.wait_for(plan.map, own);
+        self.wait_for(plan.rmw, own);
     }
 
-    /// An erase of an FTL's block erases a block on each die of its stripe.
-    fn plan_erase(&mut self, id: u32, request: &HostRequest, issued: &Issued, before: &Before) {
+    /// A copy also uses the block of its source until it has ended, so that an erase of that block
+    /// waits for it. Within a plane, the page need not leave it.
+    #[inline(always)]
+    fn plan_copy(&mut self, plan: &Plan, source: &Issued, target: &Issued) {
+        let (mut read, erase_of_source) = self.stage(source.op, source.place);
+        let (mut program, erase) = self.stage(Op::Program, target.place);
+        let written = self.program_of(&read);
+        let is_in_buffer = self.acknowledges_by_buffer() && written != NONE;
+        let is_inside = (read.at.die, read.at.plane) == (program.at.die, program.at.plane);
+        if self.profile.copyback && is_inside && !is_in_buffer {
+            read.channel_ns = self.durations.command_ns;
+            program.channel_ns = self.durations.command_ns;
+        }
+        let mut operation = FlashOperation::new(read, target.cause, plan.request);
+        operation.program = Some(program);
+        operation.source_lane = read.lane;
+        operation.is_awaited = plan.awaits_writes;
+        operation.is_in_buffer = is_in_buffer;
+        self.expect(&program);
+        let own = self.add(operation);
+        if !is_in_buffer {
+            self.expect(&read);
+            self.wait_for(if written == NONE { erase_of_source } else { written }, own);
+        }
+        self.queue_program(own, &program, erase);
+        self.wait_for(plan.map, own);
+    }
+
+    /// An erase of an FTL's block erases a block on each die of its stripe. It waits for all
+    /// earlier operations on the block, so their rows must not wait for later programs.
+    fn plan_erase(&mut self, plan: &Plan, issued: &Issued) {
         let block = issued.place;
-        let dies = self.places.dies_per_stripe();
-        let lanes = self.lanes.enter(block);
-        let departure = core::mem::replace(self.lanes.departure(lanes), NONE);
-        if departure != NONE {
-            self.departures[departure].erases = dies;
+        let stage = Stage {
+            op: Op::Erase,
+            page: block,
+            at: self.places.part(BlockId(block), 0),
+            lane: NONE,
+            array_ns: self.durations.array_ns(Op::Erase, 0),
+            channel_ns: self.durations.channel_ns(Op::Erase),
+        };
+        let mut operation = FlashOperation::new(stage, issued.cause, plan.request);
+        operation.is_awaited = plan.awaits_writes;
+        operation.parts = self.places.dies_per_stripe();
+        for nth in 0..operation.parts {
+            self.expect(&Stage { at: self.places.part(BlockId(block), nth), ..stage });
+        }
+        let own = self.add(operation);
+        let (lane, has_to_wait) = self.lanes.enter_erase(block, own);
+        self.operations[own].stage.lane = lane;
+        if has_to_wait {
+            self.operations[own].waits_for += 1;
             self.close_rows();
         }
-        for nth in 0..dies {
-            let at = self.places.part(BlockId(block), nth);
-            let mut operation = FlashOperation::new(Op::Erase, issued.cause, block, at, id);
-            operation.counts = nth == 0;
-            operation.waits_for += u32::from(departure != NONE);
-            let own = self.issue(operation, block, request);
-            self.wait_for(before.map, own);
-            if departure != NONE && nth == 0 {
-                self.departures[departure].first_erase = own;
-            }
-        }
-        self.lanes.leave(lanes);
+        self.wait_for(plan.map, own);
     }
 
-    /// Whether a request is answered only after its operations of this kind.
-    fn is_awaited(&self, request: &HostRequest, op: Op) -> bool {
-        if self.profile.acknowledge == Acknowledge::Program {
-            return true;
-        }
-        match request.op {
-            trace::Op::Read => matches!(op, Op::Read | Op::SpareRead),
-            trace::Op::Write => request.force && !self.profile.protected,
-            trace::Op::Flush => !self.profile.protected,
-            trace::Op::Trim => false,
-        }
-    }
-
-    /// Adds an operation to its request, and to the lane of its block unless it reads a page that
-    /// still waits in the drive's buffer.
+    /// An operation on a page enters the lanes of its block. Returns what a die will do for it, and
+    /// the erase that it has to wait for, or [`NONE`].
     #[inline(always)]
-    fn issue(&mut self, mut operation: FlashOperation, block: u32, request: &HostRequest) -> u32 {
-        let at = operation.at;
-        operation.array_ns = self.durations.array_ns(operation.op, at.index);
-        operation.channel_ns = self.durations.channel_ns(operation.op);
-        operation.is_awaited = self.is_awaited(request, operation.op);
-        operation.lane = self.lanes.enter(block) + u32::from(at.nth);
-        let is_read = operation.is_read();
-        let mut write = None;
-        if is_read {
-            write = self.write_before_read(operation.lane, operation.page);
-            let is_program = |write: u32| self.operations[write].op == Op::Program;
-            if self.acknowledges_by_buffer() && write.is_some_and(is_program) {
-                operation.is_in_buffer = true;
-                self.lanes.leave(operation.lane);
-                return self.add(operation);
-            }
-        }
-        self.channels[usize::from(at.channel)].usage.planned_ns += operation.channel_ns;
-        self.dies[usize::from(at.die)].usage.planned_ns += operation.array_ns;
-        let own = self.add(operation);
-        match is_read {
-            true => self.queue_read(own, write),
-            false => self.queue_write(own),
-        }
-        own
+    fn stage(&mut self, op: Op, page: u32) -> (Stage, u32) {
+        let ppn = Ppn(page);
+        let (block, at) = (self.places.block(ppn), self.places.place(ppn));
+        let (first, erase) = self.lanes.enter(block);
+        let lane = first + u32::from(at.nth);
+        let (array_ns, channel_ns) =
+            (self.durations.array_ns(op, at.index), self.durations.channel_ns(op));
+        (Stage { op, page, at, lane, array_ns, channel_ns }, erase)
+    }
+
+    /// Adds to what die and channel are expected to do.
+    #[inline(always)]
+    fn expect(&mut self, stage: &Stage) {
+        self.channels.0[usize::from(stage.at.channel)].usage.planned_ns += stage.channel_ns;
+        self.dies[usize::from(stage.at.die)].usage.planned_ns += stage.array_ns;
     }
 
     /// Adds an operation to its request.
@@ -156,45 +199,21 @@ impl Drive {
         own
     }
 
-    /// Makes the program of a copy wait for its read. Within a plane, the page need not leave it.
-    fn join_copy(&mut self, source: u32, target: u32) {
-        let from = &self.operations[source];
-        let (from_place, from_page, is_in_buffer) = (from.at, from.page, from.is_in_buffer);
-        let departure = self.departure(self.places.block(Ppn(from_page)));
-        self.operations[source].copy = Copy::Source { target };
-        let to = &mut self.operations[target];
-        to.copy = Copy::Target { was_read: false, departure };
-        to.waits_for += 1;
-        let is_inside = (from_place.die, from_place.plane) == (to.at.die, to.at.plane);
-        if self.profile.copyback && is_inside && !is_in_buffer {
-            for id in [source, target] {
-                let spared_ns = self.operations[id].channel_ns - self.durations.command_ns;
-                self.operations[id].channel_ns = self.durations.command_ns;
-                self.channels[usize::from(from_place.channel)].usage.planned_ns -= spared_ns;
-            }
-        }
-    }
-
-    /// The departure to which another copy out of a block belongs.
-    fn departure(&mut self, block: u32) -> u32 {
-        let lane = self.lanes.enter(block);
-        let departure = *self.lanes.departure(lane);
-        if departure != NONE {
-            self.lanes.leave(lane);
-            self.departures[departure].unfinished += 1;
-            return departure;
-        }
-        let new = Departure { lane, unfinished: 1, first_erase: NONE, erases: 0 };
-        let departure = self.departures.insert(new);
-        *self.lanes.departure(lane) = departure;
-        departure
-    }
-
+    /// Makes an operation wait for an earlier one, if there is one.
     #[inline(always)]
-    fn wait_for(&mut self, earlier: Option<u32>, later: u32) {
-        if let Some(earlier) = earlier {
+    fn wait_for(&mut self, earlier: u32, later: u32) {
+        if earlier != NONE {
             self.depend(earlier, Dependent::Operation(later));
             self.operations[later].waits_for += 1;
+        }
+    }
+
+    /// Makes an operation wait for an earlier one on its block, if there is one.
+    #[inline(always)]
+    pub(super) fn hold(&mut self, earlier: u32, later: u32) {
+        if earlier != NONE {
+            self.depend(earlier, Dependent::Held(later));
+            self.operations[later].held_by += 1;
         }
     }
 }

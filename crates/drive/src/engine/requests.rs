@@ -34,6 +34,7 @@ impl Drive {
     }
 
     /// Lets the operations of a request begin, except those that wait for the buffer.
+    #[inline(always)]
     pub(super) fn enter(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.entered_ns = self.now_ns;
@@ -63,11 +64,12 @@ impl Drive {
     /// A flush of a volatile buffer waits for all programs that are still to come.
     fn await_buffered(&mut self, id: u32) {
         self.close_rows();
-        let of_others = |program: &u32| self.operations[*program].request != id;
-        let programs: Vec<u32> = self.buffered.iter().copied().filter(of_others).collect();
-        for program in programs {
-            self.depend(program, Dependent::Request(id));
-            self.requests[id].awaited += 1;
+        for nth in 0..self.buffered.len() {
+            let program = self.buffered[nth];
+            if self.operations[program].request != id {
+                self.depend(program, Dependent::Request(id));
+                self.requests[id].awaited += 1;
+            }
         }
     }
 
@@ -76,8 +78,8 @@ impl Drive {
         while let Some(id) = self.buffer.admit() {
             self.note_buffer();
             let active = &mut self.requests[id];
-            active.shares.buffer_ns += self.now_ns - active.entered_ns;
-            active.at_admission = active.shares;
+            active.buffer_ns = self.now_ns - active.entered_ns;
+            active.shares.buffer_ns += active.buffer_ns;
             let first = active.first_buffered;
             self.enter_buffer(first);
             self.release(first);
@@ -101,13 +103,26 @@ impl Drive {
         let mut own = first;
         while own != NONE {
             let operation = &mut self.operations[own];
-            operation.buffer_entry = self.buffered.insert(own);
+            operation.buffer_entry = self.buffered.len() as u32;
+            self.buffered.push(own);
             self.buffer.in_open_rows += u64::from(operation.is_in_open_row);
             own = operation.next_of_request;
         }
     }
 
+    /// The page of a program leaves its place in the buffer; the last page takes the place.
+    pub(super) fn leave_buffer(&mut self, entry: u32) {
+        self.buffered.swap_remove(entry as usize);
+        if let Some(&moved) = self.buffered.get(entry as usize) {
+            self.operations[moved].buffer_entry = entry;
+        }
+        self.buffer.leave();
+        self.note_buffer();
+        self.admit();
+    }
+
     /// Lets operations of a request begin as far as the request is concerned.
+    #[inline(always)]
     fn release(&mut self, first: u32) {
         let mut own = first;
         while own != NONE {
@@ -123,8 +138,7 @@ impl Drive {
 
     /// Something that a request's answer waits for has ended.
     pub(super) fn request_awaited(&mut self, id: u32, shares: Shares) {
-        let shares = self.since_issue(id, shares);
-        self.requests[id].shares = shares;
+        self.requests[id].shares = self.since_issue(id, shares);
         self.no_longer_awaits(id);
     }
 
@@ -137,7 +151,7 @@ impl Drive {
     }
 
     /// Sends the answer of a request over the link.
-    fn answer(&mut self, id: u32) {
+    pub(super) fn answer(&mut self, id: u32) {
         let HostRequest { op, bytes, .. } = self.requests[id].request;
         let link_ns = match op {
             trace::Op::Read => duration_ns(bytes, self.profile.link),
@@ -153,6 +167,7 @@ impl Drive {
         self.events.add(end_ns, What::Answered(id));
     }
 
+    #[inline(always)]
     pub(super) fn answered(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.is_answered = true;
@@ -172,8 +187,10 @@ impl Drive {
     }
 
     /// Drops a request that has been answered and whose operations have ended.
+    #[inline(always)]
     pub(super) fn forget(&mut self, id: u32) {
-        if self.requests[id].is_answered && self.requests[id].unfinished == 0 {
+        let active = &self.requests[id];
+        if active.is_answered && active.unfinished == 0 {
             self.requests.remove(id);
         }
     }

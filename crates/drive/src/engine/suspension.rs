@@ -35,30 +35,28 @@ impl Drive {
 
     fn suspend(&mut self, number: u16) {
         let now_ns = self.now_ns;
-        let mut command = *self.running(number);
-        self.vacate(number);
-        command.progress_ns += now_ns - command.resumed_ns;
         let die = &mut self.dies[number as usize];
+        let mut command = die.running.expect("the die has a command");
+        die.vacate(number, now_ns, &mut self.journal);
+        command.progress_ns += now_ns - command.resumed_ns;
         die.suspended = Some(command);
         die.reads_between = 0;
         die.usage.suspensions += 1;
         let array_ns = self.profile.suspend_cost_ns;
-        die.occupy(
-            now_ns,
-            Command {
-                work: Work::Suspension,
-                cause: Cause::Host,
-                first: NONE,
-                count: 0,
-                transferred: 0,
-                next_transfer: NONE,
-                phase: Phase::Array,
-                array_ns,
-                progress_ns: 0,
-                resumed_ns: now_ns,
-            },
-        );
-        let generation = die.generation;
+        let suspension = Command {
+            work: Work::Suspension,
+            cause: Cause::Host,
+            first: NONE,
+            count: 0,
+            transferred: 0,
+            next_transfer: NONE,
+            phase: Phase::Array,
+            array_ns,
+            progress_ns: 0,
+            started_ns: now_ns,
+            resumed_ns: now_ns,
+        };
+        let generation = die.occupy(now_ns, suspension);
         self.events.add(now_ns + array_ns, What::ArrayDone { die: number, generation });
     }
 
@@ -69,8 +67,7 @@ impl Drive {
         if let Some(mut command) = die.suspended.take() {
             command.resumed_ns = now_ns;
             let end_ns = command.array_end_ns();
-            die.occupy(now_ns, command);
-            let generation = die.generation;
+            let generation = die.occupy(now_ns, command);
             self.events.add(end_ns, What::ArrayDone { die: number, generation });
             // Reads still wait if a suspension serves only some.
             self.suspend_for_read(number);

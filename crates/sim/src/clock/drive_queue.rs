@@ -9,20 +9,18 @@
 
 use std::collections::VecDeque;
 
-use drive::{Answer, Drive, Entry, HostRequest, Issued, Profile, Usage};
+use drive::{Drive, Entry, HostRequest, Issued, Profile, Usage};
 use nand::{Geometry, Timing};
 use trace::{Flags, Request};
 
 use crate::clock::drive_times::DriveTimes;
 use crate::config::replay::Replay;
-use crate::run::operation_log::LoggedOperation;
 
 /// A drive and the loads that use it.
 pub struct DriveQueue {
     drive: Drive,
     loads: Vec<Load>,
-    issued: Vec<Issued>,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<Answered>,
     times: DriveTimes,
 }
 
@@ -33,6 +31,17 @@ pub struct DriveRecord {
     pub usage: Usage,
     /// Where the response times went.
     pub times: DriveTimes,
+}
+
+/// A request that was answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    /// Its load.
+    pub load: usize,
+    /// Its kind.
+    pub op: trace::Op,
+    /// Its response time.
+    pub response_ns: u64,
 }
 
 /// How a load issues its requests.
@@ -59,7 +68,6 @@ impl DriveQueue {
         DriveQueue {
             drive: Drive::new(profile, geometry, chip),
             loads: loads.collect(),
-            issued: Vec::new(),
             answers: VecDeque::new(),
             times: DriveTimes::new(has_course, 0),
         }
@@ -104,25 +112,18 @@ impl DriveQueue {
             slots.push_back(answer.answered_ns);
         }
         self.times.record(&answer);
-        self.answers.push_back(answer);
+        let (load, op) = (answer.request.load, answer.request.op);
+        self.answers.push_back(Answered { load, op, response_ns: answer.response_ns() });
         true
     }
 
     /// Issues a request, with the flash operations that the FTL made of it and the time that it
     /// took in memory above the flash.
-    pub fn submit(
-        &mut self,
-        load: usize,
-        request: &Request,
-        operations: &[LoggedOperation],
-        memory_ns: u64,
-    ) {
+    pub fn submit(&mut self, load: usize, request: &Request, issued: &[Issued], memory_ns: u64) {
         let issue_ns = self.issue_ns(load, request.time_ns);
-        self.issued.clear();
-        self.issued.extend(operations.iter().map(LoggedOperation::issued));
         let force = request.flags.contains(Flags::FUA);
         let request = HostRequest { op: request.op, bytes: request.bytes, force, memory_ns, load };
-        self.drive.submit(issue_ns, request, &self.issued);
+        self.drive.submit(issue_ns, request, issued);
     }
 
     /// When a load issues its next request. Time passes until then.
@@ -145,7 +146,7 @@ impl DriveQueue {
 
     /// The next answer that has not been taken, if there is one now.
     #[inline]
-    pub fn take_answer(&mut self) -> Option<Answer> {
+    pub fn take_answer(&mut self) -> Option<Answered> {
         self.answers.pop_front()
     }
 

@@ -44,7 +44,7 @@ use crate::run::finish::{FinishedRun, Measured};
 use crate::run::measure::{
     MeasuredRequests, Observer, PassCounters, ServedRequest, TenantCounters, Unmeasured,
 };
-use crate::run::operation_log::{LoggedOperation, OpLog};
+use crate::run::operation_log::{LoggedOperations, OpLog};
 use crate::run::simulator::Simulator;
 use crate::run::timeline::tracker::IssuedRequest;
 use crate::run::timeline::{Timeline, TimelineOutput};
@@ -149,7 +149,7 @@ struct Pass<'a> {
     /// The queue, if requests have to wait.
     queue: Option<RequestQueue>,
     /// The flash operations of the last request, if they are recorded.
-    operations: Vec<LoggedOperation>,
+    operations: LoggedOperations,
     delivered: u64,
 }
 
@@ -187,7 +187,7 @@ impl Pass<'_> {
                     observer.answered(load, request.op, response_ns);
                 }
                 Some(RequestQueue::Drive(queue)) => {
-                    queue.submit(load, request, &self.operations, took.memory_ns);
+                    queue.submit(load, request, &self.operations.issued, took.memory_ns);
                     deliver(queue, observer);
                     if let Some(timeline) = &mut records.timeline {
                         timeline.issued(IssuedRequest::of(number, simulator), queue)?;
@@ -234,7 +234,7 @@ impl<'a> Stages<'a> {
         let has_queue = stage == Stage::Measure || self.setup.has_tenants();
         let queue = || RequestQueue::of(self.setup, self.device.geometry());
         let queue = if has_queue { queue() } else { None };
-        let (batch, operations) = (Batch::default(), Vec::new());
+        let (batch, operations) = (Batch::default(), LoggedOperations::default());
         Ok(Pass { stage, order, batch, queue, operations, delivered: 0 })
     }
 
@@ -386,6 +386,6 @@ impl<'a> Stages<'a> {
 /// Reports the answers that a drive has given.
 fn deliver(queue: &mut DriveQueue, observer: &mut impl Observer) {
     while let Some(answer) = queue.take_answer() {
-        observer.answered(answer.request.load, answer.request.op, answer.response_ns());
+        observer.answered(answer.load, answer.op, answer.response_ns);
     }
 }

@@ -20,42 +20,36 @@ use crate::error::{Error, Result};
 
 const HEAD: &str = "# ftlab operations 1: request op cause place owner";
 
-/// One line of the log, apart from the number of its request.
-#[derive(Clone, Copy, Debug)]
-pub struct LoggedOperation {
-    op: Op,
-    cause: Cause,
-    /// A page, or the block that was erased.
-    place: u32,
-    /// The owner of the page; [`Lpn::NONE`] for an erase, or if the page is erased.
-    owner: Lpn,
-    /// Whether it is the second half of a copy.
-    ends_copy: bool,
-}
-
-impl LoggedOperation {
-    /// The operation as a drive takes it.
-    pub fn issued(&self) -> Issued {
-        let LoggedOperation { op, cause, place, ends_copy, .. } = *self;
-        Issued { op, cause, place, ends_copy }
-    }
+/// Operations in order; each is a line of the log. A copy is a read and a program.
+#[derive(Clone, Debug, Default)]
+pub struct LoggedOperations {
+    /// The operations as a drive takes them.
+    pub issued: Vec<Issued>,
+    /// The owner of each page; [`Lpn::NONE`] for an erase, or if the page is erased.
+    owners: Vec<Lpn>,
 }
 
 /// Collects the operations of a chip until they are written to the log.
 #[derive(Debug, Default)]
 pub struct OperationRecorder {
-    operations: Vec<LoggedOperation>,
+    operations: LoggedOperations,
 }
 
 impl OperationRecorder {
-    /// Moves the operations since the last call to `out`, in order. A copy is a read and a program.
-    pub fn drain_to(&mut self, out: &mut Vec<LoggedOperation>) {
-        out.clear();
+    /// Moves the operations since the last call to `out`.
+    pub fn drain_to(&mut self, out: &mut LoggedOperations) {
+        out.issued.clear();
+        out.owners.clear();
         core::mem::swap(&mut self.operations, out);
     }
 
     fn push(&mut self, op: Op, cause: Cause, place: u32, owner: Lpn) {
-        self.operations.push(LoggedOperation { op, cause, place, owner, ends_copy: false });
+        self.push_issued(Issued { op, cause, place, ends_copy: false }, owner);
+    }
+
+    fn push_issued(&mut self, issued: Issued, owner: Lpn) {
+        self.operations.issued.push(issued);
+        self.operations.owners.push(owner);
     }
 }
 
@@ -72,15 +66,8 @@ impl OpSink for OperationRecorder {
             Operation::Copy { from, to, owners } => {
                 for ((source, ppn), &owner) in from.iter().zip(to.0..).zip(owners) {
                     self.push(Op::Read, cause, source.0, Lpn(owner));
-                    let (op, owner) = (Op::Program, Lpn(owner));
-                    let ends_copy = true;
-                    self.operations.push(LoggedOperation {
-                        op,
-                        cause,
-                        place: ppn,
-                        owner,
-                        ends_copy,
-                    });
+                    let (op, place, ends_copy) = (Op::Program, ppn, true);
+                    self.push_issued(Issued { op, cause, place, ends_copy }, Lpn(owner));
                 }
             }
             Operation::Erase { block } => self.push(Op::Erase, cause, block.0, Lpn::NONE),
@@ -108,8 +95,9 @@ impl<'a> OpLog<'a> {
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn write(&mut self, request: u64, operations: &[LoggedOperation]) -> Result<()> {
-        for &LoggedOperation { op, cause, place, owner, .. } in operations {
+    pub fn write(&mut self, request: u64, operations: &LoggedOperations) -> Result<()> {
+        for (issued, &owner) in operations.issued.iter().zip(&operations.owners) {
+            let Issued { op, cause, place, .. } = *issued;
             let (op, cause) = (op.name(), cause.name());
             let written = match owner {
                 Lpn::NONE => writeln!(self.out, "{request} {op} {cause} {place} -"),

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::input::host::Span;
 use crate::mismatch::Mismatch;
 use crate::result::counts::HostPages;
-use crate::run::operation_log::{LoggedOperation, OperationRecorder};
+use crate::run::operation_log::{LoggedOperations, OperationRecorder};
 use crate::run::shadow::Shadow;
 
 /// Number of requests after which debug builds audit the FTL for the first time.
@@ -173,7 +173,7 @@ impl<'a> Simulator<'a> {
     }
 
     /// Moves the operations recorded since the last call to `out`.
-    pub fn drain_operations(&mut self, out: &mut Vec<LoggedOperation>) {
+    pub fn drain_operations(&mut self, out: &mut LoggedOperations) {
         if let Some(recorder) = self.nand.sink_mut::<OperationRecorder>() {
             recorder.drain_to(out);
         }

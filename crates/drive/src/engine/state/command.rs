@@ -2,6 +2,8 @@
 
 use nand::{Cause, Op};
 
+use crate::engine::state::flash_operation::FlashOperation;
+
 /// A command: one operation, or several of one kind in the same row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
@@ -19,7 +21,9 @@ pub(crate) struct Command {
     /// The time in the array, and how much of it was done before the last suspension.
     pub array_ns: u64,
     pub progress_ns: u64,
-    /// When the array began, or went on.
+    /// When the die took it.
+    pub started_ns: u64,
+    /// When the array begins, or goes on, as far as is known.
     pub resumed_ns: u64,
 }
 
@@ -44,6 +48,31 @@ pub(crate) enum Phase {
 }
 
 impl Command {
+    /// A command with one operation, whose data comes first.
+    #[inline(always)]
+    pub fn new(operation: &FlashOperation, first: u32, now_ns: u64) -> Command {
+        Command {
+            work: Work::Flash(operation.stage.op),
+            cause: operation.cause,
+            first,
+            count: 1,
+            transferred: 1,
+            next_transfer: operation.next_of_command,
+            phase: Phase::Loading,
+            array_ns: operation.stage.array_ns,
+            progress_ns: 0,
+            started_ns: now_ns,
+            resumed_ns: now_ns,
+        }
+    }
+
+    /// The array begins when everything is loaded.
+    #[inline(always)]
+    pub fn begin_array(&mut self, loaded_ns: u64) {
+        self.phase = Phase::Array;
+        self.resumed_ns = loaded_ns;
+    }
+
     /// When the array will have done its work.
     pub fn array_end_ns(&self) -> u64 {
         self.resumed_ns + self.array_ns - self.progress_ns

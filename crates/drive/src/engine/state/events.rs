@@ -1,7 +1,13 @@
 //! What will happen, in the order of time.
+//!
+//! Events of one kind are added nearly in the order of their times: arrays need the same time for
+//! all pages, or for all pages of a type. So there is a queue for each kind, in which an event
+//! seldom passes others, and what happens next is at the front of one of them. This is cheaper than
+//! a heap, in which almost every event passes half of the others.
 
-use core::cmp::Ordering;
-use std::collections::BinaryHeap;
+use nand::Op;
+
+use crate::engine::state::fifo::Fifo;
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +26,15 @@ pub(crate) enum What {
     Answered(u32),
 }
 
+/// The queues: those of arrays at work by the kind of operation, and one for all else.
+const QUEUES: usize = Op::ALL.len() + 1;
+
 /// All that will happen. Events at the same time come in an order that is the same in every run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Events {
-    heap: BinaryHeap<Event>,
-    /// Whether the event on top has happened. Most events cause another one, which then takes its
-    /// place; this is cheaper than to remove one and to add the other.
-    has_happened: bool,
+    queues: [Fifo<Event>; QUEUES],
+    /// The time of the first event of each queue; the greatest number if there is none.
+    first_ns: [u64; QUEUES],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,49 +44,55 @@ struct Event {
 }
 
 impl Events {
+    pub fn new() -> Events {
+        Events { queues: [const { Fifo::EMPTY }; QUEUES], first_ns: [u64::MAX; QUEUES] }
+    }
+
+    /// Adds the end of the work of an array.
+    #[inline(always)]
+    pub fn add_array_done(&mut self, op: Op, at_ns: u64, die: u16, generation: u32) {
+        self.add_to(op as usize, at_ns, What::ArrayDone { die, generation });
+    }
+
+    /// Adds something else.
     #[inline(always)]
     pub fn add(&mut self, at_ns: u64, what: What) {
-        let event = Event { at_ns, what };
-        match core::mem::take(&mut self.has_happened) {
-            true => *self.heap.peek_mut().expect("what has happened is on top") = event,
-            false => self.heap.push(event),
+        self.add_to(QUEUES - 1, at_ns, what);
+    }
+
+    #[inline(always)]
+    fn add_to(&mut self, number: usize, at_ns: u64, what: What) {
+        self.queues[number].push(Event { at_ns, what });
+        let queue = self.queues[number].waiting();
+        let mut place = queue.len() - 1;
+        while place > 0 && queue[place - 1].at_ns > at_ns {
+            queue.swap(place - 1, place);
+            place -= 1;
+        }
+        if place == 0 {
+            self.first_ns[number] = at_ns;
         }
     }
 
     /// Takes the next event, with its time, if there is one until that time.
     #[inline(always)]
     pub fn take_until(&mut self, until_ns: u64) -> Option<(u64, What)> {
-        if core::mem::take(&mut self.has_happened) {
-            self.heap.pop();
+        let (mut number, mut first_ns) = (0, self.first_ns[0]);
+        for other in 1..QUEUES {
+            if self.first_ns[other] < first_ns {
+                (number, first_ns) = (other, self.first_ns[other]);
+            }
         }
-        let &Event { at_ns, what, .. } =
-            self.heap.peek().filter(|event| event.at_ns <= until_ns)?;
-        self.has_happened = true;
+        if first_ns > until_ns {
+            return None;
+        }
+        let queue = &mut self.queues[number];
+        let Event { at_ns, what } = queue.pop()?;
+        self.first_ns[number] = queue.front().map_or(u64::MAX, |event| event.at_ns);
         Some((at_ns, what))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.heap.len() == usize::from(self.has_happened)
+        self.queues.iter().all(Fifo::is_empty)
     }
 }
-
-/// The heap has its greatest element on top: this is the earliest event.
-impl Ord for Event {
-    fn cmp(&self, other: &Event) -> Ordering {
-        other.at_ns.cmp(&self.at_ns)
-    }
-}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Event {
-    fn eq(&self, other: &Event) -> bool {
-        self.at_ns == other.at_ns
-    }
-}
-
-impl Eq for Event {}

@@ -2,159 +2,167 @@
 
 use nand::{Cause, Op};
 
+use crate::engine::state::die::Die;
 use crate::engine::state::pool::NONE;
 use crate::operation::is_collection;
 use crate::places::Place;
 
-/// A flash operation, from its issue to its end.
+/// A flash operation, from its issue to its end. A copy is one operation of two stages.
 #[derive(Clone, Debug)]
 pub(crate) struct FlashOperation {
-    pub op: Op,
+    /// What a die does for it now, or next.
+    pub stage: Stage,
+    /// The program of a copy whose read has not ended.
+    pub program: Option<Stage>,
     pub cause: Cause,
     /// Whether the request is answered only after it.
     pub is_awaited: bool,
     /// Whether it programs data that waits in the drive's buffer.
     pub is_buffered: bool,
-    /// Whether its page is read from the drive's buffer.
+    /// Whether the page that it reads is in the drive's buffer.
     pub is_in_buffer: bool,
-    /// Of the erases of a stripe's blocks, only the first counts as an operation of the FTL.
-    pub counts: bool,
-    pub has_begun: bool,
     pub is_in_open_row: bool,
-    /// The PPN; for an erase the block.
-    pub page: u32,
-    pub at: Place,
     pub request: u32,
     /// The next operation of its request.
     pub next_of_request: u32,
     /// What it waits for: its request's entry, earlier operations, room in the buffer.
     pub waits_for: u32,
     /// What keeps it from its die when it waits for nothing else: earlier operations on its block,
-    /// and the rest of its row.
+    /// and the rest of its row. It keeps a copy from its second die.
     pub held_by: u32,
-    /// Its lane, and the next write in it.
-    pub lane: u32,
+    /// The lane that a copy has left, but that is kept until its end.
+    pub source_lane: u32,
+    /// The next program of its lane.
     pub next_of_lane: u32,
-    /// Which of the writes of its lane it is.
-    pub number_in_lane: u32,
     /// Another program of its open row.
     pub next_of_row: u32,
     /// The next operation of the same command.
     pub next_of_command: u32,
-    /// Its entry among the buffered programs.
+    /// Its place among the buffered programs.
     pub buffer_entry: u32,
+    /// Dies of an erase that have not ended.
+    pub parts: u32,
     /// The first entry of its list of dependents.
     pub dependents: u32,
-    /// Where the time went until it was ready, if that differs from its request.
+    /// Where the time went until `since_ns`, if that differs from its request.
     pub path: u32,
-    /// Whether it is part of a copy.
-    pub copy: Copy,
-    /// The time that it takes in the array.
-    pub array_ns: u64,
-    /// The time that it takes on the channel, with its command.
-    pub channel_ns: u64,
+    pub since_ns: u64,
     /// When it waited for nothing but its die.
     pub ready_ns: u64,
     /// When its die took it.
     pub started_ns: u64,
-    /// What its die had spent on collection when it was ready; once it has begun, how much of
-    /// that fell between.
-    pub collecting_ns: u64,
+    /// What its die had spent on collection when it was ready, and when it began.
+    pub collected_before_ns: u64,
+    pub collected_after_ns: u64,
 }
 
-/// Part of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Copy {
-    None,
-    /// The read, with its program.
-    Source {
-        target: u32,
-    },
-    /// The program: whether its read has ended, and the departure to which the copy belongs.
-    Target {
-        was_read: bool,
-        departure: u32,
-    },
+/// What a die does for an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stage {
+    pub op: Op,
+    /// The PPN; for an erase the block.
+    pub page: u32,
+    /// Of an erase, the place in the first die.
+    pub at: Place,
+    pub lane: u32,
+    /// The time that it takes in the array.
+    pub array_ns: u64,
+    /// The time that it takes on the channel, with its command.
+    pub channel_ns: u64,
 }
 
 impl FlashOperation {
     /// An operation that waits for its request to enter.
-    #[inline]
-    pub fn new(op: Op, cause: Cause, page: u32, at: Place, request: u32) -> FlashOperation {
+    #[inline(always)]
+    pub fn new(stage: Stage, cause: Cause, request: u32) -> FlashOperation {
         FlashOperation {
-            op,
+            stage,
+            program: None,
             cause,
             is_awaited: false,
             is_buffered: false,
             is_in_buffer: false,
-            counts: true,
-            has_begun: false,
             is_in_open_row: false,
-            page,
-            at,
             request,
             next_of_request: NONE,
             waits_for: 1,
             held_by: 0,
-            lane: NONE,
+            source_lane: NONE,
             next_of_lane: NONE,
-            number_in_lane: 0,
             next_of_row: NONE,
             next_of_command: NONE,
             buffer_entry: NONE,
+            parts: 1,
             dependents: NONE,
             path: NONE,
-            copy: Copy::None,
-            array_ns: 0,
-            channel_ns: 0,
+            since_ns: 0,
             ready_ns: 0,
             started_ns: 0,
-            collecting_ns: 0,
+            collected_before_ns: 0,
+            collected_after_ns: 0,
         }
     }
 
-    pub fn is_read(&self) -> bool {
-        matches!(self.op, Op::Read | Op::SpareRead)
-    }
-
+    #[inline(always)]
     pub fn collects(&self) -> bool {
         is_collection(self.cause)
     }
 
-    /// Whether its die may take it.
-    pub fn may_begin(&self) -> bool {
-        self.waits_for == 0 && self.held_by == 0
+    /// Whether its end may let something else begin, or leaves something to be tidied up.
+    #[inline(always)]
+    pub fn is_followed(&self) -> bool {
+        let is_erase = self.stage.op == Op::Erase;
+        is_erase || self.is_buffered || self.dependents != NONE || self.path != NONE
     }
 
-    /// Whether a later read must not overtake this write: it reads the same page, or one of an
-    /// erased block.
-    pub fn holds_back(&self, read_page: u32) -> bool {
-        self.op == Op::Erase || self.page == read_page
+    /// Whether its die may take it.
+    #[inline(always)]
+    pub fn may_begin(&self) -> bool {
+        self.waits_for == 0 && (self.held_by == 0 || self.program.is_some())
+    }
+
+    /// One thing less that keeps it from its die. Returns whether it may begin now.
+    #[inline(always)]
+    pub fn no_longer_held(&mut self) -> bool {
+        self.held_by -= 1;
+        // The read of a copy is held by nothing.
+        self.may_begin() && self.program.is_none()
+    }
+
+    /// A die takes it.
+    #[inline(always)]
+    pub fn begin(&mut self, now_ns: u64, die: &Die) {
+        assert!(self.may_begin(), "an operation began too early: {self:?}");
+        self.started_ns = now_ns;
+        self.collected_after_ns = die.usage.collecting_ns;
+    }
+
+    /// Whether it programs this page.
+    #[inline(always)]
+    pub fn programs(&self, page: u32) -> bool {
+        self.program.as_ref().unwrap_or(&self.stage).page == page
     }
 
     /// Whether one command of the die can read this page and that of a later read: they have the
     /// same number in the blocks of two planes.
     pub fn reads_with(&self, later: &FlashOperation) -> bool {
-        let is_same_kind = self.op == later.op && self.lane == later.lane;
-        is_same_kind && self.at.index == later.at.index && self.at.plane != later.at.plane
+        let (own, later) = (&self.stage, &later.stage);
+        let is_same_kind = own.op == later.op && own.lane == later.lane;
+        is_same_kind && own.at.index == later.at.index && own.at.plane != later.at.plane
     }
 
     /// Whether one command can program this page and a later one.
     pub fn programs_with(&self, later: &FlashOperation) -> bool {
-        self.op == Op::Program && later.op == Op::Program && self.at.row == later.at.row
+        let (own, later) = (&self.stage, &later.stage);
+        own.op == Op::Program && later.op == Op::Program && own.at.row == later.at.row
     }
 }
 
-/// Copies out of a block that have not ended. An erase of the block waits for them.
-#[derive(Debug)]
-pub(crate) struct Departure {
-    /// The lanes of the block.
-    pub lane: u32,
-    pub unfinished: u32,
-    /// The erases that wait, one on each die: the first of them, and how many. They follow each
-    /// other in their request.
-    pub first_erase: u32,
-    pub erases: u32,
+impl Stage {
+    #[inline(always)]
+    pub fn is_read(&self) -> bool {
+        matches!(self.op, Op::Read | Op::SpareRead)
+    }
 }
 
 /// Something that waits for an operation.
@@ -162,7 +170,7 @@ pub(crate) struct Departure {
 pub(crate) enum Dependent {
     /// Another operation.
     Operation(u32),
-    /// A read of a page that is programmed or erased first.
+    /// An operation on a page that is programmed first, or on a block that is erased first.
     Held(u32),
     /// The answer of another request.
     Request(u32),

@@ -1,29 +1,24 @@
-//! The operations on one block in one die.
+//! The programs of one block in one die.
 //!
 //! ```text
-//! first ─▶ write ─▶ write ─▶ … ─▶ last       programs and erases that have not ended
+//! first ─▶ program ─▶ program ─▶ … ─▶ last       programs that have not ended
 //! ```
-//! Writes of a lane begin in the order in which they were issued. So do reads, as far as an erase
-//! or a program of their own page is concerned.
+//! Programs of a lane begin in the order in which they were issued. An erase gives its block new
+//! lanes: it waits until the last operation has left the old ones, and all operations in the new
+//! lanes wait for it.
 
 use core::ops::{Index, IndexMut};
 
-use crate::engine::state::flash_operation::FlashOperation;
 use crate::engine::state::pool::NONE;
 
 /// A lane.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
-    /// The first and the last write that has not ended.
+    /// The first and the last program that has not ended.
     pub first: u32,
     pub last: u32,
-    /// How many reads have not begun that were issued after the last erase.
-    pub reads: u32,
-    /// The first erase that has not begun.
-    pub erase: u32,
-    /// Writes that were issued, and that have begun.
-    pub issued: u32,
-    pub begun: u32,
+    /// The first program that has not begun.
+    pub waiting: u32,
     pub open_row: OpenRow,
     /// Whether the lane is among those that may have an open row.
     pub is_listed: bool,
@@ -55,10 +50,12 @@ pub(crate) struct Lanes {
 #[derive(Clone, Copy, Debug)]
 struct Users {
     block: u32,
-    /// Operations that have not ended, and departures.
+    /// Operations that have not ended: on the block, or copies out of it.
     count: u32,
-    /// The departure to which the next copy out of the block belongs.
-    departure: u32,
+    /// The erase that all of them wait for.
+    after: u32,
+    /// The erase that waits for all of them.
+    before: u32,
 }
 
 impl OpenRow {
@@ -69,36 +66,43 @@ impl Lane {
     const EMPTY: Lane = Lane {
         first: NONE,
         last: NONE,
-        reads: 0,
-        erase: NONE,
-        issued: 0,
-        begun: 0,
+        waiting: NONE,
         open_row: OpenRow::CLOSED,
         is_listed: false,
     };
 
-    /// A read begins. Returns the erase that it held, or [`NONE`].
+    /// A program comes. Returns the program before it, and whether it is the first that has not
+    /// begun.
     #[inline(always)]
-    pub fn read_begins(&mut self) -> u32 {
-        self.reads -= u32::from(self.erase == NONE);
-        self.erase
+    pub fn program_comes(&mut self, own: u32) -> (u32, bool) {
+        let before = core::mem::replace(&mut self.last, own);
+        if before == NONE {
+            self.first = own;
+        }
+        let is_first = self.waiting == NONE;
+        if is_first {
+            self.waiting = own;
+        }
+        (before, is_first)
     }
 
-    /// A write begins. Returns the write that it held, or [`NONE`].
+    /// A program begins, and the next one may.
     #[inline(always)]
-    pub fn write_begins(&mut self, write: &FlashOperation) -> u32 {
-        let is_in_order = write.number_in_lane == self.begun;
-        assert!(is_in_order, "a write overtook another one of its block: {write:?}");
-        self.begun += 1;
-        write.next_of_lane
+    pub fn program_begins(&mut self, own: u32, next: u32) {
+        assert!(
+            self.waiting == own,
+            "program {own} overtook program {} of its block",
+            self.waiting
+        );
+        self.waiting = next;
     }
 
-    /// A write ends.
+    /// A program ends.
     #[inline(always)]
-    pub fn write_ends(&mut self, own: u32, write: &FlashOperation) {
-        assert!(self.first == own, "a write ended before an earlier one: {write:?}");
-        self.first = write.next_of_lane;
-        if self.last == own {
+    pub fn program_ends(&mut self, own: u32, next: u32) {
+        assert!(self.first == own, "program {own} ended before program {}", self.first);
+        self.first = next;
+        if next == NONE {
             self.last = NONE;
         }
     }
@@ -110,20 +114,34 @@ impl Lanes {
         Lanes { lanes: Vec::new(), dies_per_stripe, users: Vec::new(), free: Vec::new(), of_block }
     }
 
-    /// An operation or departure enters the lanes of a block. Returns the first of them.
+    /// An operation enters the lanes of a block. Returns the first of them, and the erase that it
+    /// has to wait for, or [`NONE`].
     #[inline(always)]
-    pub fn enter(&mut self, block: u32) -> u32 {
+    pub fn enter(&mut self, block: u32) -> (u32, u32) {
         let mut entry = self.of_block[block as usize];
         if entry == NONE {
-            entry = self.open(block);
+            entry = self.open(block, NONE);
         }
-        self.users[entry as usize].count += 1;
-        entry * self.dies_per_stripe
+        let users = &mut self.users[entry as usize];
+        users.count += 1;
+        (entry * self.dies_per_stripe, users.after)
     }
 
-    /// Gives lanes to a block that was not in use.
-    fn open(&mut self, block: u32) -> u32 {
-        let users = Users { block, count: 0, departure: NONE };
+    /// An erase enters new lanes of its block. Returns the first of them, and whether the erase has
+    /// to wait until the old ones are empty.
+    pub fn enter_erase(&mut self, block: u32, own: u32) -> (u32, bool) {
+        let old = self.of_block[block as usize];
+        if old != NONE {
+            self.users[old as usize].before = own;
+        }
+        let entry = self.open(block, own);
+        self.users[entry as usize].count += 1;
+        (entry * self.dies_per_stripe, old != NONE)
+    }
+
+    /// Gives new lanes to a block.
+    fn open(&mut self, block: u32, after: u32) -> u32 {
+        let users = Users { block, count: 0, after, before: NONE };
         let entry = match self.free.pop() {
             Some(entry) => entry,
             None => {
@@ -138,22 +156,32 @@ impl Lanes {
         entry
     }
 
-    /// An operation or departure leaves the lanes of its block.
+    /// An operation leaves the lanes of its block. Returns the erase that no longer waits for it
+    /// and others, or [`NONE`].
     #[inline(always)]
-    pub fn leave(&mut self, lane: u32) {
+    pub fn leave(&mut self, lane: u32) -> u32 {
         let entry = lane / self.dies_per_stripe;
         let users = &mut self.users[entry as usize];
         users.count -= 1;
-        if users.count == 0 {
-            self.of_block[users.block as usize] = NONE;
-            self.free.push(entry);
+        match users.count {
+            0 => self.close(entry),
+            _ => NONE,
         }
     }
 
-    /// The departure to which the next copy out of a block that is in use belongs.
-    #[inline(always)]
-    pub fn departure(&mut self, lane: u32) -> &mut u32 {
-        &mut self.users[(lane / self.dies_per_stripe) as usize].departure
+    /// The lanes of a block are empty. Returns the erase that waited for that, or [`NONE`].
+    fn close(&mut self, entry: u32) -> u32 {
+        let Users { block, before, .. } = self.users[entry as usize];
+        if before == NONE {
+            self.of_block[block as usize] = NONE;
+        }
+        self.free.push(entry);
+        before
+    }
+
+    /// An erase has ended, so that later operations need not wait for it.
+    pub fn erase_ends(&mut self, lane: u32) {
+        self.users[(lane / self.dies_per_stripe) as usize].after = NONE;
     }
 
     /// Whether no block is in use.

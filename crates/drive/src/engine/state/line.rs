@@ -1,5 +1,7 @@
 //! A channel, the link to the host, or the dispatcher.
 
+use crate::engine::state::flash_operation::FlashOperation;
+use crate::journal::{Entry, Journal};
 use crate::usage::ChannelUsage;
 
 /// Something that serves one at a time, in the order in which it is asked.
@@ -17,5 +19,34 @@ impl Line {
         self.free_ns = start_ns + duration_ns;
         self.usage.busy_ns += self.free_ns - start_ns;
         self.free_ns
+    }
+}
+
+/// All channels.
+#[derive(Debug)]
+pub(crate) struct Channels(pub Vec<Line>);
+
+impl Channels {
+    /// Takes the channel of a die for a time, if it is any, for an operation. Returns the end.
+    #[inline(always)]
+    pub fn transfer(
+        &mut self,
+        operation: &FlashOperation,
+        channel: u16,
+        die: u16,
+        now_ns: u64,
+        duration_ns: u64,
+        journal: &mut Journal,
+    ) -> u64 {
+        if duration_ns == 0 {
+            return now_ns;
+        }
+        let until_ns = self.0[usize::from(channel)].take(now_ns, duration_ns);
+        let from_ns = until_ns - duration_ns;
+        journal.add(|| {
+            let (op, cause) = (operation.stage.op, operation.cause);
+            Entry::Channel { channel, die, op, cause, from_ns, until_ns }
+        });
+        until_ns
     }
 }

@@ -8,6 +8,7 @@
 //! * [`line`]             a channel, the link, or the dispatcher
 //! * [`durations`]        how long operations take
 //! * [`events`]           what will happen
+//! * [`fifo`]             a queue
 //! * [`pool`]             things that come and go, by number
 
 pub(crate) mod buffer;
@@ -15,6 +16,7 @@ pub(crate) mod command;
 pub(crate) mod die;
 pub(crate) mod durations;
 pub(crate) mod events;
+pub(crate) mod fifo;
 pub(crate) mod flash_operation;
 pub(crate) mod lane;
 pub(crate) mod line;

@@ -1,60 +1,74 @@
 //! Things that come and go, each with a number.
 
-use core::fmt;
 use core::ops::{Index, IndexMut};
-
-use slab::Slab;
 
 /// No number.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A slab whose numbers have 32 bits, because operations keep many of them.
-pub(crate) struct Pool<T>(Slab<T>);
+/// Numbered items. The numbers of removed items are given again.
+#[derive(Debug)]
+pub(crate) struct Pool<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+    /// Whether each item is in use; only debug builds know.
+    is_used: Vec<bool>,
+}
 
 impl<T> Pool<T> {
     pub fn new() -> Pool<T> {
-        Pool(Slab::new())
+        Pool { items: Vec::new(), free: Vec::new(), is_used: Vec::new() }
     }
 
     #[inline(always)]
     pub fn insert(&mut self, item: T) -> u32 {
-        let number = u32::try_from(self.0.insert(item)).unwrap_or(NONE);
-        assert!(number != NONE, "more than 2^32 things at once");
+        let number = self.free.pop().unwrap_or(self.items.len() as u32);
+        match self.items.get_mut(number as usize) {
+            Some(free) => *free = item,
+            None => {
+                assert!(number != NONE, "more than 2^32 things at once");
+                self.items.push(item);
+            }
+        }
+        if cfg!(debug_assertions) {
+            self.is_used.resize(self.items.len(), false);
+            self.is_used[number as usize] = true;
+        }
         number
     }
 
     #[inline(always)]
-    pub fn remove(&mut self, number: u32) -> T {
-        self.0.remove(number as usize)
+    pub fn remove(&mut self, number: u32) {
+        self.assert_used(number);
+        if cfg!(debug_assertions) {
+            self.is_used[number as usize] = false;
+        }
+        self.free.push(number);
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.free.len() == self.items.len()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.iter().map(|(_, item)| item)
+    #[inline(always)]
+    fn assert_used(&self, number: u32) {
+        debug_assert!(self.is_used[number as usize], "number {number} is not in use");
     }
 }
 
 impl<T> Index<u32> for Pool<T> {
     type Output = T;
 
-    #[inline]
+    #[inline(always)]
     fn index(&self, number: u32) -> &T {
-        &self.0[number as usize]
+        self.assert_used(number);
+        &self.items[number as usize]
     }
 }
 
 impl<T> IndexMut<u32> for Pool<T> {
-    #[inline]
+    #[inline(always)]
     fn index_mut(&mut self, number: u32) -> &mut T {
-        &mut self.0[number as usize]
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Pool<T> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(out)
+        self.assert_used(number);
+        &mut self.items[number as usize]
     }
 }

@@ -1,0 +1,59 @@
+//! First come, first served.
+
+/// A queue: a vector of which the first items have been taken. They are dropped from time to time,
+/// which is cheaper than a ring whose places must be computed.
+#[derive(Debug)]
+pub(crate) struct Fifo<T> {
+    items: Vec<T>,
+    /// Items that have been taken, fewer than [`TAKEN_MAX`].
+    taken: usize,
+}
+
+const TAKEN_MAX: usize = 128;
+
+impl<T: Copy> Fifo<T> {
+    pub const EMPTY: Fifo<T> = Fifo { items: Vec::new(), taken: 0 };
+
+    #[inline(always)]
+    pub fn push(&mut self, item: T) {
+        self.items.push(item);
+    }
+
+    #[inline(always)]
+    pub fn front(&self) -> Option<&T> {
+        self.items.get(self.taken)
+    }
+
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<T> {
+        let item = *self.front()?;
+        self.taken += 1;
+        if self.taken == TAKEN_MAX {
+            self.items.drain(..TAKEN_MAX);
+            self.taken = 0;
+        }
+        Some(item)
+    }
+
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.items.len() == self.taken
+    }
+
+    /// The items that wait, the first one in front.
+    #[inline(always)]
+    pub fn waiting(&mut self) -> &mut [T] {
+        &mut self.items[self.taken..]
+    }
+
+    /// Removes the waiting item at this position.
+    pub fn remove(&mut self, position: usize) -> T {
+        self.items.remove(self.taken + position)
+    }
+}
+
+impl<T: Copy> Default for Fifo<T> {
+    fn default() -> Fifo<T> {
+        Fifo::EMPTY
+    }
+}
