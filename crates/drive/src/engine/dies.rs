@@ -301,6 +301,7 @@ impl Drive {
     }
 
     /// A page has left its die.
+    #[inline(always)]
     pub(super) fn unloaded(&mut self, own: u32) {
         if !self.profile.hold {
             return self.read_ended(own);

@@ -42,7 +42,14 @@ impl Drive {
     /// An operation waits for nothing but its die.
     #[inline(always)]
     pub(super) fn ready(&mut self, own: u32) {
-        self.operations[own].since_ns = self.now_ns;
+        let operation = &mut self.operations[own];
+        operation.since_ns = self.now_ns;
+        if operation.is_in_buffer {
+            operation.ready_ns = self.now_ns;
+            operation.started_ns = self.now_ns;
+            self.usage.read_from_buffer += 1;
+            return self.read_ended(own);
+        }
         self.stage_ready(own);
     }
 
@@ -51,11 +58,6 @@ impl Drive {
     fn stage_ready(&mut self, own: u32) {
         let operation = &mut self.operations[own];
         operation.ready_ns = self.now_ns;
-        operation.started_ns = self.now_ns;
-        if operation.is_in_buffer {
-            self.usage.read_from_buffer += 1;
-            return self.read_ended(own);
-        }
         let Stage { op, at, lane, .. } = operation.stage;
         if !operation.collects() {
             let die = &self.dies[usize::from(at.die)];
