@@ -23,7 +23,7 @@ pub enum Entry {
         number: u64,
         /// Its answer.
         answer: Answer,
-        /// How many of its operations have not ended.
+        /// How many entries about its operations are still to come.
         unfinished: u32,
     },
     /// Pages entered the drive's buffer or left it.

@@ -91,6 +91,8 @@ struct ActiveRequest {
     last_buffered: u32,
     /// How many operations have not ended.
     unfinished: u32,
+    /// How many entries about operations the journal still has to get.
+    entries: u32,
     /// What the answer waits for.
     awaited: u32,
     /// The pages that wait for room in the buffer; none if the request does not need the buffer.
@@ -171,6 +173,7 @@ impl Drive {
             last: NONE,
             last_buffered: NONE,
             unfinished: 0,
+            entries: 0,
             awaited: 1,
             pages: 0,
             is_answered: false,

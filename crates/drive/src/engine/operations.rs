@@ -126,12 +126,13 @@ impl Drive {
     pub(super) fn part_ended(&mut self, own: u32, die: u16, started_ns: u64) {
         if self.journal.is_kept() {
             let operation = &self.operations[own];
-            let request = self.requests[operation.request].number;
+            let active = &mut self.requests[operation.request];
+            active.entries -= 1;
             let part = EndedOperation {
                 die,
                 counts: die == operation.stage.at.die,
                 started_ns,
-                ..entry_of(operation, request, self.now_ns)
+                ..entry_of(operation, active.number, self.now_ns)
             };
             self.journal.add(|| Entry::Operation(part));
         }
@@ -222,8 +223,9 @@ impl Drive {
     fn note(&mut self, own: u32) {
         if self.journal.is_kept() {
             let operation = &self.operations[own];
-            let request = self.requests[operation.request].number;
-            let entry = entry_of(operation, request, self.now_ns);
+            let active = &mut self.requests[operation.request];
+            active.entries -= 1;
+            let entry = entry_of(operation, active.number, self.now_ns);
             self.journal.add(|| Entry::Operation(entry));
         }
     }

@@ -185,6 +185,9 @@ impl Drive {
     fn add(&mut self, operation: FlashOperation) -> u32 {
         let active = &mut self.requests[operation.request];
         active.unfinished += 1;
+        if self.journal.is_kept() {
+            active.entries += operation.entries();
+        }
         active.awaited += u32::from(operation.is_awaited);
         active.pages += u32::from(operation.is_buffered);
         let (first, last) = match operation.is_buffered {

@@ -171,7 +171,7 @@ impl Drive {
     pub(super) fn answered(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.is_answered = true;
-        let (number, unfinished) = (active.number, active.unfinished);
+        let (number, unfinished) = (active.number, active.entries);
         let answer = Answer {
             request: active.request,
             issued_ns: active.issued_ns,

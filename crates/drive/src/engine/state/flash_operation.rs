@@ -103,6 +103,11 @@ impl FlashOperation {
         }
     }
 
+    /// The entries that a journal gets of it: one for each stage, or each part of an erase.
+    pub fn entries(&self) -> u32 {
+        self.parts + u32::from(self.program.is_some())
+    }
+
     #[inline(always)]
     pub fn collects(&self) -> bool {
         is_collection(self.cause)
