@@ -17,7 +17,7 @@ impl Drive {
     pub(super) fn queue(&mut self, own: u32, number: u16, is_read: bool) {
         let die = &mut self.dies[usize::from(number)];
         if die.is_idle() {
-            return self.begin(number, own);
+            return self.begin_on_idle(number, own);
         }
         die.wait(own, is_read);
         if self.suspends && is_read {
@@ -49,6 +49,7 @@ impl Drive {
 
     /// Gives a free die a command with an operation, and with those that it can do together with
     /// it.
+    #[inline(always)]
     fn begin(&mut self, number: u16, first: u32) {
         if self.joins && self.join(number, first) {
             return self.begin_joined(number, first);
@@ -92,6 +93,11 @@ impl Drive {
             Op::Read | Op::SpareRead => die.reads_between += u32::from(die.suspended.is_some()),
             Op::Program | Op::Erase => self.suspend_for_read(number),
         }
+    }
+
+    /// The same for an idle die. Not inlined, because operations become ready in many places.
+    fn begin_on_idle(&mut self, number: u16, own: u32) {
+        self.begin(number, own);
     }
 
     /// Gives a free die a command with several operations. Those of programs are loaded one after

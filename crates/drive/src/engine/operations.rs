@@ -144,6 +144,7 @@ impl Drive {
     }
 
     /// An operation has ended. Returns the next one of its command, or [`NONE`].
+    #[inline(always)]
     pub(super) fn ended(&mut self, own: u32) -> u32 {
         let operation = &self.operations[own];
         let Stage { op, lane, .. } = operation.stage;
