@@ -193,6 +193,7 @@ impl Drive {
 
     /// The next answer, if there is one until that time. The time advances to the answer, or
     /// else to `until_ns`.
+    #[inline]
     pub fn next_answer(&mut self, until_ns: u64) -> Option<Answer> {
         if self.answers.is_empty() {
             self.advance(until_ns, true);

@@ -234,6 +234,7 @@ impl Drive {
     // ---- Where the time went -------------------------------------------------------------------
 
     /// Where the time went until an operation ends now.
+    #[inline(always)]
     fn shares_of(&self, operation: &FlashOperation) -> Shares {
         let request = &self.requests[operation.request];
         let mut shares = match operation.path {

@@ -151,6 +151,7 @@ impl Drive {
     }
 
     /// Sends the answer of a request over the link.
+    #[inline(always)]
     pub(super) fn answer(&mut self, id: u32) {
         let HostRequest { op, bytes, .. } = self.requests[id].request;
         let link_ns = match op {
