@@ -57,7 +57,7 @@ impl Drive {
         let now_ns = self.now_ns;
         let die = &mut self.dies[usize::from(number)];
         let operation = &mut self.operations[first];
-        operation.begin(now_ns, die);
+        operation.begin(now_ns, die.usage.collecting_ns);
         let Stage { op, lane, array_ns, channel_ns, .. } = operation.stage;
         let (mut transfer_ns, mut held) = (self.durations.command_ns, NONE);
         if op == Op::Program {
@@ -110,7 +110,7 @@ impl Drive {
         command.count = 0;
         while own != NONE {
             let operation = &mut self.operations[own];
-            operation.begin(now_ns, die);
+            operation.begin(now_ns, die.usage.collecting_ns);
             let Stage { op, lane, array_ns, .. } = operation.stage;
             if op == Op::Program {
                 held = operation.next_of_lane;

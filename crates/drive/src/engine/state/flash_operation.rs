@@ -2,7 +2,6 @@
 
 use nand::{Cause, Op};
 
-use crate::engine::state::die::Die;
 use crate::engine::state::pool::NONE;
 use crate::operation::is_collection;
 use crate::places::Place;
@@ -134,12 +133,12 @@ impl FlashOperation {
         self.may_begin() && self.program.is_none()
     }
 
-    /// A die takes it.
+    /// A die takes it that has spent this time on collection.
     #[inline(always)]
-    pub fn begin(&mut self, now_ns: u64, die: &Die) {
+    pub fn begin(&mut self, now_ns: u64, collected_ns: u64) {
         assert!(self.may_begin(), "an operation began too early: {self:?}");
         self.started_ns = now_ns;
-        self.collected_after_ns = die.usage.collecting_ns;
+        self.collected_after_ns = collected_ns;
     }
 
     /// Whether it programs this page.
