@@ -1,15 +1,16 @@
 //! First come, first served.
 
-/// A queue: a vector of which the first items have been taken. They are dropped from time to time,
-/// which is cheaper than a ring whose places must be computed.
+/// A queue: a vector of which the first items have been taken. They are dropped when they are half
+/// of it, which is cheaper than a ring whose places must be computed.
 #[derive(Debug)]
 pub(crate) struct Fifo<T> {
     items: Vec<T>,
-    /// Items that have been taken, fewer than [`TAKEN_MAX`].
+    /// Items that have been taken.
     taken: usize,
 }
 
-const TAKEN_MAX: usize = 128;
+/// Fewer taken items are not worth moving the others.
+const TAKEN_MIN: usize = 128;
 
 impl<T: Copy> Fifo<T> {
     pub const EMPTY: Fifo<T> = Fifo { items: Vec::new(), taken: 0 };
@@ -28,8 +29,8 @@ impl<T: Copy> Fifo<T> {
     pub fn pop(&mut self) -> Option<T> {
         let item = *self.front()?;
         self.taken += 1;
-        if self.taken == TAKEN_MAX {
-            self.items.drain(..TAKEN_MAX);
+        if self.taken >= TAKEN_MIN && 2 * self.taken >= self.items.len() {
+            self.items.drain(..self.taken);
             self.taken = 0;
         }
         Some(item)
