@@ -40,10 +40,8 @@ pub struct Places {
     dies_per_stripe: u32,
     /// All dies in the order of the profile's letters.
     dies: Vec<u16>,
-    /// Stripes begin at positions in `dies` that are multiples of this number. For each of them,
-    /// the places of a block's pages.
-    step: usize,
-    stripes: Vec<Vec<Place>>,
+    /// The places of the pages of the first blocks; those of later blocks repeat them.
+    places: Vec<Place>,
 }
 
 impl Places {
@@ -55,8 +53,8 @@ impl Places {
         let count = dies.len();
         let dies_per_stripe = profile.stripe.map_or(count, |stripe| (stripe as usize).min(count));
         let dies_per_channel = profile.ways * profile.dies_per_way;
-        let step = greatest_common_divisor(dies_per_stripe, count);
-        let stripes = (0..count).step_by(step).map(|first| {
+        let places = (0..stripes(dies_per_stripe, count)).flat_map(|block| {
+            let first = block * dies_per_stripe;
             let members: Vec<u16> =
                 (first..first + dies_per_stripe).map(|at| dies[at % count]).collect();
             let place = |&(die, plane): &(u16, u16)| {
@@ -71,8 +69,7 @@ impl Places {
             pages_per_block: geometry.pages_per_block(),
             dies_per_channel,
             dies_per_stripe: dies_per_stripe as u32,
-            stripes: stripes.collect(),
-            step,
+            places: places.collect(),
             dies,
         }
     }
@@ -81,8 +78,7 @@ impl Places {
     pub fn memory_bytes(profile: &Profile, geometry: &Geometry) -> u64 {
         let dies = profile.dies() as usize;
         let dies_per_stripe = profile.stripe.map_or(dies, |stripe| (stripe as usize).min(dies));
-        let stripes = dies / greatest_common_divisor(dies_per_stripe, dies);
-        let pages = stripes as u64 * u64::from(geometry.pages_per_block());
+        let pages = stripes(dies_per_stripe, dies) as u64 * u64::from(geometry.pages_per_block());
         pages * size_of::<Place>() as u64
     }
 
@@ -100,8 +96,7 @@ impl Places {
     /// The place of a page.
     #[inline]
     pub fn place(&self, ppn: Ppn) -> Place {
-        let (block, page) = (self.block(ppn), ppn.0 % self.pages_per_block);
-        self.stripes[self.first(block) / self.step][page as usize]
+        self.places[ppn.0 as usize % self.places.len()]
     }
 
     /// The number of dies over which a block is striped.
@@ -112,22 +107,17 @@ impl Places {
     /// The whole part of a block that lies in one of the dies of its stripe, counted from 0.
     #[inline]
     pub fn part(&self, block: BlockId, nth: u32) -> Place {
-        let position = self.first(block.0) + nth as usize;
-        let die = self.dies[position % self.dies.len()];
+        let first = u64::from(block.0) * u64::from(self.dies_per_stripe);
+        let die = self.dies[((first + u64::from(nth)) % self.dies.len() as u64) as usize];
         let channel = (u32::from(die) / self.dies_per_channel) as u16;
         let nth = nth as u16;
         Place { die, channel, plane: 0, nth, row: u32::MAX, index: 0, ends_row: false }
     }
+}
 
-    /// The position at which the stripe of a block begins.
-    #[inline]
-    fn first(&self, block: u32) -> usize {
-        if self.stripes.len() == 1 {
-            return 0;
-        }
-        let before = u64::from(block) * u64::from(self.dies_per_stripe);
-        (before % self.dies.len() as u64) as usize
-    }
+/// After how many blocks stripes of so many of all dies begin at the first die again.
+fn stripes(dies_per_stripe: usize, dies: usize) -> usize {
+    dies / greatest_common_divisor(dies_per_stripe, dies)
 }
 
 fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {

@@ -278,7 +278,9 @@ impl<'a> Stages<'a> {
         let free_blocks_before = simulator.ftl().free_blocks();
         let mut measure = self.counters(&pass);
         if records.log.is_some() {
-            simulator.record_operations();
+            // Those of a lead-in may have been recorded without owners.
+            simulator.stop_recording();
+            simulator.record_operations(true);
         }
         let started = Instant::now();
         // A single trace does not ask for each request to which load it belongs.
@@ -354,7 +356,7 @@ impl<'a> Stages<'a> {
         records: &mut Records,
     ) -> Result<()> {
         if pass.drive().is_some() {
-            simulator.record_operations();
+            simulator.record_operations(false);
         }
         while left > 0
             && let count @ 1.. = pass.order.fill(&mut pass.batch, left, &mut pass.queue)?

@@ -25,17 +25,24 @@ const HEAD: &str = "# ftlab operations 1: request op cause place owner";
 pub struct LoggedOperations {
     /// The operations as a drive takes them.
     pub issued: Vec<Issued>,
-    /// The owner of each page; [`Lpn::NONE`] for an erase, or if the page is erased.
+    /// The owner of each page; [`Lpn::NONE`] for an erase, or if the page is erased. A drive needs
+    /// none, so they are recorded only for a log.
     owners: Vec<Lpn>,
 }
 
 /// Collects the operations of a chip until they are written to the log.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct OperationRecorder {
     operations: LoggedOperations,
+    has_owners: bool,
 }
 
 impl OperationRecorder {
+    /// A recorder of operations, and of the owners of pages if they are wanted.
+    pub fn new(has_owners: bool) -> OperationRecorder {
+        OperationRecorder { operations: LoggedOperations::default(), has_owners }
+    }
+
     /// Moves the operations since the last call to `out`.
     pub fn drain_to(&mut self, out: &mut LoggedOperations) {
         out.issued.clear();
@@ -49,7 +56,9 @@ impl OperationRecorder {
 
     fn push_issued(&mut self, issued: Issued, owner: Lpn) {
         self.operations.issued.push(issued);
-        self.operations.owners.push(owner);
+        if self.has_owners {
+            self.operations.owners.push(owner);
+        }
     }
 }
 

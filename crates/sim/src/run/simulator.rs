@@ -160,10 +160,11 @@ impl<'a> Simulator<'a> {
         self.clock_before = Reading::default();
     }
 
-    /// Starts to record every flash operation, if they are not recorded yet.
-    pub fn record_operations(&mut self) {
+    /// Starts to record every flash operation, with the owners of pages if they are wanted, unless
+    /// operations are recorded already.
+    pub fn record_operations(&mut self, has_owners: bool) {
         if self.nand.sink_mut::<OperationRecorder>().is_none() {
-            self.nand.attach(Box::new(OperationRecorder::default()));
+            self.nand.attach(Box::new(OperationRecorder::new(has_owners)));
         }
     }
 
