@@ -181,19 +181,21 @@ impl Replay {
         bytes
     }
 
-    /// The disk after a crash in the middle of the last piece.
-    fn crash_inside(&self, random: &mut Random) -> Option<Vec<u8>> {
-        let (offset, piece) = self.pending.last()?;
-        let mut bytes = self.crash(|at| at + 1 < self.pending.len());
-        let written = random.below(piece.len().min(128));
-        bytes[*offset..offset + written].copy_from_slice(&piece[..written]);
-        Some(bytes)
+    /// The disk after a crash in the middle of the last pieces, which are up to two.
+    fn crash_inside(&self, random: &mut Random) -> Vec<u8> {
+        let torn = self.pending.len().saturating_sub(1 + random.below(2));
+        let mut bytes = self.crash(|at| at < torn);
+        for (offset, piece) in &self.pending[torn..] {
+            let written = random.below(piece.len().min(128));
+            bytes[*offset..offset + written].copy_from_slice(&piece[..written]);
+        }
+        bytes
     }
 
     /// What a crash can leave now.
     pub fn crashes(&self, random: &mut Random) -> Vec<Vec<u8>> {
         let mut states = self.lost(random);
-        states.extend(self.crash_inside(random));
+        states.push(self.crash_inside(random));
         states
     }
 
