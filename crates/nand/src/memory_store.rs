@@ -48,6 +48,25 @@ impl MemoryStore {
         MemoryStore { mode, geometry, blocks: vec![Block::default(); geometry.blocks() as usize] }
     }
 
+    /// A store with the pages and blocks of another one.
+    ///
+    /// # Errors
+    /// The other storage failed.
+    pub fn copy_of(store: &dyn PageStore) -> Result<MemoryStore> {
+        let mut copy = MemoryStore::new(store.mode(), *store.geometry());
+        let mut page = PageRecord::new(store.mode());
+        for block in (0..copy.geometry.blocks()).map(BlockId) {
+            copy.blocks[block.0 as usize].record = store.block(block)?;
+            for ppn in copy.geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
+                store.load(ppn, &mut page)?;
+                if page.health != Health::Erased {
+                    copy.save(ppn, &page)?;
+                }
+            }
+        }
+        Ok(copy)
+    }
+
     /// Memory of a store with every page programmed, without the variable parts of spare areas.
     pub(crate) fn memory_bytes(geometry: &Geometry, mode: Mode) -> u64 {
         let sectors_per_page = u64::from(geometry.sectors_per_page());

@@ -182,6 +182,14 @@ pub trait PageStore: Send {
     /// The storage failed; what was changed since the last success may be lost.
     fn sync(&mut self) -> Result<()>;
 
+    /// Makes all changes durable and leaves the storage in order. Nothing is changed afterwards.
+    ///
+    /// # Errors
+    /// As for [`sync`](Self::sync).
+    fn close(&mut self) -> Result<()> {
+        self.sync()
+    }
+
     /// Changes the health of a page, as a fault does.
     ///
     /// # Errors

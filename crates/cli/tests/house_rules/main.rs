@@ -37,6 +37,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
     BTreeMap::from([
         ("spec", &[][..]),
         ("nand", &["spec"]),
+        ("image", &["nand"]),
         ("trace", &["spec"]),
         ("ftl", &["spec", "nand"]),
         ("drive", &["spec", "nand", "trace"]),

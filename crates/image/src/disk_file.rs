@@ -1,0 +1,83 @@
+//! A file of the operating system. It is locked while it is open.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::{Error, Result};
+use crate::medium::Medium;
+
+/// An open file with an exclusive lock. The system releases the lock however the process ends.
+#[derive(Debug)]
+pub struct DiskFile {
+    file: File,
+}
+
+impl DiskFile {
+    /// Opens a file that exists.
+    ///
+    /// # Errors
+    /// The file is in use, or cannot be opened for reading and writing.
+    pub fn open(path: &Path) -> Result<DiskFile> {
+        DiskFile::locked(OpenOptions::new().read(true).write(true).open(path)?)
+    }
+
+    /// Creates an empty file.
+    ///
+    /// # Errors
+    /// The file exists, or cannot be created.
+    pub fn create(path: &Path) -> Result<DiskFile> {
+        DiskFile::locked(OpenOptions::new().read(true).write(true).create_new(true).open(path)?)
+    }
+
+    fn locked(file: File) -> Result<DiskFile> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(DiskFile { file }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::InUse),
+            Err(error) => Err(Error::Io(error.into())),
+        }
+    }
+}
+
+impl Medium for DiskFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn set_len(&mut self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, offset)
+    }
+
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn punch(&mut self, offset: u64, bytes: u64) -> io::Result<bool> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match fallocate(&self.file, hole, offset, bytes) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn punch(&mut self, _offset: u64, _bytes: u64) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}

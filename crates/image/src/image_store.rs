@@ -1,0 +1,483 @@
+//! An open image, as the storage of a chip.
+//!
+//! ```text
+//! change   page bytes ──▶ slot     operation ──▶ buffer
+//! sync     buffer ──▶ frames of the journal, then one sync of the file
+//! journal full     block table ──▶ sync ──▶ superblock ──▶ sync ──▶ its copy ──▶ sync
+//! ```
+//! After a write or a sync that failed, nothing can be changed any more and no sync succeeds. Pages
+//! can still be read.
+
+use std::cell::RefCell;
+use std::io;
+use std::path::Path;
+
+use nand::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
+use nand::payload::Mode;
+use nand::spare::HEADER_BYTES;
+use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
+
+use crate::block_table::BlockTable;
+use crate::checksum::checksum;
+use crate::disk_file::DiskFile;
+use crate::error::Result;
+use crate::journal::{Entry, Frame, Operation};
+use crate::layout::{FRAME_ENTRIES, Layout, SUPERBLOCK_BYTES};
+use crate::medium::Medium;
+use crate::page_codec::{self, Encoded, Record};
+use crate::recipe::Recipe;
+use crate::recovery::{Recovered, recover};
+use crate::slots::Slots;
+use crate::superblock::Superblock;
+
+/// An open image.
+pub struct ImageStore {
+    medium: Box<dyn Medium>,
+    layout: Layout,
+    superblock: Superblock,
+    /// The copy of the superblock that is known to be whole and current.
+    copy: usize,
+    /// The chip after the last operation.
+    table: BlockTable,
+    slots: Slots,
+    /// The last operation.
+    operation: u64,
+    /// The last operation that is durable.
+    durable: u64,
+    /// The last operation that the file says to be durable.
+    settled: u64,
+    /// The latest operations, which are in no frame yet.
+    buffer: Vec<Operation>,
+    /// The next frame of the journal.
+    frame: u32,
+    /// Whether the file was changed since it was opened.
+    writing: bool,
+    /// Whether all of the file is durable, as far as is known.
+    synced: bool,
+    /// Whether this kind of file gives space back.
+    punches: bool,
+    /// Why nothing can be changed any more.
+    failed: Option<String>,
+    /// A page on its way to the file.
+    encoded: Encoded,
+    records: RefCell<Records>,
+}
+
+/// The page records of one slot. A scan of spare areas reads them together.
+#[derive(Default)]
+struct Records {
+    slot: Option<u32>,
+    bytes: Vec<u8>,
+}
+
+impl ImageStore {
+    /// Opens an image. Nothing is written before the first change of the chip.
+    ///
+    /// # Errors
+    /// The file is no image, is damaged, or cannot be read.
+    pub fn open(medium: Box<dyn Medium>) -> Result<ImageStore> {
+        let Recovered { superblock, copy, table, operation } = recover(&*medium)?;
+        let layout = superblock.layout();
+        Ok(ImageStore {
+            slots: Slots::new(&layout, &table, !superblock.clean),
+            durable: superblock.operation,
+            settled: superblock.operation,
+            synced: superblock.clean,
+            buffer: Vec::new(),
+            frame: 0,
+            writing: false,
+            punches: true,
+            failed: None,
+            encoded: Encoded::default(),
+            records: RefCell::default(),
+            medium,
+            layout,
+            superblock,
+            copy,
+            table,
+            operation,
+        })
+    }
+
+    /// Opens the image in a file, which must have been made for `asked` if that is given.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); or the file is in use, or was made for something else.
+    pub fn open_at(path: &Path, asked: Option<&Recipe>) -> Result<ImageStore> {
+        let store = ImageStore::open(Box::new(DiskFile::open(path)?))?;
+        asked.map_or(Ok(()), |asked| store.recipe().expect(asked))?;
+        Ok(store)
+    }
+
+    /// What the image was made for.
+    pub fn recipe(&self) -> &Recipe {
+        &self.superblock.recipe
+    }
+
+    /// The name of this image among all.
+    pub fn uuid(&self) -> [u8; 16] {
+        self.superblock.uuid
+    }
+
+    /// Where things are in the file.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether the image was closed in order, and not changed since.
+    pub fn is_clean(&self) -> bool {
+        self.superblock.clean
+    }
+
+    /// The number of the last change of the chip: a program, an erase or a fault.
+    pub fn operation(&self) -> u64 {
+        self.operation
+    }
+
+    // ---- Changes ---------------------------------------------------------------------------
+
+    /// Makes a change. After a failure no other is made.
+    fn change(&mut self, act: impl FnOnce(&mut Self) -> io::Result<()>) -> nand::Result<()> {
+        if let Some(why) = &self.failed {
+            let why = format!("the image can only be read since an earlier failure: {why}");
+            return Err(nand::Error::Storage(why));
+        }
+        act(self).map_err(|error| {
+            self.failed = Some(error.to_string());
+            storage(error)
+        })
+    }
+
+    /// Makes a change that consists of one operation and no page.
+    fn note(&mut self, operation: Operation) -> nand::Result<()> {
+        self.change(|image| {
+            image.prepare()?;
+            image.perform(operation)
+        })
+    }
+
+    /// Makes sure that the file may be changed, and that the journal has room for an operation.
+    fn prepare(&mut self) -> io::Result<()> {
+        let frames = (self.buffer.len() + 1).div_ceil(FRAME_ENTRIES) as u32;
+        if !self.writing || self.frame + frames > self.layout.room.frames {
+            self.write_table(false)?;
+            self.writing = true;
+        }
+        Ok(())
+    }
+
+    /// Performs a prepared operation.
+    fn perform(&mut self, operation: Operation) -> io::Result<()> {
+        let entry = Entry { number: self.operation + 1, operation };
+        self.table.apply(&entry).map_err(io::Error::other)?;
+        self.operation = entry.number;
+        self.buffer.push(operation);
+        Ok(())
+    }
+
+    fn program(&mut self, ppn: Ppn, page: &PageRecord) -> io::Result<()> {
+        let slot = self.slot_for(ppn)?;
+        self.prepare()?;
+        let mut encoded = std::mem::take(&mut self.encoded);
+        page_codec::encode(&self.layout, self.operation + 1, ppn, page, &mut encoded)
+            .map_err(io::Error::other)?;
+        self.synced = false;
+        self.medium.write_at(&encoded.data, self.layout.data(slot, ppn))?;
+        self.write_record(slot, ppn, page.health, &encoded.record)?;
+        self.encoded = encoded;
+        Ok(())
+    }
+
+    /// Writes a page record, behind its data, and performs the operation.
+    fn write_record(
+        &mut self,
+        slot: u32,
+        ppn: Ppn,
+        health: Health,
+        record: &[u8],
+    ) -> io::Result<()> {
+        self.records.get_mut().slot = None;
+        self.medium.write_at(record, self.layout.record(slot, ppn))?;
+        let record_crc = page_codec::record_crc(record);
+        self.perform(Operation::Program { ppn, health, slot, record_crc })
+    }
+
+    /// The slot of a page's block. A block without pages takes a free one, for which the erases of
+    /// other blocks may have to be settled.
+    fn slot_for(&mut self, ppn: Ppn) -> io::Result<u32> {
+        if let Some(slot) = self.table.slot(self.layout.geometry.block_of(ppn)) {
+            return Ok(slot);
+        }
+        self.prepare()?;
+        if let Some(slot) = self.slots.take() {
+            return Ok(slot);
+        }
+        self.commit()?;
+        if let Some(slot) = self.slots.take() {
+            return Ok(slot);
+        }
+        self.settle()?;
+        self.slots.take().ok_or_else(|| io::Error::other("no slot of the image is free"))
+    }
+
+    /// Replaces a header in place. All earlier operations are settled before, so that a crash can
+    /// at most make this page unreadable.
+    fn replace_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> io::Result<()> {
+        self.prepare()?;
+        self.commit()?;
+        self.settle()?;
+        self.prepare()?;
+        self.synced = false;
+        match self.look(ppn)? {
+            Some(Found { slot, record })
+                if Record::check(&record, &self.layout.geometry, ppn).is_some() =>
+            {
+                let record = page_codec::with_header(&record, &header);
+                self.write_record(slot, ppn, self.table.health(ppn), &record)
+            }
+            _ => {
+                let blank = PageRecord::new(Mode::Bytes);
+                self.program(ppn, &PageRecord { health: Health::Good, header, ..blank })
+            }
+        }
+    }
+
+    // ---- Durability ------------------------------------------------------------------------
+
+    /// Makes all operations durable, with one sync.
+    fn commit(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return if self.synced { Ok(()) } else { self.sync_medium() };
+        }
+        let mut bytes = Vec::new();
+        let mut first = self.operation + 1 - self.buffer.len() as u64;
+        for operations in self.buffer.chunks(FRAME_ENTRIES) {
+            let generation = self.superblock.generation;
+            bytes.extend(Frame::encode(generation, first, self.durable, operations));
+            first += operations.len() as u64;
+        }
+        self.append(&bytes, self.buffer.len().div_ceil(FRAME_ENTRIES) as u32)?;
+        // What the frames said is durable now: everything up to the sync before this one.
+        self.settled = self.durable;
+        self.durable = self.operation;
+        self.buffer.clear();
+        self.slots.settle(self.settled);
+        self.punch(false)
+    }
+
+    /// Lets the file say that all durable operations are durable.
+    fn settle(&mut self) -> io::Result<()> {
+        if self.settled == self.durable {
+            return Ok(());
+        }
+        if self.frame == self.layout.room.frames {
+            return self.write_table(false);
+        }
+        let frame = Frame::encode(self.superblock.generation, self.durable + 1, self.durable, &[]);
+        self.append(&frame, 1)?;
+        self.settled = self.durable;
+        self.slots.settle(self.settled);
+        Ok(())
+    }
+
+    /// Writes frames, and syncs them with all that was written before.
+    fn append(&mut self, bytes: &[u8], frames: u32) -> io::Result<()> {
+        self.medium.write_at(bytes, self.layout.frame(self.frame))?;
+        self.frame += frames;
+        self.sync_medium()
+    }
+
+    fn sync_medium(&mut self) -> io::Result<()> {
+        self.medium.sync()?;
+        self.synced = true;
+        Ok(())
+    }
+
+    /// Writes the block table and begins the journal anew. The table and all pages are durable
+    /// before a superblock names the table. One superblock is durable before the other is written.
+    fn write_table(&mut self, clean: bool) -> io::Result<()> {
+        let table = self.table.encode();
+        let which = 1 - self.superblock.table;
+        self.medium.write_at(&table, self.layout.table(which))?;
+        self.sync_medium()?;
+
+        self.superblock.generation += 1;
+        self.superblock.operation = self.operation;
+        self.superblock.table = which;
+        self.superblock.table_crc = checksum(&table);
+        self.superblock.clean = clean;
+        let head = self.superblock.encode().map_err(io::Error::other)?;
+        for copy in [1 - self.copy, self.copy] {
+            self.medium.write_at(&head, copy as u64 * SUPERBLOCK_BYTES as u64)?;
+            self.sync_medium()?;
+        }
+        self.buffer.clear();
+        self.frame = 0;
+        self.durable = self.operation;
+        self.settled = self.operation;
+        self.slots.settle(self.settled);
+        Ok(())
+    }
+
+    /// Gives back the space of slots that are free beyond doubt.
+    fn punch(&mut self, all: bool) -> io::Result<()> {
+        if !self.punches {
+            return Ok(());
+        }
+        for slot in self.slots.take_for_punching(all) {
+            let (at, bytes) = (self.layout.slot(slot), self.layout.slot_bytes());
+            self.punches &= self.medium.punch(at, bytes)?;
+        }
+        Ok(())
+    }
+
+    // ---- Reading ---------------------------------------------------------------------------
+
+    /// The record of a page. The first record of a slot brings all of them into memory.
+    fn read_record(&self, slot: u32, ppn: Ppn) -> io::Result<Vec<u8>> {
+        let record_bytes = self.layout.record_bytes();
+        let offset = self.layout.geometry.offset_of(ppn) as usize;
+        let mut records = self.records.borrow_mut();
+        if offset == 0 && records.slot != Some(slot) {
+            records.slot = None;
+            records.bytes.resize(self.layout.records_bytes(), 0);
+            self.medium.read_at(&mut records.bytes, self.layout.slot(slot))?;
+            records.slot = Some(slot);
+        }
+        if records.slot == Some(slot) {
+            return Ok(records.bytes[offset * record_bytes..][..record_bytes].to_vec());
+        }
+        let mut record = vec![0; record_bytes];
+        self.medium.read_at(&mut record, self.layout.record(slot, ppn))?;
+        Ok(record)
+    }
+
+    /// Where a page is; none if it is erased, or was never written.
+    fn look(&self, ppn: Ppn) -> io::Result<Option<Found>> {
+        let slot = self.table.slot(self.layout.geometry.block_of(ppn));
+        let Some(slot) = slot.filter(|_| self.table.health(ppn) != Health::Erased) else {
+            return Ok(None);
+        };
+        Ok(Some(Found { slot, record: self.read_record(slot, ppn)? }))
+    }
+}
+
+/// The slot of a page, and its record.
+struct Found {
+    slot: u32,
+    record: Vec<u8>,
+}
+
+/// The health of a page whose bytes are damaged.
+fn damaged(health: Health) -> Health {
+    match health {
+        Health::Good | Health::Unstable => Health::Torn,
+        other => other,
+    }
+}
+
+fn storage(error: io::Error) -> nand::Error {
+    nand::Error::Storage(error.to_string())
+}
+
+impl PageStore for ImageStore {
+    fn geometry(&self) -> &Geometry {
+        &self.layout.geometry
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Bytes
+    }
+
+    fn load_spare(&self, ppn: Ppn) -> nand::Result<SpareRecord<'_>> {
+        let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(storage)?);
+        let geometry = &self.layout.geometry;
+        let record = found.as_ref().and_then(|it| Record::check(&it.record, geometry, ppn));
+        Ok(match record {
+            None => SpareRecord { health: damaged(health), ..SpareRecord::ERASED },
+            Some(record) => {
+                let extra = record.extra().to_vec().into();
+                SpareRecord { health, header: record.header(), extra }
+            }
+        })
+    }
+
+    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> nand::Result<()> {
+        let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(storage)?);
+        page.health = damaged(health);
+        page.extra.clear();
+        page.meta.clear();
+        let mut data = match &mut page.cells {
+            Cells::Bytes(bytes) => std::mem::take(bytes),
+            Cells::Stamps(_) => Vec::new(),
+        };
+        data.clear();
+        data.resize(self.layout.geometry.page_bytes() as usize, 0);
+        if let Some(Found { slot, record }) = found
+            && let Some(record) = Record::check(&record, &self.layout.geometry, ppn)
+        {
+            self.medium.read_at(&mut data, self.layout.data(slot, ppn)).map_err(storage)?;
+            if record.fits(&data) {
+                page.health = health;
+            }
+            page.header = record.header();
+            page.extra.extend_from_slice(record.extra());
+            record.take_meta(&mut data, &mut page.meta);
+        }
+        page.cells = Cells::Bytes(data);
+        Ok(())
+    }
+
+    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> nand::Result<()> {
+        self.change(|image| image.program(ppn, page))
+    }
+
+    fn erase(&mut self, block: BlockId) -> nand::Result<()> {
+        let slot = self.table.slot(block);
+        self.note(Operation::Erase(block))?;
+        if let Some(slot) = slot {
+            self.slots.free(self.operation, slot);
+        }
+        Ok(())
+    }
+
+    fn block(&self, block: BlockId) -> nand::Result<BlockRecord> {
+        Ok(self.table.record(block))
+    }
+
+    fn sync(&mut self) -> nand::Result<()> {
+        self.change(ImageStore::commit)
+    }
+
+    fn close(&mut self) -> nand::Result<()> {
+        self.change(|image| {
+            if !image.writing {
+                return image.commit();
+            }
+            image.write_table(true)?;
+            image.writing = false;
+            image.punch(true)
+        })
+    }
+
+    fn set_health(&mut self, ppn: Ppn, health: Health) -> nand::Result<()> {
+        self.note(Operation::Health(ppn, health))
+    }
+
+    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> nand::Result<()> {
+        self.change(|image| image.replace_header(ppn, header))
+    }
+
+    fn set_half_erased(&mut self, block: BlockId) -> nand::Result<()> {
+        self.note(Operation::HalfErase(block))
+    }
+
+    fn decay(&mut self) -> nand::Result<()> {
+        self.note(Operation::Decay)
+    }
+
+    /// A copy in memory.
+    fn try_clone(&self) -> nand::Result<Box<dyn PageStore>> {
+        Ok(Box::new(MemoryStore::copy_of(self)?))
+    }
+}

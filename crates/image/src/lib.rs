@@ -1,0 +1,55 @@
+//! An image file: a flash chip that outlives the process.
+//!
+//! **The promise.** After any crash of the process or of the machine, the opened image is exactly a
+//! chip whose power was cut at one operation, at or after the last sync that was answered.
+//!
+//! ```text
+//! superblock ×2 │ block table ×2 │ journal of operations │ slot │ slot │ slot │ …
+//! ```
+//! Every change of the chip is an operation, and operations are numbered without gaps. A page is
+//! written to a slot, which is a place for one block. The journal then says what the operation was.
+//! An opener takes the block table and repeats the journal on it, up to the first operation that is
+//! missing or whose page is not complete. `SPEC.md` defines the bytes; `DESIGN.md` shows why this
+//! keeps the promise.
+//!
+//! * [`medium`]      what a file must be able to do
+//! * [`disk_file`]   a file of the operating system, locked
+//! * [`recipe`]      the chip and the FTL that an image was made for
+//! * [`layout`]      where things are in the file
+//! * `superblock`    the head of the file
+//! * `journal`       operations, and the frames that hold them
+//! * `block_table`   slots, wear and health, in memory and on disk
+//! * `page_codec`    the bytes of a page
+//! * `slots`         places for blocks, and when they may be used again
+//! * `recovery`      which chip a file contains
+//! * [`creation`]    blank images
+//! * [`image_store`] an open image, as the storage of a chip
+//!
+//! Each file imports only from those above it in this list.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod block_table;
+mod bytes;
+mod checksum;
+pub mod creation;
+pub mod disk_file;
+mod error;
+mod health_code;
+pub mod image_store;
+mod journal;
+pub mod layout;
+pub mod medium;
+mod page_codec;
+pub mod recipe;
+mod recovery;
+mod slots;
+mod superblock;
+
+pub use creation::{create, create_at};
+pub use disk_file::DiskFile;
+pub use error::{Error, Result};
+pub use image_store::ImageStore;
+pub use layout::Room;
+pub use medium::Medium;
+pub use recipe::Recipe;

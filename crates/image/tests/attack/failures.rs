@@ -1,0 +1,84 @@
+//! Disks that are full or fail: from then on the image can only be read, and no sync succeeds.
+
+use image::ImageStore;
+use nand::payload::Mode;
+use nand::{BlockId, MemoryStore, PageStore, Ppn};
+
+use crate::fixture::{NARROW, blank, open, tiny};
+use crate::lossy_disk::{LossyDisk, Replay};
+use crate::random::Random;
+use crate::work::{History, Manner, live, random_page};
+
+const MANNER: Manner = Manner { operations: 60, sync_each: 6, faults: true };
+
+#[test]
+fn after_a_failed_write_the_image_can_only_be_read() {
+    let start = blank(tiny(), NARROW);
+    for fuel in 0.. {
+        let disk = LossyDisk::of(start.clone());
+        disk.with(|disk| disk.fuel = Some(fuel));
+        let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
+        let mut history = History::from(0, MemoryStore::new(Mode::Bytes, tiny()));
+        let worked = live(&mut store, &disk, &mut history, &mut Random(9), MANNER);
+        if worked.is_ok() {
+            assert!(fuel > 100, "the work needs only {fuel} steps");
+            return;
+        }
+        // The disk has room again; the image does not trust it.
+        disk.with(|disk| disk.fuel = None);
+        let written = disk.bytes();
+        assert!(worked.unwrap_err().to_string().contains("storage"));
+        refuses_every_change(&mut store);
+        assert_eq!(disk.bytes(), written);
+        history.check(&store, history.last_operation()).unwrap();
+        assert_crashes_keep_the_promise(&start, &disk, &history, fuel);
+    }
+}
+
+fn refuses_every_change(store: &mut ImageStore) {
+    let page = random_page(&mut Random(1), &tiny());
+    let refused = [
+        store.sync(),
+        store.save(Ppn(0), &page),
+        store.erase(BlockId(0)),
+        store.decay(),
+        store.set_half_erased(BlockId(0)),
+        store.close(),
+    ];
+    for result in refused {
+        let why = result.unwrap_err().to_string();
+        assert!(why.contains("can only be read since an earlier failure"), "{why}");
+    }
+}
+
+fn assert_crashes_keep_the_promise(start: &[u8], disk: &LossyDisk, history: &History, fuel: u64) {
+    let mut replay = Replay::new(start.to_vec(), 0);
+    disk.with(|disk| disk.events.iter().for_each(|event| replay.pass(event)));
+    for state in replay.crashes(&mut Random(fuel)) {
+        // The operation that failed may have been written.
+        let store = open(state).unwrap();
+        let operation = store.operation();
+        assert!(operation >= replay.answered, "fuel {fuel}: {operation}");
+        if operation <= history.last_operation() {
+            history.check(&store, replay.answered).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_cannot_be_read_fails_requests_and_nothing_else() {
+    let disk = LossyDisk::of(blank(tiny(), NARROW));
+    let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
+    let page = random_page(&mut Random(1), &tiny());
+    store.save(Ppn(0), &page).unwrap();
+    disk.with(|disk| disk.unreadable = true);
+    let mut read = page.clone();
+    assert!(matches!(store.load(Ppn(0), &mut read), Err(nand::Error::Storage(_))));
+    assert!(matches!(store.load_spare(Ppn(0)), Err(nand::Error::Storage(_))));
+    disk.with(|disk| disk.unreadable = false);
+    store.load(Ppn(0), &mut read).unwrap();
+    assert_eq!(read.header, page.header);
+    store.sync().unwrap();
+    disk.with(|disk| disk.unreadable = true);
+    assert!(ImageStore::open(Box::new(disk.clone())).is_err());
+}

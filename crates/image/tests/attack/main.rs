@@ -1,0 +1,11 @@
+//! Attacks on images: crashes at every write, damage of every byte, failing disks.
+
+mod chip;
+mod crashes;
+mod creation;
+mod damage;
+mod failures;
+mod fixture;
+mod lossy_disk;
+mod random;
+mod work;
