@@ -25,6 +25,14 @@ impl DiskFile {
         DiskFile::locked(OpenOptions::new().read(true).write(true).open(path)?)
     }
 
+    /// Opens a file that exists, to read it only.
+    ///
+    /// # Errors
+    /// The file is in use, or cannot be opened.
+    pub fn open_to_read(path: &Path) -> Result<DiskFile> {
+        DiskFile::locked(File::open(path)?)
+    }
+
     /// Creates an empty file.
     ///
     /// # Errors

@@ -27,8 +27,10 @@ use crate::medium::Medium;
 use crate::page_codec::{self, Encoded, Record};
 use crate::recipe::Recipe;
 use crate::recovery::{Recovered, recover};
+use crate::salvage::salvage;
 use crate::slots::Slots;
 use crate::superblock::Superblock;
+use crate::view::View;
 
 /// An open image.
 pub struct ImageStore {
@@ -76,9 +78,25 @@ impl ImageStore {
     /// # Errors
     /// The file is no image, is damaged, or cannot be read.
     pub fn open(medium: Box<dyn Medium>) -> Result<ImageStore> {
-        let Recovered { superblock, copy, table, operation } = recover(&*medium)?;
+        let recovered = recover(&*medium)?;
+        Ok(ImageStore::new(medium, recovered))
+    }
+
+    /// Opens a damaged image as far as that is possible, without ever changing it: changes are kept
+    /// in memory. Returns what is damaged, a sentence each. A page whose bytes are damaged is in
+    /// [`damaged_pages`](Self::damaged_pages).
+    ///
+    /// # Errors
+    /// The file is no image, its superblocks are both damaged, or the disk fails.
+    pub fn salvage(medium: Box<dyn Medium>) -> Result<(ImageStore, Vec<String>)> {
+        let (recovered, damages) = salvage(&*medium)?;
+        Ok((ImageStore::new(Box::new(View::of(medium)?), recovered), damages))
+    }
+
+    fn new(medium: Box<dyn Medium>, recovered: Recovered) -> ImageStore {
+        let Recovered { superblock, copy, table, operation } = recovered;
         let layout = superblock.layout();
-        Ok(ImageStore {
+        ImageStore {
             slots: Slots::new(&layout, &table, !superblock.clean),
             durable: superblock.operation,
             settled: superblock.operation,
@@ -96,7 +114,7 @@ impl ImageStore {
             copy,
             table,
             operation,
-        })
+        }
     }
 
     /// Opens the image in a file, which must have been made for `asked` if that is given.
@@ -132,6 +150,34 @@ impl ImageStore {
     /// The number of the last change of the chip: a program, an erase or a fault.
     pub fn operation(&self) -> u64 {
         self.operation
+    }
+
+    /// How often the head of the file was changed.
+    pub fn generation(&self) -> u64 {
+        self.superblock.generation
+    }
+
+    /// The pages whose bytes are damaged, with the part that is: the record, which holds the spare
+    /// area, or the data area. Data areas are looked at only if `with_data`. A page that a power cut
+    /// has torn is not damaged.
+    pub fn damaged_pages(&self, with_data: bool) -> impl Iterator<Item = (Ppn, PagePart)> + '_ {
+        let pages = (0..self.layout.geometry.pages()).map(Ppn);
+        let whole =
+            pages.filter(|ppn| matches!(self.table.health(*ppn), Health::Good | Health::Unstable));
+        whole.filter_map(move |ppn| Some((ppn, self.damage_of(ppn, with_data)?)))
+    }
+
+    fn damage_of(&self, ppn: Ppn, with_data: bool) -> Option<PagePart> {
+        let Ok(Some(Found { slot, record })) = self.look(ppn) else {
+            return Some(PagePart::Record);
+        };
+        let Some(record) = Record::check(&record, &self.layout.geometry, ppn) else {
+            return Some(PagePart::Record);
+        };
+        let mut data =
+            vec![0; if with_data { self.layout.geometry.page_bytes() as usize } else { 0 }];
+        let read = self.medium.read_at(&mut data, self.layout.data(slot, ppn));
+        (with_data && !(read.is_ok() && record.fits(&data))).then_some(PagePart::Data)
     }
 
     // ---- Changes ---------------------------------------------------------------------------
@@ -362,6 +408,15 @@ impl ImageStore {
     }
 }
 
+/// A part of a page in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PagePart {
+    /// The record, with the spare area.
+    Record,
+    /// The data area.
+    Data,
+}
+
 /// The slot of a page, and its record.
 struct Found {
     slot: u32,
@@ -380,6 +435,10 @@ fn storage(error: io::Error) -> nand::Error {
     nand::Error::Storage(error.to_string())
 }
 
+fn unread(page: Ppn) -> impl Fn(io::Error) -> nand::Error {
+    move |error| nand::Error::ReadFailed { page, why: error.to_string() }
+}
+
 impl PageStore for ImageStore {
     fn geometry(&self) -> &Geometry {
         &self.layout.geometry
@@ -390,7 +449,7 @@ impl PageStore for ImageStore {
     }
 
     fn load_spare(&self, ppn: Ppn) -> nand::Result<SpareRecord<'_>> {
-        let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(storage)?);
+        let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(unread(ppn))?);
         let geometry = &self.layout.geometry;
         let record = found.as_ref().and_then(|it| Record::check(&it.record, geometry, ppn));
         Ok(match record {
@@ -403,7 +462,7 @@ impl PageStore for ImageStore {
     }
 
     fn load(&self, ppn: Ppn, page: &mut PageRecord) -> nand::Result<()> {
-        let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(storage)?);
+        let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(unread(ppn))?);
         page.health = damaged(health);
         page.extra.clear();
         page.meta.clear();
@@ -416,7 +475,8 @@ impl PageStore for ImageStore {
         if let Some(Found { slot, record }) = found
             && let Some(record) = Record::check(&record, &self.layout.geometry, ppn)
         {
-            self.medium.read_at(&mut data, self.layout.data(slot, ppn)).map_err(storage)?;
+            let read = self.medium.read_at(&mut data, self.layout.data(slot, ppn));
+            read.map_err(unread(ppn))?;
             if record.fits(&data) {
                 page.health = health;
             }
@@ -474,6 +534,11 @@ impl PageStore for ImageStore {
 
     fn decay(&mut self) -> nand::Result<()> {
         self.note(Operation::Decay)
+    }
+
+    fn into_view(self: Box<Self>) -> nand::Result<Box<dyn PageStore>> {
+        let medium = Box::new(View::of(self.medium).map_err(storage)?);
+        Ok(Box::new(ImageStore { medium, failed: None, ..*self }))
     }
 
     /// A copy in memory.

@@ -22,6 +22,8 @@
 //! * `page_codec`    the bytes of a page
 //! * `slots`         places for blocks, and when they may be used again
 //! * `recovery`      which chip a file contains
+//! * `salvage`       which chip a damaged file contained
+//! * `view`          a file that keeps changes to itself
 //! * [`creation`]    blank images
 //! * [`image_store`] an open image, as the storage of a chip
 //!
@@ -43,8 +45,10 @@ pub mod medium;
 mod page_codec;
 pub mod recipe;
 mod recovery;
+mod salvage;
 mod slots;
 mod superblock;
+mod view;
 
 pub use creation::{create, create_at};
 pub use disk_file::DiskFile;

@@ -109,6 +109,12 @@ impl<'a> Record<'a> {
         (whole && possible).then_some(Record { bytes, meta_len, extra_len, meta_sectors })
     }
 
+    /// The page that the bytes of a record name, and the operation that wrote it. Neither is
+    /// checked.
+    pub(crate) fn names(bytes: &[u8]) -> (Ppn, u64) {
+        (Ppn(u32_at(bytes, 16)), u64_at(bytes, 8))
+    }
+
     /// The header of the spare area.
     pub(crate) fn header(&self) -> [u8; HEADER_BYTES] {
         self.bytes[HEADER_AT..RECORD_HEAD_BYTES].try_into().expect("a header")

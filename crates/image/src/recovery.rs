@@ -34,15 +34,27 @@ pub(crate) fn recover(medium: &dyn Medium) -> Result<Recovered> {
     if found != made {
         return Err(Error::Length { found, made });
     }
-    let mut table = read_table(medium, &superblock)?;
-    let journal = Journal::read(medium, &superblock)?;
-    let operation = journal.replay(medium, &layout, &mut table)?;
-    table.check_slots().map_err(Error::Damaged)?;
+    let (table, operation) = recover_table(medium, &superblock)?;
     Ok(Recovered { superblock, copy, table, operation })
 }
 
+/// Reads the block table and repeats the journal on it. Returns also the last operation.
+///
+/// # Errors
+/// One of them is damaged, or the disk fails.
+pub(crate) fn recover_table(
+    medium: &dyn Medium,
+    superblock: &Superblock,
+) -> Result<(BlockTable, u64)> {
+    let mut table = read_table(medium, superblock)?;
+    let journal = Journal::read(medium, superblock)?;
+    let operation = journal.replay(medium, &superblock.layout(), &mut table)?;
+    table.check_slots().map_err(Error::Damaged)?;
+    Ok((table, operation))
+}
+
 /// Reads both copies. A copy that the disk cannot read is as good as a damaged one.
-fn read_superblocks(medium: &dyn Medium) -> Result<[Result<Superblock>; 2]> {
+pub(crate) fn read_superblocks(medium: &dyn Medium) -> Result<[Result<Superblock>; 2]> {
     let length = medium.len()?;
     if length < 2 * SUPERBLOCK_BYTES as u64 {
         return Err(refuse_short(medium, length));
@@ -70,7 +82,7 @@ fn refuse_short(medium: &dyn Medium, length: u64) -> Error {
 }
 
 /// The copy that counts: the newer one of two whole ones.
-fn choose(copies: [Result<Superblock>; 2]) -> Result<(Superblock, usize)> {
+pub(crate) fn choose(copies: [Result<Superblock>; 2]) -> Result<(Superblock, usize)> {
     match copies {
         [Ok(one), Ok(other)] if one.uuid != other.uuid => {
             Err(Error::Damaged("its superblocks are of two images".into()))

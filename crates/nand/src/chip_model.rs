@@ -42,6 +42,28 @@ impl ChipModel {
         preset.model.with(&params)
     }
 
+    /// The spec that names this chip with all its figures. It does not depend on the preset's.
+    pub fn full_spec(&self) -> Spec {
+        let timing = &self.timing;
+        let values = [
+            Value::Size(self.page_bytes.into()),
+            Value::Size(self.spare_bytes.into()),
+            Value::Count(self.pages_per_block.into()),
+            Value::Choice(self.order.name()),
+            Value::Count(self.pairing.bits.into()),
+            Value::Count(self.pairing.distance.into()),
+            Value::TimeNs(timing.read_ns),
+            Value::TimeNs(timing.spare_read_ns),
+            Value::TimeNs(timing.program_ns),
+            Value::TimeNs(timing.erase_ns),
+            Value::TimeNs(timing.transfer_ns),
+            Value::Count(self.rated_cycles.into()),
+        ];
+        let pairs = PARAMS.iter().zip(values);
+        let pairs = pairs.map(|(param, value)| (param.name.to_owned(), value.to_string()));
+        Spec { name: self.name.to_owned(), pairs: pairs.collect() }
+    }
+
     /// The geometry of a chip with this number of blocks.
     ///
     /// # Errors

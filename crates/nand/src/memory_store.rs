@@ -184,6 +184,10 @@ impl PageStore for MemoryStore {
         Ok(())
     }
 
+    fn into_view(self: Box<Self>) -> Result<Box<dyn PageStore>> {
+        Ok(self)
+    }
+
     fn try_clone(&self) -> Result<Box<dyn PageStore>> {
         Ok(Box::new(self.clone()))
     }

@@ -137,8 +137,9 @@ pub struct BlockRecord {
 /// The chip guarantees that pages and blocks exist, that it saves a page once between two erases of
 /// its block, and that records have the mode and the page size of the store.
 ///
-/// Every error is an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the
-/// store returns it with [`Health::Torn`].
+/// A page that cannot be read is an [`Error::ReadFailed`](crate::Error::ReadFailed), every other
+/// error an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the store returns
+/// it with [`Health::Torn`].
 pub trait PageStore: Send {
     /// Pages, blocks and program order of the chip.
     fn geometry(&self) -> &Geometry;
@@ -213,6 +214,12 @@ pub trait PageStore: Send {
     /// # Errors
     /// The storage failed.
     fn decay(&mut self) -> Result<()>;
+
+    /// The same pages; changes are kept in memory from now on. For reading on after a failure.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn into_view(self: Box<Self>) -> Result<Box<dyn PageStore>>;
 
     /// An independent store with the same pages.
     ///

@@ -133,7 +133,10 @@ impl Error {
             Error::Plan { .. } | Error::OtherPlan { .. } | Error::TooMuchMemory { .. } => 2,
             Error::Trace(error) if error.is_usage() => 2,
             Error::Ftl(
-                ftl::Error::Spec(_) | ftl::Error::TooFewExtra { .. } | ftl::Error::Refused { .. },
+                ftl::Error::Spec(_)
+                | ftl::Error::TooFewExtra { .. }
+                | ftl::Error::Refused { .. }
+                | ftl::Error::Impossible(_),
             ) => 2,
             Error::Journal { .. } | Error::JournalInUse { .. } => 1,
             Error::OpLog(_) | Error::Timeline(_) | Error::Threads(_) => 1,

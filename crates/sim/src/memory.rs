@@ -10,11 +10,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use drive::Drive;
+use ftl::Device;
 use nand::{FlashArray, Mode};
 
 use crate::config::choices::Fit;
 use crate::config::setup::Setup;
-use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage};
 
@@ -167,13 +167,14 @@ mod tests {
     use super::*;
     use crate::config::choices::Timing;
     use crate::config::experiment::Experiment;
+    use crate::device;
     use crate::progress::NoProgress;
 
     fn setup(change: impl Fn(&mut Experiment)) -> (Setup, Device) {
         let mut experiment = Experiment { capacity_bytes: Some(1 << 30), ..Experiment::default() };
         change(&mut experiment);
         let setup = Setup::new(&experiment).unwrap();
-        let device = Device::new(&setup, 1 << 30).unwrap();
+        let device = device::of(&setup, 1 << 30).unwrap();
         (setup, device)
     }
 

@@ -40,11 +40,15 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("image", &["nand"]),
         ("trace", &["spec"]),
         ("ftl", &["spec", "nand"]),
+        ("disk", &["spec", "nand", "image", "ftl"]),
         ("drive", &["spec", "nand", "trace"]),
         ("sim", &["spec", "nand", "trace", "ftl", "drive"]),
         ("check", &["spec", "nand", "ftl"]),
         ("report", &["spec", "trace", "sim"]),
-        ("cli", &["spec", "nand", "trace", "ftl", "drive", "sim", "check", "report"]),
+        (
+            "cli",
+            &["spec", "nand", "image", "trace", "ftl", "disk", "drive", "sim", "check", "report"],
+        ),
     ])
 }
 

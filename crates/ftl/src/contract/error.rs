@@ -43,6 +43,9 @@ pub enum Error {
         /// The contradiction.
         why: String,
     },
+    /// A device that cannot exist, with the reason.
+    #[error("{0}")]
+    Impossible(String),
     /// The flash is in a state that no sequence of writes and power cuts can have left.
     #[error("this flash cannot be mounted: {0}")]
     Unmountable(String),

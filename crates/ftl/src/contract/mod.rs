@@ -13,6 +13,7 @@ pub mod mount_config;
 pub mod report;
 pub mod run;
 pub mod scheme;
+pub mod span;
 
 pub use audit::Violation;
 pub(crate) use audit::ensure;
@@ -24,3 +25,4 @@ pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};
 pub use run::Run;
 pub use scheme::{MapBudget, Scheme, SimulationMemory, table_bytes};
+pub use span::Span;

@@ -1,10 +1,11 @@
 //! Requests that are read together, so that the FTL can prefetch for all of them before the first
 //! one is served.
 
+use ftl::Span;
 use trace::Request;
 
 use crate::error::Result;
-use crate::input::host::{Beyond, Host, Span};
+use crate::input::host::{Beyond, Host};
 use crate::input::source::RequestStream;
 
 /// Requests in a batch.

@@ -11,41 +11,11 @@
 
 use core::ops::Range;
 
-use ftl::Run;
+use ftl::Span;
 use nand::geometry::SECTOR_BYTES;
-use nand::{Data, Geometry, Lpn, SectorMask};
+use nand::{Geometry, SectorMask};
 use trace::analysis::page_set::PageRanks;
 use trace::{Op, Request};
-
-/// Consecutive logical pages; the first and the last may be partial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// The first page.
-    pub first: u32,
-    /// The number of pages, at least 1.
-    pub pages: u32,
-    /// The sectors of the first page.
-    pub head: SectorMask,
-    /// The sectors of the last page; equal to `head` in a span of one page.
-    pub tail: SectorMask,
-}
-
-impl Span {
-    /// The span in the form that an FTL takes.
-    #[inline]
-    pub fn run<'a>(&self, request_bytes: u64, data: Data<'a>) -> Run<'a> {
-        let Span { first, pages, head, tail } = *self;
-        Run { first: Lpn(first), pages, head, tail, request_bytes, data }
-    }
-
-    /// The sectors of the span, numbered from the first sector of the device.
-    pub fn sectors(&self, sectors_per_page: u32) -> Range<usize> {
-        let page = |number: u32| number as usize * sectors_per_page as usize;
-        let start = page(self.first) + self.head.trailing_zeros() as usize;
-        let after_tail = SectorMask::BITS - self.tail.leading_zeros();
-        start..page(self.first + self.pages - 1) + after_tail as usize
-    }
-}
 
 /// A request ends beyond the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,14 +131,7 @@ impl<'a> Host<'a> {
         if sectors.start >= sectors.end {
             return;
         }
-        let (first, last) = (sectors.start / n, (sectors.end - 1) / n);
-        let mut head = self.full & (SectorMask::MAX << (sectors.start - first * n));
-        let mut tail = self.full & (SectorMask::MAX >> (64 - (sectors.end - last * n)));
-        if first == last {
-            head &= tail;
-            tail = head;
-        }
-        spans.push(Span { first: first as u32, pages: (last - first + 1) as u32, head, tail });
+        spans.push(Span::of_sectors(sectors, n, self.full));
     }
 }
 

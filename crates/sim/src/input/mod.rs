@@ -30,6 +30,7 @@ pub mod trace_stats;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ftl::device::block_bytes;
 use spec::Spec;
 use trace::analysis::page_set::{PageRanks, PageSet};
 use trace::{Op, Request};
@@ -39,7 +40,7 @@ use crate::config::named_trace::NamedTrace;
 use crate::config::replay::Replay;
 use crate::config::setup::{ReplayedTrace, Setup};
 use crate::config::values::Volume;
-use crate::device::{block_bytes, logical_blocks};
+use crate::device::logical_blocks;
 use crate::error::{Error, Result};
 use crate::input::host::{Host, Placing};
 use crate::input::layout::{Layout, LoadPlace};

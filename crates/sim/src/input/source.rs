@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use ftl::device::block_bytes;
 use spec::Spec;
 use trace::replay::Skipped;
 use trace::{AddressSpace, ReadOptions, Replay, Request, Trace};
 
 use crate::config::named_trace::NamedTrace;
 use crate::config::setup::Setup;
-use crate::device::{block_bytes, logical_blocks};
+use crate::device::logical_blocks;
 use crate::error::{Error, Result};
 use crate::input::request_cache::{CacheBudget, CachedRequests};
 use crate::progress::Progress;

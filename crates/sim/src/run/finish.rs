@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use ftl::Device;
 use nand::Op;
 
 use crate::clock::drive_queue::DriveRecord;
 use crate::config::setup::Setup;
-use crate::device::Device;
 use crate::input::source::ReadTrace;
 use crate::input::{Input, InputLoad};
 use crate::result::counts::{Causes, TimePart};

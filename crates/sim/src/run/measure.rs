@@ -1,10 +1,10 @@
 //! Observation of a pass over the trace: counts of its requests, and times of serving them.
 
+use ftl::Span;
 use serde_json::Map;
 use trace::{Flags, Op, Request};
 
 use crate::config::values::Interval;
-use crate::input::host::Span;
 use crate::input::source::ReadTrace;
 use crate::result::counts::HostPages;
 use crate::result::latencies::{ByOp, Latencies};

@@ -11,10 +11,12 @@
 //! * [`simulator`]     a device at work, request by request
 //! * [`measure`]       observation of the measured pass
 //! * [`finish`]        the result of a measured pass
+//! * [`contents`]      the bytes that the host writes, if the chip keeps them
 //! * [`operation_log`] every flash operation, one line each
 //! * [`shadow`]        a shadow copy of every sector
 //! * [`timeline`]      what happened when in a drive, to look at
 
+pub mod contents;
 pub mod finish;
 pub mod measure;
 pub mod operation_log;
@@ -25,11 +27,14 @@ pub mod timeline;
 use std::io::Write;
 use std::time::Instant;
 
+use ftl::Device;
+use nand::{FlashArray, Nand};
+
 use crate::clock::drive_queue::{DriveQueue, DriveRecord};
 use crate::clock::request_queue::RequestQueue;
 use crate::config::choices::Precondition;
 use crate::config::setup::Setup;
-use crate::device::Device;
+use crate::device;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::batch::Batch;
@@ -62,6 +67,9 @@ pub struct RunOptions<'a> {
     pub timeline: Option<TimelineOutput<'a>>,
     /// The memory that runs may take at a time.
     pub memory: &'a MemoryBudget,
+    /// The flash to run on, in place of a factory-fresh chip. The run takes it and puts it back when
+    /// it ends, with everything durable; it does not come back if the FTL cannot be mounted.
+    pub flash: Option<&'a mut Option<FlashArray>>,
 }
 
 static UNLIMITED: MemoryBudget = MemoryBudget::new(None);
@@ -69,7 +77,14 @@ static UNLIMITED: MemoryBudget = MemoryBudget::new(None);
 impl Default for RunOptions<'_> {
     fn default() -> Self {
         let (progress, memory) = (&NoProgress, &UNLIMITED);
-        RunOptions { input: None, progress, operation_log: None, timeline: None, memory }
+        RunOptions {
+            input: None,
+            progress,
+            operation_log: None,
+            timeline: None,
+            memory,
+            flash: None,
+        }
     }
 }
 
@@ -79,10 +94,10 @@ impl<'a> RunOptions<'a> {
     where
         'a: 'b,
     {
-        let RunOptions { input, progress, operation_log, timeline, memory } = self;
+        let RunOptions { input, progress, operation_log, timeline, memory, flash } = self;
         let operation_log = operation_log.map(|out| -> &'b mut dyn Write { out });
         let timeline = timeline.map(TimelineOutput::shortened);
-        RunOptions { input, progress, operation_log, timeline, memory }
+        RunOptions { input, progress, operation_log, timeline, memory, flash }
     }
 }
 
@@ -103,26 +118,25 @@ pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
 }
 
 fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult> {
-    let RunOptions { progress, operation_log, timeline, memory, .. } = options;
+    let RunOptions { progress, operation_log, timeline, memory, flash, .. } = options;
     let started = Instant::now();
-    let mut log = operation_log.map(OpLog::new).transpose()?;
-    let device = Device::new(setup, input.needed_bytes())?;
+    let log = operation_log.map(OpLog::new).transpose()?;
+    let device = device::of(setup, input.needed_bytes())?;
     let _reservation = memory.reserve(setup, &device, progress)?;
     let (geometry, capacity_bytes) = (device.geometry(), device.capacity_bytes());
     let host = input.host(setup.experiment.fit, geometry, capacity_bytes)?;
     let stages = Stages { setup, input, device: &device, host, progress };
-    let mut simulator = stages.prepared()?;
-    let (measured, note) = stages.measured(&mut simulator, log.as_mut(), timeline)?;
-    let wall = input.opened_in() + started.elapsed();
-    let finished = FinishedRun { setup, input, device: &device };
-    let mut result = finished.result(&simulator, &measured, wall);
-    result.notes.extend(note);
-    stages.verify(&mut simulator)?;
-    if let Some(log) = &mut log {
-        log.finish()?;
+    let outputs = Outputs { log, timeline };
+    match flash {
+        None => stages.result(&mut Simulator::new(&device, &setup.experiment)?, outputs, started),
+        Some(lent) => stages.result_on(lent, outputs, started),
     }
-    laws::assert_all(&result);
-    Ok(result)
+}
+
+/// What a run writes besides its result.
+struct Outputs<'out> {
+    log: Option<OpLog<'out>>,
+    timeline: Option<TimelineOutput<'out>>,
 }
 
 /// The stages of a run, with everything that stays the same through all of them.
@@ -238,11 +252,47 @@ impl<'a> Stages<'a> {
         Ok(Pass { stage, order, batch, queue, operations, delivered: 0 })
     }
 
-    /// A mounted device, preconditioned and warmed up, all counters at zero.
-    fn prepared(&self) -> Result<Simulator<'a>> {
+    /// The result of a run on flash that is lent to it.
+    fn result_on(
+        &self,
+        lent: &mut Option<FlashArray>,
+        outputs: Outputs,
+        started: Instant,
+    ) -> Result<RunResult> {
+        let nand = Nand::power_up(lent.take().expect("a run on flash is given some"));
+        let mut simulator = Simulator::on_chip(self.device, &self.setup.experiment, nand)?;
+        let result = self.result(&mut simulator, outputs, started);
+        let durable = simulator.make_durable();
+        *lent = Some(simulator.into_flash());
+        durable.and(result)
+    }
+
+    /// All stages on a mounted device, and the result.
+    fn result(
+        &self,
+        simulator: &mut Simulator,
+        outputs: Outputs,
+        started: Instant,
+    ) -> Result<RunResult> {
+        let Outputs { mut log, timeline } = outputs;
+        self.prepare(simulator)?;
+        let (measured, note) = self.measured(simulator, log.as_mut(), timeline)?;
+        let wall = self.input.opened_in() + started.elapsed();
+        let finished = FinishedRun { setup: self.setup, input: self.input, device: self.device };
+        let mut result = finished.result(simulator, &measured, wall);
+        result.notes.extend(note);
+        self.verify(simulator)?;
+        if let Some(log) = &mut log {
+            log.finish()?;
+        }
+        laws::assert_all(&result);
+        Ok(result)
+    }
+
+    /// Preconditions and warms up a mounted device, and sets all counters to zero.
+    fn prepare(&self, simulator: &mut Simulator) -> Result<()> {
         let experiment = &self.setup.experiment;
         self.progress.report(Stage::Fill, 0, None)?;
-        let mut simulator = Simulator::new(self.device, experiment)?;
         simulator.reset_counters();
         simulator.audit("after mounting")?;
         if experiment.precondition == Precondition::Fill {
@@ -251,17 +301,11 @@ impl<'a> Stages<'a> {
         }
         for pass in 1..=experiment.warmup {
             let mut pass = self.pass(Stage::WarmUp(pass))?;
-            self.serve(
-                &mut simulator,
-                &mut pass,
-                u64::MAX,
-                &mut Unmeasured,
-                &mut Records::default(),
-            )?;
+            self.serve(simulator, &mut pass, u64::MAX, &mut Unmeasured, &mut Records::default())?;
             simulator.audit("after a warm-up pass")?;
         }
         simulator.reset_counters();
-        Ok(simulator)
+        Ok(())
     }
 
     /// The measured pass, and a sentence about its timeline if there is something to say.

@@ -5,10 +5,10 @@
 //! trimmed. So every mismatch has a name. A sector is *lost* if an older write was read,
 //! *misplaced* if it is the data of another sector, and *resurrected* if it had been trimmed.
 
+use ftl::Span;
 use nand::{Lpn, Stamp};
 
 use crate::error::Error;
-use crate::input::host::Span;
 use crate::mismatch::Mismatch;
 
 /// The newest write of every sector.

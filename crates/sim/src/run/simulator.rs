@@ -1,19 +1,21 @@
 //! A device at work: it serves one request after the other and returns the time that each took.
 
-use ftl::{Ftl, LayerReport};
-use nand::{Data, Mode, Nand, Op, Sink, Stamp};
+use ftl::{Device, Ftl, LayerReport, Run, Span};
+use nand::{Data, FlashArray, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
 
 use crate::clock::serial::SerialClock;
 use crate::config::choices::FlushMode;
 use crate::config::experiment::Experiment;
-use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::input::host::Span;
 use crate::mismatch::Mismatch;
 use crate::result::counts::HostPages;
+use crate::run::contents::Contents;
 use crate::run::operation_log::{LoggedOperations, OperationRecorder};
 use crate::run::shadow::Shadow;
+
+/// Pages that are written together if the chip keeps bytes.
+const PART_PAGES: u32 = 1024;
 
 /// Number of requests after which debug builds audit the FTL for the first time.
 const FIRST_AUDIT: u64 = 1024;
@@ -40,6 +42,8 @@ pub struct Simulator<'a> {
     shadow: Option<Shadow>,
     /// The stamps that a verified read found; reused, so that reads do not allocate.
     found: Vec<Stamp>,
+    /// What the host writes, if the chip keeps bytes.
+    contents: Contents,
     /// Pages that the host requested.
     host_pages: HostPages,
     /// Erases before the last reset of the counters.
@@ -62,13 +66,26 @@ struct Reading {
 }
 
 impl<'a> Simulator<'a> {
-    /// A new device.
+    /// A device with a factory-fresh chip.
     ///
     /// # Errors
     /// The scheme cannot be mounted.
     pub fn new(device: &'a Device, experiment: &Experiment) -> Result<Simulator<'a>> {
         let mode = if experiment.verify { Mode::Stamps } else { Mode::Count };
-        let (nand, ftl) = device.build(mode)?;
+        Simulator::on_chip(device, experiment, device.new_chip(mode))
+    }
+
+    /// A device with this chip, on which its FTL is mounted.
+    ///
+    /// # Errors
+    /// The scheme cannot be mounted.
+    pub fn on_chip(
+        device: &'a Device,
+        experiment: &Experiment,
+        mut nand: Nand,
+    ) -> Result<Simulator<'a>> {
+        let erases_before = nand.wear().iter().map(|&erases| u64::from(erases)).sum();
+        let ftl = device.mount(&mut nand)?;
         let sectors_per_page = device.geometry().sectors_per_page();
         let shadow = || Shadow::new(device.logical_pages(), sectors_per_page);
         Ok(Simulator {
@@ -80,8 +97,9 @@ impl<'a> Simulator<'a> {
             honours_flushes: experiment.flush == FlushMode::Honour,
             shadow: experiment.verify.then(shadow),
             found: Vec::new(),
+            contents: Contents::default(),
             host_pages: HostPages::default(),
-            erases_before: 0,
+            erases_before,
             served: 0,
             clock_before: Reading::default(),
         })
@@ -214,6 +232,11 @@ impl<'a> Simulator<'a> {
         Ok(())
     }
 
+    /// The flash, when the device is no longer needed.
+    pub fn into_flash(self) -> FlashArray {
+        self.nand.into_array()
+    }
+
     // ---- State and counters --------------------------------------------------------------------
 
     /// The chip.
@@ -301,9 +324,27 @@ impl<'a> Simulator<'a> {
         self.host_pages.written += u64::from(span.pages);
         let data = match &mut self.shadow {
             Some(shadow) => Data::Stamp(shadow.write(span)?),
+            None if self.nand.mode() == Mode::Bytes => {
+                return self.write_bytes(span, request_bytes);
+            }
             None => Data::None,
         };
         Ok(self.ftl.write(&mut self.nand, &span.run(request_bytes, data))?)
+    }
+
+    /// Writes a span with its contents, part by part.
+    #[cold]
+    fn write_bytes(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
+        let geometry = *self.nand.geometry();
+        let run = span.run(request_bytes, Data::None);
+        self.contents.next_write();
+        for start in (0..span.pages).step_by(PART_PAGES as usize) {
+            let pages = start..(start + PART_PAGES).min(span.pages);
+            let part = run.part(pages, geometry.full_mask(), geometry.page_bytes());
+            let data = Data::Bytes(self.contents.pages(&part, &geometry));
+            self.ftl.write(&mut self.nand, &Run { data, ..part })?;
+        }
+        Ok(())
     }
 
     fn trim(&mut self, span: &Span) -> Result<()> {
@@ -316,16 +357,28 @@ impl<'a> Simulator<'a> {
 
     fn flush(&mut self) -> Result<()> {
         match self.honours_flushes {
-            true => Ok(self.ftl.flush(&mut self.nand)?),
+            true => self.make_durable(),
             false => Ok(()),
         }
+    }
+
+    /// Makes everything durable that was answered, in the storage of the chip too.
+    ///
+    /// # Errors
+    /// The FTL gave up, or the storage failed.
+    pub fn make_durable(&mut self) -> Result<()> {
+        self.ftl.flush(&mut self.nand)?;
+        Ok(self.nand.sync()?)
     }
 
     /// Makes the pages of a span durable.
     fn flush_span(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
         let run = span.run(request_bytes, Data::None);
         match self.honours_flushes {
-            true => Ok(self.ftl.flush_run(&mut self.nand, &run)?),
+            true => {
+                self.ftl.flush_run(&mut self.nand, &run)?;
+                Ok(self.nand.sync()?)
+            }
             false => Ok(()),
         }
     }
@@ -335,8 +388,9 @@ impl<'a> Simulator<'a> {
 mod tests {
     use super::*;
     use crate::config::setup::Setup;
+    use crate::device;
     use ftl::layer::below::Below;
-    use ftl::{Base, Ram, Report, Run, Violation};
+    use ftl::{Base, Ram, Report, Violation};
     use nand::Lpn;
 
     /// The ways in which a dishonest FTL misbehaves.
@@ -404,11 +458,11 @@ mod tests {
     fn fault_after(lie: Option<Lie>, verify: bool, writes: u64) -> Option<Error> {
         let experiment =
             Experiment { capacity_bytes: Some(1 << 20), verify, ..Experiment::default() };
-        let device = Device::new(&Setup::new(&experiment).unwrap(), 0).unwrap();
+        let device = device::of(&Setup::new(&experiment).unwrap(), 0).unwrap();
         let mut simulator = Simulator::new(&device, &experiment).unwrap();
         simulator.fill().unwrap();
         if let Some(lie) = lie {
-            let idle = simulator.device.build(Mode::Count).unwrap().1;
+            let idle = device.mount(&mut device.new_chip(Mode::Count)).unwrap();
             let honest = Below::new(std::mem::replace(&mut simulator.ftl, idle));
             simulator.ftl = Box::new(Liar { honest, lie });
         }

@@ -162,8 +162,7 @@ impl Work<'_> {
                 input: Some(&input),
                 progress: &progress,
                 memory: &self.memory,
-                operation_log: None,
-                timeline: None,
+                ..RunOptions::default()
             };
             Ok(run(&setup, options)?)
         }));

@@ -1,0 +1,26 @@
+//! A disk: an FTL on a chip, addressed by bytes.
+//!
+//! ```text
+//! bytes ──▶ Disk ──▶ layers ──▶ scheme ──▶ chip ──▶ image file, or memory
+//! ```
+//! A disk holds what its host wrote. After a failure of the storage it can only be read, and it
+//! never returns data that are silently wrong.
+//!
+//! * [`error`]    what can go wrong
+//! * [`recipe`]   a device in the words of an image, and back
+//! * [`opening`]  images as flash of a device
+//! * [`disk`]     the disk
+//! * [`review`]   looking through an image for damage
+//!
+//! Each file imports only from those above it in this list.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod disk;
+pub mod error;
+pub mod opening;
+pub mod recipe;
+pub mod review;
+
+pub use disk::Disk;
+pub use error::{Error, Result};

@@ -1,0 +1,73 @@
+//! Images as flash of a device.
+
+use std::path::Path;
+
+use ftl::Device;
+use image::{DiskFile, ImageStore, Room};
+use nand::FlashArray;
+
+use crate::error::{Error, Result};
+use crate::recipe;
+
+/// Creates an image of a factory-fresh chip for a device, in a new file.
+///
+/// # Errors
+/// The file exists or cannot be written, or such an image is impossible. Then there is no file.
+pub fn create(path: &Path, device: &Device) -> Result<()> {
+    let recipe = recipe::of_device(device);
+    let room = Room::of(&recipe.geometry);
+    Ok(image::create_at(path, &recipe, room, *uuid::Uuid::new_v4().as_bytes())?)
+}
+
+/// Opens an image that is not damaged.
+///
+/// # Errors
+/// The file is no image, is in use, is damaged, or was made by a program that knows other devices.
+pub fn open(path: &Path) -> Result<(ImageStore, Device)> {
+    let store = ImageStore::open(Box::new(DiskFile::open(path)?))?;
+    let device = recipe::device(store.recipe())?;
+    let damaged = store.damaged_pages(false).next();
+    match damaged {
+        Some((page, _)) => Err(Error::DamagedRecord(page.0)),
+        None => Ok((store, device)),
+    }
+}
+
+/// Opens an image as far as it can be read, and never changes it: changes are kept in memory.
+/// Returns what is damaged in its tables, a sentence each.
+///
+/// # Errors
+/// The file is no image or is in use, nothing is known about it, or it was made by a program that
+/// knows other devices.
+pub fn salvage(path: &Path) -> Result<(ImageStore, Device, Vec<String>)> {
+    let (store, damages) = ImageStore::salvage(Box::new(DiskFile::open_to_read(path)?))?;
+    let device = recipe::device(store.recipe())?;
+    Ok((store, device, damages))
+}
+
+/// The flash of an image. Reads every spare area.
+///
+/// # Errors
+/// A page cannot be read.
+pub fn flash(store: ImageStore) -> Result<FlashArray> {
+    Ok(FlashArray::from_store(Box::new(store))?)
+}
+
+/// Leaves the flash of an image in order.
+///
+/// # Errors
+/// The storage failed.
+pub fn close(flash: FlashArray) -> Result<()> {
+    match flash.into_store() {
+        Some(mut store) => Ok(store.close()?),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a device that an image was not made for.
+///
+/// # Errors
+/// They differ; the error names the first difference.
+pub fn expect(made: &Device, asked: &Device) -> Result<()> {
+    Ok(recipe::of_device(made).expect(&recipe::of_device(asked))?)
+}

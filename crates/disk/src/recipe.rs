@@ -1,0 +1,80 @@
+//! A device in the words of an image, and back.
+//!
+//! An image names the scheme and the chip with all their parameters, and the layers with the
+//! options that were given. So defaults may change, and an image stays the device that it was.
+
+use ftl::device::{Size, block_bytes};
+use ftl::{Choice, Device, Durability, Layers};
+use image::Recipe;
+use nand::ChipModel;
+use spec::Spec;
+
+use crate::error::{Error, Result};
+
+/// The recipe of an image for a device.
+pub fn of_device(device: &Device) -> Recipe {
+    let params = device.choice.params.iter();
+    let params: Vec<String> = params.map(|(name, value)| format!("{name}={value}")).collect();
+    Recipe {
+        geometry: *device.geometry(),
+        chip: device.chip.full_spec().to_string(),
+        scheme: device.choice.scheme.name.to_owned(),
+        layers: device.layers.to_string().trim_start().to_owned(),
+        parameters: params.join(","),
+        seed: device.seed,
+        capacity_bytes: device.capacity_bytes(),
+    }
+}
+
+/// The device of a recipe.
+///
+/// # Errors
+/// The recipe comes from another version of the program, or contradicts itself.
+pub fn device(recipe: &Recipe) -> Result<Device> {
+    let device = read(recipe).map_err(|error| Error::Unknown(error.to_string()))?;
+    let again = of_device(&device);
+    match again.expect(recipe) {
+        Ok(()) => Ok(device),
+        Err(error) => Err(Error::Unknown(error.to_string())),
+    }
+}
+
+fn read(recipe: &Recipe) -> Result<Device> {
+    let chip = ChipModel::from_spec(&Spec::parse(&recipe.chip)?)?;
+    let choice = scheme(recipe)?;
+    let layers = layers(&recipe.layers)?;
+    let logical_blocks = recipe.capacity_bytes.div_ceil(block_bytes(&chip));
+    let logical = u32::try_from(logical_blocks)
+        .map_err(|_| Error::Unknown(format!("{logical_blocks} logical blocks")))?;
+    let of_layers = layers.blocks(&chip);
+    let system_blocks = ftl::system_blocks(&chip, logical, Durability::Full);
+    // All blocks are known, and so are those that are not extra.
+    let others = logical_blocks + u64::from(system_blocks) + u64::from(of_layers.added);
+    let extra_blocks = u64::from(recipe.geometry.blocks()).saturating_sub(others);
+    let size = Size { logical_blocks, extra_blocks };
+    Ok(Device::new(chip, choice, layers, size, Durability::Full, recipe.seed)?)
+}
+
+/// The scheme. All its parameters are written out; which of them the user gave no longer matters.
+fn scheme(recipe: &Recipe) -> Result<Choice> {
+    let mut spec = Spec::plain(&recipe.scheme);
+    if !recipe.parameters.is_empty() {
+        spec.pairs = spec::parse_pairs(&recipe.parameters)?;
+    }
+    Ok(Choice { given: Vec::new(), ..Choice::from_spec(&spec)? })
+}
+
+/// The layers, from options as the command takes them.
+fn layers(text: &str) -> Result<Layers> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut options = Vec::new();
+    for pair in words.chunks(2) {
+        let &[name, value] = pair else {
+            return Err(Error::Unknown(format!("layers `{text}`")));
+        };
+        options.push((name.trim_start_matches("--").replace('-', "_"), value));
+    }
+    let options: Vec<(&str, &str)> =
+        options.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    Ok(Layers::from_texts(&options)?)
+}

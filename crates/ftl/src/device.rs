@@ -1,0 +1,172 @@
+//! A device: a chip, a scheme with its layers, and the layout of the physical blocks.
+//!
+//! ```text
+//! block 0 …            logical + extra …        … last
+//! [ capacity, rounded up │ extra blocks ][ layers ][ system blocks ]
+//! ```
+//! Every scheme gets exactly the same physical space. The blocks of a layer, such as the sector
+//! log, are added to it, unless the layer is told to take them from the extra blocks. System blocks
+//! hold what only `--durability full` needs; they are added and never taken from the extra blocks.
+//! With `--durability paper` there are none.
+
+use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
+
+use crate::contract::{Durability, Error, Ftl, MountConfig, Result};
+use crate::layer::Layers;
+use crate::part::recovery::trim_log::{blocks_max, system_blocks};
+use crate::registry::Choice;
+
+/// A device that its scheme has accepted.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// The chip.
+    pub chip: ChipModel,
+    /// The scheme and its parameters.
+    pub choice: Choice,
+    /// The layers above it.
+    pub layers: Layers,
+    /// Exported capacity in blocks.
+    pub logical_blocks: u32,
+    /// Blocks beyond the capacity.
+    pub extra_blocks: u32,
+    /// Blocks that layers keep for themselves.
+    pub layer_blocks: u32,
+    /// System blocks, which only `--durability full` needs.
+    pub system_blocks: u32,
+    /// What must survive a power cut.
+    pub durability: Durability,
+    /// Seed of everything that the scheme draws at random.
+    pub seed: u64,
+    geometry: Geometry,
+    blocks: Vec<BlockId>,
+}
+
+/// The numbers of blocks that a device is asked to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Exported capacity.
+    pub logical_blocks: u64,
+    /// Blocks beyond the capacity, including those that layers take out of them.
+    pub extra_blocks: u64,
+}
+
+impl Device {
+    /// A device of this size.
+    ///
+    /// # Errors
+    /// A device that cannot exist, or that the scheme refuses.
+    pub fn new(
+        chip: ChipModel,
+        choice: Choice,
+        layers: Layers,
+        size: Size,
+        durability: Durability,
+        seed: u64,
+    ) -> Result<Device> {
+        let logical_blocks = number(&chip, size.logical_blocks, size.logical_blocks)?;
+        let system_blocks = system_blocks(&chip, logical_blocks, durability);
+        let of_layers = layers.blocks(&chip);
+        let extra = without(size.extra_blocks, of_layers.blocks - of_layers.added)?;
+        let blocks = size.logical_blocks.saturating_add(extra);
+        let blocks = blocks.saturating_add(of_layers.blocks.into());
+        if durability == Durability::Full {
+            check_void_lists(&chip, logical_blocks, blocks)?;
+        }
+        let blocks = blocks.saturating_add(system_blocks.into());
+        let geometry = chip.geometry(number(&chip, blocks, blocks)?)?;
+        let extra_blocks = number(&chip, extra, blocks)?;
+        choice.check(&chip, logical_blocks, extra_blocks)?;
+        Ok(Device {
+            chip,
+            choice,
+            layers,
+            logical_blocks,
+            extra_blocks,
+            layer_blocks: of_layers.blocks,
+            system_blocks,
+            durability,
+            seed,
+            blocks: (0..geometry.blocks()).map(BlockId).collect(),
+            geometry,
+        })
+    }
+
+    /// The physical pages and blocks.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Exported capacity.
+    pub fn capacity_bytes(&self) -> u64 {
+        u64::from(self.logical_blocks) * self.geometry.block_bytes()
+    }
+
+    /// Pages that the host sees.
+    pub fn logical_pages(&self) -> u32 {
+        self.logical_blocks * self.geometry.pages_per_block()
+    }
+
+    /// A factory-fresh chip, in memory.
+    pub fn new_chip(&self, mode: Mode) -> Nand {
+        Nand::new(self.geometry, mode)
+    }
+
+    /// Mounts the scheme and its layers on a chip of this device. A factory-fresh chip is
+    /// formatted.
+    ///
+    /// # Errors
+    /// They cannot be mounted.
+    pub fn mount(&self, nand: &mut Nand) -> Result<Box<dyn Ftl>> {
+        let config = MountConfig {
+            params: &self.choice.params,
+            logical_blocks: self.logical_blocks,
+            blocks: &self.blocks,
+            durability: self.durability,
+            seed: self.seed,
+            timing: self.chip.timing,
+        };
+        self.layers.mount(self.choice.scheme, nand, &config)
+    }
+}
+
+/// The extra blocks that remain when the layers have taken theirs.
+fn without(extra: u64, taken: u32) -> Result<u64> {
+    extra.checked_sub(taken.into()).ok_or_else(|| {
+        let why = format!(
+            "the layers take {taken} blocks out of {extra} extra ones, which leaves none; give \
+             more with `--extra`"
+        );
+        Error::Impossible(why)
+    })
+}
+
+/// The trim log must be able to list the void pages of all blocks.
+fn check_void_lists(chip: &ChipModel, logical_blocks: u32, blocks: u64) -> Result<()> {
+    let max = blocks_max(chip, logical_blocks);
+    match blocks <= max {
+        true => Ok(()),
+        false => Err(Error::Impossible(format!(
+            "with `--durability full`, a capacity of {logical_blocks} blocks can have at most \
+             {max} blocks in all, and this device has {blocks}; give fewer with `--extra`"
+        ))),
+    }
+}
+
+/// The bytes of a block.
+pub fn block_bytes(chip: &ChipModel) -> u64 {
+    u64::from(chip.page_bytes) * u64::from(chip.pages_per_block)
+}
+
+/// A number of blocks as 32 bits. `all` is the number of all blocks, whose pages must be numbered
+/// by 32 bits, too.
+fn number(chip: &ChipModel, blocks: u64, all: u64) -> Result<u32> {
+    let pages = all.checked_mul(chip.pages_per_block.into());
+    match pages.filter(|&pages| pages < u64::from(u32::MAX)) {
+        Some(_) => Ok(blocks as u32),
+        None => Err(Error::Impossible(format!(
+            "{all} blocks of {} pages are more than 32-bit page numbers can count; take larger \
+             pages, a smaller capacity, or `--fit compact`, which keeps only touched pages",
+            chip.pages_per_block
+        ))),
+    }
+}
