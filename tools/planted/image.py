@@ -2,9 +2,9 @@
 
 PACKAGES = ["ftlab-image"]
 
-DISK_FILE = "crates/image/src/disk_file.rs"
-PAGE_CODEC = "crates/image/src/page_codec.rs"
-CHECKSUM = "crates/image/src/checksum.rs"
+DISK_FILE = "crates/image/src/medium/disk_file.rs"
+PAGE_CODEC = "crates/image/src/format/page_codec.rs"
+CHECKSUM = "crates/image/src/format/checksum.rs"
 RECOVERY = "crates/image/src/recovery.rs"
 SLOTS = "crates/image/src/slots.rs"
 STORE = "crates/image/src/image_store.rs"

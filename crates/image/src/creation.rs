@@ -6,14 +6,14 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::block_table::BlockTable;
-use crate::checksum::checksum;
-use crate::disk_file::DiskFile;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Room, SUPERBLOCK_BYTES};
+use crate::format::block_table::BlockTable;
+use crate::format::checksum::checksum;
+use crate::format::layout::{Layout, Room, SUPERBLOCK_BYTES};
+use crate::format::superblock::Superblock;
 use crate::medium::Medium;
+use crate::medium::disk_file::DiskFile;
 use crate::recipe::Recipe;
-use crate::superblock::Superblock;
 
 /// Creates an image of a factory-fresh chip in a new file. `uuid` are 16 random bytes, which tell
 /// images apart.

@@ -17,20 +17,20 @@ use nand::payload::Mode;
 use nand::spare::HEADER_BYTES;
 use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
 
-use crate::block_table::BlockTable;
-use crate::checksum::checksum;
-use crate::disk_file::DiskFile;
 use crate::error::Result;
-use crate::journal::{Entry, Frame, Operation};
-use crate::layout::{FRAME_ENTRIES, Layout, SUPERBLOCK_BYTES};
+use crate::format::block_table::BlockTable;
+use crate::format::checksum::checksum;
+use crate::format::journal::{Entry, Frame, Operation};
+use crate::format::layout::{FRAME_ENTRIES, Layout, SUPERBLOCK_BYTES};
+use crate::format::page_codec::{self, Encoded, Record};
+use crate::format::superblock::Superblock;
 use crate::medium::Medium;
-use crate::page_codec::{self, Encoded, Record};
+use crate::medium::disk_file::DiskFile;
+use crate::medium::view::View;
 use crate::recipe::Recipe;
 use crate::recovery::{Recovered, recover};
 use crate::salvage::salvage;
 use crate::slots::Slots;
-use crate::superblock::Superblock;
-use crate::view::View;
 
 /// An open image.
 pub struct ImageStore {
@@ -125,6 +125,26 @@ impl ImageStore {
         let store = ImageStore::open(Box::new(DiskFile::open(path)?))?;
         asked.map_or(Ok(()), |asked| store.recipe().expect(asked))?;
         Ok(store)
+    }
+
+    /// The same image on a copy of its file.
+    fn copy_on(&self, medium: Box<dyn Medium>) -> ImageStore {
+        ImageStore {
+            medium,
+            superblock: self.superblock.clone(),
+            table: self.table.clone(),
+            slots: self.slots.clone(),
+            buffer: self.buffer.clone(),
+            failed: self.failed.clone(),
+            encoded: Encoded::default(),
+            records: RefCell::default(),
+            ..*self
+        }
+    }
+
+    /// The file, without a further sync.
+    pub fn into_medium(self) -> Box<dyn Medium> {
+        self.medium
     }
 
     /// What the image was made for.
@@ -542,7 +562,11 @@ impl PageStore for ImageStore {
     }
 
     /// A copy in memory.
+    /// An image on a copy of the file, or else a copy in memory.
     fn try_clone(&self) -> nand::Result<Box<dyn PageStore>> {
-        Ok(Box::new(MemoryStore::copy_of(self)?))
+        match self.medium.fork() {
+            Some(medium) => Ok(Box::new(self.copy_on(medium))),
+            None => Ok(Box::new(MemoryStore::copy_of(self)?)),
+        }
     }
 }

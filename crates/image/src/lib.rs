@@ -13,17 +13,19 @@
 //! keeps the promise.
 //!
 //! * [`medium`]      what a file must be able to do
-//! * [`disk_file`]   a file of the operating system, locked
+//!   * `disk_file`    a file of the operating system, locked
+//!   * `view`         a file that keeps changes to itself
+//!   * `shared_bytes`, `loss`, `lossy_disk`: a disk in memory that can crash, for tests and checks
 //! * [`recipe`]      the chip and the FTL that an image was made for
-//! * [`layout`]      where things are in the file
-//! * `superblock`    the head of the file
-//! * `journal`       operations, and the frames that hold them
-//! * `block_table`   slots, wear and health, in memory and on disk
-//! * `page_codec`    the bytes of a page
+//! * `format`        the bytes of the file
+//!   * [`layout`]     where things are
+//!   * `superblock`   the head of the file
+//!   * `journal`      operations, and the frames that hold them
+//!   * `block_table`  slots, wear and health, in memory and on disk
+//!   * `page_codec`   the bytes of a page
 //! * `slots`         places for blocks, and when they may be used again
 //! * `recovery`      which chip a file contains
 //! * `salvage`       which chip a damaged file contained
-//! * `view`          a file that keeps changes to itself
 //! * [`creation`]    blank images
 //! * [`image_store`] an open image, as the storage of a chip
 //!
@@ -31,29 +33,22 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod block_table;
-mod bytes;
-mod checksum;
 pub mod creation;
-pub mod disk_file;
 mod error;
-mod health_code;
+mod format;
 pub mod image_store;
-mod journal;
-pub mod layout;
 pub mod medium;
-mod page_codec;
 pub mod recipe;
 mod recovery;
 mod salvage;
 mod slots;
-mod superblock;
-mod view;
 
 pub use creation::{create, create_at};
-pub use disk_file::DiskFile;
 pub use error::{Error, Result};
+pub use format::layout;
+pub use format::layout::Room;
 pub use image_store::ImageStore;
-pub use layout::Room;
 pub use medium::Medium;
+pub use medium::disk_file::DiskFile;
+pub use medium::lossy_disk::LossyDisk;
 pub use recipe::Recipe;

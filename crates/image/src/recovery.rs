@@ -4,14 +4,14 @@
 //! after it. Some of these are *settled*: a later frame says that they were durable. Of the others
 //! count those up to the first one that is missing or whose page is not whole.
 
-use crate::block_table::BlockTable;
-use crate::checksum::checksum;
 use crate::error::{Error, Result};
-use crate::journal::{Entry, Frame, FrameBytes, Operation};
-use crate::layout::{FRAME_BYTES, Layout, SUPERBLOCK_BYTES};
+use crate::format::block_table::BlockTable;
+use crate::format::checksum::checksum;
+use crate::format::journal::{Entry, Frame, FrameBytes, Operation};
+use crate::format::layout::{FRAME_BYTES, Layout, SUPERBLOCK_BYTES};
+use crate::format::page_codec::{self, Record};
+use crate::format::superblock::Superblock;
 use crate::medium::Medium;
-use crate::page_codec::{self, Record};
-use crate::superblock::Superblock;
 
 /// The state of an image.
 pub(crate) struct Recovered {

@@ -8,12 +8,12 @@
 use nand::page_store::Health;
 use nand::{BlockId, Ppn, ProgramOrder};
 
-use crate::block_table::BlockTable;
 use crate::error::Result;
-use crate::journal::{Entry, Operation};
-use crate::layout::Layout;
+use crate::format::block_table::BlockTable;
+use crate::format::journal::{Entry, Operation};
+use crate::format::layout::Layout;
+use crate::format::page_codec::Record;
 use crate::medium::Medium;
-use crate::page_codec::Record;
 use crate::recovery::{Recovered, choose, read_superblocks, recover_table};
 
 /// Reads the state of an image as far as possible, and writes nothing. Returns what is damaged, a

@@ -7,14 +7,14 @@
 
 use std::collections::VecDeque;
 
-use crate::block_table::BlockTable;
-use crate::layout::Layout;
+use crate::format::block_table::BlockTable;
+use crate::format::layout::Layout;
 
 /// The most slots that are punched together.
 const BATCH_MAX: usize = 16;
 
 /// The slots that no block has.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Slots {
     cold: Vec<u32>,
     warm: VecDeque<u32>,

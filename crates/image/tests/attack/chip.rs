@@ -1,6 +1,9 @@
 //! Chips on images: the same as chips in memory, through crashes and power cuts.
 
-use image::ImageStore;
+use image::medium::loss::Loss;
+use image::medium::lossy_disk::{Event, Unsynced};
+use image::medium::shared_bytes::SharedBytes;
+use image::{ImageStore, LossyDisk};
 use nand::payload::Mode;
 use nand::power_cut::Snapshot;
 use nand::{
@@ -8,8 +11,7 @@ use nand::{
     Page, PageStore, Pairing, Ppn, ProgramOrder, Result,
 };
 
-use crate::fixture::{NARROW, blank, open};
-use crate::lossy_disk::{Event, LossyDisk, Replay};
+use crate::fixture::{NARROW, blank, crashes, open};
 use crate::random::Random;
 
 fn geometries() -> [Geometry; 3] {
@@ -33,7 +35,7 @@ fn in_memory(geometry: Geometry) -> Nand {
     powered(Box::new(MemoryStore::new(Mode::Bytes, geometry)))
 }
 
-fn on_image(geometry: Geometry) -> (Nand, LossyDisk, Vec<u8>) {
+fn on_image(geometry: Geometry) -> (Nand, LossyDisk, SharedBytes) {
     let bytes = blank(geometry, NARROW);
     let disk = LossyDisk::of(bytes.clone());
     let store = ImageStore::open(Box::new(disk.clone())).unwrap();
@@ -97,15 +99,15 @@ fn a_crash_leaves_a_chip_after_a_whole_operation() {
         let (mut nand, disk, bytes) = on_image(geometry);
         // Marks the syncs; which operations they answer follows from the states after them.
         work(&mut nand, || disk.with(|disk| disk.events.push(Event::Answered(1)))).unwrap();
-        let mut replay = Replay::new(bytes, 0);
+        let mut replay = Unsynced::new(bytes, 0);
         let (mut least, mut random) = (0, Random(4));
-        for event in disk.with(|disk| std::mem::take(&mut disk.events)) {
+        for event in disk.take_events() {
             replay.pass(&event);
             if matches!(event, Event::Answered(_)) {
-                let durable = replay.crashes(&mut random).swap_remove(0);
+                let durable = replay.crash(Loss::All);
                 least = open(durable).unwrap().operation();
             }
-            for state in replay.crashes(&mut random) {
+            for state in crashes(&replay, &mut random) {
                 let store = open(state).unwrap();
                 let operation = store.operation();
                 assert!(operation >= least, "{operation} is before {least}");

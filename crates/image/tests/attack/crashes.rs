@@ -1,12 +1,13 @@
 //! Crashes: whatever is left, the image is the chip after one of the operations since the last
 //! answered sync.
 
-use image::{ImageStore, Room};
+use image::medium::lossy_disk::Unsynced;
+use image::medium::shared_bytes::SharedBytes;
+use image::{ImageStore, LossyDisk, Room};
 use nand::payload::Mode;
 use nand::{Geometry, MemoryStore, PageStore};
 
-use crate::fixture::{NARROW, NARROWEST, blank, open, tiny, wide};
-use crate::lossy_disk::{LossyDisk, Replay};
+use crate::fixture::{NARROW, NARROWEST, blank, crashes, open, tiny, wide};
 use crate::random::Random;
 use crate::work::{History, Manner, live};
 
@@ -36,13 +37,13 @@ fn attack(attack: Attack, seed: u64) -> u64 {
         }
         history.check(&store, history.last_operation()).unwrap();
 
-        let mut replay = Replay::new(bytes, start);
-        let events = disk.with(|disk| std::mem::take(&mut disk.events));
+        let mut replay = Unsynced::new(bytes, start);
+        let events = disk.take_events();
         let next = random.below(events.len());
         let mut left = None;
         for (index, event) in events.iter().enumerate() {
             replay.pass(event);
-            for state in replay.crashes(&mut random) {
+            for state in crashes(&replay, &mut random) {
                 let checked = open(state.clone()).map_err(|error| error.to_string());
                 let checked = checked.and_then(|store| {
                     history.check(&store, replay.answered)?;
@@ -65,8 +66,8 @@ fn attack(attack: Attack, seed: u64) -> u64 {
 }
 
 /// The history of an image that was opened after a crash.
-fn restart(bytes: &[u8], operation: u64) -> History {
-    let store = open(bytes.to_vec()).unwrap();
+fn restart(bytes: &SharedBytes, operation: u64) -> History {
+    let store = open(bytes.clone()).unwrap();
     History::from(operation, MemoryStore::copy_of(&store).unwrap())
 }
 

@@ -1,11 +1,12 @@
 //! Creation, interrupted at every write; reopening; two openers.
 
-use image::{DiskFile, Error, ImageStore, Recipe, Room, create, create_at};
+use image::medium::lossy_disk::{Event, Unsynced};
+use image::medium::shared_bytes::SharedBytes;
+use image::{DiskFile, Error, ImageStore, LossyDisk, Recipe, Room, create, create_at};
 use nand::payload::Mode;
 use nand::{Geometry, MemoryStore, PageStore, ProgramOrder};
 
-use crate::fixture::{NARROW, UUID, blank, open, recipe, refusal, tiny, wide};
-use crate::lossy_disk::{Event, LossyDisk, Replay};
+use crate::fixture::{NARROW, UUID, blank, crashes, open, recipe, refusal, tiny, wide};
 use crate::random::Random;
 use crate::work::{History, Manner, live};
 
@@ -17,12 +18,12 @@ fn blank_history(geometry: Geometry) -> History {
 fn an_interrupted_creation_leaves_no_image_or_a_blank_one() {
     let mut disk = LossyDisk::default();
     create(&mut disk, &recipe(wide()), NARROW, UUID).unwrap();
-    let events = disk.with(|disk| disk.events.clone());
-    let mut replay = Replay::new(Vec::new(), 0);
+    let events = disk.take_events();
+    let mut replay = Unsynced::new(SharedBytes::default(), 0);
     let (mut opened, mut refused) = (0, 0);
     for event in &events {
         replay.pass(event);
-        for state in replay.crashes(&mut Random(1)) {
+        for state in crashes(&replay, &mut Random(1)) {
             match open(state) {
                 Ok(store) => {
                     blank_history(wide()).check(&store, 0).unwrap();

@@ -1,13 +1,12 @@
 //! Damage: flipped bits in every field, truncation at every length.
 
 use image::layout::{FRAME_BYTES, Layout, SUPERBLOCK_BYTES};
-use image::{Error, ImageStore, Room};
+use image::{Error, ImageStore, LossyDisk, Room};
 use nand::page_store::{Health, PageRecord};
 use nand::payload::Mode;
 use nand::{BlockId, FlashArray, MemoryStore, Nand, PageStore, Ppn};
 
 use crate::fixture::{NARROW, blank, open, refusal, tiny, wide};
-use crate::lossy_disk::LossyDisk;
 use crate::random::Random;
 use crate::work::{History, Manner, live, random_page};
 
@@ -22,7 +21,7 @@ fn worked(room: Room, closed: bool) -> (Vec<u8>, Layout, History) {
     if closed {
         store.close().unwrap();
     }
-    (disk.bytes(), *store.layout(), history)
+    (disk.bytes().to_vec(), *store.layout(), history)
 }
 
 fn flipped(bytes: &[u8], bit: usize) -> Vec<u8> {
@@ -152,7 +151,7 @@ fn superblocks_older_than_the_journal_are_refused() {
     let room = Room { spare_slots: 8, frames: 64 };
     let (mut bytes, ..) = worked(room, false);
     let head = ..2 * SUPERBLOCK_BYTES;
-    bytes[head].copy_from_slice(&blank(wide(), room)[head]);
+    bytes[head].copy_from_slice(&blank(wide(), room).to_vec()[head]);
     let right = "the image is damaged: frame 0 of its journal is newer than its superblock";
     assert_eq!(refusal(bytes), right);
 }
@@ -160,7 +159,7 @@ fn superblocks_older_than_the_journal_are_refused() {
 /// A later format may change everything but magic, version and checksum.
 #[test]
 fn a_newer_image_is_refused() {
-    let mut bytes = blank(tiny(), NARROW);
+    let mut bytes = blank(tiny(), NARROW).to_vec();
     for copy in bytes.chunks_exact_mut(SUPERBLOCK_BYTES).take(2) {
         copy[8] = 2;
         let crc = crc32fast::hash(&[&copy[..12], &copy[16..]].concat());

@@ -1,11 +1,12 @@
 //! Disks that are full or fail: from then on the image can only be read, and no sync succeeds.
 
-use image::ImageStore;
+use image::medium::lossy_disk::Unsynced;
+use image::medium::shared_bytes::SharedBytes;
+use image::{ImageStore, LossyDisk};
 use nand::payload::Mode;
 use nand::{BlockId, MemoryStore, PageStore, Ppn};
 
-use crate::fixture::{NARROW, blank, open, tiny};
-use crate::lossy_disk::{LossyDisk, Replay};
+use crate::fixture::{NARROW, blank, crashes, open, tiny};
 use crate::random::Random;
 use crate::work::{History, Manner, live, random_page};
 
@@ -51,10 +52,17 @@ fn refuses_every_change(store: &mut ImageStore) {
     }
 }
 
-fn assert_crashes_keep_the_promise(start: &[u8], disk: &LossyDisk, history: &History, fuel: u64) {
-    let mut replay = Replay::new(start.to_vec(), 0);
-    disk.with(|disk| disk.events.iter().for_each(|event| replay.pass(event)));
-    for state in replay.crashes(&mut Random(fuel)) {
+fn assert_crashes_keep_the_promise(
+    start: &SharedBytes,
+    disk: &LossyDisk,
+    history: &History,
+    fuel: u64,
+) {
+    let mut replay = Unsynced::new(start.clone(), 0);
+    disk.take_events().iter().for_each(|event| {
+        replay.pass(event);
+    });
+    for state in crashes(&replay, &mut Random(fuel)) {
         // The operation that failed may have been written.
         let store = open(state).unwrap();
         let operation = store.operation();

@@ -1,9 +1,11 @@
 //! Tiny chips and blank images of them.
 
-use image::{ImageStore, Recipe, Room, create};
+use image::medium::lossy_disk::Unsynced;
+use image::medium::shared_bytes::SharedBytes;
+use image::{ImageStore, LossyDisk, Recipe, Room, create};
 use nand::{Geometry, ProgramOrder};
 
-use crate::lossy_disk::LossyDisk;
+use crate::random::Random;
 
 pub const UUID: [u8; 16] = [7; 16];
 
@@ -35,17 +37,23 @@ pub fn recipe(geometry: Geometry) -> Recipe {
 }
 
 /// The bytes of a blank image.
-pub fn blank(geometry: Geometry, room: Room) -> Vec<u8> {
+pub fn blank(geometry: Geometry, room: Room) -> SharedBytes {
     let mut disk = LossyDisk::default();
     create(&mut disk, &recipe(geometry), room, UUID).unwrap();
     disk.bytes()
 }
 
-pub fn open(bytes: Vec<u8>) -> image::Result<ImageStore> {
-    ImageStore::open(Box::new(LossyDisk::of(bytes)))
+pub fn open(bytes: impl Into<SharedBytes>) -> image::Result<ImageStore> {
+    ImageStore::open(Box::new(LossyDisk::of(bytes.into())))
+}
+
+/// What a crash can leave now.
+pub fn crashes(unsynced: &Unsynced, random: &mut Random) -> Vec<SharedBytes> {
+    let losses = unsynced.losses(4, &mut |end| random.below(end));
+    losses.into_iter().map(|loss| unsynced.crash(loss)).collect()
 }
 
 /// Why an image is refused.
-pub fn refusal(bytes: Vec<u8>) -> String {
+pub fn refusal(bytes: impl Into<SharedBytes>) -> String {
     open(bytes).map(|_| ()).unwrap_err().to_string()
 }

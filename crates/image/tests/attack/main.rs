@@ -6,6 +6,5 @@ mod creation;
 mod damage;
 mod failures;
 mod fixture;
-mod lossy_disk;
 mod random;
 mod work;

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use image::ImageStore;
+use image::medium::lossy_disk::Event;
+use image::{ImageStore, LossyDisk};
 use nand::page_store::{Health, PageRecord, PageStore};
 use nand::payload::Mode;
 use nand::spare::HEADER_BYTES;
 use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
 
-use crate::lossy_disk::{Event, LossyDisk};
 use crate::random::Random;
 
 /// The states of a chip, one after each operation.

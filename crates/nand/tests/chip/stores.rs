@@ -186,6 +186,9 @@ impl PageStore for FaultyStore {
     fn decay(&mut self) -> Result<()> {
         self.memory.decay()
     }
+    fn into_view(self: Box<Self>) -> Result<Box<dyn PageStore>> {
+        Ok(Box::new(self.memory))
+    }
     fn try_clone(&self) -> Result<Box<dyn PageStore>> {
         Err(Error::Storage("this store cannot be copied".into()))
     }

@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 use std::io;
 
-use crate::medium::Medium;
-
-/// Changed bytes are kept in parts of this size.
-const PART_BYTES: u64 = 4096;
+use super::Medium;
+use super::shared_bytes::{BLOCK, parts};
 
 /// The bytes of another file, and in memory those that were written since.
 pub(crate) struct View {
     beneath: Box<dyn Medium>,
     length: u64,
-    changed: HashMap<u64, Box<[u8]>>,
+    changed: HashMap<usize, Box<[u8]>>,
 }
 
 impl View {
@@ -24,26 +22,14 @@ impl View {
         Ok(View { length: beneath.len()?, beneath, changed: HashMap::new() })
     }
 
-    /// A part as the file beneath has it. Beyond its end there are zeroes.
-    fn original(&self, part: u64) -> io::Result<Box<[u8]>> {
-        let mut bytes = vec![0; PART_BYTES as usize].into_boxed_slice();
-        let start = part * PART_BYTES;
-        let there = self.beneath.len()?.saturating_sub(start).min(PART_BYTES);
+    /// A block as the file beneath has it. Beyond its end there are zeroes.
+    fn original(&self, block: usize) -> io::Result<Box<[u8]>> {
+        let mut bytes = vec![0; BLOCK].into_boxed_slice();
+        let start = (block * BLOCK) as u64;
+        let there = self.beneath.len()?.saturating_sub(start).min(BLOCK as u64);
         self.beneath.read_at(&mut bytes[..there as usize], start)?;
         Ok(bytes)
     }
-}
-
-/// Cuts a range into parts: the number of each, where it begins in the part, and its length.
-fn parts(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, usize)> {
-    let end = offset + length as u64;
-    let mut at = offset;
-    std::iter::from_fn(move || {
-        let (part, start) = (at / PART_BYTES, at % PART_BYTES);
-        let bytes = (PART_BYTES - start).min(end - at);
-        at += bytes;
-        (bytes > 0).then_some((part, start as usize, bytes as usize))
-    })
 }
 
 impl Medium for View {
@@ -58,26 +44,22 @@ impl Medium for View {
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         self.beneath.read_at(bytes, offset)?;
-        let mut at = 0;
-        for (part, start, length) in parts(offset, bytes.len()) {
-            if let Some(changed) = self.changed.get(&part) {
-                bytes[at..at + length].copy_from_slice(&changed[start..start + length]);
+        for (block, inside, part) in parts(offset as usize, bytes.len()) {
+            if let Some(changed) = self.changed.get(&block) {
+                bytes[part].copy_from_slice(&changed[inside]);
             }
-            at += length;
         }
         Ok(())
     }
 
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let mut at = 0;
-        for (part, start, length) in parts(offset, bytes.len()) {
-            if !self.changed.contains_key(&part) {
-                let original = self.original(part)?;
-                self.changed.insert(part, original);
+        for (block, inside, part) in parts(offset as usize, bytes.len()) {
+            if !self.changed.contains_key(&block) {
+                let original = self.original(block)?;
+                self.changed.insert(block, original);
             }
-            let changed = self.changed.get_mut(&part).expect("inserted above");
-            changed[start..start + length].copy_from_slice(&bytes[at..at + length]);
-            at += length;
+            let changed = self.changed.get_mut(&block).expect("inserted above");
+            changed[inside].copy_from_slice(&bytes[part]);
         }
         Ok(())
     }
@@ -94,7 +76,7 @@ impl Medium for View {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk_file::DiskFile;
+    use crate::medium::disk_file::DiskFile;
 
     #[test]
     fn a_view_shows_its_changes_and_leaves_the_file_as_it_is() {

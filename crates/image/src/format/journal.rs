@@ -7,10 +7,10 @@
 use nand::page_store::Health;
 use nand::{BlockId, Ppn};
 
-use crate::bytes::{put, u32_at, u64_at};
-use crate::checksum::checksum;
-use crate::health_code;
-use crate::layout::{FRAME_BYTES, FRAME_ENTRIES};
+use crate::format::bytes::{put, u32_at, u64_at};
+use crate::format::checksum::checksum;
+use crate::format::health_code;
+use crate::format::layout::{FRAME_BYTES, FRAME_ENTRIES};
 
 const MAGIC: &[u8; 4] = b"FJRN";
 const CRC_AT: usize = 4;

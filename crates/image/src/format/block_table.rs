@@ -6,10 +6,10 @@
 use nand::page_store::{BlockRecord, Health};
 use nand::{BlockId, Geometry, Ppn};
 
-use crate::bytes::{put, u32_at};
-use crate::health_code;
-use crate::journal::{Entry, Operation};
-use crate::layout::{BLOCK_ENTRY_BYTES, Layout};
+use crate::format::bytes::{put, u32_at};
+use crate::format::health_code;
+use crate::format::journal::{Entry, Operation};
+use crate::format::layout::{BLOCK_ENTRY_BYTES, Layout};
 
 /// The slot of a block without pages.
 pub(crate) const NO_SLOT: u32 = u32::MAX;

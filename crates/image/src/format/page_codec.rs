@@ -9,9 +9,9 @@ use nand::page_store::PageRecord;
 use nand::spare::HEADER_BYTES;
 use nand::{Cells, Geometry};
 
-use crate::bytes::{put, u16_at, u32_at, u64_at};
-use crate::checksum::checksum;
-use crate::layout::{Layout, RECORD_HEAD_BYTES};
+use crate::format::bytes::{put, u16_at, u32_at, u64_at};
+use crate::format::checksum::checksum;
+use crate::format::layout::{Layout, RECORD_HEAD_BYTES};
 
 const HEADER_AT: usize = 32;
 

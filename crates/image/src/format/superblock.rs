@@ -5,10 +5,10 @@
 
 use nand::{Geometry, Pairing, ProgramOrder};
 
-use crate::bytes::{put, u16_at, u32_at, u64_at};
-use crate::checksum::checksum_of_parts;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Room, SUPERBLOCK_BYTES};
+use crate::format::bytes::{put, u16_at, u32_at, u64_at};
+use crate::format::checksum::checksum_of_parts;
+use crate::format::layout::{Layout, Room, SUPERBLOCK_BYTES};
 use crate::recipe::Recipe;
 
 /// The format that this program reads and writes.

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::Medium;
 use crate::error::{Error, Result};
-use crate::medium::Medium;
 
 /// An open file with an exclusive lock. The system releases the lock however the process ends.
 #[derive(Debug)]

@@ -1,5 +1,11 @@
 //! What a file must be able to do to hold an image.
 
+pub mod disk_file;
+pub mod loss;
+pub mod lossy_disk;
+pub mod shared_bytes;
+pub(crate) mod view;
+
 use std::io;
 
 /// A file, as far as an image needs one.
@@ -51,4 +57,9 @@ pub trait Medium: Send {
     /// # Errors
     /// The disk fails; any write since the last success may be lost, now or later.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// An independent file with the same bytes, if this kind of file has cheap copies.
+    fn fork(&self) -> Option<Box<dyn Medium>> {
+        None
+    }
 }

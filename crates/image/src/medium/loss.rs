@@ -1,0 +1,180 @@
+//! What a crash loses of the writes since the last sync, and its text form.
+
+use std::fmt;
+
+/// Up to this many pieces, all subsets of them are tried.
+const EXHAUSTIVE: usize = 4;
+/// Bytes of a piece that a crash in the middle of it writes, at most.
+const TORN_BYTES_MAX: u64 = 128;
+
+/// Which pieces a crash loses. Pieces are counted from 0 in the order of their writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// All of them.
+    All,
+    /// None.
+    None,
+    /// One.
+    One(u64),
+    /// All but one.
+    But(u64),
+    /// One and all after it.
+    From(u64),
+    /// Those whose bit is 0.
+    Mask(u64),
+    /// Each with probability 1/2, drawn from a seed.
+    Half(u64),
+    /// Each with probability 1/8, drawn from a seed.
+    Eighth(u64),
+    /// The ends of the last one or two, drawn from a seed: the sector itself is torn.
+    Ends(u64),
+}
+
+impl Loss {
+    /// The names that users write; all but the first two are followed by `@` and a number.
+    pub const NAMES: &'static [&'static str] =
+        &["all", "none", "one", "but", "from", "mask", "half", "eighth", "ends"];
+
+    /// Losses of `pieces` pieces, of which those from `last` on belong to the last write.
+    pub(crate) fn some(
+        pieces: usize,
+        last: usize,
+        draws: usize,
+        below: &mut dyn FnMut(usize) -> usize,
+    ) -> Vec<Loss> {
+        if pieces == 0 {
+            return vec![Loss::All];
+        }
+        let mut losses = vec![Loss::Ends(below(1 << 32) as u64)];
+        if pieces <= EXHAUSTIVE {
+            losses.extend((0..1 << pieces).map(Loss::Mask));
+            return losses;
+        }
+        losses.extend([Loss::All, Loss::None]);
+        losses.extend((last + 1..pieces).map(|piece| Loss::From(piece as u64)));
+        for _ in 0..draws {
+            losses.extend([Loss::One, Loss::But, Loss::From].map(|it| it(below(pieces) as u64)));
+            losses.extend([Loss::Half, Loss::Eighth].map(|it| it(below(1 << 32) as u64)));
+        }
+        losses
+    }
+
+    /// How many bytes of piece `index` of `pieces` reach the disk. The piece has `bytes`.
+    pub(crate) fn written(self, index: usize, pieces: usize, bytes: usize) -> usize {
+        let at = index as u64;
+        let kept = match self {
+            Loss::All => false,
+            Loss::None => true,
+            Loss::One(lost) => at != lost,
+            Loss::But(kept) => at == kept,
+            Loss::From(lost) => at < lost,
+            Loss::Mask(mask) => mask >> at & 1 == 1,
+            Loss::Half(seed) => scatter(seed, at) & 1 == 0,
+            Loss::Eighth(seed) => scatter(seed, at) & 7 != 0,
+            Loss::Ends(seed) => {
+                let torn = 1 + (seed & 1) as usize;
+                if index + torn >= pieces {
+                    return (scatter(seed, at) % TORN_BYTES_MAX.min(bytes as u64)) as usize;
+                }
+                true
+            }
+        };
+        if kept { bytes } else { 0 }
+    }
+
+    /// Parses a loss such as `all` or `one@3`; none if it is malformed.
+    pub fn parse(text: &str) -> Option<Loss> {
+        let number = |text: &str| text.parse().ok();
+        Some(match text.split_once('@') {
+            None if text == "all" => Loss::All,
+            None if text == "none" => Loss::None,
+            Some(("one", n)) => Loss::One(number(n)?),
+            Some(("but", n)) => Loss::But(number(n)?),
+            Some(("from", n)) => Loss::From(number(n)?),
+            Some(("mask", n)) => Loss::Mask(number(n)?),
+            Some(("half", n)) => Loss::Half(number(n)?),
+            Some(("eighth", n)) => Loss::Eighth(number(n)?),
+            Some(("ends", n)) => Loss::Ends(number(n)?),
+            _ => return None,
+        })
+    }
+
+    /// The name and the number, if it has one.
+    fn parts(self) -> (usize, Option<u64>) {
+        match self {
+            Loss::All => (0, None),
+            Loss::None => (1, None),
+            Loss::One(n) => (2, Some(n)),
+            Loss::But(n) => (3, Some(n)),
+            Loss::From(n) => (4, Some(n)),
+            Loss::Mask(n) => (5, Some(n)),
+            Loss::Half(n) => (6, Some(n)),
+            Loss::Eighth(n) => (7, Some(n)),
+            Loss::Ends(n) => (8, Some(n)),
+        }
+    }
+
+    /// The name that users write, without a number.
+    pub fn name(self) -> &'static str {
+        Loss::NAMES[self.parts().0]
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self.parts() {
+            (name, None) => out.write_str(Loss::NAMES[name]),
+            (name, Some(number)) => write!(out, "{}@{number}", Loss::NAMES[name]),
+        }
+    }
+}
+
+/// A number that depends on a seed and a piece without any pattern.
+fn scatter(seed: u64, piece: u64) -> u64 {
+    let mut x = seed.wrapping_add(piece << 32).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(loss: Loss) -> Vec<usize> {
+        (0..5).filter(|at| loss.written(*at, 5, 512) == 512).collect()
+    }
+
+    #[test]
+    fn each_loss_loses_its_pieces() {
+        assert_eq!(kept(Loss::All), []);
+        assert_eq!(kept(Loss::None), [0, 1, 2, 3, 4]);
+        assert_eq!(kept(Loss::One(3)), [0, 1, 2, 4]);
+        assert_eq!(kept(Loss::But(3)), [3]);
+        assert_eq!(kept(Loss::From(3)), [0, 1, 2]);
+        assert_eq!(kept(Loss::Mask(0b10010)), [1, 4]);
+        assert_eq!([kept(Loss::Ends(0)).len(), kept(Loss::Ends(1)).len()], [4, 3]);
+        let lost = |loss: Loss| (0..8000).filter(|at| loss.written(*at, 8000, 1) == 0).count();
+        assert!((3800..4200).contains(&lost(Loss::Half(7))));
+        assert!((900..1100).contains(&lost(Loss::Eighth(7))));
+    }
+
+    #[test]
+    fn a_loss_is_parsed_as_it_is_printed() {
+        let mut draw = 9;
+        let mut below = |end: usize| {
+            draw = (draw * 31 + 7) % end.min(1000);
+            draw
+        };
+        let few = Loss::some(2, 1, 1, &mut below);
+        let many = Loss::some(9, 6, 1, &mut below);
+        assert_eq!(few.len(), 5);
+        assert!(many.contains(&Loss::From(7)) && many.contains(&Loss::From(8)), "{many:?}");
+        for loss in few.into_iter().chain(many) {
+            assert_eq!(Loss::parse(&loss.to_string()), Some(loss));
+        }
+        for text in ["", "al", "one", "one@", "one@-1", "all@3", "any@3"] {
+            assert_eq!(Loss::parse(text), None, "{text}");
+        }
+    }
+}

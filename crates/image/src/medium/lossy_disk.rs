@@ -1,0 +1,226 @@
+//! A disk in memory that shows what a crash can leave, for tests and checks.
+//!
+//! ```text
+//! image ──write, sync──▶ LossyDisk ──events──▶ Unsynced ──Loss──▶ the bytes after a crash
+//! ```
+//! The disk notes what happens to it. [`Unsynced`] follows these events and keeps back each write
+//! until the next sync, in *pieces* of one sector. A crash loses some of the pieces: a [`Loss`]
+//! says which.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use super::Medium;
+use super::loss::Loss;
+use super::shared_bytes::SharedBytes;
+
+/// What a disk writes as a whole.
+const SECTOR: usize = 512;
+
+/// Something that happened to the disk.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Bytes were written.
+    Write {
+        /// Where they begin.
+        offset: usize,
+        /// What they are.
+        bytes: Vec<u8>,
+    },
+    /// The length was set.
+    Resize(usize),
+    /// All writes were made durable.
+    Sync,
+    /// The user of the disk was told that all operations up to this one are durable.
+    Answered(u64),
+}
+
+/// The state of a disk, for its user.
+#[derive(Debug, Default)]
+pub struct Disk {
+    /// What a reader finds.
+    pub bytes: SharedBytes,
+    /// What happened since somebody took them.
+    pub events: Vec<Event>,
+    /// Writes, resizes, punches and syncs that still succeed; any number if it is none.
+    pub fuel: Option<u64>,
+    /// Whether reads fail.
+    pub unreadable: bool,
+}
+
+impl Disk {
+    fn burn(&mut self) -> io::Result<()> {
+        match &mut self.fuel {
+            None => Ok(()),
+            Some(0) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            Some(fuel) => {
+                *fuel -= 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn write(&mut self, offset: usize, bytes: Vec<u8>) {
+        self.bytes.write(&bytes, offset);
+        self.events.push(Event::Write { offset, bytes });
+    }
+}
+
+/// A handle of a disk: one for the image, one for the test.
+#[derive(Clone, Debug, Default)]
+pub struct LossyDisk(Arc<Mutex<Disk>>);
+
+impl LossyDisk {
+    /// A disk with these bytes.
+    pub fn of(bytes: SharedBytes) -> LossyDisk {
+        LossyDisk(Arc::new(Mutex::new(Disk { bytes, ..Disk::default() })))
+    }
+
+    /// Looks at the state of the disk, or changes it.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Disk) -> T) -> T {
+        look(&mut self.0.lock().expect("no thread panicked"))
+    }
+
+    /// What a reader finds.
+    pub fn bytes(&self) -> SharedBytes {
+        self.with(|disk| disk.bytes.clone())
+    }
+
+    /// What happened since the last call.
+    pub fn take_events(&self) -> Vec<Event> {
+        self.with(|disk| std::mem::take(&mut disk.events))
+    }
+}
+
+impl Medium for LossyDisk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.with(|disk| disk.bytes.len() as u64))
+    }
+
+    fn set_len(&mut self, bytes: u64) -> io::Result<()> {
+        self.with(|disk| {
+            disk.burn()?;
+            disk.bytes.resize(bytes as usize);
+            disk.events.push(Event::Resize(bytes as usize));
+            Ok(())
+        })
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.with(|disk| {
+            if disk.unreadable || offset as usize + bytes.len() > disk.bytes.len() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            disk.bytes.read(bytes, offset as usize);
+            Ok(())
+        })
+    }
+
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.with(|disk| {
+            if let Err(error) = disk.burn() {
+                // A disk that is full takes a part.
+                let part = bytes[..bytes.len() / 2].to_vec();
+                disk.write(offset as usize, part);
+                return Err(error);
+            }
+            disk.write(offset as usize, bytes.to_vec());
+            Ok(())
+        })
+    }
+
+    fn punch(&mut self, offset: u64, bytes: u64) -> io::Result<bool> {
+        self.with(|disk| {
+            disk.burn()?;
+            disk.write(offset as usize, vec![0; bytes as usize]);
+            Ok(true)
+        })
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.with(|disk| {
+            disk.burn()?;
+            disk.events.push(Event::Sync);
+            Ok(())
+        })
+    }
+
+    /// A disk with the same bytes, all of which are durable.
+    fn fork(&self) -> Option<Box<dyn Medium>> {
+        Some(Box::new(LossyDisk::of(self.bytes())))
+    }
+}
+
+/// A disk on its way through its events: what is durable, and what a crash may lose.
+#[derive(Clone, Debug)]
+pub struct Unsynced {
+    durable: SharedBytes,
+    /// Pieces of sectors in the order of their writes, with their places.
+    pieces: Vec<(usize, Vec<u8>)>,
+    /// The first piece of the last write.
+    last: usize,
+    /// The last operation that was answered to be durable.
+    pub answered: u64,
+}
+
+impl Unsynced {
+    /// A disk of which all is durable.
+    pub fn new(durable: SharedBytes, answered: u64) -> Unsynced {
+        Unsynced { durable, pieces: Vec::new(), last: 0, answered }
+    }
+
+    /// Lets an event happen. Returns whether a crash could leave something new, or could leave less
+    /// that is right.
+    pub fn pass(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Write { offset, bytes } => return self.keep_back(*offset, bytes),
+            Event::Resize(bytes) => self.durable.resize(*bytes),
+            Event::Sync => {
+                for (offset, bytes) in std::mem::take(&mut self.pieces) {
+                    self.durable.write(&bytes, offset);
+                }
+            }
+            Event::Answered(operation) => self.answered = *operation,
+        }
+        true
+    }
+
+    /// Splits a write at the sectors of the disk. A piece that changes nothing would only repeat
+    /// states.
+    fn keep_back(&mut self, offset: usize, bytes: &[u8]) -> bool {
+        let before = self.pieces.len();
+        let mut at = 0;
+        while at < bytes.len() {
+            let start = offset + at;
+            let end = (start / SECTOR + 1) * SECTOR;
+            let piece = &bytes[at..bytes.len().min(at + end - start)];
+            if self.is_touched(start, piece.len()) || !self.durable.has(piece, start) {
+                self.pieces.push((start, piece.to_vec()));
+            }
+            at += piece.len();
+        }
+        self.last = before;
+        self.pieces.len() > before
+    }
+
+    fn is_touched(&self, start: usize, bytes: usize) -> bool {
+        let touches = |from: usize, before: usize| from < start + bytes && start < from + before;
+        self.pieces.iter().any(|(from, before)| touches(*from, before.len()))
+    }
+
+    /// What a crash may lose now: everything possible if there are few pieces, else extreme cases
+    /// and, of each kind, `draws` random ones. `below` draws a number below another one.
+    pub fn losses(&self, draws: usize, below: &mut dyn FnMut(usize) -> usize) -> Vec<Loss> {
+        Loss::some(self.pieces.len(), self.last, draws, below)
+    }
+
+    /// The disk after a crash.
+    pub fn crash(&self, loss: Loss) -> SharedBytes {
+        let mut bytes = self.durable.clone();
+        for (index, (offset, piece)) in self.pieces.iter().enumerate() {
+            let written = loss.written(index, self.pieces.len(), piece.len());
+            bytes.write(&piece[..written], *offset);
+        }
+        bytes
+    }
+}
