@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::marker::PhantomData;
 
 use clap::builder::{PossibleValue, TypedValueParser};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use sim::Experiment;
 use sim::config::experiment::{ExperimentOption, options};
@@ -87,6 +88,8 @@ impl Selection for TraceOptions {
 pub struct ExperimentArgs<S> {
     /// The experiments that they describe: one, or one for each combination of repeated options.
     pub experiments: Vec<Experiment>,
+    /// The names of the options that were given; the others have their defaults.
+    pub given: Vec<&'static str>,
     selection: PhantomData<S>,
 }
 
@@ -158,7 +161,10 @@ impl<S: Selection> FromArgMatches for ExperimentArgs<S> {
                 experiments = experiments.iter().flat_map(with).collect::<Result<_, _>>()?;
             }
         }
-        Ok(ExperimentArgs { experiments, selection: PhantomData })
+        let given = Self::options().map(|option| option.name);
+        let given =
+            given.filter(|name| matches.value_source(name) == Some(ValueSource::CommandLine));
+        Ok(ExperimentArgs { experiments, given: given.collect(), selection: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -25,7 +25,9 @@ mod timeline_output;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{check, compare, completions, drive, list, manual, papers, run, sweep, trace};
+use commands::{
+    check, compare, completions, drive, image, list, manual, papers, run, sweep, trace,
+};
 use failure::Failure;
 use memory_limit::MemoryLimit;
 
@@ -62,6 +64,8 @@ enum Command {
     Trace(trace::Args),
     /// Fit a drive to measurements of a real one
     Drive(drive::Args),
+    /// Create, describe, check and dump images: chips in files
+    Image(image::Args),
     /// Check FTLs under power cuts at every flash operation
     Check(check::Args),
     /// List FTLs, chips, workloads, formats, layers or victim policies with their parameters
@@ -94,6 +98,7 @@ fn main() -> ExitCode {
         Command::Papers(args) => papers::run(args, limit_bytes),
         Command::Trace(args) => trace::run(args),
         Command::Drive(args) => drive::run(args),
+        Command::Image(args) => image::run(args),
         Command::Check(args) => return check::run(args),
         Command::List(args) => list::run(args),
         Command::Completions(args) => completions::run(args, Cli::command()),

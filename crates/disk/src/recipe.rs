@@ -64,17 +64,30 @@ fn scheme(recipe: &Recipe) -> Result<Choice> {
     Ok(Choice { given: Vec::new(), ..Choice::from_spec(&spec)? })
 }
 
-/// The layers, from options as the command takes them.
 fn layers(text: &str) -> Result<Layers> {
+    let options = layer_options(text)?;
+    let texts = options.iter().map(|(name, value)| (&**name, &**value));
+    Ok(Layers::from_texts(&texts.collect::<Vec<_>>())?)
+}
+
+/// The options of layers, as the command takes them: names and values.
+///
+/// # Errors
+/// An option has no value.
+pub fn layer_options(text: &str) -> Result<Vec<(String, String)>> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let mut options = Vec::new();
-    for pair in words.chunks(2) {
-        let &[name, value] = pair else {
-            return Err(Error::Unknown(format!("layers `{text}`")));
-        };
-        options.push((name.trim_start_matches("--").replace('-', "_"), value));
-    }
-    let options: Vec<(&str, &str)> =
-        options.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    Ok(Layers::from_texts(&options)?)
+    let option = |pair: &[&str]| match *pair {
+        [name, value] => Ok((name.trim_start_matches("--").replace('-', "_"), value.to_owned())),
+        _ => Err(Error::Unknown(format!("layers `{text}`"))),
+    };
+    words.chunks(2).map(option).collect()
+}
+
+/// The spec of the device's scheme, without parameters that have their default.
+pub fn scheme_spec(choice: &Choice) -> Result<String> {
+    let mut spec = Spec::plain(choice.scheme.name);
+    let defaults = Choice::from_spec(&spec)?.params;
+    let set = choice.params.iter().filter(|(name, value)| defaults.get(name) != Some(*value));
+    spec.pairs = set.map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+    Ok(spec.to_string())
 }

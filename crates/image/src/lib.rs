@@ -47,6 +47,7 @@ pub use creation::{create, create_at};
 pub use error::{Error, Result};
 pub use format::layout;
 pub use format::layout::Room;
+pub use format::superblock::VERSION as FORMAT;
 pub use image_store::ImageStore;
 pub use medium::Medium;
 pub use medium::disk_file::DiskFile;

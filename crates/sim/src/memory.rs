@@ -162,6 +162,14 @@ fn too_much(setup: &Setup, device: &Device, needs: &MemoryEstimate, limit_bytes:
     }
 }
 
+/// The most memory that this process ever held, if the system tells it.
+pub fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -84,8 +84,7 @@ fn results(
             input: Some(&input),
             progress: &turn.watched(&bar),
             memory: &memory,
-            operation_log: None,
-            timeline: None,
+            ..RunOptions::default()
         };
         operation_logs::run(&setups[index], options, logs.map(|logs| &logs[index]))
     })

@@ -4,6 +4,7 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod drive;
+pub mod image;
 pub mod list;
 pub mod manual;
 pub mod papers;

@@ -1,5 +1,7 @@
 //! `ftlab run`: one trace on one device; prints a table, JSON or csv.
 
+use std::path::PathBuf;
+
 use report::number_format::{bytes, count, decimals, number};
 use report::runs::{extra, preparation};
 use serde_json::Value;
@@ -10,6 +12,7 @@ use sim::result::run_result::DevicePart;
 use sim::result::trace_part::{TenantPart, TracePart};
 use sim::{MemoryBudget, RunOptions, RunResult, Setup};
 
+use crate::commands::image::lent::{self, LentImage};
 use crate::experiment_args::{AllOptions, ExperimentArgs};
 use crate::failure::Result;
 use crate::operation_logs;
@@ -36,12 +39,21 @@ pub struct Args {
 
     #[command(flatten)]
     timeline: TimelineArgs,
+
+    /// Replay the trace onto this image, and leave it as the trace left it. The device is that of
+    /// the image; nothing is filled and warmed up unless --precondition or --warmup say so
+    #[arg(long, value_name = "FILE", help_heading = "Device")]
+    image: Option<PathBuf>,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
-    let setup = Setup::new(args.experiment.first())?;
     let mut files = CommandFiles::new();
+    let mut lent = args.lent_image(&mut files)?;
+    let setup = match &lent {
+        Some(lent) => lent.setup.clone(),
+        None => Setup::new(args.experiment.first())?,
+    };
     files.traces([&setup.experiment].into_iter())?;
     let outputs = args.output.open(setup.experiment.trace.as_deref(), &mut files)?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
@@ -49,10 +61,24 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let timeline = args.timeline.open(&mut files)?;
     let monitor = RunMonitor::new(args.output.quiet);
     let memory = MemoryBudget::new(limit_bytes);
-    let options = RunOptions { progress: &monitor, memory: &memory, ..RunOptions::default() };
-    let result = timeline_output::run(&setup, options, timeline.as_ref(), log.as_ref())?;
+    let flash = lent.as_mut().map(|lent| &mut lent.flash);
+    let options =
+        RunOptions { progress: &monitor, memory: &memory, flash, ..RunOptions::default() };
+    let result = timeline_output::run(&setup, options, timeline.as_ref(), log.as_ref());
+    let closed = lent.map_or(Ok(()), LentImage::close);
     drop(monitor);
+    let result = result?;
+    closed?;
     outputs.write(&result, std::slice::from_ref(&result), || text(&result))
+}
+
+impl Args {
+    fn lent_image(&self, files: &mut CommandFiles) -> Result<Option<LentImage>> {
+        let Some(path) = &self.image else { return Ok(None) };
+        files.input("the image", path)?;
+        let experiment = &self.experiment;
+        Ok(Some(lent::open(path, experiment.first(), &experiment.given)?))
+    }
 }
 
 fn text(result: &RunResult) -> String {

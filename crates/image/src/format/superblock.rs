@@ -12,7 +12,7 @@ use crate::format::layout::{Layout, Room, SUPERBLOCK_BYTES};
 use crate::recipe::Recipe;
 
 /// The format that this program reads and writes.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"ftlabIMG";
 const CRC_AT: usize = 12;
 const TEXTS_AT: usize = 128;

@@ -10,6 +10,7 @@ use crate::clock::drive_queue::DriveRecord;
 use crate::config::setup::Setup;
 use crate::input::source::ReadTrace;
 use crate::input::{Input, InputLoad};
+use crate::memory;
 use crate::result::counts::{Causes, TimePart};
 use crate::result::drive_part::DrivePart;
 use crate::result::evidence::Evidence;
@@ -228,15 +229,7 @@ fn wall_part(measured: &Measured, wall: Duration) -> WallPart {
         seconds: wall.as_secs_f64(),
         replay_seconds: measured.seconds,
         requests_per_second: measured.measure.all.requests_served() as f64 / seconds,
-        peak_rss_bytes: peak_rss_bytes(),
+        peak_rss_bytes: memory::peak_rss_bytes(),
         version: env!("CARGO_PKG_VERSION"),
     }
-}
-
-/// The most memory that this process ever held, if the system tells it.
-fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }

@@ -1,0 +1,92 @@
+//! `--image`: an image that is lent to a run.
+
+use std::path::{Path, PathBuf};
+
+use disk::{opening, recipe};
+use ftl::{Device, Durability};
+use nand::FlashArray;
+use sim::config::choices::{Durability as Given, Precondition};
+use sim::{Experiment, Setup};
+
+use super::failed;
+use crate::failure::{Failure, Result};
+
+/// The flash of an image, and the setup of a run on it.
+pub struct LentImage {
+    path: PathBuf,
+    /// The setup: the device of the image, and the trace that was asked for.
+    pub setup: Setup,
+    /// The flash, which a run takes and puts back.
+    pub flash: Option<FlashArray>,
+}
+
+/// Opens an image for an experiment. Options that were not `given` come from the image; the others
+/// must be those that it was made with.
+///
+/// # Errors
+/// The image cannot be opened, or was made for something else.
+pub fn open(path: &Path, experiment: &Experiment, given: &[&'static str]) -> Result<LentImage> {
+    refuse_impossible(experiment, given)?;
+    let (store, made) = opening::open(path).map_err(failed(path))?;
+    let setup = Setup::new(&on_image(experiment, &made, given)?)?;
+    let asked = sim::device::of(&setup, 0)?;
+    opening::expect(&made, &asked).map_err(failed(path))?;
+    let flash = Some(opening::flash(store).map_err(failed(path))?);
+    Ok(LentImage { path: path.to_owned(), setup, flash })
+}
+
+impl LentImage {
+    /// Leaves the image in order after a run.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn close(self) -> Result<()> {
+        match self.flash {
+            Some(flash) => opening::close(flash).map_err(failed(&self.path)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn refuse_impossible(experiment: &Experiment, given: &[&str]) -> Result<()> {
+    let refuse = |why: &str| Err(Failure::usage(why.to_owned()));
+    if given.contains(&"durability") && experiment.durability == Given::Paper {
+        return refuse("an image must survive power cuts: it has no `--durability paper`");
+    }
+    if experiment.verify {
+        return refuse(
+            "`--verify` compares stamps, and an image holds bytes; `ftlab image check` looks \
+             through it",
+        );
+    }
+    Ok(())
+}
+
+/// The experiment on the device of an image, except for what was given.
+fn on_image(experiment: &Experiment, made: &Device, given: &[&str]) -> Result<Experiment> {
+    debug_assert_eq!(made.durability, Durability::Full, "images are durable");
+    let recipe = recipe::of_device(made);
+    let mut with = Experiment { durability: Given::Full, ..experiment.clone() };
+    if !given.contains(&"precondition") {
+        with.precondition = Precondition::None;
+    }
+    if !given.contains(&"warmup") {
+        with.warmup = 0;
+    }
+    let extra_blocks = made.extra_blocks + made.layer_blocks - made.layers.blocks(&made.chip).added;
+    let unknown = |error: disk::Error| Failure::failed(error.to_string());
+    let texts = [
+        ("ftl", recipe::scheme_spec(&made.choice).map_err(unknown)?),
+        ("chip", recipe.chip),
+        ("capacity", recipe.capacity_bytes.to_string()),
+        ("extra", format!("{extra_blocks}blocks")),
+        ("seed", recipe.seed.to_string()),
+    ];
+    let texts = texts.into_iter().map(|(name, text)| (name.to_owned(), text));
+    for (name, text) in texts.chain(recipe::layer_options(&recipe.layers).map_err(unknown)?) {
+        if !given.contains(&name.as_str()) {
+            with = with.with(&name, &text)?;
+        }
+    }
+    Ok(with)
+}
