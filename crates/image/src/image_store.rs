@@ -187,6 +187,13 @@ impl ImageStore {
         whole.filter_map(move |ppn| Some((ppn, self.damage_of(ppn, with_data)?)))
     }
 
+    /// The positions of a page's data area and of its record in the file; none if it was not
+    /// written since its block was erased.
+    pub fn places(&self, ppn: Ppn) -> Option<(u64, u64)> {
+        let slot = self.table.slot(self.layout.geometry.block_of(ppn))?;
+        Some((self.layout.data(slot, ppn), self.layout.record(slot, ppn)))
+    }
+
     fn damage_of(&self, ppn: Ppn, with_data: bool) -> Option<PagePart> {
         let Ok(Some(Found { slot, record })) = self.look(ppn) else {
             return Some(PagePart::Record);

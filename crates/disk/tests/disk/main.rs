@@ -1,0 +1,8 @@
+//! The disk against a model in memory: on every scheme and layer, when the storage fails, and on
+//! damaged images.
+
+mod damage;
+mod devices;
+mod failures;
+mod model;
+mod requests;

@@ -1,0 +1,87 @@
+//! Requests of the host, with power cycles in between.
+
+use disk::{Disk, Error, recipe};
+use ftl::Layers;
+
+use crate::devices::{blank, device, devices, name, open};
+use crate::model::{Model, Random};
+
+#[test]
+fn every_scheme_and_layer_keeps_its_data_through_power_cycles() {
+    for device in devices() {
+        println!("{}", name(&device));
+        let medium = blank(&device);
+        let mut disk = open(&medium, &device);
+        let (mut model, mut random) = (Model::new(&disk), Random::new(1));
+        for number in 1..=400 {
+            model.request(&mut disk, &mut random).unwrap();
+            match number % 80 {
+                20 => {
+                    disk.close().unwrap();
+                    disk = open(&medium, &device);
+                }
+                60 => {
+                    // What was not flushed may be lost.
+                    drop(disk);
+                    disk = open(&medium, &device);
+                    model.adopt(&mut disk);
+                    model.flushed();
+                }
+                _ => {}
+            }
+        }
+        model.check(&mut disk, 0..model.sectors()).unwrap();
+        disk.ftl().unwrap().audit(disk.nand().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_forced_write_survives_without_a_flush() {
+    for device in devices() {
+        let medium = blank(&device);
+        let mut disk = open(&medium, &device);
+        disk.write(512, &[9; 1024], true).unwrap();
+        drop(disk);
+        let mut found = [0; 2048];
+        open(&medium, &device).read(0, &mut found).unwrap();
+        let expected = [vec![0; 512], vec![9; 1024], vec![0; 512]].concat();
+        assert!(found[..] == expected, "{}", name(&device));
+    }
+}
+
+#[test]
+fn a_disk_in_memory_serves_the_same_requests() {
+    let device = device("page", &Layers::default()).unwrap();
+    let mut disk = Disk::in_memory(device).unwrap();
+    let (mut model, mut random) = (Model::new(&disk), Random::new(2));
+    for _ in 0..400 {
+        model.request(&mut disk, &mut random).unwrap();
+    }
+    disk.close().unwrap();
+}
+
+#[test]
+fn impossible_addresses_are_refused() {
+    let mut disk = Disk::in_memory(device("page", &Layers::default()).unwrap()).unwrap();
+    let capacity = disk.device().capacity_bytes();
+    assert!(matches!(disk.write(1, &[0; 512], false), Err(Error::Unaligned { .. })));
+    assert!(matches!(disk.read(0, &mut [0; 100]), Err(Error::Unaligned { .. })));
+    assert!(matches!(disk.write(capacity, &[0; 512], false), Err(Error::Beyond { .. })));
+    assert!(matches!(disk.trim(u64::MAX - 511, 1024), Err(Error::Beyond { .. })));
+    disk.write(capacity, &[], false).unwrap();
+}
+
+#[test]
+fn a_recipe_gives_the_device_back() {
+    for device in devices() {
+        let made = recipe::of_device(&device);
+        let again = recipe::device(&made).unwrap();
+        assert_eq!(recipe::of_device(&again), made);
+        assert_eq!(again.extra_blocks, device.extra_blocks);
+        let other = image::Recipe { seed: 8, ..made.clone() };
+        let why = recipe::of_device(&recipe::device(&other).unwrap()).expect(&made).unwrap_err();
+        assert!(why.to_string().contains("seed 8, not 7"), "{why}");
+        let strange = image::Recipe { scheme: "future".into(), ..made };
+        assert!(matches!(recipe::device(&strange), Err(Error::Unknown(_))));
+    }
+}
