@@ -110,8 +110,13 @@ fn on_an_image_and_in_memory_the_same_operations_are_counted() {
         let on_image = place.json(&format!("run uniform:writes=3K --image d.img {how}"));
         let in_memory =
             place.json(&format!("run uniform:writes=3K --durability full {device} {how}"));
-        for field in ["reads", "programs", "erases", "copies", "spare_reads", "merges", "wear"] {
-            assert_eq!(on_image[field], in_memory[field], "{ftl}: {field}");
+        assert_eq!(on_image["merges"], in_memory["merges"], "{ftl}");
+        // The first mount of an image writes a checkpoint more, which counts as meta.
+        for op in ["reads", "programs", "erases", "copies", "spare_reads"] {
+            for cause in ["host", "rmw", "gc", "merge", "map", "log"] {
+                let counts = [&on_image, &in_memory].map(|run| &run[op][cause]);
+                assert_eq!(counts[0], counts[1], "{ftl}: {op} of {cause}");
+            }
         }
     }
 }
@@ -124,7 +129,7 @@ fn an_image_is_only_opened_as_what_it_was_made_for() {
         ("--ftl page:victim=fifo", "made with parameters victim=greedy"),
         ("--capacity 2MiB", "capacity in bytes"),
         ("--extra 20blocks", "blocks"),
-        ("--buffer 1MiB", "made with layers , not --buffer 1MiB"),
+        ("--buffer 1MiB", "made with layers none, not --buffer 1MiB"),
         ("--chip mlc-k9gag", "made with chip slc-fast2010"),
         ("--seed 2", "made with seed 1, not 2"),
         ("--durability paper", "must survive power cuts"),

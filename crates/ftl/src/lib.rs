@@ -1,7 +1,8 @@
 //! The flash translation layers, each in a file that follows its paper.
 //!
 //! Imports go in one direction: [`contract`] ← [`part`] ← [`scheme`], [`layer`] ← [`registry`] ←
-//! [`device`], a chip with a scheme and layers on it. No scheme imports another one, a layer, a clock or a statistic; what two of them share is a part.
+//! [`device`], a chip with a scheme and layers on it. No scheme imports another one, a layer, a
+//! clock or a statistic; what two of them share is a part.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

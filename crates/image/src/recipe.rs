@@ -40,9 +40,11 @@ impl Recipe {
         let geometry = &self.geometry;
         [
             ("scheme", self.scheme.clone()),
-            ("layers", self.layers.clone()),
+            ("layers", if self.layers.is_empty() { "none".into() } else { self.layers.clone() }),
             ("parameters", self.parameters.clone()),
             ("chip", self.chip.clone()),
+            ("capacity in bytes", self.capacity_bytes.to_string()),
+            ("seed", self.seed.to_string()),
             ("page bytes", geometry.page_bytes().to_string()),
             ("spare bytes", geometry.spare_bytes().to_string()),
             ("pages per block", geometry.pages_per_block().to_string()),
@@ -50,8 +52,6 @@ impl Recipe {
             ("program order", geometry.program_order().name().to_string()),
             ("bits per cell", geometry.pairing().bits.to_string()),
             ("distance of paired pages", geometry.pairing().distance.to_string()),
-            ("seed", self.seed.to_string()),
-            ("capacity in bytes", self.capacity_bytes.to_string()),
         ]
     }
 }

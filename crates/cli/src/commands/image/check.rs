@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use report::number_format::count;
 use serde_json::json;
 
-use super::failed;
+use super::failures::failed;
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::{self, write_text};

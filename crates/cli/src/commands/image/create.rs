@@ -7,7 +7,7 @@ use sim::config::choices::Durability;
 use sim::config::experiment::ExperimentOption;
 use sim::{Experiment, Setup};
 
-use super::failed;
+use super::failures::failed;
 use crate::experiment_args::{ExperimentArgs, Selection};
 use crate::failure::{Failure, Result};
 use crate::output;

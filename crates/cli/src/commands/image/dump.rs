@@ -8,7 +8,8 @@ use nand::page_store::{PageRecord, PageStore};
 use nand::{Cells, Lpn, Mode, PageState, Ppn, Spare};
 use report::number_format::count;
 
-use super::{failed, hex};
+use super::failures::failed;
+use super::hex;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::output::command_files::CommandFiles;

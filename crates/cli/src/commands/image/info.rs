@@ -12,7 +12,7 @@ use nand::{BlockId, Op};
 use report::number_format::{bytes, count, decimals};
 use serde_json::{Value, json};
 
-use super::failed;
+use super::failures::failed;
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::{self, write_text};

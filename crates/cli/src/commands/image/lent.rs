@@ -8,7 +8,7 @@ use nand::FlashArray;
 use sim::config::choices::{Durability as Given, Precondition};
 use sim::{Experiment, Setup};
 
-use super::failed;
+use super::failures::failed;
 use crate::failure::{Failure, Result};
 
 /// The flash of an image, and the setup of a run on it.

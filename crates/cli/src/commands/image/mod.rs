@@ -3,16 +3,14 @@
 mod check;
 mod create;
 mod dump;
+mod failures;
 mod hex;
 mod info;
 pub mod lent;
 
-use std::path::Path;
-
 use clap::Subcommand;
-use disk::Error;
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 
 /// Options of `ftlab image`.
 #[derive(clap::Args)]
@@ -40,33 +38,5 @@ pub fn run(args: &Args) -> Result<()> {
         ImageCommand::Info(args) => info::run(args),
         ImageCommand::Check(args) => check::run(args),
         ImageCommand::Dump(args) => dump::run(args),
-    }
-}
-
-/// A failure that concerns the image at `path`.
-fn failed(path: &Path) -> impl Fn(Error) -> Failure {
-    move |error| {
-        let code = match &error {
-            Error::Image(image::Error::Differs { .. } | image::Error::Impossible(_)) => 2,
-            Error::Ftl(error) => sim::Error::from(error.clone()).exit_code(),
-            _ => 1,
-        };
-        Failure::coded(code, format!("{}: {error}{}", path.display(), remedy(&error)))
-    }
-}
-
-/// What a user can do about an error that does not say it itself.
-fn remedy(error: &Error) -> &'static str {
-    use image::Error::{Damaged, Foreign, InUse, Length, Newer};
-    let Error::Image(error) = error else { return "" };
-    match error {
-        Foreign => "; `ftlab image create` makes one",
-        InUse => "; wait until the other program has closed it",
-        Newer { .. } => "; use the version of ftlab that made it",
-        Damaged(_) | Length { .. } => {
-            "; `ftlab image check` lists all damages, and `ftlab image dump` extracts what can be \
-             read"
-        }
-        _ => "",
     }
 }
