@@ -114,7 +114,7 @@ fn a_flipped_bit_of_a_page_makes_only_this_page_unreadable() {
         let unreadable = programmed.iter().filter(|ppn| {
             let mut page = blank.clone();
             store.load(**ppn, &mut page).unwrap();
-            page.health == Health::Torn
+            matches!(page.health, Health::Torn | Health::DataLost)
         });
         let unreadable: Vec<&Ppn> = unreadable.collect();
         assert!(unreadable.len() <= 1, "bit {bit} makes {unreadable:?} unreadable");

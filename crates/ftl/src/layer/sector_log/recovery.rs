@@ -39,6 +39,7 @@ use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
 use crate::contract::{Base, Durability, Error, Ftl, MountConfig, Result};
 use crate::layer::definition::MountBelow;
+use crate::part::map::lost_data::unless_lost;
 use crate::part::recovery::survey::{self, Survey};
 use crate::part::recovery::trim_log::{self, TrimLog};
 
@@ -216,13 +217,15 @@ impl SectorLog {
     fn write_trimmed_page(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let entry = self.map.peek(lpn);
         let live = self.live(entry);
-        if let Some(entry) = entry {
-            self.read_log(nand, entry, live, true)?;
+        let read = entry.map_or(Ok(()), |entry| self.read_log(nand, entry, live, true));
+        if unless_lost(nand, read)?.is_some() {
+            if let Some(payload) = &mut self.payload {
+                payload.merge_zeroes(self.full & !live);
+            }
+            self.write_merged(nand, lpn, self.full)?;
+        } else {
+            self.write_lost(nand, lpn, self.full)?;
         }
-        if let Some(payload) = &mut self.payload {
-            payload.merge_zeroes(self.full & !live);
-        }
-        self.write_merged(nand, lpn, self.full)?;
         self.forget(lpn, entry);
         Ok(())
     }

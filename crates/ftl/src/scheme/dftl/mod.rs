@@ -36,11 +36,14 @@
 //! only copies may be programmed; otherwise a mount could find no block to start with. Only devices
 //! of a few blocks get into this situation.
 //!
+//! **Translation pages that cannot be read**: see `reading.rs`.
+//!
 //! Choices: reads and trims of an unmapped page need no look-up. A write of part of a page looks up
 //! its entry once, like any write; finding the old version needs no second look-up. The look-up,
 //! and the eviction that it may cause, come before making room for the page.
 
 pub mod cached_map;
+mod reading;
 
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
@@ -267,12 +270,17 @@ impl Dftl {
         if self.cmt.touch(lpn) {
             return Ok(());
         }
+        let mut is_in_flash = true;
         if access == Access::Read {
             let page = self.owner_of(self.translation_page_of(lpn));
             let ppn = self.map.flat.newest(page).expect("an entry that is not cached is in flash");
-            nand.read(ppn, page, nand.geometry().full_mask(), &mut Sink::None, Cause::Map)?;
+            is_in_flash = self.read_entries(nand, ppn, page)?;
         }
         self.cmt.insert(lpn);
+        if !is_in_flash {
+            // Its eviction will write the translation page anew.
+            self.cmt.mark_dirty(lpn, self.entry(lpn));
+        }
         Ok(())
     }
 
@@ -326,9 +334,9 @@ impl Dftl {
     /// Reads the old version of a translation page, if there is one, and programs the composed
     /// page. There must be room.
     fn rewrite(&mut self, nand: &mut Nand, page: u32) -> Result<()> {
-        let (owner, full) = (self.owner_of(page), nand.geometry().full_mask());
+        let owner = self.owner_of(page);
         if let Some(ppn) = self.map.flat.newest(owner) {
-            nand.read(ppn, owner, full, &mut Sink::None, Cause::Map)?;
+            self.read_entries(nand, ppn, owner)?;
         }
         let (bytes, frontier) = (&self.composed, &mut self.translation);
         self.map.write_own(nand, owner, bytes, frontier, page_kind::TRANSLATION, Cause::Map)
@@ -475,10 +483,7 @@ impl Dftl {
     fn load(&mut self, nand: &mut Nand) -> Result<()> {
         let pages = self.map.logical_pages();
         for page in 0..pages.div_ceil(self.entries) {
-            let bytes = match self.map.flat.newest(self.owner_of(page)) {
-                Some(ppn) => nand.read_meta(ppn, Cause::Meta)?,
-                None => &[],
-            };
+            let bytes = self.entries_at_mount(nand, page)?;
             let mut known = bytes.chunks_exact(ENTRY_BYTES as usize);
             for lpn in page * self.entries..pages.min((page + 1) * self.entries) {
                 let flash = known.next().and_then(|entry| entry.try_into().ok());
@@ -609,6 +614,7 @@ impl Ftl for Dftl {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
         for index in 0..run.pages {
             self.look_up(nand, run.first.plus(index), Access::Write)?;
             self.make_room(nand, BlockContent::Data)?;
