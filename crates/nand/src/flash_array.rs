@@ -491,7 +491,8 @@ impl FlashArray {
     ) -> Result<()> {
         for ppn in self.geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
             let health = self.stored().spare(ppn)?.health;
-            let is_programmed = matches!(health, Health::Good | Health::Unstable | Health::DataLost);
+            let is_programmed =
+                matches!(health, Health::Good | Health::Unstable | Health::DataLost);
             if let (true, Some(left)) = (is_programmed, left(ppn)) {
                 self.tear(ppn, left)?;
             }

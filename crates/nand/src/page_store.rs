@@ -126,10 +126,12 @@ fn state(health: Health, header: &[u8; HEADER_BYTES], extra: &[u8], ppn: Ppn) ->
     match health {
         Health::Erased | Health::LooksErased => PageState::Erased,
         Health::Torn => PageState::Unreadable,
-        Health::Good | Health::Unstable | Health::DataLost => match Spare::decode(header, extra, ppn) {
-            Some(spare) => PageState::Programmed(spare),
-            None => PageState::Unreadable,
-        },
+        Health::Good | Health::Unstable | Health::DataLost => {
+            match Spare::decode(header, extra, ppn) {
+                Some(spare) => PageState::Programmed(spare),
+                None => PageState::Unreadable,
+            }
+        }
     }
 }
 

@@ -14,8 +14,8 @@ use super::sector_pages::{self, Addresses, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::{SECTOR_BYTES, SectorLogSize};
 use crate::contract::{
-    Base, Durability, Entered, Error, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result, Run,
-    Violation, ensure,
+    Base, Durability, Entered, Error, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result,
+    Run, Violation, ensure,
 };
 use crate::layer::below::Below;
 use crate::part::map::lost_data::unless_lost;
@@ -381,12 +381,7 @@ impl SectorLog {
     }
 
     /// Writes a page of which these sectors in the log cannot be read.
-    pub(super) fn write_lost(
-        &mut self,
-        nand: &mut Nand,
-        lpn: Lpn,
-        mask: SectorMask,
-    ) -> Result<()> {
+    pub(super) fn write_lost(&mut self, nand: &mut Nand, lpn: Lpn, mask: SectorMask) -> Result<()> {
         let request_bytes = sectors(mask) * SECTOR_BYTES;
         let page = Run::whole(lpn, 1, self.page_bytes, nand::Data::Lost);
         self.lost = Some(lpn);

@@ -73,6 +73,10 @@ pub fn mount(
     let (_, mut trims) = TrimLog::split(nand, device);
     let Survey { scan, .. } = survey::read(nand, device, &mut trims, logical_pages)?;
     let found = sector_pages::find(nand, data, &scan, logical_pages)?;
+    if let Some(page) = found.pages.iter().find(|it| nand.geometry().offset_of(it.ppn) >= usable) {
+        let why = format!("page {} is beyond the part of its block that a log uses", page.ppn.0);
+        return Err(Error::Unmountable(why));
+    }
     let (of_ftl, free) = share_out(&found, below_count)?;
     let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;
     let ring = SectorRing::found(&found.used, &free, usable);

@@ -3,6 +3,6 @@
 pub mod block_audit;
 pub mod block_pool;
 pub mod flat_map;
-pub mod lost_data;
 pub mod frontier;
+pub mod lost_data;
 pub mod rmw;

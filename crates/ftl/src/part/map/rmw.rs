@@ -16,11 +16,7 @@ use crate::contract::{Result, Run};
 /// # Errors
 /// Such a page cannot be read; nothing was changed.
 #[inline]
-pub fn check_bases(
-    nand: &mut Nand,
-    run: &Run,
-    newest: impl Fn(Lpn) -> Option<Ppn>,
-) -> Result<()> {
+pub fn check_bases(nand: &mut Nand, run: &Run, newest: impl Fn(Lpn) -> Option<Ppn>) -> Result<()> {
     if nand.keeps_spares() { check_ends(nand, run, newest) } else { Ok(()) }
 }
 

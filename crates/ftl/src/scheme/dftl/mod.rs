@@ -50,8 +50,8 @@ use spec::{Kind, Param, Params};
 
 use self::cached_map::CachedMap;
 use crate::contract::{
-    Base, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap,
-    Result, Run, Scheme, Violation, ensure, table_bytes,
+    Base, Error, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, Ram, Report,
+    ResizableMap, Result, Run, Scheme, Violation, ensure, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -461,6 +461,7 @@ impl Dftl {
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = self.map.recover(nand, device, |_| {})?;
+        self.audit_contents(nand).map_err(|violation| Error::Unmountable(violation.0))?;
         if let Some(block) = recovered.endangered {
             let frontier = match self.content_of(nand, block) {
                 BlockContent::Data => &mut self.data,
@@ -507,24 +508,31 @@ impl Dftl {
 
     // ---- Queries ------------------------------------------------------------------------------
 
-    /// Checks that blocks contain either data or entries, and that entries not cached are in flash.
-    fn audit_entries(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        self.cmt.audit()?;
-        let pages = self.map.logical_pages();
-        let own = pages.div_ceil(self.entries);
-        for lpn in (0..pages + own).map(Lpn) {
+    /// Checks that blocks contain either data or entries.
+    fn audit_contents(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        for lpn in (0..self.map.flat.pages()).map(Lpn) {
             let Some(ppn) = self.map.flat.newest(lpn) else { continue };
             let block = nand.geometry().block_of(ppn);
-            let holds = if lpn.0 < pages { BlockContent::Data } else { BlockContent::Entries };
+            let is_data = lpn.0 < self.map.logical_pages();
+            let holds = if is_data { BlockContent::Data } else { BlockContent::Entries };
             ensure!(
                 self.content_of(nand, block) == holds,
                 "{block:?} holds {lpn:?}, which is {holds:?}"
             );
-            let page = self.owner_of(self.translation_page_of(Lpn(lpn.0.min(pages - 1))));
-            let known = self.map.flat.newest(page).is_some();
-            let found = holds == BlockContent::Entries || self.cmt.contains(lpn) || known;
+        }
+        Ok(())
+    }
+
+    /// Checks that entries which are not cached are in flash.
+    fn audit_entries(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.cmt.audit()?;
+        let pages = self.map.logical_pages();
+        for lpn in (0..pages).map(Lpn).filter(|&lpn| self.map.flat.newest(lpn).is_some()) {
+            let page = self.owner_of(self.translation_page_of(lpn));
+            let found = self.cmt.contains(lpn) || self.map.flat.newest(page).is_some();
             ensure!(found, "{lpn:?} is mapped, but its entry is neither cached nor in flash");
         }
+        let own = pages.div_ceil(self.entries);
         (0..own).try_for_each(|page| self.audit_translation_page(nand, page))
     }
 
@@ -640,6 +648,7 @@ impl Ftl for Dftl {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, &[self.data, self.translation], 1)?;
+        self.audit_contents(nand)?;
         self.audit_entries(nand)
     }
 

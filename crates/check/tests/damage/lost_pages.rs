@@ -5,21 +5,15 @@
 //! writes them whole or trims them; everything else is as the oracle says, and audits hold. Without
 //! layers, the same requests take the same operations as on a whole chip.
 
-mod host;
-
 use check::case::Case;
-use check::device_model::{DEVICE_MODELS, DeviceModel};
+use check::device_model::DEVICE_MODELS;
 use check::rng::Rng;
 use check::subject::Subject;
 use ftl::{Durability, LAYERS, Layers, SCHEMES};
 use nand::{Cause, Op};
 
-use host::{Answer, Host, Request};
-
-/// The device models that are small enough for thousands of audits.
-fn models() -> impl Iterator<Item = &'static DeviceModel> {
-    DEVICE_MODELS.iter().filter(|model| model.logical_pages() <= 200)
-}
+use crate::host::{Answer, Host, Request};
+use crate::models;
 
 /// Runs random requests while `lose` takes data from pages. Returns the host and what it asked for; requests that
 /// failed without an effect are left out.
@@ -122,7 +116,7 @@ fn dftl_needs_no_translation_page_to_be_readable() {
     for subject in Subject::single_changes(dftl) {
         for model in models() {
             let case = Case::new(&subject, model, "random", 1, Durability::Full).unwrap();
-            
+
             let (host, _) = run(&case, &mut Rng::new(7), 3000, |host, _| {
                 host.lose_a_translation_page();
             });

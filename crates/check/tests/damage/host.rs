@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use check::case::Case;
 use check::rng::Rng;
-use ftl::{Error, Ftl, Run};
 use ftl::part::recovery::page_kind::{SECTORS, TRANSLATION};
+use ftl::{Error, Ftl, Run};
 use nand::{Data, Lpn, Nand, Ppn, SectorMask, Sink, Spare, Stamp};
 
 /// One request. Writes have a number, which is in the stamps of their sectors.
@@ -183,7 +183,8 @@ impl<'a> Host<'a> {
             return Answer::Refused;
         }
         assert!(!is_doomed || self.has_layers(), "{request:?} overlooked a lost page");
-        (0..pages).for_each(|index| self.note_written(first + index, run.mask(index, full), number));
+        (0..pages)
+            .for_each(|index| self.note_written(first + index, run.mask(index, full), number));
         Answer::Done
     }
 
