@@ -229,9 +229,7 @@ impl StoredPages {
                     self.load(base, owner)?;
                     self.page.meta.clear();
                 }
-                if !matches!(data, Data::Lost) {
-                    self.page.cells.overlay(0, sectors, owner, mask, data);
-                }
+                self.page.cells.overlay(0, sectors, owner, mask, data);
             }
             Content::Sectors { data, mask, meta } => {
                 self.page.cells.overlay(0, sectors, owner, mask, data);

@@ -40,11 +40,12 @@ fn change_a_page(store: &mut dyn PageStore, rng: &mut Rng) {
     if page.health == Health::Erased {
         return;
     }
+    let kinds = if rng.one_in(4) { 256 } else { 50 };
     match rng.below(7) {
         0 => page.header[0..4].copy_from_slice(&number(rng, 32).to_le_bytes()[..4]),
         1 => page.header[4..9].copy_from_slice(&number(rng, 40).to_le_bytes()[..5]),
         2 => page.header[9..14].copy_from_slice(&number(rng, 40).to_le_bytes()[..5]),
-        3 => page.header[14] = rng.below(if rng.one_in(4) { 256 } else { 50 }) as u8,
+        3 => page.header[14] = rng.below(kinds) as u8,
         4 => page.header[15] ^= 1 << 7,
         5 => change_bytes(&mut page.extra, rng, store.geometry().scheme_bytes() as usize),
         _ => change_bytes(&mut page.meta, rng, store.geometry().page_bytes() as usize),
