@@ -12,17 +12,17 @@ SECTOR_LOG = "crates/ftl/src/layer/sector_log/log.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
-    ("lost-copy-heals", "lost data: a copy of a lost page can be read", STORED_PAGES,
+    ("lost-copy-heals", "lost data: a copy of an unreadable page can be read", STORED_PAGES,
      "        if is_lost {", "        if is_lost && from == to {"),
-    ("lost-page-unstable", "lost data: a cut makes a lost page readable until it decays", FLASH_ARRAY,
+    ("lost-page-unstable", "lost data: a cut makes an unreadable page readable until it decays", FLASH_ARRAY,
      "if health == Health::Unstable && self.stored()", "if health == Health::Torn && self.stored()"),
-    ("lost-base-unchecked", "lost data: a write finds out too late that it needs a lost page", RMW,
+    ("lost-base-unchecked", "lost data: a write finds out too late that it needs an unreadable page", RMW,
      "    if nand.keeps_spares() { check_ends", "    if nand.has_guard() && nand.is_tentative() { check_ends"),
     ("lost-tail-unchecked", "lost data: a write does not check what its last page needs", RMW,
      "let last = if run.pages > 1 { Some(run.pages - 1) } else { None };", "let last: Option<u32> = None;"),
     ("lost-rest-zero", "lost data: a page that leaves a layer reads zero where its rest is lost", BELOW,
      "tail: full, data: Data::Lost, ..*run", "tail: full, ..*run"),
-    ("lost-log-page-stale", "lost data: sectors of a lost page of the sector log are left out", SECTOR_LOG,
+    ("lost-log-page-stale", "lost data: sectors of an unreadable page of the sector log are left out", SECTOR_LOG,
      "            self.write_lost(nand, lpn, mask)?;\n        }\n        self.counts.evicts", "        }\n        self.counts.evicts"),
     ("lost-entries-clean", "lost data: the entries of a lost translation page are not looked for", READING,
      "            done => return Ok(done.map(|()| true)?),\n        }", "            done => return Ok(done.map(|()| true)?),\n        }\n        nand.read_meta(ppn, Cause::Map)?;"),

@@ -182,7 +182,7 @@ impl<'a> Host<'a> {
             self.refused += 1;
             return Answer::Refused;
         }
-        assert!(!is_doomed || self.has_layers(), "{request:?} overlooked a lost page");
+        assert!(!is_doomed || self.has_layers(), "{request:?} overlooked an unreadable page");
         (0..pages)
             .for_each(|index| self.note_written(first + index, run.mask(index, full), number));
         Answer::Done
@@ -214,7 +214,10 @@ impl<'a> Host<'a> {
             Ok(()) => {
                 // A buffer may hold the whole page.
                 let name = self.case.subject.name();
-                assert!(!is_lost || self.has_layers(), "{name}: lost page {page} was read");
+                assert!(
+                    !is_lost || self.has_layers(),
+                    "{name}: page {page} has lost its data, but was read"
+                );
                 assert_eq!(found, self.sectors_of(page), "page {page}");
             }
         }
@@ -230,7 +233,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// A flush may report that a layer has lost sectors of a lost page.
+    /// A flush may report that a layer has lost sectors.
     fn flush(&mut self) {
         for _ in 0..4 {
             match self.ftl.as_mut().unwrap().flush(&mut self.nand) {

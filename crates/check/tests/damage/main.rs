@@ -2,7 +2,7 @@
 
 mod crafted_pages;
 mod host;
-mod lost_pages;
+mod unreadable_pages;
 
 use check::device_model::{DEVICE_MODELS, DeviceModel};
 

@@ -35,7 +35,7 @@ impl Below {
     /// complete. Returns such a page.
     ///
     /// # Errors
-    /// As [`Ftl::write`], except that a lost page is no error.
+    /// As [`Ftl::write`], except that such a page is no error.
     pub fn write_leaving(&mut self, nand: &mut Nand, run: &Run) -> Result<Option<Lpn>> {
         let written = self.write(nand, run);
         if unless_lost(nand, written)?.is_some() {

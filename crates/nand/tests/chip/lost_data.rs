@@ -8,7 +8,7 @@ use nand::{
 
 use crate::fixture::{chip, host, program, stamps, written};
 
-fn chip_with_lost_page() -> Nand {
+fn chip_without_data() -> Nand {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     nand.program(Ppn(0), &Page { extra: b"PT", ..host(5, 3) }, Cause::Host).unwrap();
     nand.lose_data(Ppn(0)).unwrap();
@@ -17,7 +17,7 @@ fn chip_with_lost_page() -> Nand {
 
 #[test]
 fn the_spare_area_can_be_read_and_the_data_cannot() {
-    let mut nand = chip_with_lost_page();
+    let mut nand = chip_without_data();
     let unreadable = Error::Unreadable(Ppn(0));
     assert_eq!(stamps(&mut nand, 0, 5), Err(unreadable.clone()));
     assert_eq!(nand.is_readable(Ppn(0), Lpn(5)), Ok(false));
@@ -32,7 +32,7 @@ fn the_spare_area_can_be_read_and_the_data_cannot() {
 
 #[test]
 fn a_copy_is_lost_too_and_counts_as_any_other() {
-    let mut nand = chip_with_lost_page();
+    let mut nand = chip_without_data();
     nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc).unwrap();
     nand.copy(Ppn(4), Ppn(5), 7, b"PMD", Cause::Gc).unwrap();
     assert_eq!(nand.tally().count(nand::Op::Program, Cause::Gc), 2);
@@ -59,7 +59,7 @@ fn a_layer_can_write_lost_data() {
 fn no_cut_makes_lost_data_readable() {
     let outcomes = Outcome::OF_PROGRAM.iter().chain(Outcome::OF_ERASE);
     for &outcome in outcomes {
-        let mut nand = chip_with_lost_page();
+        let mut nand = chip_without_data();
         nand.cut_after(Cut { after: 0, outcome });
         let cut = match Outcome::OF_PROGRAM.contains(&outcome) {
             true => nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc),

@@ -64,7 +64,7 @@ fn compare_counts(case: &Case, lost: &Host, whole: &Host) {
 }
 
 #[test]
-fn every_scheme_lives_on_with_lost_pages() {
+fn every_scheme_lives_on_with_unreadable_pages() {
     let (mut failed_reads, mut refused) = (0, 0);
     for subject in SCHEMES.iter().flat_map(|scheme| Subject::single_changes(scheme)) {
         for model in models() {
@@ -82,7 +82,7 @@ fn every_scheme_lives_on_with_lost_pages() {
 }
 
 #[test]
-fn every_scheme_lives_on_with_lost_pages_under_layers() {
+fn every_scheme_lives_on_with_unreadable_pages_under_layers() {
     let chip = DEVICE_MODELS[0].chip();
     let corners = LAYERS.iter().flat_map(|layer| layer.corners);
     let corners = corners.map(|corner| Layers::from_texts(corner).unwrap());
