@@ -1,10 +1,6 @@
 //! Pages with contents that no FTL wrote, under a right checksum: a file can contain them. A mount
 //! succeeds or returns an error, but never panics.
 
-use std::collections::BTreeMap;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::Mutex;
-
 use check::case::Case;
 use check::device_model::DEVICE_MODELS;
 use check::rng::Rng;
@@ -87,17 +83,16 @@ fn change_bytes(bytes: &mut Vec<u8>, rng: &mut Rng, most: usize) {
 }
 
 /// Mounts copies of used flash after changes of some pages. Returns how many mounts succeeded.
-fn mount_crafted(case: &Case, rng: &mut Rng, rounds: u32) -> u32 {
+fn mount_crafted(case: &Case, rng: &mut Rng) -> u32 {
     let mut succeeded = 0;
     let used = used_flash(case, rng);
-    for _ in 0..rounds {
+    for _ in 0..ROUNDS {
         let mut store = used.try_clone().unwrap();
         for _ in 0..=rng.below(3) {
             change_a_page(&mut *store, rng);
         }
         let mut nand = Nand::power_up(FlashArray::from_store(store).unwrap());
-        let mounted = panic::catch_unwind(AssertUnwindSafe(|| case.mount(&mut nand).is_ok()));
-        succeeded += u32::from(mounted.unwrap_or(false));
+        succeeded += u32::from(case.mount(&mut nand).is_ok());
     }
     succeeded
 }
@@ -119,27 +114,18 @@ fn subjects() -> Vec<Subject> {
 
 #[test]
 fn no_crafted_page_makes_a_mount_panic() {
-    static PANICS: Mutex<BTreeMap<String, (u32, String)>> = Mutex::new(BTreeMap::new());
     let (mut mounts, mut succeeded) = (0, 0);
     let mut rng = Rng::new(1);
     for subject in subjects() {
         for model in models() {
             let made = Case::new(&subject, model, "random", 1, Durability::Full);
             let Ok(case) = made else { continue };
-            let name = format!("{} on {}", subject.name(), model.name);
-            panic::set_hook(Box::new(move |info| {
-                let mut panics = PANICS.lock().unwrap();
-                let place = info.location().map_or(String::new(), |at| format!("{at}"));
-                let seen = panics.entry(place).or_insert((0, format!("{name}: {info}")));
-                seen.0 += 1;
-            }));
-            succeeded += mount_crafted(&case, &mut rng, ROUNDS);
+            // The last line that a failed test prints names the case.
+            println!("{} on {}", subject.name(), model.name);
+            succeeded += mount_crafted(&case, &mut rng);
             mounts += ROUNDS;
         }
     }
-    let _ = panic::take_hook();
     println!("{succeeded} of {mounts} mounts succeeded");
-    let panics = PANICS.lock().unwrap();
-    panics.iter().for_each(|(place, (count, first))| println!("{count} at {place}: {first}"));
-    assert!(panics.is_empty(), "mounts panicked at {} places", panics.len());
+    assert!(mounts > 40_000 && (mounts / 4..mounts).contains(&succeeded));
 }

@@ -21,6 +21,8 @@ pub fn check_bases(nand: &mut Nand, run: &Run, newest: impl Fn(Lpn) -> Option<Pp
 }
 
 /// Checks the first and the last page: no other page can be partial.
+#[cold]
+#[inline(never)]
 fn check_ends(nand: &mut Nand, run: &Run, newest: impl Fn(Lpn) -> Option<Ppn>) -> Result<()> {
     let full = nand.geometry().full_mask();
     let last = if run.pages > 1 { Some(run.pages - 1) } else { None };
