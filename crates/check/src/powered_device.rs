@@ -410,8 +410,12 @@ fn unless_power_lost<T>(done: ftl::Result<T>, defect: Defect) -> Result<Option<T
     match done {
         Ok(answer) => Ok(Some(answer)),
         Err(Error::Chip(nand::Error::PowerLost)) => Ok(None),
-        Err(error @ Error::Chip(nand::Error::Unreadable(_))) => {
+        Err(Error::Chip(error @ (nand::Error::Unreadable(_) | nand::Error::Immovable(_)))) => {
             Err(Finding::new(Defect::Unreadable, error.to_string()))
+        }
+        // The chip is whole here, so nothing but the map can be wrong.
+        Err(Error::Chip(error @ nand::Error::WrongOwner(_))) => {
+            Err(Finding::new(Defect::MapBroken, error.to_string()))
         }
         Err(error) => Err(Finding::new(defect, error.to_string())),
     }

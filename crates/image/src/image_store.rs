@@ -450,10 +450,18 @@ struct Found {
     record: Vec<u8>,
 }
 
-/// The health of a page whose bytes are damaged.
+/// The health of a page whose record is damaged.
 fn damaged(health: Health) -> Health {
     match health {
-        Health::Good | Health::Unstable => Health::Torn,
+        Health::Good | Health::Unstable | Health::DataLost => Health::Torn,
+        other => other,
+    }
+}
+
+/// The health of a page whose record is whole, but whose data area is damaged.
+fn without_data(health: Health) -> Health {
+    match health {
+        Health::Good | Health::Unstable => Health::DataLost,
         other => other,
     }
 }
@@ -504,9 +512,7 @@ impl PageStore for ImageStore {
         {
             let read = self.medium.read_at(&mut data, self.layout.data(slot, ppn));
             read.map_err(unread(ppn))?;
-            if record.fits(&data) {
-                page.health = health;
-            }
+            page.health = if record.fits(&data) { health } else { without_data(health) };
             page.header = record.header();
             page.extra.extend_from_slice(record.extra());
             record.take_meta(&mut data, &mut page.meta);

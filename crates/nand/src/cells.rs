@@ -74,7 +74,7 @@ impl Cells {
     }
 
     /// Overwrites the sectors in `mask` of the page at `offset`, which is `lpn`, with data of the
-    /// host.
+    /// host. Lost data leave the page as it is.
     pub fn overlay(
         &mut self,
         offset: u32,
@@ -95,6 +95,7 @@ impl Cells {
                     let from = byte_span(index as usize..index as usize + 1);
                     all[byte_span(at..at + 1)].copy_from_slice(&bytes[from]);
                 }
+                (_, Data::Lost) => return,
                 _ => panic!("the host's data do not fit the chip's payload mode"),
             }
         }

@@ -11,6 +11,14 @@ pub enum Error {
     /// Error correction failed: the page is torn, has decayed, or holds something else.
     #[error("page {} of the flash cannot be read", .0.0)]
     Unreadable(Ppn),
+    /// Error correction failed for a page that the FTL wanted to move, in its spare area too.
+    /// Nobody can say any more what the page holds, so it cannot stay where it is, nor leave.
+    #[error("page {} of the flash cannot be read, so it cannot be moved", .0.0)]
+    Immovable(Ppn),
+    /// The page is erased, or belongs to another logical page than the FTL believes. On a whole
+    /// flash that is a bug of the FTL. Damaged contents of an image can cause it too.
+    #[error("page {} of the flash does not hold what the FTL expects there", .0.0)]
+    WrongOwner(Ppn),
     /// The storage behind the chip failed, with the reason. The pages of earlier operations are as
     /// safe as the storage can make them; whether this operation took place is unknown.
     #[error("the storage of the flash failed: {0}")]

@@ -284,7 +284,9 @@ impl FlashArray {
     /// the destination counts as torn.
     pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, new: CopySpare) -> Result<()> {
         let owner = self.owner(from);
-        expect_programmed(from, owner);
+        if owner == Lpn::NONE {
+            return Err(Error::WrongOwner(from));
+        }
         self.stored_mut().compose_copy(from, to, owner, new)?;
         self.save(to, owner)
     }
@@ -309,6 +311,11 @@ impl FlashArray {
     ) -> Result<()> {
         self.expect_owner(ppn, lpn)?;
         self.stored_mut().read(ppn, lpn, mask, sink)
+    }
+
+    /// Whether the data of page `ppn`, which must hold `lpn`, can be read.
+    pub(crate) fn is_readable(&mut self, ppn: Ppn, lpn: Lpn) -> Result<bool> {
+        Ok(self.owner(ppn) == lpn && self.stored_mut().is_readable(ppn, lpn)?)
     }
 
     /// The metadata of a page.
@@ -352,8 +359,8 @@ impl FlashArray {
         erased
     }
 
-    /// Checks that page `ppn` holds `lpn`. Reading the wrong page is a bug of the FTL, but a page
-    /// that cannot be read has lost its owner through a fault.
+    /// Checks that page `ppn` holds `lpn`. Reading the wrong page is a bug of the FTL, and panics in
+    /// count mode. Where pages are stored, damaged contents can lead to it too.
     #[inline]
     pub(crate) fn expect_owner(&self, ppn: Ppn, lpn: Lpn) -> Result<()> {
         if self.owner(ppn) == lpn { Ok(()) } else { self.refuse_owner(ppn, lpn) }
@@ -361,12 +368,14 @@ impl FlashArray {
 
     #[cold]
     fn refuse_owner(&self, ppn: Ppn, lpn: Lpn) -> Result<()> {
-        if let Some(pages) = &self.pages
-            && pages.state(ppn)? == PageState::Unreadable
-        {
-            return Err(Error::Unreadable(ppn));
-        }
-        panic!("read {ppn:?} for {lpn:?}, but it holds {:?}", self.owner(ppn));
+        let holds = self.owner(ppn);
+        let pages = self.pages.as_ref();
+        let pages = pages.unwrap_or_else(|| panic!("read {ppn:?} for {lpn:?}; it holds {holds:?}"));
+        // A page that cannot be read has lost its owner through a fault.
+        Err(match pages.state(ppn)? {
+            PageState::Unreadable => Error::Unreadable(ppn),
+            _ => Error::WrongOwner(ppn),
+        })
     }
 
     // ---- Stand-ins -------------------------------------------------------------------------
@@ -395,6 +404,10 @@ impl FlashArray {
     /// Leaves a programmed page as an interrupted program does.
     pub(crate) fn tear(&mut self, ppn: Ppn, health: Health) -> Result<()> {
         assert!(self.owner(ppn) != Lpn::NONE, "an interrupted program left {ppn:?} erased");
+        if health == Health::Unstable && self.stored().spare(ppn)?.health == Health::DataLost {
+            // There are no data that could be read for some time.
+            return Ok(());
+        }
         if health != Health::Unstable {
             self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
         }
@@ -478,7 +491,9 @@ impl FlashArray {
     ) -> Result<()> {
         for ppn in self.geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
             let health = self.stored().spare(ppn)?.health;
-            if let (Health::Good | Health::Unstable, Some(left)) = (health, left(ppn)) {
+            let is_programmed =
+                matches!(health, Health::Good | Health::Unstable | Health::DataLost);
+            if let (true, Some(left)) = (is_programmed, left(ppn)) {
                 self.tear(ppn, left)?;
             }
         }
@@ -486,6 +501,13 @@ impl FlashArray {
             self.half_erased.push(block);
         }
         self.stored_mut().set_half_erased(block)
+    }
+
+    /// Makes the data area of a page unreadable. Its spare area stays as it is.
+    pub(crate) fn lose_data(&mut self, ppn: Ppn) -> Result<()> {
+        let health = self.stored().spare(ppn)?.health;
+        let is_readable = matches!(health, Health::Good | Health::Unstable);
+        if is_readable { self.stored_mut().set_health(ppn, Health::DataLost) } else { Ok(()) }
     }
 
     /// Makes all unstable pages unreadable.

@@ -33,12 +33,16 @@ pub enum Health {
     LooksErased,
     /// Readable until it [decays](PageStore::decay).
     Unstable,
+    /// Programmed completely, but error correction fails in the data area. The spare area can be
+    /// read.
+    DataLost,
 }
 
 /// The spare area of a page as a store returns it.
 #[derive(Clone, Debug)]
 pub struct SpareRecord<'a> {
-    /// The state of the page.
+    /// The state of the page. A store need not look at the data area: a page that it returns here
+    /// as good may turn out as [`Health::DataLost`] when it is loaded.
     pub health: Health,
     /// The encoded header; meaningless in an erased page.
     pub header: [u8; HEADER_BYTES],
@@ -106,7 +110,13 @@ impl PageRecord {
         self.header = spare.encode(ppn, &self.extra);
     }
 
-    /// The state that a reader of page `ppn` finds.
+    /// Marks a page that was programmed completely as one whose data are lost.
+    pub(crate) fn lose_data(&mut self, sectors_per_page: u32) {
+        self.clear(sectors_per_page);
+        self.health = Health::DataLost;
+    }
+
+    /// The state that a reader of the spare area of page `ppn` finds.
     pub fn state(&self, ppn: Ppn) -> PageState {
         state(self.health, &self.header, &self.extra, ppn)
     }
@@ -116,10 +126,12 @@ fn state(health: Health, header: &[u8; HEADER_BYTES], extra: &[u8], ppn: Ppn) ->
     match health {
         Health::Erased | Health::LooksErased => PageState::Erased,
         Health::Torn => PageState::Unreadable,
-        Health::Good | Health::Unstable => match Spare::decode(header, extra, ppn) {
-            Some(spare) => PageState::Programmed(spare),
-            None => PageState::Unreadable,
-        },
+        Health::Good | Health::Unstable | Health::DataLost => {
+            match Spare::decode(header, extra, ppn) {
+                Some(spare) => PageState::Programmed(spare),
+                None => PageState::Unreadable,
+            }
+        }
     }
 }
 
@@ -139,7 +151,7 @@ pub struct BlockRecord {
 ///
 /// A page that cannot be read is an [`Error::ReadFailed`](crate::Error::ReadFailed), every other
 /// error an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the store returns
-/// it with [`Health::Torn`].
+/// it with [`Health::Torn`] or, if its spare area is whole, [`Health::DataLost`].
 pub trait PageStore: Send {
     /// Pages, blocks and program order of the chip.
     fn geometry(&self) -> &Geometry;

@@ -54,6 +54,9 @@ pub enum Data<'a> {
     Stamps(&'a [Stamp]),
     /// All bytes of all pages. Bytes outside the masks have no meaning.
     Bytes(&'a [u8]),
+    /// Data that a layer has lost: nobody can read them from the pages that are written. Only whole
+    /// pages are written so.
+    Lost,
 }
 
 impl<'a> Data<'a> {

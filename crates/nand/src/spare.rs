@@ -75,8 +75,10 @@ impl Spare {
             wide[..5].copy_from_slice(&bytes[range]);
             u64::from_le_bytes(wide)
         };
-        Some(Spare {
-            owner: Lpn(u32::from_le_bytes(bytes[0..4].try_into().expect("4 bytes"))),
+        let owner = Lpn(u32::from_le_bytes(bytes[0..4].try_into().expect("4 bytes")));
+        // Only damaged contents name this owner; an erased page has it in RAM.
+        (owner != Lpn::NONE).then(|| Spare {
+            owner,
             version: number(4..9),
             sequence: number(9..14),
             kind: bytes[14],

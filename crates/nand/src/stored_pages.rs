@@ -8,7 +8,7 @@ use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
 use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
-use crate::payload::{Content, Mode, Page, Sink};
+use crate::payload::{Content, Data, Mode, Page, Sink};
 use crate::spare::{HEADER_BYTES, PageState, Spare};
 
 /// The part of a spare area that a copy does not inherit.
@@ -72,11 +72,15 @@ impl StoredPages {
         let Page { owner, kind, extra, content } = *page;
         self.compose_data(owner, content)?;
         self.set_spare(to, Spare { owner, version: sequence, sequence, kind, tentative }, extra);
+        if matches!(content, Content::Host { data: Data::Lost, .. }) {
+            self.lose_data();
+        }
         Ok(())
     }
 
     /// Composes a copy of a page of `owner`, to be programmed at `to`: its contents, owner and
-    /// version, and its kind and scheme bytes unless new ones are given.
+    /// version, and its kind and scheme bytes unless new ones are given. If the data of the page
+    /// are lost, so are those of the copy.
     pub(crate) fn compose_copy(
         &mut self,
         from: Ppn,
@@ -84,12 +88,16 @@ impl StoredPages {
         owner: Lpn,
         new: CopySpare,
     ) -> Result<()> {
-        let old = self.load(from, owner)?;
+        let old = self.load_spare_and_data(from, owner)?;
+        let is_lost = self.page.health == Health::DataLost;
         let CopySpare { sequence, tentative, kind, extra } = new;
         let spare = Spare { sequence, tentative, kind: kind.unwrap_or(old.kind), ..old };
         match extra {
             Some(extra) => self.set_spare(to, spare, extra),
             None => self.page.renew_header(to, spare),
+        }
+        if is_lost {
+            self.lose_data();
         }
         Ok(())
     }
@@ -110,6 +118,15 @@ impl StoredPages {
         self.load(ppn, owner)?;
         self.page.cells.read(0, self.geometry().sectors_per_page(), owner, mask, sink);
         Ok(())
+    }
+
+    /// Whether the data of a page of `owner` can be read.
+    pub(crate) fn is_readable(&mut self, ppn: Ppn, owner: Lpn) -> Result<bool> {
+        match self.load(ppn, owner) {
+            Ok(_) => Ok(true),
+            Err(Error::Unreadable(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The metadata of a page of `owner`.
@@ -173,7 +190,8 @@ impl StoredPages {
     pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
         let mut page = PageRecord::new(self.mode());
         self.store.load(ppn, &mut page).ok()?;
-        matches!(page.state(ppn), PageState::Programmed(_)).then_some(page.meta)
+        let is_programmed = matches!(page.state(ppn), PageState::Programmed(_));
+        (is_programmed && page.health != Health::DataLost).then_some(page.meta)
     }
 
     pub(crate) fn block(&self, block: BlockId) -> Result<BlockRecord> {
@@ -229,9 +247,24 @@ impl StoredPages {
         self.page.set_spare(to, spare, extra);
     }
 
-    /// Loads a page. Its spare area must name the owner that the chip knows: a page that names
-    /// another one is as useless to the reader as a page that is torn.
+    fn lose_data(&mut self) {
+        let sectors = self.geometry().sectors_per_page();
+        self.page.lose_data(sectors);
+    }
+
+    /// Loads a page whose data can be read.
     fn load(&mut self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
+        let spare = self.load_spare_and_data(ppn, owner)?;
+        match self.page.health {
+            Health::DataLost => Err(Error::Unreadable(ppn)),
+            _ => Ok(spare),
+        }
+    }
+
+    /// Loads a page whose spare area can be read; its data may be lost. The spare area must name
+    /// the owner that the chip knows: a page that names another one is as useless to the reader as
+    /// a page that is torn.
+    fn load_spare_and_data(&mut self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
         if let Some(at) = self.stand_ins.iter().position(|it| it.page == ppn) {
             return self.load_stand_in(at, owner);
         }

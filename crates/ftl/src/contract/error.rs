@@ -1,5 +1,7 @@
 //! Errors of FTLs.
 
+use nand::Lpn;
+
 /// An error of an FTL or of its chip.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -7,6 +9,13 @@ pub enum Error {
     /// The chip failed.
     #[error(transparent)]
     Chip(#[from] nand::Error),
+    /// Sectors of this page are lost that the host wrote before: they were in a layer, and the rest
+    /// of the page cannot be read. Reads of the page fail until it is written whole.
+    #[error(
+        "sectors written to logical page {} are lost, because the rest of the page cannot be read",
+        .0.0
+    )]
+    Lost(Lpn),
     /// The device has used up its reserves and takes no more writes; all data can be read.
     #[error("the device is read-only: it has no good blocks left to write to")]
     ReadOnly,
@@ -49,6 +58,20 @@ pub enum Error {
     /// The flash is in a state that no sequence of writes and power cuts can have left.
     #[error("this flash cannot be mounted: {0}")]
     Unmountable(String),
+}
+
+impl Error {
+    /// Whether this is an error of the request alone: the FTL goes on as if the page of the request
+    /// that failed had not been written or read. After any other error of a request the FTL can
+    /// only be read and dropped.
+    pub fn is_of_request(&self) -> bool {
+        matches!(self, Error::Lost(_) | Error::Chip(nand::Error::Unreadable(_)))
+    }
+
+    /// The error that a flush reports if the sectors of a page were lost.
+    pub(crate) fn of_lost(page: Option<Lpn>) -> Result<()> {
+        page.map_or(Ok(()), |page| Err(Error::Lost(page)))
+    }
 }
 
 /// Results of an FTL.

@@ -4,6 +4,8 @@ use nand::{Lpn, Nand, Sink};
 
 use super::audit::Violation;
 use super::base::Base;
+#[cfg(doc)]
+use super::error::Error;
 use super::error::Result;
 use super::facets::{BlockLender, Layered, ResizableMap};
 use super::report::{Ram, Report};
@@ -12,7 +14,13 @@ use super::run::Run;
 /// A flash translation layer.
 ///
 /// Callers guarantee that runs lie within the capacity, and that the chip is the one on which the
-/// FTL was mounted. After an error the FTL may only be dropped.
+/// FTL was mounted.
+///
+/// A page that cannot be read is an error [of the request](Error::is_of_request), and the FTL lives
+/// on: its audit holds, and all other pages are as they should be. Garbage collection moves such
+/// pages like any other, as long as their spare areas can be read. Reads of it fail until the host
+/// writes it whole or trims it. After any other error, only reads are allowed, which may fail, and
+/// the FTL is best dropped.
 pub trait Ftl: Send {
     /// The base of this FTL. It answers every call that the FTL does not answer itself.
     fn base(&self) -> &dyn Base;
@@ -27,7 +35,7 @@ pub trait Ftl: Send {
     /// flash, cause host.
     ///
     /// # Errors
-    /// Power lost, or a page cannot be read.
+    /// Power lost, or a page cannot be read. Other pages of the run may be unread then.
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         self.base_mut().read(nand, run, sink)
     }
@@ -36,7 +44,9 @@ pub trait Ftl: Send {
     /// page costs one program of cause host; other causes count whatever else the scheme must do.
     ///
     /// # Errors
-    /// Power lost, or no room can be made.
+    /// Power lost, or no room can be made. Or the host wrote some sectors of a page, and the others
+    /// cannot be read. A scheme has written no page of the run then; a layer may have written all
+    /// other pages.
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()>;
 
     /// Forgets whole pages. From now on they read as zero; after `flush` under
@@ -52,7 +62,8 @@ pub trait Ftl: Send {
     /// Makes all requests that were answered survive a power cut.
     ///
     /// # Errors
-    /// Power lost.
+    /// Power lost. Or a layer has [lost](Error::Lost) sectors since the last flush; everything else
+    /// is flushed.
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
         self.base_mut().flush(nand)
     }

@@ -1,8 +1,9 @@
 //! The FTL below a layer, with a count of the pages that are passed to it.
 
-use nand::{BlockId, Cause, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, Data, Lpn, Nand, Sink};
 
 use crate::contract::{Base, BlockLender, Entered, Ftl, LayerReport, ResizableMap, Result, Run};
+use crate::part::map::lost_data::unless_lost;
 
 /// An FTL below a layer. Counts the pages that are passed to it.
 pub struct Below {
@@ -24,8 +25,33 @@ impl Below {
     /// As [`Ftl::write`].
     #[inline]
     pub fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.ftl.write(nand, run)?;
         self.went_down.written += u64::from(run.pages);
-        self.ftl.write(nand, run)
+        Ok(())
+    }
+
+    /// Writes pages that leave the layer. If the missing sectors of a partial page are lost, the
+    /// whole page is: the layer cannot keep it for ever, and nobody must read it as if it were
+    /// complete. Returns such a page.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`], except that such a page is no error.
+    pub fn write_leaving(&mut self, nand: &mut Nand, run: &Run) -> Result<Option<Lpn>> {
+        let written = self.write(nand, run);
+        if unless_lost(nand, written)?.is_some() {
+            return Ok(None);
+        }
+        let (full, page_bytes) = (nand.geometry().full_mask(), nand.geometry().page_bytes());
+        if run.pages == 1 {
+            self.write(nand, &Run { head: full, tail: full, data: Data::Lost, ..*run })?;
+            return Ok(Some(run.first));
+        }
+        let mut lost = None;
+        for index in 0..run.pages {
+            let page = run.part(index..index + 1, full, page_bytes);
+            lost = self.write_leaving(nand, &page)?.or(lost);
+        }
+        Ok(lost)
     }
 
     /// Pages that entered the scheme at the bottom.

@@ -41,7 +41,7 @@ use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
-    Base, Entered, Ftl, LayerReport, Layered, Metric, MountConfig, Ram, Report, Result, Run,
+    Base, Entered, Error, Ftl, LayerReport, Layered, Metric, MountConfig, Ram, Report, Result, Run,
     Violation, ensure,
 };
 use crate::layer::below::Below;
@@ -202,6 +202,8 @@ pub(super) struct WriteBuffer {
     sectors_per_page: u32,
     pages_per_block: u32,
     counts: Counts,
+    /// A page whose dirty sectors were lost since the last flush.
+    lost: Option<Lpn>,
 }
 
 impl WriteBuffer {
@@ -252,6 +254,7 @@ impl WriteBuffer {
             sectors_per_page,
             pages_per_block: geometry.pages_per_block(),
             counts: Counts::default(),
+            lost: None,
         }
     }
 
@@ -342,7 +345,8 @@ impl WriteBuffer {
         let data = self.cells.as_ref().map(|cells| cells.data(slot, self.sectors_per_page));
         let data = data.unwrap_or(Data::None);
         let run = Run { first: lpn, pages: 1, head: written, tail: written, request_bytes, data };
-        self.below.write(nand, &run)
+        self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
+        Ok(())
     }
 
     fn evict_run(&mut self, nand: &mut Nand, slot: u32, reason: WriteReason) -> Result<()> {
@@ -365,7 +369,9 @@ impl WriteBuffer {
         self.counts.runs += 1;
         run.request_bytes = run.request_bytes.max(bytes);
         let data = self.gathered.as_ref().map(|cells| cells.data(0, self.sectors_per_page));
-        self.below.write(nand, &Run { data: data.unwrap_or(Data::None), ..run })
+        let run = Run { data: data.unwrap_or(Data::None), ..run };
+        self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
+        Ok(())
     }
 
     /// The longest run of dirty pages around one, within its logical block. It is extended
@@ -492,7 +498,12 @@ impl WriteBuffer {
         };
         self.counts.dram_accesses += 1;
         let mut into = self.cells.as_mut().map_or(Sink::None, |it| it.sink(slot, sectors, lpn));
-        self.below.read(nand, page, &mut into)?;
+        if let Err(error) = self.below.read(nand, page, &mut into) {
+            if self.slots[slot as usize].held == 0 {
+                self.take(slot);
+            }
+            return Err(error);
+        }
         self.slots[slot as usize].held |= missing;
         if let Some(cells) = &self.cells {
             cells.read(slot, sectors, lpn, missing, sink);
@@ -608,7 +619,8 @@ impl Ftl for WriteBuffer {
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
         self.drain(nand)?;
-        self.below.ftl.flush(nand)
+        self.below.ftl.flush(nand)?;
+        Error::of_lost(self.lost.take())
     }
 
     fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -618,7 +630,8 @@ impl Ftl for WriteBuffer {
                 self.evict(nand, slot, WriteReason::Flush)?;
             }
         }
-        self.below.ftl.flush_run(nand, run)
+        self.below.ftl.flush_run(nand, run)?;
+        Error::of_lost(self.lost.take())
     }
 
     fn prefetch(&self, run: &Run) {

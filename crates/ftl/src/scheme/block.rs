@@ -424,7 +424,9 @@ impl Ftl for BlockMapped {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        let per_block = nand.geometry().pages_per_block();
+        let geometry = *nand.geometry();
+        rmw::check_bases(nand, run, |lpn| self.ppn(lpn, &geometry))?;
+        let per_block = geometry.pages_per_block();
         portions(run, per_block).try_for_each(|portion| self.write_portion(nand, portion))
     }
 

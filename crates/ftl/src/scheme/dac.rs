@@ -32,7 +32,7 @@ use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
     table_bytes,
 };
 use crate::part::map::frontier::Frontier;
@@ -278,6 +278,7 @@ impl Clustered {
             places.put(copy.spare.owner, region_of(copy.spare.kind).min(hottest));
         })?;
         places.since.fill(self.map.written());
+        self.audit_regions(nand).map_err(|violation| Error::Unmountable(violation.0))?;
         if let Some(block) = recovered.endangered {
             let region = self.region_of_block(nand, block);
             self.empty(nand, block, region, Cause::Meta)?;
@@ -318,6 +319,7 @@ impl Ftl for Clustered {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index)?;

@@ -244,6 +244,7 @@ impl Ftl for Nftl {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index)?;

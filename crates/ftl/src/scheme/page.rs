@@ -128,6 +128,7 @@ impl Ftl for PageMapped {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
             self.make_room(nand)?;

@@ -3,6 +3,7 @@
 
 mod device;
 mod elastic;
+mod lost_data;
 mod naive_buffer;
 mod naive_log;
 mod naive_partitioner;

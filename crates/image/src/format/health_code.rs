@@ -10,6 +10,7 @@ pub(crate) fn encode(health: Health) -> u8 {
         Health::Torn => 2,
         Health::LooksErased => 3,
         Health::Unstable => 4,
+        Health::DataLost => 5,
     }
 }
 
@@ -21,6 +22,7 @@ pub(crate) fn decode(code: u8) -> Option<Health> {
         2 => Some(Health::Torn),
         3 => Some(Health::LooksErased),
         4 => Some(Health::Unstable),
+        5 => Some(Health::DataLost),
         _ => None,
     }
 }

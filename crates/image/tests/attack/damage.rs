@@ -107,24 +107,40 @@ fn a_flipped_bit_of_a_page_makes_only_this_page_unreadable() {
     let programmed: Vec<Ppn> = programmed.collect();
     assert!(programmed.len() > 5);
     let mut harmed = vec![0; layout.geometry.pages() as usize];
+    let mut keeps_spare_area = 0;
     let slots = 8 * layout.slot(0) as usize..8 * layout.file_bytes() as usize;
     for bit in slots.step_by(23) {
         let store = open(flipped(&bytes, bit)).unwrap();
         let unreadable = programmed.iter().filter(|ppn| {
             let mut page = blank.clone();
             store.load(**ppn, &mut page).unwrap();
-            page.health == Health::Torn
+            matches!(page.health, Health::Torn | Health::DataLost)
         });
         let unreadable: Vec<&Ppn> = unreadable.collect();
         assert!(unreadable.len() <= 1, "bit {bit} makes {unreadable:?} unreadable");
-        unreadable.iter().for_each(|ppn| harmed[ppn.0 as usize] += 1);
+        for ppn in unreadable {
+            harmed[ppn.0 as usize] += 1;
+            keeps_spare_area += u32::from(has_spare_area(&store, history.last(), *ppn));
+        }
     }
+    assert!(keeps_spare_area > 500, "{keeps_spare_area} flips hit data areas");
     for ppn in programmed {
         let bytes = layout.record_bytes() + layout.geometry.page_bytes() as usize;
         let bits = 8 * bytes / 23;
         let count = harmed[ppn.0 as usize];
         assert!((bits - 2..bits + 3).contains(&count), "{ppn:?}: {count} of {bits}");
     }
+}
+
+/// Whether the spare area of an unreadable page is as it was. It is, if only the data are lost.
+fn has_spare_area(store: &ImageStore, right: &MemoryStore, ppn: Ppn) -> bool {
+    let mut page = PageRecord::new(Mode::Bytes);
+    store.load(ppn, &mut page).unwrap();
+    let (is, should) = (store.load_spare(ppn).unwrap(), right.load_spare(ppn).unwrap());
+    let is_same = is.header == should.header && is.extra == should.extra;
+    let is_lost = page.health == Health::DataLost;
+    assert!(is_same || !is_lost, "{ppn:?} has another spare area");
+    is_lost
 }
 
 #[test]

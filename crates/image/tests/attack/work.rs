@@ -78,7 +78,7 @@ fn same_page(store: &ImageStore, right: &MemoryStore, ppn: Ppn) -> Result<(), St
     if is.health != should.health || spare.health != should.health {
         return Err(format!("is {:?}, not {:?}", is.health, should.health));
     }
-    if !matches!(is.health, Health::Good | Health::Unstable) {
+    if !matches!(is.health, Health::Good | Health::Unstable | Health::DataLost) {
         return Ok(());
     }
     let spares = [(spare.header, &*spare.extra), (is.header, &*is.extra)];
@@ -159,7 +159,8 @@ fn step(
             Ok(())
         }
         2 | 3 if faults && health != Health::Erased => {
-            let left = random.pick(&[Health::Torn, Health::LooksErased, Health::Unstable]);
+            let left = [Health::Torn, Health::LooksErased, Health::Unstable, Health::DataLost];
+            let left = random.pick(&left);
             store.set_health(ppn, left)?;
             history.push(|chip| chip.set_health(ppn, left).unwrap());
             Ok(())

@@ -79,6 +79,18 @@ impl Nand {
         Ok(())
     }
 
+    /// Whether the data of page `ppn`, which must hold `lpn`, can be read. Counts no operation: the
+    /// caller will read the page and count that.
+    ///
+    /// # Errors
+    /// The storage failed.
+    ///
+    /// # Panics
+    /// In count mode.
+    pub fn is_readable(&mut self, ppn: Ppn, lpn: Lpn) -> Result<bool> {
+        self.array.is_readable(ppn, lpn)
+    }
+
     /// Reads the metadata of a page.
     ///
     /// # Errors
@@ -131,10 +143,13 @@ impl Nand {
 
     /// Copies pages, in the order given, to consecutive pages of one block from `to` on. The ledger
     /// records them together. Owner, contents and version are kept; the kind too, unless a new one
-    /// is given.
+    /// is given. If the data of a page cannot be read, but its spare area can, the data of its copy
+    /// cannot be read either.
     ///
     /// # Errors
-    /// Power lost, a page cannot be read, or the storage failed, with some of the pages copied.
+    /// Power lost, the spare area of a page cannot be read, or the storage failed, with some of the
+    /// pages copied. A mount gets [`Error::Unreadable`] for such a page and starts again, because
+    /// the page has decayed. Later it is [`Error::Immovable`].
     #[inline]
     pub fn copy_many(
         &mut self,
@@ -151,11 +166,11 @@ impl Nand {
         Ok(())
     }
 
-    /// Copies one page and gives the copy another kind and other scheme bytes. Owner, contents and
-    /// version are kept.
+    /// Copies one page as [`copy_many`](Self::copy_many) does, and gives the copy another kind and
+    /// other scheme bytes.
     ///
     /// # Errors
-    /// Power lost, the page cannot be read, or the storage failed.
+    /// As for `copy_many`.
     pub fn copy(&mut self, from: Ppn, to: Ppn, kind: u8, extra: &[u8], cause: Cause) -> Result<()> {
         self.run_guard(to, 1)?;
         if self.array.keeps_pages() {
@@ -242,10 +257,13 @@ impl Nand {
         extra: Option<&[u8]>,
         cause: Cause,
     ) -> Result<()> {
-        let tentative = self.tentative;
+        let (tentative, is_mounting) = (self.tentative, self.seen.is_some());
         self.write_stored(to, from.len() as u32, Some(from), cause, |array, index, sequence| {
             let new = CopySpare { sequence, tentative, kind, extra };
-            array.copy(from[index as usize], to.plus(index), new)
+            match array.copy(from[index as usize], to.plus(index), new) {
+                Err(Error::Unreadable(ppn)) if !is_mounting => Err(Error::Immovable(ppn)),
+                done => done,
+            }
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::Nand;
 use super::seen_pages::SeenPages;
+use crate::address::Ppn;
 use crate::error::{Error, Result};
 use crate::power_cut::{Cut, Interruptible, Outcome, Snapshot, TestPower};
 
@@ -46,6 +47,15 @@ impl Nand {
     /// The storage failed.
     pub fn decay(&mut self) -> Result<()> {
         self.array.decay()
+    }
+
+    /// Makes the data area of a page unreadable, as wear or damage would. Its spare area can still
+    /// be read. A page without readable data stays as it is.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn lose_data(&mut self, ppn: Ppn) -> Result<()> {
+        self.array.lose_data(ppn)
     }
 
     fn lose_ram(&mut self) {

@@ -1,6 +1,7 @@
 //! The chip from outside: its rules, what its pages hold, its power, its storage, its operations.
 
 mod fixture;
+mod lost_data;
 mod operations;
 mod payload;
 mod power_cuts;

@@ -14,10 +14,11 @@ use super::sector_pages::{self, Addresses, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::{SECTOR_BYTES, SectorLogSize};
 use crate::contract::{
-    Base, Durability, Entered, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result, Run,
-    Violation, ensure,
+    Base, Durability, Entered, Error, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result,
+    Run, Violation, ensure,
 };
 use crate::layer::below::Below;
+use crate::part::map::lost_data::unless_lost;
 use crate::part::recovery::page_kind;
 
 /// A sector log above an FTL.
@@ -46,6 +47,8 @@ pub(super) struct SectorLog {
     pub(super) read_in: Vec<u64>,
     pub(super) cleanings: u64,
     pub(super) counts: SectorLogCounts,
+    /// A page whose sectors were lost since the last flush.
+    pub(super) lost: Option<Lpn>,
 }
 
 impl SectorLog {
@@ -84,6 +87,7 @@ impl SectorLog {
             read_in: vec![0; ring.pages() as usize],
             cleanings: 0,
             counts: SectorLogCounts::default(),
+            lost: None,
             ring,
         }
     }
@@ -279,15 +283,15 @@ impl SectorLog {
         let places = pages.start * self.sectors_per_page..pages.end * self.sectors_per_page;
         self.prefetch_cleaning(places.clone());
         for place in places {
-            let Sector { lpn, index } =
-                core::mem::replace(&mut self.held[place as usize], Sector::NONE);
+            let Sector { lpn, index } = self.held[place as usize];
             if lpn == Lpn::NONE {
                 continue;
             }
+            self.evict_live(nand, lpn, index.into(), place)?;
+            self.held[place as usize] = Sector::NONE;
             if let Some(copies) = &mut self.copies {
                 copies[lpn.0 as usize] -= 1;
             }
-            self.evict_live(nand, lpn, index.into(), place)?;
         }
         self.exchange(nand, self.ring.block(frame))
     }
@@ -345,12 +349,16 @@ impl SectorLog {
     /// Writes all live and waiting sectors of a page to the FTL.
     pub(super) fn evict(&mut self, nand: &mut Nand, lpn: Lpn, entry: EntryId) -> Result<()> {
         let (live, waiting) = (self.map.live(entry), self.buffer.mask(lpn));
-        self.read_log(nand, entry, live, true)?;
-        if let Some(payload) = &mut self.payload {
-            payload.merge_waiting(&self.buffer, lpn, waiting);
-        }
         let mask = live | waiting;
-        self.write_merged(nand, lpn, mask)?;
+        let read = self.read_log(nand, entry, live, true);
+        if unless_lost(nand, read)?.is_some() {
+            if let Some(payload) = &mut self.payload {
+                payload.merge_waiting(&self.buffer, lpn, waiting);
+            }
+            self.write_merged(nand, lpn, mask)?;
+        } else {
+            self.write_lost(nand, lpn, mask)?;
+        }
         self.counts.evicts += 1;
         self.counts.evicted_sectors += sectors(mask);
         self.forget(lpn, Some(entry));
@@ -368,7 +376,16 @@ impl SectorLog {
         let data = self.payload.as_ref().map_or(nand::Data::None, Payload::merged);
         let request_bytes = sectors(mask) * SECTOR_BYTES;
         let run = Run { first: lpn, pages: 1, head: mask, tail: mask, request_bytes, data };
-        self.below.write(nand, &run)
+        self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
+        Ok(())
+    }
+
+    /// Writes a page of which these sectors in the log cannot be read.
+    pub(super) fn write_lost(&mut self, nand: &mut Nand, lpn: Lpn, mask: SectorMask) -> Result<()> {
+        let request_bytes = sectors(mask) * SECTOR_BYTES;
+        let page = Run::whole(lpn, 1, self.page_bytes, nand::Data::Lost);
+        self.lost = Some(lpn);
+        self.below.write(nand, &Run { request_bytes, ..page })
     }
 
     /// Reads sectors of a page from the log, reading each page of the log once.
@@ -587,7 +604,8 @@ impl Ftl for SectorLog {
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
         self.settle(nand, 1)?;
-        self.below.ftl.flush(nand)
+        self.below.ftl.flush(nand)?;
+        Error::of_lost(self.lost.take())
     }
 
     fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
@@ -595,7 +613,8 @@ impl Ftl for SectorLog {
         if !self.buffer.is_empty() && waiting.any(|mask| mask != 0) {
             self.settle(nand, 1)?;
         }
-        self.below.ftl.flush_run(nand, run)
+        self.below.ftl.flush_run(nand, run)?;
+        Error::of_lost(self.lost.take())
     }
 
     fn prefetch(&self, run: &Run) {

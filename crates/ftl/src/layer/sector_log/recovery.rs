@@ -39,6 +39,7 @@ use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
 use crate::contract::{Base, Durability, Error, Ftl, MountConfig, Result};
 use crate::layer::definition::MountBelow;
+use crate::part::map::lost_data::unless_lost;
 use crate::part::recovery::survey::{self, Survey};
 use crate::part::recovery::trim_log::{self, TrimLog};
 
@@ -72,6 +73,10 @@ pub fn mount(
     let (_, mut trims) = TrimLog::split(nand, device);
     let Survey { scan, .. } = survey::read(nand, device, &mut trims, logical_pages)?;
     let found = sector_pages::find(nand, data, &scan, logical_pages)?;
+    if let Some(page) = found.pages.iter().find(|it| nand.geometry().offset_of(it.ppn) >= usable) {
+        let why = format!("page {} is beyond the part of its block that a log uses", page.ppn.0);
+        return Err(Error::Unmountable(why));
+    }
     let (of_ftl, free) = share_out(&found, below_count)?;
     let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;
     let ring = SectorRing::found(&found.used, &free, usable);
@@ -216,13 +221,15 @@ impl SectorLog {
     fn write_trimmed_page(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let entry = self.map.peek(lpn);
         let live = self.live(entry);
-        if let Some(entry) = entry {
-            self.read_log(nand, entry, live, true)?;
+        let read = entry.map_or(Ok(()), |entry| self.read_log(nand, entry, live, true));
+        if unless_lost(nand, read)?.is_some() {
+            if let Some(payload) = &mut self.payload {
+                payload.merge_zeroes(self.full & !live);
+            }
+            self.write_merged(nand, lpn, self.full)?;
+        } else {
+            self.write_lost(nand, lpn, self.full)?;
         }
-        if let Some(payload) = &mut self.payload {
-            payload.merge_zeroes(self.full & !live);
-        }
-        self.write_merged(nand, lpn, self.full)?;
         self.forget(lpn, entry);
         Ok(())
     }

@@ -160,7 +160,15 @@ pub fn find(
     found.pages.sort_by_key(|page| page.spare.sequence);
     found.used = found.pages.iter().map(|page| geometry.block_of(page.ppn)).collect();
     found.used.dedup();
-    Ok(found)
+    let mut seen = vec![false; geometry.blocks() as usize];
+    let is_again = |block: &&BlockId| core::mem::replace(&mut seen[block.0 as usize], true);
+    match found.used.iter().find(is_again) {
+        Some(block) => {
+            let why = format!("block {} of the sector log was programmed twice at a time", block.0);
+            Err(Error::Unmountable(why))
+        }
+        None => Ok(found),
+    }
 }
 
 fn is_log(spare: Spare) -> bool {
@@ -195,6 +203,9 @@ fn read(
     }
     if sectors.is_empty() && trim.is_none() {
         return Err(strange("does not say what it holds: it was written under durability paper"));
+    }
+    if sectors.len() > per_page as usize {
+        return Err(strange("names more sectors than it holds"));
     }
     let beyond = sectors.iter().any(|sector| sector.lpn.0 >= logical_pages)
         || trim.is_some_and(|trim| trim.first.saturating_add(trim.pages) > logical_pages);

@@ -121,6 +121,7 @@ impl Ftl for BlockAssociative {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index)?;

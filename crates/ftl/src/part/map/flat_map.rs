@@ -90,6 +90,16 @@ impl FlatMap {
         old
     }
 
+    /// Checks that the missing sectors of a run's partial pages can be read, before a write of the
+    /// run changes anything.
+    ///
+    /// # Errors
+    /// Such a page cannot be read.
+    #[inline]
+    pub fn check_bases(&self, nand: &mut Nand, run: &Run) -> Result<()> {
+        rmw::check_bases(nand, run, |lpn| self.newest(lpn))
+    }
+
     /// Programs pages of a run, from page `index` on, to `to` and the pages after it. Returns how
     /// many it programmed: up to `most` whole pages, or a single page of which the host wrote only
     /// some sectors. The caller must then [point](Self::point) their entries there and

@@ -4,4 +4,5 @@ pub mod block_audit;
 pub mod block_pool;
 pub mod flat_map;
 pub mod frontier;
+pub mod lost_data;
 pub mod rmw;

@@ -1,9 +1,42 @@
 //! Read-modify-write: programming a page of which the host wrote only some sectors. The other
 //! sectors are read from the newest version of the page.
+//!
+//! If that version cannot be read, the page cannot be written. A write finds this out
+//! [before](check_bases) it changes anything: afterwards it may have taken a free block, or have
+//! programmed pages that refer to the one that is missing.
 
 use nand::{Cause, Content, Data, Lpn, Nand, Page, Ppn, SectorMask, Sink};
 
-use crate::contract::Result;
+use crate::contract::{Result, Run};
+
+/// Checks that the sectors which a run leaves out of its partial pages can be read. `newest` is the
+/// place of the newest version of a page. The reads are counted when the pages are programmed, or
+/// now if they fail.
+///
+/// # Errors
+/// Such a page cannot be read; nothing was changed.
+#[inline]
+pub fn check_bases(nand: &mut Nand, run: &Run, newest: impl Fn(Lpn) -> Option<Ppn>) -> Result<()> {
+    if nand.keeps_spares() { check_ends(nand, run, newest) } else { Ok(()) }
+}
+
+/// Checks the first and the last page: no other page can be partial.
+#[cold]
+#[inline(never)]
+fn check_ends(nand: &mut Nand, run: &Run, newest: impl Fn(Lpn) -> Option<Ppn>) -> Result<()> {
+    let full = nand.geometry().full_mask();
+    let last = if run.pages > 1 { Some(run.pages - 1) } else { None };
+    for index in core::iter::once(0).chain(last) {
+        let (lpn, mask) = (run.first.plus(index), run.mask(index, full));
+        let base = if mask == full { None } else { newest(lpn) };
+        if let Some(ppn) = base
+            && !nand.is_readable(ppn, lpn)?
+        {
+            read_rest(nand, lpn, mask, base)?;
+        }
+    }
+    Ok(())
+}
 
 /// Programs a page: the sectors in `mask` come from the host's `data`, the others from the page
 /// `base`, which is read with cause rmw. Without a base the others are zero.

@@ -114,6 +114,10 @@ impl PairShelter {
         let Some((spare, mut extra)) = found else {
             return nand.copy_many(&[page], to, None, Cause::Meta);
         };
+        if extra.len() + EXTRA_BYTES > nand.geometry().scheme_bytes() as usize {
+            // Only damaged contents under a right checksum are so long.
+            return Err(nand::Error::WrongOwner(page));
+        }
         extra.extend(page.0.to_le_bytes());
         extra.extend(&spare.sequence.to_le_bytes()[..5]);
         nand.copy(page, to, spare.kind, &extra, Cause::Meta)

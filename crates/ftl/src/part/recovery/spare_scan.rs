@@ -6,7 +6,8 @@
 //! the power failed during its program, it may read well now and be unreadable at any later time,
 //! even during this mount. All others that count were complete before that program began.
 
-use nand::{BlockId, Cause, Nand, PageState, Ppn, Spare};
+use nand::spare::SEQUENCE_MAX;
+use nand::{BlockId, Cause, Nand, PageState, Ppn, ProgramOrder, Spare};
 
 use crate::contract::{Error, Result};
 
@@ -54,14 +55,20 @@ impl SpareScan {
     /// Reads every spare area of `blocks`, cause meta.
     ///
     /// # Errors
-    /// The power is lost again.
+    /// The power is lost again, or no chip can have programmed such pages.
     pub fn read(nand: &mut Nand, blocks: &[BlockId]) -> Result<SpareScan> {
         let pages_per_block = nand.geometry().pages_per_block();
         let mut pages = Vec::with_capacity(blocks.len() * pages_per_block as usize);
         for &block in blocks {
+            let mut before = 0;
             for offset in 0..pages_per_block {
                 let ppn = nand.geometry().page(block, offset);
-                pages.push((ppn, nand.read_spare(ppn, Cause::Meta)?));
+                let state = nand.read_spare(ppn, Cause::Meta)?;
+                if let PageState::Programmed(spare) = state {
+                    check_order(nand, ppn, spare, before)?;
+                    before = spare.sequence;
+                }
+                pages.push((ppn, state));
             }
         }
         Ok(SpareScan { pages, ignored: Vec::new() })
@@ -137,6 +144,26 @@ impl SpareScan {
     /// The readable page with the highest sequence.
     pub fn last(&self) -> Option<PageCopy> {
         self.copies().max_by_key(|copy| copy.spare.sequence)
+    }
+}
+
+/// Checks that a chip can have programmed such a page behind one with the sequence `before`. Damaged
+/// contents under a right checksum could otherwise break rules on which mounts rely.
+fn check_order(nand: &Nand, ppn: Ppn, spare: Spare, before: u64) -> Result<()> {
+    let strange = |what: &str| {
+        let page = ppn.0;
+        Err(Error::Unmountable(format!("page {page} {what}")))
+    };
+    if spare.sequence > SEQUENCE_MAX / 2 {
+        return strange("has a sequence number that no chip lives to reach");
+    }
+    if spare.version == 0 || spare.version > spare.sequence {
+        return strange("has a version that no program has");
+    }
+    match nand.geometry().program_order() {
+        ProgramOrder::Any => Ok(()),
+        _ if before < spare.sequence => Ok(()),
+        _ => strange("was programmed before a page that precedes it in its block"),
     }
 }
 

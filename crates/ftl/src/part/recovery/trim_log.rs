@@ -437,6 +437,10 @@ impl TrimLog {
             let blocks = &self.segments[segment];
             let is_inside = |copy: &PageCopy| blocks.contains(&nand.geometry().block_of(copy.ppn));
             found.pages = scan.copies().filter(is_inside).collect();
+            if let Some(copy) = found.pages.iter().find(|copy| copy.spare.owner != Lpn::SYSTEM) {
+                let why = format!("page {} in the trim log belongs to the host", copy.ppn.0);
+                return Err(Error::Unmountable(why));
+            }
             found.end = checkpoint_end(nand, &found.pages)?.unwrap_or(0);
             self.born[segment] = if found.end > 0 { found.pages[0].spare.sequence } else { 0 };
         }

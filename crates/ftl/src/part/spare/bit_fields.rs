@@ -25,11 +25,12 @@ impl BitWriter<'_> {
     }
 }
 
-/// Reads the number of `bits` bits that begins at bit `at`.
+/// Reads the number of `bits` bits that begins at bit `at`. Bits behind the end are zero.
 pub fn number_at(bytes: &[u8], at: u32, bits: u32) -> u32 {
     (0..bits).fold(0, |number, bit| {
         let at = (at + bit) as usize;
-        number | u32::from(bytes[at / 8] >> (at % 8) & 1) << bit
+        let byte = bytes.get(at / 8).copied().unwrap_or(0);
+        number | u32::from(byte >> (at % 8) & 1) << bit
     })
 }
 

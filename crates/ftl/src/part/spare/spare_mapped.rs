@@ -328,6 +328,23 @@ impl SpareMap {
         self.blocks.ram_bytes() + self.flat.trim_bytes()
     }
 
+    /// Checks that each block belongs to the superblock of its pages.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit_superblocks(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        for lpn in (0..self.flat.pages()).map(Lpn) {
+            let Some(ppn) = self.flat.newest(lpn) else { continue };
+            let own = self.superblock_of(self.lbn_of(lpn));
+            let owner = self.blocks.owner(nand.geometry().block_of(ppn));
+            ensure!(
+                own == owner,
+                "{lpn:?} of superblock {own} is in a block of superblock {owner}"
+            );
+        }
+        Ok(())
+    }
+
     /// Checks that no two pages share a place, that each block is free or belongs to the superblock
     /// of its pages, and that counts equal a recount.
     ///
@@ -338,15 +355,7 @@ impl SpareMap {
         let valid = self.flat.audit(nand)?;
         self.blocks.audit(geometry, &valid)?;
         self.blocks.audit_programmed(nand)?;
-        for lpn in (0..self.flat.pages()).map(Lpn) {
-            let Some(ppn) = self.flat.newest(lpn) else { continue };
-            let (own, block) = (self.superblock_of(self.lbn_of(lpn)), geometry.block_of(ppn));
-            let owner = self.blocks.owner(block);
-            ensure!(
-                own == owner,
-                "{lpn:?} of superblock {own} is in a block of superblock {owner}"
-            );
-        }
+        self.audit_superblocks(nand)?;
         self.pool.audit(nand)?;
         let used = self.pool.iter().find(|&block| !self.blocks.is_free(block));
         ensure!(used.is_none(), "{used:?} is in the pool and in use");

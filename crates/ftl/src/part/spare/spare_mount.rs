@@ -196,6 +196,7 @@ pub fn recover(
         map.flat.give_up(nand, block)?;
     }
     adopt(&search, map, &blocks, &plan);
+    map.audit_superblocks(nand).map_err(|violation| Error::Unmountable(violation.0))?;
     Ok(SpareRecovery { to_copy: plan.to_copy, found, suspects, tombstones })
 }
 

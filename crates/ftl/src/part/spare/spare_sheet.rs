@@ -146,6 +146,7 @@ impl SpareSheet {
         self.entry(geometry, own, bytes, self.table_at(), self.table, page)
     }
 
+    /// Decodes an entry; [`Ppn::NONE`] if no page has such an offset.
     fn entry(
         &self,
         geometry: &Geometry,
@@ -162,7 +163,10 @@ impl SpareSheet {
             true => geometry.block_of(own),
             false => self.block(bytes, index),
         };
-        geometry.page(block, offset)
+        match offset < geometry.pages_per_block() {
+            true => geometry.page(block, offset),
+            false => Ppn::NONE,
+        }
     }
 
     /// Block number `index` of the PBMT; zero if it was not allocated.

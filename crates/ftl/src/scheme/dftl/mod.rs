@@ -36,19 +36,22 @@
 //! only copies may be programmed; otherwise a mount could find no block to start with. Only devices
 //! of a few blocks get into this situation.
 //!
+//! **Translation pages that cannot be read**: see `reading.rs`.
+//!
 //! Choices: reads and trims of an unmapped page need no look-up. A write of part of a page looks up
 //! its entry once, like any write; finding the old version needs no second look-up. The look-up,
 //! and the eviction that it may cause, come before making room for the page.
 
 pub mod cached_map;
+mod reading;
 
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
 
 use self::cached_map::CachedMap;
 use crate::contract::{
-    Base, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap,
-    Result, Run, Scheme, Violation, ensure, table_bytes,
+    Base, Error, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, Ram, Report,
+    ResizableMap, Result, Run, Scheme, Violation, ensure, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -267,12 +270,17 @@ impl Dftl {
         if self.cmt.touch(lpn) {
             return Ok(());
         }
+        let mut is_in_flash = true;
         if access == Access::Read {
             let page = self.owner_of(self.translation_page_of(lpn));
             let ppn = self.map.flat.newest(page).expect("an entry that is not cached is in flash");
-            nand.read(ppn, page, nand.geometry().full_mask(), &mut Sink::None, Cause::Map)?;
+            is_in_flash = self.read_entries(nand, ppn, page)?;
         }
         self.cmt.insert(lpn);
+        if !is_in_flash {
+            // Its eviction will write the translation page anew.
+            self.cmt.mark_dirty(lpn, self.entry(lpn));
+        }
         Ok(())
     }
 
@@ -326,9 +334,9 @@ impl Dftl {
     /// Reads the old version of a translation page, if there is one, and programs the composed
     /// page. There must be room.
     fn rewrite(&mut self, nand: &mut Nand, page: u32) -> Result<()> {
-        let (owner, full) = (self.owner_of(page), nand.geometry().full_mask());
+        let owner = self.owner_of(page);
         if let Some(ppn) = self.map.flat.newest(owner) {
-            nand.read(ppn, owner, full, &mut Sink::None, Cause::Map)?;
+            self.read_entries(nand, ppn, owner)?;
         }
         let (bytes, frontier) = (&self.composed, &mut self.translation);
         self.map.write_own(nand, owner, bytes, frontier, page_kind::TRANSLATION, Cause::Map)
@@ -453,6 +461,7 @@ impl Dftl {
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = self.map.recover(nand, device, |_| {})?;
+        self.audit_contents(nand).map_err(|violation| Error::Unmountable(violation.0))?;
         if let Some(block) = recovered.endangered {
             let frontier = match self.content_of(nand, block) {
                 BlockContent::Data => &mut self.data,
@@ -475,10 +484,7 @@ impl Dftl {
     fn load(&mut self, nand: &mut Nand) -> Result<()> {
         let pages = self.map.logical_pages();
         for page in 0..pages.div_ceil(self.entries) {
-            let bytes = match self.map.flat.newest(self.owner_of(page)) {
-                Some(ppn) => nand.read_meta(ppn, Cause::Meta)?,
-                None => &[],
-            };
+            let bytes = self.entries_at_mount(nand, page)?;
             let mut known = bytes.chunks_exact(ENTRY_BYTES as usize);
             for lpn in page * self.entries..pages.min((page + 1) * self.entries) {
                 let flash = known.next().and_then(|entry| entry.try_into().ok());
@@ -502,24 +508,31 @@ impl Dftl {
 
     // ---- Queries ------------------------------------------------------------------------------
 
-    /// Checks that blocks contain either data or entries, and that entries not cached are in flash.
-    fn audit_entries(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        self.cmt.audit()?;
-        let pages = self.map.logical_pages();
-        let own = pages.div_ceil(self.entries);
-        for lpn in (0..pages + own).map(Lpn) {
+    /// Checks that blocks contain either data or entries.
+    fn audit_contents(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        for lpn in (0..self.map.flat.pages()).map(Lpn) {
             let Some(ppn) = self.map.flat.newest(lpn) else { continue };
             let block = nand.geometry().block_of(ppn);
-            let holds = if lpn.0 < pages { BlockContent::Data } else { BlockContent::Entries };
+            let is_data = lpn.0 < self.map.logical_pages();
+            let holds = if is_data { BlockContent::Data } else { BlockContent::Entries };
             ensure!(
                 self.content_of(nand, block) == holds,
                 "{block:?} holds {lpn:?}, which is {holds:?}"
             );
-            let page = self.owner_of(self.translation_page_of(Lpn(lpn.0.min(pages - 1))));
-            let known = self.map.flat.newest(page).is_some();
-            let found = holds == BlockContent::Entries || self.cmt.contains(lpn) || known;
+        }
+        Ok(())
+    }
+
+    /// Checks that entries which are not cached are in flash.
+    fn audit_entries(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.cmt.audit()?;
+        let pages = self.map.logical_pages();
+        for lpn in (0..pages).map(Lpn).filter(|&lpn| self.map.flat.newest(lpn).is_some()) {
+            let page = self.owner_of(self.translation_page_of(lpn));
+            let found = self.cmt.contains(lpn) || self.map.flat.newest(page).is_some();
             ensure!(found, "{lpn:?} is mapped, but its entry is neither cached nor in flash");
         }
+        let own = pages.div_ceil(self.entries);
         (0..own).try_for_each(|page| self.audit_translation_page(nand, page))
     }
 
@@ -609,6 +622,7 @@ impl Ftl for Dftl {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
         for index in 0..run.pages {
             self.look_up(nand, run.first.plus(index), Access::Write)?;
             self.make_room(nand, BlockContent::Data)?;
@@ -634,6 +648,7 @@ impl Ftl for Dftl {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, &[self.data, self.translation], 1)?;
+        self.audit_contents(nand)?;
         self.audit_entries(nand)
     }
 

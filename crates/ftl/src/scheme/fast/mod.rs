@@ -159,6 +159,7 @@ impl Ftl for Fast {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.log.map.flat.check_bases(nand, run)?;
         if self.account.is_some() {
             return (0..run.pages).try_for_each(|index| self.write_accounted(nand, run, index));
         }

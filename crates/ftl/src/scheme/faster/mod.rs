@@ -276,6 +276,7 @@ impl Ftl for Faster {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.log.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
             // Pages are written together if nothing must be merged between them.

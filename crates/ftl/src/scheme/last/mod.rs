@@ -600,6 +600,7 @@ impl Ftl for Last {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
         let is_sequential = self.detector.is_sequential(run, nand.geometry().page_bytes());
         let mut index = 0;
         while index < run.pages {

@@ -550,6 +550,7 @@ impl Ftl for Lsb {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
         for (first, pages) in self.map.portions(run.first, run.pages) {
             let lbn = self.map.lbn_of(first);
             self.look_up(nand, lbn)?;

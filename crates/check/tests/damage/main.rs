@@ -1,0 +1,12 @@
+//! Damaged flash: pages that have lost their data, and pages with contents that no FTL wrote.
+
+mod crafted_pages;
+mod host;
+mod unreadable_pages;
+
+use check::device_model::{DEVICE_MODELS, DeviceModel};
+
+/// The device models that are small enough for thousands of audits.
+fn models() -> impl Iterator<Item = &'static DeviceModel> {
+    DEVICE_MODELS.iter().filter(|model| model.logical_pages() <= 200)
+}
