@@ -1,0 +1,57 @@
+//! The heap of a test: its size now, and its largest size.
+//!
+//! Each thread has its own counters, so tests can run at the same time.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+#[global_allocator]
+static HEAP: Counting = Counting;
+
+thread_local! {
+    static BYTES: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Notes that the heap has grown by so many bytes, or has shrunk.
+fn grow(bytes: isize) {
+    let _ = BYTES.try_with(|now| {
+        now.set(now.get() + bytes);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
+    });
+}
+
+// SAFETY: all calls go to the system's allocator, unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size() as isize);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size() as isize);
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        grow(-(layout.size() as isize));
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    /// The system may hold both the old and the new memory while it copies.
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        grow(size as isize);
+        grow(-(layout.size() as isize));
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+/// Runs `work` on an otherwise unchanged heap. Returns its result, and the number of bytes by which
+/// the heap was larger at its peak than it is now.
+pub fn peak_above_rest<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    PEAK.set(BYTES.get());
+    let result = work();
+    (result, (PEAK.get() - BYTES.get()) as u64)
+}

@@ -1,0 +1,5 @@
+//! Mounts of every scheme under every layer: the memory that they take.
+
+mod device;
+mod heap;
+mod memory;
