@@ -70,7 +70,7 @@ pub fn mount(
     }
     let logical_pages = device.logical_blocks * per_block;
     let (_, mut trims) = TrimLog::split(nand, device);
-    let Survey { scan, .. } = survey::read(nand, device, &mut trims, logical_pages)?;
+    let Survey { scan, .. } = survey::read(nand, device, &mut trims)?;
     let found = sector_pages::find(nand, data, &scan, logical_pages)?;
     let (of_ftl, free) = share_out(&found, below_count)?;
     let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;

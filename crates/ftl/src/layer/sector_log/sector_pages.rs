@@ -18,11 +18,11 @@
 
 use nand::geometry::SECTOR_BYTES;
 use nand::spare::HEADER_BYTES;
-use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn, Spare};
 
 use crate::contract::{Durability, Error, Result};
 use crate::part::recovery::page_kind;
-use crate::part::recovery::spare_scan::SpareScan;
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
 
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 5;
@@ -137,26 +137,18 @@ pub fn find(
 ) -> Result<FoundBlocks> {
     let mut found = FoundBlocks::default();
     let geometry = *nand.geometry();
-    let mut states = vec![Vec::new(); geometry.blocks() as usize];
-    scan.pages().for_each(|(ppn, state)| states[geometry.block_of(ppn).0 as usize].push(state));
     for &block in blocks {
-        let states = &states[block.0 as usize];
-        let headers = (0..).zip(states).filter_map(|(offset, state)| match state {
-            PageState::Programmed(spare) => Some((offset, *spare)),
-            _ => None,
-        });
-        match headers.clone().next() {
+        match scan.copies_in(block).next() {
             None => found.blank.push(block),
-            Some((_, spare)) if !is_log(spare) => found.foreign.push(block),
+            Some(first) if !is_log(first.spare) => found.foreign.push(block),
             Some(_) => {
-                for (offset, spare) in headers {
-                    found.pages.push(read(nand, block, offset, spare, logical_pages)?);
+                for PageCopy { ppn, spare } in scan.copies_in(block) {
+                    found.pages.push(read(nand, ppn, spare, logical_pages)?);
                 }
             }
         }
     }
-    let ignored: Vec<BlockId> = scan.ignored().iter().map(|&ppn| geometry.block_of(ppn)).collect();
-    found.blank.sort_by_key(|block| !ignored.contains(block));
+    found.blank.sort_by_key(|&block| !scan.has_ignored(block));
     found.pages.sort_by_key(|page| page.spare.sequence);
     found.used = found.pages.iter().map(|page| geometry.block_of(page.ppn)).collect();
     found.used.dedup();
@@ -168,14 +160,8 @@ fn is_log(spare: Spare) -> bool {
 }
 
 /// Decodes a page of the log. Its spare area has just been read.
-fn read(
-    nand: &mut Nand,
-    block: BlockId,
-    offset: u32,
-    spare: Spare,
-    logical_pages: u32,
-) -> Result<FoundPage> {
-    let (ppn, per_page) = (nand.geometry().page(block, offset), nand.geometry().sectors_per_page());
+fn read(nand: &mut Nand, ppn: Ppn, spare: Spare, logical_pages: u32) -> Result<FoundPage> {
+    let per_page = nand.geometry().sectors_per_page();
     let strange = |what: &str| {
         let page = ppn.0;
         Error::Unmountable(format!("page {page} of the sector log {what}"))
@@ -265,7 +251,7 @@ mod tests {
         }
         let blocks = [0, 1, 2, 3].map(BlockId);
         let mut scan = SpareScan::read(&mut nand, &blocks).unwrap();
-        assert_eq!(scan.ignore(|copy| copy.ppn == Ppn(8)), [Ppn(8)]);
+        scan.ignore(|copy| copy.ppn == Ppn(8));
         let found = find(&mut nand, &blocks, &scan, 16).unwrap();
         assert_eq!(
             (found.foreign, found.blank),
