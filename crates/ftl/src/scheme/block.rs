@@ -295,6 +295,7 @@ impl BlockMapped {
                 self.live.insert(lpn.0);
             }
         }
+        drop(scan);
         for block in unfinished {
             block_pool::erase(&mut self.trims, nand, block, Cause::Meta, &mut self.pool)?;
         }

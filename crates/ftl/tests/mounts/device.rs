@@ -1,10 +1,12 @@
 //! A device with random work for it, which can be switched off and on.
 
 use ftl::{Choice, Durability, Ftl, Layers, MountConfig, Run, SCHEMES};
-use nand::{BlockId, ChipModel, Data, Lpn, Mode, Nand, Timing};
+use nand::{BlockId, ChipModel, Data, FlashArray, Lpn, Nand, Timing};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
+
+use crate::flash::Flash;
 
 /// A scheme with its parameters, the layers above it, and its chip.
 #[derive(Clone)]
@@ -17,22 +19,18 @@ pub struct Form {
     logical_blocks: u32,
 }
 
-/// Every scheme, with its defaults and in its corners, without a layer and under each of `stacks`
-/// that it accepts.
+/// Every scheme, without a layer and under each of `stacks` that it accepts.
 pub fn forms(chip: &str, logical_blocks: u32, stacks: &[&[(&str, &str)]]) -> Vec<Form> {
     let chip = ChipModel::from_spec(&Spec::parse(chip).unwrap()).unwrap();
     let layers: Vec<Layers> =
         stacks.iter().map(|texts| Layers::from_texts(texts).unwrap()).collect();
     let mut forms = Vec::new();
     for scheme in SCHEMES {
-        let corners = scheme.corners.iter().map(|corner| format!("{}:{corner}", scheme.name));
-        for spec in [scheme.name.to_owned()].into_iter().chain(corners) {
-            let choice = Choice::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
-            for layers in [Layers::default()].iter().chain(&layers) {
-                let name = format!("{spec}{layers}");
-                let (choice, layers) = (choice.clone(), layers.clone());
-                forms.push(Form { name, choice, layers, chip: chip.clone(), logical_blocks });
-            }
+        let choice = Choice::from_spec(&Spec::parse(scheme.name).unwrap()).unwrap();
+        for layers in [Layers::default()].iter().chain(&layers) {
+            let name = format!("{}{layers}", scheme.name);
+            let (choice, layers) = (choice.clone(), layers.clone());
+            forms.push(Form { name, choice, layers, chip: chip.clone(), logical_blocks });
         }
     }
     forms.retain(Form::is_accepted);
@@ -71,7 +69,8 @@ impl Device {
         let geometry =
             chip.geometry(logical_blocks + form.extra_blocks() + layers + system).unwrap();
         let blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();
-        let mut nand = Nand::new(geometry, Mode::Stamps);
+        let flash = FlashArray::from_store(Box::new(Flash::new(geometry))).unwrap();
+        let mut nand = Nand::power_up(flash);
         let ftl = mount(form, &blocks, &mut nand);
         let pages = logical_blocks * chip.pages_per_block;
         let rng = Xoshiro256PlusPlus::seed_from_u64(pages.into());

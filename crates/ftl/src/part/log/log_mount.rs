@@ -110,6 +110,7 @@ pub fn recover(
         secure(nand, map, &mut scan, &mut traces, block, suspect)?;
     }
     let logs = assign_roles(&geometry, map, &scan, &traces);
+    drop(scan);
     if map.flat.trims.is_none() {
         map.pool.erase_doubtful(nand, |block| traces[block.0 as usize].last > 0)?;
     }

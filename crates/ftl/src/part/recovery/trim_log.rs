@@ -320,8 +320,10 @@ impl TrimLog {
                 let bit = (page - first) as usize;
                 self.buffer[HEADER_BYTES + bit / 8] |= 1 << (bit % 8);
             }
-            let trimmed = || self.trimmed.runs(first..first.saturating_add(window)).collect();
-            debug_assert_eq!(trims_in(&self.buffer), Some(trimmed()), "a checkpoint misread");
+            debug_assert!(
+                names(&self.buffer, self.trimmed.runs(first..first.saturating_add(window))),
+                "a checkpoint is misread"
+            );
             self.append(nand)?;
         }
         for (number, voids) in (firsts.len() as u32..).zip(voids.chunks(per_page)) {
@@ -588,10 +590,9 @@ impl LogContents {
             let page = copy.ppn.0;
             Error::Unmountable(format!("page {page} of the trim log names pages that do not exist"))
         };
-        for range in trims_in(bytes).ok_or_else(strange)? {
-            self.tombstones.add(range, copy.spare.version).ok_or_else(strange)?;
-        }
-        for (range, before) in voids_in(bytes, copy.spare.version).ok_or_else(strange)? {
+        let version = copy.spare.version;
+        each_trim(bytes, |pages| self.tombstones.add(pages, version)).ok_or_else(strange)?;
+        for (range, before) in voids_in(bytes, version).ok_or_else(strange)? {
             self.add_void(range, before).ok_or_else(strange)?;
         }
         Ok(())
@@ -625,13 +626,24 @@ impl VoidRange {
     }
 }
 
-/// The trims that a page of the log names; none if it is malformed.
-fn trims_in(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
+/// Passes the trims that a page of the log names to `add`. None if the page is malformed, or if
+/// `add` refuses a trim.
+fn each_trim(bytes: &[u8], mut add: impl FnMut(Range<u32>) -> Option<()>) -> Option<()> {
     match word(bytes, 0)? {
-        RECORD => ranges_in(bytes, 0..word(bytes, 1)?),
-        CHECKPOINT => bitmap_in(bytes),
-        _ => Some(Vec::new()),
+        RECORD => ranges_in(bytes, 0..word(bytes, 1)?)?.into_iter().try_for_each(add),
+        CHECKPOINT => {
+            let (first, bits) = (word(bytes, 1)?, BitSet::from_bytes(bytes.get(HEADER_BYTES..)?));
+            let mut runs = bits.runs(0..bits.bound());
+            runs.try_for_each(|run| add(first.checked_add(run.start)?..first.checked_add(run.end)?))
+        }
+        _ => Some(()),
     }
+}
+
+/// Whether a page of the log names exactly these trims.
+fn names(bytes: &[u8], mut trims: impl Iterator<Item = Range<u32>>) -> bool {
+    let all = each_trim(bytes, |pages| (trims.next() == Some(pages)).then_some(()));
+    all.is_some() && trims.next().is_none()
 }
 
 /// The void pages that a page of the log names, and the places in the order of programs before
@@ -667,14 +679,6 @@ fn ranges_in(bytes: &[u8], numbers: Range<u32>) -> Option<Vec<Range<u32>>> {
         Some(first..first.checked_add(word(range, 1)?)?)
     };
     body.chunks_exact(RANGE_BYTES).map(range).collect()
-}
-
-fn bitmap_in(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
-    let (first, body) = (word(bytes, 1)?, bytes.get(HEADER_BYTES..)?);
-    let bits = BitSet::from_bytes(body);
-    bits.runs(0..bits.bound())
-        .map(|run| Some(first.checked_add(run.start)?..first.checked_add(run.end)?))
-        .collect()
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
