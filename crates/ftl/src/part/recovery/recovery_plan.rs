@@ -28,7 +28,7 @@
 
 use std::collections::BTreeMap;
 
-use nand::{BlockId, Geometry, Ppn};
+use nand::{BlockId, Geometry, Lpn, Ppn};
 
 use crate::contract::{Error, Result};
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
@@ -79,15 +79,16 @@ pub fn plan(
             Some(given_up)
         }
         Some(_) if !free.is_empty() => None,
-        Some(only) => return Err(only_newest(given_up, &only.copy)),
+        Some(only) => return Err(only_newest(given_up, only.copy.spare.owner)),
     };
     Ok(RecoveryPlan { newest, given_up, endangered: None, fallback: None })
 }
 
-fn only_newest(block: BlockId, copy: &PageCopy) -> Error {
+/// The error of a mount that finds no free block, and in `block` the only newest copy of a page.
+pub fn only_newest(block: BlockId, lpn: Lpn) -> Error {
     Error::Unmountable(format!(
         "no block is free, and block {} holds the only newest copy of logical page {}",
-        block.0, copy.spare.owner.0
+        block.0, lpn.0
     ))
 }
 
@@ -170,7 +171,7 @@ pub fn held_pages(
 mod tests {
     use super::*;
     use crate::part::recovery::tombstones::Tombstones;
-    use nand::{Lpn, ProgramOrder, Spare};
+    use nand::{ProgramOrder, Spare};
 
     fn copy(ppn: u32, owner: u32, version: u64, sequence: u64) -> PageCopy {
         let owner = Lpn(owner);

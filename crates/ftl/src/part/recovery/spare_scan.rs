@@ -200,6 +200,11 @@ impl SpareScan {
 
     // ---- Other pages --------------------------------------------------------------------------
 
+    /// Pages and blocks of the chip.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
     /// The blocks, in the order of the scan.
     pub fn blocks(&self) -> &[BlockId] {
         &self.blocks

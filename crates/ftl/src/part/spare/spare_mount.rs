@@ -32,10 +32,12 @@ use std::borrow::Cow;
 use nand::{BlockId, Geometry, Lpn, Nand, Ppn, Spare};
 
 use crate::contract::{Durability, Error, MountConfig, Result, Violation, ensure};
+use crate::part::map::flat_map::FlatMap;
+use crate::part::recovery::recovery_plan;
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};
 use crate::part::recovery::tombstones::Tombstones;
-use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
+use crate::part::spare::spare_mapped::{Lbn, SpareMap};
 
 /// Maximum number of spare areas that a look-up reads.
 const SPARES_MAX: usize = 3;
@@ -172,27 +174,17 @@ pub fn recover(
         is_full: device.durability == Durability::Full,
     };
     let blocks: Vec<BlockId> = map.pool.iter().collect();
-    let filled = fill(&search, map, &blocks, &suspects);
-    if filled.is_ok() {
+    let planned = search.plan(&mut map.flat, &blocks, &suspects);
+    if let Ok(plan) = &planned {
+        adopt(&scan, map, &blocks, plan);
         chains.recall(nand.geometry(), &spares, map);
     }
     spares.check()?;
-    let plan = filled?;
+    let plan = planned?;
     if let Some(block) = plan.given_up {
         map.flat.give_up(nand, block)?;
     }
     Ok(SpareRecovery { to_copy: plan.to_copy, suspects })
-}
-
-fn fill(
-    search: &ChainSearch,
-    map: &mut SpareMap,
-    blocks: &[BlockId],
-    suspects: &Suspects,
-) -> Result<SpareMountPlan> {
-    let plan = search.plan(blocks, suspects)?;
-    adopt(search, map, blocks, &plan)?;
-    Ok(plan)
 }
 
 /// Resumes the trim log, after the suspect page has been copied.
@@ -227,20 +219,30 @@ struct ChainSearch<'a> {
 }
 
 impl ChainSearch<'_> {
-    fn plan(&self, blocks: &[BlockId], suspects: &Suspects) -> Result<SpareMountPlan> {
+    /// Plans the mount, and points the entries of the map to the places of all pages.
+    fn plan(
+        &self,
+        flat: &mut FlatMap,
+        blocks: &[BlockId],
+        suspects: &Suspects,
+    ) -> Result<SpareMountPlan> {
         let directories = self.directories(|_| true);
-        let free = self.free(blocks, &directories)?;
-        let suspects = suspects.valid(|copy| self.is_valid(&directories, copy));
+        self.fill(flat, 0..self.logical_blocks, &directories)?;
+        let suspects = suspects.valid(|copy| flat.is_newest(copy.spare.owner.0, copy.ppn));
         let fallback = suspects.endangered().map_or(Vec::new(), |suspect| self.fallback(suspect));
+        let free = self.free(blocks, flat);
         if free.iter().any(|block| !fallback.contains(block)) {
             let to_copy = suspects.pages.iter().map(|copy| copy.ppn).collect();
             return Ok(SpareMountPlan { directories, to_copy, given_up: None, fallback });
         }
         let block = self.block_programmed_last()?;
         let without = self.directories(|ppn| self.geometry.block_of(ppn) != block);
+        let changed = (0..self.logical_blocks)
+            .filter(|&lbn| directories[lbn as usize] != without[lbn as usize]);
         let (to_copy, fallback) = (Vec::new(), Vec::new());
-        match self.can_lose(block, &directories, &without) {
+        match self.can_lose(block, flat, changed.clone(), &without) {
             Ok(()) => {
+                self.fill(flat, changed, &without)?;
                 let (directories, given_up) = (without, Some(block));
                 Ok(SpareMountPlan { directories, to_copy, given_up, fallback })
             }
@@ -249,6 +251,24 @@ impl ChainSearch<'_> {
             }
             Err(only) => Err(only),
         }
+    }
+
+    /// Points the entries of these logical blocks to the places to which their PMD pages lead.
+    fn fill(
+        &self,
+        flat: &mut FlatMap,
+        lbns: impl Iterator<Item = Lbn>,
+        directories: &[Ppn],
+    ) -> Result<()> {
+        for lbn in lbns {
+            let places = self.places(lbn, directories)?;
+            for (lpn, place) in self.pages(lbn).zip(places) {
+                if flat.newest(lpn).unwrap_or(Ppn::NONE) != place {
+                    flat.point(lpn, place);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The newest of those PMD pages for which `counts` holds, of each logical block.
@@ -313,13 +333,6 @@ impl ChainSearch<'_> {
         last.map_or(u64::MAX, |copy| copy.spare.sequence)
     }
 
-    /// Whether the chains lead to this page.
-    fn is_valid(&self, directories: &[Ppn], copy: &PageCopy) -> bool {
-        let lbn = copy.spare.owner.0 / self.geometry.pages_per_block();
-        let directory = directories.get(lbn as usize);
-        directory.is_some_and(|&at| self.place(at, copy.spare.owner) == Ok(copy.ppn))
-    }
-
     /// The blocks that the logical block of the suspect page would need if that page were lost. If
     /// the chains are broken without it, a block was erased after the page was programmed; so it is
     /// complete, and nothing needs care.
@@ -340,15 +353,12 @@ impl ChainSearch<'_> {
         needed
     }
 
-    fn free(&self, blocks: &[BlockId], directories: &[Ppn]) -> Result<Vec<BlockId>> {
+    fn free(&self, blocks: &[BlockId], flat: &FlatMap) -> Vec<BlockId> {
         let mut used = vec![false; self.geometry.blocks() as usize];
-        for lbn in 0..self.logical_blocks {
-            let places = self.places(lbn, directories)?;
-            for ppn in places.into_iter().filter(|&ppn| ppn != Ppn::NONE) {
-                used[self.geometry.block_of(ppn).0 as usize] = true;
-            }
+        for &ppn in flat.entries(0..flat.pages()).iter().filter(|&&ppn| ppn != Ppn::NONE) {
+            used[self.geometry.block_of(ppn).0 as usize] = true;
         }
-        Ok(blocks.iter().copied().filter(|block| !used[block.0 as usize]).collect())
+        blocks.iter().copied().filter(|block| !used[block.0 as usize]).collect()
     }
 
     fn block_programmed_last(&self) -> Result<BlockId> {
@@ -359,27 +369,24 @@ impl ChainSearch<'_> {
     }
 
     /// Checks that no write that was answered is lost if this block is given up. Then `without` are
-    /// the newest PMD pages, and now they are `with`.
-    fn can_lose(&self, block: BlockId, with: &[Ppn], without: &[Ppn]) -> Result<()> {
+    /// the newest PMD pages; they are others than now for the logical blocks `changed`.
+    fn can_lose(
+        &self,
+        block: BlockId,
+        flat: &FlatMap,
+        changed: impl Iterator<Item = Lbn>,
+        without: &[Ppn],
+    ) -> Result<()> {
         let outside = |copy: &PageCopy| self.geometry.block_of(copy.ppn) != block;
         let before = self.scan.copies().filter(outside).map(|copy| copy.spare.sequence).max();
         let version = |ppn| self.scan.copy(ppn).map(|copy| copy.spare.version);
-        let is_lost = |lpn, had: Option<u64>, has: Option<u64>| {
-            let never_answered = had > before && self.is_copy(lpn, block);
-            had.is_some() && had != has && !never_answered
-        };
-        for lbn in
-            (0..self.logical_blocks).filter(|&lbn| with[lbn as usize] != without[lbn as usize])
-        {
-            let (had, has) = (self.places(lbn, with)?, self.places(lbn, without)?);
-            let mut pages = self.pages(lbn).zip(had.into_iter().zip(has));
-            if let Some((lpn, _)) =
-                pages.find(|&(lpn, (had, has))| is_lost(lpn, version(had), version(has)))
-            {
-                return Err(Error::Unmountable(format!(
-                    "no block is free, and block {} holds the only newest copy of logical page {}",
-                    block.0, lpn.0
-                )));
+        for lbn in changed {
+            for (lpn, place) in self.pages(lbn).zip(self.places(lbn, without)?) {
+                let (had, has) = (flat.newest(lpn).and_then(version), version(place));
+                let never_answered = || had > before && self.is_copy(lpn, block);
+                if had.is_some() && had != has && !never_answered() {
+                    return Err(recovery_plan::only_newest(block, lpn));
+                }
             }
         }
         Ok(())
@@ -397,43 +404,33 @@ fn is_unmapped(places: &[Ppn]) -> bool {
     places.iter().all(|&ppn| ppn == Ppn::NONE)
 }
 
-/// Fills the map according to the plan: blocks with a valid page are full, the others free.
-fn adopt(
-    search: &ChainSearch,
-    map: &mut SpareMap,
-    blocks: &[BlockId],
-    plan: &SpareMountPlan,
-) -> Result<()> {
-    let mut valid = vec![(0, 0); search.geometry.blocks() as usize];
-    for lbn in 0..map.logical_blocks() {
-        let places = search.places(lbn, &plan.directories)?;
-        map.pgd[lbn as usize] = match search.scan.copy(plan.directories[lbn as usize]) {
-            Some(PageCopy { spare, .. }) if !is_unmapped(&places) => {
-                (spare.owner.0 % search.geometry.pages_per_block()) as u16
-            }
-            _ => NO_PAGE,
-        };
-        let mapped = search.pages(lbn).zip(places).filter(|&(_, ppn)| ppn != Ppn::NONE);
-        for (lpn, ppn) in mapped {
-            map.flat.point(lpn, ppn);
-            let (superblock, pages) = &mut valid[search.geometry.block_of(ppn).0 as usize];
-            *superblock = map.superblock_of(lbn);
-            *pages += 1;
+/// Completes a map whose entries are filled, according to the plan: blocks with a valid page are
+/// full, the others free.
+fn adopt(scan: &SpareScan, map: &mut SpareMap, blocks: &[BlockId], plan: &SpareMountPlan) {
+    let geometry = *scan.geometry();
+    let mut valid = vec![(0, 0); geometry.blocks() as usize];
+    for (lbn, &directory) in (0..).zip(&plan.directories) {
+        let superblock = map.superblock_of(lbn);
+        let places = map.flat.entries(map.page(lbn, 0).0..map.page(lbn + 1, 0).0);
+        for &ppn in places.iter().filter(|&&ppn| ppn != Ppn::NONE) {
+            let (owner, pages) = &mut valid[geometry.block_of(ppn).0 as usize];
+            (*owner, *pages) = (superblock, *pages + 1);
+        }
+        if let Some(copy) = scan.copy(directory).filter(|_| !is_unmapped(places)) {
+            map.pgd[lbn as usize] = (copy.spare.owner.0 - map.page(lbn, 0).0) as u16;
         }
     }
     let (used, mut free): (Vec<BlockId>, Vec<BlockId>) =
         blocks.iter().partition(|block| valid[block.0 as usize].1 > 0);
     for block in used {
         let (superblock, pages) = valid[block.0 as usize];
-        let occupied = search.scan.occupied(block);
-        map.blocks.adopt(superblock, block, pages, occupied);
+        map.blocks.adopt(superblock, block, pages, scan.occupied(block));
     }
     // The fallback comes last, because the first free block is erased and written to during the
     // mount.
     free.sort_by_key(|block| plan.fallback.contains(block));
     map.pool = Default::default();
     free.iter().for_each(|&block| map.pool.give_doubtful(block));
-    Ok(())
 }
 
 /// Follows the chains of all pages through the spare areas. Each must lead to the place in the flat
@@ -563,9 +560,10 @@ mod tests {
         let found = Found::new(copies);
         let search = found.search(&Lists, false);
         let block = BlockId(1);
-        let with = search.directories(|_| true);
+        let mut flat = FlatMap::new(2, None);
+        search.fill(&mut flat, 0..1, &search.directories(|_| true)).unwrap();
         let without = search.directories(|ppn| search.geometry.block_of(ppn) != block);
-        search.can_lose(block, &with, &without).is_ok()
+        search.can_lose(block, &flat, 0..1, &without).is_ok()
     }
 
     const GONE: u8 = 255;
@@ -642,11 +640,16 @@ mod tests {
         let search = found.search(&Lists, true);
         let pages = found.scan.copies().filter(|copy| copy.ppn == Ppn(2)).collect();
         let suspects = Suspects { pages, are_destroyed: false };
-        let plan = search.plan(&[0, 1].map(BlockId), &suspects).unwrap();
-        let places = search.places(0, &plan.directories).unwrap();
-        assert_eq!((places, plan.given_up), (vec![Ppn(2), Ppn::NONE], None));
-        assert!(search.plan(&[BlockId(1)], &suspects).is_err(), "no block is free");
-        let plan = search.plan(&[0, 1, 2].map(BlockId), &suspects).unwrap();
+        let plan = |blocks: &[u32]| {
+            let blocks: Vec<BlockId> = blocks.iter().copied().map(BlockId).collect();
+            let mut flat = FlatMap::new(2, None);
+            let plan = search.plan(&mut flat, &blocks, &suspects);
+            plan.map(|plan| (plan, flat.entries(0..2).to_vec()))
+        };
+        let (kept, places) = plan(&[0, 1]).unwrap();
+        assert_eq!((places, kept.given_up), (vec![Ppn(2), Ppn::NONE], None));
+        assert!(plan(&[1]).is_err(), "no block is free");
+        let (plan, _) = plan(&[0, 1, 2]).unwrap();
         assert_eq!((plan.to_copy, plan.given_up), (vec![Ppn(2)], None));
         assert!(plan.fallback.contains(&BlockId(0)));
     }
