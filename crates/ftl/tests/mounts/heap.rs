@@ -52,12 +52,21 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs `work` on an otherwise unchanged heap. Returns its result, and the number of bytes by which
-/// the heap was larger at its peak than it is now.
-pub fn peak_above_rest<T>(work: impl FnOnce() -> T) -> (T, u64) {
-    PEAK.set(BYTES.get());
+/// What some work did to the heap.
+pub struct HeapUse {
+    /// Bytes by which the heap was larger at its peak than after the work.
+    pub peak_above_rest: u64,
+    /// Bytes by which the heap has grown.
+    pub growth: i64,
+}
+
+/// Runs `work`. Returns its result, and what it did to the heap.
+pub fn measured<T>(work: impl FnOnce() -> T) -> (T, HeapUse) {
+    let before = BYTES.get();
+    PEAK.set(before);
     let result = work();
-    (result, (PEAK.get() - BYTES.get()) as u64)
+    let peak_above_rest = (PEAK.get() - BYTES.get()) as u64;
+    (result, HeapUse { peak_above_rest, growth: (BYTES.get() - before) as i64 })
 }
 
 /// Runs `work` without counting the memory that it takes or gives back.

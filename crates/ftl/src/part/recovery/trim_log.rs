@@ -436,9 +436,8 @@ impl TrimLog {
     ) -> Result<[FoundSegment; SEGMENTS]> {
         let mut segments = [const { FoundSegment { pages: Vec::new(), end: 0 } }; SEGMENTS];
         for (segment, found) in segments.iter_mut().enumerate() {
-            let blocks = &self.segments[segment];
-            let is_inside = |copy: &PageCopy| blocks.contains(&nand.geometry().block_of(copy.ppn));
-            found.pages = scan.copies().filter(is_inside).collect();
+            let blocks = self.segments[segment].iter();
+            found.pages = blocks.flat_map(|&block| scan.copies_in(block)).collect();
             found.end = checkpoint_end(nand, &found.pages)?.unwrap_or(0);
             self.born[segment] = if found.end > 0 { found.pages[0].spare.sequence } else { 0 };
         }
