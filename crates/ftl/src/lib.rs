@@ -14,9 +14,9 @@ pub mod registry;
 pub mod scheme;
 
 pub use contract::{
-    Base, BlockLender, Durability, Entered, Error, Ftl, LayerReport, Layered, MapBudget, MapEvent,
-    Merges, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run, Scheme, Span,
-    Violation,
+    Base, BlockLender, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MapBudget,
+    MapEvent, Merges, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run,
+    Scheme, Span, Violation,
 };
 pub use device::Device;
 pub use layer::{LAYERS, Layers};

@@ -182,8 +182,7 @@ impl ImageStore {
     /// has torn is not damaged.
     pub fn damaged_pages(&self, with_data: bool) -> impl Iterator<Item = (Ppn, PagePart)> + '_ {
         let pages = (0..self.layout.geometry.pages()).map(Ppn);
-        let whole =
-            pages.filter(|ppn| matches!(self.table.health(*ppn), Health::Good | Health::Unstable));
+        let whole = pages.filter(|ppn| damaged(self.table.health(*ppn)) != self.table.health(*ppn));
         whole.filter_map(move |ppn| Some((ppn, self.damage_of(ppn, with_data)?)))
     }
 

@@ -17,9 +17,11 @@
 //! that need care. Blocks that were open are closed, and their remaining pages are lost, because
 //! one of them may be torn although it looks erased.
 
+use core::ops::Range;
+
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
 
-use crate::contract::{Base, BlockLender, MountConfig, Result, Run, Violation, ensure};
+use crate::contract::{Base, BlockLender, Extent, MountConfig, Result, Run, Violation, ensure};
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::frontier::Frontier;
@@ -296,20 +298,19 @@ impl PageMap {
         &mut self,
         nand: &mut Nand,
         device: &MountConfig,
-        found: impl FnMut(&PageCopy),
+        found: impl FnMut(PageCopy),
     ) -> Result<Recovered> {
-        let Survey { scan, suspects, mut tombstones } =
-            survey::read(nand, device, &mut self.flat.trims, self.logical_pages)?;
-        tombstones.resize(self.flat.pages() as usize, 0);
-        let copies = scan.host_copies(self.flat.pages())?;
+        let Survey { scan, suspects, .. } = survey::read(nand, device, &mut self.flat.trims)?;
+        scan.is_within(self.flat.pages())?;
         let blocks: Vec<BlockId> = self.pool.iter().collect();
-        let plan = recovery_plan::plan(nand.geometry(), &blocks, &copies, &suspects, &tombstones)?;
+        let newest = recovery_plan::elect(&scan, self.flat.pages());
+        let plan = recovery_plan::plan(nand.geometry(), &blocks, &scan, newest, &suspects)?;
         if let Some(block) = plan.given_up {
             self.flat.give_up(nand, block)?;
         }
         self.adopt(nand.geometry(), &scan, &plan);
-        plan.newest.iter().flatten().for_each(found);
-        Ok(Recovered { endangered: plan.endangered, suspects, tombstones })
+        plan.newest.iter().filter_map(|&ppn| scan.copy(ppn)).for_each(found);
+        Ok(Recovered { endangered: plan.endangered, suspects })
     }
 
     /// Continues the trim log. The caller has emptied the endangered block, if there was one.
@@ -317,18 +318,16 @@ impl PageMap {
     /// # Errors
     /// The power is lost again.
     pub fn commit_recovery(&mut self, nand: &mut Nand, recovered: &Recovered) -> Result<()> {
-        let tombstones = &recovered.tombstones[..self.logical_pages as usize];
-        self.flat.commit_recovery(nand, tombstones, &recovered.suspects, &self.pool)
+        self.flat.commit_recovery(nand, &recovered.suspects, &self.pool)
     }
 
     /// Fills map, pool and victims by a plan: blocks with a valid page are full, the others free.
     fn adopt(&mut self, geometry: &Geometry, scan: &SpareScan, plan: &RecoveryPlan) {
         let mut valid = vec![0; geometry.blocks() as usize];
-        for (lpn, copy) in (0..).map(Lpn).zip(&plan.newest) {
-            if let Some(copy) = copy {
-                self.flat.point(lpn, copy.ppn);
-                valid[geometry.block_of(copy.ppn).0 as usize] += 1;
-            }
+        let mapped = (0..).map(Lpn).zip(&plan.newest).filter(|(_, ppn)| **ppn != Ppn::NONE);
+        for (lpn, &ppn) in mapped {
+            self.flat.point(lpn, ppn);
+            valid[geometry.block_of(ppn).0 as usize] += 1;
         }
         let mut free: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
         free.retain(|block| valid[block.0 as usize] == 0);
@@ -423,7 +422,6 @@ pub struct Recovered {
     /// The block to empty, because its last page may become unreadable.
     pub endangered: Option<BlockId>,
     suspects: Suspects,
-    tombstones: Vec<u64>,
 }
 
 /// Blocks with a readable page, in the order of their last programs.
@@ -468,6 +466,10 @@ impl Base for PageMap {
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         self.flat.version(nand, lpn)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.flat.extent(lpns)
     }
 
     fn free_blocks(&self) -> u32 {
