@@ -10,7 +10,7 @@
 
 use core::ops::Range;
 
-use ftl::{Device, Ftl, Run, Span};
+use ftl::{Device, Extent, Ftl, Run, Span};
 use image::ImageStore;
 use nand::geometry::SECTOR_BYTES;
 use nand::{Data, FlashArray, Lpn, Mode, Nand, Sink};
@@ -27,6 +27,15 @@ pub struct Disk {
     state: State,
     /// Whole pages around a request that begins or ends within a page.
     bounce: Vec<u8>,
+}
+
+/// Consecutive bytes of pages that are all mapped, or all unmapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteExtent {
+    /// Whether the pages are mapped. Unmapped ones read as zero.
+    pub is_mapped: bool,
+    /// Number of bytes, at least one.
+    pub bytes: u64,
 }
 
 enum State {
@@ -173,6 +182,34 @@ impl Disk {
             ftl.end_request(nand)?;
             Ok(nand.sync()?)
         })
+    }
+
+    /// The mapped and the unmapped parts of a range of bytes, in order. A range that begins or ends
+    /// within a page is mapped where the page is. Neighbours are in different states. Counts no
+    /// operation of the chip.
+    ///
+    /// # Errors
+    /// The disk is broken, or there are no such bytes.
+    pub fn extents(&self, offset: u64, bytes: u64) -> Result<Vec<ByteExtent>> {
+        let Some(span) = self.span(offset, bytes)? else { return Ok(Vec::new()) };
+        let mounted = match &self.state {
+            State::Writable(mounted) | State::ReadOnly { mounted, .. } => mounted,
+            State::Broken(why) => return Err(Error::Broken(why.clone())),
+        };
+        let page_bytes = u64::from(self.device.geometry().page_bytes());
+        let (mut extents, mut at, end) = (Vec::<ByteExtent>::new(), offset, offset + bytes);
+        let (mut lpn, after) = (span.first, span.first + span.pages);
+        while lpn < after {
+            let Extent { is_mapped, pages } = mounted.ftl.extent(lpn..after);
+            lpn += pages;
+            let bytes = (u64::from(lpn) * page_bytes).min(end) - at;
+            at += bytes;
+            match extents.last_mut() {
+                Some(last) if last.is_mapped == is_mapped => last.bytes += bytes,
+                _ => extents.push(ByteExtent { is_mapped, bytes }),
+            }
+        }
+        Ok(extents)
     }
 
     /// Flushes, and leaves the image in order.

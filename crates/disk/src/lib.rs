@@ -22,5 +22,5 @@ pub mod opening;
 pub mod recipe;
 pub mod review;
 
-pub use disk::Disk;
+pub use disk::{ByteExtent, Disk};
 pub use error::{Error, Result};

@@ -13,11 +13,12 @@ mod shelf;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ftl::device::block_bytes;
 use shelf::Shelved;
 use sim::config::choices::Fit;
 use sim::config::experiment::Experiment;
 use sim::config::values::Extra;
-use sim::device::{block_bytes, logical_blocks};
+use sim::device::logical_blocks;
 use sim::{Input, NoProgress, RunOptions, RunResult, Setup, run};
 
 /// Shares of extra blocks; there are at least [`EXTRA_BLOCKS_MIN`].

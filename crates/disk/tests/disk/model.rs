@@ -87,6 +87,20 @@ impl Model {
         }
     }
 
+    /// Compares the extents of the whole disk with the sectors: what is unmapped is zero.
+    pub fn check_extents(&self, disk: &Disk) {
+        let extents = disk.extents(0, self.sectors() * 512).unwrap();
+        assert!(extents.windows(2).all(|pair| pair[0].is_mapped != pair[1].is_mapped));
+        let mut sector = 0;
+        for extent in &extents {
+            let end = sector + extent.bytes / 512;
+            let zero = (sector..end).all(|sector| self.newest(sector) == 0);
+            assert!(extent.is_mapped || zero, "{extent:?} at sector {sector}");
+            sector = end;
+        }
+        assert_eq!(sector, self.sectors());
+    }
+
     /// Compares sectors with their newest values.
     pub fn check(&self, disk: &mut Disk, range: Range<u64>) -> Result<()> {
         for (sector, found) in read(disk, range)? {

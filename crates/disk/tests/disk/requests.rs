@@ -29,6 +29,9 @@ fn every_scheme_and_layer_keeps_its_data_through_power_cycles() {
                 }
                 _ => {}
             }
+            if number % 40 == 0 {
+                model.check_extents(&disk);
+            }
         }
         model.check(&mut disk, 0..model.sectors()).unwrap();
         disk.ftl().unwrap().audit(disk.nand().unwrap()).unwrap();
@@ -47,6 +50,22 @@ fn a_forced_write_survives_without_a_flush() {
         let expected = [vec![0; 512], vec![9; 1024], vec![0; 512]].concat();
         assert!(found[..] == expected, "{}", name(&device));
     }
+}
+
+#[test]
+fn extents_begin_and_end_where_the_range_does() {
+    let mut disk = Disk::in_memory(device("page", &Layers::default()).unwrap()).unwrap();
+    disk.write(4096, &[1; 2048], false).unwrap();
+    let reads = disk.nand().unwrap().tally().clone();
+    let extents = |offset, bytes| {
+        let found = disk.extents(offset, bytes).unwrap();
+        found.iter().map(|it| (it.is_mapped, it.bytes)).collect::<Vec<_>>()
+    };
+    assert_eq!(extents(0, 8192), [(false, 4096), (true, 2048), (false, 2048)]);
+    assert_eq!(extents(3584, 1024), [(false, 512), (true, 512)]);
+    assert_eq!(extents(4608, 512), [(true, 512)]);
+    assert_eq!(extents(0, 0), []);
+    assert_eq!(*disk.nand().unwrap().tally(), reads);
 }
 
 #[test]
