@@ -3,8 +3,8 @@
 SCHEMES = "page,block"
 PACKAGES = ["ftlab-check"]
 
-DEVICE = "crates/check/src/powered_device.rs"
-LOSS = "crates/check/src/power_loss.rs"
+DEVICE = "crates/check/src/device/powered_device.rs"
+LOSS = "crates/check/src/cut/power_loss.rs"
 ORACLE = "crates/check/src/oracle.rs"
 
 # Name, description, file, original text, replacement.

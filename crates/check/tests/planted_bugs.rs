@@ -5,12 +5,13 @@ mod plain_ftl;
 
 use check::campaign::Campaign;
 use check::case::Case;
+use check::cut::faults::{FaultClass, Faults};
+use check::cut::power_cut::PowerCut;
+use check::cut::power_loss::{self, DecayTime, SecondCuts};
 use check::device_model::DeviceModel;
 use check::failed_case::FailedCase;
-use check::faults::{FaultClass, Faults};
 use check::finding::{Defect, Finding};
-use check::power_cut::PowerCut;
-use check::power_loss::{self, DecayTime, SecondCuts};
+use check::flash::Storage;
 use check::subject::Subject;
 use check::{conformance, workload};
 use ftl::Durability;
@@ -57,6 +58,7 @@ fn campaign(bug: &str, models: &[&str], second_cuts: SecondCuts) -> Campaign {
         workloads: Vec::new(),
         short_programs: 2,
         seeds: vec![1],
+        storage: Storage::Memory,
         durability: Durability::Full,
         faults: Faults::BASIC,
         second_cuts,

@@ -7,8 +7,8 @@
 mod common;
 
 use check::campaign::Campaign;
+use check::cut::power_loss::SecondCuts;
 use check::device_model::DEVICE_MODELS;
-use check::power_loss::SecondCuts;
 use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
 use ftl::{Durability, LAYERS, Layers};

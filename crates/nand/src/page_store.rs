@@ -12,6 +12,7 @@
 //! [`FlashArray::from_store`]: crate::FlashArray::from_store
 
 use alloc::borrow::Cow;
+use core::any::Any;
 
 use crate::address::{BlockId, Ppn};
 use crate::cells::Cells;
@@ -139,7 +140,7 @@ pub struct BlockRecord {
 ///
 /// Every error is an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the
 /// store returns it with [`Health::Torn`].
-pub trait PageStore: Send {
+pub trait PageStore: Any + Send {
     /// Pages, blocks and program order of the chip.
     fn geometry(&self) -> &Geometry;
 

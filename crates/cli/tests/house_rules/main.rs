@@ -42,7 +42,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("ftl", &["spec", "nand"]),
         ("drive", &["spec", "nand", "trace"]),
         ("sim", &["spec", "nand", "trace", "ftl", "drive"]),
-        ("check", &["spec", "nand", "ftl"]),
+        ("check", &["spec", "nand", "image", "ftl"]),
         ("report", &["spec", "trace", "sim"]),
         ("cli", &["spec", "nand", "trace", "ftl", "drive", "sim", "check", "report"]),
     ])

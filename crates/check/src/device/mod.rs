@@ -1,0 +1,4 @@
+//! A device between power-on and power-off, and what can happen to it.
+
+pub mod action;
+pub mod powered_device;
