@@ -88,4 +88,9 @@ impl Finding {
     pub fn new(defect: Defect, sentence: impl Into<String>) -> Finding {
         Finding { defect, sentence: sentence.into() }
     }
+
+    /// The storage of a chip has failed.
+    pub fn of_storage(error: nand::Error) -> Finding {
+        Finding::new(Defect::Refused, error.to_string())
+    }
 }

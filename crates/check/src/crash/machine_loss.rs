@@ -6,11 +6,12 @@
 //!              └─ crash ─► open · mount · a1 … a7 · mount            for each × several losses
 //!                             └─ crash ─► open · mount · …           second crash: the same again
 //! ```
-//! The opened image must be the chip after one operation, at or after the last sync that was
+//! The opened image must be exactly the chip after one operation, at or after the last sync that was
 //! answered. So the FTL finds what a power cut between two operations leaves, and the oracle judges
 //! it as it judges a power cut.
 
 use std::ops::AddAssign;
+use std::rc::Rc;
 
 use image::LossyDisk;
 use image::medium::loss::Loss;
@@ -21,9 +22,10 @@ use crate::case::Case;
 use crate::crash::machine_crash::Crash;
 use crate::cut::power_loss::{DENSE, SecondCuts};
 use crate::device::action::{self, Action};
-use crate::device::powered_device::PoweredDevice;
+use crate::device::powered_device::{OnDisk, PoweredDevice};
 use crate::failed_case::FailedCase;
 use crate::finding::{Defect, Finding};
+use crate::flash::image_chip::{self, Contents};
 use crate::observer::Observer;
 use crate::oracle::Oracle;
 use crate::rng::{Rng, mix};
@@ -122,7 +124,7 @@ fn run_until(
     crash: Crash,
     tell: &mut dyn FnMut(String),
 ) -> Result<Option<Left>, Finding> {
-    let mut machine = Machine::new(device);
+    let mut machine = Machine::new(device)?;
     let mut left = None;
     for &action in actions {
         tell(action.to_string());
@@ -149,6 +151,11 @@ struct Machine<'a> {
     device: PoweredDevice<'a>,
     unsynced: Unsynced,
     events: u64,
+    /// What the chip held after each operation since power-on, until the power is switched off in
+    /// order.
+    history: Vec<Rc<Contents>>,
+    /// The last operation before power-on.
+    start: u64,
 }
 
 /// The machine directly after an event of its disk.
@@ -161,6 +168,9 @@ struct Moment<'a> {
     oracle: &'a Oracle,
     /// The last operation that was begun.
     operation: u64,
+    /// What the chip held after the last operation that was answered to be durable, and after each
+    /// later one, as far as it is known.
+    history: &'a [Rc<Contents>],
 }
 
 /// What a crash leaves, and what is known of it.
@@ -169,13 +179,18 @@ struct Left {
     oracle: Oracle,
     /// The last operation that was answered to be durable, and the last one that was begun.
     operations: [u64; 2],
+    /// What the chip held after the first of these and later ones, as far as it is known.
+    history: Vec<Rc<Contents>>,
 }
 
 impl<'a> Machine<'a> {
-    fn new(mut device: PoweredDevice<'a>) -> Machine<'a> {
-        device.watch();
-        let unsynced = Unsynced::new(device.disk_bytes(), device.operation());
-        Machine { device, unsynced, events: 0 }
+    fn new(mut device: PoweredDevice<'a>) -> Result<Machine<'a>, Finding> {
+        device.record();
+        let start = device.operation();
+        let unsynced = Unsynced::new(device.disk_bytes(), start);
+        let flash = device.nand().array().try_clone();
+        let contents = flash.map_err(Finding::of_storage).and_then(image_chip::contents)?;
+        Ok(Machine { device, unsynced, events: 0, history: vec![Rc::new(contents)], start })
     }
 
     /// Performs an action, and shows the moment after each event of the disk on the way.
@@ -185,6 +200,9 @@ impl<'a> Machine<'a> {
         show: &mut dyn FnMut(Moment) -> Result<(), E>,
     ) -> Result<(), E> {
         self.device.perform(action)?;
+        for snapshot in std::mem::take(&mut self.device.snapshots) {
+            self.history.push(Rc::new(image_chip::contents(snapshot.after)?));
+        }
         for event in self.device.take_events() {
             self.events += 1;
             let is_new = self.unsynced.pass(&event);
@@ -194,7 +212,10 @@ impl<'a> Machine<'a> {
                 _ => &self.device.oracle_during_action,
             };
             let (after, operation) = (self.events, self.device.operation());
-            show(Moment { after, is_new, unsynced: &self.unsynced, oracle, operation })?;
+            let answered = (self.unsynced.answered - self.start) as usize;
+            let history = self.history.get(answered..).unwrap_or_default();
+            let unsynced = &self.unsynced;
+            show(Moment { after, is_new, unsynced, oracle, operation, history })?;
         }
         Ok(())
     }
@@ -206,6 +227,7 @@ impl Moment<'_> {
             bytes: self.unsynced.crash(loss),
             oracle: self.oracle.clone(),
             operations: [self.unsynced.answered, self.operation],
+            history: self.history.to_vec(),
         }
     }
 }
@@ -214,16 +236,20 @@ impl Left {
     /// Switches the power on again.
     fn power_on(self, case: &Case) -> Result<PoweredDevice<'_>, Finding> {
         let [answered, last] = self.operations;
-        let device = PoweredDevice::on_disk(case, LossyDisk::of(self.bytes), self.oracle)?;
+        let OnDisk { device, contents } =
+            PoweredDevice::on_disk(case, LossyDisk::of(self.bytes), self.oracle)?;
         let operation = device.operation();
-        if (answered..=last).contains(&operation) {
-            return Ok(device);
+        if !(answered..=last).contains(&operation) {
+            let sentence = format!(
+                "after the crash it holds operation {operation}; {answered} was answered to be \
+                 durable, and {last} was the last one"
+            );
+            return Err(Finding::new(Defect::ImageDiffers, sentence));
         }
-        let sentence = format!(
-            "after the crash it holds operation {operation}; {answered} was answered to be \
-             durable, and {last} was the last one"
-        );
-        Err(Finding::new(Defect::ImageDiffers, sentence))
+        match self.history.get((operation - answered) as usize) {
+            Some(right) => right.expect(&contents).map(|()| device),
+            None => Ok(device),
+        }
     }
 }
 
@@ -242,7 +268,7 @@ impl Explorer<'_> {
         if !self.is_crashed_again() {
             return self.run_through(device, actions);
         }
-        let mut machine = Machine::new(device);
+        let mut machine = Machine::new(device).map_err(|finding| self.failed(finding))?;
         for (index, &action) in actions.iter().enumerate() {
             let is_scheduled = self.is_scheduled(index);
             let mut show = |moment: Moment| match is_scheduled && moment.is_new {

@@ -24,7 +24,7 @@ use crate::cut::power_cut::{Decay, PowerCut};
 use crate::device::action::{self, Action};
 use crate::device::powered_device::{End, PoweredDevice};
 use crate::failed_case::FailedCase;
-use crate::finding::{Defect, Finding};
+use crate::finding::Finding;
 use crate::observer::Observer;
 use crate::oracle::Oracle;
 use crate::rng::{Rng, mix};
@@ -142,7 +142,7 @@ pub fn replay(
         let (mut nand, oracle) = device.into_parts();
         nand.power_on();
         let is_weak = has_weak_pages(nand.array());
-        let is_weak = is_weak.map_err(|error| failed(storage_failed(&error)))?;
+        let is_weak = is_weak.map_err(|error| failed(Finding::of_storage(error)))?;
         let flash = nand.into_array();
         device = PoweredDevice::after_cut(case, flash, oracle, cut.decay).map_err(failed)?;
         actions = actions_after_cut(case, &cuts[..=level], is_weak);
@@ -172,10 +172,6 @@ fn actions_after_cut(case: &Case, cuts: &[PowerCut], is_weak: bool) -> Vec<Actio
     let seed = cuts.iter().fold(case.seed, |seed, cut| salted(seed, *cut));
     let decays = is_weak && cuts.last().is_some_and(|cut| cut.decay == Decay::AfterMount);
     action::of_recovery(case, seed, decays)
-}
-
-fn storage_failed(error: &nand::Error) -> Finding {
-    Finding::new(Defect::Refused, error.to_string())
 }
 
 /// A seed that depends on a cut too.
@@ -225,7 +221,7 @@ impl Explorer<'_> {
         if is_recorded {
             device.record();
             let copied = device.nand().array().try_clone();
-            before = Some(copied.map_err(|error| self.storage_failed(&error))?);
+            before = Some(copied.map_err(|error| self.storage_failed(error))?);
         }
         let (start, mut after, mut mounted_in) = (device.programs_and_erases(), 0, 0);
         for (index, &action) in actions.iter().enumerate() {
@@ -288,7 +284,7 @@ impl Explorer<'_> {
                 continue;
             }
             let flash = snapshot.interrupted(before, outcome);
-            let flash = flash.map_err(|error| self.storage_failed(&error))?;
+            let flash = flash.map_err(|error| self.storage_failed(error))?;
             match self.has_weak_pages(cut.outcome, &flash)? {
                 true => {
                     let before = self.has_weak_pages(Outcome::Untouched, before)?;
@@ -311,7 +307,7 @@ impl Explorer<'_> {
         oracle: &Oracle,
     ) -> Result<(), FailedCase> {
         let lasts = self.schedule.faults.contains(FaultClass::Lasting);
-        let copy = || flash.try_clone().map_err(|error| self.storage_failed(&error));
+        let copy = || flash.try_clone().map_err(|error| self.storage_failed(error));
         let (at_once, later) = (copy()?, copy()?);
         if before {
             let decayed = PowerCut { decay: Decay::AtOperation(0), ..cut };
@@ -373,7 +369,7 @@ impl Explorer<'_> {
 
     fn decayed(&self, flash: FlashArray) -> Result<FlashArray, FailedCase> {
         let mut nand = Nand::power_up(flash);
-        nand.decay().map_err(|error| self.storage_failed(&error))?;
+        nand.decay().map_err(|error| self.storage_failed(error))?;
         Ok(nand.into_array())
     }
 
@@ -383,11 +379,11 @@ impl Explorer<'_> {
         if !outcomes.any(leaves_weak_pages) {
             return Ok(false);
         }
-        has_weak_pages(flash).map_err(|error| self.storage_failed(&error))
+        has_weak_pages(flash).map_err(|error| self.storage_failed(error))
     }
 
-    fn storage_failed(&self, error: &nand::Error) -> FailedCase {
-        FailedCase::new(self.case, &self.cuts, storage_failed(error))
+    fn storage_failed(&self, error: nand::Error) -> FailedCase {
+        FailedCase::new(self.case, &self.cuts, Finding::of_storage(error))
     }
 
     fn is_drawn(&self, cut: PowerCut) -> bool {

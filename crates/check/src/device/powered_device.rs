@@ -11,16 +11,16 @@ use ftl::{Error, Ftl, Run};
 use image::LossyDisk;
 use image::medium::lossy_disk::Event;
 use image::medium::shared_bytes::SharedBytes;
-use nand::geometry::SECTOR_BYTES;
 use nand::power_cut::Snapshot;
-use nand::{Cut, Data, FlashArray, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp};
+use nand::{Cut, Data, FlashArray, Lpn, Mode, Nand, Op, Outcome, Stamp};
 
 use crate::case::Case;
 use crate::cut::power_cut::Decay;
 use crate::device::action::Action;
+use crate::device::host_buffer::HostBuffer;
 use crate::finding::{Defect, Finding};
-use crate::flash::image_chip::{self, Opened};
-use crate::flash::{Storage, sector_codec};
+use crate::flash::Storage;
+use crate::flash::image_chip::{self, Contents, Opened};
 use crate::oracle::{Expect, Oracle};
 use crate::panics;
 use crate::workload::host_operation::{Extent, HostOperation};
@@ -53,16 +53,22 @@ pub struct PoweredDevice<'a> {
     entered_before: u64,
     /// Flash operations of the last mount.
     mounted_in: u64,
-    /// The stamps that were read last.
-    found: Vec<Stamp>,
-    /// Bytes of sectors that are read or written, in bytes mode.
-    bytes: Vec<u8>,
+    /// What was read last.
+    buffer: HostBuffer,
     /// The disk below the image, if it can be watched.
     disk: Option<LossyDisk>,
     /// The last operation of the image at power-on.
     operation_at_power_on: u64,
     /// Pages that were free at power-on, and the erases of all blocks.
     at_power_on: [u64; 2],
+}
+
+/// A device whose chip is on an image, directly after power-on.
+pub struct OnDisk<'a> {
+    /// The device.
+    pub device: PoweredDevice<'a>,
+    /// What its chip holds.
+    pub contents: Contents,
 }
 
 type Result<T> = std::result::Result<T, Finding>;
@@ -83,8 +89,7 @@ impl<'a> PoweredDevice<'a> {
             pages_written: 0,
             entered_before: 0,
             mounted_in: 0,
-            found: Vec::new(),
-            bytes: Vec::new(),
+            buffer: HostBuffer::new(case.storage, case.dimensions()),
             disk: None,
             operation_at_power_on: 0,
         }
@@ -116,13 +121,13 @@ impl<'a> PoweredDevice<'a> {
     ///
     /// # Errors
     /// The image is refused.
-    pub fn on_disk(case: &'a Case, disk: LossyDisk, oracle: Oracle) -> Result<PoweredDevice<'a>> {
+    pub fn on_disk(case: &'a Case, disk: LossyDisk, oracle: Oracle) -> Result<OnDisk<'a>> {
         let medium = Box::new(disk.clone());
-        let Opened { flash, operation } = panics::caught(|| image_chip::open(medium))?;
+        let Opened { flash, operation, contents } = panics::caught(|| image_chip::open(medium))?;
         let mut device = PoweredDevice::new(case, Nand::power_up(flash), oracle);
         device.disk = Some(disk);
         device.operation_at_power_on = operation;
-        Ok(device)
+        Ok(OnDisk { device, contents })
     }
 
     /// A new device: its chip is erased everywhere.
@@ -134,18 +139,13 @@ impl<'a> PoweredDevice<'a> {
         let oracle = Oracle::new(dimensions.pages, dimensions.sectors_per_page);
         match case.storage {
             Storage::Memory => Ok(PoweredDevice::new(case, case.new_chip(), oracle)),
-            Storage::Image => PoweredDevice::on_disk(case, case.blank_disk(), oracle),
+            Storage::Image => Ok(PoweredDevice::on_disk(case, case.blank_disk(), oracle)?.device),
         }
-    }
-
-    /// Starts to keep the oracle as it is during each action.
-    pub fn watch(&mut self) {
-        self.recording = true;
     }
 
     /// Starts to record the chip after each program and erase in `snapshots`.
     pub fn record(&mut self) {
-        self.watch();
+        self.recording = true;
         self.nand.record_snapshots();
     }
 
@@ -191,7 +191,7 @@ impl<'a> PoweredDevice<'a> {
             }
             Action::Check => self.check(),
             Action::Decay => {
-                self.nand.decay().map_err(storage_failed)?;
+                self.nand.decay().map_err(Finding::of_storage)?;
                 self.check().map_err(decayed)
             }
             Action::Do(operation) => self.operate(operation),
@@ -232,7 +232,7 @@ impl<'a> PoweredDevice<'a> {
         }
         let none = Nand::new(*self.nand.geometry(), Mode::Count);
         let flash = std::mem::replace(&mut self.nand, none).into_array();
-        let Opened { flash, operation } = image_chip::reopen(flash)?;
+        let Opened { flash, operation, .. } = image_chip::reopen(flash)?;
         self.nand = Nand::power_up(flash);
         self.operation_at_power_on = operation;
         self.at_power_on = free_and_erased(&self.nand);
@@ -251,10 +251,10 @@ impl<'a> PoweredDevice<'a> {
         if self.read_all()? == End::PowerLost {
             return Ok(End::PowerLost);
         }
-        self.oracle.judge(0, &self.found, Expect::Survivor)?;
+        self.oracle.judge(0, self.buffer.stamps(), Expect::Survivor)?;
         self.check_occupancy()?;
         self.keep_snapshots();
-        self.oracle.adopt(&self.found);
+        self.oracle.adopt(self.buffer.stamps());
         self.audit()?;
         Ok(End::Answered)
     }
@@ -264,7 +264,7 @@ impl<'a> PoweredDevice<'a> {
             return Ok(End::PowerLost);
         }
         self.keep_snapshots();
-        self.oracle.judge(0, &self.found, Expect::Newest)?;
+        self.oracle.judge(0, self.buffer.stamps(), Expect::Newest)?;
         self.audit()?;
         Ok(End::Answered)
     }
@@ -274,12 +274,11 @@ impl<'a> PoweredDevice<'a> {
             return self.read_back(&extent);
         }
         let full = self.case.dimensions().full();
-        let mut bytes = std::mem::take(&mut self.bytes);
         let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("the device is mounted"));
         let done = match operation {
             HostOperation::Write(extent) | HostOperation::Force(extent) => {
                 let number = self.oracle.write(&extent, full);
-                let run = run(&extent, data(&extent, number, self.case, &mut bytes), self.case);
+                let run = run(&extent, self.buffer.fill(&extent, number), self.case);
                 let written = ftl.write(nand, &run);
                 match operation {
                     HostOperation::Force(_) => {
@@ -294,7 +293,6 @@ impl<'a> PoweredDevice<'a> {
             }
             _ => ftl.flush(nand).and_then(|()| sync(nand)),
         };
-        self.bytes = bytes;
         let done = done.and_then(|()| ftl.end_request(nand));
         if unless_power_lost(done, Defect::Refused)?.is_none() {
             return Ok(End::PowerLost);
@@ -328,7 +326,7 @@ impl<'a> PoweredDevice<'a> {
             return Ok(End::PowerLost);
         }
         self.keep_snapshots();
-        self.oracle.judge_extent(extent, self.case.dimensions().full(), &self.found)?;
+        self.oracle.judge_extent(extent, self.case.dimensions().full(), self.buffer.stamps())?;
         Ok(End::Answered)
     }
 
@@ -346,44 +344,16 @@ impl<'a> PoweredDevice<'a> {
         self.read(&Extent::whole(0, dimensions.pages, dimensions.full()))
     }
 
-    /// Reads the stamps of these sectors into `found`.
+    /// Reads these sectors into the buffer.
     fn read(&mut self, extent: &Extent) -> Result<End> {
-        let sectors = extent.pages * self.case.dimensions().sectors_per_page;
-        self.found.clear();
-        self.found.resize(sectors as usize, Stamp::default());
-        let first = extent.first_lpn();
-        let mut sink = match self.case.storage {
-            Storage::Memory => Sink::Stamps { first, out: &mut self.found },
-            Storage::Image => {
-                self.bytes.clear();
-                self.bytes.resize((sectors * SECTOR_BYTES) as usize, 0);
-                Sink::Bytes { first, out: &mut self.bytes }
-            }
-        };
         let ftl = self.ftl.as_mut().expect("the device is mounted");
         let run = run(extent, Data::None, self.case);
-        let done = ftl.read(&mut self.nand, &run, &mut sink);
+        let done = ftl.read(&mut self.nand, &run, &mut self.buffer.sink(extent));
         if unless_power_lost(done, Defect::Refused)?.is_none() {
             return Ok(End::PowerLost);
         }
-        if self.case.storage == Storage::Image {
-            self.decode(extent)?;
-        }
+        self.buffer.take(extent)?;
         Ok(End::Answered)
-    }
-
-    /// Finds the stamps of the sectors whose bytes were read.
-    fn decode(&mut self, extent: &Extent) -> Result<()> {
-        let per_page = self.case.dimensions().sectors_per_page;
-        let sectors = self.bytes.chunks_exact(SECTOR_BYTES as usize);
-        for (at, (stamp, sector)) in (0..).zip(self.found.iter_mut().zip(sectors)) {
-            *stamp = sector_codec::decode(sector).ok_or_else(|| {
-                let (page, index) = (extent.first + at / per_page, at % per_page);
-                let why = format!("Lpn({page}) sector {index} is neither zero nor whole");
-                Finding::new(Defect::Mangled, why)
-            })?;
-        }
-        Ok(())
     }
 
     fn audit(&self) -> Result<()> {
@@ -397,7 +367,7 @@ impl<'a> PoweredDevice<'a> {
         let ftl = self.ftl.as_ref().expect("the device is mounted");
         let free = ftl.free_blocks();
         let geometry = self.nand.geometry();
-        let used = self.found.chunks(self.case.dimensions().sectors_per_page as usize);
+        let used = self.buffer.stamps().chunks(self.case.dimensions().sectors_per_page as usize);
         let used = used.filter(|page| page.iter().any(|stamp| *stamp != Stamp::default())).count();
         let blocks = geometry.blocks();
         let room = u64::from(blocks.saturating_sub(free)) * u64::from(geometry.pages_per_block());
@@ -494,23 +464,6 @@ fn run<'d>(extent: &Extent, data: Data<'d>, case: &Case) -> Run<'d> {
     }
 }
 
-/// The data of a write: its number, or all bytes. `bytes` are a buffer for them.
-fn data<'d>(extent: &Extent, number: u32, case: &Case, bytes: &'d mut Vec<u8>) -> Data<'d> {
-    if case.storage == Storage::Memory {
-        return Data::Stamp(number);
-    }
-    let (dimensions, sector_bytes) = (case.dimensions(), SECTOR_BYTES as usize);
-    let per_page = dimensions.sectors_per_page;
-    bytes.clear();
-    bytes.resize((extent.pages * per_page) as usize * sector_bytes, sector_codec::GARBAGE);
-    for (sector, _) in extent.sectors(per_page, dimensions.full()) {
-        let at = (sector - extent.first * per_page) as usize * sector_bytes;
-        let stamp = Stamp::new(Lpn(sector), 0, 1, number);
-        sector_codec::encode(stamp, &mut bytes[at..at + sector_bytes]);
-    }
-    Data::Bytes(bytes)
-}
-
 fn sync(nand: &mut Nand) -> ftl::Result<()> {
     Ok(nand.sync()?)
 }
@@ -536,10 +489,6 @@ fn unless_power_lost<T>(done: ftl::Result<T>, defect: Defect) -> Result<Option<T
         }
         Err(error) => Err(Finding::new(defect, error.to_string())),
     }
-}
-
-fn storage_failed(error: nand::Error) -> Finding {
-    Finding::new(Defect::Refused, error.to_string())
 }
 
 /// Attributes a finding to the decay, unless it shows a mistake in the scheme itself.

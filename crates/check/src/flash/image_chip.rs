@@ -20,6 +20,8 @@ pub struct Opened {
     pub flash: FlashArray,
     /// The last operation of the image.
     pub operation: u64,
+    /// What the chip holds.
+    pub contents: Contents,
 }
 
 /// The bytes of a blank image. Every second seed gives it little room.
@@ -37,9 +39,17 @@ pub fn blank(recipe: &Recipe) -> SharedBytes {
 /// It is refused, which no crash and no cut may cause.
 pub fn open(medium: Box<dyn Medium>) -> Result<Opened> {
     let store = opened(medium)?;
-    let operation = store.operation();
-    let flash = FlashArray::from_store(Box::new(store)).map_err(failed)?;
-    Ok(Opened { flash, operation })
+    let (operation, contents) = (store.operation(), Contents::of(&store)?);
+    let flash = FlashArray::from_store(Box::new(store)).map_err(Finding::of_storage)?;
+    Ok(Opened { flash, operation, contents })
+}
+
+/// What a chip on an image holds.
+///
+/// # Errors
+/// The disk failed.
+pub fn contents(flash: FlashArray) -> Result<Contents> {
+    Contents::of(&*image_of(flash))
 }
 
 fn opened(medium: Box<dyn Medium>) -> Result<ImageStore> {
@@ -56,17 +66,17 @@ pub fn reopen(flash: FlashArray) -> Result<Opened> {
     let mut store = image_of(flash);
     let before = Contents::of(&*store)?;
     let left = if store.operation().is_multiple_of(2) { store.close() } else { store.sync() };
-    left.map_err(failed)?;
+    left.map_err(Finding::of_storage)?;
     let operation = store.operation();
     let store = opened(store.into_medium())?;
     if store.operation() != operation {
         return differs(format!("it holds operation {}, not {operation}", store.operation()));
     }
-    let after = Contents::of(&store)?;
-    before.expect(&after)?;
-    let flash = FlashArray::from_store(Box::new(store)).map_err(failed)?;
-    known.expect(&Known::of(&flash), &after)?;
-    Ok(Opened { flash, operation })
+    let contents = Contents::of(&store)?;
+    before.expect(&contents)?;
+    let flash = FlashArray::from_store(Box::new(store)).map_err(Finding::of_storage)?;
+    known.expect(&Known::of(&flash), &contents)?;
+    Ok(Opened { flash, operation, contents })
 }
 
 fn image_of(flash: FlashArray) -> Box<ImageStore> {
@@ -106,8 +116,8 @@ impl Known {
     }
 }
 
-/// What a store holds, without the data areas.
-struct Contents {
+/// What a chip holds, without the data areas.
+pub struct Contents {
     blocks: Vec<BlockRecord>,
     pages: Vec<PageContents>,
 }
@@ -127,12 +137,16 @@ impl Contents {
             Ok(PageContents { health: spare.health, state: spare.state(Ppn(page)) })
         });
         Ok(Contents {
-            blocks: blocks.collect::<nand::Result<_>>().map_err(failed)?,
-            pages: pages.collect::<nand::Result<_>>().map_err(failed)?,
+            blocks: blocks.collect::<nand::Result<_>>().map_err(Finding::of_storage)?,
+            pages: pages.collect::<nand::Result<_>>().map_err(Finding::of_storage)?,
         })
     }
 
-    fn expect(&self, other: &Contents) -> Result<()> {
+    /// Compares with what an opened image holds.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn expect(&self, other: &Contents) -> Result<()> {
         let mut blocks = self.blocks.iter().zip(&other.blocks).enumerate();
         if let Some((at, (was, is))) = blocks.find(|(_, (was, is))| was != is) {
             return differs(format!("block {at} is {is:?}, not {was:?}"));
@@ -148,8 +162,4 @@ impl Contents {
 fn differs<T>(sentence: String) -> Result<T> {
     let sentence = format!("the image was opened anew: {sentence}");
     Err(Finding::new(Defect::ImageDiffers, sentence))
-}
-
-fn failed(error: nand::Error) -> Finding {
-    Finding::new(Defect::Refused, error.to_string())
 }
