@@ -12,6 +12,7 @@
 
 use std::ops::AddAssign;
 use std::rc::Rc;
+use std::vec;
 
 use image::LossyDisk;
 use image::medium::loss::Loss;
@@ -125,20 +126,16 @@ fn run_until(
     tell: &mut dyn FnMut(String),
 ) -> Result<Option<Left>, Finding> {
     let mut machine = Machine::new(device)?;
-    let mut left = None;
     for &action in actions {
         tell(action.to_string());
-        machine.perform(action, &mut |moment| {
+        machine.perform(action)?;
+        while let Some(moment) = machine.next_moment() {
             if moment.after == crash.after {
-                left = Some(moment.crash(crash.loss));
+                return Ok(Some(moment.crash(crash.loss)));
             }
-            Ok::<_, Finding>(())
-        })?;
-        if left.is_some() {
-            break;
         }
     }
-    Ok(left)
+    Ok(None)
 }
 
 fn actions_after_crash(case: &Case, crashes: &[Crash]) -> Vec<Action> {
@@ -150,7 +147,10 @@ fn actions_after_crash(case: &Case, crashes: &[Crash]) -> Vec<Action> {
 struct Machine<'a> {
     device: PoweredDevice<'a>,
     unsynced: Unsynced,
-    events: u64,
+    /// Events of the last action that have not happened to `unsynced` yet.
+    events: vec::IntoIter<Event>,
+    /// Events since power-on that have.
+    after: u64,
     /// What the chip held after each operation since power-on, until the power is switched off in
     /// order.
     history: Vec<Rc<Contents>>,
@@ -190,34 +190,38 @@ impl<'a> Machine<'a> {
         let unsynced = Unsynced::new(device.disk_bytes(), start);
         let flash = device.nand().array().try_clone();
         let contents = flash.map_err(Finding::of_storage).and_then(image_chip::contents)?;
-        Ok(Machine { device, unsynced, events: 0, history: vec![Rc::new(contents)], start })
+        let (events, history) = (Vec::new().into_iter(), vec![Rc::new(contents)]);
+        Ok(Machine { device, unsynced, events, after: 0, history, start })
     }
 
-    /// Performs an action, and shows the moment after each event of the disk on the way.
-    fn perform<E: From<Finding>>(
-        &mut self,
-        action: Action,
-        show: &mut dyn FnMut(Moment) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// Performs an action, whose moments come next.
+    fn perform(&mut self, action: Action) -> Result<(), Finding> {
         self.device.perform(action)?;
         for snapshot in std::mem::take(&mut self.device.snapshots) {
             self.history.push(Rc::new(image_chip::contents(snapshot.after)?));
         }
-        for event in self.device.take_events() {
-            self.events += 1;
-            let is_new = self.unsynced.pass(&event);
+        self.events = self.device.take_events().into_iter();
+        Ok(())
+    }
+
+    /// Lets the next event of the action happen to the disk; none if there is no further one.
+    fn next_moment(&mut self) -> Option<Moment<'_>> {
+        let event = self.events.next()?;
+        self.after += 1;
+        let is_new = self.unsynced.pass(&event);
+        let answered = (self.unsynced.answered - self.start) as usize;
+        Some(Moment {
+            after: self.after,
+            is_new,
+            unsynced: &self.unsynced,
             // An answer ends its action; what it promises holds from then on.
-            let oracle = match event {
+            oracle: match event {
                 Event::Answered(_) => self.device.oracle(),
                 _ => &self.device.oracle_during_action,
-            };
-            let (after, operation) = (self.events, self.device.operation());
-            let answered = (self.unsynced.answered - self.start) as usize;
-            let history = self.history.get(answered..).unwrap_or_default();
-            let unsynced = &self.unsynced;
-            show(Moment { after, is_new, unsynced, oracle, operation, history })?;
-        }
-        Ok(())
+            },
+            operation: self.device.operation(),
+            history: self.history.get(answered..).unwrap_or_default(),
+        })
     }
 }
 
@@ -270,17 +274,12 @@ impl Explorer<'_> {
         }
         let mut machine = Machine::new(device).map_err(|finding| self.failed(finding))?;
         for (index, &action) in actions.iter().enumerate() {
-            let is_scheduled = self.is_scheduled(index);
-            let mut show = |moment: Moment| match is_scheduled && moment.is_new {
-                true => self.try_crashes(&moment),
-                false => Ok(()),
-            };
-            machine.perform(action, &mut |moment| show(moment).map_err(Failure::Later)).map_err(
-                |failure| match failure {
-                    Failure::Later(failed) => failed,
-                    Failure::Here(finding) => self.failed(finding),
-                },
-            )?;
+            machine.perform(action).map_err(|finding| self.failed(finding))?;
+            while let Some(moment) = machine.next_moment() {
+                if moment.is_new && self.is_scheduled(index) {
+                    self.try_crashes(&moment)?;
+                }
+            }
         }
         Ok(())
     }
@@ -355,17 +354,5 @@ impl Explorer<'_> {
             true => self.counts.first += 1,
             false => self.counts.second += 1,
         }
-    }
-}
-
-/// A finding of an action, or of a crash that was explored during it.
-enum Failure {
-    Here(Finding),
-    Later(FailedCase),
-}
-
-impl From<Finding> for Failure {
-    fn from(finding: Finding) -> Failure {
-        Failure::Here(finding)
     }
 }

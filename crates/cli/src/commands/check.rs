@@ -171,7 +171,7 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         workloads: workloads(args),
         short_programs: if asks_for_all(&args.workload) { args.short_programs } else { 0 },
         seeds: vec![args.seed],
-        storage: Storage::named(&args.on)?,
+        storage: storage(args)?,
         durability: durability(args)?,
         faults: Faults::parse(&args.faults)?,
         second_cuts: second_cuts(args),
@@ -367,7 +367,7 @@ fn single_case(args: &Args) -> failure::Result<Case> {
     let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
     let model = DeviceModel::named(&args.geometry[0])?;
     let case = Case::new(&subject, model, &args.workload[0], args.seed, durability(args)?);
-    Ok(case.map_err(unusable)?.on(Storage::named(&args.on)?))
+    Ok(case.map_err(unusable)?.on(storage(args)?))
 }
 
 // ---- What the options select ------------------------------------------------------------------
@@ -415,6 +415,16 @@ fn durability(args: &Args) -> failure::Result<Durability> {
     let found = known.into_iter().find(|it| it.name() == args.durability);
     let unknown = || spec::unknown("durability", &args.durability, Durability::NAMES);
     Ok(found.ok_or_else(unknown)?)
+}
+
+/// An image promises that everything which was synced survives, so the FTL on it must too.
+fn storage(args: &Args) -> failure::Result<Storage> {
+    let storage = Storage::named(&args.on)?;
+    if storage == Storage::Image && durability(args)? != Durability::Full {
+        let why = "an image needs durability `full`: with `paper`, data can be lost at a cut";
+        return Err(failure::Failure::usage(why.to_owned()));
+    }
+    Ok(storage)
 }
 
 fn second_cuts(args: &Args) -> SecondCuts {
