@@ -2,6 +2,7 @@
 """Long campaigns against every scheme and layer, with the optimised binary.
 
     python3 tools/campaign.py cuts FILE --minutes 60         power cuts with every fault, on every device model
+    python3 tools/campaign.py images FILE --minutes 60       the same on images, and crashes of the machine below them
     python3 tools/campaign.py operations FILE --minutes 30   random reads, writes, trims and flushes, every sector compared
     python3 tools/campaign.py table FILE                     what the campaigns in FILE have tried, as tables for the docs
 
@@ -50,6 +51,8 @@ LAYERS = {
     "buffer and sector log": ["--buffer", "3KiB", "--sector-log", "4KiB"],
     "one DRAM budget": ["--dram", "4KiB", "--split", "adaptive:interval=3,max_step=20%"],
 }
+# On images, one in so many times more second cuts and crashes is tried.
+RARER_ON_IMAGES = 8
 # Layers on devices of many MiB.
 LARGE_LAYERS = {
     "none": [],
@@ -72,12 +75,13 @@ def chosen(names: list) -> list:
 # ---- Power cuts ---------------------------------------------------------------------------------------------------------
 
 
-def cut_commands(first_seed: int, models: list):
+def cut_commands(first_seed: int, models: list, place: list):
     """All commands on these device models, without end: later rounds use other seeds."""
+    times = RARER_ON_IMAGES if place else 1
     for seed in itertools.count(first_seed):
         for model in models:
-            rare, rarer = MODELS[model]
-            common = ["--geometry", model, "--seed", str(seed), "--short-programs", "0"]
+            rare, rarer = [times * one_in for one_in in MODELS[model]]
+            common = ["--geometry", model, "--seed", str(seed), "--short-programs", "0", *place]
             for layer, options in LAYERS.items():
                 names = SCHEMES_WITH_MAPS if layer == "one DRAM budget" else schemes()
                 yield layer, [*chosen(names), *options, "--second-cuts", str(rare), *common]
@@ -86,20 +90,22 @@ def cut_commands(first_seed: int, models: list):
 
 
 def count_cuts(text: str) -> dict:
-    """The counts in the two tables of `check`."""
-    subjects, outcomes = collections.Counter(), collections.Counter()
+    """The counts in the tables of `check`."""
+    subjects, outcomes, losses = collections.Counter(), collections.Counter(), collections.Counter()
     for line in text.splitlines():
         cells = re.split(r"\s{2,}", line.strip())
         numbers = [int(cell.replace(",", "")) for cell in cells[1:] if re.fullmatch(r"[\d,]+", cell)]
-        if len(cells) == 6 and len(numbers) == 5 and cells[0] != "total":
+        if len(numbers) in (5, 7) and len(cells) == len(numbers) + 1 and cells[0] != "total":
             scheme = re.split(r"[: ]", cells[0])[0]
-            subjects[scheme, "first"] += numbers[2]
-            subjects[scheme, "second"] += numbers[3]
+            for at, number in enumerate(numbers[2:-1]):
+                subjects[scheme, at] += number
         elif len(cells) == 7 and len(numbers) == 5:
             outcomes[cells[0]] += numbers[0]
             outcomes["decays later"] += numbers[3] + numbers[4]
-    by_scheme = {scheme: [subjects[scheme, "first"], subjects[scheme, "second"]] for scheme, _ in subjects}
-    return {"schemes": by_scheme, "outcomes": outcomes}
+        elif len(cells) == 2 and len(numbers) == 1:
+            losses[cells[0]] += numbers[0]
+    by_scheme = {scheme: [subjects[scheme, at] for at in range(4)] for scheme, _ in subjects}
+    return {"schemes": by_scheme, "outcomes": outcomes, "losses": losses}
 
 
 def performed(*arguments) -> str | None:
@@ -197,20 +203,27 @@ def added(sums: dict, name: str, numbers: list) -> None:
 
 
 def table(path: pathlib.Path) -> None:
-    cuts, layers, outcomes, operations = {}, {}, {}, {}
+    cuts, layers, outcomes, losses, operations = {}, {}, {}, {}, {}
     for run in runs(path):
         for scheme, numbers in run.get("schemes", {}).items():
+            # A campaign in memory has no crashes.
+            numbers = (numbers + [0, 0])[:4]
             added(cuts, scheme, numbers)
             added(layers, run["layer"], numbers)
         for outcome, number in run.get("outcomes", {}).items():
             added(outcomes, outcome, [number])
+        for loss, number in run.get("losses", {}).items():
+            added(losses, loss, [number])
         for scheme, numbers in run.get("operations", {}).items():
             added(operations, scheme, numbers)
     later = outcomes.pop("decays later", [0])[0]
     if cuts:
-        print_table(["scheme", "cuts", "second cuts"], cuts)
-        print_table(["layers", "cuts", "second cuts"], layers)
+        kinds = ["cuts", "second cuts", "crashes", "second crashes"]
+        print_table(["scheme", *kinds], cuts)
+        print_table(["layers", *kinds], layers)
         print_table(["outcome", "cuts"], outcomes)
+        if losses:
+            print_table(["loss", "crashes"], losses)
         print(f"In {later:,} of them weak pages decayed during or after the mount.\n")
     if operations:
         print_table(["scheme", "pages read", "pages written", "pages trimmed"], operations)
@@ -218,15 +231,16 @@ def table(path: pathlib.Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["cuts", "operations", "table"])
+    parser.add_argument("what", choices=["cuts", "images", "operations", "table"])
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--model", action="append", choices=MODELS, help="only these device models, for cuts")
     arguments = parser.parse_args()
     match arguments.what:
-        case "cuts":
-            commands = cut_commands(arguments.first_seed, arguments.model or list(MODELS))
+        case "cuts" | "images":
+            place = ["--on", "image"] if arguments.what == "images" else []
+            commands = cut_commands(arguments.first_seed, arguments.model or list(MODELS), place)
             return campaign(commands, attack, arguments.file, arguments.minutes)
         case "operations":
             with tempfile.TemporaryDirectory() as folder:

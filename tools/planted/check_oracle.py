@@ -3,8 +3,9 @@
 SCHEMES = "page,block"
 PACKAGES = ["ftlab-check"]
 
-DEVICE = "crates/check/src/powered_device.rs"
-LOSS = "crates/check/src/power_loss.rs"
+ACTION = "crates/check/src/device/action.rs"
+DEVICE = "crates/check/src/device/powered_device.rs"
+LOSS = "crates/check/src/cut/power_loss.rs"
 ORACLE = "crates/check/src/oracle.rs"
 
 # Name, description, file, original text, replacement.
@@ -42,10 +43,10 @@ MUTANTS = [
     ("check-answered-too-soon", "checker: a cut during a flush counts as a cut after it", DEVICE,
      "        self.keep_snapshots();\n        self.answered(operation);",
      "        self.answered(operation);\n        self.keep_snapshots();"),
-    ("check-no-decay", "checker: weak pages never decay after a mount", LOSS,
+    ("check-no-decay", "checker: weak pages never decay after a mount", ACTION,
      "        actions.push(Action::Decay);\n",
      ""),
-    ("check-no-second-mount", "checker: there is no second mount after a cut", LOSS,
+    ("check-no-second-mount", "checker: there is no second mount after a cut", ACTION,
      "actions.extend([Action::Check, Action::Remount]);",
      "actions.extend([Action::Check]);"),
     ("check-no-audit", "checker: the audit is not run", DEVICE,

@@ -13,11 +13,13 @@ use ftl::{Durability, Result};
 
 use crate::case::{Case, is_refusal};
 use crate::conformance;
+use crate::crash::machine_loss::{self, CrashCounts, CrashSchedule};
+use crate::cut::faults::Faults;
+use crate::cut::power_loss::{self, CutCounts, CutSchedule, SecondCuts};
 use crate::device_model::{DEVICE_MODELS, DeviceModel};
 use crate::failed_case::FailedCase;
-use crate::faults::Faults;
+use crate::flash::Storage;
 use crate::observer::Observer;
-use crate::power_loss::{self, CutCounts, CutSchedule, SecondCuts};
 use crate::subject::Subject;
 use crate::workload::short_programs;
 
@@ -35,11 +37,13 @@ pub struct Campaign {
     pub short_programs: usize,
     /// The seeds. With a budget, further ones follow.
     pub seeds: Vec<u64>,
+    /// Where the chips are. On images, the machine crashes too.
+    pub storage: Storage,
     /// Whether trims must survive. Without full durability there are no power cuts.
     pub durability: Durability,
     /// What a power cut may leave on flash.
     pub faults: Faults,
-    /// Which power cuts to try after a first one.
+    /// Which power cuts and crashes to try after a first one.
     pub second_cuts: SecondCuts,
     /// Time to spend on further seeds.
     pub budget: Option<Duration>,
@@ -54,6 +58,8 @@ pub struct Totals {
     pub compared: u64,
     /// Number of power cuts.
     pub cuts: CutCounts,
+    /// Number of crash states.
+    pub crashes: CrashCounts,
     /// The cases that failed, in the order of the list.
     pub failed: Vec<FailedCase>,
 }
@@ -63,6 +69,7 @@ impl Totals {
         self.cases += other.cases;
         self.compared += other.compared;
         self.cuts += other.cuts;
+        self.crashes += other.crashes;
         self.failed.extend(other.failed);
     }
 }
@@ -204,6 +211,7 @@ impl Campaign {
 
     fn try_case(&self, job: &Job, observer: &dyn Observer) -> Result<Totals> {
         let case = Case::new(job.subject, job.model, &job.workload, job.seed, self.durability)?;
+        let case = case.on(self.storage);
         observer.begins(&case);
         let mut totals = Totals { cases: 1, ..Totals::default() };
         match conformance::check(&case) {
@@ -214,8 +222,20 @@ impl Campaign {
             let (cuts, done) = power_loss::explore(&case, self.schedule(&case)?, observer);
             totals.cuts = cuts;
             totals.failed.extend(done.err());
+            if self.storage == Storage::Image {
+                self.crash(&case, &mut totals, observer)?;
+            }
         }
         Ok(totals)
+    }
+
+    fn crash(&self, case: &Case, totals: &mut Totals, observer: &dyn Observer) -> Result<()> {
+        let CutSchedule { from_operation, one_first_in, second_cuts, .. } = self.schedule(case)?;
+        let schedule = CrashSchedule { from_operation, one_first_in, second_crashes: second_cuts };
+        let (crashes, done) = machine_loss::explore(case, schedule, observer);
+        totals.crashes = crashes;
+        totals.failed.extend(done.err());
+        Ok(())
     }
 
     /// Short programs are cut only in the operations of their last letter.
@@ -264,6 +284,7 @@ mod tests {
             workloads: vec!["random".to_owned()],
             short_programs: 1,
             seeds: vec![1, 2],
+            storage: Storage::Memory,
             durability: Durability::Full,
             faults: Faults::BASIC,
             second_cuts: SecondCuts::None,

@@ -2,9 +2,11 @@
 //! determines everything that happens.
 
 use ftl::{Durability, Error, Ftl, MountConfig, Result};
+use image::{LossyDisk, Recipe};
 use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
 use crate::device_model::DeviceModel;
+use crate::flash::{Storage, image_chip};
 use crate::subject::Subject;
 use crate::workload;
 use crate::workload::host_operation::{Dimensions, HostOperation};
@@ -22,6 +24,8 @@ pub struct Case {
     pub seed: u64,
     /// Whether trims must survive.
     pub durability: Durability,
+    /// Where the chip is.
+    pub storage: Storage,
     /// The operations of the workload.
     pub operations: Vec<HostOperation>,
     chip: ChipModel,
@@ -64,6 +68,7 @@ impl Case {
             workload: workload.to_owned(),
             seed,
             durability,
+            storage: Storage::Memory,
             operations: workload::operations(workload, dimensions, seed)?,
             chip,
             geometry,
@@ -72,7 +77,26 @@ impl Case {
         })
     }
 
-    /// A new chip, erased everywhere.
+    /// The same case with its chip in another place.
+    pub fn on(self, storage: Storage) -> Case {
+        Case { storage, ..self }
+    }
+
+    /// A disk with a blank image.
+    pub fn blank_disk(&self) -> LossyDisk {
+        let recipe = Recipe {
+            geometry: self.geometry,
+            chip: self.model.name.to_owned(),
+            scheme: self.subject.spec.clone(),
+            layers: self.subject.layers.to_string(),
+            parameters: String::new(),
+            seed: self.seed,
+            capacity_bytes: u64::from(self.model.logical_pages() * self.model.page_bytes),
+        };
+        LossyDisk::of(image_chip::blank(&recipe))
+    }
+
+    /// A new chip in memory, erased everywhere.
     pub fn new_chip(&self) -> Nand {
         Nand::new(self.geometry, Mode::Stamps)
     }

@@ -8,12 +8,13 @@
 //! [`Durability::Paper`], a mount may bring trimmed data back, so the device is never remounted.
 
 use ftl::Durability;
-use nand::{Cause, Nand, Op};
+use nand::{Cause, Op};
 
 use crate::case::Case;
+use crate::device::action::Action;
+use crate::device::powered_device::PoweredDevice;
 use crate::failed_case::FailedCase;
 use crate::finding::{Defect, Finding};
-use crate::powered_device::{Action, PoweredDevice};
 use crate::rng::{Rng, mix};
 use crate::workload;
 use crate::workload::host_operation::HostOperation;
@@ -30,9 +31,8 @@ pub fn check(case: &Case) -> Result<u64, FailedCase> {
 }
 
 fn run(case: &Case) -> Result<u64, Finding> {
-    let mut device = PoweredDevice::brand_new(case);
+    let mut device = PoweredDevice::brand_new(case)?;
     let mut rng = Rng::new(mix(case.seed, 1));
-    let free_at_start = device.nand().free_pages();
     device.perform(Action::Mount)?;
     for &operation in &case.operations {
         let read = operation.whole_pages(case.dimensions().full()).map(HostOperation::Read);
@@ -40,7 +40,7 @@ fn run(case: &Case) -> Result<u64, Finding> {
             device.perform(Action::Do(step))?;
         }
         device.perform(Action::Check)?;
-        counts_add_up(device.nand(), free_at_start, device.pages_entered())?;
+        counts_add_up(&device)?;
         if case.durability == Durability::Full && rng.one_in(OPERATIONS_PER_MOUNT) {
             mount_twice(case, &mut device)?;
         }
@@ -109,18 +109,19 @@ fn versions_are_in_order(device: &mut PoweredDevice) -> Result<(), Finding> {
 
 /// Three laws: one program with cause host per page that entered the scheme; the wear of all blocks
 /// is the number of erases; and every page is free, programmed or lost.
-fn counts_add_up(nand: &Nand, free_at_start: u64, pages_entered: u64) -> Result<(), Finding> {
+fn counts_add_up(device: &PoweredDevice) -> Result<(), Finding> {
+    let (nand, [free_before, wear_before]) = (device.nand(), device.at_power_on());
     let tally = nand.tally();
     let (programs, erases) = (tally.total(Op::Program), tally.total(Op::Erase));
     let host = tally.count(Op::Program, Cause::Host);
     let wear: u64 = nand.wear().iter().map(|&erases| u64::from(erases)).sum();
     let per_block = u64::from(nand.geometry().pages_per_block());
     let (lost, free) = (nand.lost_pages(), nand.free_pages());
-    equal("host programs", host, "pages that entered the scheme", pages_entered)?;
-    equal("wear of all blocks", wear, "erases", erases)?;
+    equal("host programs", host, "pages that entered the scheme", device.pages_entered())?;
+    equal("wear of all blocks", wear, "erases", wear_before + erases)?;
     equal(
         "pages free at the start or erased since",
-        free_at_start + per_block * erases,
+        free_before + per_block * erases,
         "pages programmed, free or lost",
         programs + free + lost,
     )

@@ -3,12 +3,14 @@
 use ftl::Durability;
 
 use crate::case::Case;
+use crate::crash::machine_crash::Crash;
+use crate::cut::power_cut::PowerCut;
 use crate::finding::Finding;
-use crate::power_cut::PowerCut;
+use crate::flash::Storage;
 
-/// A finding, and the case and cuts that reproduce it.
+/// A finding, and the case with the cuts or crashes that reproduce it.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{finding}\n  Replay:  {}", replay_line(.case, .cuts))]
+#[error("{finding}\n  Replay:  {}", replay_line(.case, .cuts, .crashes))]
 pub struct FailedCase {
     /// What is wrong.
     pub finding: Finding,
@@ -16,23 +18,40 @@ pub struct FailedCase {
     pub case: Box<Case>,
     /// The power cuts.
     pub cuts: Vec<PowerCut>,
+    /// The crashes.
+    pub crashes: Vec<Crash>,
 }
 
 impl FailedCase {
     /// A finding in this case after these power cuts.
     pub fn new(case: &Case, cuts: &[PowerCut], finding: Finding) -> FailedCase {
-        FailedCase { finding, case: Box::new(case.clone()), cuts: cuts.to_vec() }
+        let (case, cuts) = (Box::new(case.clone()), cuts.to_vec());
+        FailedCase { finding, case, cuts, crashes: Vec::new() }
+    }
+
+    /// A finding in this case after these crashes.
+    pub fn crashed(case: &Case, crashes: &[Crash], finding: Finding) -> FailedCase {
+        FailedCase { crashes: crashes.to_vec(), ..FailedCase::new(case, &[], finding) }
     }
 }
 
-/// The command that runs the case with these power cuts.
-pub fn replay_line(case: &Case, cuts: &[PowerCut]) -> String {
+/// The command that runs the case with these power cuts or crashes.
+pub fn replay_line(case: &Case, cuts: &[PowerCut], crashes: &[Crash]) -> String {
     let Case { subject, model, workload, seed, .. } = case;
     let (ftl, model) = (subject.name(), model.name);
     let mut line = format!("ftlab check --ftl {ftl} --geometry {model} --workload {workload}");
     line += &format!(" --seed {seed}");
     if case.durability != Durability::Full {
         line += &format!(" --durability {}", case.durability.name());
+    }
+    if case.storage != Storage::Memory {
+        line += &format!(" --on {}", case.storage.name());
+    }
+    if let Some(first) = crashes.first() {
+        line += &format!(" --crash {} --loss {}", first.after, first.loss);
+    }
+    for later in crashes.iter().skip(1) {
+        line += &format!(" --second {later}");
     }
     if let Some(first) = cuts.first() {
         line += &format!(" --cut {} --outcome {}", first.after, first.outcome_text());
@@ -59,11 +78,15 @@ mod tests {
     fn a_replay_line_names_everything_that_determines_a_case() {
         let cuts = ["31:unstable@90", "4:half"].map(|text| PowerCut::parse(text).unwrap());
         assert_eq!(
-            replay_line(&case(Durability::Full), &cuts),
+            replay_line(&case(Durability::Full), &cuts, &[]),
             "ftlab check --ftl page:victim=fifo --geometry tiny --workload hot --seed 7 \
              --cut 31 --outcome unstable@90 --second 4:half"
         );
-        let line = replay_line(&case(Durability::Paper), &[]);
+        let line = replay_line(&case(Durability::Paper), &[], &[]);
         assert!(line.ends_with("--seed 7 --durability paper"), "{line}");
+        let crashes = ["40:one@3", "9:all"].map(|text| Crash::parse(text).unwrap());
+        let line = replay_line(&case(Durability::Full).on(Storage::Image), &[], &crashes);
+        let end = "--seed 7 --on image --crash 40 --loss one@3 --second 9:all";
+        assert!(line.ends_with(end), "{line}");
     }
 }

@@ -17,6 +17,8 @@ pub enum Defect {
     Misplaced,
     /// A sector reads a value that it never had.
     Foreign,
+    /// A sector is neither zero nor a whole one: it has parts of several, or other bytes.
+    Mangled,
     /// A trimmed sector reads data although it must read zero.
     Resurrected,
     /// A sector was right after the mount, and wrong once the unstable page had decayed.
@@ -29,6 +31,10 @@ pub enum Defect {
     Unmountable,
     /// A mount took more flash operations than allowed.
     Unbounded,
+    /// An image was refused although it only went through a cut or a crash.
+    ImageRefused,
+    /// An opened image holds another chip than it must.
+    ImageDiffers,
     /// An operation never ends.
     Endless,
     /// Operation counts do not add up.
@@ -49,12 +55,15 @@ impl fmt::Display for Defect {
             Defect::Shorn => "shorn",
             Defect::Misplaced => "misplaced",
             Defect::Foreign => "foreign",
+            Defect::Mangled => "mangled",
             Defect::Resurrected => "resurrected trim",
             Defect::Decayed => "unstable decayed",
             Defect::Unreadable => "unreadable",
             Defect::MapBroken => "map broken",
             Defect::Unmountable => "unmountable",
             Defect::Unbounded => "unbounded mount",
+            Defect::ImageRefused => "image refused",
+            Defect::ImageDiffers => "image differs",
             Defect::Endless => "endless",
             Defect::Miscounted => "miscounted",
             Defect::Misordered => "misordered",
@@ -78,5 +87,10 @@ impl Finding {
     /// A finding of this defect.
     pub fn new(defect: Defect, sentence: impl Into<String>) -> Finding {
         Finding { defect, sentence: sentence.into() }
+    }
+
+    /// The storage of a chip has failed.
+    pub fn of_storage(error: nand::Error) -> Finding {
+        Finding::new(Defect::Refused, error.to_string())
     }
 }

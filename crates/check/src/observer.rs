@@ -10,6 +10,9 @@ pub trait Observer: Sync {
     /// A power cut was tried.
     fn cut(&self) {}
 
+    /// A crash state was tried.
+    fn crash(&self) {}
+
     /// A case is done.
     fn tried(&self) {}
 

@@ -7,9 +7,9 @@
 mod common;
 
 use check::campaign::{Campaign, CampaignReport};
+use check::cut::faults::FaultClass;
+use check::cut::power_loss::SecondCuts;
 use check::device_model::DEVICE_MODELS;
-use check::faults::FaultClass;
-use check::power_loss::SecondCuts;
 use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
 use ftl::Durability;

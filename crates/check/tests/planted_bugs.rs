@@ -5,12 +5,14 @@ mod plain_ftl;
 
 use check::campaign::Campaign;
 use check::case::Case;
+use check::crash::machine_loss::{self, CrashSchedule};
+use check::cut::faults::{FaultClass, Faults};
+use check::cut::power_cut::PowerCut;
+use check::cut::power_loss::{self, DecayTime, SecondCuts};
 use check::device_model::DeviceModel;
 use check::failed_case::FailedCase;
-use check::faults::{FaultClass, Faults};
 use check::finding::{Defect, Finding};
-use check::power_cut::PowerCut;
-use check::power_loss::{self, DecayTime, SecondCuts};
+use check::flash::Storage;
 use check::subject::Subject;
 use check::{conformance, workload};
 use ftl::Durability;
@@ -57,6 +59,7 @@ fn campaign(bug: &str, models: &[&str], second_cuts: SecondCuts) -> Campaign {
         workloads: Vec::new(),
         short_programs: 2,
         seeds: vec![1],
+        storage: Storage::Memory,
         durability: Durability::Full,
         faults: Faults::BASIC,
         second_cuts,
@@ -203,11 +206,33 @@ fn what_any_faults_find_can_be_replayed() {
     assert!(replays > 100, "only {replays} replays");
 }
 
+/// On images, the bugs of an FTL are found by crashes alone too.
+#[test]
+fn replays_of_crashes_find_the_same() {
+    let found = |bug: &str| {
+        let model = DeviceModel::named("tiny").unwrap();
+        let case = Case::new(&plain_ftl(bug), model, "trims", 1, Durability::Full).unwrap();
+        let second_crashes = SecondCuts::OneIn(64);
+        let schedule = CrashSchedule { from_operation: 0, one_first_in: 1, second_crashes };
+        machine_loss::explore(&case.on(Storage::Image), schedule, &()).1.err()
+    };
+    assert!(found("none").is_none());
+    let bugs = ["versions-ignored", "tombstones-not-flushed", "erased-before-tombstones"];
+    for bug in bugs {
+        let failed = found(bug).unwrap_or_else(|| panic!("{bug} is not found"));
+        println!("{bug}: {failed}");
+        assert!(!failed.crashes.is_empty(), "{bug}: {failed}");
+        assert_eq!(replayed(&failed), Some(failed.finding.clone()), "{bug}: {failed}");
+    }
+}
+
 /// The finding of the replay, which runs from the start and arms the chip with the cuts.
 fn replayed(failed: &FailedCase) -> Option<Finding> {
-    let again = match failed.cuts.is_empty() {
-        true => conformance::check(&failed.case).err(),
-        false => power_loss::replay(&failed.case, &failed.cuts, &mut |_| ()).err(),
+    let FailedCase { case, cuts, crashes, .. } = failed;
+    let again = match (cuts.is_empty(), crashes.is_empty()) {
+        (true, true) => conformance::check(case).err(),
+        (true, false) => machine_loss::replay(case, crashes, &mut |_| ()).err(),
+        (false, _) => power_loss::replay(case, cuts, &mut |_| ()).err(),
     };
     again.map(|failed| failed.finding)
 }

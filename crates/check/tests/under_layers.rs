@@ -5,33 +5,17 @@
 //! and a page that waits in the buffer when the power fails keeps its previous value.
 
 mod common;
+#[path = "common/layers.rs"]
+mod layers;
 
 use check::campaign::Campaign;
-use check::device_model::DEVICE_MODELS;
-use check::power_loss::SecondCuts;
-use check::subject::Subject;
-use common::{campaign, finds_nothing, models, schemes, small_models};
-use ftl::{Durability, LAYERS, Layers};
+use check::cut::power_loss::SecondCuts;
+use common::{campaign, finds_nothing, models, small_models};
+use ftl::{Durability, Layers};
+use layers::{corners, under};
 
 fn buffer(text: &str) -> Layers {
     Layers::from_texts(&[("buffer", text)]).unwrap()
-}
-
-/// The corners of every layer.
-fn corners() -> Vec<Layers> {
-    let corners = LAYERS.iter().flat_map(|layer| layer.corners);
-    corners.map(|corner| Layers::from_texts(corner).unwrap()).collect()
-}
-
-/// Every scheme under each of these layers that it accepts.
-fn under(layers: &[Layers]) -> Vec<Subject> {
-    let subjects = schemes().into_iter().flat_map(|scheme| {
-        let subject = || Subject::of(scheme, &[]).unwrap();
-        let chip = DEVICE_MODELS[0].chip();
-        let accepts = move |layers: &&Layers| layers.check(scheme, &[], &chip).is_ok();
-        layers.iter().filter(accepts).map(move |layers| subject().under(layers))
-    });
-    subjects.collect()
 }
 
 #[test]

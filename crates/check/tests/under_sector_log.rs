@@ -4,7 +4,7 @@
 mod common;
 
 use check::campaign::Campaign;
-use check::power_loss::SecondCuts;
+use check::cut::power_loss::SecondCuts;
 use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
 use ftl::{Durability, Layers};

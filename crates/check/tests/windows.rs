@@ -2,8 +2,9 @@
 //! several windows.
 
 use check::case::Case;
+use check::device::action::Action;
+use check::device::powered_device::PoweredDevice;
 use check::device_model::DeviceModel;
-use check::powered_device::{Action, PoweredDevice};
 use check::subject::Subject;
 use ftl::Durability;
 use nand::{BlockId, Nand};
@@ -40,7 +41,7 @@ fn mounts_read_checkpoints_of_three_windows() {
     let case = Case::new(&page, model, "windows", 1, Durability::Full).unwrap();
     assert_eq!(case.dimensions().pages.div_ceil(case.dimensions().window()), 3);
     let system_blocks = ftl::system_blocks(&model.chip(), model.logical_blocks, Durability::Full);
-    let mut device = PoweredDevice::brand_new(&case);
+    let mut device = PoweredDevice::brand_new(&case).unwrap();
     device.perform(Action::Mount).unwrap();
     let mut with_checkpoint = 0;
     for &operation in &case.operations {

@@ -124,7 +124,8 @@ impl CheckMonitor {
         let position = self.budget.map_or(cases, |_| elapsed.as_millis() as u64);
         self.bar.set_position(position);
         let rate = (cuts as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
-        let text = format!("{} cases, {} cuts, {} cuts/s", count(cases), count(cuts), count(rate));
+        let text =
+            format!("{} cases, {} cuts and crashes, {}/s", count(cases), count(cuts), count(rate));
         self.bar.set_message(text);
     }
 }
@@ -143,6 +144,10 @@ impl Observer for CheckMonitor {
         if self.cuts.fetch_add(1, Ordering::Relaxed).is_multiple_of(4096) {
             self.show();
         }
+    }
+
+    fn crash(&self) {
+        self.cut();
     }
 
     fn tried(&self) {

@@ -446,6 +446,26 @@ fn a_replay_tells_when_weak_pages_decay() {
 }
 
 #[test]
+fn a_crash_of_the_machine_below_an_image_is_replayed() {
+    let check = ["check", "--ftl", "page", "--geometry", "tiny", "--workload", "sequential"];
+    let image = [&check[..], &["--on", "image"]].concat();
+    let crashes = ["--crash", "40", "--loss", "one@3", "--second", "9:all"];
+    let text = printed(&[&image[..], &crashes].concat());
+    assert!(text.contains("--on image --crash 40 --loss one@3 --second 9:all"), "{text}");
+    assert!(text.contains("all is well"), "{text}");
+    let refusals: [(&[&str], &[&str], &str); 4] = [
+        (&image, &["--crash", "40", "--loss", "two@3"], "a loss such as"),
+        (&image, &["--crash", "99999", "--loss", "all"], "never happens"),
+        (&image, &["--durability", "paper"], "an image needs durability `full`"),
+        (&check, &["--crash", "40", "--loss", "all"], "add --on image"),
+    ];
+    for (check, options, why) in refusals {
+        let stderr = refused(2, &[check, options].concat());
+        assert!(stderr.contains(why), "{stderr}");
+    }
+}
+
+#[test]
 fn a_check_without_time_for_every_form_fails_and_names_the_others() {
     let check =
         ["check", "--ftl", "page", "--ftl", "block", "--ftl", "fast", "--geometry", "small"];

@@ -138,9 +138,9 @@ impl FlashArray {
         self.pages.is_some()
     }
 
-    /// The owners of all pages of a block.
+    /// The owners of all pages of a block; [`Lpn::SYSTEM`] also where a fault has taken it away.
     #[inline]
-    pub(crate) fn owners(&self, block: BlockId) -> &[u32] {
+    pub fn owners(&self, block: BlockId) -> &[u32] {
         &self.owners[self.geometry.span(block)]
     }
 
@@ -184,7 +184,8 @@ impl FlashArray {
         slc.zip(&self.filled).filter(|(_, filled)| **filled == 0).for_each(|(slc, _)| *slc = false);
     }
 
-    pub(crate) fn wear(&self) -> &[u32] {
+    /// Erases of each block.
+    pub fn wear(&self) -> &[u32] {
         &self.wear
     }
 

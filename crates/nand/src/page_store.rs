@@ -12,6 +12,7 @@
 //! [`FlashArray::from_store`]: crate::FlashArray::from_store
 
 use alloc::borrow::Cow;
+use core::any::Any;
 
 use crate::address::{BlockId, Ppn};
 use crate::cells::Cells;
@@ -152,7 +153,7 @@ pub struct BlockRecord {
 /// A page that cannot be read is an [`Error::ReadFailed`](crate::Error::ReadFailed), every other
 /// error an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the store returns
 /// it with [`Health::Torn`] or, if its spare area is whole, [`Health::DataLost`].
-pub trait PageStore: Send {
+pub trait PageStore: Any + Send {
     /// Pages, blocks and program order of the chip.
     fn geometry(&self) -> &Geometry;
 

@@ -1,9 +1,10 @@
 //! Parts of campaigns that the test files share.
 
 use check::campaign::{Campaign, CampaignReport};
+use check::cut::faults::Faults;
+use check::cut::power_loss::SecondCuts;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
-use check::faults::Faults;
-use check::power_loss::SecondCuts;
+use check::flash::Storage;
 use check::subject::Subject;
 use check::workload::named::WORKLOADS;
 use ftl::{Durability, SCHEMES, Scheme};
@@ -39,6 +40,7 @@ pub fn campaign(subjects: Vec<Subject>, models: Vec<&'static DeviceModel>) -> Ca
         workloads: WORKLOADS.iter().map(|workload| workload.name.to_owned()).collect(),
         short_programs: 0,
         seeds: vec![1],
+        storage: Storage::Memory,
         durability: Durability::Full,
         faults: faults(),
         second_cuts: SecondCuts::None,

@@ -1,4 +1,5 @@
-//! `ftlab check`: cuts the power at every operation, or replays a single cut.
+//! `ftlab check`: cuts the power at every operation, crashes the machine below an image at every
+//! write, or replays a single cut or crash.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -6,11 +7,14 @@ use std::time::Duration;
 
 use check::campaign::{Campaign, CampaignReport, Totals};
 use check::case::Case;
+use check::crash::machine_crash::Crash;
+use check::crash::machine_loss::{self, CrashCounts};
+use check::cut::faults::{FaultClass, Faults};
+use check::cut::power_cut::PowerCut;
+use check::cut::power_loss::{self, CutCounts, DecayTime, SecondCuts};
 use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
-use check::faults::{FaultClass, Faults};
-use check::power_cut::PowerCut;
-use check::power_loss::{self, CutCounts, DecayTime, SecondCuts};
+use check::flash::Storage;
 use check::subject::Subject;
 use check::workload::named::WORKLOADS;
 use ftl::{Durability, Layers, SCHEMES};
@@ -34,6 +38,7 @@ const QUICK_PAGES_MAX: u32 = 64;
 
 /// Options of `ftlab check`.
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("single").args(["outcome", "loss"])))]
 pub struct Args {
     /// FTL to check, such as `page:victim=fifo`, or `all`: every scheme with many settings; may be
     /// given several times
@@ -69,6 +74,16 @@ pub struct Args {
     /// Seed of the workloads and of the requests after a cut
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Where the chip is: in memory, or on an image on a disk that loses, reorders and tears writes
+    /// when the machine crashes
+    #[arg(
+        long,
+        value_name = "memory|image",
+        default_value = "memory",
+        value_parser = NameOr(|| undescribed(Storage::NAMES.iter().copied())),
+        hide_possible_values = true
+    )]
+    on: String,
     /// Whether trims must survive a cut; with `paper` the power is never cut
     #[arg(
         long,
@@ -87,7 +102,7 @@ pub struct Args {
         hide_possible_values = true
     )]
     faults: String,
-    /// Try one in N cuts during recovery; 0 tries none, 1 tries all
+    /// Try one in N cuts and crashes during recovery; 0 tries none, 1 tries all
     #[arg(long, value_name = "N", default_value_t = 512)]
     second_cuts: u32,
     /// Try all workloads of up to N steps on the smallest chip
@@ -109,9 +124,15 @@ pub struct Args {
         hide_possible_values = true
     )]
     outcome: Option<String>,
-    /// Further cut, counted from the next power-on, such as `4:half` or `4:unstable@37`; may be
-    /// given several times
-    #[arg(long, value_name = "K:NAME[@N]", requires = "outcome")]
+    /// Replay one case: crash the machine after N events of the disk
+    #[arg(long, value_name = "N", requires = "loss", conflicts_with = "cut")]
+    crash: Option<u64>,
+    /// What the crash loses of the writes since the last sync, such as `all` or `one@3`
+    #[arg(long, value_name = "NAME[@N]", requires = "crash")]
+    loss: Option<String>,
+    /// Further cut or crash, counted from the next power-on, such as `4:half`, `4:unstable@37` or
+    /// `40:one@3`; may be given several times
+    #[arg(long, value_name = "K:NAME[@N]", requires = "single")]
     second: Vec<String>,
     /// Print neither a summary nor progress, only what was found
     #[arg(long)]
@@ -130,9 +151,10 @@ fn with_all(mut names: Vec<Named>) -> Vec<Named> {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> ExitCode {
-    let done = match args.cut {
-        Some(cut) => replay(args, cut),
-        None => campaign(args),
+    let done = match (args.cut, args.crash) {
+        (Some(cut), _) => replay_cuts(args, cut),
+        (None, Some(crash)) => replay_crashes(args, crash),
+        (None, None) => campaign(args),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -149,6 +171,7 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         workloads: workloads(args),
         short_programs: if asks_for_all(&args.workload) { args.short_programs } else { 0 },
         seeds: vec![args.seed],
+        storage: storage(args)?,
         durability: durability(args)?,
         faults: Faults::parse(&args.faults)?,
         second_cuts: second_cuts(args),
@@ -204,17 +227,23 @@ fn everything_was_tried(report: &CampaignReport) -> failure::Result<()> {
 }
 
 fn summary(report: &CampaignReport) -> String {
-    let mut table = Table::new(&["ftl", "cases", "compared", "cuts", "second cuts", "found"]);
-    for (subject, tried) in &report.rows {
-        table.row(&cells(&subject.name(), tried));
-    }
     let total = report.total();
+    let crashed = total.crashes.first > 0;
+    let crashes: &[&str] = if crashed { &["crashes", "second crashes"] } else { &[] };
+    let head = ["ftl", "cases", "compared", "cuts", "second cuts"];
+    let mut table = Table::new(&[&head, crashes, &["found"]].concat());
+    for (subject, tried) in &report.rows {
+        table.row(&cells(&subject.name(), tried, crashed));
+    }
     if report.rows.len() > 1 {
-        table.row(&cells("total", &total));
+        table.row(&cells("total", &total, crashed));
     }
     let mut text = table.text() + "\n";
     if total.cuts.first > 0 {
         text += &outcomes(&total.cuts);
+    }
+    if crashed {
+        text += &losses(&total.crashes);
     }
     let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
     text += &format!("{seeds} seeds in {seconds:.1} s");
@@ -240,15 +269,44 @@ fn outcomes(cuts: &CutCounts) -> String {
     table.text() + "\n"
 }
 
-fn cells(name: &str, tried: &Totals) -> [String; 6] {
-    let cuts = &tried.cuts;
-    let numbers = [tried.cases, tried.compared, cuts.first, cuts.second, tried.failed.len() as u64];
-    let [cases, steps, first, second, found] = numbers.map(count);
-    [name.to_owned(), cases, steps, first, second, found]
+/// The crash states by what was lost.
+fn losses(crashes: &CrashCounts) -> String {
+    let mut table = Table::new(&["loss", "crashes"]);
+    for (name, tried) in crashes.by_name() {
+        table.row(&[name.to_owned(), count(tried)]);
+    }
+    table.text() + "\n"
+}
+
+fn cells(name: &str, tried: &Totals, crashed: bool) -> Vec<String> {
+    let Totals { cuts, crashes, .. } = tried;
+    let crashes = [crashes.first, crashes.second];
+    let crashes: &[u64] = if crashed { &crashes } else { &[] };
+    let numbers = [tried.cases, tried.compared, cuts.first, cuts.second];
+    let all = numbers.iter().chain(crashes).copied().chain([tried.failed.len() as u64]);
+    [name.to_owned()].into_iter().chain(all.map(count)).collect()
+}
+
+/// Runs one case with the given crashes. Returns whether nothing was found.
+fn replay_crashes(args: &Args, after: u64) -> failure::Result<bool> {
+    let case = single_case(args)?;
+    if case.storage != Storage::Image {
+        let why = "--crash replays a crash of the machine below an image: add --on image";
+        return Err(failure::Failure::usage(why.to_owned()));
+    }
+    let loss = args.loss.as_deref().unwrap_or_default();
+    let mut crashes = vec![Crash::with_loss(after, loss)?];
+    for text in &args.second {
+        crashes.push(Crash::parse(text)?);
+    }
+    let tell = |text: &str| tell(args, text);
+    tell(&format!("{}\n", replay_line(&case, &[], &crashes)));
+    let done = machine_loss::replay(&case, &crashes, &mut |line| tell(&format!("  {line}\n")));
+    replayed(args, done.map(|missed| missed.map(|crash| ("crash", crash.to_string()))))
 }
 
 /// Runs one case with the given cuts. Returns whether nothing was found.
-fn replay(args: &Args, cut: u64) -> failure::Result<bool> {
+fn replay_cuts(args: &Args, cut: u64) -> failure::Result<bool> {
     let case = single_case(args)?;
     let later: Vec<PowerCut> =
         args.second.iter().map(|text| PowerCut::parse(text)).collect::<spec::Result<_>>()?;
@@ -260,27 +318,32 @@ fn replay(args: &Args, cut: u64) -> failure::Result<bool> {
     for outcome in outcomes {
         let first = PowerCut::with_outcome(cut, outcome)?;
         let cuts: Vec<PowerCut> = [first].into_iter().chain(later.iter().copied()).collect();
-        clean &= replay_one(&case, &cuts, args.quiet)?;
+        clean &= replay_one(args, &case, &cuts)?;
     }
     Ok(clean)
 }
 
-fn replay_one(case: &Case, cuts: &[PowerCut], quiet: bool) -> failure::Result<bool> {
-    let tell = |text: &str| {
-        if !quiet {
-            say(text)
-        }
-    };
-    tell(&format!("{}\n", replay_line(case, cuts)));
-    match power_loss::replay(case, cuts, &mut |line| tell(&format!("  {line}\n"))) {
+fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bool> {
+    let tell = |text: &str| tell(args, text);
+    tell(&format!("{}\n", replay_line(case, cuts, &[])));
+    let done = power_loss::replay(case, cuts, &mut |line| tell(&format!("  {line}\n")));
+    replayed(args, done.map(|missed| missed.map(|cut| ("cut", cut.to_string()))))
+}
+
+/// Reports a replay, which may name a cut or crash that never happened.
+fn replayed(
+    args: &Args,
+    done: Result<Option<(&str, String)>, FailedCase>,
+) -> failure::Result<bool> {
+    match done {
         Ok(None) => {
-            tell("  all is well\n");
+            tell(args, "  all is well\n");
             Ok(true)
         }
-        Ok(Some(cut)) => Err(failure::Failure::usage(format!(
-            "the cut {cut} never happens: the run ends before operation {}",
-            cut.after
-        ))),
+        Ok(Some((what, missed))) => {
+            let why = format!("the {what} {missed} never happens: the run ends before it");
+            Err(failure::Failure::usage(why))
+        }
         Err(failure) => {
             complain(&failure);
             Ok(false)
@@ -288,16 +351,23 @@ fn replay_one(case: &Case, cuts: &[PowerCut], quiet: bool) -> failure::Result<bo
     }
 }
 
+fn tell(args: &Args, text: &str) {
+    if !args.quiet {
+        say(text);
+    }
+}
+
 fn single_case(args: &Args) -> failure::Result<Case> {
     let one = [&args.ftl, &args.geometry, &args.workload];
     if one.iter().any(|names| names.len() != 1 || names[0] == "all") {
-        let why = "--cut replays one case: name one --ftl, one --geometry and one --workload";
+        let why = "--cut and --crash replay one case: name one --ftl, one --geometry and one \
+                   --workload";
         return Err(failure::Failure::usage(why.to_owned()));
     }
     let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
     let model = DeviceModel::named(&args.geometry[0])?;
     let case = Case::new(&subject, model, &args.workload[0], args.seed, durability(args)?);
-    case.map_err(unusable)
+    Ok(case.map_err(unusable)?.on(storage(args)?))
 }
 
 // ---- What the options select ------------------------------------------------------------------
@@ -345,6 +415,16 @@ fn durability(args: &Args) -> failure::Result<Durability> {
     let found = known.into_iter().find(|it| it.name() == args.durability);
     let unknown = || spec::unknown("durability", &args.durability, Durability::NAMES);
     Ok(found.ok_or_else(unknown)?)
+}
+
+/// An image promises that everything which was synced survives, so the FTL on it must too.
+fn storage(args: &Args) -> failure::Result<Storage> {
+    let storage = Storage::named(&args.on)?;
+    if storage == Storage::Image && durability(args)? != Durability::Full {
+        let why = "an image needs durability `full`: with `paper`, data can be lost at a cut";
+        return Err(failure::Failure::usage(why.to_owned()));
+    }
+    Ok(storage)
 }
 
 fn second_cuts(args: &Args) -> SecondCuts {

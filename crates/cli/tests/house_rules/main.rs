@@ -43,7 +43,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("disk", &["spec", "nand", "image", "ftl"]),
         ("drive", &["spec", "nand", "trace"]),
         ("sim", &["spec", "nand", "trace", "ftl", "drive"]),
-        ("check", &["spec", "nand", "ftl"]),
+        ("check", &["spec", "nand", "image", "ftl"]),
         ("report", &["spec", "trace", "sim"]),
         (
             "cli",

@@ -45,7 +45,7 @@ impl Loss {
         if pieces == 0 {
             return vec![Loss::All];
         }
-        let mut losses = vec![Loss::Ends(below(1 << 32) as u64)];
+        let mut losses = vec![Loss::Ends(below(u32::MAX as usize) as u64)];
         if pieces <= EXHAUSTIVE {
             losses.extend((0..1 << pieces).map(Loss::Mask));
             return losses;
@@ -54,7 +54,7 @@ impl Loss {
         losses.extend((last + 1..pieces).map(|piece| Loss::From(piece as u64)));
         for _ in 0..draws {
             losses.extend([Loss::One, Loss::But, Loss::From].map(|it| it(below(pieces) as u64)));
-            losses.extend([Loss::Half, Loss::Eighth].map(|it| it(below(1 << 32) as u64)));
+            losses.extend([Loss::Half, Loss::Eighth].map(|it| it(below(u32::MAX as usize) as u64)));
         }
         losses
     }
@@ -99,8 +99,8 @@ impl Loss {
         })
     }
 
-    /// The name and the number, if it has one.
-    fn parts(self) -> (usize, Option<u64>) {
+    /// The place of its name in [`Loss::NAMES`], and its number.
+    pub fn parts(self) -> (usize, Option<u64>) {
         match self {
             Loss::All => (0, None),
             Loss::None => (1, None),
@@ -112,11 +112,6 @@ impl Loss {
             Loss::Eighth(n) => (7, Some(n)),
             Loss::Ends(n) => (8, Some(n)),
         }
-    }
-
-    /// The name that users write, without a number.
-    pub fn name(self) -> &'static str {
-        Loss::NAMES[self.parts().0]
     }
 }
 

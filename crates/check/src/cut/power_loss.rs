@@ -19,15 +19,15 @@ use nand::power_cut::Snapshot;
 use nand::{FlashArray, Nand, Outcome, Ppn};
 
 use crate::case::Case;
+use crate::cut::faults::{FaultClass, Faults, leaves_weak_pages};
+use crate::cut::power_cut::{Decay, PowerCut};
+use crate::device::action::{self, Action};
+use crate::device::powered_device::{End, PoweredDevice};
 use crate::failed_case::FailedCase;
-use crate::faults::{FaultClass, Faults, leaves_weak_pages};
-use crate::finding::{Defect, Finding};
+use crate::finding::Finding;
 use crate::observer::Observer;
 use crate::oracle::Oracle;
-use crate::power_cut::{Decay, PowerCut};
-use crate::powered_device::{Action, End, PoweredDevice};
 use crate::rng::{Rng, mix};
-use crate::workload;
 
 /// Which second cuts are tried after each first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum SecondCuts {
 }
 
 /// After a first cut that is followed by second ones, at least one in this number of them is tried.
-const DENSE: u32 = 16;
+pub(crate) const DENSE: u32 = 16;
 
 /// Which power cuts are tried.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,9 @@ pub fn explore(
 ) -> (CutCounts, Result<(), FailedCase>) {
     let counts = CutCounts::default();
     let mut explorer = Explorer { case, schedule, observer, counts, cuts: Vec::new() };
-    let done = explorer.run(PoweredDevice::brand_new(case), &workload_actions(case));
+    let device = PoweredDevice::brand_new(case);
+    let device = device.map_err(|finding| FailedCase::new(case, &[], finding));
+    let done = device.and_then(|device| explorer.run(device, &action::of_workload(case)));
     (explorer.counts, done.map(|_| ()))
 }
 
@@ -126,25 +128,27 @@ pub fn replay(
     cuts: &[PowerCut],
     tell: &mut dyn FnMut(String),
 ) -> Result<Option<PowerCut>, FailedCase> {
-    let (mut device, mut actions) = (PoweredDevice::brand_new(case), workload_actions(case));
+    let failed = |finding| FailedCase::new(case, cuts, finding);
+    let mut device = PoweredDevice::brand_new(case).map_err(failed)?;
+    let mut actions = action::of_workload(case);
     for level in 0..cuts.len() {
         let cut = cuts[level];
         device.arm(cut.armed());
         let end = perform_all(&mut device, &actions, tell);
-        if end.map_err(|finding| FailedCase::new(case, cuts, finding))? == End::Answered {
+        if end.map_err(failed)? == End::Answered {
             return Ok(Some(cut));
         }
         tell(format!("power lost at operation {}, outcome {}", cut.after, cut.outcome_text()));
         let (mut nand, oracle) = device.into_parts();
         nand.power_on();
         let is_weak = has_weak_pages(nand.array());
-        let is_weak =
-            is_weak.map_err(|error| FailedCase::new(case, cuts, storage_failed(&error)))?;
-        device = PoweredDevice::after_cut(case, nand, oracle, cut.decay);
+        let is_weak = is_weak.map_err(|error| failed(Finding::of_storage(error)))?;
+        let flash = nand.into_array();
+        device = PoweredDevice::after_cut(case, flash, oracle, cut.decay).map_err(failed)?;
         actions = actions_after_cut(case, &cuts[..=level], is_weak);
     }
     let end = perform_all(&mut device, &actions, tell);
-    end.map_err(|finding| FailedCase::new(case, cuts, finding))?;
+    end.map_err(failed)?;
     Ok(None)
 }
 
@@ -163,32 +167,11 @@ fn perform_all(
     Ok(End::Answered)
 }
 
-/// The actions before the first cut: mount, the workload, a check.
-fn workload_actions(case: &Case) -> Vec<Action> {
-    let operations = case.operations.iter().map(|&operation| Action::Do(operation));
-    [Action::Mount].into_iter().chain(operations).chain([Action::Check]).collect()
-}
-
-/// The actions after a cut: the device must recover, keep its contents, and go on working.
-/// `is_weak`: whether the last cut left weak pages on flash.
+/// The actions after a cut. `is_weak`: whether the last cut left weak pages on flash.
 fn actions_after_cut(case: &Case, cuts: &[PowerCut], is_weak: bool) -> Vec<Action> {
     let seed = cuts.iter().fold(case.seed, |seed, cut| salted(seed, *cut));
-    let operations = workload::after_power_cut(case.dimensions(), seed);
-    let mut actions = vec![Action::Mount];
-    if is_weak && cuts.last().is_some_and(|cut| cut.decay == Decay::AfterMount) {
-        actions.push(Action::Decay);
-    }
-    actions.extend(operations.into_iter().map(Action::Do));
-    actions.extend([Action::Check, Action::Remount]);
-    // A third mount seldom finds what the second one does not, and mounts take most of the time.
-    if Rng::new(mix(seed, 1)).one_in(4) {
-        actions.push(Action::Remount);
-    }
-    actions
-}
-
-fn storage_failed(error: &nand::Error) -> Finding {
-    Finding::new(Defect::Refused, error.to_string())
+    let decays = is_weak && cuts.last().is_some_and(|cut| cut.decay == Decay::AfterMount);
+    action::of_recovery(case, seed, decays)
 }
 
 /// A seed that depends on a cut too.
@@ -238,7 +221,7 @@ impl Explorer<'_> {
         if is_recorded {
             device.record();
             let copied = device.nand().array().try_clone();
-            before = Some(copied.map_err(|error| self.storage_failed(&error))?);
+            before = Some(copied.map_err(|error| self.storage_failed(error))?);
         }
         let (start, mut after, mut mounted_in) = (device.programs_and_erases(), 0, 0);
         for (index, &action) in actions.iter().enumerate() {
@@ -301,7 +284,7 @@ impl Explorer<'_> {
                 continue;
             }
             let flash = snapshot.interrupted(before, outcome);
-            let flash = flash.map_err(|error| self.storage_failed(&error))?;
+            let flash = flash.map_err(|error| self.storage_failed(error))?;
             match self.has_weak_pages(cut.outcome, &flash)? {
                 true => {
                     let before = self.has_weak_pages(Outcome::Untouched, before)?;
@@ -324,7 +307,7 @@ impl Explorer<'_> {
         oracle: &Oracle,
     ) -> Result<(), FailedCase> {
         let lasts = self.schedule.faults.contains(FaultClass::Lasting);
-        let copy = || flash.try_clone().map_err(|error| self.storage_failed(&error));
+        let copy = || flash.try_clone().map_err(|error| self.storage_failed(error));
         let (at_once, later) = (copy()?, copy()?);
         if before {
             let decayed = PowerCut { decay: Decay::AtOperation(0), ..cut };
@@ -363,8 +346,8 @@ impl Explorer<'_> {
         self.cuts.push(cut);
         let is_weak = time != DecayTime::Never;
         let actions = actions_after_cut(self.case, &self.cuts, is_weak);
-        let nand = Nand::power_up(flash);
-        let device = PoweredDevice::after_cut(self.case, nand, oracle.clone(), cut.decay);
+        let device = PoweredDevice::after_cut(self.case, flash, oracle.clone(), cut.decay);
+        let device = device.map_err(|finding| FailedCase::new(self.case, &self.cuts, finding))?;
         let mounted_in = self.run(device, &actions)?;
         self.cuts.pop();
         Ok(mounted_in)
@@ -386,7 +369,7 @@ impl Explorer<'_> {
 
     fn decayed(&self, flash: FlashArray) -> Result<FlashArray, FailedCase> {
         let mut nand = Nand::power_up(flash);
-        nand.decay().map_err(|error| self.storage_failed(&error))?;
+        nand.decay().map_err(|error| self.storage_failed(error))?;
         Ok(nand.into_array())
     }
 
@@ -396,11 +379,11 @@ impl Explorer<'_> {
         if !outcomes.any(leaves_weak_pages) {
             return Ok(false);
         }
-        has_weak_pages(flash).map_err(|error| self.storage_failed(&error))
+        has_weak_pages(flash).map_err(|error| self.storage_failed(error))
     }
 
-    fn storage_failed(&self, error: &nand::Error) -> FailedCase {
-        FailedCase::new(self.case, &self.cuts, storage_failed(error))
+    fn storage_failed(&self, error: nand::Error) -> FailedCase {
+        FailedCase::new(self.case, &self.cuts, Finding::of_storage(error))
     }
 
     fn is_drawn(&self, cut: PowerCut) -> bool {

@@ -7,45 +7,23 @@
 //! replayed. Recording keeps the state of the chip after each program and erase of an action, and
 //! the state of the oracle during the action. This is enough to cut the power at any of them.
 
-use std::fmt;
-
 use ftl::{Error, Ftl, Run};
+use image::LossyDisk;
+use image::medium::lossy_disk::Event;
+use image::medium::shared_bytes::SharedBytes;
 use nand::power_cut::Snapshot;
-use nand::{Cut, Data, Lpn, Nand, Op, Outcome, Sink, Stamp};
+use nand::{Cut, Data, FlashArray, Lpn, Mode, Nand, Op, Outcome, Stamp};
 
 use crate::case::Case;
+use crate::cut::power_cut::Decay;
+use crate::device::action::Action;
+use crate::device::host_buffer::HostBuffer;
 use crate::finding::{Defect, Finding};
+use crate::flash::Storage;
+use crate::flash::image_chip::{self, Contents, Opened};
 use crate::oracle::{Expect, Oracle};
 use crate::panics;
-use crate::power_cut::Decay;
 use crate::workload::host_operation::{Extent, HostOperation};
-
-/// What can happen to a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Mount, audit, and read everything. The values read are the device's state from now on.
-    Mount,
-    /// Switch the power off and on between two host operations, then mount.
-    Remount,
-    /// Audit, and read everything. Every sector must have its newest value.
-    Check,
-    /// Let the pages decay that a cut left weak, then check.
-    Decay,
-    /// Perform an operation of the host.
-    Do(HostOperation),
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Action::Mount => write!(out, "mount"),
-            Action::Remount => write!(out, "power off and on, mount"),
-            Action::Check => write!(out, "read and audit everything"),
-            Action::Decay => write!(out, "decay, then read and audit everything"),
-            Action::Do(operation) => operation.fmt(out),
-        }
-    }
-}
 
 /// How an action ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,17 +53,32 @@ pub struct PoweredDevice<'a> {
     entered_before: u64,
     /// Flash operations of the last mount.
     mounted_in: u64,
-    /// The stamps that were read last.
-    found: Vec<Stamp>,
+    /// What was read last.
+    buffer: HostBuffer,
+    /// The disk below the image, if it can be watched.
+    disk: Option<LossyDisk>,
+    /// The last operation of the image at power-on.
+    operation_at_power_on: u64,
+    /// Pages that were free at power-on, and the erases of all blocks.
+    at_power_on: [u64; 2],
+}
+
+/// A device whose chip is on an image, directly after power-on.
+pub struct OnDisk<'a> {
+    /// The device.
+    pub device: PoweredDevice<'a>,
+    /// What its chip holds.
+    pub contents: Contents,
 }
 
 type Result<T> = std::result::Result<T, Finding>;
 
 impl<'a> PoweredDevice<'a> {
     /// A device with this chip. The oracle knows what was done to it before.
-    pub fn new(case: &'a Case, nand: Nand, oracle: Oracle) -> PoweredDevice<'a> {
+    fn new(case: &'a Case, nand: Nand, oracle: Oracle) -> PoweredDevice<'a> {
         PoweredDevice {
             case,
+            at_power_on: free_and_erased(&nand),
             nand,
             ftl: None,
             oracle_during_action: oracle.clone(),
@@ -96,32 +89,58 @@ impl<'a> PoweredDevice<'a> {
             pages_written: 0,
             entered_before: 0,
             mounted_in: 0,
-            found: Vec::new(),
+            buffer: HostBuffer::new(case.storage, case.dimensions()),
+            disk: None,
+            operation_at_power_on: 0,
         }
     }
 
     /// A device that was powered on after a cut. Its weak pages decay at this time; after the mount
-    /// the action [`Action::Decay`] lets them decay.
+    /// the action [`Action::Decay`] lets them decay. An image was opened anew.
+    ///
+    /// # Errors
+    /// The image has not kept what the cut left.
     pub fn after_cut(
         case: &'a Case,
-        mut nand: Nand,
+        flash: FlashArray,
         oracle: Oracle,
         decay: Decay,
-    ) -> PoweredDevice<'a> {
+    ) -> Result<PoweredDevice<'a>> {
+        let flash = match case.storage {
+            Storage::Memory => flash,
+            Storage::Image => panics::caught(|| image_chip::reopen(flash))?.flash,
+        };
+        let mut nand = Nand::power_up(flash);
         if let Decay::AtOperation(operations) = decay {
             nand.decay_after(operations);
         }
-        PoweredDevice::new(case, nand, oracle)
+        Ok(PoweredDevice::new(case, nand, oracle))
+    }
+
+    /// A device whose chip is on the image on this disk.
+    ///
+    /// # Errors
+    /// The image is refused.
+    pub fn on_disk(case: &'a Case, disk: LossyDisk, oracle: Oracle) -> Result<OnDisk<'a>> {
+        let medium = Box::new(disk.clone());
+        let Opened { flash, operation, contents } = panics::caught(|| image_chip::open(medium))?;
+        let mut device = PoweredDevice::new(case, Nand::power_up(flash), oracle);
+        device.disk = Some(disk);
+        device.operation_at_power_on = operation;
+        Ok(OnDisk { device, contents })
     }
 
     /// A new device: its chip is erased everywhere.
-    pub fn brand_new(case: &'a Case) -> PoweredDevice<'a> {
+    ///
+    /// # Errors
+    /// The blank image is refused.
+    pub fn brand_new(case: &'a Case) -> Result<PoweredDevice<'a>> {
         let dimensions = case.dimensions();
-        PoweredDevice::new(
-            case,
-            case.new_chip(),
-            Oracle::new(dimensions.pages, dimensions.sectors_per_page),
-        )
+        let oracle = Oracle::new(dimensions.pages, dimensions.sectors_per_page);
+        match case.storage {
+            Storage::Memory => Ok(PoweredDevice::new(case, case.new_chip(), oracle)),
+            Storage::Image => Ok(PoweredDevice::on_disk(case, case.blank_disk(), oracle)?.device),
+        }
     }
 
     /// Starts to record the chip after each program and erase in `snapshots`.
@@ -166,15 +185,13 @@ impl<'a> PoweredDevice<'a> {
         let end = panics::caught(|| match action {
             Action::Mount => self.mount(),
             Action::Remount => {
-                self.entered_before = self.pages_entered();
-                self.ftl = None;
-                self.nand.power_on();
+                self.power_cycle()?;
                 self.arm_watchdog();
                 self.mount()
             }
             Action::Check => self.check(),
             Action::Decay => {
-                self.nand.decay().map_err(storage_failed)?;
+                self.nand.decay().map_err(Finding::of_storage)?;
                 self.check().map_err(decayed)
             }
             Action::Do(operation) => self.operate(operation),
@@ -205,6 +222,24 @@ impl<'a> PoweredDevice<'a> {
 
     // ---- Actions ------------------------------------------------------------------------------
 
+    /// Switches the power off and on. An image is opened anew, and the chip counts from zero.
+    fn power_cycle(&mut self) -> Result<()> {
+        self.entered_before = self.pages_entered();
+        self.ftl = None;
+        self.nand.power_on();
+        if self.case.storage == Storage::Memory {
+            return Ok(());
+        }
+        let none = Nand::new(*self.nand.geometry(), Mode::Count);
+        let flash = std::mem::replace(&mut self.nand, none).into_array();
+        let Opened { flash, operation, .. } = image_chip::reopen(flash)?;
+        self.nand = Nand::power_up(flash);
+        self.operation_at_power_on = operation;
+        self.at_power_on = free_and_erased(&self.nand);
+        (self.entered_before, self.pages_written) = (0, 0);
+        Ok(())
+    }
+
     fn mount(&mut self) -> Result<End> {
         let before = operations(&self.nand);
         let mounted = self.case.mount(&mut self.nand);
@@ -216,10 +251,10 @@ impl<'a> PoweredDevice<'a> {
         if self.read_all()? == End::PowerLost {
             return Ok(End::PowerLost);
         }
-        self.oracle.judge(0, &self.found, Expect::Survivor)?;
+        self.oracle.judge(0, self.buffer.stamps(), Expect::Survivor)?;
         self.check_occupancy()?;
         self.keep_snapshots();
-        self.oracle.adopt(&self.found);
+        self.oracle.adopt(self.buffer.stamps());
         self.audit()?;
         Ok(End::Answered)
     }
@@ -229,7 +264,7 @@ impl<'a> PoweredDevice<'a> {
             return Ok(End::PowerLost);
         }
         self.keep_snapshots();
-        self.oracle.judge(0, &self.found, Expect::Newest)?;
+        self.oracle.judge(0, self.buffer.stamps(), Expect::Newest)?;
         self.audit()?;
         Ok(End::Answered)
     }
@@ -243,10 +278,12 @@ impl<'a> PoweredDevice<'a> {
         let done = match operation {
             HostOperation::Write(extent) | HostOperation::Force(extent) => {
                 let number = self.oracle.write(&extent, full);
-                let run = run(&extent, Data::Stamp(number), self.case);
+                let run = run(&extent, self.buffer.fill(&extent, number), self.case);
                 let written = ftl.write(nand, &run);
                 match operation {
-                    HostOperation::Force(_) => written.and_then(|()| ftl.flush_run(nand, &run)),
+                    HostOperation::Force(_) => {
+                        written.and_then(|()| ftl.flush_run(nand, &run)).and_then(|()| sync(nand))
+                    }
                     _ => written,
                 }
             }
@@ -254,7 +291,7 @@ impl<'a> PoweredDevice<'a> {
                 self.oracle.trim(first, pages);
                 ftl.trim(nand, Lpn(first), pages)
             }
-            _ => ftl.flush(nand),
+            _ => ftl.flush(nand).and_then(|()| sync(nand)),
         };
         let done = done.and_then(|()| ftl.end_request(nand));
         if unless_power_lost(done, Defect::Refused)?.is_none() {
@@ -267,6 +304,12 @@ impl<'a> PoweredDevice<'a> {
 
     /// Tells the oracle that the operation was answered.
     fn answered(&mut self, operation: HostOperation) {
+        if let (Some(disk), HostOperation::Flush | HostOperation::Force(_)) =
+            (&self.disk, operation)
+        {
+            let synced = Event::Answered(self.operation());
+            disk.with(|disk| disk.events.push(synced));
+        }
         match operation {
             HostOperation::Flush => self.oracle.flush(),
             HostOperation::Write(extent) => self.pages_written += u64::from(extent.pages),
@@ -283,7 +326,7 @@ impl<'a> PoweredDevice<'a> {
             return Ok(End::PowerLost);
         }
         self.keep_snapshots();
-        self.oracle.judge_extent(extent, self.case.dimensions().full(), &self.found)?;
+        self.oracle.judge_extent(extent, self.case.dimensions().full(), self.buffer.stamps())?;
         Ok(End::Answered)
     }
 
@@ -301,17 +344,16 @@ impl<'a> PoweredDevice<'a> {
         self.read(&Extent::whole(0, dimensions.pages, dimensions.full()))
     }
 
-    /// Reads the stamps of these sectors into `found`.
+    /// Reads these sectors into the buffer.
     fn read(&mut self, extent: &Extent) -> Result<End> {
-        let sectors = extent.pages * self.case.dimensions().sectors_per_page;
-        self.found.clear();
-        self.found.resize(sectors as usize, Stamp::default());
-        let mut sink = Sink::Stamps { first: extent.first_lpn(), out: &mut self.found };
         let ftl = self.ftl.as_mut().expect("the device is mounted");
         let run = run(extent, Data::None, self.case);
-        let done = ftl.read(&mut self.nand, &run, &mut sink);
-        let done = unless_power_lost(done, Defect::Refused)?;
-        Ok(done.map_or(End::PowerLost, |()| End::Answered))
+        let done = ftl.read(&mut self.nand, &run, &mut self.buffer.sink(extent));
+        if unless_power_lost(done, Defect::Refused)?.is_none() {
+            return Ok(End::PowerLost);
+        }
+        self.buffer.take(extent)?;
+        Ok(End::Answered)
     }
 
     fn audit(&self) -> Result<()> {
@@ -325,7 +367,7 @@ impl<'a> PoweredDevice<'a> {
         let ftl = self.ftl.as_ref().expect("the device is mounted");
         let free = ftl.free_blocks();
         let geometry = self.nand.geometry();
-        let used = self.found.chunks(self.case.dimensions().sectors_per_page as usize);
+        let used = self.buffer.stamps().chunks(self.case.dimensions().sectors_per_page as usize);
         let used = used.filter(|page| page.iter().any(|stamp| *stamp != Stamp::default())).count();
         let blocks = geometry.blocks();
         let room = u64::from(blocks.saturating_sub(free)) * u64::from(geometry.pages_per_block());
@@ -381,6 +423,29 @@ impl<'a> PoweredDevice<'a> {
         now.unwrap_or(self.pages_written)
     }
 
+    /// Pages that were free when the power was switched on, and the erases of all blocks.
+    pub fn at_power_on(&self) -> [u64; 2] {
+        self.at_power_on
+    }
+
+    /// The last operation of the image.
+    pub fn operation(&self) -> u64 {
+        self.operation_at_power_on + self.programs_and_erases()
+    }
+
+    /// The bytes of the disk below the image.
+    ///
+    /// # Panics
+    /// The chip is not on a disk that can be watched.
+    pub fn disk_bytes(&self) -> SharedBytes {
+        self.disk.as_ref().expect("the device is on a disk").bytes()
+    }
+
+    /// What happened to the disk since the last call.
+    pub fn take_events(&self) -> Vec<Event> {
+        self.disk.as_ref().map_or_else(Vec::new, LossyDisk::take_events)
+    }
+
     /// The oracle.
     pub fn oracle(&self) -> &Oracle {
         &self.oracle
@@ -397,6 +462,15 @@ fn run<'d>(extent: &Extent, data: Data<'d>, case: &Case) -> Run<'d> {
         request_bytes: u64::from(extent.pages) * page_bytes,
         data,
     }
+}
+
+fn sync(nand: &mut Nand) -> ftl::Result<()> {
+    Ok(nand.sync()?)
+}
+
+/// Free pages, and the erases of all blocks since the chip was made.
+fn free_and_erased(nand: &Nand) -> [u64; 2] {
+    [nand.free_pages(), nand.wear().iter().map(|&erases| u64::from(erases)).sum()]
 }
 
 /// Number of flash operations so far: reads, and programs and erases.
@@ -419,10 +493,6 @@ fn unless_power_lost<T>(done: ftl::Result<T>, defect: Defect) -> Result<Option<T
         }
         Err(error) => Err(Finding::new(defect, error.to_string())),
     }
-}
-
-fn storage_failed(error: nand::Error) -> Finding {
-    Finding::new(Defect::Refused, error.to_string())
 }
 
 /// Attributes a finding to the decay, unless it shows a mistake in the scheme itself.

@@ -1,0 +1,5 @@
+//! A device between power-on and power-off, and what can happen to it.
+
+pub mod action;
+pub mod host_buffer;
+pub mod powered_device;

@@ -1,0 +1,165 @@
+//! A chip on an image: opened from its bytes, and brought back through them after each power-on.
+
+use image::medium::shared_bytes::SharedBytes;
+use image::{ImageStore, LossyDisk, Medium, Recipe, Room};
+use nand::page_store::{BlockRecord, Health, PageStore};
+use nand::spare::PageState;
+use nand::{BlockId, FlashArray, Ppn};
+use std::any::Any;
+
+use crate::finding::{Defect, Finding};
+
+/// So little room that slots and journal run out often.
+const NARROW: Room = Room { spare_slots: 2, frames: 3 };
+
+type Result<T> = std::result::Result<T, Finding>;
+
+/// The flash of an image.
+pub struct Opened {
+    /// The flash.
+    pub flash: FlashArray,
+    /// The last operation of the image.
+    pub operation: u64,
+    /// What the chip holds.
+    pub contents: Contents,
+}
+
+/// The bytes of a blank image. Every second seed gives it little room.
+pub fn blank(recipe: &Recipe) -> SharedBytes {
+    let mut disk = LossyDisk::default();
+    let room = if recipe.seed % 2 == 0 { Room::of(&recipe.geometry) } else { NARROW };
+    let created = image::create(&mut disk, recipe, room, [7; 16]);
+    created.expect("the disk is empty and takes every write");
+    disk.bytes()
+}
+
+/// Opens an image.
+///
+/// # Errors
+/// It is refused, which no crash and no cut may cause.
+pub fn open(medium: Box<dyn Medium>) -> Result<Opened> {
+    let store = opened(medium)?;
+    let (operation, contents) = (store.operation(), Contents::of(&store)?);
+    let flash = FlashArray::from_store(Box::new(store)).map_err(Finding::of_storage)?;
+    Ok(Opened { flash, operation, contents })
+}
+
+/// What a chip on an image holds.
+///
+/// # Errors
+/// The disk failed.
+pub fn contents(flash: FlashArray) -> Result<Contents> {
+    Contents::of(&*image_of(flash))
+}
+
+fn opened(medium: Box<dyn Medium>) -> Result<ImageStore> {
+    let opened = ImageStore::open(medium);
+    opened.map_err(|error| Finding::new(Defect::ImageRefused, error.to_string()))
+}
+
+/// Closes an image, or only syncs it, and opens it anew. The chip must be the same.
+///
+/// # Errors
+/// It is another chip, or the image is refused.
+pub fn reopen(flash: FlashArray) -> Result<Opened> {
+    let known = Known::of(&flash);
+    let mut store = image_of(flash);
+    let before = Contents::of(&*store)?;
+    let left = if store.operation().is_multiple_of(2) { store.close() } else { store.sync() };
+    left.map_err(Finding::of_storage)?;
+    let operation = store.operation();
+    let store = opened(store.into_medium())?;
+    if store.operation() != operation {
+        return differs(format!("it holds operation {}, not {operation}", store.operation()));
+    }
+    let contents = Contents::of(&store)?;
+    before.expect(&contents)?;
+    let flash = FlashArray::from_store(Box::new(store)).map_err(Finding::of_storage)?;
+    known.expect(&Known::of(&flash), &contents)?;
+    Ok(Opened { flash, operation, contents })
+}
+
+fn image_of(flash: FlashArray) -> Box<ImageStore> {
+    let store: Box<dyn Any> = flash.into_store().expect("a chip in bytes mode keeps its pages");
+    store.downcast().expect("the chip is on an image")
+}
+
+/// What a chip knows of its flash without reading it.
+struct Known {
+    owners: Vec<u32>,
+    wear: Vec<u32>,
+}
+
+impl Known {
+    fn of(flash: &FlashArray) -> Known {
+        let blocks = (0..flash.geometry().blocks()).map(BlockId);
+        let owners = blocks.flat_map(|block| flash.owners(block)).copied().collect();
+        Known { owners, wear: flash.wear().to_vec() }
+    }
+
+    fn expect(&self, other: &Known, contents: &Contents) -> Result<()> {
+        if self.wear != other.wear {
+            return differs(format!("the wear is {:?}, not {:?}", other.wear, self.wear));
+        }
+        // The owner of a page that cannot be read is of no use.
+        let is_known = |page: &PageContents| match page.state {
+            PageState::Programmed(_) => true,
+            _ => page.health == Health::Erased,
+        };
+        for (at, page) in contents.pages.iter().enumerate().filter(|(_, page)| is_known(page)) {
+            let [is, was] = [other, self].map(|known| known.owners[at]);
+            if is != was {
+                return differs(format!("page {at}, {page:?}, has owner {is}, not {was}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a chip holds, without the data areas.
+pub struct Contents {
+    blocks: Vec<BlockRecord>,
+    pages: Vec<PageContents>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct PageContents {
+    health: Health,
+    state: PageState,
+}
+
+impl Contents {
+    fn of(store: &dyn PageStore) -> Result<Contents> {
+        let geometry = store.geometry();
+        let blocks = (0..geometry.blocks()).map(|block| store.block(BlockId(block)));
+        let pages = (0..geometry.pages()).map(|page| {
+            let spare = store.load_spare(Ppn(page))?;
+            Ok(PageContents { health: spare.health, state: spare.state(Ppn(page)) })
+        });
+        Ok(Contents {
+            blocks: blocks.collect::<nand::Result<_>>().map_err(Finding::of_storage)?,
+            pages: pages.collect::<nand::Result<_>>().map_err(Finding::of_storage)?,
+        })
+    }
+
+    /// Compares with what an opened image holds.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn expect(&self, other: &Contents) -> Result<()> {
+        let mut blocks = self.blocks.iter().zip(&other.blocks).enumerate();
+        if let Some((at, (was, is))) = blocks.find(|(_, (was, is))| was != is) {
+            return differs(format!("block {at} is {is:?}, not {was:?}"));
+        }
+        let mut pages = self.pages.iter().zip(&other.pages).enumerate();
+        if let Some((at, (was, is))) = pages.find(|(_, (was, is))| was != is) {
+            return differs(format!("page {at} is {is:?}, not {was:?}"));
+        }
+        Ok(())
+    }
+}
+
+fn differs<T>(sentence: String) -> Result<T> {
+    let sentence = format!("the image was opened anew: {sentence}");
+    Err(Finding::new(Defect::ImageDiffers, sentence))
+}

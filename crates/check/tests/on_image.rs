@@ -1,0 +1,64 @@
+//! Every scheme and layer on images: power cuts, after each of which the image is opened anew, and
+//! crashes of the machine at every write and sync of the file.
+
+mod common;
+#[path = "common/layers.rs"]
+mod layers;
+
+use check::campaign::{Campaign, Totals};
+use check::cut::power_loss::SecondCuts;
+use check::flash::Storage;
+use check::subject::Subject;
+use common::{campaign, finds_nothing, models, schemes, small_models};
+use ftl::Layers;
+use layers::{corners, under};
+
+/// A campaign on images. One seed gives them much room, the other one little.
+fn on_images(subjects: Vec<Subject>, names: &[&str], workloads: &[&str]) -> Campaign {
+    Campaign {
+        storage: Storage::Image,
+        workloads: workloads.iter().map(|name| (*name).to_owned()).collect(),
+        seeds: vec![1, 2],
+        second_cuts: SecondCuts::OneIn(2000),
+        ..campaign(subjects, models(names))
+    }
+}
+
+/// Runs a campaign, which must find nothing and try all kinds of losses with every subject.
+fn keeps_everything(campaign: &Campaign, crashes_min: u64) {
+    let report = finds_nothing(campaign, 50);
+    for (subject, Totals { crashes, .. }) in &report.rows {
+        let (name, tried) = (subject.name(), crashes.first);
+        assert!(tried >= crashes_min, "{name}: only {tried} crash states");
+        assert!(crashes.by_name().all(|(_, tried)| tried > 0), "{name}: {crashes:?}");
+    }
+    println!("{:?}", report.total().crashes);
+}
+
+#[test]
+fn every_scheme_survives_cuts_and_crashes_on_an_image() {
+    let subjects = under(&[Layers::default()]);
+    keeps_everything(&on_images(subjects, &["tiny"], &["trims", "merges"]), 1000);
+}
+
+#[test]
+fn every_scheme_survives_cuts_and_crashes_on_an_image_under_every_layer() {
+    let subjects = under(&corners());
+    keeps_everything(&on_images(subjects, &["least"], &["random", "trims"]), 100);
+}
+
+#[test]
+fn paired_pages_survive_cuts_and_crashes_on_an_image() {
+    let subjects = schemes().into_iter().map(|scheme| Subject::of(scheme, &[]).unwrap());
+    keeps_everything(&on_images(subjects.collect(), &["tiny-mlc"], &["random"]), 500);
+}
+
+#[test]
+#[ignore = "minutes: all small chips, more workloads"]
+fn every_scheme_survives_a_million_crashes() {
+    let workloads = ["random", "hot", "trims", "sectors", "merges", "forced"];
+    let mut layers = corners();
+    layers.push(Layers::default());
+    let campaign = on_images(under(&layers), &[], &workloads);
+    keeps_everything(&Campaign { models: small_models(), ..campaign }, 10_000);
+}
