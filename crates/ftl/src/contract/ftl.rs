@@ -106,8 +106,10 @@ pub trait Ftl: Send {
     }
 
     /// Whether the first of these logical pages is mapped, and how many of the pages from it on are
-    /// so too. There is at least one page. The pages after the extent may be in the same state. A
-    /// page is mapped from its first write until it is trimmed, wherever its sectors are. After a
+    /// in the same state. The range has at least one page, and so has the answer. The page after
+    /// the extent may be in the same state, too.
+    ///
+    /// A page is mapped from its first write until it is trimmed, wherever its sectors are. After a
     /// mount a trimmed page may be mapped, if the mount had to write zeroes to it. Counts no
     /// operation and changes nothing.
     fn extent(&self, lpns: Range<u32>) -> Extent {

@@ -81,8 +81,9 @@ fn a_disk_that_cannot_be_read_fails_requests_and_nothing_else() {
     store.save(Ppn(0), &page).unwrap();
     disk.with(|disk| disk.unreadable = true);
     let mut read = page.clone();
-    assert!(matches!(store.load(Ppn(0), &mut read), Err(nand::Error::Storage(_))));
-    assert!(matches!(store.load_spare(Ppn(0)), Err(nand::Error::Storage(_))));
+    let is_unread = |error: nand::Error| matches!(error, nand::Error::ReadFailed { .. });
+    assert!(store.load(Ppn(0), &mut read).is_err_and(is_unread));
+    assert!(store.load_spare(Ppn(0)).is_err_and(is_unread));
     disk.with(|disk| disk.unreadable = false);
     store.load(Ppn(0), &mut read).unwrap();
     assert_eq!(read.header, page.header);
