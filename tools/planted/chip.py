@@ -9,6 +9,7 @@ RECOVERY = "crates/ftl/src/part/recovery/recovery_plan.rs"
 RMW = "crates/ftl/src/part/map/rmw.rs"
 STORED_PAGES = "crates/nand/src/stored_pages.rs"
 TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
+TOMBSTONES = "crates/ftl/src/part/recovery/tombstones.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
@@ -25,14 +26,14 @@ MUTANTS = [
      "self.insert(block, true);",
      "self.insert(block, false);"),
     ("given-up-kept", "mount: the block to be given up is kept when no other block is free", RECOVERY,
-     "match without(geometry, given_up, copies, *last, &newest, tombstones) {",
-     "match Err::<Vec<Option<PageCopy>>, PageCopy>(*last) {"),
+     "let lost = held.iter().find(|page| !page.has_twin() && !never_answered(&page.copy));",
+     "let lost = held.first();"),
     ("base-forgotten", "write: a partial write loses the other sectors of the page", RMW,
      "let content = Content::Host { data, mask, base };",
      "let content = Content::Host { data, mask, base: base.filter(|_| false) };"),
-    ("tombstone-beats-newer", "tombstones: they also remove what was written after them", TRIMS,
-     "*tombstone = copy.spare.version.max(*tombstone);",
-     "*tombstone = copy.spare.version.max(u64::MAX);"),
+    ("tombstone-beats-newer", "tombstones: they also remove what was written after them", TOMBSTONES,
+     "self.versions.push(version);",
+     "self.versions.push(u64::MAX);"),
     ("records-forgotten", "tombstones: a mount reads checkpoints only", TRIMS,
      "for copy in active.pages.iter().filter(|_| active.end > 0) {",
      "for copy in active.pages.iter().filter(|_| active.end > 0).take(1) {"),

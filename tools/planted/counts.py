@@ -17,6 +17,7 @@ SUPERBLOCKS = "crates/ftl/src/part/spare/superblocks.rs"
 TIED = "crates/ftl/src/part/log/tied_logs.rs"
 TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
 VICTIMS = "crates/ftl/src/part/page/victims/mod.rs"
+SPARE_SCAN = "crates/ftl/src/part/recovery/spare_scan.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
@@ -32,11 +33,8 @@ MUTANTS = [
      "self.selector.closed(block, valid, now);",
      "self.selector.closed(block, valid.saturating_sub(1), now);"),
     ("count-log-shifted", "log map, mount: a valid page of the last block is counted in the first one", LOG_MAP,
-     "                self.supersede(geometry, Lpn(lpn as u32), ppn);\n            }\n        }\n",
-     "                self.supersede(geometry, Lpn(lpn as u32), ppn);\n            }\n        }\n"
-     "        let held = |count: &u16| *count > 0;\n"
-     "        if let (Some(a), Some(b)) = (self.valid.iter().position(held), self.valid.iter().rposition(held)) {\n"
-     "            self.valid[a] += 1;\n            self.valid[b] -= 1;\n        }\n"),
+     "            self.supersede(geometry, lpn, ppn);\n        }\n",
+     "            self.supersede(geometry, lpn, ppn);\n        }\n        let held = |count: &u16| *count > 0;\n        if let (Some(a), Some(b)) = (self.valid.iter().position(held), self.valid.iter().rposition(held)) {\n            self.valid[a] += 1;\n            self.valid[b] -= 1;\n        }\n"),
     ("count-log-block-short", "tied logs, mount: an occupied log block is recorded with one page too few", TIED,
      "LogBlock { block, filled: self.pages_per_block }",
      "LogBlock { block, filled: self.pages_per_block - 1 }"),
@@ -53,18 +51,15 @@ MUTANTS = [
     ("count-block-short", "block, mount: the last page of each block that was found counts as erased", BLOCK,
      "self.used.insert_all(lbn * per_block..(lbn + 1) * per_block);",
      "self.used.insert_all(lbn * per_block..(lbn + 1) * per_block - 1);"),
-    ("count-torn-free", "superblock, lsb, mount: a torn page at the end of a block counts as free", SPARE_MOUNT,
-     "if state != PageState::Erased {",
-     "if let PageState::Programmed(_) = state {"),
+    ("count-torn-free", "superblock, lsb, mount: a torn page at the end of a block counts as free", SPARE_SCAN,
+     "has(COUNTS | UNREADABLE)",
+     "has(COUNTS)"),
     ("count-erased-occupied", "superblock, lsb, mount: erased pages at the end of a block count as occupied", SPARE_MOUNT,
-     "map.blocks.adopt(superblock, block, pages, occupied.into());",
-     "map.blocks.adopt(superblock, block, pages, if occupied > 0 { np } else { 0 });"),
+     "map.blocks.adopt(superblock, block, pages, scan.occupied(block));",
+     "map.blocks.adopt(superblock, block, pages, geometry.pages_per_block());"),
     ("count-occupied-shifted", "superblock, lsb, mount: an occupied page of the first block is counted in the last one", SPARE_MOUNT,
-     "        let occupied = search.found.occupied[block.0 as usize];\n",
-     "        let (all, at) = (&search.found.occupied, Some(block.0 as usize));\n"
-     "        let (first, last) = (all.iter().position(|&n| n > 0), all.iter().rposition(|&n| n > 0));\n"
-     "        let occupied = all[block.0 as usize] + u16::from(at == last) - u16::from(at == first);\n"
-     "        let occupied = occupied.clamp(pages as u16, np as u16);\n"),
+     "    for block in used {\n        let (superblock, pages) = valid[block.0 as usize];\n        map.blocks.adopt(superblock, block, pages, scan.occupied(block));\n",
+     "    let [first, last] = [used.first().copied(), used.last().copied()];\n    for block in used {\n        let (superblock, pages) = valid[block.0 as usize];\n        let occupied = scan.occupied(block) + u32::from(Some(block) == last);\n        let occupied = occupied - u32::from(Some(block) == first);\n        map.blocks.adopt(superblock, block, pages, occupied.clamp(pages, geometry.pages_per_block()));\n"),
     ("count-superblock-lost", "superblock, lsb, mount: the last free block is in no list", SPARE_MOUNT,
      "    map.pool = Default::default();\n",
      "    free.pop();\n    map.pool = Default::default();\n"),

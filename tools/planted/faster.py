@@ -39,5 +39,6 @@ MUTANTS = [
     ("faster-home-keeps-marks", "faster, merge: pages brought home keep their marks", LOG_MAP,
      "target, Some(page_kind::DATA), cause)?;", "target, None, cause)?;"),
     ("faster-kinds-shifted", "faster, mount: marks are read from the wrong slot", LOG_MOUNT,
-     "kinds[geometry.offset_of(ppn) as usize] = copy.spare.kind;", "kinds[0] = copy.spare.kind.max(kinds[0]);\n        let _ = ppn;"),
+     "kinds[geometry.offset_of(ppn) as usize] = spare.kind;",
+     "kinds[0] = spare.kind.max(kinds[0]);\n        let _ = ppn;"),
 ]

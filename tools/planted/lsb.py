@@ -62,5 +62,6 @@ MUTANTS = [
      "        if block == self.own {\n            return Some(THIS);\n        }\n",
      "        if block == self.own && self.len > 0 {\n            return Some(THIS);\n        }\n"),
     ("mount-oldest-directory", "mount: an older PMD page is taken for the newest", MOUNT,
-     "newest.spare.sequence < copy.spare.sequence", "newest.spare.sequence > copy.spare.sequence"),
+     "if self.sequence(*newest) < copy.spare.sequence {",
+     "if self.sequence(*newest).wrapping_sub(1) > copy.spare.sequence {"),
 ]

@@ -23,7 +23,8 @@ MUTANTS = [
     ("nftl-behind-after-mount", "nftl, write: a new primary block is opened beside a replacement block that a mount found", NFTL,
      "order == ProgramOrder::Sequential || self.map.data_block(lbn).is_none()", "order == ProgramOrder::Sequential"),
     ("nftl-roles-by-last", "nftl, mount: of two blocks at home the one programmed last becomes the replacement block", LOG_MOUNT,
-     "found.sort_by_key(|log| log.first);", "found.sort_by_key(|log| log.last);"),
+     "blocks.sort_by_key(|block| trace(block).first);",
+     "blocks.sort_by_key(|block| trace(block).last + 0);"),
     ("nftl-one-map", "nftl, RAM: the block numbers of replacement blocks are not counted", NFTL,
      "2 * self.map.block_map_bytes()", "self.map.block_map_bytes()"),
 ]

@@ -10,6 +10,7 @@ SUPERBLOCKS = "crates/ftl/src/part/spare/superblocks.rs"
 MAPPED = "crates/ftl/src/part/spare/spare_mapped.rs"
 HEAPS = "crates/ftl/src/part/spare/block_heaps.rs"
 MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
+SPARE_SCAN = "crates/ftl/src/part/recovery/spare_scan.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
@@ -43,24 +44,24 @@ MUTANTS = [
      "free.sort_by_key(|block| plan.fallback.contains(block));",
      "free.sort_by_key(|block| !plan.fallback.contains(block));"),
     ("superblock-nothing-given-up", "mount: an unfinished merge into the last free block is kept", MOUNT,
-     "            Ok(elected) => Ok(SpareMountPlan { elected, to_copy, given_up: Some(block), fallback }),",
-     "            Ok(_) => Ok(SpareMountPlan { elected, to_copy, given_up: None, fallback }),"),
+     "                self.fill(flat, changed, &without)?;\n                let (directories, given_up) = (without, Some(block));\n",
+     "                let given_up = None;\n"),
     ("heap-ties-any", "victims: ties go to any block", HEAPS,
      "(self.nodes[a as usize].number, a) < (self.nodes[b as usize].number, b)",
      "self.nodes[a as usize].number < self.nodes[b as usize].number"),
-    ("mount-torn-is-free", "mount: a torn page at the end of a block counts as free", MOUNT,
-     "if state != PageState::Erased {",
-     "if matches!(state, PageState::Programmed(_)) {"),
+    ("mount-torn-is-free", "mount: a torn page at the end of a block counts as free", SPARE_SCAN,
+     "has(COUNTS | UNREADABLE)",
+     "has(COUNTS)"),
     ("mount-original-given-up", "mount: the block to be given up may hold the only copy of the last write", MOUNT,
-     "let never_answered = had > before && self.is_copy(*lpn, block);",
-     "let never_answered = had > before;"),
+     "let never_answered = || had > before && self.is_copy(lpn, block);",
+     "let never_answered = || had > before;"),
     ("mount-old-copy-given-up", "mount: the block to be given up may hold the only copy of an older write", MOUNT,
-     "let never_answered = had > before && self.is_copy(*lpn, block);",
-     "let never_answered = self.is_copy(*lpn, block);"),
+     "let never_answered = || had > before && self.is_copy(lpn, block);",
+     "let never_answered = || self.is_copy(lpn, block);"),
     ("superblock-commit-before-copy", "superblock, mount: the commit comes before the suspect page is copied", SUPERBLOCK,
      "        if let Some(&suspect) = recovered.to_copy.first() {",
      "        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;\n        if let Some(&suspect) = recovered.to_copy.first() {"),
     ("stale-chain-followed", "superblock, lsb, mount: a chain may lead to a page that is newer than its PMD page", MOUNT,
-     "newest == Some(directory.spare.sequence) =>",
+     "newest == Some(written) =>",
      "newest.is_some() =>"),
 ]

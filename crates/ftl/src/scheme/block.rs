@@ -39,7 +39,7 @@ use crate::part::map::block_audit;
 use crate::part::map::block_pool::{self, BlockPool};
 use crate::part::map::rmw;
 use crate::part::recovery::page_kind;
-use crate::part::recovery::spare_scan::{self, PageCopy, Suspects};
+use crate::part::recovery::spare_scan::{self, PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};
 use crate::part::recovery::trim_log::{self, TrimLog};
 
@@ -285,19 +285,17 @@ impl BlockMapped {
     // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let pages = self.live.bound();
-        let Survey { scan, suspects, tombstones } =
-            survey::read(nand, device, &mut self.trims, pages)?;
-        let copies = scan.host_copies(self.live.bound())?;
-        let unfinished = self.find_data_blocks(nand.geometry(), &copies)?;
-        for copy in &copies {
+        let Survey { scan, suspects, .. } = survey::read(nand, device, &mut self.trims)?;
+        scan.is_within(self.live.bound())?;
+        let unfinished = self.find_data_blocks(nand.geometry(), &scan)?;
+        for copy in scan.alive() {
             let lpn = copy.spare.owner;
             let block = self.map[(lpn.0 / nand.geometry().pages_per_block()) as usize];
-            let kept = block == Some(nand.geometry().block_of(copy.ppn));
-            if kept && copy.spare.version > tombstones[lpn.0 as usize] {
+            if block == Some(nand.geometry().block_of(copy.ppn)) {
                 self.live.insert(lpn.0);
             }
         }
+        drop(scan);
         for block in unfinished {
             block_pool::erase(&mut self.trims, nand, block, Cause::Meta, &mut self.pool)?;
         }
@@ -306,22 +304,18 @@ impl BlockMapped {
         if let Some(trims) = &mut self.trims {
             let live = &self.live;
             let free = self.pool.doubtful();
-            trims.commit(nand, &tombstones, |lpn| live.contains(lpn.0), &left, &free)?;
+            trims.commit(nand, |lpn| live.contains(lpn.0), &left, &free)?;
         }
         Ok(())
     }
 
     /// Finds the data block of each logical block, and closes it; the other blocks are free.
     /// Returns the new blocks of rewrites that were never answered.
-    fn find_data_blocks(
-        &mut self,
-        geometry: &Geometry,
-        copies: &[PageCopy],
-    ) -> Result<Vec<BlockId>> {
+    fn find_data_blocks(&mut self, geometry: &Geometry, scan: &SpareScan) -> Result<Vec<BlockId>> {
         let per_block = geometry.pages_per_block();
         let mut born = vec![u64::MAX; geometry.blocks() as usize];
         let mut lbn_of: Vec<Option<Lbn>> = vec![None; geometry.blocks() as usize];
-        for copy in copies {
+        for copy in scan.host_copies() {
             let block = geometry.block_of(copy.ppn).0 as usize;
             let lpn = copy.spare.owner.0;
             let at_home = geometry.offset_of(copy.ppn) == lpn % per_block;

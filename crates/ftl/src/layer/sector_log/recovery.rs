@@ -29,17 +29,18 @@
 
 use std::collections::BTreeSet;
 
-use nand::{BlockId, Lpn, Nand, Ppn, SectorMask};
+use nand::{BlockId, Lpn, Nand, SectorMask};
 
 use super::log::SectorLog;
 use super::mask::bits;
 use super::sector_map::EntryId;
-use super::sector_pages::{self, FoundBlocks, FoundPage, TrimmedRange};
+use super::sector_pages::{FoundBlocks, FoundPage, FoundPages, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
 use crate::contract::{Base, Durability, Error, Ftl, MountConfig, Result};
 use crate::layer::definition::MountBelow;
 use crate::part::recovery::survey::{self, Survey};
+use crate::part::recovery::tombstones::Tombstones;
 use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Mounts a log, and below it an FTL on the blocks that do not belong to the log. A factory-new
@@ -68,16 +69,30 @@ pub fn mount(
         let ring = SectorRing::of(of_log, usable);
         return Ok(Box::new(SectorLog::new(ftl, nand, device, ring, layout)));
     }
-    let logical_pages = device.logical_blocks * per_block;
-    let (_, mut trims) = TrimLog::split(nand, device);
-    let Survey { scan, .. } = survey::read(nand, device, &mut trims, logical_pages)?;
-    let found = sector_pages::find(nand, data, &scan, logical_pages)?;
-    let (of_ftl, free) = share_out(&found, below_count)?;
+    let (of_ftl, ring, found) = find(nand, device, data, below_count, usable)?;
     let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;
-    let ring = SectorRing::found(&found.used, &free, usable);
     let mut log = SectorLog::new(ftl, nand, device, ring, layout);
-    log.recover(nand, &found)?;
+    log.recover(nand, found, device.logical_blocks * per_block)?;
     Ok(Box::new(log))
+}
+
+/// Finds the log in the blocks `data`. Returns the other blocks, the log's ring of blocks, and what
+/// they hold.
+fn find(
+    nand: &mut Nand,
+    device: &MountConfig,
+    data: &[BlockId],
+    below_count: usize,
+    usable: u32,
+) -> Result<(Vec<BlockId>, SectorRing, FoundPages)> {
+    let (_, mut trims) = TrimLog::split(nand, device);
+    let Survey { scan, .. } = survey::read(nand, device, &mut trims)?;
+    let blocks = FoundBlocks::of(data, &scan);
+    let (of_ftl, free) = share_out(&blocks, below_count)?;
+    let ring = SectorRing::found(&blocks.used, &free, usable);
+    let logical_pages = device.logical_blocks * nand.geometry().pages_per_block();
+    let found = FoundPages::read(nand, &scan, &ring, logical_pages)?;
+    Ok((of_ftl, ring, found))
 }
 
 fn mount_on(
@@ -113,13 +128,14 @@ fn share_out(found: &FoundBlocks, below_count: usize) -> Result<(Vec<BlockId>, V
 }
 
 impl SectorLog {
-    fn recover(&mut self, nand: &mut Nand, found: &FoundBlocks) -> Result<()> {
-        let trimmed = trimmed(found);
-        let versions = self.take_over(nand, found, &trimmed);
+    fn recover(&mut self, nand: &mut Nand, found: FoundPages, logical_pages: u32) -> Result<()> {
+        self.held = found.held;
+        let trimmed = trimmed(&found.pages, logical_pages);
+        let versions = self.take_over(&found.pages, &trimmed);
         self.drop_superseded(nand, &versions)?;
         let last = found.pages.last();
         if let Some(last) = last {
-            self.write_trimmed_pages(nand, last, found)?;
+            self.write_trimmed_pages(nand, last)?;
         }
         // This comes before any sub-page write to the FTL, because such a write must not read
         // trimmed data.
@@ -130,28 +146,24 @@ impl SectorLog {
         self.below.ftl.flush(nand)
     }
 
+    /// The places of a page of the log that hold sectors, and these sectors.
+    fn sectors_of(&self, page: u32) -> Vec<(u32, Sector)> {
+        let places = page * self.sectors_per_page..(page + 1) * self.sectors_per_page;
+        let sectors = places.map(|place| (place, self.held[place as usize]));
+        sectors.filter(|&(_, sector)| sector != Sector::NONE).collect()
+    }
+
     /// Enters the newest copy of each sector in the log into the map, unless the sector was trimmed
     /// since. Returns the version of each page of the log.
-    fn take_over(&mut self, nand: &Nand, found: &FoundBlocks, trimmed: &[(u32, u64)]) -> Vec<u64> {
-        let geometry = *nand.geometry();
-        let mut frames = vec![0; geometry.blocks() as usize];
-        for (frame, block) in (0..).zip(&found.used) {
-            frames[block.0 as usize] = frame;
-        }
-        let number = |ppn: Ppn| {
-            let frame: u32 = frames[geometry.block_of(ppn).0 as usize];
-            self.ring.pages_of(frame).start + geometry.offset_of(ppn)
-        };
+    fn take_over(&mut self, pages: &[FoundPage], trimmed: &Tombstones) -> Vec<u64> {
         let mut versions = vec![0; self.ring.pages() as usize];
-        for page in &found.pages {
-            let (number, version) = (number(page.ppn), page.spare.version);
+        for &FoundPage { number, version, .. } in pages {
             versions[number as usize] = version;
-            for (place, &sector) in (number * self.sectors_per_page..).zip(&page.sectors) {
-                self.held[place as usize] = sector;
+            for (place, sector) in self.sectors_of(number) {
                 if let Some(copies) = &mut self.copies {
                     copies[sector.lpn.0 as usize] += 1;
                 }
-                if version > trimmed_at(trimmed, sector.lpn) {
+                if version > trimmed.of(sector.lpn) {
                     let entry = self.map.find_or_insert(sector.lpn);
                     self.map.set(entry, sector.index.into(), place);
                 }
@@ -180,7 +192,7 @@ impl SectorLog {
 
     /// Writes the live sectors of the last page to the FTL.
     fn send_down(&mut self, nand: &mut Nand, last: &FoundPage) -> Result<()> {
-        for sector in &last.sectors {
+        for (_, sector) in self.sectors_of(last.number) {
             let Some(entry) = self.map.peek(sector.lpn) else { continue };
             let index = u32::from(sector.index);
             let page = self.map.place(entry, index) / self.sectors_per_page;
@@ -194,19 +206,14 @@ impl SectorLog {
 
     /// If the last page of the log records a trim: writes each trimmed page with any copy in the
     /// log to the FTL.
-    fn write_trimmed_pages(
-        &mut self,
-        nand: &mut Nand,
-        last: &FoundPage,
-        found: &FoundBlocks,
-    ) -> Result<()> {
-        let sectors = found.pages.iter().flat_map(|page| &page.sectors);
-        let copied: BTreeSet<u32> = sectors.map(|sector| sector.lpn.0).collect();
+    fn write_trimmed_pages(&mut self, nand: &mut Nand, last: &FoundPage) -> Result<()> {
         let Some(TrimmedRange { first, pages }) = last.trim else { return Ok(()) };
-        for &lpn in copied.range(first..first + pages) {
-            let below = self.below.ftl.version(nand, Lpn(lpn))?;
-            if below.is_none_or(|below| below < last.spare.version) {
-                self.write_trimmed_page(nand, Lpn(lpn))?;
+        let copied = self.held.iter().map(|sector| sector.lpn);
+        let copied = copied.filter(|lpn| (first..first + pages).contains(&lpn.0));
+        for lpn in copied.collect::<BTreeSet<Lpn>>() {
+            let below = self.below.ftl.version(nand, lpn)?;
+            if below.is_none_or(|below| below < last.version) {
+                self.write_trimmed_page(nand, lpn)?;
             }
         }
         Ok(())
@@ -228,31 +235,24 @@ impl SectorLog {
     }
 
     /// Passes trims to the FTL, for pages that were not written since.
-    fn trim_below(&mut self, nand: &mut Nand, trimmed: &[(u32, u64)]) -> Result<()> {
-        for &(lpn, version) in trimmed {
-            if self.below.ftl.version(nand, Lpn(lpn))?.is_some_and(|below| below < version) {
-                self.below.trim(nand, Lpn(lpn), 1)?;
+    fn trim_below(&mut self, nand: &mut Nand, trimmed: &Tombstones) -> Result<()> {
+        for (lpn, version) in trimmed.iter() {
+            if self.below.ftl.version(nand, lpn)?.is_some_and(|below| below < version) {
+                self.below.trim(nand, lpn, 1)?;
             }
         }
         Ok(())
     }
 }
 
-/// Every page that a trim in the log names, ascending, with the version of its last trim.
-fn trimmed(found: &FoundBlocks) -> Vec<(u32, u64)> {
-    let mut pages = Vec::new();
-    for page in &found.pages {
-        if let Some(TrimmedRange { first, pages: count }) = page.trim {
-            pages.extend((first..first + count).map(|lpn| (lpn, page.spare.version)));
+/// The trims in the log.
+fn trimmed(pages: &[FoundPage], logical_pages: u32) -> Tombstones {
+    let mut trimmed = Tombstones::new(logical_pages);
+    for page in pages {
+        if let Some(TrimmedRange { first, pages }) = page.trim {
+            let known = trimmed.add(first..first + pages, page.version);
+            known.expect("trims beyond the capacity are refused");
         }
     }
-    pages.sort_unstable_by_key(|&(lpn, version)| (lpn, u64::MAX - version));
-    pages.dedup_by_key(|&mut (lpn, _)| lpn);
-    pages
-}
-
-/// The version of the last trim of a page; 0 if there is none.
-fn trimmed_at(trimmed: &[(u32, u64)], lpn: Lpn) -> u64 {
-    let found = trimmed.binary_search_by_key(&lpn.0, |&(page, _)| page);
-    found.map_or(0, |at| trimmed[at].1)
+    trimmed
 }

@@ -18,11 +18,12 @@
 
 use nand::geometry::SECTOR_BYTES;
 use nand::spare::HEADER_BYTES;
-use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn, Spare};
 
+use super::sector_ring::SectorRing;
 use crate::contract::{Durability, Error, Result};
 use crate::part::recovery::page_kind;
-use crate::part::recovery::spare_scan::SpareScan;
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
 
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 5;
@@ -96,25 +97,10 @@ pub fn put_trim(bytes: &mut Vec<u8>, trim: TrimmedRange) {
 
 // ---- Finding log pages at mount -----------------------------------------------------------------
 
-/// A log page that a mount found.
-#[derive(Clone, Debug)]
-pub struct FoundPage {
-    /// Its physical page.
-    pub ppn: Ppn,
-    /// The header of its spare area.
-    pub spare: Spare,
-    /// Its sectors, in order; none if it records a trim.
-    pub sectors: Vec<Sector>,
-    /// The trim that it records.
-    pub trim: Option<TrimmedRange>,
-}
-
 /// The blocks of a device, as a mount of the log found them.
 #[derive(Clone, Debug, Default)]
 pub struct FoundBlocks {
-    /// Readable pages, in the order in which they were programmed.
-    pub pages: Vec<FoundPage>,
-    /// Blocks that hold these pages, the oldest first.
+    /// Blocks with pages of the log, the oldest first.
     pub used: Vec<BlockId>,
     /// Blocks without readable pages.
     pub blank: Vec<BlockId>,
@@ -122,60 +108,90 @@ pub struct FoundBlocks {
     pub foreign: Vec<BlockId>,
 }
 
-/// Finds the log in these blocks, of which `scan` holds the spare areas. The first readable page of
-/// a block tells whether the block belongs to the log. Blocks without readable pages come in the
-/// order in which the FTL should get them: first those that the FTL programmed during a mount that
-/// was never completed, because the FTL makes these pages void.
-///
-/// # Errors
-/// The power is lost again, or a page holds something that no log can have written.
-pub fn find(
-    nand: &mut Nand,
-    blocks: &[BlockId],
-    scan: &SpareScan,
-    logical_pages: u32,
-) -> Result<FoundBlocks> {
-    let mut found = FoundBlocks::default();
-    let geometry = *nand.geometry();
-    let mut states = vec![Vec::new(); geometry.blocks() as usize];
-    scan.pages().for_each(|(ppn, state)| states[geometry.block_of(ppn).0 as usize].push(state));
-    for &block in blocks {
-        let states = &states[block.0 as usize];
-        let headers = (0..).zip(states).filter_map(|(offset, state)| match state {
-            PageState::Programmed(spare) => Some((offset, *spare)),
-            _ => None,
-        });
-        match headers.clone().next() {
-            None => found.blank.push(block),
-            Some((_, spare)) if !is_log(spare) => found.foreign.push(block),
-            Some(_) => {
-                for (offset, spare) in headers {
-                    found.pages.push(read(nand, block, offset, spare, logical_pages)?);
-                }
+impl FoundBlocks {
+    /// Sorts these blocks, of which `scan` holds the spare areas. The first readable page of a
+    /// block tells whether the block belongs to the log. Blocks without readable pages come in the
+    /// order in which the FTL should get them: first those that the FTL programmed during a mount
+    /// that was never completed, because the FTL makes these pages void.
+    pub fn of(blocks: &[BlockId], scan: &SpareScan) -> FoundBlocks {
+        let mut found = FoundBlocks::default();
+        for &block in blocks {
+            match scan.copies_in(block).next() {
+                None => found.blank.push(block),
+                Some(first) if is_log(first.spare) => found.used.push(block),
+                Some(_) => found.foreign.push(block),
             }
         }
+        found.blank.sort_by_key(|&block| !scan.has_ignored(block));
+        let first = |block| scan.copies_in(block).map(|copy| copy.spare.sequence).min();
+        found.used.sort_by_key(|&block| first(block));
+        found
     }
-    let ignored: Vec<BlockId> = scan.ignored().iter().map(|&ppn| geometry.block_of(ppn)).collect();
-    found.blank.sort_by_key(|block| !ignored.contains(block));
-    found.pages.sort_by_key(|page| page.spare.sequence);
-    found.used = found.pages.iter().map(|page| geometry.block_of(page.ppn)).collect();
-    found.used.dedup();
-    Ok(found)
+}
+
+/// A log page that a mount found.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundPage {
+    /// Its physical page.
+    pub ppn: Ppn,
+    /// Its number in the log.
+    pub number: u32,
+    /// Its version.
+    pub version: u64,
+    /// The trim that it records.
+    pub trim: Option<TrimmedRange>,
+}
+
+/// The contents of a log that a mount found.
+#[derive(Debug)]
+pub struct FoundPages {
+    /// Readable pages, in the order in which they were programmed.
+    pub pages: Vec<FoundPage>,
+    /// The sector in each place of the log.
+    pub held: Vec<Sector>,
+}
+
+impl FoundPages {
+    /// Reads the readable pages of the log.
+    ///
+    /// # Errors
+    /// The power is lost again, or a page holds something that no log can have written.
+    pub fn read(
+        nand: &mut Nand,
+        scan: &SpareScan,
+        ring: &SectorRing,
+        logical_pages: u32,
+    ) -> Result<FoundPages> {
+        let per_page = nand.geometry().sectors_per_page();
+        let held = vec![Sector::NONE; (ring.pages() * per_page) as usize];
+        let mut found = FoundPages { pages: Vec::new(), held };
+        for frame in ring.used() {
+            let first = nand.geometry().first_page(ring.block(frame)).0;
+            for PageCopy { ppn, spare } in scan.copies_in(ring.block(frame)) {
+                let number = ring.pages_of(frame).start + ppn.0 - first;
+                let (sectors, trim) = read(nand, ppn, spare, logical_pages)?;
+                let places = &mut found.held[(number * per_page) as usize..];
+                places.iter_mut().zip(sectors).for_each(|(place, sector)| *place = sector);
+                found.pages.push(FoundPage { ppn, number, version: spare.version, trim });
+            }
+        }
+        Ok(found)
+    }
 }
 
 fn is_log(spare: Spare) -> bool {
     matches!(spare.kind, page_kind::SECTORS | page_kind::SECTOR_TRIMS)
 }
 
-/// Decodes a page of the log. Its spare area has just been read.
+/// Decodes a page of the log, of which the spare area has just been read. Returns its sectors, or
+/// the trim that it records.
 fn read(
     nand: &mut Nand,
-    block: BlockId,
-    offset: u32,
+    ppn: Ppn,
     spare: Spare,
     logical_pages: u32,
-) -> Result<FoundPage> {
-    let (ppn, per_page) = (nand.geometry().page(block, offset), nand.geometry().sectors_per_page());
+) -> Result<(Vec<Sector>, Option<TrimmedRange>)> {
+    let per_page = nand.geometry().sectors_per_page();
     let strange = |what: &str| {
         let page = ppn.0;
         Error::Unmountable(format!("page {page} of the sector log {what}"))
@@ -200,7 +216,7 @@ fn read(
         || trim.is_some_and(|trim| trim.first.saturating_add(trim.pages) > logical_pages);
     match beyond {
         true => Err(strange("names pages beyond the capacity")),
-        false => Ok(FoundPage { ppn, spare, sectors, trim }),
+        false => Ok((sectors, trim)),
     }
 }
 
@@ -265,8 +281,8 @@ mod tests {
         }
         let blocks = [0, 1, 2, 3].map(BlockId);
         let mut scan = SpareScan::read(&mut nand, &blocks).unwrap();
-        assert_eq!(scan.ignore(|copy| copy.ppn == Ppn(8)), [Ppn(8)]);
-        let found = find(&mut nand, &blocks, &scan, 16).unwrap();
+        scan.ignore(|copy| copy.ppn == Ppn(8));
+        let found = FoundBlocks::of(&blocks, &scan);
         assert_eq!(
             (found.foreign, found.blank),
             (vec![blocks[1]], [2, 0, 3].map(BlockId).to_vec())

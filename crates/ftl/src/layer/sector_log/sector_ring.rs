@@ -95,6 +95,11 @@ impl SectorRing {
         self.used.front().copied()
     }
 
+    /// The frames with programmed pages, the tail first.
+    pub fn used(&self) -> impl Iterator<Item = Frame> + '_ {
+        self.used.iter().copied()
+    }
+
     /// The pages of a frame, numbered through the log.
     pub fn pages_of(&self, frame: Frame) -> Range<u32> {
         let first = frame * self.pages_per_block;

@@ -80,6 +80,17 @@ impl BitSet {
         span.for_each(|n| self.remove(n));
     }
 
+    /// Removes the numbers for which `stays` does not hold.
+    pub fn retain(&mut self, stays: impl Fn(u32) -> bool) {
+        let mut from = 0;
+        while let Some(n) = self.next(from) {
+            if !stays(n) {
+                self.remove(n);
+            }
+            from = n + 1;
+        }
+    }
+
     /// The first number at or after `from` whose bit is set after `view` was applied to its word.
     fn find(&self, from: u32, view: impl Fn(u64) -> u64) -> Option<u32> {
         let mut index = from as usize / 64;
@@ -109,6 +120,14 @@ mod tests {
         assert_eq!(runs(4..128), [4..5, 6..70, 127..128]);
         assert_eq!(runs(70..127), []);
         assert!(bits.contains(129) && !bits.contains(130));
+    }
+
+    #[test]
+    fn only_chosen_numbers_are_retained() {
+        let mut bits = BitSet::new(66);
+        [0, 1, 63, 64, 65].into_iter().for_each(|n| bits.insert(n));
+        bits.retain(|n| n % 2 == 1);
+        assert_eq!(bits.runs(0..66).collect::<Vec<_>>(), [1..2, 63..64, 65..66]);
     }
 
     #[test]

@@ -412,11 +412,9 @@ impl<O: BlockObserver> LogMap<O> {
     }
 
     /// Points every entry to the copy that a mount found.
-    pub fn adopt(&mut self, geometry: &Geometry, newest: impl Iterator<Item = Option<Ppn>>) {
-        for (lpn, ppn) in newest.enumerate() {
-            if let Some(ppn) = ppn {
-                self.supersede(geometry, Lpn(lpn as u32), ppn);
-            }
+    pub fn adopt(&mut self, geometry: &Geometry, newest: &[Ppn]) {
+        for (lpn, &ppn) in (0..).map(Lpn).zip(newest).filter(|(_, ppn)| **ppn != Ppn::NONE) {
+            self.supersede(geometry, lpn, ppn);
         }
     }
 

@@ -52,14 +52,14 @@
 //! the rule for data blocks looks at stale pages too, and a mount erases free blocks in which it
 //! finds any copy.
 
-use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
+use nand::{BlockId, Cause, Geometry, Nand, Ppn};
 
 use crate::contract::{Error, MountConfig, Result};
 use crate::part::log::block_observer::BlockObserver;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::recovery::page_kind;
-use crate::part::recovery::recovery_plan::{self, RecoveryPlan};
-use crate::part::recovery::spare_scan::PageCopy;
+use crate::part::recovery::recovery_plan::{self, HeldPage, RecoveryPlan};
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan};
 use crate::part::recovery::survey::{self, Survey};
 
 /// A log block that a mount found. It is closed.
@@ -76,10 +76,6 @@ pub struct FoundLog {
     pub is_home: bool,
     /// The kind of its last page.
     pub kind: u8,
-    /// The lowest sequence of its pages.
-    first: u64,
-    /// The highest sequence of its pages.
-    last: u64,
 }
 
 /// Fills a freshly formatted map with what is on the flash. Returns the log blocks in the order of
@@ -92,77 +88,79 @@ pub fn recover(
     device: &MountConfig,
     map: &mut LogMap<impl BlockObserver>,
 ) -> Result<Vec<FoundLog>> {
-    let pages = map.logical_pages();
-    let Survey { scan, suspects, tombstones } =
-        survey::read(nand, device, &mut map.flat.trims, pages)?;
+    let Survey { mut scan, suspects, .. } = survey::read(nand, device, &mut map.flat.trims)?;
+    scan.is_within(map.logical_pages())?;
     let blocks: Vec<BlockId> = map.pool.iter().collect();
-    let mut copies = scan.host_copies(pages)?;
     let geometry = *nand.geometry();
+    let mut newest = recovery_plan::elect(&scan, map.logical_pages());
     let suspect = suspects.endangered().filter(|_| map.flat.trims.is_some());
-    let mut unfinished = Vec::new();
-    while let Some(block) = unfinished_merge(&geometry, &copies, &tombstones, suspect) {
-        copies.retain(|copy| geometry.block_of(copy.ppn) != block);
-        unfinished.push(block);
-    }
-    let stays = |copy: &PageCopy| !unfinished.contains(&geometry.block_of(copy.ppn));
-    let staying = suspects.valid(stays);
-    let plan = recovery_plan::plan(&geometry, &blocks, &copies, &staying, &tombstones)?;
-    for block in unfinished.iter().copied().chain(plan.given_up) {
+    let unfinished = leave_unfinished(&geometry, &mut scan, &mut newest, suspect);
+    let staying = suspects.valid(|copy| !unfinished.contains(&geometry.block_of(copy.ppn)));
+    let plan = recovery_plan::plan(&geometry, &blocks, &scan, newest, &staying)?;
+    for block in unfinished.into_iter().chain(plan.given_up) {
         map.flat.give_up(nand, block)?;
     }
-    map.adopt(&geometry, plan.newest.iter().map(|copy| copy.map(|copy| copy.ppn)));
+    map.adopt(&geometry, &plan.newest);
     take_free(map, &blocks, &plan);
-    let mut traces = traces(&geometry, &copies);
-    if let Some(block) = plan.endangered {
+    let endangered = plan.endangered;
+    drop(plan);
+    let mut traces = traces(&geometry, &scan);
+    if let Some(block) = endangered {
         let suspect = staying.endangered().map(|copy| copy.ppn);
-        let (to, is_home) = secure(nand, map, block, suspect)?;
-        traces[to.0 as usize] = BlockTrace { is_home, ..traces[block.0 as usize] };
+        secure(nand, map, &mut scan, &mut traces, block, suspect)?;
     }
-    let logs = assign_roles(&geometry, map, &traces, &plan.newest);
+    let logs = assign_roles(&geometry, map, &scan, &traces);
+    drop(scan);
     if map.flat.trims.is_none() {
         map.pool.erase_doubtful(nand, |block| traces[block.0 as usize].last > 0)?;
     }
-    map.flat.commit_recovery(nand, &tombstones, &suspects, &map.pool)?;
+    map.flat.commit_recovery(nand, &suspects, &map.pool)?;
     match map.pool.is_empty() {
         true => Err(Error::Unmountable("no block is left for merging".into())),
         false => Ok(logs),
     }
 }
 
-/// The block of the page programmed last, if every valid page in it has a twin elsewhere and the
-/// block is not a complete data block, or is complete only with the suspect page.
+/// Gives up the blocks of unfinished merges: their pages do not count. Returns these blocks.
+fn leave_unfinished(
+    geometry: &Geometry,
+    scan: &mut SpareScan,
+    newest: &mut [Ppn],
+    suspect: Option<PageCopy>,
+) -> Vec<BlockId> {
+    let mut unfinished = Vec::new();
+    while let Some((block, held)) = unfinished_merge(geometry, scan, newest, suspect) {
+        held.iter().for_each(|page| page.leave(newest));
+        scan.hide(|copy| geometry.block_of(copy.ppn) == block);
+        unfinished.push(block);
+    }
+    unfinished
+}
+
+/// The block of the page programmed last, and its valid pages, if every one of them has a twin
+/// elsewhere and the block is not a complete data block, or is complete only with the suspect page.
 fn unfinished_merge(
     geometry: &Geometry,
-    copies: &[PageCopy],
-    tombstones: &[u64],
+    scan: &SpareScan,
+    newest: &[Ppn],
     suspect: Option<PageCopy>,
-) -> Option<BlockId> {
-    let last = copies.iter().max_by_key(|copy| copy.spare.sequence)?;
+) -> Option<(BlockId, Vec<HeldPage>)> {
+    let last = scan.host_copies().max_by_key(|copy| copy.spare.sequence)?;
     let block = geometry.block_of(last.ppn);
-    let is_inside = |copy: &PageCopy| geometry.block_of(copy.ppn) == block;
-    let outside: Vec<PageCopy> = copies.iter().filter(|copy| !is_inside(copy)).copied().collect();
-    let twins = recovery_plan::elect(&outside, tombstones);
-    let newest = recovery_plan::elect(copies, tombstones);
-    let mut held = newest.iter().flatten().filter(|copy| is_inside(copy)).peekable();
-    held.peek()?;
-    let has_twin = |copy: &PageCopy| {
-        let twin = twins[copy.spare.owner.0 as usize];
-        twin.is_some_and(|twin| twin.spare.version == copy.spare.version)
-    };
-    let is_unfinished = || suspect == Some(*last) || !is_complete(geometry, block, &newest);
-    (held.all(has_twin) && is_unfinished()).then_some(block)
+    let held = recovery_plan::held_pages(geometry, scan, newest, block);
+    let all_have_twins = !held.is_empty() && held.iter().all(HeldPage::has_twin);
+    let is_unfinished = || suspect == Some(last) || !is_complete(geometry, &held, newest);
+    (all_have_twins && is_unfinished()).then_some((block, held))
 }
 
 /// Whether the valid pages of a block are all mapped pages of one logical block, each at its own
 /// offset.
-fn is_complete(geometry: &Geometry, block: BlockId, newest: &[Option<PageCopy>]) -> bool {
-    let per_block = geometry.pages_per_block();
-    let places = newest.iter().flatten().map(|copy| (copy.spare.owner, copy.ppn));
-    let held: Vec<(Lpn, Ppn)> =
-        places.clone().filter(|&(_, ppn)| geometry.block_of(ppn) == block).collect();
-    let lbn = held[0].0.0 / per_block;
-    let pages = places.filter(|(lpn, _)| lpn.0 / per_block == lbn).count();
-    are_at_home(geometry, &held) && held.len() == pages
+fn is_complete(geometry: &Geometry, held: &[HeldPage], newest: &[Ppn]) -> bool {
+    let per_block = geometry.pages_per_block() as usize;
+    let copies: Vec<PageCopy> = held.iter().map(|page| page.copy).collect();
+    let first = copies[0].spare.owner.0 as usize / per_block * per_block;
+    let pages = newest[first..first + per_block].iter().filter(|&&ppn| ppn != Ppn::NONE).count();
+    are_at_home(geometry, &copies) && copies.len() == pages
 }
 
 /// Puts the blocks without valid pages into the pool. The block with the fallback of the suspect
@@ -191,16 +189,16 @@ struct BlockTrace {
 }
 
 /// The trace of each block.
-fn traces(geometry: &Geometry, copies: &[PageCopy]) -> Vec<BlockTrace> {
+fn traces(geometry: &Geometry, scan: &SpareScan) -> Vec<BlockTrace> {
     let untouched =
         BlockTrace { first: u64::MAX, last: 0, kind: page_kind::NONE, lbn: 0, is_home: true };
     let mut traces = vec![untouched; geometry.blocks() as usize];
-    for PageCopy { ppn, spare } in copies {
-        let trace = &mut traces[geometry.block_of(*ppn).0 as usize];
+    for PageCopy { ppn, spare } in scan.host_copies() {
+        let trace = &mut traces[geometry.block_of(ppn).0 as usize];
         let per_block = geometry.pages_per_block();
         let (lbn, offset) = (spare.owner.0 / per_block, spare.owner.0 % per_block);
         let is_alone = trace.last == 0 || trace.lbn == lbn;
-        trace.is_home &= is_alone && offset == geometry.offset_of(*ppn);
+        trace.is_home &= is_alone && offset == geometry.offset_of(ppn);
         trace.first = spare.sequence.min(trace.first);
         (trace.last, trace.kind) = (spare.sequence, spare.kind).max((trace.last, trace.kind));
         trace.lbn = lbn;
@@ -208,28 +206,32 @@ fn traces(geometry: &Geometry, copies: &[PageCopy]) -> Vec<BlockTrace> {
     traces
 }
 
-/// Moves the valid pages of a block to a clean block, the suspect page last. Returns the clean
-/// block, and whether its pages are at home.
+/// Moves the valid pages of a block to a clean block, the suspect page last. Scan and traces then
+/// describe the clean block.
 fn secure(
     nand: &mut Nand,
     map: &mut LogMap<impl BlockObserver>,
+    scan: &mut SpareScan,
+    traces: &mut [BlockTrace],
     block: BlockId,
     suspect: Option<Ppn>,
-) -> Result<(BlockId, bool)> {
+) -> Result<()> {
     let geometry = *nand.geometry();
-    let mut pages = contents(&geometry, map).swap_remove(block.0 as usize);
-    let at_home = are_at_home(&geometry, &pages);
-    pages.sort_by_key(|&(_, ppn)| (Some(ppn) == suspect, ppn));
+    let mut pages = contents(map, scan, block);
+    let (lbn, is_home) = (map.lbn_of(pages[0].spare.owner), are_at_home(&geometry, &pages));
+    pages.sort_by_key(|&PageCopy { ppn, .. }| (Some(ppn) == suspect, ppn));
     let clean = map.pool.take(nand)?;
     let mut filled = 0;
-    for (slot, (_, ppn)) in (0..).zip(pages) {
-        let offset = if at_home { geometry.offset_of(ppn) } else { slot };
+    for (slot, PageCopy { ppn, spare }) in (0..).zip(pages) {
+        let offset = if is_home { geometry.offset_of(ppn) } else { slot };
+        let to = geometry.page(clean, offset);
         map.pad(nand, clean, filled..offset, Cause::Meta)?;
-        map.move_pages(nand, &[ppn], geometry.page(clean, offset), None, Cause::Meta)?;
+        map.move_pages(nand, &[ppn], to, None, Cause::Meta)?;
+        scan.restore(to, spare);
         filled = offset + 1;
     }
-    map.release(nand, block, Cause::Meta)?;
-    Ok((clean, at_home))
+    traces[clean.0 as usize] = BlockTrace { lbn, is_home, ..traces[block.0 as usize] };
+    map.release(nand, block, Cause::Meta)
 }
 
 /// Chooses the data block of each logical block. Returns the other blocks with valid pages: the log
@@ -237,65 +239,65 @@ fn secure(
 fn assign_roles(
     geometry: &Geometry,
     map: &mut LogMap<impl BlockObserver>,
+    scan: &SpareScan,
     traces: &[BlockTrace],
-    newest: &[Option<PageCopy>],
 ) -> Vec<FoundLog> {
-    let mut found = Vec::new();
-    for (block, pages) in (0..).map(BlockId).zip(contents(geometry, map)) {
-        if pages.is_empty() {
-            continue;
-        }
-        let mut lbns: Vec<Lbn> = pages.iter().map(|&(lpn, _)| map.lbn_of(lpn)).collect();
-        lbns.dedup();
-        let BlockTrace { first, last, is_home, kind, .. } = traces[block.0 as usize];
-        let kinds = kinds(geometry, &pages, newest);
-        found.push(FoundLog { block, lbns, kinds, is_home, kind, first, last });
-    }
-    found.sort_by_key(|log| log.first);
-    found.retain(|log| {
-        let is_data = log.is_home && map.data_block(log.lbns[0]).is_none();
+    let trace = |block: &BlockId| &traces[block.0 as usize];
+    let mut blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();
+    blocks.retain(|&block| map.valid(block) > 0);
+    blocks.sort_by_key(|block| trace(block).first);
+    blocks.retain(|block| {
+        let &BlockTrace { lbn, is_home, .. } = trace(block);
+        let is_data = is_home && map.data_block(lbn).is_none();
         if is_data {
-            map.set_closed_data_block(log.lbns[0], log.block);
+            map.set_closed_data_block(lbn, *block);
         }
         !is_data
     });
-    found.sort_by_key(|log| log.last);
-    found
+    blocks.sort_by_key(|block| trace(block).last);
+    let found = |block: &BlockId| found_log(geometry, map, scan, *block, trace(block));
+    blocks.iter().map(found).collect()
 }
 
-/// The kind of the valid page in each slot, given a block's valid pages and the newest copies.
-fn kinds(geometry: &Geometry, pages: &[(Lpn, Ppn)], newest: &[Option<PageCopy>]) -> Vec<u8> {
+fn found_log(
+    geometry: &Geometry,
+    map: &LogMap<impl BlockObserver>,
+    scan: &SpareScan,
+    block: BlockId,
+    trace: &BlockTrace,
+) -> FoundLog {
+    let pages = contents(map, scan, block);
+    let mut lbns: Vec<Lbn> = pages.iter().map(|copy| map.lbn_of(copy.spare.owner)).collect();
+    lbns.dedup();
     let mut kinds = vec![page_kind::NONE; geometry.pages_per_block() as usize];
-    for &(lpn, ppn) in pages {
-        let copy = newest[lpn.0 as usize].expect("a valid page was found");
-        kinds[geometry.offset_of(ppn) as usize] = copy.spare.kind;
+    for PageCopy { ppn, spare } in pages {
+        kinds[geometry.offset_of(ppn) as usize] = spare.kind;
     }
-    kinds
+    FoundLog { block, lbns, kinds, is_home: trace.is_home, kind: trace.kind }
 }
 
-/// The valid pages of each block, in ascending order of logical pages.
-fn contents(geometry: &Geometry, map: &LogMap<impl BlockObserver>) -> Vec<Vec<(Lpn, Ppn)>> {
-    let mut contents = vec![Vec::new(); geometry.blocks() as usize];
-    for lpn in (0..map.logical_pages()).map(Lpn) {
-        if let Some(ppn) = map.flat.newest(lpn) {
-            contents[geometry.block_of(ppn).0 as usize].push((lpn, ppn));
-        }
-    }
-    contents
+/// The valid pages of a block, in ascending order of logical pages.
+fn contents(map: &LogMap<impl BlockObserver>, scan: &SpareScan, block: BlockId) -> Vec<PageCopy> {
+    let is_valid = |copy: &PageCopy| map.flat.is_newest(copy.spare.owner.0, copy.ppn);
+    let mut pages: Vec<PageCopy> = scan.copies_in(block).filter(is_valid).collect();
+    pages.sort_by_key(|copy| copy.spare.owner);
+    pages
 }
 
 /// Whether all these pages, which are in one block, are at their own offsets of one logical block.
-fn are_at_home(geometry: &Geometry, pages: &[(Lpn, Ppn)]) -> bool {
+fn are_at_home(geometry: &Geometry, pages: &[PageCopy]) -> bool {
     let per_block = geometry.pages_per_block();
-    pages.iter().all(|&(lpn, ppn)| {
-        lpn.0 / per_block == pages[0].0.0 / per_block
-            && lpn.0 % per_block == geometry.offset_of(ppn)
-    })
+    let lbn = |copy: &PageCopy| copy.spare.owner.0 / per_block;
+    let is_at_home =
+        |copy: &PageCopy| copy.spare.owner.0 % per_block == geometry.offset_of(copy.ppn);
+    pages.iter().all(|copy| lbn(copy) == lbn(&pages[0]) && is_at_home(copy))
 }
 
 #[cfg(test)]
 mod tests {
-    use nand::{ProgramOrder, Spare};
+    use core::ops::Range;
+
+    use nand::{Lpn, ProgramOrder, Spare};
 
     use super::*;
 
@@ -303,15 +305,18 @@ mod tests {
     #[test]
     fn a_block_is_complete_with_all_mapped_pages_of_its_own_logical_block() {
         let geometry = Geometry::new(512, 64, 4, 3, ProgramOrder::Sequential).unwrap();
-        let places = [0, 1, 2, 3, 8, 9, 10];
-        let mut newest: Vec<Option<PageCopy>> = vec![None; 8];
-        for (owner, ppn) in (0..).map(Lpn).zip(places) {
-            let spare = Spare { owner, version: 1, sequence: 1, kind: 1, tentative: false };
-            newest[owner.0 as usize] = Some(PageCopy { ppn: Ppn(ppn), spare });
-        }
-        assert!(is_complete(&geometry, BlockId(0), &newest));
-        assert!(is_complete(&geometry, BlockId(2), &newest));
-        newest[5].as_mut().unwrap().ppn = Ppn(4);
-        assert!(!is_complete(&geometry, BlockId(2), &newest), "page 5 is elsewhere");
+        let mut newest = [0, 1, 2, 3, 8, 9, 10].map(Ppn).to_vec();
+        newest.push(Ppn::NONE);
+        let held = |owners: Range<u32>, first: u32| -> Vec<HeldPage> {
+            let page = |(owner, ppn)| {
+                let spare = Spare { owner, version: 1, sequence: 1, kind: 1, tentative: false };
+                HeldPage { copy: PageCopy { ppn: Ppn(ppn), spare }, elsewhere: None }
+            };
+            owners.map(Lpn).zip(first..).map(page).collect()
+        };
+        assert!(is_complete(&geometry, &held(0..4, 0), &newest));
+        assert!(is_complete(&geometry, &held(4..7, 8), &newest));
+        assert!(!is_complete(&geometry, &held(4..6, 8), &newest), "page 6 is elsewhere");
+        assert!(!is_complete(&geometry, &held(4..7, 4 + 1), &newest), "not at its own offset");
     }
 }

@@ -296,20 +296,19 @@ impl PageMap {
         &mut self,
         nand: &mut Nand,
         device: &MountConfig,
-        found: impl FnMut(&PageCopy),
+        found: impl FnMut(PageCopy),
     ) -> Result<Recovered> {
-        let Survey { scan, suspects, mut tombstones } =
-            survey::read(nand, device, &mut self.flat.trims, self.logical_pages)?;
-        tombstones.resize(self.flat.pages() as usize, 0);
-        let copies = scan.host_copies(self.flat.pages())?;
+        let Survey { scan, suspects, .. } = survey::read(nand, device, &mut self.flat.trims)?;
+        scan.is_within(self.flat.pages())?;
         let blocks: Vec<BlockId> = self.pool.iter().collect();
-        let plan = recovery_plan::plan(nand.geometry(), &blocks, &copies, &suspects, &tombstones)?;
+        let newest = recovery_plan::elect(&scan, self.flat.pages());
+        let plan = recovery_plan::plan(nand.geometry(), &blocks, &scan, newest, &suspects)?;
         if let Some(block) = plan.given_up {
             self.flat.give_up(nand, block)?;
         }
         self.adopt(nand.geometry(), &scan, &plan);
-        plan.newest.iter().flatten().for_each(found);
-        Ok(Recovered { endangered: plan.endangered, suspects, tombstones })
+        plan.newest.iter().filter_map(|&ppn| scan.copy(ppn)).for_each(found);
+        Ok(Recovered { endangered: plan.endangered, suspects })
     }
 
     /// Continues the trim log. The caller has emptied the endangered block, if there was one.
@@ -317,18 +316,16 @@ impl PageMap {
     /// # Errors
     /// The power is lost again.
     pub fn commit_recovery(&mut self, nand: &mut Nand, recovered: &Recovered) -> Result<()> {
-        let tombstones = &recovered.tombstones[..self.logical_pages as usize];
-        self.flat.commit_recovery(nand, tombstones, &recovered.suspects, &self.pool)
+        self.flat.commit_recovery(nand, &recovered.suspects, &self.pool)
     }
 
     /// Fills map, pool and victims by a plan: blocks with a valid page are full, the others free.
     fn adopt(&mut self, geometry: &Geometry, scan: &SpareScan, plan: &RecoveryPlan) {
         let mut valid = vec![0; geometry.blocks() as usize];
-        for (lpn, copy) in (0..).map(Lpn).zip(&plan.newest) {
-            if let Some(copy) = copy {
-                self.flat.point(lpn, copy.ppn);
-                valid[geometry.block_of(copy.ppn).0 as usize] += 1;
-            }
+        let mapped = (0..).map(Lpn).zip(&plan.newest).filter(|(_, ppn)| **ppn != Ppn::NONE);
+        for (lpn, &ppn) in mapped {
+            self.flat.point(lpn, ppn);
+            valid[geometry.block_of(ppn).0 as usize] += 1;
         }
         let mut free: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
         free.retain(|block| valid[block.0 as usize] == 0);
@@ -423,7 +420,6 @@ pub struct Recovered {
     /// The block to empty, because its last page may become unreadable.
     pub endangered: Option<BlockId>,
     suspects: Suspects,
-    tombstones: Vec<u64>,
 }
 
 /// Blocks with a readable page, in the order of their last programs.

@@ -6,4 +6,5 @@ pub mod pair_shelter;
 pub mod recovery_plan;
 pub mod spare_scan;
 pub mod survey;
+pub mod tombstones;
 pub mod trim_log;

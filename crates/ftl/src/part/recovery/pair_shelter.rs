@@ -18,7 +18,7 @@
 //! erase. If they are lost, the state before them is still on flash. So merges and large writes
 //! cost nothing.
 
-use nand::{BlockId, Cause, ChipModel, Geometry, Nand, PageState, Ppn, ProgramGuard, Spare};
+use nand::{BlockId, Cause, ChipModel, Geometry, Nand, Ppn, ProgramGuard, Spare};
 
 use super::spare_scan::{PageCopy, SpareScan};
 use crate::contract::{Durability, MountConfig, Result};
@@ -152,7 +152,7 @@ pub fn restore(
         }
         // The sector log scans before the scheme does, and a mount may start again.
         let has_stand_in = nand.has_stand_in(page);
-        let is_destroyed = has_stand_in || scan.state(page) == Some(PageState::Unreadable);
+        let is_destroyed = has_stand_in || scan.is_unreadable(page);
         if is_latest && is_destroyed {
             if !has_stand_in {
                 nand.stand_in(page, copy.ppn, spare, &extra);
@@ -301,7 +301,7 @@ mod tests {
         let params = Params::default();
         let mut scan = SpareScan::read(&mut nand, &ALL).unwrap();
         assert_eq!(restore(&mut nand, &device(&params), &mut scan), Ok(first));
-        assert!(matches!(scan.state(Ppn(0)), Some(PageState::Programmed(_))), "it counts again");
+        assert!(scan.copy(Ppn(0)).is_some(), "it counts again");
     }
 
     #[test]

@@ -26,16 +26,18 @@
 //! one, if an earlier mount copied it from a suspect page that has become unreadable since. The
 //! write of that page was never answered.
 
-use nand::{BlockId, Geometry, Lpn};
+use std::collections::BTreeMap;
+
+use nand::{BlockId, Geometry, Lpn, Ppn};
 
 use crate::contract::{Error, Result};
-use crate::part::recovery::spare_scan::{PageCopy, Suspects};
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 
 /// What a mount has to do.
 #[derive(Debug)]
 pub struct RecoveryPlan {
-    /// The copy that each logical page maps to.
-    pub newest: Vec<Option<PageCopy>>,
+    /// The place that each logical page maps to; [`Ppn::NONE`] if there is none.
+    pub newest: Vec<Ppn>,
     /// The block to give up: its pages do not count.
     pub given_up: Option<BlockId>,
     /// The block of the suspect page, which must be moved to a clean block.
@@ -44,112 +46,132 @@ pub struct RecoveryPlan {
     pub fallback: Option<BlockId>,
 }
 
-/// Plans the mount of a device that keeps its data in `blocks`. `suspects` are the pages that the
-/// mount must copy. `tombstones` holds, for each logical page, the version up to which its copies
-/// are dead.
+/// Plans the mount of a device that keeps its data in `blocks`. `newest` are the places of the
+/// newest copies, as [elected](elect). `suspects` are the pages that the mount must copy.
 ///
 /// # Errors
 /// The flash is in a state that no sequence of writes and power cuts can produce.
 pub fn plan(
     geometry: &Geometry,
     blocks: &[BlockId],
-    copies: &[PageCopy],
+    scan: &SpareScan,
+    mut newest: Vec<Ppn>,
     suspects: &Suspects,
-    tombstones: &[u64],
 ) -> Result<RecoveryPlan> {
-    let newest = elect(copies, tombstones);
-    let is_newest = |copy: &PageCopy| newest[copy.spare.owner.0 as usize] == Some(*copy);
+    let is_newest = |copy: &PageCopy| newest[copy.spare.owner.0 as usize] == copy.ppn;
     let suspects = suspects.valid(|copy| copy.spare.owner.is_host() && is_newest(copy));
     let endangered = suspects.pages.first().map(|copy| geometry.block_of(copy.ppn));
-    let fallback = suspects.endangered().and_then(|suspect| next_best(copies, tombstones, suspect));
+    let fallback = suspects.endangered().and_then(|suspect| next_best(scan, suspect));
     let fallback = fallback.map(|copy| geometry.block_of(copy.ppn));
     let free = free_blocks(geometry, blocks, &newest);
     if free.iter().any(|&block| Some(block) != fallback) {
         return Ok(RecoveryPlan { newest, given_up: None, endangered, fallback });
     }
-    let last = copies.iter().max_by_key(|copy| copy.spare.sequence);
+    let last = scan.host_copies().max_by_key(|copy| copy.spare.sequence);
     let last = last.expect("a device without a free block holds pages");
     let given_up = geometry.block_of(last.ppn);
-    match without(geometry, given_up, copies, *last, &newest, tombstones) {
-        Ok(newest) => {
-            Ok(RecoveryPlan { newest, given_up: Some(given_up), endangered: None, fallback: None })
+    let held = held_pages(geometry, scan, &newest, given_up);
+    let never_answered = |copy: &PageCopy| *copy == last && !copy.spare.is_original();
+    let lost = held.iter().find(|page| !page.has_twin() && !never_answered(&page.copy));
+    let given_up = match lost {
+        None => {
+            held.iter().for_each(|page| page.leave(&mut newest));
+            Some(given_up)
         }
-        Err(_) if !free.is_empty() => {
-            Ok(RecoveryPlan { newest, given_up: None, endangered: None, fallback: None })
-        }
-        Err(only) => Err(Error::Unmountable(format!(
-            "no block is free, and block {} holds the only newest copy of logical page {}",
-            given_up.0, only.spare.owner.0
-        ))),
-    }
+        Some(_) if !free.is_empty() => None,
+        Some(only) => return Err(only_newest(given_up, only.copy.spare.owner)),
+    };
+    Ok(RecoveryPlan { newest, given_up, endangered: None, fallback: None })
 }
 
-/// The newest copy of each logical page, unless its tombstone is newer.
-pub fn elect(copies: &[PageCopy], tombstones: &[u64]) -> Vec<Option<PageCopy>> {
-    let mut newest: Vec<Option<PageCopy>> = vec![None; tombstones.len()];
-    for copy in copies.iter().filter(|copy| is_alive(copy, tombstones)) {
+/// The error of a mount that finds no free block, and in `block` the only newest copy of a page.
+pub fn only_newest(block: BlockId, lpn: Lpn) -> Error {
+    Error::Unmountable(format!(
+        "no block is free, and block {} holds the only newest copy of logical page {}",
+        block.0, lpn.0
+    ))
+}
+
+/// The place of the newest living copy of each logical page; [`Ppn::NONE`] if there is none.
+pub fn elect(scan: &SpareScan, logical_pages: u32) -> Vec<Ppn> {
+    let mut newest = vec![Ppn::NONE; logical_pages as usize];
+    for copy in scan.alive() {
         let slot = &mut newest[copy.spare.owner.0 as usize];
-        if slot.is_none_or(|best| copy.spare.rank() > best.spare.rank()) {
-            *slot = Some(*copy);
+        let best = scan.copy(*slot).map(|best| best.spare.rank());
+        if best.is_none_or(|best| copy.spare.rank() > best) {
+            *slot = copy.ppn;
         }
     }
     newest
 }
 
-fn is_alive(copy: &PageCopy, tombstones: &[u64]) -> bool {
-    copy.spare.version > tombstones[copy.spare.owner.0 as usize]
-}
-
 /// The second newest copy of the suspect page.
-fn next_best(copies: &[PageCopy], tombstones: &[u64], suspect: PageCopy) -> Option<PageCopy> {
-    let others = copies.iter().filter(|copy| {
-        copy.spare.owner == suspect.spare.owner
-            && copy.ppn != suspect.ppn
-            && is_alive(copy, tombstones)
-    });
-    others.max_by_key(|copy| copy.spare.rank()).copied()
+fn next_best(scan: &SpareScan, suspect: PageCopy) -> Option<PageCopy> {
+    let is_other = |copy: &PageCopy| copy.ppn != suspect.ppn;
+    let others = scan.alive().filter(|copy| copy.spare.owner == suspect.spare.owner);
+    others.filter(is_other).max_by_key(|copy| copy.spare.rank())
 }
 
-fn free_blocks(
-    geometry: &Geometry,
-    blocks: &[BlockId],
-    newest: &[Option<PageCopy>],
-) -> Vec<BlockId> {
+fn free_blocks(geometry: &Geometry, blocks: &[BlockId], newest: &[Ppn]) -> Vec<BlockId> {
     let mut used = vec![false; geometry.blocks() as usize];
-    for copy in newest.iter().flatten() {
-        used[geometry.block_of(copy.ppn).0 as usize] = true;
+    for &ppn in newest.iter().filter(|&&ppn| ppn != Ppn::NONE) {
+        used[geometry.block_of(ppn).0 as usize] = true;
     }
     blocks.iter().copied().filter(|block| !used[block.0 as usize]).collect()
 }
 
-/// The newest copies outside the block `given_up`. If erasing that block would lose a write that
-/// was answered, returns a copy of such a page as the error.
-fn without(
+// ---- Pages of one block ------------------------------------------------------------------------
+
+/// A page whose newest copy is in a certain block.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldPage {
+    /// The newest copy.
+    pub copy: PageCopy,
+    /// The newest of its copies in other blocks.
+    pub elsewhere: Option<PageCopy>,
+}
+
+impl HeldPage {
+    /// Whether another block holds a copy of the same version.
+    pub fn has_twin(&self) -> bool {
+        self.elsewhere.is_some_and(|twin| twin.spare.version == self.copy.spare.version)
+    }
+
+    /// Lets the copy elsewhere be the newest one.
+    pub fn leave(&self, newest: &mut [Ppn]) {
+        let place = self.elsewhere.map_or(Ppn::NONE, |copy| copy.ppn);
+        newest[self.copy.spare.owner.0 as usize] = place;
+    }
+}
+
+/// The pages whose newest copy is in `block`, in ascending order of logical pages.
+pub fn held_pages(
     geometry: &Geometry,
-    given_up: BlockId,
-    copies: &[PageCopy],
-    last: PageCopy,
-    newest: &[Option<PageCopy>],
-    tombstones: &[u64],
-) -> core::result::Result<Vec<Option<PageCopy>>, PageCopy> {
-    let kept = copies.iter().filter(|copy| geometry.block_of(copy.ppn) != given_up);
-    let without = elect(&kept.copied().collect::<Vec<_>>(), tombstones);
-    let never_answered = |copy: &PageCopy| *copy == last && !copy.spare.is_original();
-    for lpn in (0..newest.len() as u32).map(Lpn) {
-        let at = lpn.0 as usize;
-        let Some(with) = newest[at] else { continue };
-        let same = without[at].is_some_and(|copy| copy.spare.version == with.spare.version);
-        if !same && !never_answered(&with) {
-            return Err(with);
+    scan: &SpareScan,
+    newest: &[Ppn],
+    block: BlockId,
+) -> Vec<HeldPage> {
+    let place = |copy: &PageCopy| newest[copy.spare.owner.0 as usize];
+    let is_inside = |ppn: Ppn| ppn != Ppn::NONE && geometry.block_of(ppn) == block;
+    let mut held: BTreeMap<u32, HeldPage> = BTreeMap::new();
+    let inside = scan.copies_in(block).filter(|copy| copy.spare.owner.is_host());
+    for copy in inside.filter(|copy| place(copy) == copy.ppn) {
+        held.insert(copy.spare.owner.0, HeldPage { copy, elsewhere: None });
+    }
+    for copy in scan.alive().filter(|copy| is_inside(place(copy)) && !is_inside(copy.ppn)) {
+        let page = held.get_mut(&copy.spare.owner.0).expect("the place of a held page");
+        if page.elsewhere.is_none_or(|best| copy.spare.rank() > best.spare.rank()) {
+            page.elsewhere = Some(copy);
         }
     }
-    Ok(without)
+    held.into_values().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nand::{Ppn, ProgramOrder, Spare};
+    use crate::part::recovery::tombstones::Tombstones;
+    use nand::{ProgramOrder, Spare};
 
     fn copy(ppn: u32, owner: u32, version: u64, sequence: u64) -> PageCopy {
         let owner = Lpn(owner);
@@ -158,27 +180,38 @@ mod tests {
     }
 
     /// Three blocks of four pages.
+    fn geometry() -> Geometry {
+        Geometry::new(512, 64, 4, 3, ProgramOrder::Sequential).unwrap()
+    }
+
+    fn scan_of(copies: &[PageCopy]) -> SpareScan {
+        let mut scan = SpareScan::new(geometry());
+        copies.iter().for_each(|copy| scan.restore(copy.ppn, copy.spare));
+        scan
+    }
+
     fn planned(copies: &[PageCopy]) -> Result<RecoveryPlan> {
-        let geometry = Geometry::new(512, 64, 4, 3, ProgramOrder::Sequential).unwrap();
-        let last = copies.iter().copied().max_by_key(|copy| copy.spare.sequence);
-        let suspects = Suspects { pages: last.into_iter().collect(), are_destroyed: false };
-        plan(&geometry, &[0, 1, 2].map(BlockId), copies, &suspects, &[0; 6])
+        let scan = scan_of(copies);
+        let suspects = Suspects { pages: scan.last().into_iter().collect(), are_destroyed: false };
+        let newest = elect(&scan, 6);
+        plan(&geometry(), &[0, 1, 2].map(BlockId), &scan, newest, &suspects)
     }
 
     fn newest_ppns(plan: &RecoveryPlan) -> Vec<u32> {
-        plan.newest.iter().map(|copy| copy.map_or(99, |copy| copy.ppn.0)).collect()
+        plan.newest.iter().map(|&ppn| if ppn == Ppn::NONE { 99 } else { ppn.0 }).collect()
     }
 
     #[test]
     fn version_beats_sequence_and_sequence_breaks_ties() {
         let copies = [copy(0, 0, 5, 9), copy(1, 0, 6, 6), copy(4, 1, 3, 3), copy(5, 1, 3, 8)];
         assert_eq!(newest_ppns(&planned(&copies).unwrap()), [1, 5, 99, 99, 99, 99]);
-        let newest = elect(&copies, &[6, 4, 0]);
-        assert_eq!(
-            newest,
-            [None, None, None],
-            "a tombstone kills copies of its own version and older ones"
-        );
+        let (mut scan, mut tombstones) = (scan_of(&copies), Tombstones::new(2));
+        tombstones.add(0..1, 5).unwrap();
+        scan.bury(&tombstones);
+        assert_eq!(elect(&scan, 2), [Ppn(1), Ppn(5)], "the dead copy of page 0 was not the newest");
+        tombstones.add(0..2, 6).unwrap();
+        scan.bury(&tombstones);
+        assert_eq!(elect(&scan, 2), [Ppn::NONE; 2]);
     }
 
     #[test]

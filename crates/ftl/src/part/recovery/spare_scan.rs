@@ -5,18 +5,53 @@
 //! unreadable. Of the pages that count, the one with the highest sequence was programmed last. If
 //! the power failed during its program, it may read well now and be unreadable at any later time,
 //! even during this mount. All others that count were complete before that program began.
+//!
+//! The scan is the largest list of a mount, so it keeps 16 bytes for each page of the chip.
 
-use nand::{BlockId, Cause, Nand, PageState, Ppn, Spare};
+use core::ops::Range;
 
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, PageState, Ppn, Spare};
+
+use super::tombstones::Tombstones;
 use crate::contract::{Error, Result};
 
 /// The spare areas of some blocks.
 #[derive(Debug)]
 pub struct SpareScan {
-    pages: Vec<(Ppn, PageState)>,
-    /// Hidden pages of a mount that was never completed.
-    ignored: Vec<Ppn>,
+    geometry: Geometry,
+    /// The blocks, in the order of the scan.
+    blocks: Vec<BlockId>,
+    /// All pages of the chip.
+    pages: Vec<ScannedPage>,
 }
+
+/// What a scan knows of a page. Versions and sequences are 40-bit numbers.
+#[derive(Clone, Copy, Debug)]
+struct ScannedPage {
+    owner: u32,
+    version: [u8; 5],
+    sequence: [u8; 5],
+    kind: u8,
+    /// Some of the bits below; none if the page was not scanned.
+    state: u8,
+}
+
+const _: () = assert!(size_of::<ScannedPage>() == 16);
+
+/// It looks erased.
+const ERASED: u8 = 1;
+/// It can be read, and counts.
+const COUNTS: u8 = 1 << 1;
+/// It cannot be read, or does not count.
+const UNREADABLE: u8 = 1 << 2;
+/// It can be read, but does not count.
+const HIDDEN: u8 = 1 << 3;
+/// It is hidden, and belongs to a mount that was never completed.
+const IGNORED: u8 = 1 << 4;
+/// It counts, but a tombstone kills it.
+const DEAD: u8 = 1 << 5;
+/// Its header says that it is tentative.
+const TENTATIVE: u8 = 1 << 6;
 
 /// A readable copy of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,94 +85,210 @@ impl Suspects {
     }
 }
 
+impl ScannedPage {
+    const UNSCANNED: ScannedPage =
+        ScannedPage { owner: 0, version: [0; 5], sequence: [0; 5], kind: 0, state: 0 };
+
+    fn new(state: PageState) -> ScannedPage {
+        match state {
+            PageState::Erased => ScannedPage { state: ERASED, ..ScannedPage::UNSCANNED },
+            PageState::Unreadable => ScannedPage { state: UNREADABLE, ..ScannedPage::UNSCANNED },
+            PageState::Programmed(spare) => ScannedPage {
+                owner: spare.owner.0,
+                version: narrow(spare.version),
+                sequence: narrow(spare.sequence),
+                kind: spare.kind,
+                state: COUNTS | if spare.tentative { TENTATIVE } else { 0 },
+            },
+        }
+    }
+
+    fn has(&self, bit: u8) -> bool {
+        self.state & bit != 0
+    }
+
+    fn spare(&self) -> Spare {
+        Spare {
+            owner: Lpn(self.owner),
+            version: wide(self.version),
+            sequence: wide(self.sequence),
+            kind: self.kind,
+            tentative: self.has(TENTATIVE),
+        }
+    }
+}
+
+fn narrow(number: u64) -> [u8; 5] {
+    let [low @ .., _, _, _] = number.to_le_bytes();
+    low
+}
+
+fn wide([a, b, c, d, e]: [u8; 5]) -> u64 {
+    u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
+}
+
 impl SpareScan {
+    /// A scan of no block.
+    pub fn new(geometry: Geometry) -> SpareScan {
+        let pages = vec![ScannedPage::UNSCANNED; geometry.pages() as usize];
+        SpareScan { geometry, blocks: Vec::new(), pages }
+    }
+
     /// Reads every spare area of `blocks`, cause meta.
     ///
     /// # Errors
     /// The power is lost again.
     pub fn read(nand: &mut Nand, blocks: &[BlockId]) -> Result<SpareScan> {
-        let pages_per_block = nand.geometry().pages_per_block();
-        let mut pages = Vec::with_capacity(blocks.len() * pages_per_block as usize);
+        let mut scan = SpareScan::new(*nand.geometry());
+        scan.blocks.extend(blocks);
         for &block in blocks {
-            for offset in 0..pages_per_block {
-                let ppn = nand.geometry().page(block, offset);
-                pages.push((ppn, nand.read_spare(ppn, Cause::Meta)?));
+            for ppn in pages_of(&scan.geometry, block) {
+                let state = nand.read_spare(Ppn(ppn), Cause::Meta)?;
+                scan.pages[ppn as usize] = ScannedPage::new(state);
             }
         }
-        Ok(SpareScan { pages, ignored: Vec::new() })
+        Ok(scan)
     }
 
-    /// The state of every page, block by block in the order of the scan.
-    pub fn pages(&self) -> impl Iterator<Item = (Ppn, PageState)> + '_ {
-        self.pages.iter().copied()
-    }
+    // ---- Pages that count ---------------------------------------------------------------------
 
-    /// The state of a page; none if it was not scanned.
-    pub fn state(&self, ppn: Ppn) -> Option<PageState> {
-        self.pages.iter().find(|(scanned, _)| *scanned == ppn).map(|&(_, state)| state)
-    }
-
-    /// Treats a page as readable, with this spare area.
-    pub fn restore(&mut self, ppn: Ppn, spare: Spare) {
-        let page = self.pages.iter_mut().find(|(scanned, _)| *scanned == ppn);
-        page.expect("only scanned pages are restored").1 = PageState::Programmed(spare);
-    }
-
-    /// As [`hide`](Self::hide), for pages of a mount that was never completed.
-    pub fn ignore(&mut self, is_ignored: impl Fn(&PageCopy) -> bool) -> Vec<Ppn> {
-        let ignored = self.hide(is_ignored);
-        self.ignored.extend(&ignored);
-        ignored
-    }
-
-    /// The pages of a mount that was never completed.
-    pub fn ignored(&self) -> &[Ppn] {
-        &self.ignored
-    }
-
-    /// Treats the pages for which `is_hidden` holds as unreadable. Returns them.
-    pub fn hide(&mut self, is_hidden: impl Fn(&PageCopy) -> bool) -> Vec<Ppn> {
-        let mut hidden = Vec::new();
-        for (ppn, state) in &mut self.pages {
-            let PageState::Programmed(spare) = *state else { continue };
-            if is_hidden(&PageCopy { ppn: *ppn, spare }) {
-                *state = PageState::Unreadable;
-                hidden.push(*ppn);
-            }
-        }
-        hidden
-    }
-
-    /// Every readable page, block by block in the order of the scan.
+    /// Every readable page, in ascending order.
     pub fn copies(&self) -> impl Iterator<Item = PageCopy> + '_ {
-        self.pages.iter().filter_map(|&(ppn, state)| match state {
-            PageState::Programmed(spare) => Some(PageCopy { ppn, spare }),
-            _ => None,
-        })
+        self.with(0..self.geometry.pages(), COUNTS)
+    }
+
+    /// Every readable page of a block.
+    pub fn copies_in(&self, block: BlockId) -> impl Iterator<Item = PageCopy> + '_ {
+        self.with(pages_of(&self.geometry, block), COUNTS)
     }
 
     /// Every readable page that holds host data.
-    ///
-    /// # Errors
-    /// A page belongs to a logical page beyond the capacity: this flash was written as a larger
-    /// device.
-    pub fn host_copies(&self, logical_pages: u32) -> Result<Vec<PageCopy>> {
-        let copies: Vec<PageCopy> =
-            self.copies().filter(|copy| copy.spare.owner.is_host()).collect();
-        let beyond = copies.iter().find(|copy| copy.spare.owner.0 >= logical_pages);
-        match beyond {
-            None => Ok(copies),
-            Some(copy) => Err(Error::Unmountable(format!(
-                "page {} belongs to logical page {}, beyond the capacity of {logical_pages} pages",
-                copy.ppn.0, copy.spare.owner.0
-            ))),
-        }
+    pub fn host_copies(&self) -> impl Iterator<Item = PageCopy> + '_ {
+        self.copies().filter(|copy| copy.spare.owner.is_host())
+    }
+
+    /// Every readable page that holds host data and that no tombstone kills.
+    pub fn alive(&self) -> impl Iterator<Item = PageCopy> + '_ {
+        self.host_copies().filter(|copy| !self.pages[copy.ppn.0 as usize].has(DEAD))
+    }
+
+    /// A page, if it is readable.
+    pub fn copy(&self, ppn: Ppn) -> Option<PageCopy> {
+        let page = self.pages.get(ppn.0 as usize).filter(|page| page.has(COUNTS))?;
+        Some(PageCopy { ppn, spare: page.spare() })
     }
 
     /// The readable page with the highest sequence.
     pub fn last(&self) -> Option<PageCopy> {
         self.copies().max_by_key(|copy| copy.spare.sequence)
     }
+
+    /// Checks that all host data fits into the capacity.
+    ///
+    /// # Errors
+    /// A page belongs to a logical page beyond the capacity: this flash was written as a larger
+    /// device.
+    pub fn is_within(&self, logical_pages: u32) -> Result<()> {
+        let beyond = self.host_copies().find(|copy| copy.spare.owner.0 >= logical_pages);
+        beyond.map_or(Ok(()), |copy| {
+            Err(Error::Unmountable(format!(
+                "page {} belongs to logical page {}, beyond the capacity of {logical_pages} pages",
+                copy.ppn.0, copy.spare.owner.0
+            )))
+        })
+    }
+
+    // ---- Other pages --------------------------------------------------------------------------
+
+    /// Pages and blocks of the chip.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The blocks, in the order of the scan.
+    pub fn blocks(&self) -> &[BlockId] {
+        &self.blocks
+    }
+
+    /// Whether a block was scanned.
+    pub fn has_scanned(&self, block: BlockId) -> bool {
+        self.pages[self.geometry.first_page(block).0 as usize].state != 0
+    }
+
+    /// Whether a page was scanned and is not readable, although it does not look erased.
+    pub fn is_unreadable(&self, ppn: Ppn) -> bool {
+        self.pages[ppn.0 as usize].has(UNREADABLE)
+    }
+
+    /// Number of pages of a block up to the last one that does not look erased.
+    pub fn occupied(&self, block: BlockId) -> u32 {
+        let mut pages = pages_of(&self.geometry, block);
+        let last = pages.rfind(|&ppn| self.pages[ppn as usize].has(COUNTS | UNREADABLE));
+        last.map_or(0, |ppn| self.geometry.offset_of(Ppn(ppn)) + 1)
+    }
+
+    /// The hidden pages of a block.
+    pub fn hidden_in(&self, block: BlockId) -> impl Iterator<Item = Ppn> + '_ {
+        self.with(pages_of(&self.geometry, block), HIDDEN).map(|copy| copy.ppn)
+    }
+
+    /// Whether a block holds a page of a mount that was never completed.
+    pub fn has_ignored(&self, block: BlockId) -> bool {
+        self.with(pages_of(&self.geometry, block), IGNORED).next().is_some()
+    }
+
+    // ---- Changes ------------------------------------------------------------------------------
+
+    /// Treats a page as readable, with this spare area.
+    pub fn restore(&mut self, ppn: Ppn, spare: Spare) {
+        self.pages[ppn.0 as usize] = ScannedPage::new(PageState::Programmed(spare));
+    }
+
+    /// Treats the pages for which `is_hidden` holds as unreadable.
+    pub fn hide(&mut self, is_hidden: impl Fn(&PageCopy) -> bool) {
+        self.hide_among(0..self.geometry.pages(), is_hidden);
+    }
+
+    /// As [`hide`](Self::hide), for some pages.
+    pub fn hide_among(&mut self, pages: Range<u32>, is_hidden: impl Fn(&PageCopy) -> bool) {
+        self.replace(pages, UNREADABLE | HIDDEN, is_hidden);
+    }
+
+    /// As [`hide`](Self::hide), for pages of a mount that was never completed.
+    pub fn ignore(&mut self, is_ignored: impl Fn(&PageCopy) -> bool) {
+        self.replace(0..self.geometry.pages(), UNREADABLE | HIDDEN | IGNORED, is_ignored);
+    }
+
+    /// Notes which copies the tombstones kill.
+    pub fn bury(&mut self, tombstones: &Tombstones) {
+        for page in self.pages.iter_mut().filter(|page| page.has(COUNTS)) {
+            if wide(page.version) <= tombstones.of(Lpn(page.owner)) {
+                page.state |= DEAD;
+            }
+        }
+    }
+
+    /// Changes the state of those pages that are readable and for which `is_meant` holds.
+    fn replace(&mut self, pages: Range<u32>, state: u8, is_meant: impl Fn(&PageCopy) -> bool) {
+        let scanned = &mut self.pages[pages.start as usize..pages.end as usize];
+        for (ppn, page) in pages.map(Ppn).zip(scanned).filter(|(_, page)| page.has(COUNTS)) {
+            if is_meant(&PageCopy { ppn, spare: page.spare() }) {
+                page.state = state;
+            }
+        }
+    }
+
+    fn with(&self, pages: Range<u32>, bit: u8) -> impl Iterator<Item = PageCopy> + '_ {
+        let all = pages.clone().map(Ppn).zip(&self.pages[pages.start as usize..]);
+        let some = all.filter(move |(_, page)| page.has(bit));
+        some.map(|(ppn, page)| PageCopy { ppn, spare: page.spare() })
+    }
+}
+
+/// The pages of a block.
+pub fn pages_of(geometry: &Geometry, block: BlockId) -> Range<u32> {
+    let first = geometry.first_page(block).0;
+    first..first + geometry.pages_per_block()
 }
 
 /// Reads the version of the page at `ppn`, cause meta. None if the page cannot be read.
@@ -149,4 +300,47 @@ pub fn version(nand: &mut Nand, ppn: Ppn) -> Result<Option<u64>> {
         PageState::Programmed(spare) => Some(spare.version),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nand::ProgramOrder;
+
+    /// Two blocks of four pages, of which the first page has this spare area.
+    fn scan_of(spare: Spare) -> SpareScan {
+        let geometry = Geometry::new(512, 64, 4, 2, ProgramOrder::Sequential).unwrap();
+        let mut scan = SpareScan::new(geometry);
+        scan.restore(Ppn(0), spare);
+        scan
+    }
+
+    #[test]
+    fn a_header_of_the_largest_numbers_is_kept() {
+        let most = nand::spare::SEQUENCE_MAX;
+        for tentative in [false, true] {
+            let spare = Spare {
+                owner: Lpn::SYSTEM,
+                version: most,
+                sequence: most - 1,
+                kind: 255,
+                tentative,
+            };
+            let copy = scan_of(spare).copies().next();
+            assert_eq!(copy, Some(PageCopy { ppn: Ppn(0), spare }));
+        }
+    }
+
+    #[test]
+    fn a_tombstone_kills_copies_of_its_own_version_and_older_ones() {
+        for (version, is_alive) in [(4, false), (5, false), (6, true)] {
+            let spare = Spare { owner: Lpn(3), version, sequence: 9, kind: 1, tentative: false };
+            let mut scan = scan_of(spare);
+            let mut tombstones = Tombstones::new(4);
+            tombstones.add(3..4, 5).unwrap();
+            scan.bury(&tombstones);
+            assert_eq!(scan.alive().count() == 1, is_alive, "version {version}");
+            assert_eq!(scan.host_copies().count(), 1);
+        }
+    }
 }

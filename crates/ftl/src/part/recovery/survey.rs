@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! scan of spare areas ─▶ trim log: which segment to believe ─▶ pages that do not count are hidden
-//!                                                           ─▶ tombstones, page programmed last
+//!                                                           ─▶ copies that tombstones kill are dead
+//!                                                           ─▶ page programmed last
 //! ```
 //! A page does not count if it is void, or if it is tentative and the mount that programmed it
 //! never committed; [`trim_log`](super::trim_log) explains both. Without a trim log every readable
@@ -18,18 +19,20 @@ use nand::Nand;
 
 use super::pair_shelter;
 use super::spare_scan::{SpareScan, Suspects};
+use super::tombstones::Tombstones;
 use super::trim_log::TrimLog;
 use crate::contract::{MountConfig, Result};
 
 /// What a mount finds on the flash.
 #[derive(Debug)]
 pub struct Survey {
-    /// The spare areas. Pages that do not count are unreadable here.
+    /// The spare areas. Pages that do not count are unreadable here, and it is known which copies
+    /// are dead.
     pub scan: SpareScan,
     /// The pages that the mount must copy.
     pub suspects: Suspects,
-    /// For each logical page the version of its newest tombstone, 0 for none.
-    pub tombstones: Vec<u64>,
+    /// The tombstones. Most schemes need them no more.
+    pub tombstones: Tombstones,
 }
 
 /// Reads the spare areas of all blocks and the trim log, if there is one. From now on programs are
@@ -37,12 +40,7 @@ pub struct Survey {
 ///
 /// # Errors
 /// The power is lost again, or a page holds something that the trim log cannot have written.
-pub fn read(
-    nand: &mut Nand,
-    device: &MountConfig,
-    trims: &mut Option<TrimLog>,
-    logical_pages: u32,
-) -> Result<Survey> {
+pub fn read(nand: &mut Nand, device: &MountConfig, trims: &mut Option<TrimLog>) -> Result<Survey> {
     let mut scan = SpareScan::read(nand, device.blocks)?;
     nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
     let tombstones = match trims {
@@ -50,9 +48,10 @@ pub fn read(
             nand.begin_tentative();
             trims.read_back(nand, &mut scan)?
         }
-        None => vec![0; logical_pages as usize],
+        None => Tombstones::default(),
     };
     let destroyed = pair_shelter::restore(nand, device, &mut scan)?;
+    scan.bury(&tombstones);
     let are_destroyed = !destroyed.is_empty();
     let pages = if are_destroyed { destroyed } else { scan.last().into_iter().collect() };
     Ok(Survey { suspects: Suspects { pages, are_destroyed }, scan, tombstones })
@@ -82,7 +81,7 @@ mod tests {
             seed: 0,
             timing: Timing::default(),
         };
-        let survey = read(&mut nand, &device, &mut None, 4).unwrap();
+        let survey = read(&mut nand, &device, &mut None).unwrap();
         let last = survey.scan.last().unwrap().spare.sequence;
         assert_eq!(nand.take_sequence(), last + 1);
     }

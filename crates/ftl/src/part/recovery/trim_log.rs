@@ -51,16 +51,16 @@
 //! `u64`, the sequence below which it holds.
 
 use core::ops::Range;
-use std::collections::BTreeSet;
 
-use nand::{BlockId, Cause, ChipModel, Content, Geometry, Lpn, Nand, Page, Ppn};
+use nand::{BlockId, Cause, ChipModel, Content, Lpn, Nand, Page, Ppn};
 
 use crate::contract::{Durability, Error, MountConfig, Result, Violation};
 use crate::part::index::bit_set::BitSet;
 use crate::part::map::block_audit;
 use crate::part::recovery::page_kind;
 use crate::part::recovery::pair_shelter;
-use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects, pages_of};
+use crate::part::recovery::tombstones::Tombstones;
 
 const HEADER_BYTES: usize = 16;
 const RANGE_BYTES: usize = 8;
@@ -320,8 +320,10 @@ impl TrimLog {
                 let bit = (page - first) as usize;
                 self.buffer[HEADER_BYTES + bit / 8] |= 1 << (bit % 8);
             }
-            let trimmed = || self.trimmed.runs(first..first.saturating_add(window)).collect();
-            debug_assert_eq!(trims_in(&self.buffer), Some(trimmed()), "a checkpoint misread");
+            debug_assert!(
+                names(&self.buffer, self.trimmed.runs(first..first.saturating_add(window))),
+                "a checkpoint is misread"
+            );
             self.append(nand)?;
         }
         for (number, voids) in (firsts.len() as u32..).zip(voids.chunks(per_page)) {
@@ -401,14 +403,14 @@ impl TrimLog {
 
     // ---- Mounting -------------------------------------------------------------------------------
 
-    /// Reads the log, and hides the pages that do not count from the scan. Returns for each logical
-    /// page the version of its newest tombstone, 0 for none.
+    /// Reads the log, and hides the pages that do not count from the scan. Until the commit, every
+    /// page with a tombstone is listed as trimmed.
     ///
     /// # Errors
     /// The power is lost again, or a page holds something that the log cannot have written.
-    pub fn read_back(&mut self, nand: &mut Nand, scan: &mut SpareScan) -> Result<Vec<u64>> {
-        let complete: Vec<_> = scan.copies().filter(|copy| !copy.spare.tentative).collect();
-        let served = complete.iter().map(|copy| copy.spare.sequence).max().unwrap_or(0);
+    pub fn read_back(&mut self, nand: &mut Nand, scan: &mut SpareScan) -> Result<Tombstones> {
+        let complete = scan.copies().filter(|copy| !copy.spare.tentative);
+        let served = complete.map(|copy| copy.spare.sequence).max().unwrap_or(0);
         let segments = self.find_segments(nand, scan)?;
         let mut found = LogContents::of(self.trimmed.bound(), nand.geometry().pages());
         let active = &segments[self.active];
@@ -418,11 +420,11 @@ impl TrimLog {
         let committed = served.max(active.end);
         let proven = (0..SEGMENTS).filter(|&segment| segments[segment].end < served);
         self.proven = proven.max_by_key(|&segment| self.born[segment]);
-        let mut hidden = scan.hide(|copy| found.is_void(copy));
-        hidden.extend(scan.ignore(|copy| copy.spare.tentative && copy.spare.sequence > committed));
-        hidden.sort_unstable();
-        self.keep_voids(nand, scan, &hidden, found.voids);
+        found.hide_voids(scan);
+        scan.ignore(|copy| copy.spare.tentative && copy.spare.sequence > committed);
+        self.keep_voids(nand, scan, found.voids);
         self.committed = false;
+        found.tombstones.iter().for_each(|(lpn, _)| self.trimmed.insert(lpn.0));
         Ok(found.tombstones)
     }
 
@@ -434,9 +436,8 @@ impl TrimLog {
     ) -> Result<[FoundSegment; SEGMENTS]> {
         let mut segments = [const { FoundSegment { pages: Vec::new(), end: 0 } }; SEGMENTS];
         for (segment, found) in segments.iter_mut().enumerate() {
-            let blocks = &self.segments[segment];
-            let is_inside = |copy: &PageCopy| blocks.contains(&nand.geometry().block_of(copy.ppn));
-            found.pages = scan.copies().filter(is_inside).collect();
+            let blocks = self.segments[segment].iter();
+            found.pages = blocks.flat_map(|&block| scan.copies_in(block)).collect();
             found.end = checkpoint_end(nand, &found.pages)?.unwrap_or(0);
             self.born[segment] = if found.end > 0 { found.pages[0].spare.sequence } else { 0 };
         }
@@ -446,33 +447,24 @@ impl TrimLog {
         Ok(segments)
     }
 
-    /// Lists the pages that stay void: those that were found, and those in blocks that another
+    /// Lists the pages that stay void: those that the scan hides, and those in blocks that another
     /// part of the device has scanned.
-    fn keep_voids(
-        &mut self,
-        nand: &mut Nand,
-        scan: &SpareScan,
-        hidden: &[Ppn],
-        known: Vec<(Range<u32>, u64)>,
-    ) {
+    fn keep_voids(&mut self, nand: &mut Nand, scan: &SpareScan, known: Vec<(Range<u32>, u64)>) {
         let before = nand.take_sequence();
         let block_of = |ppn: Ppn| nand.geometry().block_of(ppn);
-        let counting: BTreeSet<BlockId> = scan.copies().map(|copy| block_of(copy.ppn)).collect();
-        let scanned: BTreeSet<BlockId> = scan.pages().map(|(ppn, _)| block_of(ppn)).collect();
         self.voids.clear();
-        for alike in hidden.chunk_by(|&a, &b| block_of(a) == block_of(b)) {
-            let block = block_of(alike[0]);
-            let ranges = match counting.contains(&block) {
-                false => vec![pages_of(nand.geometry(), block)],
-                true => alike.iter().map(|ppn| ppn.0..ppn.0 + 1).collect(),
-            };
-            let voids = ranges.into_iter().map(|pages| VoidRange::new(nand, pages, before));
-            self.voids.extend(voids);
+        for &block in scan.blocks().iter().filter(|&&block| scan.hidden_in(block).next().is_some())
+        {
+            let mut void = |pages| self.voids.push(VoidRange::new(nand, pages, before));
+            match scan.copies_in(block).next() {
+                None => void(pages_of(nand.geometry(), block)),
+                Some(_) => scan.hidden_in(block).for_each(|ppn| void(ppn.0..ppn.0 + 1)),
+            }
         }
         // A range may touch several blocks, of which some were scanned.
         for (pages, before) in known.into_iter().filter(|(pages, _)| !pages.is_empty()) {
             let blocks = block_of(Ppn(pages.start)).0..=block_of(Ppn(pages.end - 1)).0;
-            for block in blocks.map(BlockId).filter(|block| !scanned.contains(block)) {
+            for block in blocks.map(BlockId).filter(|&block| !scan.has_scanned(block)) {
                 let inside = pages_of(nand.geometry(), block);
                 let pages = pages.start.max(inside.start)..pages.end.min(inside.end);
                 self.voids.push(VoidRange::new(nand, pages, before));
@@ -489,13 +481,11 @@ impl TrimLog {
     pub fn commit(
         &mut self,
         nand: &mut Nand,
-        tombstones: &[u64],
         mapped: impl Fn(Lpn) -> bool,
         suspects: &Suspects,
         free: &[BlockId],
     ) -> Result<()> {
-        let dead = (0..tombstones.len() as u32).filter(|&lpn| tombstones[lpn as usize] > 0);
-        dead.filter(|&lpn| !mapped(Lpn(lpn))).for_each(|lpn| self.trimmed.insert(lpn));
+        self.trimmed.retain(|lpn| !mapped(Lpn(lpn)));
         let before = nand.take_sequence();
         let holds_pages =
             |block: &&BlockId| nand.owners(**block).iter().any(|&owner| owner != Lpn::NONE.0);
@@ -576,19 +566,19 @@ fn checkpoint_end(nand: &mut Nand, found: &[PageCopy]) -> Result<Option<u64>> {
 
 /// What a mount reads in the log.
 struct LogContents {
-    tombstones: Vec<u64>,
+    tombstones: Tombstones,
     /// Physical pages that do not count, if their sequence is lower.
     voids: Vec<(Range<u32>, u64)>,
-    /// The same for each physical page; 0 if it is in no range.
-    void_before: Vec<u64>,
+    /// Number of physical pages.
+    physical_pages: u32,
 }
 
 impl LogContents {
     fn of(logical_pages: u32, physical_pages: u32) -> LogContents {
         LogContents {
-            tombstones: vec![0; logical_pages as usize],
+            tombstones: Tombstones::new(logical_pages),
             voids: Vec::new(),
-            void_before: vec![0; physical_pages as usize],
+            physical_pages,
         }
     }
 
@@ -599,13 +589,9 @@ impl LogContents {
             let page = copy.ppn.0;
             Error::Unmountable(format!("page {page} of the trim log names pages that do not exist"))
         };
-        for range in trims_in(bytes).ok_or_else(strange)? {
-            let pages = self.tombstones.get_mut(range.start as usize..range.end as usize);
-            for tombstone in pages.ok_or_else(strange)? {
-                *tombstone = copy.spare.version.max(*tombstone);
-            }
-        }
-        for (range, before) in voids_in(bytes, copy.spare.version).ok_or_else(strange)? {
+        let version = copy.spare.version;
+        each_trim(bytes, |pages| self.tombstones.add(pages, version)).ok_or_else(strange)?;
+        for (range, before) in voids_in(bytes, version).ok_or_else(strange)? {
             self.add_void(range, before).ok_or_else(strange)?;
         }
         Ok(())
@@ -613,14 +599,14 @@ impl LogContents {
 
     /// Adds a range; none if it names pages that do not exist.
     fn add_void(&mut self, range: Range<u32>, before: u64) -> Option<()> {
-        let pages = self.void_before.get_mut(range.start as usize..range.end as usize)?;
-        pages.iter_mut().for_each(|limit| *limit = before.max(*limit));
-        self.voids.push((range, before));
-        Some(())
+        (range.end <= self.physical_pages).then(|| self.voids.push((range, before)))
     }
 
-    fn is_void(&self, copy: &PageCopy) -> bool {
-        copy.spare.sequence < self.void_before[copy.ppn.0 as usize]
+    /// Hides the void pages.
+    fn hide_voids(&self, scan: &mut SpareScan) {
+        for (pages, before) in &self.voids {
+            scan.hide_among(pages.clone(), |copy| copy.spare.sequence < *before);
+        }
     }
 }
 
@@ -639,18 +625,24 @@ impl VoidRange {
     }
 }
 
-fn pages_of(geometry: &Geometry, block: BlockId) -> Range<u32> {
-    let first = geometry.first_page(block).0;
-    first..first + geometry.pages_per_block()
+/// Passes the trims that a page of the log names to `add`. None if the page is malformed, or if
+/// `add` refuses a trim.
+fn each_trim(bytes: &[u8], mut add: impl FnMut(Range<u32>) -> Option<()>) -> Option<()> {
+    match word(bytes, 0)? {
+        RECORD => ranges_in(bytes, 0..word(bytes, 1)?)?.into_iter().try_for_each(add),
+        CHECKPOINT => {
+            let (first, bits) = (word(bytes, 1)?, BitSet::from_bytes(bytes.get(HEADER_BYTES..)?));
+            let mut runs = bits.runs(0..bits.bound());
+            runs.try_for_each(|run| add(first.checked_add(run.start)?..first.checked_add(run.end)?))
+        }
+        _ => Some(()),
+    }
 }
 
-/// The trims that a page of the log names; none if it is malformed.
-fn trims_in(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
-    match word(bytes, 0)? {
-        RECORD => ranges_in(bytes, 0..word(bytes, 1)?),
-        CHECKPOINT => bitmap_in(bytes),
-        _ => Some(Vec::new()),
-    }
+/// Whether a page of the log names exactly these trims.
+fn names(bytes: &[u8], mut trims: impl Iterator<Item = Range<u32>>) -> bool {
+    let all = each_trim(bytes, |pages| (trims.next() == Some(pages)).then_some(()));
+    all.is_some() && trims.next().is_none()
 }
 
 /// The void pages that a page of the log names, and the places in the order of programs before
@@ -686,14 +678,6 @@ fn ranges_in(bytes: &[u8], numbers: Range<u32>) -> Option<Vec<Range<u32>>> {
         Some(first..first.checked_add(word(range, 1)?)?)
     };
     body.chunks_exact(RANGE_BYTES).map(range).collect()
-}
-
-fn bitmap_in(bytes: &[u8]) -> Option<Vec<Range<u32>>> {
-    let (first, body) = (word(bytes, 1)?, bytes.get(HEADER_BYTES..)?);
-    let bits = BitSet::from_bytes(body);
-    bits.runs(0..bits.bound())
-        .map(|run| Some(first.checked_add(run.start)?..first.checked_add(run.end)?))
-        .collect()
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -745,9 +729,9 @@ mod tests {
         let mut scan = SpareScan::read(nand, blocks)?;
         nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
         nand.begin_tentative();
-        let tombstones = log.read_back(nand, &mut scan)?;
+        log.read_back(nand, &mut scan)?;
         let suspects = Suspects { pages: scan.last().into_iter().collect(), are_destroyed: false };
-        log.commit(nand, &tombstones, |_| false, &suspects, &[])?;
+        log.commit(nand, |_| false, &suspects, &[])?;
         let trimmed = log.trimmed.runs(0..log.trimmed.bound()).flatten().collect();
         Ok((log, trimmed))
     }
@@ -903,7 +887,10 @@ mod tests {
         let is_void = |ppn, sequence| {
             let (owner, version) = (Lpn(0), sequence);
             let spare = Spare { owner, version, sequence, kind: 1, tentative: false };
-            found.is_void(&PageCopy { ppn: Ppn(ppn), spare })
+            let mut scan = SpareScan::new(*chip().0.geometry());
+            scan.restore(Ppn(ppn), spare);
+            found.hide_voids(&mut scan);
+            scan.copies().next().is_none()
         };
         assert!(is_void(8, 19) && is_void(11, 1));
         assert!(!is_void(8, 20) && !is_void(7, 19) && !is_void(12, 19));
@@ -971,9 +958,9 @@ mod tests {
             again.resume_sequence(1000);
             let mut found = log_of(&again, &blocks, logical_blocks);
             let tombstones = found.read_back(&mut again, &mut scan).unwrap();
-            let dead: Vec<u32> = (0..4000).filter(|&page| tombstones[page as usize] > 0).collect();
+            let dead: Vec<u32> = tombstones.iter().map(|(lpn, _)| lpn.0).collect();
             assert_eq!(dead, trims);
-            let voids = scan.host_copies(4000).unwrap().is_empty();
+            let voids = scan.host_copies().next().is_none();
             assert_eq!(voids, round == 1, "the record says that block 3 is void");
         }
     }
@@ -1095,13 +1082,13 @@ mod tests {
     }
 
     fn commit(nand: &mut Nand, log: &mut TrimLog, suspects: &Suspects) -> Result<()> {
-        log.commit(nand, &[0; PAGES as usize], |_| true, suspects, &[])
+        log.commit(nand, |_| true, suspects, &[])
     }
 
     /// The pages of the host that a mount finds and that count.
     fn counting(nand: &Nand, blocks: &[BlockId]) -> Vec<u32> {
         let (_, scan) = begin_mount(&mut nand.try_clone().unwrap(), blocks);
-        scan.host_copies(PAGES).unwrap().iter().map(|copy| copy.ppn.0).collect()
+        scan.host_copies().map(|copy| copy.ppn.0).collect()
     }
 
     #[test]
@@ -1206,8 +1193,7 @@ mod tests {
         [0, 4, 5, 6, 7].into_iter().for_each(|ppn| program(&mut nand, ppn));
         let (mut log, _) = begin_mount(&mut nand, &blocks);
         let free = [0, 1, 2].map(BlockId);
-        let tombstones = [0; PAGES as usize];
-        log.commit(&mut nand, &tombstones, |_| true, &Suspects::default(), &free).unwrap();
+        log.commit(&mut nand, |_| true, &Suspects::default(), &free).unwrap();
         let pages: Vec<Range<u32>> = log.voids.iter().map(|void| void.pages.clone()).collect();
         assert_eq!(pages, [0..4, 4..8]);
     }
@@ -1222,7 +1208,7 @@ mod tests {
         scan.hide(|copy| hidden.contains(&copy.ppn));
         let mut log = log(&nand, &blocks);
         let known = vec![(8..16, 7), (18..19, 8), (20..20, 9)];
-        log.keep_voids(&mut nand, &scan, &hidden, known);
+        log.keep_voids(&mut nand, &scan, known);
         let pages: Vec<Range<u32>> = log.voids.iter().map(|void| void.pages.clone()).collect();
         assert_eq!(pages, [1..2, 2..3, 4..8, 12..16, 18..19]);
     }

@@ -26,14 +26,18 @@
 //!   copy, made by an earlier mount, of a suspect page that has become unreadable since. Its write
 //!   was never answered.
 
+use core::cell::RefCell;
 use std::borrow::Cow;
 
-use nand::{BlockId, Geometry, Lpn, Nand, PageState, Ppn, Spare};
+use nand::{BlockId, Geometry, Lpn, Nand, Ppn, Spare};
 
 use crate::contract::{Durability, Error, MountConfig, Result, Violation, ensure};
+use crate::part::map::flat_map::FlatMap;
+use crate::part::recovery::recovery_plan;
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};
-use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
+use crate::part::recovery::tombstones::Tombstones;
+use crate::part::spare::spare_mapped::{Lbn, SpareMap};
 
 /// Maximum number of spare areas that a look-up reads.
 const SPARES_MAX: usize = 3;
@@ -75,7 +79,7 @@ impl LookupPath {
     }
 }
 
-/// A source of spare areas: the chip, or the result of a scan.
+/// A source of spare areas: the chip, or those of its pages that count.
 pub trait SpareAreas {
     /// The header and the scheme bytes of a page, if it can be read.
     fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)>;
@@ -100,59 +104,41 @@ pub trait SpareChains {
         directory: Ppn,
         lpn: Lpn,
     ) -> LookupPath;
+
+    /// Restores what the scheme keeps in RAM beside the map, from the spare areas that count.
+    fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap);
 }
 
-/// The spare areas that a scan found.
-#[derive(Debug)]
-pub struct FoundSpares {
-    pages: Vec<Option<(Spare, Box<[u8]>)>>,
-    /// For each block, the number of pages up to its last page that is not erased.
-    occupied: Vec<u16>,
+/// The spare areas of the pages that a scan found and that count. Their scheme bytes are taken from
+/// the chip.
+struct FoundSpares<'a> {
+    nand: &'a Nand,
+    scan: &'a SpareScan,
+    /// The first page whose scheme bytes could not be read.
+    failure: RefCell<Option<nand::Error>>,
 }
 
-impl SpareAreas for FoundSpares {
+impl SpareAreas for FoundSpares<'_> {
     fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
-        let page = self.pages.get(ppn.0 as usize)?.as_ref();
-        page.map(|(spare, bytes)| (*spare, Cow::Borrowed(&**bytes)))
+        let copy = self.scan.copy(ppn)?;
+        let error = match self.nand.peek_spare(ppn) {
+            Ok(Some((_, bytes))) => return Some((copy.spare, bytes)),
+            Ok(None) => nand::Error::Unreadable(ppn),
+            Err(error) => error,
+        };
+        self.failure.borrow_mut().get_or_insert(error);
+        None
     }
 }
 
-impl FoundSpares {
-    fn of(nand: &Nand, scan: &SpareScan) -> Result<FoundSpares> {
-        let geometry = nand.geometry();
-        let mut pages = vec![None; geometry.pages() as usize];
-        let mut occupied = vec![0; geometry.blocks() as usize];
-        for (ppn, state) in scan.pages() {
-            if state != PageState::Erased {
-                occupied[geometry.block_of(ppn).0 as usize] = geometry.offset_of(ppn) as u16 + 1;
-            }
-            if let PageState::Programmed(_) = state {
-                let page = nand.peek_spare(ppn)?.map(|(spare, bytes)| (spare, bytes.into()));
-                pages[ppn.0 as usize] = page;
-            }
-        }
-        Ok(FoundSpares { pages, occupied })
+impl<'a> FoundSpares<'a> {
+    fn new(nand: &'a Nand, scan: &'a SpareScan) -> FoundSpares<'a> {
+        FoundSpares { nand, scan, failure: RefCell::default() }
     }
 
-    fn copies(&self) -> impl Iterator<Item = PageCopy> + '_ {
-        let all = (0..).map(Ppn).zip(&self.pages);
-        all.filter_map(|(ppn, page)| {
-            page.as_ref().map(|(spare, _)| PageCopy { ppn, spare: *spare })
-        })
-    }
-
-    fn host_copies(&self) -> impl Iterator<Item = PageCopy> + '_ {
-        self.copies().filter(|copy| copy.spare.owner.is_host())
-    }
-
-    fn is_within(&self, logical_pages: u32) -> Result<()> {
-        let beyond = self.host_copies().find(|copy| copy.spare.owner.0 >= logical_pages);
-        beyond.map_or(Ok(()), |copy| {
-            Err(Error::Unmountable(format!(
-                "page {} belongs to logical page {}, beyond the capacity of {logical_pages} pages",
-                copy.ppn.0, copy.spare.owner.0
-            )))
-        })
+    /// Checks that all spare areas could be read.
+    fn check(self) -> Result<()> {
+        self.failure.into_inner().map_or(Ok(()), |error| Err(error.into()))
     }
 }
 
@@ -161,13 +147,10 @@ impl FoundSpares {
 pub struct SpareRecovery {
     /// The suspect pages that are valid: the scheme must copy them.
     pub to_copy: Vec<Ppn>,
-    /// The spare areas that the scan found.
-    pub found: FoundSpares,
     suspects: Suspects,
-    tombstones: Vec<u64>,
 }
 
-/// Fills a freshly formatted map with what is on the flash.
+/// Fills a freshly formatted map, and what the scheme keeps beside it, with what is on the flash.
 ///
 /// # Errors
 /// The power is lost again, or the flash is in a state that no sequence of writes and power cuts
@@ -176,27 +159,32 @@ pub fn recover(
     nand: &mut Nand,
     device: &MountConfig,
     map: &mut SpareMap,
-    chains: &dyn SpareChains,
+    chains: &mut dyn SpareChains,
 ) -> Result<SpareRecovery> {
-    let pages = map.flat.pages();
-    let Survey { scan, suspects, tombstones } =
-        survey::read(nand, device, &mut map.flat.trims, pages)?;
-    let found = FoundSpares::of(nand, &scan)?;
-    found.is_within(pages)?;
-    let blocks: Vec<BlockId> = map.pool.iter().collect();
+    let Survey { scan, suspects, tombstones } = survey::read(nand, device, &mut map.flat.trims)?;
+    scan.is_within(map.flat.pages())?;
+    let spares = FoundSpares::new(nand, &scan);
     let search = ChainSearch {
         geometry: *nand.geometry(),
-        found: &found,
+        scan: &scan,
+        spares: &spares,
         chains,
         tombstones: &tombstones,
+        logical_blocks: map.logical_blocks(),
         is_full: device.durability == Durability::Full,
     };
-    let plan = search.plan(&blocks, &suspects)?;
+    let blocks: Vec<BlockId> = map.pool.iter().collect();
+    let planned = search.plan(&mut map.flat, &blocks, &suspects);
+    if let Ok(plan) = &planned {
+        adopt(&scan, map, &blocks, plan);
+        chains.recall(nand.geometry(), &spares, map);
+    }
+    spares.check()?;
+    let plan = planned?;
     if let Some(block) = plan.given_up {
         map.flat.give_up(nand, block)?;
     }
-    adopt(&search, map, &blocks, &plan);
-    Ok(SpareRecovery { to_copy: plan.to_copy, found, suspects, tombstones })
+    Ok(SpareRecovery { to_copy: plan.to_copy, suspects })
 }
 
 /// Resumes the trim log, after the suspect page has been copied.
@@ -208,19 +196,12 @@ pub fn commit_recovery(
     map: &mut SpareMap,
     recovered: &SpareRecovery,
 ) -> Result<()> {
-    map.flat.commit_recovery(nand, &recovered.tombstones, &recovered.suspects, &map.pool)
-}
-
-/// The pages to which the chains lead.
-struct ElectedPages {
-    /// The place of each logical page.
-    places: Vec<Ppn>,
-    /// The newest PMD page of each logical block.
-    directories: Vec<Option<PageCopy>>,
+    map.flat.commit_recovery(nand, &recovered.suspects, &map.pool)
 }
 
 struct SpareMountPlan {
-    elected: ElectedPages,
+    /// The newest PMD page of each logical block; [`Ppn::NONE`] if there is none.
+    directories: Vec<Ppn>,
     to_copy: Vec<Ppn>,
     given_up: Option<BlockId>,
     /// The blocks that must not be erased before the suspect page has been copied.
@@ -229,74 +210,110 @@ struct SpareMountPlan {
 
 struct ChainSearch<'a> {
     geometry: Geometry,
-    found: &'a FoundSpares,
+    scan: &'a SpareScan,
+    spares: &'a dyn SpareAreas,
     chains: &'a dyn SpareChains,
-    tombstones: &'a [u64],
+    tombstones: &'a Tombstones,
+    logical_blocks: u32,
     is_full: bool,
 }
 
 impl ChainSearch<'_> {
-    fn plan(&self, blocks: &[BlockId], suspects: &Suspects) -> Result<SpareMountPlan> {
-        let elected = self.elect(|_| true)?;
-        let suspects = suspects.valid(|copy| elected.holds(*copy));
+    /// Plans the mount, and points the entries of the map to the places of all pages.
+    fn plan(
+        &self,
+        flat: &mut FlatMap,
+        blocks: &[BlockId],
+        suspects: &Suspects,
+    ) -> Result<SpareMountPlan> {
+        let directories = self.directories(|_| true);
+        self.fill(flat, 0..self.logical_blocks, &directories)?;
+        let suspects = suspects.valid(|copy| flat.is_newest(copy.spare.owner.0, copy.ppn));
         let fallback = suspects.endangered().map_or(Vec::new(), |suspect| self.fallback(suspect));
-        let free = self.free(blocks, &elected);
+        let free = self.free(blocks, flat);
         if free.iter().any(|block| !fallback.contains(block)) {
             let to_copy = suspects.pages.iter().map(|copy| copy.ppn).collect();
-            return Ok(SpareMountPlan { elected, to_copy, given_up: None, fallback });
+            return Ok(SpareMountPlan { directories, to_copy, given_up: None, fallback });
         }
         let block = self.block_programmed_last()?;
-        let without = self.elect(|ppn| self.geometry.block_of(ppn) != block);
+        let without = self.directories(|ppn| self.geometry.block_of(ppn) != block);
+        let changed = (0..self.logical_blocks)
+            .filter(|&lbn| directories[lbn as usize] != without[lbn as usize]);
         let (to_copy, fallback) = (Vec::new(), Vec::new());
-        match without.and_then(|without| self.is_without(block, &elected, without)) {
-            Ok(elected) => Ok(SpareMountPlan { elected, to_copy, given_up: Some(block), fallback }),
+        match self.can_lose(block, flat, changed.clone(), &without) {
+            Ok(()) => {
+                self.fill(flat, changed, &without)?;
+                let (directories, given_up) = (without, Some(block));
+                Ok(SpareMountPlan { directories, to_copy, given_up, fallback })
+            }
             Err(_) if !free.is_empty() => {
-                Ok(SpareMountPlan { elected, to_copy, given_up: None, fallback })
+                Ok(SpareMountPlan { directories, to_copy, given_up: None, fallback })
             }
             Err(only) => Err(only),
         }
     }
 
-    /// Follows the chains from the newest of those PMD pages for which `counts` holds.
-    fn elect(&self, counts: impl Fn(Ppn) -> bool) -> Result<ElectedPages> {
+    /// Points the entries of these logical blocks to the places to which their PMD pages lead.
+    fn fill(
+        &self,
+        flat: &mut FlatMap,
+        lbns: impl Iterator<Item = Lbn>,
+        directories: &[Ppn],
+    ) -> Result<()> {
+        for lbn in lbns {
+            let places = self.places(lbn, directories)?;
+            for (lpn, place) in self.pages(lbn).zip(places) {
+                if flat.newest(lpn).unwrap_or(Ppn::NONE) != place {
+                    flat.point(lpn, place);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest of those PMD pages for which `counts` holds, of each logical block.
+    fn directories(&self, counts: impl Fn(Ppn) -> bool) -> Vec<Ppn> {
         let np = self.geometry.pages_per_block();
-        let mut directories: Vec<Option<PageCopy>> =
-            vec![None; self.tombstones.len() / np as usize];
+        let mut directories = vec![Ppn::NONE; self.logical_blocks as usize];
         let is_directory = |copy: &PageCopy| self.chains.is_directory(copy.spare.kind);
-        for copy in self.found.host_copies().filter(is_directory).filter(|copy| counts(copy.ppn)) {
+        for copy in self.scan.host_copies().filter(is_directory).filter(|copy| counts(copy.ppn)) {
             let newest = &mut directories[(copy.spare.owner.0 / np) as usize];
-            if newest.is_none_or(|newest| newest.spare.sequence < copy.spare.sequence) {
-                *newest = Some(copy);
+            if self.sequence(*newest) < copy.spare.sequence {
+                *newest = copy.ppn;
             }
         }
-        let mut places = vec![Ppn::NONE; self.tombstones.len()];
-        for (lpn, place) in (0..).map(Lpn).zip(&mut places) {
-            if let Some(directory) = directories[(lpn.0 / np) as usize] {
-                *place = self.place(directory, lpn)?;
-            }
-        }
-        for (pages, directory) in places.chunks(np as usize).zip(&mut directories) {
-            if pages.iter().all(|&ppn| ppn == Ppn::NONE) {
-                *directory = None;
-            }
-        }
-        Ok(ElectedPages { places, directories })
+        directories
+    }
+
+    /// The pages of a logical block.
+    fn pages(&self, lbn: Lbn) -> impl Iterator<Item = Lpn> + use<> {
+        let np = self.geometry.pages_per_block();
+        (lbn * np..(lbn + 1) * np).map(Lpn)
+    }
+
+    /// The place of each page of a logical block, according to its PMD page; [`Ppn::NONE`] if it is
+    /// unmapped.
+    fn places(&self, lbn: Lbn, directories: &[Ppn]) -> Result<Vec<Ppn>> {
+        let directory = directories[lbn as usize];
+        self.pages(lbn).map(|lpn| self.place(directory, lpn)).collect()
     }
 
     /// The place of a page, if its chain leads to a page with the right owner that no tombstone
     /// kills. A page of the chain that is newer than its PMD page took the place of another one,
     /// which was trimmed before its block was erased.
-    fn place(&self, directory: PageCopy, lpn: Lpn) -> Result<Ppn> {
-        let path = self.chains.path(&self.geometry, self.found, directory.ppn, lpn);
+    fn place(&self, directory: Ppn, lpn: Lpn) -> Result<Ppn> {
+        if directory == Ppn::NONE {
+            return Ok(Ppn::NONE);
+        }
+        let path = self.chains.path(&self.geometry, self.spares, directory, lpn);
         let Some(ppn) = path.page else { return Ok(Ppn::NONE) };
-        let tombstone = self.tombstones[lpn.0 as usize];
-        let sequence = |ppn: &Ppn| self.found.at(*ppn).map_or(0, |(spare, _)| spare.sequence);
-        let newest = path.spares().iter().chain([&ppn]).map(sequence).max();
-        match self.found.at(ppn) {
-            Some((spare, _)) if spare.owner == lpn && newest == Some(directory.spare.sequence) => {
+        let (tombstone, written) = (self.tombstones.of(lpn), self.sequence(directory));
+        let newest = path.spares().iter().chain([&ppn]).map(|&ppn| self.sequence(ppn)).max();
+        match self.scan.copy(ppn) {
+            Some(PageCopy { spare, .. }) if spare.owner == lpn && newest == Some(written) => {
                 Ok(if spare.version > tombstone { ppn } else { Ppn::NONE })
             }
-            _ if !self.is_full || tombstone > directory.spare.sequence => Ok(Ppn::NONE),
+            _ if !self.is_full || tombstone > written => Ok(Ppn::NONE),
             _ if tombstone > self.written(&path) => Ok(Ppn::NONE),
             _ => Err(Error::Unmountable(format!(
                 "the map says that logical page {} is at page {}, which belongs to another",
@@ -305,106 +322,109 @@ impl ChainSearch<'_> {
         }
     }
 
+    /// The sequence of a page; 0 if it cannot be read.
+    fn sequence(&self, ppn: Ppn) -> u64 {
+        self.scan.copy(ppn).map_or(0, |copy| copy.spare.sequence)
+    }
+
     /// The sequence of the spare area at the end of a chain.
     fn written(&self, path: &LookupPath) -> u64 {
-        let last = path.spares().last().and_then(|&ppn| self.found.at(ppn));
-        last.map_or(u64::MAX, |(spare, _)| spare.sequence)
+        let last = path.spares().last().and_then(|&ppn| self.scan.copy(ppn));
+        last.map_or(u64::MAX, |copy| copy.spare.sequence)
     }
 
     /// The blocks that the logical block of the suspect page would need if that page were lost. If
     /// the chains are broken without it, a block was erased after the page was programmed; so it is
     /// complete, and nothing needs care.
     fn fallback(&self, suspect: PageCopy) -> Vec<BlockId> {
-        let np = self.geometry.pages_per_block();
-        let lbn = suspect.spare.owner.0 / np;
+        let lbn = suspect.spare.owner.0 / self.geometry.pages_per_block();
+        let directories = self.directories(|ppn| ppn != suspect.ppn);
+        let Ok(places) = self.places(lbn, &directories) else { return Vec::new() };
+        if is_unmapped(&places) {
+            return Vec::new();
+        }
         let mut needed = Vec::new();
-        let Ok(elected) = self.elect(|ppn| ppn != suspect.ppn) else { return needed };
-        let Some(directory) = elected.directories[lbn as usize] else { return needed };
-        for lpn in (lbn * np..(lbn + 1) * np).map(Lpn) {
-            let path = self.chains.path(&self.geometry, self.found, directory.ppn, lpn);
-            let pages = path.spares().iter().chain([&elected.places[lpn.0 as usize]]);
-            let pages = pages.filter(|&&ppn| ppn != Ppn::NONE);
+        for (lpn, place) in self.pages(lbn).zip(&places) {
+            let directory = directories[lbn as usize];
+            let path = self.chains.path(&self.geometry, self.spares, directory, lpn);
+            let pages = path.spares().iter().chain([place]).filter(|&&ppn| ppn != Ppn::NONE);
             needed.extend(pages.map(|&ppn| self.geometry.block_of(ppn)));
         }
         needed
     }
 
-    fn free(&self, blocks: &[BlockId], elected: &ElectedPages) -> Vec<BlockId> {
+    fn free(&self, blocks: &[BlockId], flat: &FlatMap) -> Vec<BlockId> {
         let mut used = vec![false; self.geometry.blocks() as usize];
-        for &ppn in elected.places.iter().filter(|&&ppn| ppn != Ppn::NONE) {
+        for &ppn in flat.entries(0..flat.pages()).iter().filter(|&&ppn| ppn != Ppn::NONE) {
             used[self.geometry.block_of(ppn).0 as usize] = true;
         }
         blocks.iter().copied().filter(|block| !used[block.0 as usize]).collect()
     }
 
     fn block_programmed_last(&self) -> Result<BlockId> {
-        let last = self.found.host_copies().max_by_key(|copy| copy.spare.sequence);
+        let last = self.scan.host_copies().max_by_key(|copy| copy.spare.sequence);
         let last = last
             .ok_or_else(|| Error::Unmountable("no block is free, and none holds a page".into()))?;
         Ok(self.geometry.block_of(last.ppn))
     }
 
-    /// Returns `without`, the pages to which chains lead without this block, unless giving up the
-    /// block would lose a write that was answered.
-    fn is_without(
+    /// Checks that no write that was answered is lost if this block is given up. Then `without` are
+    /// the newest PMD pages; they are others than now for the logical blocks `changed`.
+    fn can_lose(
         &self,
         block: BlockId,
-        with: &ElectedPages,
-        without: ElectedPages,
-    ) -> Result<ElectedPages> {
+        flat: &FlatMap,
+        changed: impl Iterator<Item = Lbn>,
+        without: &[Ppn],
+    ) -> Result<()> {
         let outside = |copy: &PageCopy| self.geometry.block_of(copy.ppn) != block;
-        let before = self.found.copies().filter(outside).map(|copy| copy.spare.sequence).max();
-        let version = |ppn| self.found.at(ppn).map(|(spare, _)| spare.version);
-        let lost = (0..with.places.len() as u32).map(Lpn).find(|lpn| {
-            let [had, has] = [with, &without].map(|map| version(map.places[lpn.0 as usize]));
-            let never_answered = had > before && self.is_copy(*lpn, block);
-            had.is_some() && had != has && !never_answered
-        });
-        lost.map_or(Ok(without), |lpn| {
-            Err(Error::Unmountable(format!(
-                "no block is free, and block {} holds the only newest copy of logical page {}",
-                block.0, lpn.0
-            )))
-        })
+        let before = self.scan.copies().filter(outside).map(|copy| copy.spare.sequence).max();
+        let version = |ppn| self.scan.copy(ppn).map(|copy| copy.spare.version);
+        for lbn in changed {
+            for (lpn, place) in self.pages(lbn).zip(self.places(lbn, without)?) {
+                let (had, has) = (flat.newest(lpn).and_then(version), version(place));
+                let never_answered = || had > before && self.is_copy(lpn, block);
+                if had.is_some() && had != has && !never_answered() {
+                    return Err(recovery_plan::only_newest(block, lpn));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether the newest version of a page in this block is a copy and not an original.
     fn is_copy(&self, lpn: Lpn, block: BlockId) -> bool {
-        let inside =
-            |copy: &PageCopy| copy.spare.owner == lpn && self.geometry.block_of(copy.ppn) == block;
-        let newest = self.found.host_copies().filter(inside).max_by_key(|copy| copy.spare.sequence);
+        let inside = self.scan.copies_in(block).filter(|copy| copy.spare.owner == lpn);
+        let newest = inside.max_by_key(|copy| copy.spare.sequence);
         newest.is_some_and(|copy| !copy.spare.is_original())
     }
 }
 
-impl ElectedPages {
-    fn holds(&self, copy: PageCopy) -> bool {
-        let place = self.places.get(copy.spare.owner.0 as usize);
-        place == Some(&copy.ppn)
-    }
+fn is_unmapped(places: &[Ppn]) -> bool {
+    places.iter().all(|&ppn| ppn == Ppn::NONE)
 }
 
-/// Fills the map according to the plan: blocks with a valid page are full, the others free.
-fn adopt(search: &ChainSearch, map: &mut SpareMap, blocks: &[BlockId], plan: &SpareMountPlan) {
-    let np = search.geometry.pages_per_block();
-    let mut valid = vec![(0, 0); search.geometry.blocks() as usize];
-    for (lpn, &ppn) in (0..).map(Lpn).zip(&plan.elected.places) {
-        map.flat.point(lpn, ppn);
-        if ppn != Ppn::NONE {
-            let (superblock, pages) = &mut valid[search.geometry.block_of(ppn).0 as usize];
-            *superblock = map.superblock_of(map.lbn_of(lpn));
-            *pages += 1;
+/// Completes a map whose entries are filled, according to the plan: blocks with a valid page are
+/// full, the others free.
+fn adopt(scan: &SpareScan, map: &mut SpareMap, blocks: &[BlockId], plan: &SpareMountPlan) {
+    let geometry = *scan.geometry();
+    let mut valid = vec![(0, 0); geometry.blocks() as usize];
+    for (lbn, &directory) in (0..).zip(&plan.directories) {
+        let superblock = map.superblock_of(lbn);
+        let places = map.flat.entries(map.page(lbn, 0).0..map.page(lbn + 1, 0).0);
+        for &ppn in places.iter().filter(|&&ppn| ppn != Ppn::NONE) {
+            let (owner, pages) = &mut valid[geometry.block_of(ppn).0 as usize];
+            (*owner, *pages) = (superblock, *pages + 1);
         }
-    }
-    for (offset, directory) in map.pgd.iter_mut().zip(&plan.elected.directories) {
-        *offset = directory.map_or(NO_PAGE, |copy| (copy.spare.owner.0 % np) as u16);
+        if let Some(copy) = scan.copy(directory).filter(|_| !is_unmapped(places)) {
+            map.pgd[lbn as usize] = (copy.spare.owner.0 - map.page(lbn, 0).0) as u16;
+        }
     }
     let (used, mut free): (Vec<BlockId>, Vec<BlockId>) =
         blocks.iter().partition(|block| valid[block.0 as usize].1 > 0);
     for block in used {
         let (superblock, pages) = valid[block.0 as usize];
-        let occupied = search.found.occupied[block.0 as usize];
-        map.blocks.adopt(superblock, block, pages, occupied.into());
+        map.blocks.adopt(superblock, block, pages, scan.occupied(block));
     }
     // The fallback comes last, because the first free block is erased and written to during the
     // mount.
@@ -486,6 +506,8 @@ mod tests {
             let place = places[lpn.0 as usize % 2];
             LookupPath::new(directory).to((place < 8).then_some(Ppn(place.into())))
         }
+
+        fn recall(&mut self, _: &Geometry, _: &dyn SpareAreas, _: &SpareMap) {}
     }
 
     /// Four blocks of two pages.
@@ -493,29 +515,55 @@ mod tests {
         Geometry::new(512, 64, 2, 4, ProgramOrder::Sequential).unwrap()
     }
 
-    /// PMD pages of logical block 0, each with its place, owner, version, sequence and list.
-    fn found(copies: &[(u32, u32, u64, u64, [u8; 2])]) -> FoundSpares {
-        let mut pages = vec![None; 8];
-        for &(ppn, owner, version, sequence, list) in copies {
-            let spare = Spare { owner: Lpn(owner), version, sequence, kind: PMD, tentative: false };
-            pages[ppn as usize] = Some((spare, Box::from(list)));
+    /// Pages that a scan found, with their scheme bytes.
+    struct Found {
+        scan: SpareScan,
+        lists: [[u8; 2]; 8],
+        tombstones: Tombstones,
+    }
+
+    impl SpareAreas for Found {
+        fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
+            let copy = self.scan.copy(ppn)?;
+            Some((copy.spare, Cow::Borrowed(&self.lists[ppn.0 as usize])))
         }
-        FoundSpares { pages, occupied: vec![2; 4] }
+    }
+
+    impl Found {
+        /// PMD pages of logical block 0, each with its place, owner, version, sequence and list.
+        fn new(copies: &[(u32, u32, u64, u64, [u8; 2])]) -> Found {
+            let (mut scan, mut lists) = (SpareScan::new(geometry()), [[GONE; 2]; 8]);
+            for &(ppn, owner, version, sequence, list) in copies {
+                let owner = Lpn(owner);
+                let spare = Spare { owner, version, sequence, kind: PMD, tentative: false };
+                scan.restore(Ppn(ppn), spare);
+                lists[ppn as usize] = list;
+            }
+            Found { scan, lists, tombstones: Tombstones::new(2) }
+        }
+
+        fn search<'a>(&'a self, chains: &'a dyn SpareChains, is_full: bool) -> ChainSearch<'a> {
+            ChainSearch {
+                geometry: geometry(),
+                scan: &self.scan,
+                spares: self,
+                chains,
+                tombstones: &self.tombstones,
+                logical_blocks: 1,
+                is_full,
+            }
+        }
     }
 
     /// Whether block 1 can be given up.
-    fn can_give_up(found: &FoundSpares) -> bool {
-        let search = ChainSearch {
-            geometry: geometry(),
-            found,
-            chains: &Lists,
-            tombstones: &[0, 0],
-            is_full: false,
-        };
+    fn can_give_up(copies: &[(u32, u32, u64, u64, [u8; 2])]) -> bool {
+        let found = Found::new(copies);
+        let search = found.search(&Lists, false);
         let block = BlockId(1);
-        let with = search.elect(|_| true).unwrap();
-        let without = search.elect(|ppn| search.geometry.block_of(ppn) != block).unwrap();
-        search.is_without(block, &with, without).is_ok()
+        let mut flat = FlatMap::new(2, None);
+        search.fill(&mut flat, 0..1, &search.directories(|_| true)).unwrap();
+        let without = search.directories(|ppn| search.geometry.block_of(ppn) != block);
+        search.can_lose(block, &flat, 0..1, &without).is_ok()
     }
 
     const GONE: u8 = 255;
@@ -523,29 +571,23 @@ mod tests {
     #[test]
     fn a_block_with_the_only_copy_of_an_answered_write_is_not_given_up() {
         let page_1 = (0, 1, 4, 4, [GONE, 0]);
-        assert!(!can_give_up(&found(&[page_1, (2, 0, 6, 6, [2, 0])])), "an original");
-        assert!(!can_give_up(&found(&[page_1, (2, 0, 3, 6, [2, 0])])), "a copy of an older write");
-        assert!(can_give_up(&found(&[page_1, (2, 0, 5, 6, [2, 0])])), "a copy of the last write");
+        assert!(!can_give_up(&[page_1, (2, 0, 6, 6, [2, 0])]), "an original");
+        assert!(!can_give_up(&[page_1, (2, 0, 3, 6, [2, 0])]), "a copy of an older write");
+        assert!(can_give_up(&[page_1, (2, 0, 5, 6, [2, 0])]), "a copy of the last write");
         let copied_later = [page_1, (2, 0, 6, 6, [2, 0]), (3, 1, 4, 7, [2, 3])];
-        assert!(!can_give_up(&found(&copied_later)), "an original and a later copy");
+        assert!(!can_give_up(&copied_later), "an original and a later copy");
         let twin = (1, 0, 3, 5, [1, 0]);
-        assert!(can_give_up(&found(&[page_1, twin, (2, 0, 3, 6, [2, 0])])), "a copy with a twin");
+        assert!(can_give_up(&[page_1, twin, (2, 0, 3, 6, [2, 0])]), "a copy with a twin");
     }
 
     /// Otherwise a page of another logical block could pass for a page of this one.
     #[test]
     fn a_chain_leads_to_no_page_that_is_newer_than_its_pmd_page() {
-        let found = found(&[(0, 1, 4, 4, [2, 0]), (2, 0, 6, 6, [GONE, GONE])]);
-        let (geometry, tombstones) = (geometry(), [5, 0]);
-        let search = ChainSearch {
-            geometry,
-            found: &found,
-            chains: &Lists,
-            tombstones: &tombstones,
-            is_full: true,
-        };
-        let elected = search.elect(|ppn| ppn == Ppn(0)).unwrap();
-        assert_eq!(elected.places, [Ppn::NONE, Ppn(0)]);
+        let mut found = Found::new(&[(0, 1, 4, 4, [2, 0]), (2, 0, 6, 6, [GONE, GONE])]);
+        found.tombstones.add(0..1, 5).unwrap();
+        let search = found.search(&Lists, true);
+        let directories = search.directories(|ppn| ppn == Ppn(0));
+        assert_eq!(search.places(0, &directories), Ok(vec![Ppn::NONE, Ppn(0)]));
     }
 
     /// A scheme whose PMD pages begin with the place of a page that lists the places of both pages.
@@ -568,23 +610,16 @@ mod tests {
             path.push(link);
             path.to(Some(Ppn(spares.at(link).unwrap().1[lpn.0 as usize].into())))
         }
+
+        fn recall(&mut self, _: &Geometry, _: &dyn SpareAreas, _: &SpareMap) {}
     }
 
     /// The place of page 1. Its chain runs from page 2, sequence 6, over page 0, sequence 3, to the
     /// page that is given.
     fn place(at: u8, tombstone: u64, is_full: bool) -> Option<Ppn> {
-        let found = found(&[(0, 1, 3, 3, [GONE, at]), (2, 0, 6, 6, [0, GONE])]);
-        let tombstones = [0, tombstone];
-        let geometry = geometry();
-        let search = ChainSearch {
-            geometry,
-            found: &found,
-            chains: &Links,
-            tombstones: &tombstones,
-            is_full,
-        };
-        let directory = found.copies().find(|copy| copy.ppn == Ppn(2)).unwrap();
-        search.place(directory, Lpn(1)).ok()
+        let mut found = Found::new(&[(0, 1, 3, 3, [GONE, at]), (2, 0, 6, 6, [0, GONE])]);
+        found.tombstones.add(1..2, tombstone).unwrap();
+        found.search(&Links, is_full).place(Ppn(2), Lpn(1)).ok()
     }
 
     #[test]
@@ -601,29 +636,47 @@ mod tests {
 
     #[test]
     fn the_block_programmed_last_is_kept_if_only_the_fallback_is_free() {
-        let found = found(&[(0, 0, 3, 3, [0, GONE]), (2, 0, 6, 6, [2, GONE])]);
-        let search = ChainSearch {
-            geometry: geometry(),
-            found: &found,
-            chains: &Lists,
-            tombstones: &[0, 0],
-            is_full: true,
-        };
-        let pages = found.copies().filter(|copy| copy.ppn == Ppn(2)).collect();
+        let found = Found::new(&[(0, 0, 3, 3, [0, GONE]), (2, 0, 6, 6, [2, GONE])]);
+        let search = found.search(&Lists, true);
+        let pages = found.scan.copies().filter(|copy| copy.ppn == Ppn(2)).collect();
         let suspects = Suspects { pages, are_destroyed: false };
-        let plan = search.plan(&[0, 1].map(BlockId), &suspects).unwrap();
-        assert_eq!((plan.elected.places, plan.given_up), (vec![Ppn(2), Ppn::NONE], None));
-        assert!(search.plan(&[BlockId(1)], &suspects).is_err(), "no block is free");
-        let plan = search.plan(&[0, 1, 2].map(BlockId), &suspects).unwrap();
+        let plan = |blocks: &[u32]| {
+            let blocks: Vec<BlockId> = blocks.iter().copied().map(BlockId).collect();
+            let mut flat = FlatMap::new(2, None);
+            let plan = search.plan(&mut flat, &blocks, &suspects);
+            plan.map(|plan| (plan, flat.entries(0..2).to_vec()))
+        };
+        let (kept, places) = plan(&[0, 1]).unwrap();
+        assert_eq!((places, kept.given_up), (vec![Ppn(2), Ppn::NONE], None));
+        assert!(plan(&[1]).is_err(), "no block is free");
+        let (plan, _) = plan(&[0, 1, 2]).unwrap();
         assert_eq!((plan.to_copy, plan.given_up), (vec![Ppn(2)], None));
         assert!(plan.fallback.contains(&BlockId(0)));
     }
 
     #[test]
     fn a_page_beyond_the_capacity_is_refused() {
-        let found = found(&[(0, 1, 4, 4, [GONE, 0]), (2, 3, 6, 6, [2, 0])]);
-        assert!(found.is_within(4).is_ok());
-        assert!(found.is_within(3).is_err());
+        let found = Found::new(&[(0, 1, 4, 4, [GONE, 0]), (2, 3, 6, 6, [2, 0])]);
+        assert!(found.scan.is_within(4).is_ok());
+        assert!(found.scan.is_within(3).is_err());
+    }
+
+    /// The scan has read it.
+    #[test]
+    fn a_spare_area_that_has_become_unreadable_ends_the_mount() {
+        let mut nand = Nand::new(geometry(), Mode::Stamps);
+        let page = Page { owner: Lpn(0), kind: PMD, extra: &[], content: Content::Pad };
+        nand.cut_after(Cut { after: 0, outcome: Outcome::Unstable });
+        nand.program(Ppn(0), &page, Cause::Host).unwrap_err();
+        nand.power_on();
+        let scan = SpareScan::read(&mut nand, &[BlockId(0)]).unwrap();
+        let spares = FoundSpares::new(&nand, &scan);
+        assert!(spares.at(Ppn(0)).is_some() && spares.at(Ppn(1)).is_none());
+        assert_eq!(spares.check(), Ok(()), "page 1 is erased");
+        nand.decay().unwrap();
+        let spares = FoundSpares::new(&nand, &scan);
+        assert!(spares.at(Ppn(0)).is_none());
+        assert_eq!(spares.check(), Err(nand::Error::Unreadable(Ppn(0)).into()));
     }
 
     #[test]
@@ -635,6 +688,6 @@ mod tests {
         nand.program(Ppn(3), &page, Cause::Host).unwrap_err();
         nand.power_on();
         let scan = SpareScan::read(&mut nand, &[0, 1, 2, 3].map(BlockId)).unwrap();
-        assert_eq!(FoundSpares::of(&nand, &scan).unwrap().occupied, [0, 2, 0, 0]);
+        assert_eq!([0, 1, 2, 3].map(|block| scan.occupied(BlockId(block))), [0, 2, 0, 0]);
     }
 }

@@ -590,18 +590,6 @@ impl GroupChains {
 
     // ---- Recovery -----------------------------------------------------------------------------
 
-    /// Restores the groups from the spare areas that a mount found.
-    pub fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
-        for lbn in 0..map.logical_blocks() {
-            let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
-            let Some(top) = top else { continue };
-            for group in self.groups_of(lbn) {
-                self.groups[group as usize] =
-                    self.recalled(geometry, spares, &map.flat, top, group);
-            }
-        }
-    }
-
     fn recalled(
         &self,
         geometry: &Geometry,
@@ -670,6 +658,17 @@ impl SpareChains for GroupChains {
                 path.to((place != to).then_some(place))
             }
             None => path,
+        }
+    }
+
+    fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
+        for lbn in 0..map.logical_blocks() {
+            let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
+            let Some(top) = top else { continue };
+            for group in self.groups_of(lbn) {
+                self.groups[group as usize] =
+                    self.recalled(geometry, spares, &map.flat, top, group);
+            }
         }
     }
 }

@@ -446,8 +446,7 @@ impl Lsb {
     // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let recovered = spare_mount::recover(nand, device, &mut self.map, &self.chains)?;
-        self.chains.recall(nand.geometry(), &recovered.found, &self.map);
+        let recovered = spare_mount::recover(nand, device, &mut self.map, &mut self.chains)?;
         for &suspect in &recovered.to_copy {
             let lpn = nand.owner(suspect);
             self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])?;

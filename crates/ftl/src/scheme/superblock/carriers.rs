@@ -210,21 +210,6 @@ impl Carriers {
         })
     }
 
-    /// Restores the newest page of each group from the spare areas that a mount found.
-    pub fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
-        for lbn in 0..map.logical_blocks() {
-            let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
-            let Some(top) = top else { continue };
-            for group in lbn * GROUPS..(lbn + 1) * GROUPS {
-                let carrier = self.carrier(geometry, spares, top, group);
-                let is_empty = self.entries(&map.flat, group).iter().all(|&ppn| ppn == Ppn::NONE);
-                if let Some((_, owner, _)) = carrier.filter(|_| !is_empty) {
-                    self.newest[group as usize] = (owner.0 % self.pages_per_block) as u16;
-                }
-            }
-        }
-    }
-
     /// The carrier of a group according to the PMD page at `top`, with its owner and entries.
     fn carrier<'s>(
         &self,
@@ -267,5 +252,19 @@ impl SpareChains for Carriers {
         let number = lpn.0 - self.first_of(group).0;
         let to = self.sheet.page(geometry, ppn, &bytes, number);
         path.to((to != ppn || owner == lpn).then_some(to))
+    }
+
+    fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
+        for lbn in 0..map.logical_blocks() {
+            let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
+            let Some(top) = top else { continue };
+            for group in lbn * GROUPS..(lbn + 1) * GROUPS {
+                let carrier = self.carrier(geometry, spares, top, group);
+                let is_empty = self.entries(&map.flat, group).iter().all(|&ppn| ppn == Ppn::NONE);
+                if let Some((_, owner, _)) = carrier.filter(|_| !is_empty) {
+                    self.newest[group as usize] = (owner.0 % self.pages_per_block) as u16;
+                }
+            }
+        }
     }
 }

@@ -341,8 +341,7 @@ impl Superblock {
     // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let recovered = spare_mount::recover(nand, device, &mut self.map, &self.carriers)?;
-        self.carriers.recall(nand.geometry(), &recovered.found, &self.map);
+        let recovered = spare_mount::recover(nand, device, &mut self.map, &mut self.carriers)?;
         if let Some(&suspect) = recovered.to_copy.first() {
             let block = nand.geometry().block_of(suspect);
             self.move_out(nand, block, Cause::Meta)?;
