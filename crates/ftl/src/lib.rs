@@ -12,9 +12,9 @@ pub mod registry;
 pub mod scheme;
 
 pub use contract::{
-    Base, BlockLender, Durability, Entered, Error, Ftl, LayerReport, Layered, MapBudget, MapEvent,
-    Merges, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run, Scheme,
-    Violation,
+    Base, BlockLender, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MapBudget,
+    MapEvent, Merges, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run,
+    Scheme, Violation,
 };
 pub use layer::{LAYERS, Layers};
 pub use part::recovery::trim_log::{blocks_max, system_blocks};

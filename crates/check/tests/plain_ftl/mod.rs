@@ -11,8 +11,9 @@
 //! older copy of that page. It writes a new snapshot to a block without the last two snapshots.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use ftl::{Base, Ftl, MountConfig, Ram, Report, Result, Run, Scheme, Violation};
+use ftl::{Base, Extent, Ftl, MountConfig, Ram, Report, Result, Run, Scheme, Violation};
 use nand::{BlockId, Cause, Content, Data, Lpn, Nand, Page, PageState, Ppn, Sink, Spare};
 use spec::{Kind, Param};
 
@@ -425,6 +426,13 @@ impl Base for PlainFtl {
             PageState::Programmed(spare) => Some(spare.version),
             _ => None,
         })
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        let mapped = |lpn: u32| self.map[lpn as usize].is_some();
+        let is_mapped = mapped(lpns.start);
+        let pages = lpns.take_while(|&lpn| mapped(lpn) == is_mapped).count() as u32;
+        Extent { is_mapped, pages }
     }
 
     fn free_blocks(&self) -> u32 {

@@ -1,8 +1,11 @@
 //! The base of an FTL.
 
+use core::ops::Range;
+
 use nand::{BlockId, Cause, Lpn, Nand, Sink};
 
 use super::error::Result;
+use super::extent::Extent;
 use super::facets::{BlockLender, ResizableMap};
 use super::run::Run;
 
@@ -50,6 +53,9 @@ pub trait Base: Send {
     /// # Errors
     /// Power lost, or the page cannot be read.
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>>;
+
+    /// As [`Ftl::extent`](super::ftl::Ftl::extent).
+    fn extent(&self, lpns: Range<u32>) -> Extent;
 
     /// As [`Ftl::free_blocks`](super::ftl::Ftl::free_blocks).
     fn free_blocks(&self) -> u32;

@@ -1,10 +1,13 @@
 //! The interface of every flash translation layer.
 
+use core::ops::Range;
+
 use nand::{Lpn, Nand, Sink};
 
 use super::audit::Violation;
 use super::base::Base;
 use super::error::Result;
+use super::extent::Extent;
 use super::facets::{BlockLender, Layered, ResizableMap};
 use super::report::{Ram, Report};
 use super::run::Run;
@@ -89,6 +92,17 @@ pub trait Ftl: Send {
     /// Power lost, or the page cannot be read.
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         self.base().version(nand, lpn)
+    }
+
+    /// Whether the first of these logical pages is mapped, and how many of the pages from it on are
+    /// in the same state. The range has at least one page, and so has the answer. The page after
+    /// the extent may be in the same state, too.
+    ///
+    /// A page is mapped from its first write until it is trimmed, wherever its sectors are. After a
+    /// mount a trimmed page may be mapped, if the mount had to write zeroes to it. Counts no
+    /// operation and changes nothing.
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.base().extent(lpns)
     }
 
     /// Number of erased blocks that are not open.

@@ -7,6 +7,7 @@
 pub mod audit;
 pub mod base;
 pub mod error;
+pub mod extent;
 pub mod facets;
 pub mod ftl;
 pub mod mount_config;
@@ -18,6 +19,7 @@ pub use audit::Violation;
 pub(crate) use audit::ensure;
 pub use base::Base;
 pub use error::{Error, Result};
+pub use extent::Extent;
 pub use facets::{BlockLender, Layered, MapEvent, MissCosts, ResizableMap};
 pub use ftl::Ftl;
 pub use mount_config::{Durability, MountConfig};

@@ -1,8 +1,16 @@
 //! The FTL below a layer, with a count of the pages that are passed to it.
 
+use core::ops::Range;
+
 use nand::{BlockId, Cause, Lpn, Nand, Sink};
 
-use crate::contract::{Base, BlockLender, Entered, Ftl, LayerReport, ResizableMap, Result, Run};
+use crate::contract::{
+    Base, BlockLender, Entered, Extent, Ftl, LayerReport, ResizableMap, Result, Run,
+};
+
+/// Pages that are looked at for one extent. Many short extents in a large range must not take a time
+/// that grows with the square of its size.
+const LOOK_AHEAD: u32 = 1 << 10;
 
 /// An FTL below a layer. Counts the pages that are passed to it.
 pub struct Below {
@@ -26,6 +34,22 @@ impl Below {
     pub fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         self.went_down.written += u64::from(run.pages);
         self.ftl.write(nand, run)
+    }
+
+    /// The extent with which these pages begin, for a layer that itself `holds` some pages. Pages
+    /// that the layer holds are mapped; of the others, the FTL knows it.
+    pub fn extent_with(&self, lpns: Range<u32>, holds: impl Fn(Lpn) -> bool) -> Extent {
+        let first = lpns.start;
+        let known = self.ftl.extent(first..lpns.end.min(first.saturating_add(LOOK_AHEAD)));
+        if known.is_mapped {
+            return known;
+        }
+        let mut held = (first..first + known.pages).map(Lpn).skip_while(|&lpn| !holds(lpn));
+        let run = held.next().map(|start| {
+            let more = held.take_while(|&lpn| holds(lpn)).count() as u32;
+            start.0..start.0 + 1 + more
+        });
+        Extent::first_of(first..first + known.pages, run)
     }
 
     /// Pages that entered the scheme at the bottom.
@@ -85,6 +109,10 @@ impl Base for Below {
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         self.ftl.version(nand, lpn)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.ftl.extent(lpns)
     }
 
     fn free_blocks(&self) -> u32 {

@@ -37,12 +37,14 @@
 //! such a read does not make the page recent. Inserting, removing or reading a page is one access
 //! to DRAM.
 
+use core::ops::Range;
+
 use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
-    Base, Entered, Ftl, LayerReport, Layered, Metric, MountConfig, Ram, Report, Result, Run,
-    Violation, ensure,
+    Base, Entered, Extent, Ftl, LayerReport, Layered, Metric, MountConfig, Ram, Report, Result,
+    Run, Violation, ensure,
 };
 use crate::layer::below::Below;
 use crate::layer::definition::{Layer, LayerBlocks, LayerEvidence, equal, read_size_and_keys};
@@ -625,6 +627,10 @@ impl Ftl for WriteBuffer {
         let pages = (run.first.0..).take(run.pages.min(16) as usize);
         pages.for_each(|page| prefetch(&self.slot_of, page as usize));
         self.below.ftl.prefetch(run);
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.below.extent_with(lpns, |lpn| self.written(lpn) != 0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {

@@ -30,7 +30,7 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
-    Base, BlockLender, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme,
+    Base, BlockLender, Error, Extent, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme,
     Violation, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
@@ -397,6 +397,10 @@ impl Base for BlockMapped {
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         let Some(ppn) = self.ppn(lpn, nand.geometry()) else { return Ok(None) };
         spare_scan::version(nand, ppn)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        Extent::first_of(lpns.clone(), self.live.run(lpns))
     }
 
     fn free_blocks(&self) -> u32 {

@@ -1,10 +1,12 @@
 //! An FTL with a resizable map: a plain list of the most recently used pages. It records its calls,
 //! and returns miss costs that the test has set.
 
+use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
 use ftl::{
-    Base, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap, Run, Scheme, Violation,
+    Base, Extent, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap, Run, Scheme,
+    Violation,
 };
 use nand::{BlockId, Cause, Lpn, Nand, Sink};
 
@@ -107,6 +109,10 @@ impl Base for Elastic {
 
     fn version(&self, _: &mut Nand, _: Lpn) -> ftl::Result<Option<u64>> {
         Ok(None)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        Base::extent(&self.recorder, lpns)
     }
 
     fn free_blocks(&self) -> u32 {

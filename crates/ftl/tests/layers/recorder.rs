@@ -1,9 +1,10 @@
 //! An FTL that costs nothing and records its calls.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
-use ftl::{Base, Entered, Ftl, LayerReport, Layered, Ram, Report, Run, Violation};
+use ftl::{Base, Entered, Extent, Ftl, LayerReport, Layered, Ram, Report, Run, Violation};
 use nand::{BlockId, Cause, Data, Lpn, Nand, SectorMask, Sink, Stamp};
 
 pub const SECTORS: u32 = 4;
@@ -79,6 +80,13 @@ impl Base for Recorder {
 
     fn version(&self, _: &mut Nand, _: Lpn) -> ftl::Result<Option<u64>> {
         Ok(None)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        let is_mapped = |lpn: &u32| self.pages.contains_key(lpn);
+        let first = is_mapped(&lpns.start);
+        let pages = lpns.take_while(|lpn| is_mapped(lpn) == first).count() as u32;
+        Extent { is_mapped: first, pages }
     }
 
     fn free_blocks(&self) -> u32 {

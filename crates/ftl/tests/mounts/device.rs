@@ -1,6 +1,6 @@
 //! A device with random work for it, which can be switched off and on.
 
-use ftl::{Choice, Durability, Ftl, Layers, MountConfig, Run, SCHEMES};
+use ftl::{Choice, Durability, Extent, Ftl, Layers, MountConfig, Run, SCHEMES};
 use nand::{BlockId, ChipModel, Data, FlashArray, Lpn, Nand, Timing};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -38,6 +38,11 @@ pub fn forms(chip: &str, logical_blocks: u32, stacks: &[&[(&str, &str)]]) -> Vec
 }
 
 impl Form {
+    /// Whether a sector log is among the layers.
+    pub fn has_sector_log(&self) -> bool {
+        self.layers.named("sector-log").is_some()
+    }
+
     fn extra_blocks(&self) -> u32 {
         let Choice { scheme, params, .. } = &self.choice;
         (scheme.least_extra)(params, &self.chip, self.logical_blocks).max(self.logical_blocks / 12)
@@ -104,6 +109,18 @@ impl Device {
     pub fn trim(&mut self, first: u32, pages: u32) {
         self.ftl.trim(&mut self.nand, Lpn(first), pages).unwrap();
         self.ftl.end_request(&mut self.nand).unwrap();
+    }
+
+    /// Whether each page is mapped.
+    pub fn mapped(&self) -> Vec<bool> {
+        let mut mapped = Vec::new();
+        while (mapped.len() as u32) < self.pages {
+            let first = mapped.len() as u32;
+            let Extent { is_mapped, pages } = self.ftl.extent(first..self.pages);
+            mapped.resize((first + pages) as usize, is_mapped);
+        }
+        assert_eq!(mapped.len() as u32, self.pages, "an extent ends within the range");
+        mapped
     }
 
     pub fn flush(&mut self) {

@@ -32,13 +32,15 @@
 
 pub mod ghost_map;
 
+use core::ops::Range;
+
 use nand::{ChipModel, Geometry, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params, Share};
 
 use self::ghost_map::GhostMap;
 use crate::contract::{
-    Base, Entered, Ftl, LayerReport, Layered, MapBudget, MapEvent, Metric, MissCosts, MountConfig,
-    Ram, Report, ResizableMap, Result, Run, Violation,
+    Base, Entered, Extent, Ftl, LayerReport, Layered, MapBudget, MapEvent, Metric, MissCosts,
+    MountConfig, Ram, Report, ResizableMap, Result, Run, Violation,
 };
 use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
@@ -539,6 +541,10 @@ impl Ftl for Partitioner {
             Some(tuner) if self.requests.is_multiple_of(tuner.interval) => self.tune(nand),
             _ => Ok(()),
         }
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.buffer.extent(lpns)
     }
 
     fn prefetch(&self, run: &Run) {

@@ -14,8 +14,8 @@ use super::sector_pages::{self, Addresses, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::{SECTOR_BYTES, SectorLogSize};
 use crate::contract::{
-    Base, Durability, Entered, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result, Run,
-    Violation, ensure,
+    Base, Durability, Entered, Extent, Ftl, LayerReport, Layered, MountConfig, Ram, Report, Result,
+    Run, Violation, ensure,
 };
 use crate::layer::below::Below;
 use crate::part::recovery::page_kind;
@@ -615,6 +615,11 @@ impl Ftl for SectorLog {
             newest = newest.max(crate::part::recovery::spare_scan::version(nand, ppn)?);
         }
         Ok(newest)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        let holds = |lpn| self.buffer.mask(lpn) | self.live(self.map.peek(lpn)) != 0;
+        self.below.extent_with(lpns, holds)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {

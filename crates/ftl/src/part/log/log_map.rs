@@ -23,7 +23,7 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use super::block_observer::{BlockObserver, Unobserved};
-use crate::contract::{Base, BlockLender, MountConfig, Result, Run, Violation, ensure};
+use crate::contract::{Base, BlockLender, Extent, MountConfig, Result, Run, Violation, ensure};
 use crate::part::index::bit_set::BitSet;
 use crate::part::map::block_audit;
 use crate::part::map::block_pool::BlockPool;
@@ -542,6 +542,10 @@ impl<O: BlockObserver + Send> Base for LogMap<O> {
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         self.flat.version(nand, lpn)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.flat.extent(lpns)
     }
 
     fn free_blocks(&self) -> u32 {

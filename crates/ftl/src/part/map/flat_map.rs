@@ -14,7 +14,7 @@ use core::ops::Range;
 
 use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
-use crate::contract::{Result, Run, Violation, ensure};
+use crate::contract::{Extent, Result, Run, Violation, ensure};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::block_pool::{self, BlockPool};
 use crate::part::map::rmw;
@@ -78,6 +78,11 @@ impl FlatMap {
         let pages = rest.iter().position(|&ppn| ppn == Ppn::NONE).unwrap_or(rest.len());
         let start = lpns.start + skipped as u32;
         Some(start..start + pages as u32)
+    }
+
+    /// As [`Ftl::extent`](crate::contract::Ftl::extent).
+    pub fn extent(&self, lpns: Range<u32>) -> Extent {
+        Extent::first_of(lpns.clone(), self.mapped_run(lpns))
     }
 
     // ---- Updates ------------------------------------------------------------------------------

@@ -17,9 +17,11 @@
 //! that need care. Blocks that were open are closed, and their remaining pages are lost, because
 //! one of them may be torn although it looks erased.
 
+use core::ops::Range;
+
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
 
-use crate::contract::{Base, BlockLender, MountConfig, Result, Run, Violation, ensure};
+use crate::contract::{Base, BlockLender, Extent, MountConfig, Result, Run, Violation, ensure};
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::frontier::Frontier;
@@ -464,6 +466,10 @@ impl Base for PageMap {
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         self.flat.version(nand, lpn)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.flat.extent(lpns)
     }
 
     fn free_blocks(&self) -> u32 {

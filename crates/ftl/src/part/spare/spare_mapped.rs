@@ -25,7 +25,7 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
 use crate::contract::{
-    Base, BlockLender, Error, Metric, MountConfig, Result, Run, Violation, ensure,
+    Base, BlockLender, Error, Extent, Metric, MountConfig, Result, Run, Violation, ensure,
 };
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
@@ -508,6 +508,10 @@ impl<S: SpareMapped> Base for S {
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         self.map().flat.version(nand, lpn)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.map().flat.extent(lpns)
     }
 
     fn free_blocks(&self) -> u32 {
