@@ -147,8 +147,8 @@ impl SpareScan {
     }
 }
 
-/// Checks that a chip can have programmed such a page behind one with the sequence `before`. Damaged
-/// contents under a right checksum could otherwise break rules on which mounts rely.
+/// Checks that a chip can have programmed such a page behind one with the sequence `before`.
+/// Damaged contents under a right checksum could otherwise break rules on which mounts rely.
 fn check_order(nand: &Nand, ppn: Ppn, spare: Spare, before: u64) -> Result<()> {
     let strange = |what: &str| {
         let page = ppn.0;
