@@ -25,7 +25,7 @@ pub enum Defect {
     Decayed,
     /// A mapped page cannot be read.
     Unreadable,
-    /// The scheme's own audit failed.
+    /// The scheme's own audit failed, or its map led to a page that holds something else.
     MapBroken,
     /// The mount refused a state that a power cut can leave.
     Unmountable,

@@ -360,8 +360,8 @@ impl FlashArray {
         erased
     }
 
-    /// Checks that page `ppn` holds `lpn`. Reading the wrong page is a bug of the FTL, and panics in
-    /// count mode. Where pages are stored, damaged contents can lead to it too.
+    /// Checks that page `ppn` holds `lpn`. Reading the wrong page is a bug of the FTL, and panics
+    /// in count mode. Where pages are stored, damaged contents can lead to it too.
     #[inline]
     pub(crate) fn expect_owner(&self, ppn: Ppn, lpn: Lpn) -> Result<()> {
         if self.owner(ppn) == lpn { Ok(()) } else { self.refuse_owner(ppn, lpn) }

@@ -6,16 +6,30 @@ use check::case::Case;
 use check::rng::Rng;
 use ftl::part::recovery::page_kind::{SECTORS, TRANSLATION};
 use ftl::{Error, Ftl, Run};
-use nand::{Data, Lpn, Nand, Ppn, SectorMask, Sink, Spare, Stamp};
+use nand::{Cut, Data, Lpn, Nand, Outcome, Ppn, SectorMask, Sink, Spare, Stamp};
 
 /// One request. Writes have a number, which is in the stamps of their sectors.
 #[derive(Clone, Debug)]
 pub enum Request {
-    Write { first: u32, pages: u32, head: SectorMask, tail: SectorMask, number: u32 },
-    Read { page: u32 },
-    Trim { first: u32, pages: u32 },
+    Write {
+        first: u32,
+        pages: u32,
+        head: SectorMask,
+        tail: SectorMask,
+        number: u32,
+    },
+    Read {
+        page: u32,
+    },
+    Trim {
+        first: u32,
+        pages: u32,
+    },
     Flush,
-    Remount,
+    /// Power off and on between two requests. The first mount may be interrupted.
+    Remount {
+        cut: Option<Cut>,
+    },
 }
 
 impl Request {
@@ -24,6 +38,13 @@ impl Request {
         let all = SectorMask::MAX;
         Request::Write { first: page, pages: 1, head: all, tail: all, number: page + 1 }
     }
+}
+
+/// A cut during a mount, every other time.
+fn draw_cut(rng: &mut Rng) -> Option<Cut> {
+    let outcomes = [Outcome::OF_UPPER_PROGRAM, Outcome::OF_ERASE].concat();
+    let outcome = outcomes[rng.below(outcomes.len() as u32) as usize];
+    rng.one_in(2).then(|| Cut { after: rng.below(40).into(), outcome })
 }
 
 /// How a request ended.
@@ -86,7 +107,7 @@ impl<'a> Host<'a> {
             16..29 => Request::Read { page: first },
             29 => Request::Trim { first, pages: pages.min(2) },
             30 => Request::Flush,
-            _ if rng.one_in(4) => Request::Remount,
+            _ if rng.one_in(4) => Request::Remount { cut: draw_cut(rng) },
             _ => Request::Read { page: first },
         }
     }
@@ -151,15 +172,25 @@ impl<'a> Host<'a> {
             Request::Read { page } => self.read(page),
             Request::Trim { first, pages } => self.trim(first, pages),
             Request::Flush => self.flush(),
-            Request::Remount => {
-                self.flush();
-                self.ftl = None;
-                self.nand.power_on();
-                self.ftl = Some(self.case.mount(&mut self.nand).unwrap());
-                self.compare();
-            }
+            Request::Remount { cut } => self.remount(cut),
         }
         Answer::Done
+    }
+
+    fn remount(&mut self, cut: Option<Cut>) {
+        self.flush();
+        self.ftl = None;
+        if let Some(cut) = cut {
+            self.nand.power_on();
+            self.nand.cut_after(cut);
+            if let Err(error) = self.case.mount(&mut self.nand) {
+                assert_eq!(error, Error::Chip(nand::Error::PowerLost));
+            }
+        }
+        self.nand.power_on();
+        self.ftl = Some(self.case.mount(&mut self.nand).unwrap());
+        self.nand.decay().unwrap();
+        self.compare();
     }
 
     fn write(&mut self, request: &Request) -> Answer {

@@ -15,8 +15,8 @@ use nand::{Cause, Op};
 use crate::host::{Answer, Host, Request};
 use crate::models;
 
-/// Runs random requests while `lose` takes data from pages. Returns the host and what it asked for; requests that
-/// failed without an effect are left out.
+/// Runs random requests while `lose` takes data from pages. Returns the host and its requests,
+/// without those that failed and had no effect.
 fn run<'a>(
     case: &'a Case,
     rng: &mut Rng,

@@ -201,6 +201,11 @@ impl Nand {
         self.tentative = false;
     }
 
+    /// Whether a mount is running.
+    pub fn is_mounting(&self) -> bool {
+        self.seen.is_some()
+    }
+
     /// The mount is complete: from now on the FTL knows the [owner](Self::owners) of every page.
     pub fn finish_mount(&mut self) {
         assert!(!self.tentative, "a mount ended without a commit");

@@ -257,7 +257,7 @@ impl Nand {
         extra: Option<&[u8]>,
         cause: Cause,
     ) -> Result<()> {
-        let (tentative, is_mounting) = (self.tentative, self.seen.is_some());
+        let (tentative, is_mounting) = (self.tentative, self.is_mounting());
         self.write_stored(to, from.len() as u32, Some(from), cause, |array, index, sequence| {
             let new = CopySpare { sequence, tentative, kind, extra };
             match array.copy(from[index as usize], to.plus(index), new) {

@@ -12,11 +12,10 @@ use crate::contract::{Error, Result};
 /// page are lost.
 ///
 /// # Errors
-/// Every other error.
+/// Every other error; during a mount also that a page has decayed.
 pub fn unless_lost<T>(nand: &mut Nand, done: Result<T>) -> Result<Option<T>> {
     let Err(Error::Chip(nand::Error::Unreadable(ppn))) = done else { return done.map(Some) };
-    match nand.read_spare(ppn, Cause::Meta)? {
-        PageState::Programmed(_) => Ok(None),
-        _ => done.map(Some),
-    }
+    let is_lost = !nand.is_mounting()
+        || matches!(nand.read_spare(ppn, Cause::Meta)?, PageState::Programmed(_));
+    if is_lost { Ok(None) } else { done.map(Some) }
 }

@@ -297,8 +297,8 @@ pub fn pages_of(geometry: &Geometry, block: BlockId) -> Range<u32> {
     first..first + geometry.pages_per_block()
 }
 
-/// Checks that a chip can have programmed such a page behind one with the sequence `before`. Damaged
-/// contents under a right checksum could otherwise break rules on which mounts rely.
+/// Checks that a chip can have programmed such a page behind one with the sequence `before`.
+/// Damaged contents under a right checksum could otherwise break rules on which mounts rely.
 fn check_order(nand: &Nand, ppn: Ppn, spare: Spare, before: u64) -> Result<()> {
     let strange = |what: &str| {
         let page = ppn.0;
