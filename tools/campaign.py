@@ -51,8 +51,8 @@ LAYERS = {
     "buffer and sector log": ["--buffer", "3KiB", "--sector-log", "4KiB"],
     "one DRAM budget": ["--dram", "4KiB", "--split", "adaptive:interval=3,max_step=20%"],
 }
-# On images, one in so many times more second cuts and crashes is tried.
-RARER_ON_IMAGES = 8
+# On images, second cuts and crashes are tried so many times less often.
+RARER_ON_IMAGES = 32
 # Layers on devices of many MiB.
 LARGE_LAYERS = {
     "none": [],

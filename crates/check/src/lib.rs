@@ -1,11 +1,15 @@
-//! Checks FTLs for correctness, also when the power fails during any program or erase.
+//! Checks FTLs for correctness, also when the power fails during any program or erase, and when the
+//! machine below an image file crashes.
 //!
 //! ```text
-//! subject × device model × workload × seed = Case ──► conformance: compared after every operation
-//!                                                └──► power_loss: cut at every program and erase,
-//!                                                     with every outcome, and again in recovery
+//! subject × device model × workload × seed = Case ─┬► conformance: compared after every operation
+//!                                                  ├► cut: the power fails at every program and
+//!                                                  │    erase, with every outcome, and again in
+//!                                                  │    recovery
+//!                                                  └► crash: the machine crashes at every write
+//!                                                       of an image, with many losses, and again
 //! ```
-//! The contract, which must hold for every sector after any cut and mount:
+//! The contract, which must hold for every sector after any cut or crash and mount:
 //!
 //! 1. A sector reads a value that it had at the last flush or later. It never reads an older
 //!    value, a mixture, or the value of another sector.
@@ -18,14 +22,14 @@
 //! * [`device_model`]   tiny devices by name
 //! * [`subject`]        a scheme with parameters and layers
 //! * [`workload`]       lists of host operations: named workloads and short programs
-//! * [`case`](mod@case) all that determines a check, apart from power cuts
+//! * [`case`](mod@case) all that determines a check, apart from cuts and crashes
 //! * [`oracle`]         the values that each sector may have
 //! * [`finding`]        the defects, and a description of one
-//! * [`faults`]         what a power cut may leave on flash, in classes
-//! * [`power_cut`]      a power cut, and its text form
-//! * [`powered_device`] a device between power-on and power-off
-//! * [`conformance`]    checks without power cuts
-//! * [`power_loss`]     checks with power cuts, and the replay of one
+//! * [`flash`]          chips on images, and sectors that describe themselves
+//! * [`device`]         a device between power-on and power-off
+//! * [`conformance`]    checks without cuts
+//! * [`cut`]            power cuts: what they leave on flash, checks with them, the replay of one
+//! * [`crash`]          crashes of the machine below an image: the same
 //! * [`failed_case`]    a finding with the command line that replays it
 //! * [`observer`]       watches a campaign and can stop it
 //! * [`campaign`]       many cases on all cores

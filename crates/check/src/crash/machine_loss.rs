@@ -33,8 +33,6 @@ use crate::rng::{Rng, mix};
 
 /// Random losses of each kind that are tried at each event.
 const DRAWS: usize = 1;
-/// Numbers that are drawn as seeds of losses are below this, so that replay lines stay short.
-const SEEDS: usize = 1 << 16;
 
 /// Which crashes are tried.
 #[derive(Clone, Copy, Debug)]
@@ -311,7 +309,7 @@ impl Explorer<'_> {
     /// Crashes the machine at this moment, with several losses, and explores what follows.
     fn try_crashes(&mut self, moment: &Moment) -> Result<(), FailedCase> {
         let mut rng = self.rng(moment.after);
-        let mut below = |end: usize| rng.below(end.min(SEEDS) as u32) as usize;
+        let mut below = |end: usize| rng.below(end as u32) as usize;
         let losses = moment.unsynced.losses(DRAWS, &mut below);
         let one_in = match (self.crashes.is_empty(), self.schedule.second_crashes) {
             (true, _) => self.schedule.one_first_in,

@@ -281,9 +281,7 @@ impl<'a> PoweredDevice<'a> {
                 let run = run(&extent, self.buffer.fill(&extent, number), self.case);
                 let written = ftl.write(nand, &run);
                 match operation {
-                    HostOperation::Force(_) => {
-                        written.and_then(|()| ftl.flush_run(nand, &run)).and_then(|()| sync(nand))
-                    }
+                    HostOperation::Force(_) => written.and_then(|()| ftl.flush_run(nand, &run)),
                     _ => written,
                 }
             }
@@ -291,9 +289,13 @@ impl<'a> PoweredDevice<'a> {
                 self.oracle.trim(first, pages);
                 ftl.trim(nand, Lpn(first), pages)
             }
-            _ => ftl.flush(nand).and_then(|()| sync(nand)),
+            _ => ftl.flush(nand),
         };
         let done = done.and_then(|()| ftl.end_request(nand));
+        let done = match operation.makes_durable() {
+            true => done.and_then(|()| Ok(nand.sync()?)),
+            false => done,
+        };
         if unless_power_lost(done, Defect::Refused)?.is_none() {
             return Ok(End::PowerLost);
         }
@@ -304,9 +306,7 @@ impl<'a> PoweredDevice<'a> {
 
     /// Tells the oracle that the operation was answered.
     fn answered(&mut self, operation: HostOperation) {
-        if let (Some(disk), HostOperation::Flush | HostOperation::Force(_)) =
-            (&self.disk, operation)
-        {
+        if let Some(disk) = self.disk.as_ref().filter(|_| operation.makes_durable()) {
             let synced = Event::Answered(self.operation());
             disk.with(|disk| disk.events.push(synced));
         }
@@ -462,10 +462,6 @@ fn run<'d>(extent: &Extent, data: Data<'d>, case: &Case) -> Run<'d> {
         request_bytes: u64::from(extent.pages) * page_bytes,
         data,
     }
-}
-
-fn sync(nand: &mut Nand) -> ftl::Result<()> {
-    Ok(nand.sync()?)
 }
 
 /// Free pages, and the erases of all blocks since the chip was made.

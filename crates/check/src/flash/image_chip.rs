@@ -27,7 +27,7 @@ pub struct Opened {
 /// The bytes of a blank image. Every second seed gives it little room.
 pub fn blank(recipe: &Recipe) -> SharedBytes {
     let mut disk = LossyDisk::default();
-    let room = if recipe.seed % 2 == 0 { Room::of(&recipe.geometry) } else { NARROW };
+    let room = if recipe.seed.is_multiple_of(2) { Room::of(&recipe.geometry) } else { NARROW };
     let created = image::create(&mut disk, recipe, room, [7; 16]);
     created.expect("the disk is empty and takes every write");
     disk.bytes()

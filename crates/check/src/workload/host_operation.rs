@@ -84,6 +84,11 @@ pub enum HostOperation {
 }
 
 impl HostOperation {
+    /// Whether its answer promises that something is durable.
+    pub fn makes_durable(&self) -> bool {
+        matches!(self, HostOperation::Flush | HostOperation::Force(_))
+    }
+
     /// The pages that it concerns, whole; none for a flush.
     pub fn whole_pages(&self, full: SectorMask) -> Option<Extent> {
         let (first, pages) = match *self {
