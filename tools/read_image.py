@@ -17,7 +17,7 @@ from collections import namedtuple
 SUPERBLOCK, FRAME, SECTOR = 4096, 512, 512  # bytes
 NO_SLOT = 0xFFFFFFFF
 PROGRAM, ERASE, HEALTH, HALF_ERASE, DECAY = range(1, 6)  # kinds of operations
-ERASED, GOOD, TORN, PARTIAL, UNSTABLE = range(5)  # health of a page
+ERASED, GOOD, TORN, PARTIAL, UNSTABLE, DATA_LOST = range(6)  # health of a page
 DATA = 1  # kind of a page
 RECORD, BITMAP, VOID_LIST = range(3)  # types of pages of the trim log
 
@@ -161,14 +161,14 @@ class Chip:
         """The metadata of the FTL in this page."""
         data, sectors = self.data(page.place), number(self.record(page.place), 24, 31)
         require(data is not None, f"page {page.ppn} of its flash, in the trim log, is damaged")
-        starts = range(0, self.layout.page_bytes, SECTOR)
-        return b"".join(data[at : at + SECTOR] for at in starts if sectors >> at // SECTOR & 1)
+        parts = ((sectors >> i & 1, i * SECTOR) for i in range(self.layout.page_bytes // SECTOR))
+        return b"".join(data[at : at + SECTOR] for is_meta, at in parts if is_meta)
 
     def page(self, ppn):
         """What the spare area says, or None for a page that is unreadable."""
         block, in_block = divmod(ppn, self.layout.pages_per_block)
-        place, can_be_read = (self.slots[block], in_block), self.health[ppn] in (GOOD, UNSTABLE)
-        record = self.record(place) if can_be_read else None
+        place, health = (self.slots[block], in_block), self.health[ppn]
+        record = self.record(place) if health in (GOOD, UNSTABLE, DATA_LOST) else None
         if not record or number(record, 16, 19) != ppn:
             return None
         header, scheme_bytes = record[32:52], record[52 : 52 + number(record, 20, 21)]
@@ -176,6 +176,7 @@ class Chip:
         if number(header, 16, 19) != crc or header[15] & 0x7F != 2:
             return None
         fields = number(header, 0, 3), number(header, 4, 8), number(header, 9, 13), header[14]
+        place = None if health == DATA_LOST else place
         return Page(place, ppn, scheme_bytes, *fields, header[15] > 0x7F)
 
 
@@ -200,12 +201,10 @@ class TrimLog:
         numbers = [head[2] for head in heads if head[0] != RECORD and head[3] == count]
         return (pages[:count], pages[count:]) if numbers == [*range(count)] != [] else None
 
-    def is_completed(self, page):
-        """False if a mount programmed the page and was never completed."""
-        return not page.tentative or page.sequence <= self.completed
-
     def counts(self, page):
-        return self.is_completed(page) and self.void.get(page.ppn, 0) <= page.sequence
+        """False if the page is void, or if its mount was never completed."""
+        is_completed = not page.tentative or page.sequence <= self.completed
+        return is_completed and self.void.get(page.ppn, 0) <= page.sequence
 
     def read(self, page, raw):
         kind, first, second, _ = struct.unpack_from("<4I", raw)
@@ -272,7 +271,8 @@ def extract(image, layout, path):
     valid = disk.valid_pages()
     with open(sys.stdout.fileno() if path == "-" else path, "wb") as out:
         for lpn in range(disk.logical_pages):
-            data = disk.chip.data(valid[lpn].place) if lpn in valid else zeroes
+            page = valid.get(lpn)
+            data = page.place and disk.chip.data(page.place) if page else zeroes
             damaged += [] if data else [lpn]
             out.write(data or zeroes)
     require(not damaged, f"the data of these logical pages are damaged: {str(damaged)[1:-1]}")
