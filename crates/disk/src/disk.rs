@@ -51,8 +51,7 @@ struct Mounted {
 }
 
 impl Mounted {
-    fn on(flash: FlashArray, device: &Device) -> Result<Mounted> {
-        let mut nand = Nand::power_up(flash);
+    fn on(mut nand: Nand, device: &Device) -> Result<Mounted> {
         let ftl = device.mount(&mut nand)?;
         Ok(Mounted { nand, ftl })
     }
@@ -64,9 +63,8 @@ impl Disk {
     /// # Errors
     /// The scheme refuses the device.
     pub fn in_memory(device: Device) -> Result<Disk> {
-        let mut nand = device.new_chip(Mode::Bytes);
-        let ftl = device.mount(&mut nand)?;
-        Ok(Disk { device, state: State::Writable(Mounted { nand, ftl }), bounce: Vec::new() })
+        let mounted = Mounted::on(device.new_chip(Mode::Bytes), &device)?;
+        Ok(Disk { device, state: State::Writable(mounted), bounce: Vec::new() })
     }
 
     /// The disk in an image that was made for this device.
@@ -74,7 +72,7 @@ impl Disk {
     /// # Errors
     /// A page cannot be read, or the FTL cannot be mounted.
     pub fn on_image(store: ImageStore, device: Device) -> Result<Disk> {
-        let mounted = Mounted::on(opening::flash(store)?, &device)?;
+        let mounted = Mounted::on(opening::power_up(store)?, &device)?;
         Ok(Disk { device, state: State::Writable(mounted), bounce: Vec::new() })
     }
 
@@ -219,7 +217,7 @@ impl Disk {
     pub fn close(mut self) -> Result<()> {
         self.flush()?;
         match self.state {
-            State::Writable(mounted) => opening::close(mounted.nand.into_array()),
+            State::Writable(mounted) => opening::close(mounted.nand),
             _ => Ok(()),
         }
     }
@@ -313,7 +311,8 @@ impl Disk {
     /// The FTL on a view of the flash; none if it cannot be mounted.
     fn view(&self, flash: FlashArray) -> Option<Mounted> {
         let view = flash.into_store()?.into_view().ok()?;
-        Mounted::on(FlashArray::from_store(view).ok()?, &self.device).ok()
+        let flash = FlashArray::from_store(view).ok()?;
+        Mounted::on(Nand::power_up(flash), &self.device).ok()
     }
 }
 

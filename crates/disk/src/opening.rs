@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ftl::Device;
 use image::{DiskFile, ImageStore, Room};
-use nand::FlashArray;
+use nand::{FlashArray, Nand};
 
 use crate::error::{Error, Result};
 use crate::recipe;
@@ -45,20 +45,25 @@ pub fn salvage(path: &Path) -> Result<(ImageStore, Device, Vec<String>)> {
     Ok((store, device, damages))
 }
 
-/// The flash of an image. Reads every spare area.
+/// A chip that was just powered up, with the flash of an image. Reads every spare area.
 ///
 /// # Errors
 /// A page cannot be read.
-pub fn flash(store: ImageStore) -> Result<FlashArray> {
-    Ok(FlashArray::from_store(Box::new(store))?)
+pub fn power_up(store: ImageStore) -> Result<Nand> {
+    let is_new = store.operation() == 0;
+    let flash = FlashArray::from_store(Box::new(store))?;
+    Ok(match is_new && flash.is_untouched() {
+        true => Nand::never_used(flash),
+        false => Nand::power_up(flash),
+    })
 }
 
-/// Leaves the flash of an image in order.
+/// Leaves the image behind a chip in order.
 ///
 /// # Errors
 /// The storage failed.
-pub fn close(flash: FlashArray) -> Result<()> {
-    match flash.into_store() {
+pub fn close(chip: Nand) -> Result<()> {
+    match chip.into_array().into_store() {
         Some(mut store) => Ok(store.close()?),
         None => Ok(()),
     }

@@ -199,6 +199,11 @@ impl FlashArray {
         self.filled.iter().map(|&filled| per_block - u64::from(filled)).sum()
     }
 
+    /// Whether nothing was ever programmed or erased.
+    pub fn is_untouched(&self) -> bool {
+        self.wear.iter().all(|&erases| erases == 0) && self.filled.iter().all(|&pages| pages == 0)
+    }
+
     pub(crate) fn peek_spare(&self, ppn: Ppn) -> Result<Option<(Spare, Cow<'_, [u8]>)>> {
         self.pages.as_ref().map_or(Ok(None), |pages| pages.peek_spare(ppn))
     }

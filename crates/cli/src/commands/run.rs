@@ -61,9 +61,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let timeline = args.timeline.open(&mut files)?;
     let monitor = RunMonitor::new(args.output.quiet);
     let memory = MemoryBudget::new(limit_bytes);
-    let flash = lent.as_mut().map(|lent| &mut lent.flash);
-    let options =
-        RunOptions { progress: &monitor, memory: &memory, flash, ..RunOptions::default() };
+    let chip = lent.as_mut().map(|lent| &mut lent.chip);
+    let options = RunOptions { progress: &monitor, memory: &memory, chip, ..RunOptions::default() };
     let result = timeline_output::run(&setup, options, timeline.as_ref(), log.as_ref());
     let closed = lent.map_or(Ok(()), LentImage::close);
     drop(monitor);

@@ -57,7 +57,16 @@ pub struct Nand {
 impl Nand {
     /// A factory-fresh chip: all blocks erased.
     pub fn new(geometry: Geometry, mode: Mode) -> Nand {
-        Nand { sequence: Some(1), seen: None, ..Nand::power_up(FlashArray::new(geometry, mode)) }
+        Nand::never_used(FlashArray::new(geometry, mode))
+    }
+
+    /// A factory-fresh chip with this flash, which was never programmed nor erased.
+    ///
+    /// # Panics
+    /// It was.
+    pub fn never_used(array: FlashArray) -> Nand {
+        assert!(array.is_untouched(), "the flash was used");
+        Nand { sequence: Some(1), seen: None, ..Nand::power_up(array) }
     }
 
     /// A chip that was just powered up, with this flash. A mount must find the sequence again.

@@ -28,7 +28,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use ftl::Device;
-use nand::{FlashArray, Nand};
+use nand::Nand;
 
 use crate::clock::drive_queue::{DriveQueue, DriveRecord};
 use crate::clock::request_queue::RequestQueue;
@@ -67,9 +67,9 @@ pub struct RunOptions<'a> {
     pub timeline: Option<TimelineOutput<'a>>,
     /// The memory that runs may take at a time.
     pub memory: &'a MemoryBudget,
-    /// The flash to run on, in place of a factory-fresh chip. The run takes it and puts it back when
-    /// it ends, with everything durable; it does not come back if the FTL cannot be mounted.
-    pub flash: Option<&'a mut Option<FlashArray>>,
+    /// The chip to run on, in place of a factory-fresh one. The run takes it and puts it back when it
+    /// ends, with everything durable; it does not come back if the FTL cannot be mounted.
+    pub chip: Option<&'a mut Option<Nand>>,
 }
 
 static UNLIMITED: MemoryBudget = MemoryBudget::new(None);
@@ -83,7 +83,7 @@ impl Default for RunOptions<'_> {
             operation_log: None,
             timeline: None,
             memory,
-            flash: None,
+            chip: None,
         }
     }
 }
@@ -94,10 +94,10 @@ impl<'a> RunOptions<'a> {
     where
         'a: 'b,
     {
-        let RunOptions { input, progress, operation_log, timeline, memory, flash } = self;
+        let RunOptions { input, progress, operation_log, timeline, memory, chip } = self;
         let operation_log = operation_log.map(|out| -> &'b mut dyn Write { out });
         let timeline = timeline.map(TimelineOutput::shortened);
-        RunOptions { input, progress, operation_log, timeline, memory, flash }
+        RunOptions { input, progress, operation_log, timeline, memory, chip }
     }
 }
 
@@ -118,7 +118,7 @@ pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
 }
 
 fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult> {
-    let RunOptions { progress, operation_log, timeline, memory, flash, .. } = options;
+    let RunOptions { progress, operation_log, timeline, memory, chip, .. } = options;
     let started = Instant::now();
     let log = operation_log.map(OpLog::new).transpose()?;
     let device = device::of(setup, input.needed_bytes())?;
@@ -127,7 +127,7 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
     let host = input.host(setup.experiment.fit, geometry, capacity_bytes)?;
     let stages = Stages { setup, input, device: &device, host, progress };
     let outputs = Outputs { log, timeline };
-    match flash {
+    match chip {
         None => stages.result(&mut Simulator::new(&device, &setup.experiment)?, outputs, started),
         Some(lent) => stages.result_on(lent, outputs, started),
     }
@@ -252,18 +252,18 @@ impl<'a> Stages<'a> {
         Ok(Pass { stage, order, batch, queue, operations, delivered: 0 })
     }
 
-    /// The result of a run on flash that is lent to it.
+    /// The result of a run on a chip that is lent to it.
     fn result_on(
         &self,
-        lent: &mut Option<FlashArray>,
+        lent: &mut Option<Nand>,
         outputs: Outputs,
         started: Instant,
     ) -> Result<RunResult> {
-        let nand = Nand::power_up(lent.take().expect("a run on flash is given some"));
+        let nand = lent.take().expect("a run on a chip is given one");
         let mut simulator = Simulator::on_chip(self.device, &self.setup.experiment, nand)?;
         let result = self.result(&mut simulator, outputs, started);
         let durable = simulator.make_durable();
-        *lent = Some(simulator.into_flash());
+        *lent = Some(simulator.into_chip());
         durable.and(result)
     }
 

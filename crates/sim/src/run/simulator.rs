@@ -1,7 +1,7 @@
 //! A device at work: it serves one request after the other and returns the time that each took.
 
 use ftl::{Device, Ftl, LayerReport, Run, Span};
-use nand::{Data, FlashArray, Mode, Nand, Op, Sink, Stamp};
+use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
 
 use crate::clock::serial::SerialClock;
@@ -232,9 +232,9 @@ impl<'a> Simulator<'a> {
         Ok(())
     }
 
-    /// The flash, when the device is no longer needed.
-    pub fn into_flash(self) -> FlashArray {
-        self.nand.into_array()
+    /// The chip, when the device is no longer needed.
+    pub fn into_chip(self) -> Nand {
+        self.nand
     }
 
     // ---- State and counters --------------------------------------------------------------------

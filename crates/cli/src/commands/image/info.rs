@@ -135,7 +135,7 @@ fn text(info: &Value) -> String {
     };
     let mut lines = vec![
         ("image", format!("{}, UUID {}, format {}", text("image"), text("uuid"), info["format"])),
-        ("ftl", format!("{}:{}", text("scheme"), text("parameters"))),
+        ("ftl", ftl_text(info)),
         ("layers", text("layers")),
         ("chip", text("chip")),
         ("device", device_text(info)),
@@ -155,6 +155,14 @@ fn text(info: &Value) -> String {
         lines.push(("mount", mount_text(mount)));
     }
     lines.iter().map(|(name, text)| format!("{name:<8} {text}\n")).collect()
+}
+
+fn ftl_text(info: &Value) -> String {
+    let [scheme, parameters] = ["scheme", "parameters"].map(|name| info[name].as_str());
+    match (scheme.unwrap_or_default(), parameters.unwrap_or_default()) {
+        (scheme, "") => scheme.to_owned(),
+        (scheme, parameters) => format!("{scheme}:{parameters}"),
+    }
 }
 
 fn device_text(info: &Value) -> String {

@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 use disk::{opening, recipe};
 use ftl::{Device, Durability};
-use nand::FlashArray;
+use nand::Nand;
 use sim::config::choices::{Durability as Given, Precondition};
 use sim::{Experiment, Setup};
 
 use super::failures::failed;
 use crate::failure::{Failure, Result};
 
-/// The flash of an image, and the setup of a run on it.
+/// The chip of an image, and the setup of a run on it.
 pub struct LentImage {
     path: PathBuf,
     /// The setup: the device of the image, and the trace that was asked for.
     pub setup: Setup,
-    /// The flash, which a run takes and puts back.
-    pub flash: Option<FlashArray>,
+    /// The chip, which a run takes and puts back.
+    pub chip: Option<Nand>,
 }
 
 /// Opens an image for an experiment. Options that were not `given` come from the image; the others
@@ -31,8 +31,8 @@ pub fn open(path: &Path, experiment: &Experiment, given: &[&'static str]) -> Res
     let setup = Setup::new(&on_image(experiment, &made, given)?)?;
     let asked = sim::device::of(&setup, 0)?;
     opening::expect(&made, &asked).map_err(failed(path))?;
-    let flash = Some(opening::flash(store).map_err(failed(path))?);
-    Ok(LentImage { path: path.to_owned(), setup, flash })
+    let chip = Some(opening::power_up(store).map_err(failed(path))?);
+    Ok(LentImage { path: path.to_owned(), setup, chip })
 }
 
 impl LentImage {
@@ -41,8 +41,8 @@ impl LentImage {
     /// # Errors
     /// The storage failed.
     pub fn close(self) -> Result<()> {
-        match self.flash {
-            Some(flash) => opening::close(flash).map_err(failed(&self.path)),
+        match self.chip {
+            Some(chip) => opening::close(chip).map_err(failed(&self.path)),
             None => Ok(()),
         }
     }
