@@ -6,9 +6,9 @@
 //!              └─ crash ─► open · mount · a1 … a7 · mount            for each × several losses
 //!                             └─ crash ─► open · mount · …           second crash: the same again
 //! ```
-//! The opened image must be exactly the chip after one operation, at or after the last sync that was
-//! answered. So the FTL finds what a power cut between two operations leaves, and the oracle judges
-//! it as it judges a power cut.
+//! The opened image must be exactly the chip after one operation, at or after the last sync that
+//! was answered. So the FTL finds what a power cut between two operations leaves, and the oracle
+//! judges it as it judges a power cut.
 
 use std::ops::AddAssign;
 use std::rc::Rc;
