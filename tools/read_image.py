@@ -2,20 +2,19 @@
 """Extracts the logical disk of an image file of ftlab, without ftlab.
 
 It reads images of the scheme `page` without layers, also those that were not closed in order, and
-never writes to them. It follows SPEC.md, and was written from it alone, to prove that the
-specification is complete. What cannot be read is refused with one sentence and exit code 1.
-Pages with damaged data become zeroes and are named, with the same exit code.
+never writes to them. It follows SPEC.md and was written from it alone, to prove that SPEC.md is
+complete. What it cannot read is refused with a sentence and exit code 1; damaged data are zeroes.
 """
 
 import argparse
 import mmap
+import os
 import struct
 import sys
 import zlib
 from collections import namedtuple
 
 SUPERBLOCK, FRAME, SECTOR = 4096, 512, 512  # bytes
-NO_SLOT = 0xFFFFFFFF
 PROGRAM, ERASE, HEALTH, HALF_ERASE, DECAY = range(1, 6)  # kinds of operations
 ERASED, GOOD, TORN, PARTIAL, UNSTABLE, DATA_LOST = range(6)  # health of a page
 DATA = 1  # kind of a page
@@ -74,8 +73,7 @@ def superblock(image):
     whole = [raw for raw in named if number(raw, 12, 15) == checksum(raw[:12] + raw[16:])]
     require(whole, "its superblocks are damaged")
     newest = max(whole, key=lambda raw: number(raw, 32, 39))
-    version = number(newest, 8, 11)
-    require(version == 1, f"it has version {version} of the format, not 1")
+    require(number(newest, 8, 11) == 1, "its format has another version than 1")
     found = Superblock(newest)
     require(len(image) == found.file_bytes, f"it has {len(image)} bytes, not {found.file_bytes}")
     return found
@@ -138,7 +136,7 @@ class Chip:
         if operation.kind in (PROGRAM, HEALTH):
             self.health[place] = operation.health
         elif operation.kind == ERASE:
-            self.slots[place] = NO_SLOT
+            self.slots[place] = None
             self.health[place * size : (place + 1) * size] = bytes(size)
         elif operation.kind == DECAY:
             self.health = self.health.replace(bytes([UNSTABLE]), bytes([TORN]))
@@ -161,8 +159,8 @@ class Chip:
         """The metadata of the FTL in this page."""
         data, sectors = self.data(page.place), number(self.record(page.place), 24, 31)
         require(data is not None, f"page {page.ppn} of its flash, in the trim log, is damaged")
-        parts = ((sectors >> i & 1, i * SECTOR) for i in range(self.layout.page_bytes // SECTOR))
-        return b"".join(data[at : at + SECTOR] for is_meta, at in parts if is_meta)
+        starts = range(0, self.layout.page_bytes, SECTOR)
+        return b"".join(data[at : at + SECTOR] for at in starts if sectors >> at // SECTOR & 1)
 
     def page(self, ppn):
         """What the spare area says, or None for a page that is unreadable."""
@@ -291,6 +289,8 @@ def main():
         if options.info:
             print(*(f"{name:16}{value}" for name, value in layout.fields.items()), sep="\n")
         if options.out:
+            same = os.path.exists(options.out) and os.path.samefile(options.image, options.out)
+            require(not same, "the disk would be written over it")
             extract(image, layout, options.out)
     except (OSError, ValueError) as why:
         sys.exit(f"{options.image} cannot be read: {why}")
