@@ -274,7 +274,7 @@ impl Disk {
 
     /// Performs a request that changes something.
     fn change(&mut self, act: impl FnOnce(&mut Mounted) -> ftl::Result<()>) -> Result<()> {
-        self.perform(is_of_a_change, act)
+        self.perform(ftl::Error::is_of_request, act)
     }
 
     /// Performs a request. An error that is not its own makes the disk read-only.
@@ -316,12 +316,7 @@ impl Disk {
     }
 }
 
-/// Whether an error concerns only the change that met it: a page that it needs cannot be read.
-fn is_of_a_change(error: &ftl::Error) -> bool {
-    matches!(error, ftl::Error::Chip(nand::Error::Unreadable(_)))
-}
-
 /// Whether an error concerns only the read that met it. The storage may fail for a moment.
 fn is_of_a_read(error: &ftl::Error) -> bool {
-    is_of_a_change(error) || matches!(error, ftl::Error::Chip(nand::Error::ReadFailed { .. }))
+    error.is_of_request() || matches!(error, ftl::Error::Chip(nand::Error::ReadFailed { .. }))
 }
