@@ -10,6 +10,7 @@
 //! * [`recipe`]   a device in the words of an image, and back
 //! * [`opening`]  images as flash of a device
 //! * [`disk`]     the disk
+//! * [`remains`]  what can be read of an image without its FTL
 //! * [`review`]   looking through an image for damage
 //!
 //! Each file imports only from those above it in this list.
@@ -20,6 +21,7 @@ pub mod disk;
 pub mod error;
 pub mod opening;
 pub mod recipe;
+pub mod remains;
 pub mod review;
 
 pub use disk::{ByteExtent, Disk};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ftl::Device;
+use image::salvage::Damage;
 use image::{DiskFile, ImageStore, Room};
 use nand::{FlashArray, Nand};
 
@@ -34,12 +35,12 @@ pub fn open(path: &Path) -> Result<(ImageStore, Device)> {
 }
 
 /// Opens an image as far as it can be read, and never changes it: changes are kept in memory.
-/// Returns what is damaged in its tables, a sentence each.
+/// Returns what is damaged in its tables.
 ///
 /// # Errors
 /// The file is no image or is in use, nothing is known about it, or it was made by a program that
 /// knows other devices.
-pub fn salvage(path: &Path) -> Result<(ImageStore, Device, Vec<String>)> {
+pub fn salvage(path: &Path) -> Result<(ImageStore, Device, Vec<Damage>)> {
     let (store, damages) = ImageStore::salvage(Box::new(DiskFile::open_to_read(path)?))?;
     let device = recipe::device(store.recipe())?;
     Ok((store, device, damages))

@@ -27,6 +27,7 @@ pub struct Review {
 /// As for [`opening::salvage`].
 pub fn review(path: &Path) -> Result<Review> {
     let (store, device, damages) = opening::salvage(path)?;
+    let damages = damages.into_iter().map(|damage| damage.what).collect();
     let mut review = Review { damages, ..Review::default() };
     review.look_at_pages(&store);
     review.look_at_disk(store, device);

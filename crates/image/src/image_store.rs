@@ -29,7 +29,7 @@ use crate::medium::disk_file::DiskFile;
 use crate::medium::view::View;
 use crate::recipe::Recipe;
 use crate::recovery::{Recovered, recover};
-use crate::salvage::salvage;
+use crate::salvage::{Damage, salvage};
 use crate::slots::Slots;
 
 /// An open image.
@@ -83,12 +83,12 @@ impl ImageStore {
     }
 
     /// Opens a damaged image as far as that is possible, without ever changing it: changes are kept
-    /// in memory. Returns what is damaged, a sentence each. A page whose bytes are damaged is in
+    /// in memory. Returns what is damaged. A page whose bytes are damaged is in
     /// [`damaged_pages`](Self::damaged_pages).
     ///
     /// # Errors
     /// The file is no image, its superblocks are both damaged, or the disk fails.
-    pub fn salvage(medium: Box<dyn Medium>) -> Result<(ImageStore, Vec<String>)> {
+    pub fn salvage(medium: Box<dyn Medium>) -> Result<(ImageStore, Vec<Damage>)> {
         let (recovered, damages) = salvage(&*medium)?;
         Ok((ImageStore::new(Box::new(View::of(medium)?), recovered), damages))
     }

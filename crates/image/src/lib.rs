@@ -25,7 +25,7 @@
 //!   * `page_codec`   the bytes of a page
 //! * `slots`         places for blocks, and when they may be used again
 //! * `recovery`      which chip a file contains
-//! * `salvage`       which chip a damaged file contained
+//! * [`salvage`]     which chip a damaged file contained
 //! * [`creation`]    blank images
 //! * [`image_store`] an open image, as the storage of a chip
 //!
@@ -40,7 +40,7 @@ pub mod image_store;
 pub mod medium;
 pub mod recipe;
 mod recovery;
-mod salvage;
+pub mod salvage;
 mod slots;
 
 pub use creation::{create, create_at};

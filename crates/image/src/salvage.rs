@@ -16,27 +16,39 @@ use crate::format::page_codec::Record;
 use crate::medium::Medium;
 use crate::recovery::{Recovered, choose, read_superblocks, recover_table};
 
-/// Reads the state of an image as far as possible, and writes nothing. Returns what is damaged, a
-/// sentence each.
+/// A damage of an image, outside its pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// A sentence that says what is damaged.
+    pub what: String,
+    /// Whether newer pages may be hidden by it.
+    pub hides_pages: bool,
+}
+
+/// Reads the state of an image as far as possible, and writes nothing. Returns what is damaged.
 ///
 /// # Errors
 /// No superblock is whole, so nothing is known about the image; or the disk fails.
-pub(crate) fn salvage(medium: &dyn Medium) -> Result<(Recovered, Vec<String>)> {
+pub(crate) fn salvage(medium: &dyn Medium) -> Result<(Recovered, Vec<Damage>)> {
     let copies = read_superblocks(medium)?;
     let mut damages = Vec::new();
     for (number, copy) in copies.iter().enumerate() {
-        damages.extend(copy.as_ref().err().map(|error| format!("superblock {number}: {error}")));
+        damages.extend(copy.as_ref().err().map(|error| Damage {
+            what: format!("superblock {number}: {error}"),
+            hides_pages: false,
+        }));
     }
     let (superblock, copy) = choose(copies)?;
     let layout = superblock.layout();
     let (found, made) = (medium.len()?, layout.file_bytes());
     if found != made {
-        damages.push(format!("the file has {found} bytes, but was made with {made}"));
+        let what = format!("the file has {found} bytes, but was made with {made}");
+        damages.push(Damage { what, hides_pages: found < made });
     }
     let (table, operation) = match recover_table(medium, &superblock) {
         Ok(recovered) => recovered,
         Err(error) => {
-            damages.push(error.to_string());
+            damages.push(Damage { what: error.to_string(), hides_pages: true });
             gather(medium, &layout)
         }
     };

@@ -64,6 +64,15 @@ impl ChipModel {
         Spec { name: self.name.to_owned(), pairs: pairs.collect() }
     }
 
+    /// The spec that names this chip with the figures that are not those of its preset.
+    pub fn spec(&self) -> Spec {
+        let preset = PRESETS.iter().find(|preset| preset.model.name == self.name);
+        let of_preset = preset.map_or_else(Vec::new, |preset| preset.model.full_spec().pairs);
+        let mut spec = self.full_spec();
+        spec.pairs.retain(|pair| !of_preset.contains(pair));
+        spec
+    }
+
     /// The geometry of a chip with this number of blocks.
     ///
     /// # Errors
@@ -348,6 +357,16 @@ mod tests {
         assert_eq!(chip.order, ProgramOrder::Ascending);
         assert_eq!(chip.timing.erase_ns, 2_000_000);
         assert_eq!(chip.timing.program_ns, 905_600);
+    }
+
+    #[test]
+    fn a_chip_is_named_by_what_its_preset_does_not_say() {
+        for text in ["slc-lsb", "mlc-k9gag:page=8KiB,spare=256,erase=2ms", "slc-lsb:cell_bits=2"] {
+            let chip = named(text).unwrap();
+            assert_eq!(named(&chip.spec().to_string()), Ok(chip.clone()));
+            assert_eq!(named(&chip.full_spec().to_string()), Ok(chip.clone()));
+            assert_eq!(chip.spec().to_string(), text);
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Damaged images: refused, described, and read as far as possible.
 
+use disk::remains::Remains;
 use disk::{Disk, opening, review};
 use ftl::{Device, Layers};
+use image::salvage::Damage;
 use nand::{Lpn, Nand};
 use tempfile::TempDir;
 
@@ -51,7 +53,7 @@ impl Image {
     }
 }
 
-fn salvaged(path: &std::path::Path) -> (Disk, Vec<String>) {
+fn salvaged(path: &std::path::Path) -> (Disk, Vec<Damage>) {
     let (store, device, damages) = opening::salvage(path).unwrap();
     (Disk::on_image(store, device).unwrap(), damages)
 }
@@ -67,7 +69,7 @@ fn a_whole_image_has_no_damage_and_is_not_changed() {
     disk.write(0, &[1; 4096], false).unwrap();
     disk.flush().unwrap();
     drop(disk);
-    assert_eq!(damages, Vec::<String>::new());
+    assert_eq!(damages, []);
     assert!(std::fs::read(&path).unwrap() == image.bytes, "the file was changed");
 }
 
@@ -95,7 +97,7 @@ fn without_a_block_table_the_pages_say_where_they_belong() {
     assert!(opening::open(&path).is_err());
     let (mut disk, damages) = salvaged(&path);
     assert_eq!(damages.len(), 1, "{damages:?}");
-    assert!(damages[0].contains("block table"), "{damages:?}");
+    assert!(damages[0].what.contains("block table"), "{damages:?}");
     image.model.check(&mut disk, 0..image.model.sectors()).unwrap();
 }
 
@@ -126,4 +128,25 @@ fn a_damaged_data_area_is_an_error_of_its_page_alone() {
     let why = opening::open(&path).err().expect("a refusal").to_string();
     assert!(why.contains(&format!("the record of page {} is not whole", ppn.0)), "{why}");
     assert!(review::review(&path).unwrap().damages[0].contains("its record"));
+}
+
+#[test]
+fn without_its_ftl_the_newest_versions_remain() {
+    let image = Image::used();
+    let (store, _, _) = opening::salvage(&image.damaged(&[])).unwrap();
+    let page_bytes = image.device.geometry().page_bytes();
+    let mut remains = Remains::of(store, image.device.logical_pages());
+    let (mut page, mut mapped) = (vec![0; page_bytes as usize], 0);
+    for lpn in 0..image.device.logical_pages() {
+        remains.read(lpn, &mut page).unwrap();
+        let first = u64::from(lpn) * u64::from(page_bytes / 512);
+        for (sector, bytes) in (first..).zip(page.chunks(512)) {
+            let newest = image.model.newest(sector).to_le_bytes();
+            // A trim is forgotten, so the page may come back.
+            let is_trimmed = newest == [0; 4];
+            assert!(bytes[..4] == newest || is_trimmed, "sector {sector}");
+            mapped += u32::from(!is_trimmed);
+        }
+    }
+    assert!(mapped > 100, "only {mapped} sectors have data");
 }

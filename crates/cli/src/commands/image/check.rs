@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use report::number_format::count;
 use serde_json::json;
 
-use super::failures::failed;
+use super::failures::unsalvageable;
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::{self, write_text};
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut files = CommandFiles::new();
     files.input("the image", path)?;
     let json = args.json.open(Some(""), &mut files)?;
-    let review = disk::review::review(path).map_err(failed(path))?;
+    let review = disk::review::review(path).map_err(unsalvageable(path))?;
     let (damages, lost) = (&review.damages, u64::from(review.lost_pages));
     match &json {
         Some(json) => {
@@ -55,8 +55,9 @@ pub fn run(args: &Args) -> Result<()> {
         damages => Err(Failure::coded(
             DAMAGED,
             format!(
-                "{}: {} damages; {pages} logical pages can be read, {} are lost. `ftlab image \
-                 dump` extracts what can be read",
+                "{}: {} damages; {pages} logical pages can be read, {} are lost. A page can be older \
+                 than it should be if a record or the journal is damaged. `ftlab image dump` \
+                 extracts what can be read",
                 path.display(),
                 count(damages as u64),
                 count(lost),

@@ -1,14 +1,17 @@
 //! `ftlab image dump`: pages, and the logical disk, as far as they can be read.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
+use disk::remains::Remains;
 use disk::{Disk, opening};
+use ftl::Device;
 use image::ImageStore;
 use nand::page_store::{PageRecord, PageStore};
 use nand::{Cells, Lpn, Mode, PageState, Ppn, Spare};
 use report::number_format::count;
 
-use super::failures::failed;
+use super::failures::{failed, unsalvageable};
 use super::hex;
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -42,20 +45,24 @@ pub fn run(args: &Args) -> Result<()> {
     let mut files = CommandFiles::new();
     files.input("the image", path)?;
     let out = files.optional_output("--out", &args.out)?;
-    let (store, device, damages) = opening::salvage(path).map_err(failed(path))?;
-    damages.iter().for_each(|damage| eprintln!("ftlab: {}: {damage}", path.display()));
+    let (store, device, damages) = opening::salvage(path).map_err(unsalvageable(path))?;
+    damages.iter().for_each(|damage| warn(path, &damage.what));
     if let Some(ppn) = args.ppn {
         return output::print(&physical_page(&store, ppn)?);
     }
-    let copies = args.lpn.map(|lpn| copies(&store, lpn)).transpose()?;
-    let mut disk = Disk::on_image(store, device).map_err(failed(path))?;
-    if let (Some(lpn), Some(copies)) = (args.lpn, copies) {
+    if let Some(lpn) = args.lpn {
+        let copies = copies(&store, lpn, device.logical_pages())?;
+        let mut disk = Disk::on_image(store, device).map_err(failed(path))?;
         return output::print(&(copies + &logical_page(&mut disk, lpn)?));
     }
     match out {
-        Some(out) => extract(&mut disk, &out),
+        Some(out) => extract(path, &out, damages.iter().any(|damage| damage.hides_pages)),
         None => Ok(()),
     }
+}
+
+fn warn(path: &Path, what: &str) {
+    eprintln!("ftlab: {}: {what}", path.display());
 }
 
 fn unread(error: impl ToString) -> Failure {
@@ -122,7 +129,10 @@ fn spare_text(spare: &Spare) -> String {
 // ---- Logical pages ----------------------------------------------------------------------------
 
 /// The physical pages that hold versions of a logical page, the newest last.
-fn copies(store: &ImageStore, lpn: u32) -> Result<String> {
+fn copies(store: &ImageStore, lpn: u32, pages: u32) -> Result<String> {
+    if lpn >= pages {
+        return Err(no_page("logical", lpn, pages));
+    }
     let mut found = Vec::new();
     for ppn in (0..store.layout().geometry.pages()).map(Ppn) {
         let state = store.load_spare(ppn).map_err(unread)?.state(ppn);
@@ -140,35 +150,73 @@ fn copies(store: &ImageStore, lpn: u32) -> Result<String> {
 }
 
 fn logical_page(disk: &mut Disk, lpn: u32) -> Result<String> {
-    let pages = disk.device().logical_pages();
-    if lpn >= pages {
-        return Err(no_page("logical", lpn, pages));
-    }
     let mut page = vec![0; disk.device().geometry().page_bytes() as usize];
     disk.read(u64::from(lpn) * page.len() as u64, &mut page).map_err(unread)?;
     Ok(format!("logical page {lpn}:\n{}", hex::dump(&page)))
 }
 
-/// Writes the logical disk.
-fn extract(disk: &mut Disk, out: &Destination) -> Result<()> {
+// ---- The logical disk -------------------------------------------------------------------------
+
+/// Reads a logical page into a buffer.
+type ReadPage = Box<dyn FnMut(u32, &mut [u8]) -> disk::Result<()>>;
+
+/// Writes the logical disk, as far as it can be read.
+fn extract(path: &Path, out: &Destination, mut is_damaged: bool) -> Result<()> {
+    let (store, device, _) = opening::salvage(path).map_err(unsalvageable(path))?;
+    let pages = device.logical_pages();
+    let mut page = vec![0; device.geometry().page_bytes() as usize];
+    let records = store.damaged_pages(false).count() as u64;
+    if records > 0 {
+        warn(path, &format!("the records of {} pages are not whole", count(records)));
+        is_damaged = true;
+    }
+    let mut read = match reader(store, device) {
+        Ok(read) => read,
+        Err(error) => {
+            warn(path, &format!("{error}; trims, and what layers hold, cannot be known"));
+            is_damaged = true;
+            let (store, ..) = opening::salvage(path).map_err(unsalvageable(path))?;
+            let mut remains = Remains::of(store, pages);
+            Box::new(move |lpn, page: &mut [u8]| remains.read(lpn, page))
+        }
+    };
     let mut lost = Vec::new();
     out.write(|out| {
-        let pages = disk.device().logical_pages();
-        let mut page = vec![0; disk.device().geometry().page_bytes() as usize];
         for lpn in 0..pages {
-            if let Err(error) = disk.read(u64::from(lpn) * page.len() as u64, &mut page) {
-                lost.push(format!("logical page {lpn}: {error}\n"));
+            if let Err(error) = read(lpn, &mut page) {
+                lost.push(format!("logical page {lpn}: {error}"));
                 page.fill(0);
             }
-            out.write_all(&page)
-                .map_err(|error| Failure::failed(format!("cannot write the disk: {error}")))?;
+            write_bytes(out, &page)?;
         }
         Ok(())
     })?;
-    if lost.is_empty() {
-        return Ok(());
+    lost.iter().for_each(|page: &String| warn(path, page));
+    incomplete(lost.len() as u64, is_damaged)
+}
+
+/// Reads pages of the disk in an image.
+fn reader(store: ImageStore, device: Device) -> disk::Result<ReadPage> {
+    let mut disk = Disk::on_image(store, device)?;
+    Ok(Box::new(move |lpn, page| disk.read(u64::from(lpn) * page.len() as u64, page)))
+}
+
+fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+    let written = out.write_all(bytes);
+    written.map_err(|error| Failure::failed(format!("cannot write the disk: {error}")))
+}
+
+/// Says what the written disk lacks.
+fn incomplete(lost: u64, is_damaged: bool) -> Result<()> {
+    let mut lacks = Vec::new();
+    if lost > 0 {
+        lacks.push(format!("{} pages could not be read; they are zeroes", count(lost)));
     }
-    eprint!("{}", lost.concat());
-    let why = format!("{} pages could not be read; they are zeroes", count(lost.len() as u64));
-    Err(Failure::failed(why))
+    if is_damaged {
+        lacks.push("because of the damages, pages may be older than they should be".to_owned());
+    }
+    match lacks.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::failed(lacks.join("; "))),
+    }
 }

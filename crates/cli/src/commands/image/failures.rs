@@ -18,6 +18,11 @@ pub fn failed(path: &Path) -> impl Fn(Error) -> Failure {
     }
 }
 
+/// A failure of looking into the image at `path`. No other command can do more.
+pub fn unsalvageable(path: &Path) -> impl Fn(Error) -> Failure {
+    move |error| Failure::failed(format!("{}: {error}", path.display()))
+}
+
 /// What a user can do about an error that does not say it itself.
 fn remedy(error: &Error) -> &'static str {
     use image::Error::{Damaged, Foreign, InUse, Length, Newer};

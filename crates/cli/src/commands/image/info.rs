@@ -12,7 +12,7 @@ use nand::{BlockId, Op};
 use report::number_format::{bytes, count, decimals};
 use serde_json::{Value, json};
 
-use super::failures::failed;
+use super::failures::{failed, unsalvageable};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::{self, write_text};
@@ -43,9 +43,9 @@ pub fn run(args: &Args) -> Result<()> {
     let json = args.json.open(Some(""), &mut files)?;
     let path = &args.image;
     let started = Instant::now();
-    let (store, device, damages) = opening::salvage(path).map_err(failed(path))?;
+    let (store, device, damages) = opening::salvage(path).map_err(unsalvageable(path))?;
     let mut info = info(path, &store, &device)?;
-    info["damages"] = damages.into();
+    info["damages"] = damages.into_iter().map(|damage| damage.what).collect();
     if args.mount {
         let disk = Disk::on_image(store, device).map_err(failed(path))?;
         info["mount"] = mount(&disk, started);

@@ -77,7 +77,7 @@ fn on_image(experiment: &Experiment, made: &Device, given: &[&str]) -> Result<Ex
     let unknown = |error: disk::Error| Failure::failed(error.to_string());
     let texts = [
         ("ftl", recipe::scheme_spec(&made.choice).map_err(unknown)?),
-        ("chip", recipe.chip),
+        ("chip", made.chip.spec().to_string()),
         ("capacity", recipe.capacity_bytes.to_string()),
         ("extra", format!("{extra_blocks}blocks")),
         ("seed", recipe.seed.to_string()),
