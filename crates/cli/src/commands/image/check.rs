@@ -55,8 +55,8 @@ pub fn run(args: &Args) -> Result<()> {
         damages => Err(Failure::coded(
             DAMAGED,
             format!(
-                "{}: {} damages; {pages} logical pages can be read, {} are lost. A page can be older \
-                 than it should be if a record or the journal is damaged. `ftlab image dump` \
+                "{}: {} damages; {pages} logical pages can be read, {} are lost. If a record or the \
+                 journal is damaged, a page can be older than it should be. `ftlab image dump` \
                  extracts what can be read",
                 path.display(),
                 count(damages as u64),

@@ -45,20 +45,26 @@ pub fn run(args: &Args) -> Result<()> {
     let mut files = CommandFiles::new();
     files.input("the image", path)?;
     let out = files.optional_output("--out", &args.out)?;
+    if let Some(out) = out {
+        return extract(path, &out);
+    }
+    let (store, device) = salvage(path)?.0;
+    match (args.ppn, args.lpn) {
+        (Some(ppn), _) => output::print(&physical_page(&store, ppn)?),
+        (_, Some(lpn)) => {
+            let copies = copies(&store, lpn, device.logical_pages())?;
+            let mut disk = Disk::on_image(store, device).map_err(failed(path))?;
+            output::print(&(copies + &logical_page(&mut disk, lpn)?))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Opens an image, and warns of its damages. Returns whether they hide pages.
+fn salvage(path: &Path) -> Result<((ImageStore, Device), bool)> {
     let (store, device, damages) = opening::salvage(path).map_err(unsalvageable(path))?;
     damages.iter().for_each(|damage| warn(path, &damage.what));
-    if let Some(ppn) = args.ppn {
-        return output::print(&physical_page(&store, ppn)?);
-    }
-    if let Some(lpn) = args.lpn {
-        let copies = copies(&store, lpn, device.logical_pages())?;
-        let mut disk = Disk::on_image(store, device).map_err(failed(path))?;
-        return output::print(&(copies + &logical_page(&mut disk, lpn)?));
-    }
-    match out {
-        Some(out) => extract(path, &out, damages.iter().any(|damage| damage.hides_pages)),
-        None => Ok(()),
-    }
+    Ok(((store, device), damages.iter().any(|damage| damage.hides_pages)))
 }
 
 fn warn(path: &Path, what: &str) {
@@ -161,8 +167,8 @@ fn logical_page(disk: &mut Disk, lpn: u32) -> Result<String> {
 type ReadPage = Box<dyn FnMut(u32, &mut [u8]) -> disk::Result<()>>;
 
 /// Writes the logical disk, as far as it can be read.
-fn extract(path: &Path, out: &Destination, mut is_damaged: bool) -> Result<()> {
-    let (store, device, _) = opening::salvage(path).map_err(unsalvageable(path))?;
+fn extract(path: &Path, out: &Destination) -> Result<()> {
+    let ((store, device), mut is_damaged) = salvage(path)?;
     let pages = device.logical_pages();
     let mut page = vec![0; device.geometry().page_bytes() as usize];
     let records = store.damaged_pages(false).count() as u64;
