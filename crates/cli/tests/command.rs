@@ -455,7 +455,7 @@ fn a_crash_of_the_machine_below_an_image_is_replayed() {
     assert!(text.contains("all is well"), "{text}");
     let refusals: [(&[&str], &[&str], &str); 4] = [
         (&image, &["--crash", "40", "--loss", "two@3"], "a loss such as"),
-        (&image, &["--crash", "99999", "--loss", "all"], "never happens"),
+        (&image, &["--crash", "99999", "--loss", "all", "--quiet"], "never happens"),
         (&image, &["--durability", "paper"], "an image needs durability `full`"),
         (&check, &["--crash", "40", "--loss", "all"], "add --on image"),
     ];
