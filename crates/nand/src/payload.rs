@@ -18,6 +18,9 @@ pub enum Mode {
     Bytes,
 }
 
+/// Bytes of a word of a sector.
+const WORD: usize = 8;
+
 /// A sector that describes itself: its address and the write that made it. A sector that was never
 /// written is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,6 +42,43 @@ impl Stamp {
     /// The address of the sector, modulo 2³².
     pub fn sector(self) -> u32 {
         self.0 as u32
+    }
+
+    /// Writes the sector in bytes: the stamp, then words that follow from the stamp and their own
+    /// places. So every part of the sector proves that it belongs to the rest.
+    ///
+    /// # Panics
+    /// `sector` is no sector.
+    pub fn write_sector(self, sector: &mut [u8]) {
+        assert!(sector.len() == SECTOR_BYTES as usize, "a sector of {} bytes", sector.len());
+        for (at, word) in sector.chunks_exact_mut(WORD).enumerate() {
+            word.copy_from_slice(&self.word(at).to_le_bytes());
+        }
+    }
+
+    /// The stamp of a sector in bytes; none if the sector is neither zero nor whole.
+    ///
+    /// # Panics
+    /// `sector` is no sector.
+    pub fn of_sector(sector: &[u8]) -> Option<Stamp> {
+        assert!(sector.len() == SECTOR_BYTES as usize, "a sector of {} bytes", sector.len());
+        let words = sector.chunks_exact(WORD);
+        let mut words = words.map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
+        let stamp = Stamp(words.next()?);
+        match stamp {
+            Stamp(0) => words.all(|word| word == 0).then_some(stamp),
+            _ => words.zip(1..).all(|(word, at)| word == stamp.word(at)).then_some(stamp),
+        }
+    }
+
+    /// A word of a sector in bytes. The first one is the stamp itself.
+    fn word(self, at: usize) -> u64 {
+        match at {
+            0 => self.0,
+            _ => (self.0 ^ (at as u64) << 56)
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                .rotate_left(at as u32),
+        }
     }
 }
 
@@ -134,4 +174,45 @@ pub enum Sink<'a> {
         /// Bytes of consecutive pages.
         out: &'a mut [u8],
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sector(write: u32) -> Vec<u8> {
+        let mut bytes = vec![0; SECTOR_BYTES as usize];
+        Stamp::new(Lpn(3), 1, 2, write).write_sector(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_sector_gives_its_stamp_back() {
+        assert_eq!(Stamp::of_sector(&sector(9)), Some(Stamp::new(Lpn(3), 1, 2, 9)));
+        assert_eq!(Stamp::of_sector(&[0; 512]), Some(Stamp::default()));
+    }
+
+    #[test]
+    fn a_sector_of_two_writes_is_not_whole() {
+        for end in (8..512).step_by(8) {
+            let mixed = [&sector(9)[..end], &sector(10)[end..]].concat();
+            assert_eq!(
+                Stamp::of_sector(&mixed),
+                None,
+                "the first {end} bytes are of another write"
+            );
+            let part = [&sector(9)[..end], &vec![0; 512 - end]].concat();
+            assert_eq!(Stamp::of_sector(&part), None, "only {end} bytes were written");
+        }
+    }
+
+    #[test]
+    fn every_wrong_byte_is_noticed() {
+        for at in 0..512 {
+            let mut bytes = sector(9);
+            bytes[at] ^= 0x10;
+            assert_eq!(Stamp::of_sector(&bytes), None, "byte {at}");
+        }
+        assert_eq!(Stamp::of_sector(&[0xEE; 512]), None);
+    }
 }

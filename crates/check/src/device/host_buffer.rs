@@ -4,10 +4,13 @@ use nand::geometry::SECTOR_BYTES;
 use nand::{Data, Lpn, Sink, Stamp};
 
 use crate::finding::{Defect, Finding};
-use crate::flash::{Storage, sector_codec};
+use crate::flash::Storage;
 use crate::workload::host_operation::{Dimensions, Extent};
 
 const SECTOR: usize = SECTOR_BYTES as usize;
+
+/// Bytes that a host leaves in its buffer outside the sectors that it writes. They must not matter.
+const GARBAGE: u8 = 0xEE;
 
 /// The buffer of a host. A device in memory takes stamps, one on an image takes bytes.
 #[derive(Debug)]
@@ -34,12 +37,12 @@ impl HostBuffer {
         if self.storage == Storage::Memory {
             return Data::Stamp(number);
         }
-        self.clear(extent, sector_codec::GARBAGE);
+        self.clear(extent, GARBAGE);
         let per_page = self.dimensions.sectors_per_page;
         for (sector, _) in extent.sectors(per_page, self.dimensions.full()) {
             let at = (sector - extent.first * per_page) as usize;
             let stamp = Stamp::new(Lpn(sector), 0, 1, number);
-            sector_codec::encode(stamp, &mut self.bytes[at * SECTOR..][..SECTOR]);
+            stamp.write_sector(&mut self.bytes[at * SECTOR..][..SECTOR]);
         }
         Data::Bytes(&self.bytes)
     }
@@ -62,7 +65,7 @@ impl HostBuffer {
         let per_page = self.dimensions.sectors_per_page;
         let sectors = self.bytes.chunks_exact(SECTOR);
         for (at, (stamp, sector)) in (0..).zip(self.stamps.iter_mut().zip(sectors)) {
-            *stamp = sector_codec::decode(sector).ok_or_else(|| {
+            *stamp = Stamp::of_sector(sector).ok_or_else(|| {
                 let (page, index) = (extent.first + at / per_page, at % per_page);
                 let why = format!("Lpn({page}) sector {index} is neither zero nor whole");
                 Finding::new(Defect::Mangled, why)

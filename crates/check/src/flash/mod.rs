@@ -1,7 +1,6 @@
 //! Where the chip of a case is, and the contents of its sectors there.
 
 pub mod image_chip;
-pub mod sector_codec;
 
 /// Where the chip of a case is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! What the host writes to a chip that keeps bytes. A trace does not say it.
 //!
-//! Each sector begins with its address and the number of the write, as a [`Stamp`]; the rest are
-//! random bytes that follow from the stamp. So no two sectors are equal, and nothing can be
-//! compressed.
+//! Each sector is that of its [`Stamp`]: it names its address and the number of the write. No two
+//! sectors are equal.
 
 use ftl::Run;
 use nand::geometry::SECTOR_BYTES;
@@ -29,21 +28,8 @@ impl Contents {
         let bytes = self.bytes.chunks_exact_mut(SECTOR_BYTES as usize);
         for (index, sector) in (0..sectors).zip(bytes) {
             let lpn = run.first.plus(index / per_page);
-            let stamp = Stamp::new(lpn, index % per_page, per_page, self.write);
-            fill(sector, u64::from(stamp.write()) << 32 | u64::from(stamp.sector()));
+            Stamp::new(lpn, index % per_page, per_page, self.write).write_sector(sector);
         }
         &self.bytes
-    }
-}
-
-/// Writes the stamp, and random words after it (xorshift64*, Vigna 2016).
-fn fill(sector: &mut [u8], stamp: u64) {
-    let mut state = stamp;
-    for (index, word) in sector.chunks_exact_mut(8).enumerate() {
-        let value = if index == 0 { stamp } else { state.wrapping_mul(0x2545_F491_4F6C_DD1D) };
-        word.copy_from_slice(&value.to_le_bytes());
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
     }
 }
