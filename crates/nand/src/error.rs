@@ -39,5 +39,12 @@ pub enum Error {
     Spec(#[from] spec::Error),
 }
 
+impl Error {
+    /// Whether a chip could not be made, rather than failed.
+    pub fn is_of_construction(&self) -> bool {
+        matches!(self, Error::ImpossibleChip(_) | Error::Spec(_))
+    }
+}
+
 /// Results of the chip.
 pub type Result<T> = core::result::Result<T, Error>;

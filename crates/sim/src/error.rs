@@ -129,6 +129,7 @@ impl Error {
     /// 3 a violation, 130 interrupted.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Error::Chip(error) if !error.is_of_construction() => 1,
             Error::Spec(_) | Error::Chip(_) | Error::Impossible(_) => 2,
             Error::Plan { .. } | Error::OtherPlan { .. } | Error::TooMuchMemory { .. } => 2,
             Error::Trace(error) if error.is_usage() => 2,

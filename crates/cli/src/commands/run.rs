@@ -64,10 +64,11 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let chip = lent.as_mut().map(|lent| &mut lent.chip);
     let options = RunOptions { progress: &monitor, memory: &memory, chip, ..RunOptions::default() };
     let result = timeline_output::run(&setup, options, timeline.as_ref(), log.as_ref());
-    let closed = lent.map_or(Ok(()), LentImage::close);
     drop(monitor);
-    let result = result?;
-    closed?;
+    let result = match lent {
+        Some(lent) => lent.close(result)?,
+        None => result?,
+    };
     outputs.write(&result, std::slice::from_ref(&result), || text(&result))
 }
 

@@ -264,7 +264,9 @@ impl<'a> Stages<'a> {
         let result = self.result(&mut simulator, outputs, started);
         let durable = simulator.make_durable();
         *lent = Some(simulator.into_chip());
-        durable.and(result)
+        // The first error says more.
+        let result = result?;
+        durable.map(|()| result)
     }
 
     /// All stages on a mounted device, and the result.

@@ -6,7 +6,7 @@ use disk::{opening, recipe};
 use ftl::{Device, Durability};
 use nand::Nand;
 use sim::config::choices::{Durability as Given, Precondition};
-use sim::{Experiment, Setup};
+use sim::{Experiment, RunResult, Setup};
 
 use super::failures::failed;
 use crate::failure::{Failure, Result};
@@ -36,15 +36,18 @@ pub fn open(path: &Path, experiment: &Experiment, given: &[&'static str]) -> Res
 }
 
 impl LentImage {
-    /// Leaves the image in order after a run.
+    /// Leaves the image in order after a run with this result.
     ///
     /// # Errors
-    /// The storage failed.
-    pub fn close(self) -> Result<()> {
-        match self.chip {
-            Some(chip) => opening::close(chip).map_err(failed(&self.path)),
-            None => Ok(()),
-        }
+    /// The run or the storage failed.
+    pub fn close(self, result: Result<RunResult>) -> Result<RunResult> {
+        let closed = self.chip.map_or(Ok(()), opening::close);
+        let result = result.map_err(|failure| {
+            let path = self.path.display();
+            failure.with(&format!("\n{path} holds at least what was flushed before"))
+        })?;
+        closed.map_err(failed(&self.path))?;
+        Ok(result)
     }
 }
 
