@@ -318,5 +318,5 @@ impl Disk {
 
 /// Whether an error concerns only the read that met it. The storage may fail for a moment.
 fn is_of_a_read(error: &ftl::Error) -> bool {
-    error.is_of_request() || matches!(error, ftl::Error::Chip(nand::Error::ReadFailed { .. }))
+    error.is_of_request() || matches!(error, ftl::Error::Chip(nand::Error::ReadFailed(_)))
 }

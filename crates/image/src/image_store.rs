@@ -470,7 +470,9 @@ fn storage(error: io::Error) -> nand::Error {
 }
 
 fn unread(page: Ppn) -> impl Fn(io::Error) -> nand::Error {
-    move |error| nand::Error::ReadFailed { page, why: error.to_string() }
+    move |error| {
+        nand::Error::ReadFailed(format!("page {} of the flash cannot be read: {error}", page.0))
+    }
 }
 
 impl PageStore for ImageStore {

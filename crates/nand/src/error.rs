@@ -23,14 +23,10 @@ pub enum Error {
     /// safe as the storage can make them; whether this operation took place is unknown.
     #[error("the storage of the flash failed: {0}")]
     Storage(String),
-    /// The storage behind the chip could not read a page, with the reason. Nothing was changed.
-    #[error("page {} of the flash cannot be read: {why}", .page.0)]
-    ReadFailed {
-        /// The page.
-        page: Ppn,
-        /// The reason.
-        why: String,
-    },
+    /// The storage behind the chip could not read a page, with the page and the reason. Nothing was
+    /// changed.
+    #[error("{0}")]
+    ReadFailed(String),
     /// A chip that cannot exist, with the reason.
     #[error("impossible chip: {0}")]
     ImpossibleChip(String),

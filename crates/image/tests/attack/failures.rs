@@ -81,7 +81,7 @@ fn a_disk_that_cannot_be_read_fails_requests_and_nothing_else() {
     store.save(Ppn(0), &page).unwrap();
     disk.with(|disk| disk.unreadable = true);
     let mut read = page.clone();
-    let is_unread = |error: nand::Error| matches!(error, nand::Error::ReadFailed { .. });
+    let is_unread = |error: nand::Error| matches!(error, nand::Error::ReadFailed(_));
     assert!(store.load(Ppn(0), &mut read).is_err_and(is_unread));
     assert!(store.load_spare(Ppn(0)).is_err_and(is_unread));
     disk.with(|disk| disk.unreadable = false);

@@ -169,7 +169,7 @@ impl<O: BlockObserver> LogMap<O> {
 
     /// Decides where page `lpn` must be written now, and how many of the `most` pages from it on go
     /// there too. All of these are within its logical block.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, order: ProgramOrder, lpn: Lpn, most: u32) -> WriteTarget {
         let lbn = self.lbn_of(lpn);
         let offset = lpn.0 - lbn * self.pages_per_block;
