@@ -285,7 +285,7 @@ mod tests {
         }
         assert_eq!((cases.bar.position(), cases.bar.length()), (1500, Some(2000)));
         let message = cases.bar.message();
-        assert!(message.starts_with("1,500 cases, 1,500 cuts, "), "{message}");
+        assert!(message.starts_with("1,500 cases, 1,500 cuts and crashes, "), "{message}");
         let timed = CheckMonitor::new(true, 2000, Some(Duration::from_secs(60)));
         std::thread::sleep(Duration::from_millis(2));
         timed.tried();
