@@ -1,8 +1,8 @@
 //! What can be read of an image without its FTL.
 //!
-//! If an FTL cannot be mounted on a damaged image, the spare areas still say which logical page each
-//! page holds, and which version is the newest. Trims are forgotten, and so is what layers keep in
-//! pages of their own.
+//! If an FTL cannot be mounted on a damaged image, the spare areas still say which logical page
+//! each page holds, and which version is the newest. Trims are forgotten, and so is what layers
+//! keep in pages of their own.
 
 use image::ImageStore;
 use nand::page_store::{Health, PageRecord, PageStore};
