@@ -133,7 +133,7 @@ fn main() {
     let folder = tempfile::tempdir_in(folder).expect("a folder that can be written");
     let calls = Arc::new(Mutex::new(Vec::new()));
     let mut disk = image(&folder.path().join("image"), &calls);
-    let page: Vec<u8> = (0..PAGE).map(|n| (n * 37 >> 3) as u8).collect();
+    let page: Vec<u8> = (0..PAGE).map(|n| ((n * 37) >> 3) as u8).collect();
     for lpn in 0..CAPACITY / PAGE {
         disk.write(lpn * PAGE, &page, false).expect("a write");
     }
