@@ -178,8 +178,8 @@ impl ImageStore {
     }
 
     /// The pages whose bytes are damaged, with the part that is: the record, which holds the spare
-    /// area, or the data area. Data areas are looked at only if `with_data`. A page that a power cut
-    /// has torn is not damaged.
+    /// area, or the data area. Data areas are looked at only if `with_data`. A page that a power
+    /// cut has torn is not damaged.
     pub fn damaged_pages(&self, with_data: bool) -> impl Iterator<Item = (Ppn, PagePart)> + '_ {
         let pages = (0..self.layout.geometry.pages()).map(Ppn);
         let whole = pages.filter(|ppn| damaged(self.table.health(*ppn)) != self.table.health(*ppn));

@@ -151,8 +151,8 @@ pub struct BlockRecord {
 /// its block, and that records have the mode and the page size of the store.
 ///
 /// A page that cannot be read is an [`Error::ReadFailed`](crate::Error::ReadFailed), every other
-/// error an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the store returns
-/// it with [`Health::Torn`] or, if its spare area is whole, [`Health::DataLost`].
+/// error an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the store
+/// returns it with [`Health::Torn`] or, if its spare area is whole, [`Health::DataLost`].
 pub trait PageStore: Any + Send {
     /// Pages, blocks and program order of the chip.
     fn geometry(&self) -> &Geometry;

@@ -9,8 +9,8 @@ use crate::contract::{
 };
 use crate::part::map::lost_data::unless_lost;
 
-/// Pages that are looked at for one extent. Many short extents in a large range must not take a time
-/// that grows with the square of its size.
+/// Pages that are looked at for one extent. Many short extents in a large range must not take a
+/// time that grows with the square of its size.
 const LOOK_AHEAD: u32 = 1 << 10;
 
 /// An FTL below a layer. Counts the pages that are passed to it.

@@ -67,8 +67,8 @@ pub struct RunOptions<'a> {
     pub timeline: Option<TimelineOutput<'a>>,
     /// The memory that runs may take at a time.
     pub memory: &'a MemoryBudget,
-    /// The chip to run on, in place of a factory-fresh one. The run takes it and puts it back when it
-    /// ends, with everything durable; it does not come back if the FTL cannot be mounted.
+    /// The chip to run on, in place of a factory-fresh one. The run takes it and puts it back when
+    /// it ends, with everything durable; it does not come back if the FTL cannot be mounted.
     pub chip: Option<&'a mut Option<Nand>>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! scan of spare areas ─▶ trim log: which segment to believe ─▶ pages that do not count are hidden
-//!                                                           ─▶ copies that tombstones kill are dead
+//!                                                           ─▶ copies that tombstones kill
 //!                                                           ─▶ page programmed last
 //! ```
 //! A page does not count if it is void, or if it is tentative and the mount that programmed it
