@@ -158,8 +158,8 @@ fn main() {
             .sum();
         let host = f64::from(WRITES) * PAGE as f64;
         println!(
-            "round {round}: image {on_image:.3} s, bare loop {alone:.3} s, ratio {:.2}; {:.2} bytes \
-             written for each of the host's",
+            "round {round}: image {on_image:.3} s, bare loop {alone:.3} s, ratio {:.2}; {:.2} \
+             bytes written for each of the host's",
             alone / on_image,
             written as f64 / host,
         );
