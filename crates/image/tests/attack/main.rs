@@ -2,6 +2,7 @@
 
 mod chip;
 mod crashes;
+mod crafted;
 mod creation;
 mod damage;
 mod failures;
