@@ -43,6 +43,7 @@ fn read(recipe: &Recipe) -> Result<Device> {
     let chip = ChipModel::from_spec(&Spec::parse(&recipe.chip)?)?;
     let choice = scheme(recipe)?;
     let layers = layers(&recipe.layers)?;
+    layers.check(choice.scheme, &choice.given, &chip)?;
     let blocks = recipe.geometry.blocks();
     if chip.geometry(blocks)? != recipe.geometry {
         return Err(Error::Unknown(format!("a chip `{}` with other pages", recipe.chip)));
