@@ -59,7 +59,9 @@ impl Changed<'_> {
             0 => return self.truncate(offset * 64 + number as usize),
             1 => (0, SUPERBLOCK_BYTES, Part::Superblock(0)),
             2 => (SUPERBLOCK_BYTES as u64, SUPERBLOCK_BYTES, Part::Superblock(1)),
-            3 => (self.layout.table(number % 2), self.layout.table_bytes(), Part::Table(number % 2)),
+            3 => {
+                (self.layout.table(number % 2), self.layout.table_bytes(), Part::Table(number % 2))
+            }
             4 => {
                 let frame = number % room.frames;
                 (self.layout.frame(frame), FRAME_BYTES, Part::Frame(frame))
@@ -68,9 +70,7 @@ impl Changed<'_> {
                 let data = self.data(slot, page);
                 (data, geometry.page_bytes() as usize, Part::Record(slot, page))
             }
-            _ => {
-                (self.record(slot, page), self.layout.record_bytes(), Part::Record(slot, page))
-            }
+            _ => (self.record(slot, page), self.layout.record_bytes(), Part::Record(slot, page)),
         };
         let offset = offset % bytes;
         let piece = script.take(length.min(bytes - offset));

@@ -117,7 +117,8 @@ fn a_recipe_that_claims_more_than_its_chip_is_refused() {
     let chip = "slc-fast2010:pages_per_block=2".to_owned();
     let why = refusal(image::Recipe { chip, ..made.clone() });
     assert!(why.contains("with other pages"), "{why}");
-    let with_layers = |layers: &str| refusal(image::Recipe { layers: layers.into(), ..made.clone() });
+    let with_layers =
+        |layers: &str| refusal(image::Recipe { layers: layers.into(), ..made.clone() });
     let why = with_layers("--sector-log 1GiB");
     assert!(why.contains("logical blocks out of"), "{why}");
     let why = with_layers("--dram 64KiB");

@@ -1,8 +1,8 @@
 //! Attacks on images: crashes at every write, damage of every byte, failing disks.
 
 mod chip;
-mod crashes;
 mod crafted;
+mod crashes;
 mod creation;
 mod damage;
 mod failures;
