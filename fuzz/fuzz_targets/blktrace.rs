@@ -4,6 +4,6 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    ftlab_trace_fuzz::read(Some("blktrace"), bytes);
-    ftlab_trace_fuzz::read(Some("blktrace:action=Q"), bytes);
+    ftlab_fuzz::readers::read(Some("blktrace"), bytes);
+    ftlab_fuzz::readers::read(Some("blktrace:action=Q"), bytes);
 });

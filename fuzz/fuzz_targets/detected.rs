@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| ftlab_trace_fuzz::read(None, bytes));
+fuzz_target!(|bytes: &[u8]| ftlab_fuzz::readers::read(None, bytes));

@@ -4,6 +4,6 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    ftlab_trace_fuzz::read(Some("oracle-general:reads=30%"), bytes);
-    ftlab_trace_fuzz::read(Some("oracle-general-opns:object_unit=1"), bytes);
+    ftlab_fuzz::readers::read(Some("oracle-general:reads=30%"), bytes);
+    ftlab_fuzz::readers::read(Some("oracle-general-opns:object_unit=1"), bytes);
 });

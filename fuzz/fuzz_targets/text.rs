@@ -8,6 +8,6 @@ fuzz_target!(|bytes: &[u8]| {
     let mut specs = FORMATS.iter().flat_map(|format| format.specimens).map(|one| one.spec);
     if let [choice, rest @ ..] = bytes {
         let count = specs.clone().count();
-        ftlab_trace_fuzz::read(specs.nth(usize::from(*choice) % count), rest);
+        ftlab_fuzz::readers::read(specs.nth(usize::from(*choice) % count), rest);
     }
 });

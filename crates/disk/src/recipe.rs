@@ -43,14 +43,21 @@ fn read(recipe: &Recipe) -> Result<Device> {
     let chip = ChipModel::from_spec(&Spec::parse(&recipe.chip)?)?;
     let choice = scheme(recipe)?;
     let layers = layers(&recipe.layers)?;
+    layers.check(choice.scheme, &choice.given, &chip)?;
+    let blocks = recipe.geometry.blocks();
+    if chip.geometry(blocks)? != recipe.geometry {
+        return Err(Error::Unknown(format!("a chip `{}` with other pages", recipe.chip)));
+    }
     let logical_blocks = recipe.capacity_bytes.div_ceil(block_bytes(&chip));
-    let logical = u32::try_from(logical_blocks)
-        .map_err(|_| Error::Unknown(format!("{logical_blocks} logical blocks")))?;
+    // A device with more blocks than the chip would take memory that no file justifies.
+    let too_many = || Error::Unknown(format!("{logical_blocks} logical blocks out of {blocks}"));
+    let logical = u32::try_from(logical_blocks).ok().filter(|logical| *logical <= blocks);
+    let logical = logical.ok_or_else(too_many)?;
     let of_layers = layers.blocks(&chip);
     let system_blocks = ftl::system_blocks(&chip, logical, Durability::Full);
     // All blocks are known, and so are those that are not extra.
     let others = logical_blocks + u64::from(system_blocks) + u64::from(of_layers.added);
-    let extra_blocks = u64::from(recipe.geometry.blocks()).saturating_sub(others);
+    let extra_blocks = u64::from(blocks).checked_sub(others).ok_or_else(too_many)?;
     let size = Size { logical_blocks, extra_blocks };
     Ok(Device::new(chip, choice, layers, size, Durability::Full, recipe.seed)?)
 }

@@ -8,7 +8,7 @@
 use nand::page_store::Health;
 use nand::{BlockId, Ppn, ProgramOrder};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::block_table::BlockTable;
 use crate::format::journal::{Entry, Operation};
 use crate::format::layout::Layout;
@@ -28,7 +28,8 @@ pub struct Damage {
 /// Reads the state of an image as far as possible, and writes nothing. Returns what is damaged.
 ///
 /// # Errors
-/// No superblock is whole, so nothing is known about the image; or the disk fails.
+/// No superblock is whole, so nothing is known about the image; it ends before its first page; or
+/// the disk fails.
 pub(crate) fn salvage(medium: &dyn Medium) -> Result<(Recovered, Vec<Damage>)> {
     let copies = read_superblocks(medium)?;
     let mut damages = Vec::new();
@@ -41,6 +42,10 @@ pub(crate) fn salvage(medium: &dyn Medium) -> Result<(Recovered, Vec<Damage>)> {
     let (superblock, copy) = choose(copies)?;
     let layout = superblock.layout();
     let (found, made) = (medium.len()?, layout.file_bytes());
+    // It has no page. The memory that is taken below is in proportion to the length of the file.
+    if found < layout.slot(1) {
+        return Err(Error::Length { found, made });
+    }
     if found != made {
         let what = format!("the file has {found} bytes, but was made with {made}");
         damages.push(Damage { what, hides_pages: found < made });

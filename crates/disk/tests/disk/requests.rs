@@ -104,3 +104,23 @@ fn a_recipe_gives_the_device_back() {
         assert!(matches!(recipe::device(&strange), Err(Error::Unknown(_))));
     }
 }
+
+/// A crafted recipe is refused before anything of the claimed size is made.
+#[test]
+fn a_recipe_that_claims_more_than_its_chip_is_refused() {
+    let made = recipe::of_device(&device("page", &Layers::default()).unwrap());
+    let refusal = |recipe| recipe::device(&recipe).unwrap_err().to_string();
+    for capacity_bytes in [u64::MAX, 1 << 42, 2 * made.capacity_bytes] {
+        let why = refusal(image::Recipe { capacity_bytes, ..made.clone() });
+        assert!(why.contains("logical blocks out of"), "{why}");
+    }
+    let chip = "slc-fast2010:pages_per_block=2".to_owned();
+    let why = refusal(image::Recipe { chip, ..made.clone() });
+    assert!(why.contains("with other pages"), "{why}");
+    let with_layers =
+        |layers: &str| refusal(image::Recipe { layers: layers.into(), ..made.clone() });
+    let why = with_layers("--sector-log 1GiB");
+    assert!(why.contains("logical blocks out of"), "{why}");
+    let why = with_layers("--dram 64KiB");
+    assert!(why.contains("fixed size"), "{why}");
+}

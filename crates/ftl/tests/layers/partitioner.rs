@@ -322,6 +322,7 @@ fn impossible_divisions_are_refused_with_the_reason() {
     assert!(both.contains("leave `--buffer` out"));
     assert!(refused(&[("split", "30%")], "dftl").contains("`--dram` is missing"));
     assert!(refused(&[("dram", "2047")], "dftl").contains("are less than a page of 2048"));
+    assert!(refused(&[("dram", "17GiB")], "dftl").contains("bytes of DRAM are more than"));
     assert!(of("adaptive", "page").contains("the map of page has a fixed size"));
     assert!(of("30%", "faster").contains("the map of faster"));
     assert!(of("30%", "dftl:cmt=8KiB").contains("`cmt` of dftl follows from"));

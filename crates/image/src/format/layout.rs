@@ -24,6 +24,8 @@ pub const FRAME_ENTRIES: usize = 29;
 pub const BLOCK_ENTRY_BYTES: usize = 12;
 /// Bytes of a page record before the scheme bytes.
 pub const RECORD_HEAD_BYTES: usize = 32 + HEADER_BYTES;
+/// Higher numbers of operations or generations are no work but damage, and could overflow.
+pub(crate) const COUNT_MAX: u64 = 1 << 62;
 /// More frames would let the opening of an image read more than 2 MiB of journal.
 const FRAMES_MAX: u32 = 4096;
 /// The length of scheme bytes is a number of two bytes.

@@ -11,7 +11,7 @@ use nand::{Cells, Geometry};
 
 use crate::format::bytes::{put, u16_at, u32_at, u64_at};
 use crate::format::checksum::checksum;
-use crate::format::layout::{Layout, RECORD_HEAD_BYTES};
+use crate::format::layout::{COUNT_MAX, Layout, RECORD_HEAD_BYTES};
 
 const HEADER_AT: usize = 32;
 
@@ -103,6 +103,7 @@ impl<'a> Record<'a> {
         let meta_room = (meta_sectors.count_ones() * SECTOR_BYTES) as usize;
         let whole = u32_at(bytes, 0) == checksum(&bytes[4..]);
         let possible = u32_at(bytes, 16) == ppn.0
+            && u64_at(bytes, 8) <= COUNT_MAX
             && extra_len <= geometry.scheme_bytes() as usize
             && meta_len <= meta_room
             && meta_sectors & !geometry.full_mask() == 0;

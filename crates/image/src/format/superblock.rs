@@ -8,7 +8,7 @@ use nand::{Geometry, Pairing, ProgramOrder};
 use crate::error::{Error, Result};
 use crate::format::bytes::{put, u16_at, u32_at, u64_at};
 use crate::format::checksum::checksum_of_parts;
-use crate::format::layout::{Layout, Room, SUPERBLOCK_BYTES};
+use crate::format::layout::{COUNT_MAX, Layout, Room, SUPERBLOCK_BYTES};
 use crate::recipe::Recipe;
 
 /// The format that this program reads and writes.
@@ -135,6 +135,10 @@ impl Superblock {
         if found < VERSION || table > 1 || flags & !CLEAN != 0 {
             return damaged("impossible format, block table or flags");
         }
+        let (generation, operation) = (u64_at(bytes, 32), u64_at(bytes, 40));
+        if generation > COUNT_MAX || operation > COUNT_MAX {
+            return damaged("impossible generation or operation");
+        }
         let room = Room { spare_slots: u32_at(bytes, 60), frames: u32_at(bytes, 64) };
         let recipe = decode_recipe(bytes)?;
         if let Err(why) = (Layout { geometry: recipe.geometry, room }).check() {
@@ -144,8 +148,8 @@ impl Superblock {
             recipe,
             room,
             uuid: bytes[16..32].try_into().expect("16 bytes"),
-            generation: u64_at(bytes, 32),
-            operation: u64_at(bytes, 40),
+            generation,
+            operation,
             table,
             table_crc: u32_at(bytes, 52),
             clean: flags & CLEAN != 0,

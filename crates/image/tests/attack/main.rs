@@ -1,6 +1,7 @@
 //! Attacks on images: crashes at every write, damage of every byte, failing disks.
 
 mod chip;
+mod crafted;
 mod crashes;
 mod creation;
 mod damage;

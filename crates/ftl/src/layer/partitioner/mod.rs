@@ -50,6 +50,8 @@ use crate::layer::write_buffer::{self, WriteBuffer};
 
 /// Bytes of the budget per bit of the bitmap.
 const BYTES_A_GHOST_BIT: u64 = 8;
+/// The bits of the bitmap have numbers of 32 bits, and there is a power of two of them.
+const DRAM_MAX: u64 = BYTES_A_GHOST_BIT << 31;
 /// RAM of a page in the ghost of the buffer: its number and two links.
 const GHOST_PAGE_BYTES: u64 = 12;
 
@@ -183,6 +185,9 @@ fn refuses(setting: &LayerSetting, stack: &Stack, chip: &ChipModel) -> Option<St
     }
     if dram < page {
         return Some(format!("{dram} bytes of DRAM are less than a page of {page} bytes"));
+    }
+    if dram > DRAM_MAX {
+        return Some(format!("{dram} bytes of DRAM are more than {DRAM_MAX}"));
     }
     match params.opt_share("share") {
         Some(share) if share.exceeds_whole() => Some(format!("a share of {share} is above 100%")),
