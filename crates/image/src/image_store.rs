@@ -87,8 +87,8 @@ impl ImageStore {
     /// [`damaged_pages`](Self::damaged_pages).
     ///
     /// # Errors
-    /// The file is no image, its superblocks are both damaged, it ends before its first page, or the
-    /// disk fails.
+    /// The file is no image, its superblocks are both damaged, it ends before its first page, or
+    /// the disk fails.
     pub fn salvage(medium: Box<dyn Medium>) -> Result<(ImageStore, Vec<Damage>)> {
         let (recovered, damages) = salvage(&*medium)?;
         Ok((ImageStore::new(Box::new(View::of(medium)?), recovered), damages))
