@@ -84,7 +84,8 @@ pub(super) fn parts(
     bytes: usize,
 ) -> impl Iterator<Item = (usize, Range<usize>, Range<usize>)> {
     let end = offset + bytes;
-    (offset / BLOCK..end.div_ceil(BLOCK)).map(move |block| {
+    let blocks = if bytes > 0 { offset / BLOCK..end.div_ceil(BLOCK) } else { 0..0 };
+    blocks.map(move |block| {
         let (from, to) = (offset.max(block * BLOCK), end.min((block + 1) * BLOCK));
         (block, from - block * BLOCK..to - block * BLOCK, from - offset..to - offset)
     })
@@ -93,6 +94,14 @@ pub(super) fn parts(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_bytes_are_in_no_block() {
+        let mut bytes = SharedBytes::from(vec![7; BLOCK - 9]);
+        bytes.write(&[], 5 * BLOCK + 1);
+        bytes.read(&mut [], BLOCK - 9);
+        assert_eq!(bytes.to_vec(), vec![7; BLOCK - 9]);
+    }
 
     #[test]
     fn copies_share_nothing_that_was_changed() {
