@@ -25,7 +25,7 @@ pub fn create(path: &Path, device: &Device) -> Result<()> {
 /// # Errors
 /// The file is no image, is in use, is damaged, or was made by a program that knows other devices.
 pub fn open(path: &Path) -> Result<(ImageStore, Device)> {
-    let store = ImageStore::open(Box::new(DiskFile::open(path)?))?;
+    let store = ImageStore::open_at(path)?;
     let device = recipe::device(store.recipe())?;
     let damaged = store.damaged_pages(false).next();
     match damaged {

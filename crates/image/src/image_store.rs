@@ -118,14 +118,12 @@ impl ImageStore {
         }
     }
 
-    /// Opens the image in a file, which must have been made for `asked` if that is given.
+    /// Opens the image in a file.
     ///
     /// # Errors
-    /// As for [`open`](Self::open); or the file is in use, or was made for something else.
-    pub fn open_at(path: &Path, asked: Option<&Recipe>) -> Result<ImageStore> {
-        let store = ImageStore::open(Box::new(DiskFile::open(path)?))?;
-        asked.map_or(Ok(()), |asked| store.recipe().expect(asked))?;
-        Ok(store)
+    /// As for [`open`](Self::open), or the file is in use.
+    pub fn open_at(path: &Path) -> Result<ImageStore> {
+        ImageStore::open(Box::new(DiskFile::open(path)?))
     }
 
     /// The same image on a copy of its file.

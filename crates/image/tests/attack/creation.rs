@@ -107,11 +107,11 @@ fn an_image_in_use_cannot_be_opened() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.img");
     create_at(&path, &recipe(tiny()), NARROW, UUID).unwrap();
-    let first = ImageStore::open_at(&path, None).unwrap();
-    let refused = ImageStore::open_at(&path, None).map(|_| ()).unwrap_err();
+    let first = ImageStore::open_at(&path).unwrap();
+    let refused = ImageStore::open_at(&path).map(|_| ()).unwrap_err();
     assert_eq!(refused.to_string(), "the image is in use");
     drop(first);
-    ImageStore::open_at(&path, None).unwrap();
+    ImageStore::open_at(&path).unwrap();
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_file_gives_space_back() {
     create_at(&path, &recipe(geometry), Room::of(&geometry), UUID).unwrap();
     let used = || std::fs::metadata(&path).unwrap().blocks() * 512;
     let empty = used();
-    let mut store = ImageStore::open_at(&path, None).unwrap();
+    let mut store = ImageStore::open_at(&path).unwrap();
     let page = crate::work::random_page(&mut Random(1), &geometry);
     (0..geometry.pages()).for_each(|ppn| store.save(nand::Ppn(ppn), &page).unwrap());
     store.sync().unwrap();
