@@ -63,7 +63,7 @@ impl Model {
                 let n = self.sectors_per_page;
                 let pages = range.start.next_multiple_of(n)..range.end / n * n;
                 self.note(pages, 0);
-                disk.trim(offset, bytes)
+                disk.trim(offset, bytes, false)
             }
             7 | 8 => self.check(disk, range),
             _ => {
