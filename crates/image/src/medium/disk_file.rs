@@ -114,3 +114,20 @@ impl Medium for DiskFile {
         Box::new(move || shared.sync())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe cannot be synced. Whoever syncs after that hears of it too.
+    #[test]
+    fn after_a_failed_sync_none_succeeds() {
+        let (_reader, writer) = io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(writer));
+        let mut file = DiskFile(Arc::new(Shared { file, failure: Mutex::new(None) }));
+        let first = std::thread::spawn(file.begin_sync()).join().unwrap();
+        assert!(!first.unwrap_err().to_string().contains("an earlier sync"));
+        let second = file.sync().unwrap_err().to_string();
+        assert!(second.starts_with("an earlier sync failed: "), "{second}");
+    }
+}
