@@ -12,7 +12,7 @@
 //! A sync of the file takes long, so it can be split: a job for another thread between its begin and
 //! its end. The power of the chip is in `power`, and where bytes are is in `places`.
 
-mod places;
+pub mod places;
 mod power;
 
 use core::ops::Range;
@@ -25,8 +25,6 @@ use nand::{Data, FlashArray, Lpn, Mode, Nand, Sink};
 
 use crate::error::{Error, Result};
 use crate::opening;
-
-pub use places::{ByteExtent, PlaceExtent};
 
 /// Bytes of a sector.
 const SECTOR: u64 = SECTOR_BYTES as u64;
@@ -125,7 +123,8 @@ impl Disk {
     /// Reads bytes from `offset` on, which must be whole sectors.
     ///
     /// # Errors
-    /// A page cannot be read; then the contents of `bytes` have no meaning.
+    /// The power is off or fails, or a page cannot be read; then the contents of `bytes` have no
+    /// meaning.
     pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let Some(span) = self.span(offset, bytes.len() as u64)? else { return Ok(()) };
         let (mut bounce, around) = self.around(&span, offset, bytes.len());
@@ -245,7 +244,8 @@ impl Disk {
     /// Ends a sync with the result of its job. It may end after a power cut that it began before.
     ///
     /// # Errors
-    /// The sync failed, so the disk can only be read from now on; or it could only be read before.
+    /// The sync failed, so the disk can only be read from now on, or as soon as its power is on. Or
+    /// it could only be read before.
     ///
     /// # Panics
     /// No sync has begun.
