@@ -4,8 +4,8 @@
 //! image ──write, sync──▶ LossyDisk ──events──▶ Unsynced ──Loss──▶ the bytes after a crash
 //! ```
 //! The disk notes what happens to it. [`Unsynced`] follows these events and keeps back each write
-//! until the next sync, in *pieces* of one sector. A crash loses some of the pieces: a [`Loss`]
-//! says which.
+//! until a sync that began after it has ended, in *pieces* of one sector. A crash loses some of the
+//! pieces: a [`Loss`] says which.
 
 use std::io;
 use std::sync::{Arc, Mutex};
