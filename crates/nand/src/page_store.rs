@@ -212,8 +212,8 @@ pub trait PageStore: Any + Send {
         Ok(None)
     }
 
-    /// Ends a sync that was begun. From now on, the changes before its begin are durable; later ones
-    /// need another sync.
+    /// Ends a sync that was begun. From now on, the changes before its begin are durable; later
+    /// ones need another sync.
     ///
     /// # Errors
     /// As for [`sync`](Self::sync): its job or a later change has failed.

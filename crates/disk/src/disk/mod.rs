@@ -9,8 +9,8 @@
 //! on a view of the flash that keeps its own changes in memory. From then on the disk can only be
 //! read. What was written but not flushed may be gone.
 //!
-//! A sync of the file takes long, so it can be split: a job for another thread between its begin and
-//! its end. The power of the chip is in `power`, and where bytes are is in `places`.
+//! A sync of the file takes long, so it can be split: a job for another thread between its begin
+//! and its end. The power of the chip is in `power`, and where bytes are is in `places`.
 
 pub mod places;
 mod power;
@@ -148,8 +148,8 @@ impl Disk {
     /// a crash of the machine only after the next [`sync`](Self::sync) or flush.
     ///
     /// # Errors
-    /// The power is off or fails, the disk can only be read, or can only be read from now on; or the
-    /// write covers a part of a page that cannot be read.
+    /// The power is off or fails, the disk can only be read, or can only be read from now on; or
+    /// the write covers a part of a page that cannot be read.
     pub fn write(&mut self, offset: u64, bytes: &[u8], force: bool) -> Result<()> {
         self.expect_writable()?;
         let Some(span) = self.span(offset, bytes.len() as u64)? else { return Ok(()) };

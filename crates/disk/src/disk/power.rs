@@ -1,7 +1,7 @@
 //! The power of the chip: cut at any moment, and switched on again.
 //!
-//! While it is off, every request fails. What the layers and the FTL had in memory is gone; the file
-//! below the chip has no part in it.
+//! While it is off, every request fails. What the layers and the FTL had in memory is gone; the
+//! file below the chip has no part in it.
 
 use core::mem;
 
@@ -11,8 +11,8 @@ use super::{Disk, Mounted, State};
 use crate::error::{Error, Result};
 
 impl Disk {
-    /// Lets the power fail during a program or an erase to come. Only a disk that can be written has
-    /// a power that can fail. Switching it on disarms the cut.
+    /// Lets the power fail during a program or an erase to come. Only a disk that can be written
+    /// has a power that can fail. Switching it on disarms the cut.
     pub fn cut_after(&mut self, cut: Cut) {
         if let State::Writable(Mounted { nand, .. }) = &mut self.state {
             nand.cut_after(cut);

@@ -37,8 +37,8 @@ pub enum Event {
     SyncEnded,
     /// The user of the disk was told that all operations up to this one are durable.
     Answered(u64),
-    /// A sync in the background has ended, so all operations up to this one are durable. No user was
-    /// told.
+    /// A sync in the background has ended, so all operations up to this one are durable. No user
+    /// was told.
     Durable(u64),
 }
 

@@ -13,8 +13,8 @@ pub type SyncJob = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// A file, as far as an image needs one.
 ///
-/// Until a sync that began after it has ended, each write may reach the disk or not, in any order, sector by sector. A
-/// write must be visible to later reads at once.
+/// Until a sync that began after it has ended, each write may reach the disk or not, in any order,
+/// sector by sector. A write must be visible to later reads at once.
 pub trait Medium: Send {
     /// Bytes of the file.
     ///

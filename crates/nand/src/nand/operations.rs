@@ -207,8 +207,8 @@ impl Nand {
     }
 
     /// Begins to make everything that was programmed and erased so far outlive the process. The job
-    /// does the slow part, in any thread; its result goes to [`end_sync`](Self::end_sync). Meanwhile
-    /// the chip can be used in every other way. Without a job, all is done already.
+    /// does the slow part, in any thread; its result goes to [`end_sync`](Self::end_sync).
+    /// Meanwhile the chip can be used in every other way. Without a job, all is done already.
     ///
     /// # Errors
     /// Power lost, or the storage failed.
@@ -220,8 +220,8 @@ impl Nand {
         self.array.begin_sync()
     }
 
-    /// Ends a sync that was begun, with the result of its job. The power may have failed since: what
-    /// was programmed before the begin outlives the process all the same.
+    /// Ends a sync that was begun, with the result of its job. The power may have failed since:
+    /// what was programmed before the begin outlives the process all the same.
     ///
     /// # Errors
     /// The storage failed.
