@@ -18,6 +18,7 @@ use disk::{Disk, recipe};
 use ftl::device::{Device, Size};
 use ftl::{Choice, Durability, Layers};
 use ftlab_benches::XorShift;
+use image::medium::SyncJob;
 use image::{DiskFile, ImageStore, Medium, Room};
 use nand::ChipModel;
 use spec::Spec;
@@ -72,6 +73,11 @@ impl Medium for Noted {
     fn sync(&mut self) -> io::Result<()> {
         self.note(Call::Sync);
         self.file.sync()
+    }
+
+    fn begin_sync(&mut self) -> SyncJob {
+        self.note(Call::Sync);
+        self.file.begin_sync()
     }
 }
 

@@ -79,7 +79,7 @@ pub fn request(disk: &mut Disk, number: u64) -> disk::Result<()> {
     let place = number * 11 % sectors;
     let length = (number * 5 % 7 + 1).min(sectors - place);
     match number % 10 {
-        6 => disk.trim(place * 512, length * 512),
+        6 => disk.trim(place * 512, length * 512, false),
         9 => disk.flush(),
         _ => disk.write(place * 512, &vec![number as u8 | 1; length as usize * 512], false),
     }

@@ -37,6 +37,9 @@ pub enum Error {
         /// The capacity.
         capacity_bytes: u64,
     },
+    /// The power of the chip is off, or failed during the request.
+    #[error("the power of the disk is off")]
+    PowerLost,
     /// An earlier failure does not allow changes any more, with its reason.
     #[error("the disk can only be read since an earlier failure: {0}")]
     ReadOnly(String),

@@ -9,7 +9,7 @@
 //! * [`error`]    what can go wrong
 //! * [`recipe`]   a device in the words of an image, and back
 //! * [`opening`]  images as flash of a device
-//! * [`disk`]     the disk
+//! * [`disk`]     the disk, its power, and where its bytes are
 //! * [`remains`]  what can be read of an image without its FTL
 //! * [`review`]   looking through an image for damage
 //!
@@ -24,5 +24,6 @@ pub mod recipe;
 pub mod remains;
 pub mod review;
 
-pub use disk::{ByteExtent, Disk};
+pub use disk::Disk;
+pub use disk::places::{ByteExtent, PlaceExtent};
 pub use error::{Error, Result};

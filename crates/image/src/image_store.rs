@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! change   page bytes ──▶ slot     operation ──▶ buffer
-//! sync     buffer ──▶ frames of the journal, then one sync of the file
+//! sync     buffer ──▶ frames of the journal, then one sync of the file; another thread may do it
 //! journal full     block table ──▶ sync ──▶ superblock ──▶ sync ──▶ its copy ──▶ sync
 //! ```
 //! After a write or a sync that failed, nothing can be changed any more and no sync succeeds. Pages
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 
-use nand::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
+use nand::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord, SyncJob};
 use nand::payload::Mode;
 use nand::spare::HEADER_BYTES;
 use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
@@ -54,7 +54,11 @@ pub struct ImageStore {
     frame: u32,
     /// Whether the file was changed since it was opened.
     writing: bool,
-    /// Whether all of the file is durable, as far as is known.
+    /// What the journal promises, durable or not.
+    journal: Promise,
+    /// What the journal promised when the pending sync began; none if no sync is pending.
+    pending: Option<Promise>,
+    /// Whether all of the file is durable, as far as is known, or will be after the pending sync.
     synced: bool,
     /// Whether this kind of file gives space back.
     punches: bool,
@@ -63,6 +67,22 @@ pub struct ImageStore {
     /// A page on its way to the file.
     encoded: Encoded,
     records: RefCell<Records>,
+}
+
+/// What frames of the journal promise when they are durable.
+#[derive(Clone, Copy, Debug)]
+struct Promise {
+    /// The journal has all operations up to this one.
+    operation: u64,
+    /// It says that all operations up to this one are durable.
+    durable: u64,
+}
+
+impl Promise {
+    /// That of a blank journal after this operation.
+    fn blank(operation: u64) -> Promise {
+        Promise { operation, durable: operation }
+    }
 }
 
 /// The page records of one slot. A scan of spare areas reads them together.
@@ -101,6 +121,8 @@ impl ImageStore {
             slots: Slots::new(&layout, &table, !superblock.clean),
             durable: superblock.operation,
             settled: superblock.operation,
+            journal: Promise::blank(superblock.operation),
+            pending: None,
             synced: superblock.clean,
             buffer: Vec::new(),
             frame: 0,
@@ -135,6 +157,8 @@ impl ImageStore {
             slots: self.slots.clone(),
             buffer: self.buffer.clone(),
             failed: self.failed.clone(),
+            synced: self.is_synced(),
+            pending: None,
             encoded: Encoded::default(),
             records: RefCell::default(),
             ..*self
@@ -208,7 +232,7 @@ impl ImageStore {
     // ---- Changes ---------------------------------------------------------------------------
 
     /// Makes a change. After a failure no other is made.
-    fn change(&mut self, act: impl FnOnce(&mut Self) -> io::Result<()>) -> nand::Result<()> {
+    fn change<T>(&mut self, act: impl FnOnce(&mut Self) -> io::Result<T>) -> nand::Result<T> {
         if let Some(why) = &self.failed {
             let why = format!("the image can only be read since an earlier failure: {why}");
             return Err(nand::Error::Storage(why));
@@ -315,10 +339,37 @@ impl ImageStore {
 
     // ---- Durability ------------------------------------------------------------------------
 
-    /// Makes all operations durable, with one sync.
+    /// Makes all operations durable, with one sync. It does not rely on a pending one.
     fn commit(&mut self) -> io::Result<()> {
+        self.write_buffer()?;
+        if self.is_synced() {
+            return Ok(());
+        }
+        self.sync_medium()?;
+        self.keep(self.journal)
+    }
+
+    /// Whether all of the file is durable already.
+    fn is_synced(&self) -> bool {
+        self.synced && self.pending.is_none()
+    }
+
+    /// Begins to make all operations durable; nothing is to be done if they are.
+    fn begin(&mut self) -> io::Result<Option<SyncJob>> {
+        self.write_buffer()?;
+        if self.synced {
+            return Ok(None);
+        }
+        self.pending = Some(self.journal);
+        self.synced = true;
+        let job = self.medium.begin_sync();
+        Ok(Some(Box::new(move || job().map_err(storage))))
+    }
+
+    /// Writes the buffered operations to the journal.
+    fn write_buffer(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
-            return if self.synced { Ok(()) } else { self.sync_medium() };
+            return Ok(());
         }
         let mut bytes = Vec::new();
         let mut first = self.operation + 1 - self.buffer.len() as u64;
@@ -328,15 +379,24 @@ impl ImageStore {
             first += operations.len() as u64;
         }
         self.append(&bytes, self.buffer.len().div_ceil(FRAME_ENTRIES) as u32)?;
-        // What the frames said is durable now: everything up to the sync before this one.
-        self.settled = self.durable;
-        self.durable = self.operation;
         self.buffer.clear();
+        self.journal = Promise { operation: self.operation, durable: self.durable };
+        Ok(())
+    }
+
+    /// Notes that frames with this promise are durable. A later sync, or a new journal, may have
+    /// made more durable.
+    fn keep(&mut self, promise: Promise) -> io::Result<()> {
+        if promise.operation <= self.durable && promise.durable <= self.settled {
+            return Ok(());
+        }
+        self.durable = self.durable.max(promise.operation);
+        self.settled = self.settled.max(promise.durable);
         self.slots.settle(self.settled);
         self.punch(false)
     }
 
-    /// Lets the file say that all durable operations are durable.
+    /// Lets the file say that all durable operations are durable. The buffer is empty.
     fn settle(&mut self) -> io::Result<()> {
         if self.settled == self.durable {
             return Ok(());
@@ -346,16 +406,17 @@ impl ImageStore {
         }
         let frame = Frame::encode(self.superblock.generation, self.durable + 1, self.durable, &[]);
         self.append(&frame, 1)?;
-        self.settled = self.durable;
-        self.slots.settle(self.settled);
-        Ok(())
+        self.journal.durable = self.durable;
+        self.sync_medium()?;
+        self.keep(self.journal)
     }
 
-    /// Writes frames, and syncs them with all that was written before.
+    /// Writes frames.
     fn append(&mut self, bytes: &[u8], frames: u32) -> io::Result<()> {
+        self.synced = false;
         self.medium.write_at(bytes, self.layout.frame(self.frame))?;
         self.frame += frames;
-        self.sync_medium()
+        Ok(())
     }
 
     fn sync_medium(&mut self) -> io::Result<()> {
@@ -386,6 +447,7 @@ impl ImageStore {
         self.frame = 0;
         self.durable = self.operation;
         self.settled = self.operation;
+        self.journal = Promise::blank(self.operation);
         self.slots.settle(self.settled);
         Ok(())
     }
@@ -468,6 +530,14 @@ fn storage(error: io::Error) -> nand::Error {
     nand::Error::Storage(error.to_string())
 }
 
+/// The reason of a failure of the storage.
+fn reason(error: nand::Error) -> io::Error {
+    match error {
+        nand::Error::Storage(why) => io::Error::other(why),
+        other => io::Error::other(other),
+    }
+}
+
 fn unread(page: Ppn) -> impl Fn(io::Error) -> nand::Error {
     move |error| {
         nand::Error::ReadFailed(format!("page {} of the flash cannot be read: {error}", page.0))
@@ -542,6 +612,20 @@ impl PageStore for ImageStore {
         self.change(ImageStore::commit)
     }
 
+    fn begin_sync(&mut self) -> nand::Result<Option<SyncJob>> {
+        assert!(self.pending.is_none(), "a sync of the image began before an earlier one ended");
+        self.change(ImageStore::begin)
+    }
+
+    fn end_sync(&mut self, done: nand::Result<()>) -> nand::Result<()> {
+        let promise = self.pending.take().expect("a sync of the image ended that had not begun");
+        self.synced &= done.is_ok();
+        self.change(|image| {
+            done.map_err(reason)?;
+            image.keep(promise)
+        })
+    }
+
     fn close(&mut self) -> nand::Result<()> {
         self.change(|image| {
             if !image.writing {
@@ -570,11 +654,11 @@ impl PageStore for ImageStore {
     }
 
     fn into_view(self: Box<Self>) -> nand::Result<Box<dyn PageStore>> {
+        let (synced, pending) = (self.is_synced(), None);
         let medium = Box::new(View::of(self.medium).map_err(storage)?);
-        Ok(Box::new(ImageStore { medium, failed: None, ..*self }))
+        Ok(Box::new(ImageStore { medium, failed: None, synced, pending, ..*self }))
     }
 
-    /// A copy in memory.
     /// An image on a copy of the file, or else a copy in memory.
     fn try_clone(&self) -> nand::Result<Box<dyn PageStore>> {
         match self.medium.fork() {

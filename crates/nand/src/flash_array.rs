@@ -15,7 +15,7 @@ use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::geometry::{Geometry, Pairing, ProgramOrder};
 use crate::memory_store::MemoryStore;
-use crate::page_store::{BlockRecord, Health, PageStore};
+use crate::page_store::{BlockRecord, Health, PageStore, SyncJob};
 use crate::payload::{Mode, Page, Sink};
 use crate::spare::{HEADER_BYTES, PageState, Spare};
 use crate::stored_pages::{CopySpare, StoredPages};
@@ -337,6 +337,17 @@ impl FlashArray {
 
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.pages.as_mut().map_or(Ok(()), StoredPages::sync)
+    }
+
+    pub(crate) fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
+        self.pages.as_mut().map_or(Ok(None), StoredPages::begin_sync)
+    }
+
+    pub(crate) fn end_sync(&mut self, done: Result<()>) -> Result<()> {
+        match &mut self.pages {
+            Some(pages) => pages.end_sync(done),
+            None => done,
+        }
     }
 
     // ---- Operations in every mode ----------------------------------------------------------

@@ -145,6 +145,9 @@ pub struct BlockRecord {
     pub half_erased: bool,
 }
 
+/// The slow part of a sync. Another thread may do it, while the owner of the store goes on.
+pub type SyncJob = Box<dyn FnOnce() -> Result<()> + Send>;
+
 /// A keeper of pages.
 ///
 /// The chip guarantees that pages and blocks exist, that it saves a page once between two erases of
@@ -195,6 +198,28 @@ pub trait PageStore: Any + Send {
     /// # Errors
     /// The storage failed; what was changed since the last success may be lost.
     fn sync(&mut self) -> Result<()>;
+
+    /// Begins to make all changes so far durable. The caller runs the job and passes its result to
+    /// [`end_sync`](Self::end_sync); meanwhile it may use the store in every other way. Without a
+    /// job, all changes are durable already.
+    ///
+    /// The caller guarantees that no other sync is between its begin and its end.
+    ///
+    /// # Errors
+    /// As for [`sync`](Self::sync).
+    fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
+        self.sync()?;
+        Ok(None)
+    }
+
+    /// Ends a sync that was begun. From now on, the changes before its begin are durable; later
+    /// ones need another sync.
+    ///
+    /// # Errors
+    /// As for [`sync`](Self::sync): its job or a later change has failed.
+    fn end_sync(&mut self, done: Result<()>) -> Result<()> {
+        done
+    }
 
     /// Makes all changes durable and leaves the storage in order. Nothing is changed afterwards.
     ///

@@ -7,7 +7,7 @@ use core::ops::Range;
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
-use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
+use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord, SyncJob};
 use crate::payload::{Content, Data, Mode, Page, Sink};
 use crate::spare::{HEADER_BYTES, PageState, Spare};
 
@@ -143,6 +143,14 @@ impl StoredPages {
 
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.store.sync()
+    }
+
+    pub(crate) fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
+        self.store.begin_sync()
+    }
+
+    pub(crate) fn end_sync(&mut self, done: Result<()>) -> Result<()> {
+        self.store.end_sync(done)
     }
 
     // ---- Looking at pages ------------------------------------------------------------------

@@ -10,7 +10,8 @@ use crate::rng::mix;
 /// A crash of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// Events of the disk since power-on that precede it: writes, syncs, and answers to a flush.
+    /// Events of the disk since power-on that precede it: writes, syncs, the begins and ends of
+    /// those in the background, and what was answered to be durable.
     pub after: u64,
     /// What it loses.
     pub loss: Loss,

@@ -17,6 +17,7 @@ use nand::{Cut, Data, FlashArray, Lpn, Mode, Nand, Op, Outcome, Stamp};
 use crate::case::Case;
 use crate::cut::power_cut::Decay;
 use crate::device::action::Action;
+use crate::device::background_sync::BackgroundSync;
 use crate::device::host_buffer::HostBuffer;
 use crate::finding::{Defect, Finding};
 use crate::flash::Storage;
@@ -57,6 +58,8 @@ pub struct PoweredDevice<'a> {
     buffer: HostBuffer,
     /// The disk below the image, if it can be watched.
     disk: Option<LossyDisk>,
+    /// Syncs of the image beside the actions.
+    background: BackgroundSync,
     /// The last operation of the image at power-on.
     operation_at_power_on: u64,
     /// Pages that were free at power-on, and the erases of all blocks.
@@ -91,6 +94,7 @@ impl<'a> PoweredDevice<'a> {
             mounted_in: 0,
             buffer: HostBuffer::new(case.storage, case.dimensions()),
             disk: None,
+            background: BackgroundSync::new(case.seed),
             operation_at_power_on: 0,
         }
     }
@@ -182,7 +186,21 @@ impl<'a> PoweredDevice<'a> {
     /// The defect that the action found. Panics are caught and count as findings.
     pub fn perform(&mut self, action: Action) -> Result<End> {
         self.arm_watchdog();
-        let end = panics::caught(|| match action {
+        let end = panics::caught(|| {
+            self.sync_in_background()?;
+            self.act(action)
+        })?;
+        match end == End::PowerLost && !self.armed {
+            true => Err(Finding::new(
+                Defect::Endless,
+                format!("not finished after {} programs and erases", self.operations_max()),
+            )),
+            false => Ok(end),
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Result<End> {
+        match action {
             Action::Mount => self.mount(),
             Action::Remount => {
                 self.power_cycle()?;
@@ -195,14 +213,21 @@ impl<'a> PoweredDevice<'a> {
                 self.check().map_err(decayed)
             }
             Action::Do(operation) => self.operate(operation),
-        })?;
-        match end == End::PowerLost && !self.armed {
-            true => Err(Finding::new(
-                Defect::Endless,
-                format!("not finished after {} programs and erases", self.operations_max()),
-            )),
-            false => Ok(end),
         }
+    }
+
+    /// Lets a sync in the background of an image go on. It promises nothing to the host, but the
+    /// image must keep what it covers.
+    fn sync_in_background(&mut self) -> Result<()> {
+        if self.case.storage == Storage::Memory {
+            return Ok(());
+        }
+        let operation = self.operation();
+        let ended = self.background.step(&mut self.nand, operation).map_err(Finding::of_storage)?;
+        if let (Some(disk), Some(operation)) = (&self.disk, ended) {
+            disk.with(|disk| disk.events.push(Event::Durable(operation)));
+        }
+        Ok(())
     }
 
     /// Garbage collection that frees nothing would never end. A distant power cut stops it.
@@ -230,6 +255,7 @@ impl<'a> PoweredDevice<'a> {
         if self.case.storage == Storage::Memory {
             return Ok(());
         }
+        self.background.forget();
         let none = Nand::new(*self.nand.geometry(), Mode::Count);
         let flash = std::mem::replace(&mut self.nand, none).into_array();
         let Opened { flash, operation, .. } = image_chip::reopen(flash)?;

@@ -420,12 +420,8 @@ impl Base for PlainFtl {
         }
     }
 
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        let Some(ppn) = self.map[lpn.0 as usize] else { return Ok(None) };
-        Ok(match nand.read_spare(ppn, Cause::Meta)? {
-            PageState::Programmed(spare) => Some(spare.version),
-            _ => None,
-        })
+    fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.map[lpn.0 as usize]
     }
 
     fn extent(&self, lpns: Range<u32>) -> Extent {

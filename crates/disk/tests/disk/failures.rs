@@ -33,7 +33,7 @@ fn fail_after(device: &Device, fuel: u64) -> bool {
     model.adopt(&mut disk);
     assert!(matches!(disk.write(0, &[1; 512], false), Err(Error::ReadOnly(_))));
     assert!(matches!(disk.flush(), Err(Error::ReadOnly(_))));
-    assert!(matches!(disk.trim(0, 4096), Err(Error::ReadOnly(_))));
+    assert!(matches!(disk.trim(0, 4096, false), Err(Error::ReadOnly(_))));
     model.check(&mut disk, 0..model.sectors()).unwrap();
     assert!(disk.close().is_err());
 

@@ -1,8 +1,9 @@
-//! The disk against a model in memory: on every scheme and layer, when the storage fails, and on
-//! damaged images.
+//! The disk against a model in memory: on every scheme and layer, when the power or the storage
+//! fails, and on damaged images.
 
 mod damage;
 mod devices;
 mod failures;
 mod model;
+mod power;
 mod requests;

@@ -27,13 +27,16 @@ pub struct Model {
     sectors: Vec<Vec<u32>>,
     sectors_per_page: u64,
     writes: u32,
+    /// Whether forced requests must survive more than a power cut of the chip.
+    pub machine_may_crash: bool,
 }
 
 impl Model {
     pub fn new(disk: &Disk) -> Model {
         let sectors = disk.device().capacity_bytes() as usize / SECTOR;
         let sectors_per_page = disk.device().geometry().sectors_per_page().into();
-        Model { sectors: vec![vec![0]; sectors], sectors_per_page, writes: 0 }
+        let sectors = vec![vec![0]; sectors];
+        Model { sectors, sectors_per_page, writes: 0, machine_may_crash: true }
     }
 
     pub fn sectors(&self) -> u64 {
@@ -56,14 +59,26 @@ impl Model {
             0..6 => {
                 self.writes += 1;
                 let contents = self.writes.to_le_bytes().repeat(bytes as usize / 4);
-                self.note(range, self.writes);
-                disk.write(offset, &contents, false)
+                self.note(range.clone(), self.writes);
+                let force = random.below(4) == 0;
+                disk.write(offset, &contents, force)?;
+                if force {
+                    self.secure(disk)?;
+                    self.forced(range);
+                }
+                Ok(())
             }
             6 => {
                 let n = self.sectors_per_page;
                 let pages = range.start.next_multiple_of(n)..range.end / n * n;
+                let force = !pages.is_empty() && random.below(4) == 0;
                 self.note(pages, 0);
-                disk.trim(offset, bytes)
+                disk.trim(offset, bytes, force)?;
+                if force {
+                    self.secure(disk)?;
+                    self.flushed();
+                }
+                Ok(())
             }
             7 | 8 => self.check(disk, range),
             _ => {
@@ -80,9 +95,19 @@ impl Model {
         }
     }
 
+    /// Makes what was forced survive a crash of the machine, if one may come.
+    fn secure(&self, disk: &mut Disk) -> Result<()> {
+        if self.machine_may_crash { disk.sync() } else { Ok(()) }
+    }
+
     /// All older values are gone.
     pub fn flushed(&mut self) {
-        for values in &mut self.sectors {
+        self.forced(0..self.sectors());
+    }
+
+    /// The older values of these sectors are gone.
+    fn forced(&mut self, range: Range<u64>) {
+        for values in &mut self.sectors[range.start as usize..range.end as usize] {
             values.drain(..values.len() - 1);
         }
     }

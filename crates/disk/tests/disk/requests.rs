@@ -39,11 +39,12 @@ fn every_scheme_and_layer_keeps_its_data_through_power_cycles() {
 }
 
 #[test]
-fn a_forced_write_survives_without_a_flush() {
+fn a_forced_write_survives_with_a_sync_and_without_a_flush() {
     for device in devices() {
         let medium = blank(&device);
         let mut disk = open(&medium, &device);
         disk.write(512, &[9; 1024], true).unwrap();
+        disk.sync().unwrap();
         drop(disk);
         let mut found = [0; 2048];
         open(&medium, &device).read(0, &mut found).unwrap();
@@ -86,7 +87,7 @@ fn impossible_addresses_are_refused() {
     assert!(matches!(disk.write(1, &[0; 512], false), Err(Error::Unaligned { .. })));
     assert!(matches!(disk.read(0, &mut [0; 100]), Err(Error::Unaligned { .. })));
     assert!(matches!(disk.write(capacity, &[0; 512], false), Err(Error::Beyond { .. })));
-    assert!(matches!(disk.trim(u64::MAX - 511, 1024), Err(Error::Beyond { .. })));
+    assert!(matches!(disk.trim(u64::MAX - 511, 1024, false), Err(Error::Beyond { .. })));
     disk.write(capacity, &[], false).unwrap();
 }
 

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, PageState, Ppn, Sink};
 
 use super::error::Result;
 use super::extent::Extent;
@@ -48,11 +48,16 @@ pub trait Base: Send {
     /// As [`Ftl::prefetch`](super::ftl::Ftl::prefetch).
     fn prefetch(&self, run: &Run);
 
+    /// As [`Ftl::place`](super::ftl::Ftl::place).
+    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn>;
+
     /// As [`Ftl::version`](super::ftl::Ftl::version).
     ///
     /// # Errors
     /// Power lost, or the page cannot be read.
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>>;
+    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
+        self.place(nand, lpn).map_or(Ok(None), |ppn| version_at(nand, ppn))
+    }
 
     /// As [`Ftl::extent`](super::ftl::Ftl::extent).
     fn extent(&self, lpns: Range<u32>) -> Extent;
@@ -69,4 +74,15 @@ pub trait Base: Send {
     fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
         None
     }
+}
+
+/// Reads the version of the page at `ppn`, cause meta. None if the page cannot be read.
+///
+/// # Errors
+/// The power is lost again.
+pub(crate) fn version_at(nand: &mut Nand, ppn: Ppn) -> Result<Option<u64>> {
+    Ok(match nand.read_spare(ppn, Cause::Meta)? {
+        PageState::Programmed(spare) => Some(spare.version),
+        _ => None,
+    })
 }

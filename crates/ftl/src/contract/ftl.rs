@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use nand::{Lpn, Nand, Sink};
+use nand::{Lpn, Nand, Ppn, Sink};
 
 use super::audit::Violation;
 use super::base::Base;
@@ -103,6 +103,14 @@ pub trait Ftl: Send {
     /// Power lost, or the page cannot be read.
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         self.base().version(nand, lpn)
+    }
+
+    /// The physical page with the newest version of a logical page; none if there is none on the
+    /// chip. Of a page that a layer keeps in memory, it is the version that the layer has not
+    /// replaced yet. Of a page whose sectors are in several places, it is the newest of these
+    /// places. Counts no operation and changes nothing.
+    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.base().place(nand, lpn)
     }
 
     /// Whether the first of these logical pages is mapped, and how many of the pages from it on are

@@ -19,6 +19,7 @@ pub mod span;
 pub use audit::Violation;
 pub(crate) use audit::ensure;
 pub use base::Base;
+pub(crate) use base::version_at;
 pub use error::{Error, Result};
 pub use extent::Extent;
 pub use facets::{BlockLender, Layered, MapEvent, MissCosts, ResizableMap};

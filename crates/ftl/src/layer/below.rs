@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Data, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, Data, Lpn, Nand, Ppn, Sink};
 
 use crate::contract::{
     Base, BlockLender, Entered, Extent, Ftl, LayerReport, ResizableMap, Result, Run,
@@ -131,6 +131,10 @@ impl Base for Below {
 
     fn prefetch(&self, run: &Run) {
         self.ftl.prefetch(run);
+    }
+
+    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.ftl.place(nand, lpn)
     }
 
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {

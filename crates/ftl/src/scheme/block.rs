@@ -39,7 +39,7 @@ use crate::part::map::block_audit;
 use crate::part::map::block_pool::{self, BlockPool};
 use crate::part::map::rmw;
 use crate::part::recovery::page_kind;
-use crate::part::recovery::spare_scan::{self, PageCopy, SpareScan, Suspects};
+use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};
 use crate::part::recovery::trim_log::{self, TrimLog};
 
@@ -394,9 +394,8 @@ impl Base for BlockMapped {
         prefetch(&self.map, (run.first.0 / per_block.max(1)) as usize);
     }
 
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        let Some(ppn) = self.ppn(lpn, nand.geometry()) else { return Ok(None) };
-        spare_scan::version(nand, ppn)
+    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.ppn(lpn, nand.geometry())
     }
 
     fn extent(&self, lpns: Range<u32>) -> Extent {

@@ -8,7 +8,7 @@ use ftl::{
     Base, Extent, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap, Run, Scheme,
     Violation,
 };
-use nand::{BlockId, Cause, Lpn, Nand, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
 use crate::recorder::{Calls, Recorder};
 
@@ -107,8 +107,8 @@ impl Base for Elastic {
         Base::flush(&mut self.recorder, nand)
     }
 
-    fn version(&self, _: &mut Nand, _: Lpn) -> ftl::Result<Option<u64>> {
-        Ok(None)
+    fn place(&self, _: &Nand, _: Lpn) -> Option<Ppn> {
+        None
     }
 
     fn extent(&self, lpns: Range<u32>) -> Extent {

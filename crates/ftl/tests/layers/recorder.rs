@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
 use ftl::{Base, Entered, Extent, Ftl, LayerReport, Layered, Ram, Report, Run, Violation};
-use nand::{BlockId, Cause, Data, Lpn, Nand, SectorMask, Sink, Stamp};
+use nand::{BlockId, Cause, Data, Lpn, Nand, Ppn, SectorMask, Sink, Stamp};
 
 pub const SECTORS: u32 = 4;
 pub const WHOLE: SectorMask = 0b1111;
@@ -78,8 +78,8 @@ impl Base for Recorder {
         Ok(())
     }
 
-    fn version(&self, _: &mut Nand, _: Lpn) -> ftl::Result<Option<u64>> {
-        Ok(None)
+    fn place(&self, _: &Nand, _: Lpn) -> Option<Ppn> {
+        None
     }
 
     fn extent(&self, lpns: Range<u32>) -> Extent {

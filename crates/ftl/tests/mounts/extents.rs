@@ -1,7 +1,10 @@
-//! Which pages are mapped: in every scheme, under every layer, after random requests and mounts.
+//! Which pages are mapped, and where they are: in every scheme, under every layer, after random
+//! requests and mounts.
+
+use std::collections::HashMap;
 
 use ftl::{Extent, LAYERS};
-use nand::{Cause, Lpn, Op};
+use nand::{Cause, Lpn, Op, Ppn, Spare};
 
 use crate::device::{Device, Form, forms};
 
@@ -58,7 +61,43 @@ fn extents_agree_with_the_host(form: &Form) {
             }
         }
         agree(&mut device, &written, form);
+        if step % 10 == 0 {
+            places_agree(&mut device, form);
+        }
     }
+}
+
+/// Compares the places of all pages with the spare areas there, and with the newest version of each
+/// page on the chip.
+fn places_agree(device: &mut Device, form: &Form) {
+    let before = operations(device);
+    let places: Vec<_> =
+        (0..device.pages).map(|lpn| device.ftl.place(&device.nand, Lpn(lpn))).collect();
+    assert_eq!(operations(device), before, "{}: operations were counted", form.name);
+    let newest = newest_spares(device);
+    for (lpn, place) in (0..).map(Lpn).zip(places) {
+        let known = device.ftl.version(&mut device.nand, lpn).unwrap();
+        let spare = place.map(|ppn| device.nand.peek_spare(ppn).unwrap().expect("readable").0);
+        assert_eq!(spare.map(|it| it.version), known, "{}: {lpn:?} at {place:?}", form.name);
+        match spare {
+            Some(spare) if form.has_sector_log() && spare.owner == Lpn::SYSTEM => {}
+            Some(spare) => assert_eq!(Some(&spare), newest.get(&lpn.0), "{}", form.name),
+            None => {}
+        }
+    }
+}
+
+/// The spare area of the newest copy of each page.
+fn newest_spares(device: &Device) -> HashMap<u32, Spare> {
+    let mut newest = HashMap::<u32, Spare>::new();
+    let pages = (0..device.nand.geometry().pages()).map(Ppn);
+    for (spare, _) in pages.filter_map(|ppn| device.nand.peek_spare(ppn).unwrap()) {
+        let known = newest.entry(spare.owner.0).or_insert(spare);
+        if (known.version, known.sequence) < (spare.version, spare.sequence) {
+            *known = spare;
+        }
+    }
+    newest
 }
 
 #[test]

@@ -4,16 +4,36 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::Medium;
+use super::{Medium, SyncJob};
 use crate::error::{Error, Result};
 
 /// An open file with an exclusive lock. The system releases the lock however the process ends.
 #[derive(Debug)]
-pub struct DiskFile {
+pub struct DiskFile(Arc<Shared>);
+
+/// A file that several threads may sync.
+#[derive(Debug)]
+struct Shared {
     file: File,
+    /// Why one of them failed. The system reports a failure once only, to whoever syncs first.
+    failure: Mutex<Option<String>>,
+}
+
+impl Shared {
+    /// Syncs, one thread after the other. After a failure none succeeds.
+    fn sync(&self) -> io::Result<()> {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = &*failure {
+            return Err(io::Error::other(format!("an earlier sync failed: {why}")));
+        }
+        let done = self.file.sync_data();
+        *failure = done.as_ref().err().map(io::Error::to_string);
+        done
+    }
 }
 
 impl DiskFile {
@@ -43,7 +63,7 @@ impl DiskFile {
 
     fn locked(file: File) -> Result<DiskFile> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(DiskFile { file }),
+            Ok(()) => Ok(DiskFile(Arc::new(Shared { file, failure: Mutex::new(None) }))),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::InUse),
             Err(error) => Err(Error::Io(error.into())),
         }
@@ -52,19 +72,19 @@ impl DiskFile {
 
 impl Medium for DiskFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        Ok(self.0.file.metadata()?.len())
     }
 
     fn set_len(&mut self, bytes: u64) -> io::Result<()> {
-        self.file.set_len(bytes)
+        self.0.file.set_len(bytes)
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        self.file.read_exact_at(bytes, offset)
+        self.0.file.read_exact_at(bytes, offset)
     }
 
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.file.write_all_at(bytes, offset)
+        self.0.file.write_all_at(bytes, offset)
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -73,7 +93,7 @@ impl Medium for DiskFile {
         use rustix::io::Errno;
 
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        match fallocate(&self.file, hole, offset, bytes) {
+        match fallocate(&self.0.file, hole, offset, bytes) {
             Ok(()) => Ok(true),
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
             Err(error) => Err(error.into()),
@@ -86,6 +106,28 @@ impl Medium for DiskFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()
+        self.0.sync()
+    }
+
+    fn begin_sync(&mut self) -> SyncJob {
+        let shared = Arc::clone(&self.0);
+        Box::new(move || shared.sync())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe cannot be synced. Whoever syncs after that hears of it too.
+    #[test]
+    fn after_a_failed_sync_none_succeeds() {
+        let (_reader, writer) = io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(writer));
+        let mut file = DiskFile(Arc::new(Shared { file, failure: Mutex::new(None) }));
+        let first = std::thread::spawn(file.begin_sync()).join().unwrap();
+        assert!(!first.unwrap_err().to_string().contains("an earlier sync"));
+        let second = file.sync().unwrap_err().to_string();
+        assert!(second.starts_with("an earlier sync failed: "), "{second}");
     }
 }

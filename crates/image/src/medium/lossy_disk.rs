@@ -4,15 +4,15 @@
 //! image ──write, sync──▶ LossyDisk ──events──▶ Unsynced ──Loss──▶ the bytes after a crash
 //! ```
 //! The disk notes what happens to it. [`Unsynced`] follows these events and keeps back each write
-//! until the next sync, in *pieces* of one sector. A crash loses some of the pieces: a [`Loss`]
-//! says which.
+//! until a sync that began after it has ended, in *pieces* of one sector. A crash loses some of the
+//! pieces: a [`Loss`] says which.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::Medium;
 use super::loss::Loss;
 use super::shared_bytes::SharedBytes;
+use super::{Medium, SyncJob};
 
 /// What a disk writes as a whole.
 const SECTOR: usize = 512;
@@ -31,8 +31,15 @@ pub enum Event {
     Resize(usize),
     /// All writes were made durable.
     Sync,
+    /// A sync began. It replaces one that has not ended.
+    SyncBegan,
+    /// All writes before the last begin of a sync were made durable.
+    SyncEnded,
     /// The user of the disk was told that all operations up to this one are durable.
     Answered(u64),
+    /// A sync in the background has ended, so all operations up to this one are durable. No user
+    /// was told.
+    Durable(u64),
 }
 
 /// The state of a disk, for its user.
@@ -145,6 +152,18 @@ impl Medium for LossyDisk {
         })
     }
 
+    fn begin_sync(&mut self) -> SyncJob {
+        self.with(|disk| disk.events.push(Event::SyncBegan));
+        let disk = self.clone();
+        Box::new(move || {
+            disk.with(|disk| {
+                disk.burn()?;
+                disk.events.push(Event::SyncEnded);
+                Ok(())
+            })
+        })
+    }
+
     /// A disk with the same bytes, all of which are durable.
     fn fork(&self) -> Option<Box<dyn Medium>> {
         Some(Box::new(LossyDisk::of(self.bytes())))
@@ -159,6 +178,8 @@ pub struct Unsynced {
     pieces: Vec<(usize, Vec<u8>)>,
     /// The first piece of the last write.
     last: usize,
+    /// Pieces that were written before the last begin of a sync.
+    before_sync: usize,
     /// The last operation that was answered to be durable.
     pub answered: u64,
 }
@@ -166,7 +187,7 @@ pub struct Unsynced {
 impl Unsynced {
     /// A disk of which all is durable.
     pub fn new(durable: SharedBytes, answered: u64) -> Unsynced {
-        Unsynced { durable, pieces: Vec::new(), last: 0, answered }
+        Unsynced { durable, pieces: Vec::new(), last: 0, before_sync: 0, answered }
     }
 
     /// Lets an event happen. Returns whether a crash could leave something new, or could leave less
@@ -175,14 +196,26 @@ impl Unsynced {
         match event {
             Event::Write { offset, bytes } => return self.keep_back(*offset, bytes),
             Event::Resize(bytes) => self.durable.resize(*bytes),
-            Event::Sync => {
-                for (offset, bytes) in std::mem::take(&mut self.pieces) {
-                    self.durable.write(&bytes, offset);
-                }
+            Event::Sync => self.keep(self.pieces.len()),
+            Event::SyncBegan => {
+                self.before_sync = self.pieces.len();
+                return false;
             }
-            Event::Answered(operation) => self.answered = *operation,
+            Event::SyncEnded => self.keep(self.before_sync),
+            Event::Answered(operation) | Event::Durable(operation) => {
+                self.answered = self.answered.max(*operation);
+            }
         }
         true
+    }
+
+    /// Makes the first pieces durable.
+    fn keep(&mut self, pieces: usize) {
+        for (offset, bytes) in self.pieces.drain(..pieces) {
+            self.durable.write(&bytes, offset);
+        }
+        self.last = self.last.saturating_sub(pieces);
+        self.before_sync = self.before_sync.saturating_sub(pieces);
     }
 
     /// Splits a write at the sectors of the disk. A piece that changes nothing would only repeat

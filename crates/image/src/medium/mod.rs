@@ -8,10 +8,13 @@ pub(crate) mod view;
 
 use std::io;
 
+/// The rest of a sync that was begun, for any thread.
+pub type SyncJob = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
 /// A file, as far as an image needs one.
 ///
-/// Until `sync` returns, each write may reach the disk or not, in any order, sector by sector. A
-/// write must be visible to later reads at once.
+/// Until a sync that began after it has ended, each write may reach the disk or not, in any order,
+/// sector by sector. A write must be visible to later reads at once.
 pub trait Medium: Send {
     /// Bytes of the file.
     ///
@@ -57,6 +60,10 @@ pub trait Medium: Send {
     /// # Errors
     /// The disk fails; any write since the last success may be lost, now or later.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Begins a sync. When its job has succeeded, all writes before this call are durable. The file
+    /// may be written meanwhile. The job fails if any sync of the file has failed before it ends.
+    fn begin_sync(&mut self) -> SyncJob;
 
     /// An independent file with the same bytes, if this kind of file has cheap copies.
     fn fork(&self) -> Option<Box<dyn Medium>> {

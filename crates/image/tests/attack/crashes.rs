@@ -84,7 +84,8 @@ fn attacks(seeds: std::ops::Range<u64>) -> u64 {
         let sync_each = [1, 4, 16, 1000][seed as usize / 4 % 4];
         // Without syncs, several frames are in flight at once.
         let operations = if sync_each == 1000 { 120 } else { 40 };
-        let manner = Manner { operations, sync_each, faults: seed % 3 == 0 };
+        let (faults, background) = (seed % 3 == 0, seed % 5 != 0);
+        let manner = Manner { operations, sync_each, faults, background };
         states += attack(Attack { geometry, room, manner, lives: 4 }, seed);
     }
     states

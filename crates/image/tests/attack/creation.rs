@@ -70,7 +70,7 @@ fn opening_and_closing_without_a_change_writes_nothing() {
 fn a_closed_image_is_clean_and_a_changed_one_is_not() {
     let disk = LossyDisk::of(blank(tiny(), NARROW));
     let mut history = blank_history(tiny());
-    let manner = Manner { operations: 30, sync_each: 7, faults: true };
+    let manner = Manner { operations: 30, sync_each: 7, faults: true, background: true };
     let mut random = Random(3);
     for _ in 0..20 {
         let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();

@@ -15,7 +15,7 @@ fn worked(room: Room, closed: bool) -> (Vec<u8>, Layout, History) {
     let disk = LossyDisk::of(blank(wide(), room));
     let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
     let mut history = History::from(0, MemoryStore::new(Mode::Bytes, wide()));
-    let manner = Manner { operations: 40, sync_each: 5, faults: false };
+    let manner = Manner { operations: 40, sync_each: 5, faults: false, background: false };
     live(&mut store, &disk, &mut history, &mut Random(11), manner).unwrap();
     store.sync().unwrap();
     if closed {

@@ -10,17 +10,26 @@ use crate::fixture::{NARROW, blank, crashes, open, tiny};
 use crate::random::Random;
 use crate::work::{History, Manner, live, random_page};
 
-const MANNER: Manner = Manner { operations: 60, sync_each: 6, faults: true };
+const MANNER: Manner = Manner { operations: 60, sync_each: 6, faults: true, background: false };
 
 #[test]
 fn after_a_failed_write_the_image_can_only_be_read() {
+    fails_for_good(MANNER);
+}
+
+#[test]
+fn after_a_failed_sync_in_the_background_the_image_can_only_be_read() {
+    fails_for_good(Manner { background: true, sync_each: 1000, ..MANNER });
+}
+
+fn fails_for_good(manner: Manner) {
     let start = blank(tiny(), NARROW);
     for fuel in 0.. {
         let disk = LossyDisk::of(start.clone());
         disk.with(|disk| disk.fuel = Some(fuel));
         let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
         let mut history = History::from(0, MemoryStore::new(Mode::Bytes, tiny()));
-        let worked = live(&mut store, &disk, &mut history, &mut Random(9), MANNER);
+        let worked = live(&mut store, &disk, &mut history, &mut Random(9), manner);
         if worked.is_ok() {
             assert!(fuel > 100, "the work needs only {fuel} steps");
             return;

@@ -8,4 +8,5 @@ mod damage;
 mod failures;
 mod fixture;
 mod random;
+mod split_syncs;
 mod work;

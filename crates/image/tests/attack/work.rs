@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use image::medium::lossy_disk::Event;
 use image::{ImageStore, LossyDisk};
-use nand::page_store::{Health, PageRecord, PageStore};
+use nand::page_store::{Health, PageRecord, PageStore, SyncJob};
 use nand::payload::Mode;
 use nand::spare::HEADER_BYTES;
 use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
@@ -119,6 +119,49 @@ pub struct Manner {
     pub sync_each: usize,
     /// Whether faults are among the operations.
     pub faults: bool,
+    /// Whether there are syncs that go on beside the operations.
+    pub background: bool,
+}
+
+/// A sync that goes on beside the operations.
+#[derive(Default)]
+enum Background {
+    #[default]
+    Idle,
+    /// It began after this operation.
+    Begun { operation: u64, job: SyncJob },
+    /// Its job has run.
+    Run { operation: u64, done: nand::Result<()> },
+}
+
+impl Background {
+    /// Takes the next step, if any is drawn.
+    fn step(
+        self,
+        store: &mut ImageStore,
+        disk: &LossyDisk,
+        random: &mut Random,
+    ) -> nand::Result<Background> {
+        let answer = |operation| disk.with(|disk| disk.events.push(Event::Durable(operation)));
+        if random.below(3) != 0 {
+            return Ok(self);
+        }
+        Ok(match self {
+            Background::Idle => match store.begin_sync()? {
+                Some(job) => Background::Begun { operation: store.operation(), job },
+                None => {
+                    answer(store.operation());
+                    Background::Idle
+                }
+            },
+            Background::Begun { operation, job } => Background::Run { operation, done: job() },
+            Background::Run { operation, done } => {
+                store.end_sync(done)?;
+                answer(operation);
+                Background::Idle
+            }
+        })
+    }
 }
 
 /// Works on an image, and notes in the events of the disk what was answered.
@@ -129,7 +172,11 @@ pub fn live(
     random: &mut Random,
     manner: Manner,
 ) -> nand::Result<()> {
+    let mut background = Background::default();
     for _ in 0..manner.operations {
+        if manner.background {
+            background = background.step(store, disk, random)?;
+        }
         step(store, history, random, manner.faults)?;
         assert_eq!(store.operation(), history.last_operation());
         if random.below(manner.sync_each) == 0 {

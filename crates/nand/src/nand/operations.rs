@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::flash_array::FlashArray;
 use crate::op::Cause;
 use crate::op_sink::Operation;
+use crate::page_store::SyncJob;
 use crate::payload::{Content, Data, Page, Sink};
 use crate::power_cut::Interruptible;
 use crate::spare::PageState;
@@ -203,6 +204,32 @@ impl Nand {
     pub fn sync(&mut self) -> Result<()> {
         self.check_power()?;
         self.array.sync()
+    }
+
+    /// Begins to make everything that was programmed and erased so far outlive the process. The job
+    /// does the slow part, in any thread; its result goes to [`end_sync`](Self::end_sync).
+    /// Meanwhile the chip can be used in every other way. Without a job, all is done already.
+    ///
+    /// # Errors
+    /// Power lost, or the storage failed.
+    ///
+    /// # Panics
+    /// Another sync has begun that has not ended.
+    pub fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
+        self.check_power()?;
+        self.array.begin_sync()
+    }
+
+    /// Ends a sync that was begun, with the result of its job. The power may have failed since:
+    /// what was programmed before the begin outlives the process all the same.
+    ///
+    /// # Errors
+    /// The storage failed.
+    ///
+    /// # Panics
+    /// No sync has begun.
+    pub fn end_sync(&mut self, done: Result<()>) -> Result<()> {
+        self.array.end_sync(done)
     }
 
     // ---- In count mode ---------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Lpn, Nand, Page, SectorMask, Sink};
+use nand::{BlockId, Cause, Content, Lpn, Nand, Page, Ppn, SectorMask, Sink};
 
 use super::counts::SectorLogCounts;
 use super::laws::LOG;
@@ -15,7 +15,7 @@ use super::sector_ring::SectorRing;
 use super::size::{SECTOR_BYTES, SectorLogSize};
 use crate::contract::{
     Base, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MountConfig, Ram, Report,
-    Result, Run, Violation, ensure,
+    Result, Run, Violation, ensure, version_at,
 };
 use crate::layer::below::Below;
 use crate::part::map::lost_data::unless_lost;
@@ -624,6 +624,15 @@ impl Ftl for SectorLog {
         self.below.ftl.prefetch(run);
     }
 
+    /// The page of the log with the newest sector. Without a sector in the log, the FTL knows it.
+    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        let Some(entry) = self.map.peek(lpn) else { return self.below.ftl.place(nand, lpn) };
+        let places = bits(self.map.live(entry)).map(|index| self.map.place(entry, index));
+        let newest = places.map(|place| place / self.sectors_per_page);
+        let newest = newest.max_by_key(|&page| self.ring.order(page));
+        newest.map(|page| self.ring.ppn(nand.geometry(), page))
+    }
+
     /// The highest version of any sector of the page.
     fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
         let mut newest = self.below.ftl.version(nand, lpn)?;
@@ -631,7 +640,7 @@ impl Ftl for SectorLog {
         for index in bits(self.map.live(entry)) {
             let page = self.map.place(entry, index) / self.sectors_per_page;
             let ppn = self.ring.ppn(nand.geometry(), page);
-            newest = newest.max(crate::part::recovery::spare_scan::version(nand, ppn)?);
+            newest = newest.max(version_at(nand, ppn)?);
         }
         Ok(newest)
     }

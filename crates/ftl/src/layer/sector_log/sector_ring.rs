@@ -118,6 +118,12 @@ impl SectorRing {
         geometry.page(self.block(frame), offset)
     }
 
+    /// The place of a programmed page in the order of programs: later pages have a larger one.
+    pub fn order(&self, page: u32) -> (Option<usize>, u32) {
+        let frame = page / self.pages_per_block;
+        (self.used.iter().position(|&used| used == frame), page)
+    }
+
     /// Takes the next page at the head, to be programmed at once, and returns its number in the
     /// log. There must be a free page.
     ///

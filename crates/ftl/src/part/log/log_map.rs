@@ -540,8 +540,8 @@ impl<O: BlockObserver + Send> Base for LogMap<O> {
         self.flat.prefetch(run);
     }
 
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.flat.version(nand, lpn)
+    fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.flat.newest(lpn)
     }
 
     fn extent(&self, lpns: Range<u32>) -> Extent {

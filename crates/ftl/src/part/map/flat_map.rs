@@ -18,7 +18,7 @@ use crate::contract::{Extent, Result, Run, Violation, ensure};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::block_pool::{self, BlockPool};
 use crate::part::map::rmw;
-use crate::part::recovery::spare_scan::{self, PageCopy, Suspects};
+use crate::part::recovery::spare_scan::{PageCopy, Suspects};
 use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Pages of a run that are prefetched. A processor handles no more cache misses at a time.
@@ -233,14 +233,6 @@ impl FlatMap {
     /// Prefetches the entries of a run.
     pub fn prefetch(&self, run: &Run) {
         (0..run.pages.min(HINTS)).for_each(|page| self.prefetch_entry(run.first.0 + page));
-    }
-
-    /// Reads the version of a page; none if the page is unmapped.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.newest(lpn).map_or(Ok(None), |ppn| spare_scan::version(nand, ppn))
     }
 
     /// Bytes of RAM for the trims.

@@ -464,8 +464,8 @@ impl Base for PageMap {
         self.flat.prefetch(run);
     }
 
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.flat.version(nand, lpn)
+    fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.flat.newest(lpn)
     }
 
     fn extent(&self, lpns: Range<u32>) -> Extent {

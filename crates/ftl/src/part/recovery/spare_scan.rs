@@ -317,17 +317,6 @@ fn check_order(nand: &Nand, ppn: Ppn, spare: Spare, before: u64) -> Result<()> {
     }
 }
 
-/// Reads the version of the page at `ppn`, cause meta. None if the page cannot be read.
-///
-/// # Errors
-/// The power is lost again.
-pub fn version(nand: &mut Nand, ppn: Ppn) -> Result<Option<u64>> {
-    Ok(match nand.read_spare(ppn, Cause::Meta)? {
-        PageState::Programmed(spare) => Some(spare.version),
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

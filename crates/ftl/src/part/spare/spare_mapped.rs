@@ -515,8 +515,8 @@ impl<S: SpareMapped> Base for S {
         self.prefetch_own(run.first);
     }
 
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.map().flat.version(nand, lpn)
+    fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.map().flat.newest(lpn)
     }
 
     fn extent(&self, lpns: Range<u32>) -> Extent {

@@ -1,18 +1,26 @@
 //! The disk: bytes in, bytes out.
 //!
 //! ```text
-//! writable ──a change fails──▶ read-only ──it cannot be mounted again──▶ broken
+//! off ◀──the power fails── writable ──a change fails──▶ read-only ──it cannot be mounted──▶ broken
+//!  └──────power on──────────▶
 //! ```
 //! A page that cannot be read is an error of that request, and the disk goes on. If a change fails,
 //! the FTL may have stopped in the middle of it. So the FTL is mounted again, as after a power cut,
 //! on a view of the flash that keeps its own changes in memory. From then on the disk can only be
 //! read. What was written but not flushed may be gone.
+//!
+//! A sync of the file takes long, so it can be split: a job for another thread between its begin
+//! and its end. The power of the chip is in `power`, and where bytes are is in `places`.
+
+pub mod places;
+mod power;
 
 use core::ops::Range;
 
-use ftl::{Device, Extent, Ftl, Run, Span};
+use ftl::{Device, Ftl, Run, Span};
 use image::ImageStore;
 use nand::geometry::SECTOR_BYTES;
+use nand::page_store::SyncJob;
 use nand::{Data, FlashArray, Lpn, Mode, Nand, Sink};
 
 use crate::error::{Error, Result};
@@ -29,18 +37,14 @@ pub struct Disk {
     bounce: Vec<u8>,
 }
 
-/// Consecutive bytes of pages that are all mapped, or all unmapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByteExtent {
-    /// Whether the pages are mapped. Unmapped ones read as zero.
-    pub is_mapped: bool,
-    /// Number of bytes, at least one.
-    pub bytes: u64,
-}
-
 enum State {
     Writable(Mounted),
-    ReadOnly { mounted: Mounted, why: String },
+    /// The power of the chip is off. What the FTL had in memory is gone.
+    Off(Nand),
+    ReadOnly {
+        mounted: Mounted,
+        why: String,
+    },
     Broken(String),
 }
 
@@ -83,18 +87,33 @@ impl Disk {
 
     /// The chip, unless the disk is broken.
     pub fn nand(&self) -> Option<&Nand> {
-        self.mounted().map(|mounted| &mounted.nand)
+        match &self.state {
+            State::Writable(Mounted { nand, .. })
+            | State::ReadOnly { mounted: Mounted { nand, .. }, .. }
+            | State::Off(nand) => Some(nand),
+            State::Broken(_) => None,
+        }
     }
 
-    /// The FTL, unless the disk is broken.
+    /// The chip, unless the disk is broken; for those who watch its operations.
+    pub fn nand_mut(&mut self) -> Option<&mut Nand> {
+        match &mut self.state {
+            State::Writable(Mounted { nand, .. })
+            | State::ReadOnly { mounted: Mounted { nand, .. }, .. }
+            | State::Off(nand) => Some(nand),
+            State::Broken(_) => None,
+        }
+    }
+
+    /// The FTL, unless the disk is off or broken.
     pub fn ftl(&self) -> Option<&dyn Ftl> {
-        self.mounted().map(|mounted| &*mounted.ftl)
+        self.mounted().ok().map(|mounted| &*mounted.ftl)
     }
 
-    /// Why the disk cannot be written any more; none if it can.
+    /// Why the disk can never be written any more; none if it can, or could with its power on.
     pub fn failure(&self) -> Option<&str> {
         match &self.state {
-            State::Writable(_) => None,
+            State::Writable(_) | State::Off(_) => None,
             State::ReadOnly { why, .. } | State::Broken(why) => Some(why),
         }
     }
@@ -104,7 +123,8 @@ impl Disk {
     /// Reads bytes from `offset` on, which must be whole sectors.
     ///
     /// # Errors
-    /// A page cannot be read; then the contents of `bytes` have no meaning.
+    /// The power is off or fails, or a page cannot be read; then the contents of `bytes` have no
+    /// meaning.
     pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let Some(span) = self.span(offset, bytes.len() as u64)? else { return Ok(()) };
         let (mut bounce, around) = self.around(&span, offset, bytes.len());
@@ -123,12 +143,13 @@ impl Disk {
         done
     }
 
-    /// Writes bytes from `offset` on, which must be whole sectors. They survive a power cut after
-    /// the next [`flush`](Self::flush), or at once with `force`.
+    /// Writes bytes from `offset` on, which must be whole sectors. They survive a power cut of the
+    /// chip after the next [`flush`](Self::flush), or at once with `force`. A forced write survives
+    /// a crash of the machine only after the next [`sync`](Self::sync) or flush.
     ///
     /// # Errors
-    /// The disk can only be read, or can only be read from now on; or the write covers a part of a
-    /// page that cannot be read.
+    /// The power is off or fails, the disk can only be read, or can only be read from now on; or
+    /// the write covers a part of a page that cannot be read.
     pub fn write(&mut self, offset: u64, bytes: &[u8], force: bool) -> Result<()> {
         self.expect_writable()?;
         let Some(span) = self.span(offset, bytes.len() as u64)? else { return Ok(()) };
@@ -144,19 +165,19 @@ impl Disk {
             if force {
                 ftl.flush_run(nand, &Run { data: Data::None, ..run })?;
             }
-            ftl.end_request(nand)?;
-            if force { Ok(nand.sync()?) } else { Ok(()) }
+            ftl.end_request(nand)
         });
         self.bounce = bounce;
         done
     }
 
     /// Forgets the whole pages among these bytes. They read as zero from now on; after the next
-    /// flush, after a power cut too.
+    /// flush, after a power cut too. With `force` everything is made to survive a power cut of the
+    /// chip, as [`write`](Self::write) says.
     ///
     /// # Errors
-    /// The disk can only be read, or can only be read from now on.
-    pub fn trim(&mut self, offset: u64, bytes: u64) -> Result<()> {
+    /// The power is off or fails, the disk can only be read, or can only be read from now on.
+    pub fn trim(&mut self, offset: u64, bytes: u64, force: bool) -> Result<()> {
         self.expect_writable()?;
         self.span(offset, bytes)?;
         let pages = self.whole_pages(offset, bytes);
@@ -165,59 +186,95 @@ impl Disk {
         }
         self.change(|Mounted { nand, ftl }| {
             ftl.trim(nand, Lpn(pages.start), pages.end - pages.start)?;
+            if force {
+                ftl.flush(nand)?;
+            }
             ftl.end_request(nand)
         })
     }
 
-    /// Makes all requests that were answered survive a power cut, of the machine too.
+    // ---- Durability ------------------------------------------------------------------------
+
+    /// Makes all requests that were answered survive a power cut of the chip, and a crash of the
+    /// machine.
     ///
     /// # Errors
-    /// The disk can only be read, or can only be read from now on.
+    /// The power is off or fails, the disk can only be read, or can only be read from now on.
     pub fn flush(&mut self) -> Result<()> {
+        self.flush_chip()?;
+        self.sync()
+    }
+
+    /// Begins a [flush](Self::flush). All requests that were answered survive a power cut of the
+    /// chip; they survive a crash of the machine after [`end_sync`](Self::end_sync).
+    ///
+    /// # Errors
+    /// As for `flush`.
+    ///
+    /// # Panics
+    /// As for [`begin_sync`](Self::begin_sync).
+    pub fn begin_flush(&mut self) -> Result<Option<SyncJob>> {
+        self.flush_chip()?;
+        self.begin_sync()
+    }
+
+    /// Makes what survives a power cut of the chip survive a crash of the machine too.
+    ///
+    /// # Errors
+    /// As for [`flush`](Self::flush).
+    pub fn sync(&mut self) -> Result<()> {
+        self.expect_writable()?;
+        self.change(|Mounted { nand, .. }| Ok(nand.sync()?))
+    }
+
+    /// Begins a [sync](Self::sync). The job is for another thread; its result goes to
+    /// [`end_sync`](Self::end_sync). The disk can be used as ever meanwhile: what is written after
+    /// this call needs another sync. Without a job, the sync has ended already.
+    ///
+    /// # Errors
+    /// As for [`flush`](Self::flush).
+    ///
+    /// # Panics
+    /// Another sync has begun that has not ended.
+    pub fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
+        self.expect_writable()?;
+        self.change(|Mounted { nand, .. }| Ok(nand.begin_sync()?))
+    }
+
+    /// Ends a sync with the result of its job. It may end after a power cut that it began before.
+    ///
+    /// # Errors
+    /// The sync failed, so the disk can only be read from now on, or as soon as its power is on. Or
+    /// it could only be read before.
+    ///
+    /// # Panics
+    /// No sync has begun.
+    pub fn end_sync(&mut self, done: nand::Result<()>) -> Result<()> {
+        if let State::Off(nand) = &mut self.state {
+            return Ok(nand.end_sync(done)?);
+        }
+        self.expect_writable()?;
+        self.change(|Mounted { nand, .. }| Ok(nand.end_sync(done)?))
+    }
+
+    fn flush_chip(&mut self) -> Result<()> {
         self.expect_writable()?;
         self.change(|Mounted { nand, ftl }| {
             ftl.flush(nand)?;
-            ftl.end_request(nand)?;
-            Ok(nand.sync()?)
+            ftl.end_request(nand)
         })
     }
 
-    /// The mapped and the unmapped parts of a range of bytes, in order. A range that begins or ends
-    /// within a page is mapped where the page is. Neighbours are in different states. Counts no
-    /// operation of the chip.
-    ///
-    /// # Errors
-    /// The disk is broken, or there are no such bytes.
-    pub fn extents(&self, offset: u64, bytes: u64) -> Result<Vec<ByteExtent>> {
-        let Some(span) = self.span(offset, bytes)? else { return Ok(Vec::new()) };
-        let mounted = match &self.state {
-            State::Writable(mounted) | State::ReadOnly { mounted, .. } => mounted,
-            State::Broken(why) => return Err(Error::Broken(why.clone())),
-        };
-        let page_bytes = u64::from(self.device.geometry().page_bytes());
-        let (mut extents, mut at, end) = (Vec::<ByteExtent>::new(), offset, offset + bytes);
-        let (mut lpn, after) = (span.first, span.first + span.pages);
-        while lpn < after {
-            let Extent { is_mapped, pages } = mounted.ftl.extent(lpn..after);
-            lpn += pages;
-            let bytes = (u64::from(lpn) * page_bytes).min(end) - at;
-            at += bytes;
-            match extents.last_mut() {
-                Some(last) if last.is_mapped == is_mapped => last.bytes += bytes,
-                _ => extents.push(ByteExtent { is_mapped, bytes }),
-            }
-        }
-        Ok(extents)
-    }
-
-    /// Flushes, and leaves the image in order.
+    /// Flushes, and leaves the image in order. If the power is off, there is nothing to flush.
     ///
     /// # Errors
     /// The disk could only be read, or the storage failed.
     pub fn close(mut self) -> Result<()> {
-        self.flush()?;
+        if !self.is_off() {
+            self.flush()?;
+        }
         match self.state {
-            State::Writable(mounted) => opening::close(mounted.nand),
+            State::Writable(Mounted { nand, .. }) | State::Off(nand) => opening::close(nand),
             _ => Ok(()),
         }
     }
@@ -257,55 +314,75 @@ impl Disk {
 
     // ---- Failures --------------------------------------------------------------------------
 
-    fn mounted(&self) -> Option<&Mounted> {
+    /// The FTL on its chip.
+    ///
+    /// # Errors
+    /// The power is off, or the disk is broken.
+    fn mounted(&self) -> Result<&Mounted> {
         match &self.state {
-            State::Writable(mounted) | State::ReadOnly { mounted, .. } => Some(mounted),
-            State::Broken(_) => None,
+            State::Writable(mounted) | State::ReadOnly { mounted, .. } => Ok(mounted),
+            State::Off(_) => Err(Error::PowerLost),
+            State::Broken(why) => Err(Error::Broken(why.clone())),
         }
     }
 
     fn expect_writable(&self) -> Result<()> {
         match &self.state {
             State::Writable(_) => Ok(()),
+            State::Off(_) => Err(Error::PowerLost),
             State::ReadOnly { why, .. } => Err(Error::ReadOnly(why.clone())),
             State::Broken(why) => Err(Error::Broken(why.clone())),
         }
     }
 
     /// Performs a request that changes something.
-    fn change(&mut self, act: impl FnOnce(&mut Mounted) -> ftl::Result<()>) -> Result<()> {
+    fn change<T>(&mut self, act: impl FnOnce(&mut Mounted) -> ftl::Result<T>) -> Result<T> {
         self.perform(ftl::Error::is_of_request, act)
     }
 
-    /// Performs a request. An error that is not its own makes the disk read-only.
-    fn perform(
+    /// Performs a request. An error that is not its own ends the use of the FTL.
+    fn perform<T>(
         &mut self,
         is_its_own: fn(&ftl::Error) -> bool,
-        act: impl FnOnce(&mut Mounted) -> ftl::Result<()>,
-    ) -> Result<()> {
-        let done = match &mut self.state {
-            State::Writable(mounted) | State::ReadOnly { mounted, .. } => act(mounted),
+        act: impl FnOnce(&mut Mounted) -> ftl::Result<T>,
+    ) -> Result<T> {
+        let (done, is_on) = match &mut self.state {
+            State::Writable(mounted) | State::ReadOnly { mounted, .. } => {
+                (act(mounted), mounted.nand.is_on())
+            }
+            State::Off(_) => return Err(Error::PowerLost),
             State::Broken(why) => return Err(Error::Broken(why.clone())),
         };
         match done {
-            Ok(()) => Ok(()),
+            Ok(answer) => Ok(answer),
+            Err(_) if !is_on => {
+                self.cut_now();
+                Err(Error::PowerLost)
+            }
             Err(error) => {
                 if !is_its_own(&error) {
-                    self.fall_back(&error.to_string());
+                    self.give_up(&error.to_string());
                 }
                 Err(error.into())
             }
         }
     }
 
-    /// Mounts the FTL on a view of the flash.
-    fn fall_back(&mut self, why: &str) {
+    /// Leaves the FTL, which may have stopped in the middle of a change.
+    fn give_up(&mut self, why: &str) {
         let state = core::mem::replace(&mut self.state, State::Broken(why.to_owned()));
-        if let State::Writable(Mounted { nand, .. }) = state
-            && let Some(mounted) = self.view(nand.into_array())
-        {
-            self.state = State::ReadOnly { mounted, why: why.to_owned() };
+        if let State::Writable(Mounted { nand, .. }) = state {
+            self.fall_back(nand, why);
         }
+    }
+
+    /// Mounts the FTL on a view of the flash. If that is impossible, the disk is broken.
+    fn fall_back(&mut self, nand: Nand, why: &str) {
+        let why = why.to_owned();
+        self.state = match self.view(nand.into_array()) {
+            Some(mounted) => State::ReadOnly { mounted, why },
+            None => State::Broken(why),
+        };
     }
 
     /// The FTL on a view of the flash; none if it cannot be mounted.

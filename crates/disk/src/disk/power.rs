@@ -1,0 +1,66 @@
+//! The power of the chip: cut at any moment, and switched on again.
+//!
+//! While it is off, every request fails. What the layers and the FTL had in memory is gone; the
+//! file below the chip has no part in it.
+
+use core::mem;
+
+use nand::{Cut, Nand};
+
+use super::{Disk, Mounted, State};
+use crate::error::{Error, Result};
+
+impl Disk {
+    /// Lets the power fail during a program or an erase to come. Only a disk that can be written
+    /// has a power that can fail. Switching it on disarms the cut.
+    pub fn cut_after(&mut self, cut: Cut) {
+        if let State::Writable(Mounted { nand, .. }) = &mut self.state {
+            nand.cut_after(cut);
+        }
+    }
+
+    /// Switches the power off, between two operations of the chip. Only a disk that can be written
+    /// has a power that can be switched off.
+    pub fn cut_now(&mut self) {
+        self.state = match mem::replace(&mut self.state, State::Broken(String::new())) {
+            State::Writable(Mounted { nand, .. }) => State::Off(nand),
+            other => other,
+        };
+    }
+
+    /// Whether the power is off.
+    pub fn is_off(&self) -> bool {
+        matches!(self.state, State::Off(_))
+    }
+
+    /// Mounts the FTL as after a power cut. A disk that is on is switched off and on. Only what was
+    /// flushed or forced has surely survived.
+    ///
+    /// # Errors
+    /// An earlier failure has left the disk read-only or broken. Or the FTL cannot be mounted: then
+    /// the disk can only be read from now on, or not even that.
+    pub fn power_on(&mut self) -> Result<()> {
+        self.cut_now();
+        match mem::replace(&mut self.state, State::Broken(String::new())) {
+            State::Off(nand) => self.mount(nand),
+            other => {
+                self.state = other;
+                self.expect_writable()
+            }
+        }
+    }
+
+    fn mount(&mut self, mut nand: Nand) -> Result<()> {
+        nand.power_on();
+        match self.device.mount(&mut nand) {
+            Ok(ftl) => {
+                self.state = State::Writable(Mounted { nand, ftl });
+                Ok(())
+            }
+            Err(error) => {
+                self.fall_back(nand, &error.to_string());
+                Err(Error::Ftl(error))
+            }
+        }
+    }
+}
