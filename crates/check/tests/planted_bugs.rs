@@ -57,6 +57,7 @@ fn campaign(bug: &str, models: &[&str], second_cuts: SecondCuts) -> Campaign {
         subjects: vec![plain_ftl(bug)],
         models: models.iter().map(|name| DeviceModel::named(name).unwrap()).collect(),
         workloads: Vec::new(),
+        log: None,
         short_programs: 2,
         seeds: vec![1],
         storage: Storage::Memory,
@@ -125,6 +126,7 @@ fn faults_of_every_further_class_are_tried_and_can_be_replayed() {
         let campaign = Campaign {
             faults: Faults::of(&[FaultClass::Basic, class]),
             workloads: ["random", "trims", "flush-each", "merges"].map(str::to_owned).to_vec(),
+            log: None,
             short_programs: 0,
             ..campaign("none", &[model], SecondCuts::OneIn(10))
         };
@@ -194,6 +196,7 @@ fn what_any_faults_find_can_be_replayed() {
             let campaign = Campaign {
                 faults: Faults::parse(faults).unwrap(),
                 workloads: ["random", "trims", "merges"].map(str::to_owned).to_vec(),
+                log: None,
                 short_programs: 0,
                 ..campaign(bug, &[model], SecondCuts::OneIn(4))
             };
