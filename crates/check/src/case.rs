@@ -79,12 +79,14 @@ impl Case {
         durability: Durability,
     ) -> Result<Case> {
         let (window, model) = (&logged.windows[index], logged.model);
-        let logical_blocks = window.pages.div_ceil(model.pages_per_block).max(LOGICAL_BLOCKS_MIN);
+        let pages = window.held.len() as u32;
+        let logical_blocks = pages.div_ceil(model.pages_per_block).max(LOGICAL_BLOCKS_MIN);
         let case = Case::without_workload(subject, model, logical_blocks, seed, durability)?;
+        let before = window.before(case.dimensions, seed);
         Ok(Case {
             workload: LoggedWorkload::window_name(index),
-            operations: window.operations.clone(),
-            from_operation: window.before,
+            from_operation: before.len(),
+            operations: [&before[..], &window.operations].concat(),
             log: Some(logged.log.clone()),
             ..case
         })

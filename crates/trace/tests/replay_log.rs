@@ -39,14 +39,14 @@ print(entries)
 const SECTORS: usize = 200;
 
 #[test]
-fn another_program_replays_a_log_up_to_each_mark() {
+fn another_program_replays_a_log_up_to_its_marks() {
     if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
         return eprintln!("skipped: there is no python3 here");
     }
     let folder = tempfile::tempdir().unwrap();
     let (log, disk) = (folder.path().join("log"), folder.path().join("disk"));
     let expected = write_log(BufWriter::new(File::create(&log).unwrap()));
-    for (mark, durable) in expected.iter().enumerate() {
+    for (mark, durable) in expected.iter().enumerate().step_by(9) {
         let mut python = Command::new("python3");
         python.args(["-c", REPLAY]).args([&log, &disk]);
         let done = python.args([SECTORS.to_string(), format!("m{mark}")]).output().unwrap();

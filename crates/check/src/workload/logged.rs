@@ -1,16 +1,17 @@
 //! Workloads from the log of a real disk, such as one that dm-log-writes kept.
 //!
 //! ```text
-//! log      w w f | w d f mark | w w f w … | …        cut into windows, each a workload of its own
-//! window   [ pages that hold data before it · flush ] [ its operations ]
-//! pages    4711 4712 9000  →  0 1 2                   packed in the order of their addresses
+//! log      w w f w w d f w w mark | w w f w … | …    cut into windows, each a workload of its own
+//! window         [ w d f w w mark ]                  on a used device
+//! pages    4711 4712 9000  →  0 1 2                  packed in the order of their addresses
 //! ```
 //! A log is too long for a cut at every operation, and its disk too large to be read after each.
 //! So it is cut into windows of at most [`OPERATIONS_MAX`] operations on at most [`PAGES_MAX`]
-//! pages. A window also ends at each mark. Its device has room for the pages that it touches. Pages
-//! that hold data at its beginning are written first, whole, and flushed. Sectors stay exact: a
-//! write covers the sectors of a page that it covers in the log. Discards cover whole pages that
-//! hold data.
+//! pages. A window ends at each mark, and is as long as possible there. Its device has room for the
+//! pages that it touches, and was used before: every page was written, some of them again, and
+//! those that hold no data when the window begins were trimmed. So garbage is collected in the
+//! window too. Sectors stay exact: a write covers the sectors of a page that it covers in the log.
+//! Discards cover whole pages that hold data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -19,7 +20,8 @@ use nand::SectorMask;
 
 use crate::device_model::DeviceModel;
 use crate::rng::Rng;
-use crate::workload::host_operation::{Extent, HostOperation};
+use crate::workload::host_operation::{Dimensions, Extent, HostOperation};
+use crate::workload::script::Script;
 
 /// Prefix of the names of windows.
 pub const PREFIX: &str = "log-";
@@ -28,7 +30,7 @@ pub const PREFIX: &str = "log-";
 pub const OPERATIONS_MAX: usize = 48;
 
 /// The most pages of a window.
-pub const PAGES_MAX: usize = 96;
+pub const PAGES_MAX: usize = 192;
 
 /// The most pages of an operation; longer ones are divided.
 const PART_PAGES: u64 = 32;
@@ -67,12 +69,10 @@ pub struct LoggedWorkload {
 /// A part of a log as a workload.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// The operations: first those that bring the device into the state before the window.
+    /// The operations.
     pub operations: Vec<HostOperation>,
-    /// Number of operations that come before the window.
-    pub before: usize,
-    /// Logical pages that the operations need.
-    pub pages: u32,
+    /// For each page that the operations touch, whether it holds data before them.
+    pub held: Vec<bool>,
     /// Whether it ends at a mark.
     pub ends_at_mark: bool,
 }
@@ -81,10 +81,9 @@ impl LoggedWorkload {
     /// Cuts a log into windows for a device model.
     pub fn new(log: &str, logged: &[Logged], model: &'static DeviceModel) -> LoggedWorkload {
         let per_page = u64::from(model.page_bytes / nand::geometry::SECTOR_BYTES);
-        let mut cutter = Cutter { per_page, ..Cutter::default() };
-        logged.iter().for_each(|one| cutter.take(one));
-        cutter.end_window(false);
-        LoggedWorkload { log: log.to_owned(), model, windows: cutter.windows }
+        let mut divider = Divider { per_page, ..Divider::default() };
+        logged.iter().for_each(|one| divider.take(one));
+        LoggedWorkload { log: log.to_owned(), model, windows: divider.windows() }
     }
 
     /// The name of a window.
@@ -119,6 +118,26 @@ impl LoggedWorkload {
     }
 }
 
+impl Window {
+    /// The operations that bring a new device of these dimensions to the beginning of the window.
+    pub fn before(&self, dimensions: Dimensions, seed: u64) -> Vec<HostOperation> {
+        let mut script = Script::new(dimensions, seed);
+        script.fill(dimensions.pages_per_block);
+        for _ in 0..dimensions.extra_pages {
+            script.write_anywhere(1);
+        }
+        let is_held = |page: &u32| self.held.get(*page as usize).is_some_and(|held| *held);
+        let pages: Vec<u32> = (0..dimensions.pages).collect();
+        for run in pages.chunk_by(|page, next| is_held(page) == is_held(next)) {
+            if !is_held(&run[0]) {
+                script.trim(run[0], run.len() as u32);
+            }
+        }
+        script.flush();
+        script.into_operations()
+    }
+}
+
 // ---- Cutting -----------------------------------------------------------------------------------
 
 /// An operation on the pages of the log's disk, of at most [`PART_PAGES`].
@@ -138,29 +157,36 @@ impl Part {
             Part::Flush => 0..0,
         }
     }
+
+    /// Does it to the set of pages that hold data.
+    fn apply(&self, live: &mut BTreeSet<u64>) {
+        match self {
+            Part::Write { .. } => live.extend(self.pages()),
+            Part::Trim { .. } => self.pages().for_each(|page| _ = live.remove(&page)),
+            Part::Flush => {}
+        }
+    }
 }
 
-/// Takes a log and cuts it into windows.
+/// Divides a log into parts, and these into windows.
 #[derive(Debug, Default)]
-struct Cutter {
+struct Divider {
     /// Sectors per page.
     per_page: u64,
     /// The pages that hold data.
     live: BTreeSet<u64>,
-    /// The operations of the window.
     parts: Vec<Part>,
-    /// The pages of the window; whether each held data before it.
-    touched: BTreeMap<u64, bool>,
-    windows: Vec<Window>,
+    /// Number of parts before each mark.
+    marks: Vec<usize>,
 }
 
-impl Cutter {
+impl Divider {
     fn take(&mut self, logged: &Logged) {
         match logged {
             Logged::Write { sectors, is_forced } => self.write(sectors, *is_forced),
             Logged::Discard(sectors) => self.discard(sectors),
-            Logged::Flush => self.push(Part::Flush),
-            Logged::Mark => self.end_window(true),
+            Logged::Flush => self.parts.push(Part::Flush),
+            Logged::Mark => self.marks.push(self.parts.len()),
         }
     }
 
@@ -178,7 +204,6 @@ impl Cutter {
             };
             let (head, tail, pages) = (mask(first), mask(last), (last + 1 - first) as u32);
             self.push(Part::Write { first, pages, head, tail, is_forced });
-            self.live.extend(first..=last);
             first = last + 1;
         }
     }
@@ -193,48 +218,54 @@ impl Cutter {
         let runs = held.chunk_by(|page, next| page + 1 == *next);
         for run in runs.flat_map(|run| run.chunks(PART_PAGES as usize)) {
             self.push(Part::Trim { first: run[0], pages: run.len() as u32 });
-            run.iter().for_each(|page| _ = self.live.remove(page));
         }
     }
 
-    /// Adds an operation, to the next window if this one is full.
     fn push(&mut self, part: Part) {
-        let new = part.pages().filter(|page| !self.touched.contains_key(page)).count();
-        if self.parts.len() == OPERATIONS_MAX || self.touched.len() + new > PAGES_MAX {
-            self.end_window(false);
-        }
-        for page in part.pages() {
-            let was_live = self.live.contains(&page);
-            self.touched.entry(page).or_insert(was_live);
-        }
+        part.apply(&mut self.live);
         self.parts.push(part);
     }
 
-    /// Ends the window. One without operations is left out; its mark is that of the one before.
-    fn end_window(&mut self, ends_at_mark: bool) {
-        let (parts, touched) = (std::mem::take(&mut self.parts), std::mem::take(&mut self.touched));
-        if parts.is_empty() {
-            if let Some(last) = self.windows.last_mut() {
-                last.ends_at_mark |= ends_at_mark;
+    fn windows(&self) -> Vec<Window> {
+        let (mut live, mut start) = (BTreeSet::new(), 0);
+        let ends = self.ends_of_windows().into_iter();
+        let windows = ends.map(|end| {
+            let parts = &self.parts[std::mem::replace(&mut start, end)..end];
+            let pages: BTreeSet<u64> = parts.iter().flat_map(Part::pages).collect();
+            let ranks: BTreeMap<u64, u32> = pages.iter().copied().zip(0..).collect();
+            let held = pages.iter().map(|page| live.contains(page)).collect();
+            parts.iter().for_each(|part| part.apply(&mut live));
+            let operations = parts.iter().map(|part| packed(part, &ranks)).collect();
+            Window { operations, held, ends_at_mark: self.marks.binary_search(&end).is_ok() }
+        });
+        windows.collect()
+    }
+
+    /// The numbers of parts before the end of each window. Between two marks, the windows are cut
+    /// from the end: the short one is the first.
+    fn ends_of_windows(&self) -> Vec<usize> {
+        let mut ends = BTreeSet::new();
+        let mut start = 0;
+        for end in self.marks.iter().copied().chain([self.parts.len()]) {
+            let mut at = end;
+            while at > start {
+                ends.insert(at);
+                at = self.start_of_window(start..at);
             }
-            return;
+            start = end;
         }
-        let ranks: BTreeMap<u64, u32> = touched.keys().copied().zip(0..).collect();
-        let full = u64::MAX >> (64 - self.per_page);
-        let mut operations = Vec::new();
-        let held: Vec<u32> =
-            touched.iter().filter(|it| *it.1).map(|(page, _)| ranks[page]).collect();
-        for run in held.chunk_by(|page, next| page + 1 == *next) {
-            let extent = Extent::whole(run[0], run.len() as u32, full);
-            operations.push(HostOperation::Write(extent));
-        }
-        if !operations.is_empty() {
-            operations.push(HostOperation::Flush);
-        }
-        let before = operations.len();
-        operations.extend(parts.iter().map(|part| packed(part, &ranks)));
-        let pages = ranks.len() as u32;
-        self.windows.push(Window { operations, before, pages, ends_at_mark });
+        ends.into_iter().collect()
+    }
+
+    /// The first part of the longest window that ends where these parts end.
+    fn start_of_window(&self, parts: Range<usize>) -> usize {
+        let mut pages = BTreeSet::new();
+        let earliest = parts.start.max(parts.end.saturating_sub(OPERATIONS_MAX));
+        let too_many = (earliest..parts.end).rev().find(|&at| {
+            pages.extend(self.parts[at].pages());
+            pages.len() > PAGES_MAX
+        });
+        too_many.map_or(earliest, |at| at + 1)
     }
 }
 
@@ -290,7 +321,7 @@ mod tests {
             "write 0 sectors 11",
         ];
         assert_eq!(texts(&windows[0]), expected);
-        assert_eq!((windows.len(), windows[0].before, windows[0].pages), (1, 0, 3));
+        assert_eq!((windows.len(), &windows[0].held[..]), (1, &[false; 3][..]));
     }
 
     #[test]
@@ -308,10 +339,30 @@ mod tests {
         assert_eq!(windows.len(), 2);
         assert_eq!(windows.iter().map(|it| it.ends_at_mark).collect::<Vec<_>>(), [true, false]);
         // Page 0 is not touched again, page 1 was discarded, page 45 is new.
-        let expected =
-            ["write 1 sectors 11", "flush", "write 0 sectors 1", "trim 1", "write 2 sectors 11"];
+        let expected = ["write 0 sectors 1", "trim 1", "write 2 sectors 11"];
         assert_eq!(texts(&windows[1]), expected);
-        assert_eq!((windows[1].before, windows[1].pages), (2, 3));
+        assert_eq!(windows[1].held, [false, true, false]);
+    }
+
+    #[test]
+    fn a_window_begins_on_a_used_device_that_holds_what_the_log_had_written() {
+        let window =
+            Window { operations: Vec::new(), held: vec![true, false, true], ends_at_mark: false };
+        let dimensions =
+            Dimensions { pages: 8, pages_per_block: 4, sectors_per_page: 2, extra_pages: 12 };
+        let before: Vec<String> =
+            window.before(dimensions, 1).iter().map(ToString::to_string).collect();
+        assert_eq!(before[..2], ["write 0-3 sectors 11..11", "write 4-7 sectors 11..11"]);
+        assert_eq!(before[14..], ["trim 1", "trim 3-7", "flush"]);
+    }
+
+    #[test]
+    fn the_window_that_ends_at_a_mark_is_as_long_as_possible() {
+        let writes = |count: u64| (0..count).map(|at| write(at % 8..at % 8 + 1));
+        let log: Vec<Logged> = writes(50).chain([Logged::Mark]).chain(writes(10)).collect();
+        let of = |it: &Window| (it.operations.len(), it.ends_at_mark);
+        let lengths: Vec<_> = windows(&log).iter().map(of).collect();
+        assert_eq!(lengths, [(2, false), (OPERATIONS_MAX, true), (10, false)]);
     }
 
     #[test]
@@ -321,10 +372,10 @@ mod tests {
         log.push(Logged::Discard(0..2000));
         let windows = windows(&log);
         for window in &windows {
-            assert!(window.operations.len() - window.before <= OPERATIONS_MAX);
-            assert!(window.pages as usize <= PAGES_MAX);
+            assert!(window.operations.len() <= OPERATIONS_MAX);
+            assert!(window.held.len() <= PAGES_MAX);
         }
-        let in_windows = windows.iter().flat_map(|it| &it.operations[it.before..]);
+        let in_windows = windows.iter().flat_map(|it| &it.operations);
         let count = |of: fn(&HostOperation) -> u32| in_windows.clone().map(of).sum::<u32>();
         assert_eq!(count(|_| 1), 100 + 16 + 16);
         let trimmed = |it: &HostOperation| match it {

@@ -54,7 +54,7 @@ pub fn summary(sample: &LogSample) -> String {
 
 fn line(logged: &LoggedWorkload, choice: &WindowChoice) -> String {
     let LoggedWorkload { log, model, windows } = logged;
-    let own = windows.iter().map(|window| (window.operations.len() - window.before) as u64);
+    let operations = windows.iter().map(|window| window.operations.len() as u64).sum();
     let marks = windows.iter().filter(|window| window.ends_at_mark).count() as u64;
     let all = windows.len();
     let tried = match choice {
@@ -66,7 +66,7 @@ fn line(logged: &LoggedWorkload, choice: &WindowChoice) -> String {
         "{log} on {}: {} operations in {} windows of at most {} operations and {} pages, {} of \
          them up to a mark; tried: {tried}\n",
         model.name,
-        count(own.sum()),
+        count(operations),
         count(all as u64),
         logged::OPERATIONS_MAX,
         logged::PAGES_MAX,
