@@ -158,7 +158,6 @@ mod tests {
         writer.flush().unwrap();
         writer.append(&LogEntry::flush()).unwrap();
         assert_eq!(writer.entries(), 2);
-        drop(writer);
         assert_eq!(numbers(out.get_ref()).0, 1);
         assert_eq!(numbers(out.get_ref()).1.len(), 2);
     }
