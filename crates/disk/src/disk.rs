@@ -158,7 +158,9 @@ impl Disk {
     /// The disk can only be read, or can only be read from now on.
     pub fn trim(&mut self, offset: u64, bytes: u64) -> Result<()> {
         self.expect_writable()?;
-        let Some(_) = self.span(offset, bytes)? else { return Ok(()) };
+        if self.span(offset, bytes)?.is_none() {
+            return Ok(());
+        }
         let pages = self.whole_pages(offset, bytes);
         self.change(|Mounted { nand, ftl }| {
             // A request without a whole page is a request all the same: layers count them.
