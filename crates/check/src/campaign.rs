@@ -21,6 +21,7 @@ use crate::failed_case::FailedCase;
 use crate::flash::Storage;
 use crate::observer::Observer;
 use crate::subject::Subject;
+use crate::workload::logged::LoggedWorkload;
 use crate::workload::short_programs;
 
 /// What to try: every subject on every device model with every workload and seed.
@@ -32,6 +33,8 @@ pub struct Campaign {
     pub models: Vec<&'static DeviceModel>,
     /// Names of the workloads.
     pub workloads: Vec<String>,
+    /// Windows of a log, in place of workloads and devices.
+    pub log: Option<LogSample>,
     /// Also try all short programs of up to this many letters, on the smallest device, with the
     /// first seed.
     pub short_programs: usize,
@@ -47,6 +50,34 @@ pub struct Campaign {
     pub second_cuts: SecondCuts,
     /// Time to spend on further seeds.
     pub budget: Option<Duration>,
+}
+
+/// Windows of a log to try.
+#[derive(Clone, Debug)]
+pub struct LogSample {
+    /// The log, cut into windows for each of the devices.
+    pub of_models: Vec<LoggedWorkload>,
+    /// Which windows to try.
+    pub windows: WindowChoice,
+}
+
+/// Which windows of a log to try.
+#[derive(Clone, Debug)]
+pub enum WindowChoice {
+    /// At most this number on each device, drawn from each seed.
+    Drawn(usize),
+    /// Those with these numbers.
+    Numbered(Vec<usize>),
+}
+
+impl LogSample {
+    /// The windows for a device that are tried with a seed.
+    fn windows(&self, logged: &LoggedWorkload, seed: u64) -> Vec<usize> {
+        match &self.windows {
+            WindowChoice::Drawn(most) => logged.drawn(*most, seed),
+            WindowChoice::Numbered(numbers) => numbers.clone(),
+        }
+    }
 }
 
 /// Results of a campaign, or of one subject in it.
@@ -106,6 +137,8 @@ struct Job<'a> {
     subject: &'a Subject,
     model: &'static DeviceModel,
     workload: Cow<'a, str>,
+    /// The window, if the workload is that of a log.
+    window: Option<(&'a LoggedWorkload, usize)>,
     seed: u64,
 }
 
@@ -182,8 +215,9 @@ impl Campaign {
     fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
         let last = self.seeds.iter().copied().max().unwrap_or(0);
         let further = self.budget.is_some().then_some(last + 1..);
-        let named = self.seeds.iter().flat_map(|&seed| self.named_workloads(seed));
-        let further = further.into_iter().flatten().flat_map(|seed| self.named_workloads(seed));
+        let of_seed = |seed| self.named_workloads(seed).chain(self.logged_workloads(seed));
+        let named = self.seeds.iter().flat_map(move |&seed| of_seed(seed));
+        let further = further.into_iter().flatten().flat_map(of_seed);
         named.chain(self.short_programs()).chain(further)
     }
 
@@ -191,7 +225,10 @@ impl Campaign {
         let (model, seed) = (&DEVICE_MODELS[0], self.seeds.first().copied().unwrap_or(0));
         self.subjects.iter().enumerate().flat_map(move |(row, subject)| {
             let names = (1..=self.short_programs).flat_map(short_programs::names);
-            names.map(move |name| Job { row, subject, model, workload: Cow::Owned(name), seed })
+            names.map(move |name| {
+                let workload = Cow::Owned(name);
+                Job { row, subject, model, workload, window: None, seed }
+            })
         })
     }
 
@@ -202,7 +239,24 @@ impl Campaign {
             suitable.flat_map(move |workload| {
                 let job = move |(row, subject)| {
                     let workload = Cow::Borrowed(workload.as_str());
-                    Job { row, subject, model, workload, seed }
+                    Job { row, subject, model, workload, window: None, seed }
+                };
+                self.subjects.iter().enumerate().map(job)
+            })
+        })
+    }
+
+    fn logged_workloads(&self, seed: u64) -> impl Iterator<Item = Job<'_>> {
+        self.log.iter().flat_map(move |sample| {
+            let windows = move |logged| {
+                let windows = sample.windows(logged, seed).into_iter();
+                windows.map(move |index| (logged, index))
+            };
+            sample.of_models.iter().flat_map(windows).flat_map(move |(logged, index)| {
+                let job = move |(row, subject)| {
+                    let (model, window) = (logged.model, Some((logged, index)));
+                    let workload = Cow::Owned(LoggedWorkload::window_name(index));
+                    Job { row, subject, model, workload, window, seed }
                 };
                 self.subjects.iter().enumerate().map(job)
             })
@@ -210,8 +264,14 @@ impl Campaign {
     }
 
     fn try_case(&self, job: &Job, observer: &dyn Observer) -> Result<Totals> {
-        let case = Case::new(job.subject, job.model, &job.workload, job.seed, self.durability)?;
-        let case = case.on(self.storage);
+        let Job { subject, model, workload, seed, .. } = job;
+        let case = match job.window {
+            Some((logged, index)) => {
+                Case::of_window(subject, logged, index, *seed, self.durability)
+            }
+            None => Case::new(subject, model, workload, *seed, self.durability),
+        };
+        let case = case?.on(self.storage);
         observer.begins(&case);
         let mut totals = Totals { cases: 1, ..Totals::default() };
         match conformance::check(&case) {
@@ -219,34 +279,33 @@ impl Campaign {
             Err(failed) => totals.failed.push(failed),
         }
         if self.durability == Durability::Full && totals.failed.is_empty() {
-            let (cuts, done) = power_loss::explore(&case, self.schedule(&case)?, observer);
+            let (cuts, done) = power_loss::explore(&case, self.schedule(&case), observer);
             totals.cuts = cuts;
             totals.failed.extend(done.err());
             if self.storage == Storage::Image {
-                self.crash(&case, &mut totals, observer)?;
+                self.crash(&case, &mut totals, observer);
             }
         }
         Ok(totals)
     }
 
-    fn crash(&self, case: &Case, totals: &mut Totals, observer: &dyn Observer) -> Result<()> {
-        let CutSchedule { from_operation, one_first_in, second_cuts, .. } = self.schedule(case)?;
+    fn crash(&self, case: &Case, totals: &mut Totals, observer: &dyn Observer) {
+        let CutSchedule { from_operation, one_first_in, second_cuts, .. } = self.schedule(case);
         let schedule = CrashSchedule { from_operation, one_first_in, second_crashes: second_cuts };
         let (crashes, done) = machine_loss::explore(case, schedule, observer);
         totals.crashes = crashes;
         totals.failed.extend(done.err());
-        Ok(())
     }
 
-    /// Short programs are cut only in the operations of their last letter.
-    fn schedule(&self, case: &Case) -> Result<CutSchedule> {
-        let from_operation = match case.workload.starts_with(short_programs::PREFIX) {
-            true => short_programs::operations_before_last(&case.workload, case.dimensions())?,
-            false => 0,
-        };
-        let one_first_in = case.model.one_cut_in;
-        let (faults, second_cuts) = (self.faults, self.second_cuts);
-        Ok(CutSchedule { from_operation, faults, one_first_in, second_cuts })
+    /// Short programs are cut only in the operations of their last letter, and windows of a log
+    /// only in their own.
+    fn schedule(&self, case: &Case) -> CutSchedule {
+        CutSchedule {
+            from_operation: case.from_operation,
+            faults: self.faults,
+            one_first_in: case.model.one_cut_in,
+            second_cuts: self.second_cuts,
+        }
     }
 }
 
@@ -282,6 +341,7 @@ mod tests {
             subjects: vec![Subject::from_spec(spec).unwrap()],
             models: vec![&DEVICE_MODELS[0]],
             workloads: vec!["random".to_owned()],
+            log: None,
             short_programs: 1,
             seeds: vec![1, 2],
             storage: Storage::Memory,

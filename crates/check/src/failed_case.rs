@@ -40,6 +40,9 @@ pub fn replay_line(case: &Case, cuts: &[PowerCut], crashes: &[Crash]) -> String 
     let Case { subject, model, workload, seed, .. } = case;
     let (ftl, model) = (subject.name(), model.name);
     let mut line = format!("ftlab check --ftl {ftl} --geometry {model} --workload {workload}");
+    if let Some(log) = &case.log {
+        line += &format!(" --log-writes {}", spec::shell_word(log));
+    }
     line += &format!(" --seed {seed}");
     if case.durability != Durability::Full {
         line += &format!(" --durability {}", case.durability.name());
@@ -67,6 +70,7 @@ mod tests {
     use super::*;
     use crate::device_model::DeviceModel;
     use crate::subject::Subject;
+    use crate::workload::logged::{Logged, LoggedWorkload};
 
     fn case(durability: Durability) -> Case {
         let subject = Subject::from_spec("page:victim=fifo").unwrap();
@@ -88,5 +92,20 @@ mod tests {
         let line = replay_line(&case(Durability::Full).on(Storage::Image), &[], &crashes);
         let end = "--seed 7 --on image --crash 40 --loss one@3 --second 9:all";
         assert!(line.ends_with(end), "{line}");
+    }
+
+    #[test]
+    fn a_replay_line_names_the_log_of_a_window() {
+        let logged = [Logged::Write { sectors: 0..2, is_forced: true }];
+        let model = DeviceModel::named("small").unwrap();
+        let logged = LoggedWorkload::new("my disk.log", &logged, model);
+        let page = Subject::from_spec("page").unwrap();
+        let case = Case::of_window(&page, &logged, 0, 7, Durability::Full).unwrap();
+        let line = replay_line(&case, &[PowerCut::parse("3:torn").unwrap()], &[]);
+        assert_eq!(
+            line,
+            "ftlab check --ftl page --geometry small --workload log-0 --log-writes 'my disk.log' \
+             --seed 7 --cut 3 --outcome torn"
+        );
     }
 }

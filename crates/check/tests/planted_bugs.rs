@@ -3,7 +3,7 @@
 
 mod plain_ftl;
 
-use check::campaign::Campaign;
+use check::campaign::{Campaign, LogSample, WindowChoice};
 use check::case::Case;
 use check::crash::machine_loss::{self, CrashSchedule};
 use check::cut::faults::{FaultClass, Faults};
@@ -13,7 +13,9 @@ use check::device_model::DeviceModel;
 use check::failed_case::FailedCase;
 use check::finding::{Defect, Finding};
 use check::flash::Storage;
+use check::rng::Rng;
 use check::subject::Subject;
+use check::workload::logged::{Logged, LoggedWorkload};
 use check::{conformance, workload};
 use ftl::Durability;
 use nand::Outcome;
@@ -57,6 +59,7 @@ fn campaign(bug: &str, models: &[&str], second_cuts: SecondCuts) -> Campaign {
         subjects: vec![plain_ftl(bug)],
         models: models.iter().map(|name| DeviceModel::named(name).unwrap()).collect(),
         workloads: Vec::new(),
+        log: None,
         short_programs: 2,
         seeds: vec![1],
         storage: Storage::Memory,
@@ -107,6 +110,53 @@ fn every_planted_bug_is_found_as_the_expected_defect_and_can_be_replayed() {
     assert!(others.is_empty(), "found as another defect: {others:?}");
 }
 
+/// A log of a disk: writes of parts of pages, flushes, discards and marks.
+fn logged() -> Vec<Logged> {
+    let mut rng = Rng::new(1);
+    let mut one = |_| {
+        let first = u64::from(rng.below(60));
+        let sectors = first..first + 1 + u64::from(rng.below(6));
+        match rng.below(20) {
+            0 => Logged::Mark,
+            1..4 => Logged::Flush,
+            4..7 => Logged::Discard(first..first + 12),
+            is => Logged::Write { sectors, is_forced: is == 7 },
+        }
+    };
+    (0..600).map(&mut one).collect()
+}
+
+/// The first finding in the plain FTL with this bug, with the windows of a log.
+fn first_finding_in_log(bug: &str) -> Option<FailedCase> {
+    let logged = LoggedWorkload::new("disk.log", &logged(), DeviceModel::named("tiny").unwrap());
+    let sample = LogSample { of_models: vec![logged], windows: WindowChoice::Drawn(12) };
+    let campaign = campaign(bug, &[], SecondCuts::None);
+    let campaign = Campaign { log: Some(sample), short_programs: 0, ..campaign };
+    campaign.run().unwrap().total().failed.into_iter().next()
+}
+
+#[test]
+fn bugs_are_found_with_the_windows_of_a_log_and_can_be_replayed() {
+    if let Some(failed) = first_finding_in_log("none") {
+        panic!("{failed}");
+    }
+    for bug in [
+        "versions-ignored",
+        "base-not-read",
+        "base-forgotten",
+        "last-copy-forgotten",
+        "unstable-trusted",
+        "torn-page-refused",
+        "trims-first-page-only",
+        "tombstones-not-flushed",
+        "tombstones-beat-newer",
+    ] {
+        let failed = first_finding_in_log(bug).unwrap_or_else(|| panic!("`{bug}` was not found"));
+        assert_eq!(failed.case.log.as_deref(), Some("disk.log"));
+        assert_eq!(replayed(&failed), Some(failed.finding.clone()), "{bug}: {failed}");
+    }
+}
+
 fn outcomes() -> impl Iterator<Item = Outcome> {
     Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
 }
@@ -125,6 +175,7 @@ fn faults_of_every_further_class_are_tried_and_can_be_replayed() {
         let campaign = Campaign {
             faults: Faults::of(&[FaultClass::Basic, class]),
             workloads: ["random", "trims", "flush-each", "merges"].map(str::to_owned).to_vec(),
+            log: None,
             short_programs: 0,
             ..campaign("none", &[model], SecondCuts::OneIn(10))
         };
@@ -194,6 +245,7 @@ fn what_any_faults_find_can_be_replayed() {
             let campaign = Campaign {
                 faults: Faults::parse(faults).unwrap(),
                 workloads: ["random", "trims", "merges"].map(str::to_owned).to_vec(),
+                log: None,
                 short_programs: 0,
                 ..campaign(bug, &[model], SecondCuts::OneIn(4))
             };

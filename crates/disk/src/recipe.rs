@@ -3,6 +3,8 @@
 //! An image names the scheme and the chip with all their parameters, and the layers with the
 //! options that were given. So defaults may change, and an image stays the device that it was.
 
+use std::path::Path;
+
 use ftl::device::{Size, block_bytes};
 use ftl::{Choice, Device, Durability, Layers};
 use image::Recipe;
@@ -77,11 +79,8 @@ fn layers(text: &str) -> Result<Layers> {
     Ok(Layers::from_texts(&texts.collect::<Vec<_>>())?)
 }
 
-/// The options of layers, as the command takes them: names and values.
-///
-/// # Errors
-/// An option has no value.
-pub fn layer_options(text: &str) -> Result<Vec<(String, String)>> {
+/// The options of layers, as an image writes them: names and values.
+fn layer_options(text: &str) -> Result<Vec<(String, String)>> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let option = |pair: &[&str]| match *pair {
         [name, value] => Ok((name.trim_start_matches("--").replace('-', "_"), value.to_owned())),
@@ -90,11 +89,47 @@ pub fn layer_options(text: &str) -> Result<Vec<(String, String)>> {
     words.chunks(2).map(option).collect()
 }
 
-/// The spec of the device's scheme, without parameters that have their default.
-pub fn scheme_spec(choice: &Choice) -> Result<String> {
-    let mut spec = Spec::plain(choice.scheme.name);
-    let defaults = Choice::from_spec(&spec)?.params;
+/// The options of `ftlab run` that describe a device: names, with `_` inside, and values.
+pub fn run_options(device: &Device) -> Vec<(&'static str, String)> {
+    let of_layers = device.layer_blocks - device.layers.blocks(&device.chip).added;
+    let given = device.layers.iter().flat_map(|setting| setting.given.iter().cloned());
+    let own = [
+        ("ftl", scheme_spec(&device.choice)),
+        ("chip", device.chip.spec().to_string()),
+        ("capacity", device.capacity_bytes().to_string()),
+        ("extra", format!("{}blocks", device.extra_blocks + of_layers)),
+        ("durability", device.durability.name().to_owned()),
+        ("seed", device.seed.to_string()),
+    ];
+    own.into_iter().chain(given).collect()
+}
+
+/// The command that replays a record of everything that was done to a device since it was new. It
+/// counts the same operations of the flash as the device did after its first mount. Each word is
+/// one argument, not quoted for a shell.
+pub fn run_command(device: &Device, record: &Path) -> Vec<String> {
+    let record = record.display().to_string();
+    // A name that looks like an option would be taken for one.
+    let record = if record.starts_with('-') { format!("./{record}") } else { record };
+    let measuring = [
+        ("format", "csv"),
+        ("precondition", "none"),
+        ("warmup", "0"),
+        ("fit", "error"),
+        ("flush", "honour"),
+        ("replay", "closed"),
+    ];
+    let measuring = measuring.map(|(name, value)| (name, value.to_owned()));
+    let options = run_options(device).into_iter().chain(measuring);
+    let words = options.flat_map(|(name, value)| [format!("--{}", name.replace('_', "-")), value]);
+    ["ftlab".to_owned(), "run".to_owned(), record].into_iter().chain(words).collect()
+}
+
+/// The spec of a scheme, without parameters that have their default.
+fn scheme_spec(choice: &Choice) -> String {
+    let defaults = spec::resolve(choice.scheme.name, &[], choice.scheme.params);
+    let defaults = defaults.expect("the defaults of a scheme are valid");
     let set = choice.params.iter().filter(|(name, value)| defaults.get(name) != Some(*value));
-    spec.pairs = set.map(|(name, value)| (name.to_owned(), value.to_string())).collect();
-    Ok(spec.to_string())
+    let pairs = set.map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+    Spec { name: choice.scheme.name.to_owned(), pairs }.to_string()
 }

@@ -123,6 +123,25 @@ pub enum Error {
         /// Whether the whole trace is unreadable.
         fatal: bool,
     },
+    /// A log of writes violates its format, or cannot be read.
+    #[error("{name}: {what}")]
+    LogWrites {
+        /// The log.
+        name: String,
+        /// What is wrong and where, in a sentence.
+        what: String,
+    },
+    /// The name of a mark does not fit into a log of writes.
+    #[error(
+        "a mark with a name of {bytes} bytes cannot be logged; it can have at most {bytes_max} \
+         bytes, and no zero"
+    )]
+    MarkName {
+        /// Bytes of the name.
+        bytes: usize,
+        /// The longest name in bytes.
+        bytes_max: usize,
+    },
     /// A temporary file for sorting a trace cannot be written or read.
     #[error("cannot sort the trace with temporary files: {0}")]
     Sort(#[source] io::Error),

@@ -19,6 +19,7 @@
 //! * [`sort`]: sorting a trace by time
 //! * [`volumes`]: mapping several devices to one address space
 //! * [`writer`]: writing requests as text
+//! * [`log_writes`]: logs of what became durable on a disk, as Linux's dm-log-writes keeps them
 //!
 //! A new format costs a file in a folder of `parse/formats/` and a line in the list there
 //! ([`parse::formats`]). A new workload costs a file in a folder of `generate/workloads/` and a
@@ -33,6 +34,7 @@ mod detection;
 pub mod error;
 pub mod generate;
 pub mod input;
+pub mod log_writes;
 pub mod parse;
 mod reader;
 pub mod registry;

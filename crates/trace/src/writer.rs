@@ -2,6 +2,9 @@
 //!
 //! An fio iolog has microseconds and no flags. blkparse text has nanoseconds and all flags, but
 //! only whole sectors. csv has everything.
+//!
+//! csv is also the form in which a live disk records what it does: a line is complete with its line
+//! end, so the lines before an interruption are a whole trace, and the reader refuses a torn one.
 
 use std::io::Write;
 
@@ -60,6 +63,15 @@ impl<W: Write> TraceWriter<W> {
         }
         self.index += 1;
         Ok(())
+    }
+
+    /// Hands all requests so far to the operating system. What was written until then can be read
+    /// after the process is killed.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn flush(&mut self) -> Result<()> {
+        self.out.flush().map_err(Error::Write)
     }
 
     /// Ends the trace and returns the output, flushed.
@@ -228,6 +240,33 @@ mod tests {
         };
         assert_eq!(read(CSV_SPEC), read("csv"));
         assert_eq!(read("csv").len(), 2);
+    }
+
+    #[test]
+    fn an_interrupted_record_is_read_up_to_its_last_whole_line() {
+        let write = |time_ns, offset| {
+            let (op, flags) = (Op::Write, Flags::FUA);
+            Request { time_ns, offset, bytes: 4096, device: 0, op, flags }
+        };
+        let mut out = std::io::BufWriter::new(Vec::new());
+        let mut writer = TraceWriter::new(&mut out, OutputFormat::Csv).unwrap();
+        writer.write(&write(0, 512)).unwrap();
+        writer.write(&write(7, 1 << 40)).unwrap();
+        writer.flush().unwrap();
+        let text = out.into_inner().unwrap();
+        let line = text.len() - "7,0,WF,1099511627776,4096\n".len();
+        let read = |end, skip_bad| {
+            let format = Some(spec::Spec::plain("csv"));
+            let options = ReadOptions { format, skip_bad, ..ReadOptions::default() };
+            Trace::of_bytes("record", &text[..end], &options).unwrap().requests()
+        };
+        assert_eq!(read(text.len(), false).unwrap(), [write(0, 512), write(7, 1 << 40)]);
+        assert_eq!(read(line, false).unwrap(), [write(0, 512)]);
+        for end in line + 1..text.len() {
+            let message = read(end, false).unwrap_err().to_string();
+            assert!(message.starts_with("record:3: the last line has no line end"), "{message}");
+            assert_eq!(read(end, true).unwrap(), [write(0, 512)], "{end} bytes");
+        }
     }
 
     #[test]

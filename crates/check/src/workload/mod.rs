@@ -3,10 +3,12 @@
 //! ```text
 //! hot              the workload `hot`, drawn from the seed
 //! ace-w0.f.t0.g    a short program: write page 0 · flush · trim page 0 · garbage collection
+//! log-17           a part of a log that was given: see [`logged`]
 //! ```
 //! A workload is a value: the same name, device and seed always give the same operations.
 
 pub mod host_operation;
+pub mod logged;
 pub mod named;
 mod script;
 pub mod short_programs;

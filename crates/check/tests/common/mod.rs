@@ -38,6 +38,7 @@ pub fn campaign(subjects: Vec<Subject>, models: Vec<&'static DeviceModel>) -> Ca
         subjects,
         models,
         workloads: WORKLOADS.iter().map(|workload| workload.name.to_owned()).collect(),
+        log: None,
         short_programs: 0,
         seeds: vec![1],
         storage: Storage::Memory,

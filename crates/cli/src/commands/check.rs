@@ -1,11 +1,13 @@
 //! `ftlab check`: cuts the power at every operation, crashes the machine below an image at every
 //! write, or replays a single cut or crash.
 
+mod log;
+
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use check::campaign::{Campaign, CampaignReport, Totals};
+use check::campaign::{Campaign, CampaignReport, LogSample, Totals, WindowChoice};
 use check::case::Case;
 use check::crash::machine_crash::Crash;
 use check::crash::machine_loss::{self, CrashCounts};
@@ -16,6 +18,7 @@ use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
 use check::flash::Storage;
 use check::subject::Subject;
+use check::workload::logged::LoggedWorkload;
 use check::workload::named::WORKLOADS;
 use ftl::{Durability, Layers, SCHEMES};
 use nand::Outcome;
@@ -71,6 +74,14 @@ pub struct Args {
         hide_possible_values = true
     )]
     workload: Vec<String>,
+    /// Take the workload from a log of Linux's dm-log-writes, or of `ftlab serve`; --workload
+    /// then names windows of it, such as log-3
+    #[arg(long, value_name = "FILE", conflicts_with = "short_programs")]
+    log_writes: Option<String>,
+    /// Try at most N windows of the log on each chip, drawn from the seed, those that end at a mark
+    /// first; 0 tries all
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "log_writes")]
+    windows: usize,
     /// Seed of the workloads and of the requests after a cut
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -165,11 +176,15 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// Tries everything that the options select. Returns whether nothing was found.
 fn campaign(args: &Args) -> failure::Result<bool> {
+    let log = args.log_writes.as_deref().map(|path| log_sample(args, path)).transpose()?;
+    let is_named = log.is_none();
+    let has_programs = is_named && asks_for_all(&args.workload);
     let campaign = Campaign {
         subjects: subjects(args)?,
-        models: models(args)?,
-        workloads: workloads(args),
-        short_programs: if asks_for_all(&args.workload) { args.short_programs } else { 0 },
+        models: if is_named { models(args)? } else { Vec::new() },
+        workloads: if is_named { workloads(args) } else { Vec::new() },
+        log,
+        short_programs: if has_programs { args.short_programs } else { 0 },
         seeds: vec![args.seed],
         storage: storage(args)?,
         durability: durability(args)?,
@@ -183,6 +198,7 @@ fn campaign(args: &Args) -> failure::Result<bool> {
     drop(monitor);
     if !args.quiet {
         say(&summary(&report));
+        campaign.log.iter().for_each(|sample| say(&log::summary(sample)));
     }
     let failed = report.total().failed;
     for failure in failed.iter().take(SHOWN_MAX) {
@@ -365,8 +381,15 @@ fn single_case(args: &Args) -> failure::Result<Case> {
         return Err(failure::Failure::usage(why.to_owned()));
     }
     let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
-    let model = DeviceModel::named(&args.geometry[0])?;
-    let case = Case::new(&subject, model, &args.workload[0], args.seed, durability(args)?);
+    let (model, name) = (DeviceModel::named(&args.geometry[0])?, &args.workload[0]);
+    let case = match &args.log_writes {
+        Some(path) => {
+            let logged = LoggedWorkload::new(path, &log::read(path)?, model);
+            let index = logged.window_named(name)?;
+            Case::of_window(&subject, &logged, index, args.seed, durability(args)?)
+        }
+        None => Case::new(&subject, model, name, args.seed, durability(args)?),
+    };
     Ok(case.map_err(unusable)?.on(storage(args)?))
 }
 
@@ -401,6 +424,32 @@ fn models(args: &Args) -> failure::Result<Vec<&'static DeviceModel>> {
         return Ok(DEVICE_MODELS.iter().filter(quick).collect());
     }
     Ok(args.geometry.iter().map(|name| DeviceModel::named(name)).collect::<spec::Result<_>>()?)
+}
+
+/// The windows of a log that the options select.
+fn log_sample(args: &Args, path: &str) -> failure::Result<LogSample> {
+    let models = match args.geometry.is_empty() {
+        true => vec![DeviceModel::named(log::GEOMETRY)?],
+        false => models(args)?,
+    };
+    let logged = log::read(path)?;
+    let of_model = |&model: &&'static DeviceModel| LoggedWorkload::new(path, &logged, model);
+    let of_models: Vec<LoggedWorkload> = models.iter().map(of_model).collect();
+    let named = |name: &String| of_models[0].window_named(name);
+    let windows = match (asks_for_all(&args.workload), args.windows) {
+        (true, 0) => WindowChoice::Drawn(usize::MAX),
+        (true, most) => WindowChoice::Drawn(most),
+        (false, _) if models.len() > 1 => {
+            let why =
+                "each geometry divides the log otherwise: name one --geometry with --workload";
+            return Err(failure::Failure::usage(why.to_owned()));
+        }
+        (false, _) => {
+            let numbers = args.workload.iter().map(named).collect::<spec::Result<_>>()?;
+            WindowChoice::Numbered(numbers)
+        }
+    };
+    Ok(LogSample { of_models, windows })
 }
 
 fn workloads(args: &Args) -> Vec<String> {

@@ -179,13 +179,15 @@ impl Disk {
     /// The power is off or fails, the disk can only be read, or can only be read from now on.
     pub fn trim(&mut self, offset: u64, bytes: u64, force: bool) -> Result<()> {
         self.expect_writable()?;
-        self.span(offset, bytes)?;
-        let pages = self.whole_pages(offset, bytes);
-        if pages.is_empty() {
+        if self.span(offset, bytes)?.is_none() {
             return Ok(());
         }
+        let pages = self.whole_pages(offset, bytes);
         self.change(|Mounted { nand, ftl }| {
-            ftl.trim(nand, Lpn(pages.start), pages.end - pages.start)?;
+            // A request without a whole page is a request all the same: layers count them.
+            if !pages.is_empty() {
+                ftl.trim(nand, Lpn(pages.start), pages.end - pages.start)?;
+            }
             if force {
                 ftl.flush(nand)?;
             }

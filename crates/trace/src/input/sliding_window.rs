@@ -109,6 +109,12 @@ impl SlidingWindow {
         &self.bytes()[line]
     }
 
+    /// Whether the line that was found last ended with a newline.
+    #[inline]
+    pub(crate) fn was_ended(&self, line: &Range<usize>) -> bool {
+        self.start > line.end
+    }
+
     /// Skips a line that is too long.
     pub(crate) fn skip_line(&mut self) -> io::Result<()> {
         loop {

@@ -68,7 +68,6 @@ fn refuse_impossible(experiment: &Experiment, given: &[&str]) -> Result<()> {
 /// The experiment on the device of an image, except for what was given.
 fn on_image(experiment: &Experiment, made: &Device, given: &[&str]) -> Result<Experiment> {
     debug_assert_eq!(made.durability, Durability::Full, "images are durable");
-    let recipe = recipe::of_device(made);
     let mut with = Experiment { durability: Given::Full, ..experiment.clone() };
     if !given.contains(&"precondition") {
         with.precondition = Precondition::None;
@@ -76,19 +75,9 @@ fn on_image(experiment: &Experiment, made: &Device, given: &[&str]) -> Result<Ex
     if !given.contains(&"warmup") {
         with.warmup = 0;
     }
-    let extra_blocks = made.extra_blocks + made.layer_blocks - made.layers.blocks(&made.chip).added;
-    let unknown = |error: disk::Error| Failure::failed(error.to_string());
-    let texts = [
-        ("ftl", recipe::scheme_spec(&made.choice).map_err(unknown)?),
-        ("chip", made.chip.spec().to_string()),
-        ("capacity", recipe.capacity_bytes.to_string()),
-        ("extra", format!("{extra_blocks}blocks")),
-        ("seed", recipe.seed.to_string()),
-    ];
-    let texts = texts.into_iter().map(|(name, text)| (name.to_owned(), text));
-    for (name, text) in texts.chain(recipe::layer_options(&recipe.layers).map_err(unknown)?) {
-        if !given.contains(&name.as_str()) {
-            with = with.with(&name, &text)?;
+    for (name, text) in recipe::run_options(made) {
+        if !given.contains(&name) {
+            with = with.with(name, &text)?;
         }
     }
     Ok(with)

@@ -133,6 +133,8 @@ pub(crate) struct ColumnLayout {
     pub(crate) first_column: usize,
     /// The decimal separator, point or comma; the other one separates thousands.
     pub(crate) point: u8,
+    /// Whether a last line without line end is bad.
+    pub(crate) needs_line_ends: bool,
     pub(crate) note: Option<String>,
     pub(crate) device_name: Vec<u8>,
 }
@@ -148,6 +150,7 @@ impl ColumnLayout {
             heading_text: "",
             first_column: 1,
             point: b'.',
+            needs_line_ends: false,
             note: None,
             device_name: Vec::new(),
         }
@@ -184,6 +187,11 @@ impl ColumnLayout {
     /// Numbers are written as `1.024,5` instead of `1024.5`.
     pub(crate) fn with_decimal_comma(self) -> ColumnLayout {
         ColumnLayout { point: b',', ..self }
+    }
+
+    /// Every line has a line end; a last one without it is bad.
+    pub(crate) fn with_line_ends(self) -> ColumnLayout {
+        ColumnLayout { needs_line_ends: true, ..self }
     }
 
     /// A note that users of the trace may want to know.

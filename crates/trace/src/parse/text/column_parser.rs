@@ -53,6 +53,10 @@ impl LineParser for ColumnLayout {
         }
     }
 
+    fn needs_line_ends(&self) -> bool {
+        self.needs_line_ends
+    }
+
     fn notes(&self) -> Vec<String> {
         self.note.iter().cloned().collect()
     }

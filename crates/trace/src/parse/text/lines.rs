@@ -36,6 +36,11 @@ pub(crate) trait LineParser: Send {
         devices: &mut Devices,
     ) -> std::result::Result<Parsed, ParseError>;
 
+    /// Whether a last line without line end is bad, because its writer was interrupted.
+    fn needs_line_ends(&self) -> bool {
+        false
+    }
+
     /// Choices of the parser that the user may want to know, as sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -45,6 +50,11 @@ pub(crate) trait LineParser: Send {
 const TOO_LONG: ParseError = ParseError::with_remedy(
     "the line is longer than 64 KiB",
     "the file may be binary or have no line ends",
+);
+
+const TORN: ParseError = ParseError::with_remedy(
+    "the last line has no line end, so its writer was interrupted and it may not be whole",
+    "`--skip-bad` leaves it out",
 );
 
 /// The reader of a text trace.
@@ -130,6 +140,9 @@ impl<P: LineParser + Clone> LineReader<P> {
     #[inline]
     fn line(&mut self, range: Range<usize>, out: &mut Vec<Request>) -> Result<()> {
         let line = trim_line_end(self.cursor.window.slice(range.clone()));
+        if !self.cursor.window.was_ended(&range) && self.is_torn(line) {
+            return self.bad_line(TORN, range);
+        }
         match self.parser.parse(line, &mut self.normalizer.devices) {
             Ok(Parsed::Request(record)) => match self.normalizer.request(record, P::TICK_NS, out) {
                 Ok(()) => {}
@@ -140,6 +153,12 @@ impl<P: LineParser + Clone> LineReader<P> {
             Err(error) => self.bad_line(error, range)?,
         }
         Ok(())
+    }
+
+    /// Whether a line without line end is bad.
+    #[cold]
+    fn is_torn(&self, line: &[u8]) -> bool {
+        self.parser.needs_line_ends() && !line.trim_ascii().is_empty()
     }
 
     #[cold]

@@ -193,6 +193,10 @@ fn layout(params: &Params) -> spec::Result<ColumnLayout> {
     if params.opt_switch("header").unwrap_or(text == WRITTEN_COLUMNS) {
         layout = layout.with_heading();
     }
+    // A record of a live disk may end in the middle of a number that is shorter then.
+    if text == WRITTEN_COLUMNS {
+        layout = layout.with_line_ends();
+    }
     match (params.choice("decimal"), separator) {
         ("comma", Separator::Byte(b',')) => {
             Err(refused("decimal", "comma", "possible if commas separate the fields"))
