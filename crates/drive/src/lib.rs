@@ -14,6 +14,7 @@
 //! * [`presets`]    drives by name, each figure with its source
 //! * [`places`]     from a PPN to its die, plane and page type
 //! * [`operation`]  requests and flash operations as they come in
+//! * [`recorder`]   collects them from a chip
 //! * [`engine`]     when everything happens
 //! * [`journal`]    what happened when
 //! * [`usage`]      what the parts did, and the laws that it obeys
@@ -30,6 +31,7 @@ pub mod operation;
 pub mod places;
 pub mod presets;
 pub mod profile;
+pub mod recorder;
 pub mod shares;
 pub mod usage;
 
@@ -38,5 +40,6 @@ pub use journal::Entry;
 pub use operation::{Answer, HostRequest, Issued};
 pub use presets::PRESETS;
 pub use profile::Profile;
+pub use recorder::{Recorded, Recorder};
 pub use shares::Shares;
 pub use usage::Usage;

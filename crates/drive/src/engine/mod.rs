@@ -155,6 +155,11 @@ impl Drive {
         self.now_ns
     }
 
+    /// When something happens next, if nothing is issued before, for a caller who waits for it.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        if self.answers.is_empty() { self.events.next_ns() } else { Some(self.now_ns) }
+    }
+
     /// Issues a request with the operations that the FTL made of it.
     ///
     /// # Panics

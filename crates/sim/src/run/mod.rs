@@ -27,6 +27,7 @@ pub mod timeline;
 use std::io::Write;
 use std::time::Instant;
 
+use drive::Recorded;
 use ftl::Device;
 use nand::Nand;
 
@@ -49,7 +50,7 @@ use crate::run::finish::{FinishedRun, Measured};
 use crate::run::measure::{
     MeasuredRequests, Observer, PassCounters, ServedRequest, TenantCounters, Unmeasured,
 };
-use crate::run::operation_log::{LoggedOperations, OpLog};
+use crate::run::operation_log::OpLog;
 use crate::run::simulator::Simulator;
 use crate::run::timeline::tracker::IssuedRequest;
 use crate::run::timeline::{Timeline, TimelineOutput};
@@ -163,7 +164,7 @@ struct Pass<'a> {
     /// The queue, if requests have to wait.
     queue: Option<RequestQueue>,
     /// The flash operations of the last request, if they are recorded.
-    operations: LoggedOperations,
+    operations: Recorded,
     delivered: u64,
 }
 
@@ -248,7 +249,7 @@ impl<'a> Stages<'a> {
         let has_queue = stage == Stage::Measure || self.setup.has_tenants();
         let queue = || RequestQueue::of(self.setup, self.device.geometry());
         let queue = if has_queue { queue() } else { None };
-        let (batch, operations) = (Batch::default(), LoggedOperations::default());
+        let (batch, operations) = (Batch::default(), Recorded::default());
         Ok(Pass { stage, order, batch, queue, operations, delivered: 0 })
     }
 

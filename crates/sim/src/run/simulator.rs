@@ -1,5 +1,6 @@
 //! A device at work: it serves one request after the other and returns the time that each took.
 
+use drive::{Recorded, Recorder};
 use ftl::{Device, Ftl, LayerReport, Run, Span};
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
@@ -11,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::mismatch::Mismatch;
 use crate::result::counts::HostPages;
 use crate::run::contents::Contents;
-use crate::run::operation_log::{LoggedOperations, OperationRecorder};
 use crate::run::shadow::Shadow;
 
 /// Pages that are written together if the chip keeps bytes.
@@ -181,8 +181,8 @@ impl<'a> Simulator<'a> {
     /// Starts to record every flash operation, with the owners of pages if they are wanted, unless
     /// operations are recorded already.
     pub fn record_operations(&mut self, has_owners: bool) {
-        if self.nand.sink_mut::<OperationRecorder>().is_none() {
-            self.nand.attach(Box::new(OperationRecorder::new(has_owners)));
+        if self.nand.sink_mut::<Recorder>().is_none() {
+            self.nand.attach(Box::new(Recorder::new(has_owners)));
         }
     }
 
@@ -192,8 +192,8 @@ impl<'a> Simulator<'a> {
     }
 
     /// Moves the operations recorded since the last call to `out`.
-    pub fn drain_operations(&mut self, out: &mut LoggedOperations) {
-        if let Some(recorder) = self.nand.sink_mut::<OperationRecorder>() {
+    pub fn drain_operations(&mut self, out: &mut Recorded) {
+        if let Some(recorder) = self.nand.sink_mut::<Recorder>() {
             recorder.drain_to(out);
         }
     }

@@ -92,6 +92,11 @@ impl Events {
         Some((at_ns, what))
     }
 
+    /// The time of the next event.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.first_ns.into_iter().min().filter(|_| !self.is_empty())
+    }
+
     pub fn is_empty(&self) -> bool {
         self.queues.iter().all(Fifo::is_empty)
     }
