@@ -126,7 +126,7 @@ pub fn run_command(device: &Device, record: &Path) -> Vec<String> {
 }
 
 /// The spec of a scheme, without parameters that have their default.
-fn scheme_spec(choice: &Choice) -> String {
+pub fn scheme_spec(choice: &Choice) -> String {
     let defaults = spec::resolve(choice.scheme.name, &[], choice.scheme.params);
     let defaults = defaults.expect("the defaults of a scheme are valid");
     let set = choice.params.iter().filter(|(name, value)| defaults.get(name) != Some(*value));

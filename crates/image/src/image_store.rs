@@ -527,13 +527,18 @@ fn without_data(health: Health) -> Health {
 }
 
 fn storage(error: io::Error) -> nand::Error {
-    nand::Error::Storage(error.to_string())
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            nand::Error::StorageFull(error.to_string())
+        }
+        _ => nand::Error::Storage(error.to_string()),
+    }
 }
 
 /// The reason of a failure of the storage.
 fn reason(error: nand::Error) -> io::Error {
     match error {
-        nand::Error::Storage(why) => io::Error::other(why),
+        nand::Error::Storage(why) | nand::Error::StorageFull(why) => io::Error::other(why),
         other => io::Error::other(other),
     }
 }

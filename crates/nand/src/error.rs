@@ -23,6 +23,10 @@ pub enum Error {
     /// safe as the storage can make them; whether this operation took place is unknown.
     #[error("the storage of the flash failed: {0}")]
     Storage(String),
+    /// The storage behind the chip has no room left, with the reason. Otherwise as
+    /// [`Storage`](Self::Storage).
+    #[error("the storage of the flash is full: {0}")]
+    StorageFull(String),
     /// The storage behind the chip could not read a page, with the page and the reason. Nothing was
     /// changed.
     #[error("{0}")]
