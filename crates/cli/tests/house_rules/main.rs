@@ -43,11 +43,15 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("disk", &["spec", "nand", "image", "ftl"]),
         ("drive", &["spec", "nand", "trace"]),
         ("sim", &["spec", "nand", "trace", "ftl", "drive"]),
+        ("nbd", &["spec", "nand", "trace", "ftl", "disk", "drive"]),
         ("check", &["spec", "nand", "image", "ftl"]),
         ("report", &["spec", "trace", "sim"]),
         (
             "cli",
-            &["spec", "nand", "image", "trace", "ftl", "disk", "drive", "sim", "check", "report"],
+            &[
+                "spec", "nand", "image", "trace", "ftl", "disk", "drive", "sim", "check", "nbd",
+                "report",
+            ],
         ),
     ])
 }

@@ -1,0 +1,187 @@
+//! What a user can tell a running server: one JSON object a line.
+
+use std::time::Duration;
+
+use nand::Outcome;
+use serde_json::{Map, Value};
+
+use crate::device::injuries::Failure;
+
+/// A command, and the export that it is for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// The name of the export; empty for the first one.
+    pub export: String,
+    /// What to do.
+    pub deed: Deed,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
+    /// Cut the power.
+    Cut {
+        /// When.
+        when: CutTime,
+        /// What the interrupted operation leaves on flash.
+        outcome: Option<Outcome>,
+        /// Whether the device stays without power.
+        stays_down: bool,
+    },
+    /// Turn the power on.
+    PowerOn,
+    /// Begin no request and answer none, for a time or until further notice.
+    Freeze(Option<Duration>),
+    /// End that.
+    Thaw,
+    /// Answer everything this much later.
+    Slow(Duration),
+    /// Let requests fail.
+    Fail(Failure),
+    /// End all failures.
+    Heal,
+    /// Write a mark into the log of writes.
+    Mark(String),
+    /// Tell what was done.
+    Stats,
+}
+
+/// When the power is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutTime {
+    /// At once: between two requests, or in the next operation if an outcome is given.
+    Now,
+    /// When the FTL is flushed next.
+    Flush,
+    /// After a number of programs and erases.
+    After(u64),
+}
+
+/// The keys that say what to do.
+const DEEDS: [&str; 7] = ["cut", "power", "freeze", "slow", "fail", "mark", "stats"];
+
+/// Reads a command.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn parse(line: &str) -> Result<Command, String> {
+    let value: Value = serde_json::from_str(line)
+        .map_err(|error| format!("this is not JSON: {error}: {}", shortened(line)))?;
+    let Value::Object(mut object) = value else {
+        return Err(format!("a command is a JSON object such as {{\"cut\":\"now\"}}, not {value}"));
+    };
+    let export = match object.remove("export") {
+        None => String::new(),
+        Some(Value::String(name)) => name,
+        Some(other) => return Err(format!("`export` is a name, not {other}")),
+    };
+    let deed = deed(&mut object)?;
+    match object.keys().next() {
+        None => Ok(Command { export, deed }),
+        Some(key) => Err(format!("`{key}` means nothing here")),
+    }
+}
+
+fn deed(object: &mut Map<String, Value>) -> Result<Deed, String> {
+    let Some(name) = DEEDS.into_iter().find(|name| object.contains_key(*name)) else {
+        return Err(format!("no command among the keys; give one of {}", DEEDS.join(", ")));
+    };
+    let value = object.remove(name).unwrap_or_default();
+    match (name, &value) {
+        ("cut", _) => cut(&value, object),
+        ("power", Value::String(on)) if on == "on" => Ok(Deed::PowerOn),
+        ("freeze", Value::Bool(true)) => Ok(Deed::Freeze(None)),
+        ("freeze", Value::Bool(false)) => Ok(Deed::Thaw),
+        ("freeze", _) => Ok(Deed::Freeze(Some(time(&value)?))),
+        ("slow", _) => Ok(Deed::Slow(time(&value)?)),
+        ("fail", Value::Null) => Ok(Deed::Heal),
+        ("fail", Value::Object(range)) => Ok(Deed::Fail(failure(range)?)),
+        ("mark", Value::String(name)) => Ok(Deed::Mark(name.clone())),
+        ("stats", _) => Ok(Deed::Stats),
+        _ => Err(format!("`{name}` cannot be {value}")),
+    }
+}
+
+fn cut(value: &Value, object: &mut Map<String, Value>) -> Result<Deed, String> {
+    let when = match value {
+        Value::String(now) if now == "now" => CutTime::Now,
+        Value::String(flush) if flush == "flush" => CutTime::Flush,
+        Value::Object(at) if at.len() == 1 && at.contains_key("after") => {
+            CutTime::After(number(&at["after"])?)
+        }
+        _ => {
+            return Err(format!(
+                "`cut` is \"now\", \"flush\" or {{\"after\": N}} with a number of programs and \
+                 erases, not {value}"
+            ));
+        }
+    };
+    let outcome = match object.remove("outcome") {
+        None => None,
+        Some(Value::String(name)) => Some(Outcome::named(&name).ok_or_else(|| {
+            format!("unknown outcome `{name}`; known are {}", Outcome::NAMES.join(", "))
+        })?),
+        Some(other) => return Err(format!("`outcome` is a name, not {other}")),
+    };
+    let stays_down = match object.remove("stay_down") {
+        None => false,
+        Some(Value::Bool(stays)) => stays,
+        Some(other) => return Err(format!("`stay_down` is true or false, not {other}")),
+    };
+    Ok(Deed::Cut { when, outcome, stays_down })
+}
+
+fn failure(range: &Map<String, Value>) -> Result<Failure, String> {
+    let known = ["offset", "bytes", "on", "times"];
+    if let Some(key) = range.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(format!("`{key}` means nothing in `fail`; known are {}", known.join(", ")));
+    }
+    let on = range.get("on").map_or(Some("all"), Value::as_str);
+    let (reads, writes) = match on {
+        Some("all") => (true, true),
+        Some("read") => (true, false),
+        Some("write") => (false, true),
+        _ => return Err("`on` is \"read\", \"write\" or \"all\"".to_owned()),
+    };
+    Ok(Failure {
+        offset: range.get("offset").map_or(Ok(0), number)?,
+        bytes: range.get("bytes").map_or(Ok(u64::MAX), number)?,
+        reads,
+        writes,
+        times: range.get("times").map(number).transpose()?.map(|times| times.max(1)),
+    })
+}
+
+/// A number of seconds, or a text such as `500us`.
+fn time(value: &Value) -> Result<Duration, String> {
+    let seconds = match value {
+        Value::Number(number) => number.as_f64().unwrap_or(-1.0),
+        Value::String(text) => return text_time(text),
+        _ => -1.0,
+    };
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= TIME_MAX).ok_or_else(|| {
+        format!("a time is a number of seconds or a text such as 500us, not {value}")
+    })
+}
+
+/// No time on this side of a day needs more.
+const TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn text_time(text: &str) -> Result<Duration, String> {
+    let ns = spec::parse_time_ns(text).map_err(|error| error.to_string())?;
+    Some(Duration::from_nanos(ns))
+        .filter(|time| *time <= TIME_MAX)
+        .ok_or_else(|| format!("{text} is longer than a day"))
+}
+
+fn number(value: &Value) -> Result<u64, String> {
+    value.as_u64().ok_or_else(|| format!("{value} is not a whole number"))
+}
+
+fn shortened(line: &str) -> String {
+    let mut short: String = line.chars().take(80).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,23 @@
+//! Who asked, and the answers that are ready for them.
+
+use crate::wire::replies::Style;
+
+/// The place of a request: its connection, and its name there.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    /// The number of the connection. No two ever have the same one.
+    pub session: u64,
+    /// The form of replies on the connection.
+    pub style: Style,
+    /// The name that the client gave to the request.
+    pub cookie: u64,
+}
+
+/// The bytes of an answer, and where they go.
+#[derive(Debug)]
+pub struct Ready {
+    /// The number of the connection.
+    pub session: u64,
+    /// The reply.
+    pub bytes: Vec<u8>,
+}

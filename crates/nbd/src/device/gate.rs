@@ -1,0 +1,170 @@
+//! Answers that are ready, but leave later: when the drive profile says, after a delay, or when the
+//! device is no longer frozen.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
+
+use nand::Nand;
+
+use crate::device::asker::Ready;
+use crate::device::pacing::{Pacing, Ticket};
+
+/// Bytes of answers that may wait here.
+const BYTES_MAX: usize = 64 << 20;
+
+/// The way of all answers of a device.
+#[derive(Default)]
+pub struct Gate {
+    pace: Option<Pacing>,
+    slow: Duration,
+    is_frozen: bool,
+    held: BinaryHeap<Reverse<Held>>,
+    /// Bytes of all answers that have not left.
+    bytes: usize,
+    /// The number of answers so far. Of those due at one time the earliest leaves first.
+    answers: u64,
+}
+
+struct Held {
+    due: Instant,
+    number: u64,
+    ready: Ready,
+    is_paced: bool,
+}
+
+impl Gate {
+    /// A gate with a pace.
+    pub fn new(pace: Option<Pacing>) -> Gate {
+        Gate { pace, ..Gate::default() }
+    }
+
+    /// Whether answers leave at once.
+    pub fn is_open(&self) -> bool {
+        self.pace.is_none() && self.slow.is_zero() && !self.is_frozen && self.held.is_empty()
+    }
+
+    /// The pace, if there is one.
+    pub fn pace(&self) -> Option<&Pacing> {
+        self.pace.as_ref()
+    }
+
+    /// From now on every answer leaves this much later.
+    pub fn set_slow(&mut self, slow: Duration) {
+        self.slow = slow;
+    }
+
+    /// Whether nothing is answered and no request is begun.
+    pub fn is_frozen(&self) -> bool {
+        self.is_frozen
+    }
+
+    /// Freezes the device, or ends that.
+    pub fn set_frozen(&mut self, is_frozen: bool) {
+        self.is_frozen = is_frozen;
+    }
+
+    /// Tells the drive of a request that was performed. The answer must show the ticket.
+    pub fn issue(
+        &mut self,
+        nand: Option<&mut Nand>,
+        op: trace::Op,
+        bytes: u64,
+        force: bool,
+        came: Instant,
+    ) -> Option<Ticket> {
+        Some(self.pace.as_mut()?.issue(nand, op, bytes, force, came))
+    }
+
+    /// Forgets operations that belong to no request, such as those of a mount.
+    pub fn forget_operations(&mut self, nand: Option<&mut Nand>) {
+        if let (Some(pace), Some(nand)) = (&mut self.pace, nand) {
+            pace.attach(nand);
+        }
+    }
+
+    /// Whether nothing waits here.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Whether so much waits here that no further request is to be performed.
+    pub fn is_full(&self) -> bool {
+        self.bytes > BYTES_MAX
+    }
+
+    /// Takes an answer that is ready.
+    pub fn hold(&mut self, ticket: Option<Ticket>, ready: Ready, now: Instant) {
+        self.bytes += ready.bytes.len();
+        let due = match (&mut self.pace, ticket) {
+            (Some(pace), Some(ticket)) => match pace.ready(ticket, ready) {
+                Some((due, ready)) => (due, ready),
+                None => return,
+            },
+            _ => (now, ready),
+        };
+        self.hold_until(due.0, due.1, ticket.is_some());
+    }
+
+    fn hold_until(&mut self, due: Instant, ready: Ready, is_paced: bool) {
+        self.answers += 1;
+        let (due, number) = (due + self.slow, self.answers);
+        self.held.push(Reverse(Held { due, number, ready, is_paced }));
+    }
+
+    /// The answers that leave now.
+    pub fn open(&mut self, now: Instant, out: &mut Vec<Ready>) {
+        if let Some(pace) = &mut self.pace {
+            for (due, ready) in pace.answers(now) {
+                self.hold_until(due, ready, true);
+            }
+        }
+        if self.is_frozen {
+            return;
+        }
+        while self.held.peek().is_some_and(|Reverse(held)| held.due <= now) {
+            let Some(Reverse(held)) = self.held.pop() else { return };
+            if let Some(pace) = self.pace.as_mut().filter(|_| held.is_paced) {
+                pace.left(now - held.due);
+            }
+            self.bytes -= held.ready.bytes.len();
+            out.push(held.ready);
+        }
+    }
+
+    /// When the gate must be opened next.
+    pub fn next(&self) -> Option<Instant> {
+        let held = self.held.peek().filter(|_| !self.is_frozen).map(|Reverse(held)| held.due);
+        let pace = self.pace.as_ref().and_then(Pacing::next);
+        held.into_iter().chain(pace).min()
+    }
+
+    /// Drops all answers: the power failed.
+    pub fn forget(&mut self) {
+        self.held.clear();
+        self.bytes = 0;
+        if let Some(pace) = &mut self.pace {
+            pace.forget_answers();
+        }
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Held) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Held) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Held) -> std::cmp::Ordering {
+        (self.due, self.number).cmp(&(other.due, other.number))
+    }
+}

@@ -1,0 +1,542 @@
+//! The disk at work.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use disk::Disk;
+use nand::page_store::SyncJob;
+use nand::{Cut, Outcome};
+
+use crate::device::asker::{Asker, Ready};
+use crate::device::gate::Gate;
+use crate::device::grouped_sync::{GroupedSync, Need};
+use crate::device::injuries::{Failure, Failures};
+use crate::device::long_work::LongWork;
+use crate::device::pacing::{Pacing, Ticket};
+use crate::device::scribe::Scribe;
+use crate::device::store::Store;
+use crate::device::{block_status, bytes, failures, refusals};
+use crate::export::{Context, Export};
+use crate::wire::Errno;
+use crate::wire::command_flags::{FAST_ZERO, FUA, NO_HOLE, REQ_ONE};
+use crate::wire::replies::{self, Failed};
+use crate::wire::requests::{Command, Request};
+
+/// A disk that serves requests.
+pub struct Live {
+    export: Export,
+    store: Store,
+    failures: Failures,
+    long: VecDeque<LongWork<Waiter>>,
+    syncs: GroupedSync<Waiter>,
+    /// A sync of the file that nobody has begun yet.
+    job: Option<SyncJob>,
+    gate: Gate,
+    ready: Vec<Ready>,
+    /// What the next flush does to the power.
+    cut_at_flush: Option<Option<Outcome>>,
+    counts: Counts,
+}
+
+/// Somebody who waits for an answer.
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    asker: Asker,
+    ticket: Option<Ticket>,
+    op: trace::Op,
+    came: Instant,
+}
+
+/// What was asked of a disk since it is served.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Requests, by kind.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Writes of zeroes.
+    pub zeroes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Flushes that were asked for.
+    pub flushes: u64,
+    /// Flushes of the FTL that were done. One serves several requests.
+    pub flushes_done: u64,
+    /// Bytes that were read.
+    pub read_bytes: u64,
+    /// Bytes that were written.
+    pub written_bytes: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Power cuts.
+    pub cuts: u64,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Its answer is in the output, or comes later.
+    Goes,
+    /// The power failed. There is no answer.
+    PowerLost,
+}
+
+impl Live {
+    /// A disk behind an export.
+    pub fn new(disk: Disk, export: Export, pace: Option<Pacing>, scribe: Scribe) -> Live {
+        let mut live = Live {
+            export,
+            store: Store { disk, scribe },
+            failures: Failures::default(),
+            long: VecDeque::new(),
+            syncs: GroupedSync::default(),
+            job: None,
+            gate: Gate::new(pace),
+            ready: Vec::new(),
+            cut_at_flush: None,
+            counts: Counts::default(),
+        };
+        live.gate.forget_operations(live.store.disk.nand_mut());
+        live
+    }
+
+    /// What clients are told about it.
+    pub fn export(&self) -> &Export {
+        &self.export
+    }
+
+    /// The disk.
+    pub fn disk(&self) -> &Disk {
+        &self.store.disk
+    }
+
+    /// What was asked of it.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The pace, if there is one.
+    pub fn pace(&self) -> Option<&Pacing> {
+        self.gate.pace()
+    }
+
+    // ---- Requests --------------------------------------------------------------------------
+
+    /// Performs a request. The reply goes to `out`, or comes [later](Self::take_ready).
+    pub fn perform(
+        &mut self,
+        asker: Asker,
+        contexts: &[Context],
+        request: &Request,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Progress {
+        if self.gate.is_open() {
+            self.answer_at_once(asker, contexts, request, payload, out);
+        } else {
+            let came = Instant::now();
+            let mut bytes = Vec::new();
+            self.answer_at_once(asker, contexts, request, payload, &mut bytes);
+            if !bytes.is_empty() {
+                let ticket = self.issue(request, came);
+                let ready = Ready { session: asker.session, bytes };
+                self.gate.hold(ticket, ready, Instant::now());
+            }
+        }
+        if self.store.disk.is_off() { Progress::PowerLost } else { Progress::Goes }
+    }
+
+    /// Performs a request. If the answer must wait, nothing is appended to `out`.
+    fn answer_at_once(
+        &mut self,
+        asker: Asker,
+        contexts: &[Context],
+        request: &Request,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        let (style, cookie) = (asker.style, asker.cookie);
+        let allowed = refusals::check(request, &self.export, style)
+            .and_then(|()| self.failures.check(request));
+        let done = allowed.and_then(|()| match request.command {
+            Command::Read => {
+                self.read(asker, request, out);
+                Ok(Answer::Given)
+            }
+            Command::Write => self.write(asker, request, payload),
+            Command::Flush => {
+                self.counts.flushes += 1;
+                self.wait(Waiter::new(asker, trace::Op::Flush), Need::Flush);
+                Ok(Answer::Waits)
+            }
+            Command::Trim | Command::WriteZeroes => self.begin_long(asker, request),
+            Command::BlockStatus => self.block_status(contexts, request, out),
+            Command::Cache | Command::Disconnect | Command::Unknown(_) => Ok(Answer::Done),
+        });
+        match done {
+            Ok(Answer::Done) => replies::done(out, style, cookie),
+            Ok(Answer::Given | Answer::Waits) => {}
+            Err(failed) => {
+                self.counts.failed += 1;
+                replies::failed(out, style, cookie, &failed);
+            }
+        }
+    }
+
+    fn read(&mut self, asker: Asker, request: &Request, out: &mut Vec<u8>) {
+        self.counts.reads += 1;
+        self.counts.read_bytes += u64::from(request.bytes);
+        let (store, counts) = (&mut self.store, &mut self.counts);
+        let what = (request.cookie, request.offset, request.bytes);
+        replies::data(out, asker.style, what, |data| {
+            store.read(request.offset, data).map_err(|error| {
+                counts.failed += 1;
+                let failed = failures::of_disk(&error);
+                Failed { offset: first_unreadable(store, request), ..failed }
+            })
+        });
+    }
+
+    fn write(&mut self, asker: Asker, request: &Request, payload: &[u8]) -> Result<Answer, Failed> {
+        self.counts.writes += 1;
+        self.counts.written_bytes += payload.len() as u64;
+        let force = request.has(FUA);
+        let done = self.store.write(request.offset, payload, force);
+        done.map_err(|error| failures::of_disk(&error))?;
+        if !force {
+            return Ok(Answer::Done);
+        }
+        let came = Instant::now();
+        let ticket = self.issue(request, came);
+        self.wait(Waiter { asker, ticket, op: trace::Op::Write, came }, Need::Sync);
+        Ok(Answer::Waits)
+    }
+
+    fn block_status(
+        &mut self,
+        contexts: &[Context],
+        request: &Request,
+        out: &mut Vec<u8>,
+    ) -> Result<Answer, Failed> {
+        if contexts.is_empty() {
+            return Err(Failed::new(Errno::Invalid, "no context was agreed on"));
+        }
+        let (offset, bytes) = (request.offset, u64::from(request.bytes));
+        let wants_one = request.has(REQ_ONE);
+        let states = contexts.iter().map(|context| {
+            let states =
+                block_status::of_range(&self.store.disk, *context, offset, bytes, wants_one);
+            Ok((context.id(), states.map_err(|error| failures::of_disk(&error))?))
+        });
+        let states: Vec<_> = states.collect::<Result<_, Failed>>()?;
+        replies::block_status(out, request.cookie, &states);
+        Ok(Answer::Given)
+    }
+
+    // ---- Long work -------------------------------------------------------------------------
+
+    fn begin_long(&mut self, asker: Asker, request: &Request) -> Result<Answer, Failed> {
+        let op = if request.command == Command::Trim { trace::Op::Trim } else { trace::Op::Write };
+        let waiter = Waiter::new(asker, op);
+        let range = request.offset..request.offset + u64::from(request.bytes);
+        let page_bytes = u64::from(self.store.disk.device().geometry().page_bytes());
+        let force = request.has(FUA);
+        let work = match request.command {
+            Command::Trim => LongWork::trim(waiter, force, range, page_bytes),
+            _ if request.has(NO_HOLE) => LongWork::allocate(waiter, force, range),
+            _ => LongWork::zero(waiter, force, range, page_bytes),
+        };
+        match request.command {
+            Command::Trim => self.counts.trims += 1,
+            _ => self.counts.zeroes += 1,
+        }
+        if request.has(FAST_ZERO) && work.writes() {
+            return Err(Failed::new(Errno::NotSupported, "zeroes would have to be written"));
+        }
+        self.long.push_back(work);
+        if self.long.len() == 1 {
+            self.work();
+        }
+        Ok(Answer::Waits)
+    }
+
+    /// Whether long work is left.
+    pub fn has_work(&self) -> bool {
+        !self.long.is_empty() && !self.gate.is_frozen()
+    }
+
+    /// Does a part of the long work.
+    pub fn work(&mut self) {
+        let Some(mut work) = self.long.pop_front() else { return };
+        match work.step(&mut self.store) {
+            Ok(_) if !work.is_done() => self.long.push_front(work),
+            Ok(_) if work.force => self.wait(work.waiter, Need::Flush),
+            Ok(_) => self.answer(work.waiter, Ok(())),
+            Err(error) => self.answer(work.waiter, Err(failures::of_disk(&error))),
+        }
+    }
+
+    // ---- Durability ------------------------------------------------------------------------
+
+    fn wait(&mut self, waiter: Waiter, need: Need) {
+        self.syncs.add(waiter, need);
+        self.begin_syncs();
+    }
+
+    /// Begins the sync of the next group, if there is one and no sync runs.
+    fn begin_syncs(&mut self) {
+        while let Some(need) = self.syncs.next_need() {
+            let begun = match need {
+                Need::Flush => self.flush_ftl(),
+                Need::Sync => self.store.begin_sync(),
+            };
+            self.issue_flushes();
+            match begun {
+                Ok(Some(job)) => {
+                    self.syncs.begin();
+                    self.job = Some(job);
+                }
+                Ok(None) => self.answer_all_waiting(&Ok(())),
+                Err(error) => self.answer_all_waiting(&Err(failures::of_disk(&error))),
+            }
+        }
+    }
+
+    fn flush_ftl(&mut self) -> disk::Result<Option<SyncJob>> {
+        self.counts.flushes_done += 1;
+        if let Some(outcome) = self.cut_at_flush.take() {
+            if let Some(outcome) = outcome {
+                self.store.disk.cut_after(Cut { after: 0, outcome });
+                if let Some(job) = self.store.disk.begin_flush()? {
+                    // The flush needed no operation of the flash.
+                    self.store.disk.end_sync(job())?;
+                }
+            }
+            self.store.disk.cut_now();
+        }
+        self.store.begin_flush()
+    }
+
+    /// Tells the drive of the flushes of a group. The first one has done the work of all.
+    fn issue_flushes(&mut self) {
+        let (gate, disk) = (&mut self.gate, &mut self.store.disk);
+        for waiter in self.syncs.waiting_mut().filter(|waiter| waiter.ticket.is_none()) {
+            waiter.ticket = gate.issue(disk.nand_mut(), waiter.op, 0, true, waiter.came);
+        }
+    }
+
+    fn answer_all_waiting(&mut self, result: &Result<(), Failed>) {
+        for waiter in self.syncs.take_waiting() {
+            self.answer(waiter, result.clone());
+        }
+    }
+
+    /// The sync of the file that is to be run now, in any thread. Its end must be
+    /// [told](Self::synced).
+    pub fn take_job(&mut self) -> Option<SyncJob> {
+        self.job.take()
+    }
+
+    /// Whether a sync of the file runs.
+    pub fn is_syncing(&self) -> bool {
+        self.syncs.is_running()
+    }
+
+    /// The sync of the file has ended.
+    pub fn synced(&mut self, done: nand::Result<()>) {
+        let done = self.store.end_sync(done).map_err(|error| failures::of_disk(&error));
+        for waiter in self.syncs.end() {
+            self.answer(waiter, done.clone());
+        }
+        self.begin_syncs();
+    }
+
+    // ---- Answers ---------------------------------------------------------------------------
+
+    /// Answers somebody who waited.
+    fn answer(&mut self, waiter: Waiter, result: Result<(), Failed>) {
+        if self.store.disk.is_off() {
+            return;
+        }
+        let Asker { session, style, cookie } = waiter.asker;
+        let mut bytes = Vec::new();
+        match result {
+            Ok(()) => replies::done(&mut bytes, style, cookie),
+            Err(failed) => {
+                self.counts.failed += 1;
+                replies::failed(&mut bytes, style, cookie, &failed);
+            }
+        }
+        let ready = Ready { session, bytes };
+        if self.gate.is_open() {
+            return self.ready.push(ready);
+        }
+        let nand = self.store.disk.nand_mut();
+        let ticket = waiter.ticket;
+        let ticket = ticket.or_else(|| self.gate.issue(nand, waiter.op, 0, false, waiter.came));
+        self.gate.hold(ticket, ready, Instant::now());
+    }
+
+    /// Tells the drive of a request that was performed.
+    fn issue(&mut self, request: &Request, came: Instant) -> Option<Ticket> {
+        let op = match request.command {
+            Command::Write => trace::Op::Write,
+            _ => trace::Op::Read,
+        };
+        let (nand, force) = (self.store.disk.nand_mut(), request.has(FUA));
+        self.gate.issue(nand, op, request.bytes.into(), force, came)
+    }
+
+    /// The answers that can leave now.
+    pub fn take_ready(&mut self, now: Instant) -> Vec<Ready> {
+        self.gate.open(now, &mut self.ready);
+        std::mem::take(&mut self.ready)
+    }
+
+    /// When answers can leave that cannot leave now.
+    pub fn next_ready(&self) -> Option<Instant> {
+        self.gate.next()
+    }
+
+    // ---- Power and injuries ----------------------------------------------------------------
+
+    /// Cuts the power after a number of programs and erases.
+    pub fn cut_after(&mut self, cut: Cut) {
+        self.store.disk.cut_after(cut);
+    }
+
+    /// Cuts the power when the FTL is flushed next: in its first operation, with this outcome, or
+    /// else before.
+    pub fn cut_at_flush(&mut self, outcome: Option<Outcome>) {
+        self.cut_at_flush = Some(outcome);
+    }
+
+    /// Cuts the power now, between two operations.
+    pub fn cut_now(&mut self) {
+        self.store.disk.cut_now();
+    }
+
+    /// Whether the power is off.
+    pub fn is_off(&self) -> bool {
+        self.store.disk.is_off()
+    }
+
+    /// Forgets everything that was under way: nobody is answered any more. No sync of the file must
+    /// run.
+    pub fn lose_power(&mut self) {
+        self.counts.cuts += 1;
+        self.store.scribe.power_failed();
+        self.export.is_on = false;
+        self.cut_at_flush = None;
+        self.long.clear();
+        self.syncs.forget();
+        self.gate.forget();
+        self.ready.clear();
+    }
+
+    /// Turns the power on: the FTL is mounted again.
+    ///
+    /// # Errors
+    /// The FTL cannot be mounted.
+    pub fn power_on(&mut self) -> disk::Result<()> {
+        let done = self.store.disk.power_on();
+        self.gate.forget_operations(self.store.disk.nand_mut());
+        self.export.is_on = true;
+        done
+    }
+
+    /// Damages the chip, as wear or a test does.
+    pub fn damage(&mut self, act: impl FnOnce(&mut nand::Nand)) {
+        self.store.disk.nand_mut().map(act);
+    }
+
+    /// Fails requests from now on.
+    pub fn fail(&mut self, failure: Failure) {
+        self.failures.add(failure);
+    }
+
+    /// Ends all failures on demand.
+    pub fn heal(&mut self) {
+        self.failures.clear();
+    }
+
+    /// From now on every answer leaves this much later.
+    pub fn set_slow(&mut self, slow: Duration) {
+        self.gate.set_slow(slow);
+    }
+
+    /// Freezes the disk, or ends that.
+    pub fn set_frozen(&mut self, is_frozen: bool) {
+        self.gate.set_frozen(is_frozen);
+    }
+
+    /// Whether no request is to be performed now.
+    pub fn is_held(&self) -> bool {
+        self.gate.is_frozen() || self.gate.is_full()
+    }
+
+    /// Whether nobody waits for an answer.
+    pub fn is_idle(&self) -> bool {
+        self.long.is_empty() && !self.is_syncing() && self.gate.is_empty() && self.ready.is_empty()
+    }
+
+    /// Writes a mark into the log of writes.
+    ///
+    /// # Errors
+    /// There is no such log, or it cannot be written.
+    pub fn mark(&mut self, name: &str) -> Result<(), String> {
+        self.store.scribe.mark(name)
+    }
+
+    /// Why record or log are not complete.
+    pub fn unwritten(&self) -> Option<&str> {
+        self.store.scribe.failure()
+    }
+
+    /// Ends the service. The disk is flushed and, on an image, left in order.
+    ///
+    /// # Errors
+    /// The storage failed, or the disk could only be read; or record or log are not complete.
+    pub fn close(self) -> Result<(), String> {
+        let Store { disk, scribe } = self.store;
+        let is_as_it_was = self.export.is_read_only || disk.is_off();
+        let written = scribe.close(disk.nand(), self.counts.cuts);
+        let closed = if is_as_it_was { Ok(()) } else { disk.close() };
+        closed.map_err(|error| error.to_string())?;
+        written
+    }
+}
+
+/// What a request has come to.
+enum Answer {
+    /// It succeeded, and has no data.
+    Done,
+    /// Its reply is written.
+    Given,
+    /// Its reply comes later.
+    Waits,
+}
+
+impl Waiter {
+    fn new(asker: Asker, op: trace::Op) -> Waiter {
+        Waiter { asker, ticket: None, op, came: Instant::now() }
+    }
+}
+
+/// The first byte of a range that cannot be read.
+fn first_unreadable(store: &mut Store, request: &Request) -> Option<u64> {
+    let page_bytes = u64::from(store.disk.device().geometry().page_bytes());
+    let end = request.offset + u64::from(request.bytes);
+    let mut page = vec![0; page_bytes as usize];
+    let mut at = request.offset;
+    while at < end {
+        let next = (at / page_bytes + 1) * page_bytes;
+        let sectors = bytes::outward(at, next.min(end) - at);
+        let part = &mut page[..(sectors.end - sectors.start) as usize];
+        if store.disk.read(sectors.start, part).is_err() {
+            return Some(at);
+        }
+        at = next;
+    }
+    None
+}

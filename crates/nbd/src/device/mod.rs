@@ -1,0 +1,34 @@
+//! A live disk: one owner of FTL and chip, which performs the requests of all connections.
+//!
+//! ```text
+//! request ─▶ refusals ─▶ injuries ─▶ disk ─▶ grouped sync ─▶ gate ─▶ answer
+//! ```
+//! * [`asker`]         who asked
+//! * [`bytes`]         ranges of bytes, sectors and pages
+//! * [`scribe`]        what was done, written down
+//! * [`store`]         the disk and its scribe
+//! * [`block_status`]  the state of bytes
+//! * [`failures`]      what an error of the disk means to a client
+//! * [`refusals`]      requests that make no sense
+//! * [`injuries`]      failures on demand
+//! * [`long_work`]     trims and zeroes of long ranges, piece by piece
+//! * [`grouped_sync`]  flushes that share a sync of the file
+//! * [`pacing`]        answers at the time of a drive
+//! * [`gate`]          answers that leave later
+//! * [`live`]          the disk itself
+//!
+//! Nothing here knows a socket or a thread.
+
+pub mod asker;
+pub mod block_status;
+pub mod bytes;
+pub mod failures;
+pub mod gate;
+pub mod grouped_sync;
+pub mod injuries;
+pub mod live;
+pub mod long_work;
+pub mod pacing;
+pub mod refusals;
+pub mod scribe;
+pub mod store;

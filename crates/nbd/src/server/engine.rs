@@ -1,0 +1,594 @@
+//! The loop: events of sockets in, requests to the devices, answers out.
+//!
+//! A connection gets turns of a few requests. It has no turn while it has many unsent answers,
+//! while its device is frozen, or while its payload has no memory. So nobody can hold up others,
+//! and memory is bounded.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use mio::{Events, Interest, Poll, Token, Waker};
+use rustc_hash::FxHashMap;
+
+use crate::control::command;
+use crate::device::asker::{Asker, Ready};
+use crate::device::live::{Live, Progress};
+use crate::export::{self, Export};
+use crate::server::address::{Address, Listener, UnixSocket};
+use crate::server::encryption::Encrypter;
+use crate::server::memory::Budget;
+use crate::server::operator::Operator;
+use crate::server::peer::{Came, Peer};
+use crate::server::stream::{Socket, Stream};
+use crate::server::unit::{Reply, Unit};
+use crate::session::Step;
+use crate::session::buffer::SMALL;
+use crate::wire::Errno;
+use crate::wire::replies::{self, Failed};
+use crate::wire::requests::{Command, Request};
+
+/// Requests of one turn.
+const TURN: usize = 64;
+/// Requests of one connection that wait for their answers.
+const UNANSWERED_MAX: usize = 1024;
+/// How often timeouts are looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// How long a stop waits for clients that do not take their answers.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+
+const WAKER: Token = Token(0);
+const CONTROL: Token = Token(1);
+const FIRST_LISTENER: usize = 2;
+/// Connections have numbers from here on.
+const FIRST_CONNECTION: u64 = 64;
+
+/// Limits of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at one time.
+    pub connections: usize,
+    /// Memory for large payloads of all connections, in bytes.
+    pub payload_bytes: usize,
+    /// How long the options of a client may take.
+    pub handshake: Duration,
+    /// How long a client may pause within a request.
+    pub pause: Duration,
+    /// The same while others wait for memory.
+    pub pause_when_short: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections: 1024,
+            payload_bytes: 128 << 20,
+            handshake: Duration::from_secs(10),
+            pause: Duration::from_secs(30),
+            pause_when_short: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Stops a server from another thread.
+#[derive(Clone)]
+pub struct Stopper {
+    is_asked: Arc<AtomicBool>,
+    waker: Arc<Waker>,
+}
+
+impl Stopper {
+    /// Asks the server to answer what it has taken, and to end.
+    pub fn stop(&self) {
+        self.is_asked.store(true, Ordering::SeqCst);
+        // A server that cannot be woken looks at the flag with the next event.
+        let _ = self.waker.wake();
+    }
+}
+
+/// A server.
+pub struct Server {
+    poll: Poll,
+    stopper: Stopper,
+    listeners: Vec<Listener>,
+    control: Option<UnixSocket>,
+    units: Vec<Unit>,
+    exports: Vec<Export>,
+    peers: FxHashMap<u64, Peer>,
+    operators: FxHashMap<u64, Operator>,
+    next_connection: u64,
+    budget: Budget,
+    limits: Limits,
+    encrypter: Encrypter,
+    /// Connections that may have a turn.
+    turns: VecDeque<u64>,
+    /// Connections that came when there was no room may be waiting.
+    may_accept: bool,
+    stops_at: Option<Instant>,
+    last_tick: Instant,
+    /// Hears sentences about what happens.
+    notice: Box<dyn FnMut(&str)>,
+}
+
+/// What becomes of a connection after its turn.
+enum Verdict {
+    /// It stays. It may go on at once, or only after an event.
+    Stays { goes_on: bool },
+    /// It is closed.
+    Closed,
+}
+
+impl Server {
+    /// A server of these devices, at no address yet.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn new(
+        devices: Vec<Live>,
+        limits: Limits,
+        encrypter: Encrypter,
+        notice: Box<dyn FnMut(&str)>,
+    ) -> io::Result<Server> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let exports = devices.iter().map(|live| live.export().clone()).collect();
+        let units = devices.into_iter().map(|live| Unit::new(live, Arc::clone(&waker)));
+        Ok(Server {
+            poll,
+            units: units.collect(),
+            stopper: Stopper { is_asked: Arc::default(), waker },
+            listeners: Vec::new(),
+            control: None,
+            exports,
+            peers: FxHashMap::default(),
+            operators: FxHashMap::default(),
+            next_connection: FIRST_CONNECTION,
+            budget: Budget::new(limits.payload_bytes),
+            limits,
+            encrypter,
+            turns: VecDeque::new(),
+            may_accept: false,
+            stops_at: None,
+            last_tick: Instant::now(),
+            notice,
+        })
+    }
+
+    /// Stops this server from another thread.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Listens at an address. Returns it with the port that the system chose.
+    ///
+    /// # Errors
+    /// The system refuses, or the address is in use.
+    pub fn listen(&mut self, address: &Address) -> io::Result<Address> {
+        let (mut listener, address) = Listener::bind(address)?;
+        let token = Token(FIRST_LISTENER + self.listeners.len());
+        let registry = self.poll.registry();
+        match &mut listener {
+            Listener::Unix(socket) => {
+                registry.register(&mut socket.listener, token, Interest::READABLE)?;
+            }
+            Listener::Tcp(listener) => registry.register(listener, token, Interest::READABLE)?,
+        }
+        self.listeners.push(listener);
+        Ok(address)
+    }
+
+    /// Takes commands of users at a Unix socket.
+    ///
+    /// # Errors
+    /// The system refuses, or the socket is in use.
+    pub fn take_commands(&mut self, path: &std::path::Path) -> io::Result<()> {
+        let mut socket = UnixSocket::bind(path)?;
+        self.poll.registry().register(&mut socket.listener, CONTROL, Interest::READABLE)?;
+        self.control = Some(socket);
+        Ok(())
+    }
+
+    /// Serves until it is asked to stop. Returns the devices.
+    ///
+    /// # Errors
+    /// The system fails.
+    pub fn run(mut self) -> io::Result<Vec<Live>> {
+        let mut events = Events::with_capacity(256);
+        loop {
+            match self.poll.poll(&mut events, Some(self.pause())) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+            for event in &events {
+                self.take_event(event)?;
+            }
+            self.give_turns()?;
+            self.tend_units()?;
+            self.tick();
+            if self.is_over() {
+                return Ok(self.units.into_iter().map(|unit| unit.live).collect());
+            }
+        }
+    }
+
+    /// How long nothing needs to be done without an event.
+    fn pause(&self) -> Duration {
+        if !self.turns.is_empty() || self.units.iter().any(|unit| unit.live.has_work()) {
+            return Duration::ZERO;
+        }
+        let times = self
+            .units
+            .iter()
+            .flat_map(|unit| [unit.live.next_ready(), unit.thaws_at()].into_iter().flatten());
+        let pause = times.min().map_or(TICK, |at| at.saturating_duration_since(Instant::now()));
+        // The system counts in milliseconds and rounds up. A pace needs shorter pauses.
+        if pause < Duration::from_millis(1) { Duration::ZERO } else { pause.min(TICK) }
+    }
+
+    // ---- Events ----------------------------------------------------------------------------
+
+    fn take_event(&mut self, event: &mio::event::Event) -> io::Result<()> {
+        match event.token() {
+            WAKER => Ok(()),
+            CONTROL => self.accept_operators(),
+            Token(number) if (number as u64) < FIRST_CONNECTION => {
+                self.accept(number - FIRST_LISTENER)
+            }
+            Token(number) => {
+                let id = number as u64;
+                if let Some(peer) = self.peers.get_mut(&id) {
+                    peer.is_closed |= event.is_read_closed();
+                    peer.is_readable |= event.is_readable() || peer.is_closed;
+                    peer.is_writable |= event.is_writable() || event.is_write_closed();
+                    self.turns.push_back(id);
+                    Ok(())
+                } else {
+                    self.hear(id)
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, listener: usize) -> io::Result<()> {
+        if self.stops_at.is_some() {
+            return Ok(());
+        }
+        loop {
+            let accepted = match &self.listeners[listener] {
+                Listener::Unix(socket) => {
+                    socket.listener.accept().map(|(stream, _)| Socket::Unix(stream))
+                }
+                Listener::Tcp(listener) => listener.accept().map(|(stream, _)| Socket::Tcp(stream)),
+            };
+            match accepted {
+                Ok(stream) if self.peers.len() < self.limits.connections => {
+                    self.add_peer(Stream::new(stream));
+                }
+                Ok(_) => (self.notice)("a client was sent away: there are too many connections"),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    (self.notice)(&format!("a client could not be accepted: {error}"));
+                    self.may_accept = true;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn add_peer(&mut self, mut stream: Stream) {
+        let id = self.next_number();
+        if stream.register(self.poll.registry(), Token(id as usize)).is_ok() {
+            self.peers.insert(id, Peer::new(stream, self.encrypter.policy()));
+            self.turns.push_back(id);
+        }
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.next_connection += 1;
+        self.next_connection
+    }
+
+    // ---- Turns of connections --------------------------------------------------------------
+
+    fn give_turns(&mut self) -> io::Result<()> {
+        for _ in 0..self.turns.len() {
+            let Some(id) = self.turns.pop_front() else { return Ok(()) };
+            let Some(mut peer) = self.peers.remove(&id) else { continue };
+            match self.turn(id, &mut peer)? {
+                Verdict::Stays { goes_on } => {
+                    self.peers.insert(id, peer);
+                    if goes_on {
+                        self.turns.push_back(id);
+                    }
+                }
+                Verdict::Closed => {
+                    let next = self.budget.leave(id, peer.reserved);
+                    self.turns.extend(next);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a few requests of a connection, and sends answers.
+    fn turn(&mut self, id: u64, peer: &mut Peer) -> io::Result<Verdict> {
+        let mut goes_on = true;
+        for _ in 0..TURN {
+            goes_on = match self.step(id, peer)? {
+                Some(goes_on) => goes_on,
+                None => return Ok(Verdict::Closed),
+            };
+            if !goes_on {
+                break;
+            }
+        }
+        if !peer.send() || (peer.is_ending && peer.has_sent_all()) {
+            return Ok(Verdict::Closed);
+        }
+        let held = peer.held_bytes();
+        let next = self.budget.release(&mut peer.reserved, held);
+        self.turns.extend(next.filter(|next| *next != id));
+        let has_sent = peer.unsent_bytes() <= SMALL && !peer.is_ending;
+        Ok(Verdict::Stays { goes_on: has_sent && (goes_on || peer.was_full) })
+    }
+
+    /// Takes one step. Returns whether another one can follow; none if the connection has ended.
+    fn step(&mut self, id: u64, peer: &mut Peer) -> io::Result<Option<bool>> {
+        peer.was_full = peer.unsent_bytes() > SMALL;
+        if peer.was_full || peer.is_ending || self.is_held(peer) {
+            return Ok(Some(false));
+        }
+        Ok(match peer.session.step(&self.exports) {
+            Step::Progress => Some(true),
+            Step::Needs(bytes) => {
+                let extra = peer.session.input.extra_bytes(bytes);
+                if !self.budget.reserve(id, &mut peer.reserved, extra) {
+                    return Ok(Some(false));
+                }
+                peer.needs = bytes;
+                let came = peer.receive();
+                peer.awaits_bytes = came == Came::Nothing;
+                match came {
+                    Came::Bytes => Some(true),
+                    Came::Nothing => Some(false),
+                    Came::End => None,
+                }
+            }
+            Step::Request(request) => self.serve(id, peer, &request)?,
+            Step::StartTls => self.encrypter.encrypt(peer).then_some(true),
+            Step::HangUp(why) => {
+                if !why.is_empty() {
+                    (self.notice)(&format!("a connection was closed: {why}"));
+                }
+                peer.is_ending = true;
+                Some(false)
+            }
+        })
+    }
+
+    /// Whether no request of this connection is taken now.
+    fn is_held(&self, peer: &Peer) -> bool {
+        let is_held = |export: usize| self.units[export].live.is_held();
+        peer.unanswered >= UNANSWERED_MAX || peer.session.export().is_some_and(is_held)
+    }
+
+    fn serve(&mut self, id: u64, peer: &mut Peer, request: &Request) -> io::Result<Option<bool>> {
+        if request.command == Command::Disconnect {
+            peer.is_ending = true;
+            return Ok(Some(false));
+        }
+        let Some(export) = peer.session.export() else { return Ok(None) };
+        let style = peer.session.style();
+        if self.stops_at.is_some() {
+            let why = Failed::new(Errno::Shutdown, "the server ends");
+            replies::failed(&mut peer.session.output.bytes, style, request.cookie, &why);
+            peer.session.finish(request);
+            return Ok(Some(true));
+        }
+        if request.command == Command::Read {
+            let wanted = peer.held_bytes() + (request.bytes as usize).saturating_sub(SMALL);
+            let is_possible = request.bytes <= crate::wire::PAYLOAD_BYTES_MAX;
+            if is_possible && !self.budget.reserve(id, &mut peer.reserved, wanted) {
+                return Ok(Some(false));
+            }
+        }
+        let unit = &mut self.units[export];
+        let asker = Asker { session: id, style, cookie: request.cookie };
+        let before = peer.session.output.bytes.len();
+        let progress = peer.session.perform(&mut unit.live, asker, request);
+        if peer.session.output.bytes.len() == before {
+            peer.unanswered += 1;
+        }
+        unit.begin_sync()?;
+        if progress == Progress::PowerLost {
+            self.lose_power(export);
+            return Ok(None);
+        }
+        Ok(Some(true))
+    }
+
+    // ---- Devices ---------------------------------------------------------------------------
+
+    /// Lets the devices go on with what is under way.
+    fn tend_units(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        for index in 0..self.units.len() {
+            let unit = &mut self.units[index];
+            unit.end_syncs()?;
+            if unit.live.has_work() {
+                unit.live.work();
+            }
+            unit.begin_sync()?;
+            if self.exports[index].is_on && unit.live.is_off() {
+                self.lose_power(index);
+                continue;
+            }
+            let was_held = unit.live.is_held();
+            let thawed = unit.thaw(now);
+            let ready = unit.live.take_ready(now);
+            let gives_turns = was_held && !unit.live.is_held();
+            self.deliver(ready);
+            if let Some(operator) = thawed {
+                self.reply(operator, Ok(serde_json::json!({})));
+            }
+            if gives_turns {
+                self.give_turns_to(index);
+            }
+        }
+        self.give_turns()
+    }
+
+    fn deliver(&mut self, ready: Vec<Ready>) {
+        for Ready { session, bytes } in ready {
+            if let Some(peer) = self.peers.get_mut(&session) {
+                peer.session.output.bytes.extend(bytes);
+                peer.unanswered -= 1;
+                self.turns.push_back(session);
+            }
+        }
+    }
+
+    fn give_turns_to(&mut self, export: usize) {
+        let peers = self.peers.iter().filter(|(_, peer)| peer.session.export() == Some(export));
+        self.turns.extend(peers.map(|(id, _)| *id));
+    }
+
+    /// The power of a device was lost: its clients are dropped.
+    fn lose_power(&mut self, export: usize) {
+        let budget = &mut self.budget;
+        self.peers.retain(|id, peer| {
+            let stays = peer.session.export() != Some(export);
+            if !stays {
+                budget.leave(*id, peer.reserved);
+            }
+            stays
+        });
+        self.turns.extend(self.budget.first_waiting());
+        let reply = self.units[export].power_was_lost();
+        self.exports[export] = self.units[export].live.export().clone();
+        (self.notice)(&format!("\"{}\" lost its power", self.exports[export].name));
+        if let Some((operator, reply)) = reply {
+            self.reply(operator, reply);
+        }
+    }
+
+    // ---- Users -----------------------------------------------------------------------------
+
+    fn accept_operators(&mut self) -> io::Result<()> {
+        while let Some(Ok((mut stream, _))) =
+            self.control.as_ref().map(|socket| socket.listener.accept())
+        {
+            let id = self.next_number();
+            let both = Interest::READABLE | Interest::WRITABLE;
+            self.poll.registry().register(&mut stream, Token(id as usize), both)?;
+            self.operators.insert(id, Operator::new(stream));
+            self.hear(id)?;
+        }
+        Ok(())
+    }
+
+    /// Listens to a user.
+    fn hear(&mut self, id: u64) -> io::Result<()> {
+        let Some(operator) = self.operators.get_mut(&id) else { return Ok(()) };
+        let lines = if operator.send() { operator.lines() } else { None };
+        let Some(lines) = lines else {
+            self.operators.remove(&id);
+            return Ok(());
+        };
+        for line in &lines {
+            if let Some(reply) = self.obey(id, line) {
+                self.reply(id, reply);
+            }
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, operator: u64, line: &str) -> Option<Reply> {
+        let command = match command::parse(line) {
+            Ok(command) => command,
+            Err(why) => return Some(Err(why)),
+        };
+        let Some(export) = export::find(&self.exports, &command.export) else {
+            let known: Vec<&str> = self.exports.iter().map(|it| it.name.as_str()).collect();
+            let name = command.export;
+            return Some(Err(format!("unknown export `{name}`; known are {}", known.join(", "))));
+        };
+        let was_held = self.units[export].live.is_held();
+        let reply = self.units[export].obey(operator, command.deed);
+        self.exports[export] = self.units[export].live.export().clone();
+        if self.units[export].live.is_off() && reply.is_none() {
+            self.lose_power(export);
+        }
+        if was_held && !self.units[export].live.is_held() {
+            self.give_turns_to(export);
+        }
+        reply
+    }
+
+    fn reply(&mut self, operator: u64, reply: Reply) {
+        if let Some(it) = self.operators.get_mut(&operator)
+            && !it.answer(reply)
+        {
+            self.operators.remove(&operator);
+        }
+    }
+
+    // ---- Time ------------------------------------------------------------------------------
+
+    fn tick(&mut self) {
+        let now = Instant::now();
+        if self.stopper.is_asked.load(Ordering::SeqCst) && self.stops_at.is_none() {
+            self.stops_at = Some(now + STOP_PATIENCE);
+            for index in 0..self.units.len() {
+                self.units[index].live.set_frozen(false);
+                self.give_turns_to(index);
+            }
+        }
+        if now - self.last_tick < TICK {
+            return;
+        }
+        self.last_tick = now;
+        self.hang_up_on_idlers(now);
+        if std::mem::take(&mut self.may_accept) {
+            for listener in 0..self.listeners.len() {
+                // Errors were told by the first attempt.
+                let _ = self.accept(listener);
+            }
+        }
+    }
+
+    /// Closes connections that keep others waiting.
+    fn hang_up_on_idlers(&mut self, now: Instant) {
+        let (limits, is_short) = (self.limits, self.budget.is_short());
+        let mut late: Vec<u64> = Vec::new();
+        for (id, peer) in &self.peers {
+            let pause = now - peer.moved;
+            let is_late = match peer.session.export() {
+                None => now - peer.accepted > limits.handshake,
+                Some(_) if is_short && peer.reserved > 0 => pause > limits.pause_when_short,
+                Some(_) => peer.awaits_bytes && peer.is_within_a_unit() && pause > limits.pause,
+            };
+            if is_late {
+                late.push(*id);
+            }
+        }
+        for id in late {
+            if let Some(peer) = self.peers.remove(&id) {
+                let next = self.budget.leave(id, peer.reserved);
+                self.turns.extend(next);
+                (self.notice)("a connection was closed: the client paused within a request");
+            }
+        }
+    }
+
+    /// Whether a stop was asked for, and everything is answered or has taken too long.
+    fn is_over(&self) -> bool {
+        let Some(stops_at) = self.stops_at else { return false };
+        let is_sent = self.peers.values().all(Peer::has_sent_all);
+        let is_idle = self.units.iter().all(|unit| unit.live.is_idle());
+        (is_sent && is_idle && self.turns.is_empty()) || Instant::now() > stops_at
+    }
+}

@@ -1,0 +1,124 @@
+//! A connected socket, which may be encrypted.
+
+use std::io::{self, Read, Write};
+
+use mio::net::{TcpStream, UnixStream};
+use mio::{Interest, Registry, Token};
+
+#[cfg(feature = "tls")]
+use crate::server::tls::Tls;
+
+/// A connected socket that never blocks.
+pub enum Socket {
+    /// A Unix socket.
+    Unix(UnixStream),
+    /// A TCP connection.
+    Tcp(TcpStream),
+}
+
+/// A connection.
+pub struct Stream {
+    socket: Socket,
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
+}
+
+impl Stream {
+    /// A connection that is not encrypted.
+    pub fn new(socket: Socket) -> Stream {
+        Stream {
+            socket,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+
+    /// Asks for events of this socket under a token.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let both = Interest::READABLE | Interest::WRITABLE;
+        match &mut self.socket {
+            Socket::Unix(stream) => registry.register(stream, token, both),
+            Socket::Tcp(stream) => {
+                // Answers must not wait for others.
+                stream.set_nodelay(true)?;
+                registry.register(stream, token, both)
+            }
+        }
+    }
+
+    /// From now on everything is encrypted.
+    #[cfg(feature = "tls")]
+    pub fn encrypt(&mut self, tls: Tls) {
+        self.tls = Some(tls);
+    }
+
+    /// Whether a read that does not fill its buffer has emptied the socket.
+    pub fn is_emptied_by_short_reads(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_none();
+        #[cfg(not(feature = "tls"))]
+        true
+    }
+
+    /// Whether bytes that were written wait to be sent.
+    pub fn has_unsent(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.as_ref().is_some_and(Tls::has_unsent);
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &mut self.tls {
+            return tls.read(&mut self.socket, bytes);
+        }
+        self.socket.read(bytes)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &mut self.tls {
+            return tls.write(&mut self.socket, bytes);
+        }
+        self.socket.write(bytes)
+    }
+
+    /// Sends what waits, as far as the socket takes it.
+    fn flush(&mut self) -> io::Result<()> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &mut self.tls {
+            return tls.send(&mut self.socket);
+        }
+        Ok(())
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(stream) => stream.read(bytes),
+            Socket::Tcp(stream) => stream.read(bytes),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(stream) => stream.write(bytes),
+            Socket::Tcp(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! A device, the thread that syncs its file, and what a user has told it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mio::Waker;
+
+use crate::control::command::{CutTime, Deed};
+use crate::device::live::Live;
+use crate::server::syncer::Syncer;
+
+/// A device that is served.
+pub struct Unit {
+    /// The device.
+    pub live: Live,
+    waker: Arc<Waker>,
+    syncer: Option<Syncer>,
+    /// When a freeze ends, and who waits for that.
+    thaw: Option<(Instant, u64)>,
+    /// A cut that was ordered.
+    cut: Option<OrderedCut>,
+}
+
+/// A cut to come.
+#[derive(Clone, Copy, Debug)]
+struct OrderedCut {
+    /// The user who waits for it.
+    operator: u64,
+    stays_down: bool,
+}
+
+/// The answer to a user.
+pub type Reply = Result<serde_json::Value, String>;
+
+impl Unit {
+    /// A device.
+    pub fn new(live: Live, waker: Arc<Waker>) -> Unit {
+        Unit { live, waker, syncer: None, thaw: None, cut: None }
+    }
+
+    /// Begins a sync of the file, if one is to be run.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn begin_sync(&mut self) -> io::Result<()> {
+        let Some(job) = self.live.take_job() else { return Ok(()) };
+        let syncer = match self.syncer.take() {
+            Some(syncer) => syncer,
+            None => Syncer::start(Arc::clone(&self.waker))?,
+        };
+        self.syncer.insert(syncer).begin(job);
+        Ok(())
+    }
+
+    /// Takes the ends of syncs.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn end_syncs(&mut self) -> io::Result<()> {
+        while let Some(done) = self.syncer.as_ref().and_then(Syncer::ended) {
+            self.live.synced(done);
+            self.begin_sync()?;
+        }
+        Ok(())
+    }
+
+    /// Obeys a user. The answer may come [later](Self::power_was_lost).
+    pub fn obey(&mut self, operator: u64, deed: Deed) -> Option<Reply> {
+        let done = || Some(Ok(serde_json::json!({})));
+        match deed {
+            Deed::Cut { when, outcome, stays_down } => {
+                if self.live.is_off() {
+                    return Some(Err("the device has no power already".to_owned()));
+                }
+                if self.cut.is_some() {
+                    return Some(Err("another cut is ordered already".to_owned()));
+                }
+                self.cut = Some(OrderedCut { operator, stays_down });
+                match when {
+                    CutTime::Now if outcome.is_none() => self.live.cut_now(),
+                    CutTime::Now => self.live.cut_after(cut(0, outcome)),
+                    CutTime::Flush => self.live.cut_at_flush(outcome),
+                    CutTime::After(operations) => self.live.cut_after(cut(operations, outcome)),
+                }
+                None
+            }
+            Deed::PowerOn if !self.live.is_off() => {
+                Some(Err("the device has power already".to_owned()))
+            }
+            Deed::PowerOn => Some(self.power_on()),
+            Deed::Freeze(time) => {
+                self.live.set_frozen(true);
+                let Some(time) = time else { return done() };
+                self.thaw = Some((Instant::now() + time, operator));
+                None
+            }
+            Deed::Thaw => {
+                self.live.set_frozen(false);
+                done()
+            }
+            Deed::Slow(time) => {
+                self.live.set_slow(time);
+                done()
+            }
+            Deed::Fail(failure) => {
+                self.live.fail(failure);
+                done()
+            }
+            Deed::Heal => {
+                self.live.heal();
+                done()
+            }
+            Deed::Mark(name) => Some(self.live.mark(&name).map(|()| serde_json::json!({}))),
+            Deed::Stats => Some(Ok(crate::control::stats::of_device(&self.live))),
+        }
+    }
+
+    /// When a freeze ends.
+    pub fn thaws_at(&self) -> Option<Instant> {
+        self.thaw.map(|(at, _)| at)
+    }
+
+    /// Ends a freeze whose time is over. Returns who waits for that.
+    pub fn thaw(&mut self, now: Instant) -> Option<u64> {
+        let (_, operator) = self.thaw.take_if(|(at, _)| *at <= now)?;
+        self.live.set_frozen(false);
+        Some(operator)
+    }
+
+    /// The power was lost: everything under way is forgotten, and unless the device is to stay
+    /// down, it is mounted again. Returns the answer for the user who ordered that.
+    pub fn power_was_lost(&mut self) -> Option<(u64, Reply)> {
+        if self.live.is_syncing() {
+            // A job that was not handed to the thread yet is run here.
+            let done = match (self.live.take_job(), &self.syncer) {
+                (Some(job), _) => job(),
+                (None, Some(syncer)) => syncer.wait(),
+                (None, None) => Ok(()),
+            };
+            self.live.lose_power();
+            self.live.synced(done);
+        } else {
+            self.live.lose_power();
+        }
+        let OrderedCut { operator, stays_down } = self.cut.take()?;
+        match stays_down {
+            true => Some((operator, Ok(serde_json::json!({ "power": "off" })))),
+            false => Some((operator, self.power_on())),
+        }
+    }
+
+    fn power_on(&mut self) -> Reply {
+        let began = Instant::now();
+        let mounted = self.live.power_on();
+        let took: Duration = began.elapsed();
+        match mounted {
+            Ok(()) => Ok(serde_json::json!({
+                "power": "on",
+                "mount_us": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            })),
+            Err(error) => Err(format!("the FTL could not be mounted again: {error}")),
+        }
+    }
+}
+
+fn cut(after: u64, outcome: Option<nand::Outcome>) -> nand::Cut {
+    nand::Cut { after, outcome: outcome.unwrap_or(nand::Outcome::Untouched) }
+}

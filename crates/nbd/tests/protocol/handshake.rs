@@ -1,0 +1,143 @@
+//! Options and the answers to them.
+
+use crate::conversation::*;
+
+const ACK: u32 = 1;
+const UNSUPPORTED: u32 = 1 << 31 | 1;
+const INVALID: u32 = 1 << 31 | 3;
+const UNKNOWN: u32 = 1 << 31 | 6;
+
+fn say(script: Script) -> Answers {
+    script.say_to(&mut live(device("page", &[])))
+}
+
+#[test]
+fn an_unknown_option_is_refused_and_the_next_one_is_served() {
+    let mut answers =
+        say(Script::flags(FIXED).option(77, b"what").option(LIST, b"").option(ABORT, b""));
+    assert_eq!(answers.greeting().option().kind, UNSUPPORTED);
+    let server = answers.option();
+    assert_eq!((server.option, server.kind), (LIST, 2));
+    assert_eq!(server.data, [&4_u32.to_be_bytes()[..], b"disk", b"a disk for tests"].concat());
+    assert_eq!(answers.option(), OptionReply { option: LIST, kind: ACK, data: vec![] });
+    assert_eq!(answers.option(), OptionReply { option: ABORT, kind: ACK, data: vec![] });
+    assert!(answers.0.is_empty());
+}
+
+#[test]
+fn facts_about_an_export_are_told() {
+    let data = wanted("disk", &[1, 2, 3]);
+    let mut answers = say(Script::flags(FIXED).option(INFO, &data).option(GO, &data));
+    answers.greeting();
+    for option in [INFO, GO] {
+        let facts: Vec<OptionReply> = (0..5).map(|_| answers.option()).collect();
+        assert!(facts.iter().all(|fact| fact.option == option));
+        let data: Vec<&[u8]> = facts.iter().map(|fact| &fact.data[..]).collect();
+        let capacity = device("page", &[]).capacity_bytes().to_be_bytes();
+        assert_eq!(data[0], [&[0, 0][..], &capacity, &0xded_u16.to_be_bytes()].concat());
+        assert_eq!(data[1], b"\0\x01disk");
+        assert_eq!(data[2], b"\0\x02a disk for tests");
+        let sizes = [1, 2048, 32 << 20].map(u32::to_be_bytes).concat();
+        assert_eq!(data[3], [&[0, 3][..], &sizes].concat());
+        assert_eq!(facts[4].kind, ACK);
+    }
+}
+
+#[test]
+fn the_old_way_of_choosing_an_export_works() {
+    for (flags, zeroes) in [(FIXED, 124), (FIXED | NO_ZEROES, 0)] {
+        let script = Script::flags(flags).option(EXPORT_NAME, b"").request(FLUSH, 0, 0, 0);
+        let mut answers = say(script);
+        assert_eq!(answers.greeting().u64(), device("page", &[]).capacity_bytes());
+        assert_eq!(answers.u16(), 0xded);
+        assert_eq!(answers.take(zeroes), vec![0; zeroes]);
+        assert_eq!(answers.simple(), (0, FLUSH.into()));
+    }
+    let mut answers = say(Script::flags(FIXED).option(EXPORT_NAME, b"none").option(LIST, b""));
+    assert!(answers.greeting().0.is_empty(), "there is no reply to an unknown name");
+}
+
+#[test]
+fn unknown_exports_and_malformed_options_are_refused() {
+    let malformed: [(u32, Vec<u8>, u32); 13] = [
+        (INFO, wanted("other", &[]), UNKNOWN),
+        (GO, wanted("other", &[]), UNKNOWN),
+        (GO, vec![], INVALID),
+        (GO, vec![0, 0, 0, 9, b'd'], INVALID),
+        (GO, [wanted("disk", &[]), vec![0]].concat(), INVALID),
+        (GO, vec![0, 0, 0, 0, 0, 7, 0], INVALID),
+        (INFO, vec![0, 0, 0, 1, 0xFF, 0, 0], INVALID),
+        (LIST, vec![1], INVALID),
+        (STRUCTURED, vec![1], INVALID),
+        (STARTTLS, vec![], UNSUPPORTED),
+        (LIST_CONTEXTS, contexts("disk", &[]), INVALID),
+        (SET_CONTEXTS, contexts("disk", &["base:allocation"]), INVALID),
+        (11, vec![], UNSUPPORTED),
+    ];
+    let script = malformed
+        .iter()
+        .fold(Script::flags(FIXED), |script, (option, data, _)| script.option(*option, data));
+    let mut answers = say(script);
+    answers.greeting();
+    for (option, data, kind) in malformed {
+        let reply = answers.option();
+        assert_eq!((reply.option, reply.kind), (option, kind), "{data:?}: {reply:?}");
+        assert!(!reply.data.is_empty(), "a refusal says why");
+    }
+}
+
+#[test]
+fn contexts_are_listed_and_set() {
+    let list = |queries: &[&str]| {
+        let script = Script::flags(FIXED).option(STRUCTURED, b"");
+        let mut answers = say(script.option(LIST_CONTEXTS, &contexts("", queries)));
+        assert_eq!(answers.greeting().option().kind, ACK);
+        let mut names = Vec::new();
+        loop {
+            let reply = answers.option();
+            if reply.kind == ACK {
+                return names;
+            }
+            names.push(String::from_utf8(reply.data[4..].to_vec()).unwrap());
+        }
+    };
+    let all = ["base:allocation", "ftlab:block", "ftlab:wear"];
+    assert_eq!(list(&[]), all);
+    assert_eq!(list(&["ftlab:"]), all[1..]);
+    assert_eq!(list(&["base:", "ftlab:wear", "qemu:"]), [all[0], all[2]]);
+    assert_eq!(list(&["base"]), [""; 0]);
+}
+
+#[test]
+fn contexts_of_another_choice_are_forgotten() {
+    let script = Script::flags(FIXED)
+        .option(STRUCTURED, b"")
+        .option(SET_CONTEXTS, &contexts("", &["ftlab:wear", "base:", "base:allocation"]))
+        .option(SET_CONTEXTS, &contexts("", &["ftlab:block"]))
+        .option(GO, &wanted("", &[]))
+        .request(BLOCK_STATUS, 0, 0, 4096);
+    let mut answers = say(script);
+    assert_eq!(answers.greeting().option().kind, ACK);
+    let names: Vec<Vec<u8>> = (0..3).map(|_| answers.option().data).collect();
+    assert_eq!(names[0][4..], *b"base:allocation");
+    assert_eq!(names[1][4..], *b"ftlab:wear");
+    assert!(names[2].is_empty(), "`base:` is no context");
+    let id = answers.option().data[..4].to_vec();
+    assert_eq!(answers.option().kind, ACK);
+    while answers.option().kind != ACK {}
+    let status = answers.chunk();
+    assert_eq!((status.is_last, status.kind), (true, 5));
+    assert_eq!(status.data[..4], id);
+}
+
+#[test]
+fn what_is_not_the_protocol_ends_the_connection() {
+    let flags = [0_u32, 4, 0xFFFF_FFFF].map(|flags| Script::flags(flags).option(LIST, b""));
+    let not_option = Script(Script::flags(FIXED).0.into_iter().chain([7; 40]).collect());
+    let too_long = Script(
+        [&Script::flags(FIXED).0[..], b"IHAVEOPT", &[0, 0, 0, 3, 0, 1, 0, 1], &[0; 9]].concat(),
+    );
+    for script in flags.into_iter().chain([not_option, too_long]) {
+        assert!(say(script).greeting().0.is_empty());
+    }
+}

@@ -1,0 +1,5 @@
+//! The protocol, spoken byte by byte, without sockets.
+
+mod conversation;
+mod handshake;
+mod requests;

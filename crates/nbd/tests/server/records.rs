@@ -1,0 +1,98 @@
+//! What a server writes down: the log of writes and the record.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use nbd::device::scribe::Scribe;
+use nbd::server::engine::Limits;
+use trace::log_writes::entry::LogEntry;
+use trace::log_writes::reader::LogReader;
+
+use crate::clients::{Client, Operator};
+use crate::conversation::*;
+use crate::running::Running;
+use crate::slow_file::{Barrier, SlowFile, on_file};
+
+const PLAIN: u64 = 0;
+const FLUSHED: u64 = 1;
+const FORCED: u64 = 2;
+const DISCARD: u64 = 4;
+const MARK: u64 = 8;
+
+/// The entries of a log, as (first sector, bits of the flags, first byte).
+fn entries(log: &Path) -> Vec<(u64, u64, u8)> {
+    let log = LogReader::new("log", BufReader::new(File::open(log).unwrap())).unwrap();
+    let shown = |it: LogEntry| (it.sector, it.flags.bits(), it.data.first().copied().unwrap_or(0));
+    log.map(|entry| shown(entry.unwrap())).collect()
+}
+
+fn with_log(log: &Path) -> Scribe {
+    let mut scribe = Scribe::new();
+    scribe.begin_log(log.to_owned()).unwrap();
+    scribe
+}
+
+#[test]
+fn nothing_is_logged_before_its_sync_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (barrier, scribe) = (Barrier::default(), with_log(&log));
+    let of_server = barrier.clone();
+    let device =
+        move || on_file(&[], scribe, |file| Box::new(SlowFile { file, barrier: of_server }));
+    let server = Running::new(|| vec![device()], Limits::default());
+    let (mut one, mut two) = (Client::agreed(&server), Client::agreed(&server));
+    let mut operator = Operator::of(&server);
+    one.write(0, 0, &[1; 512]);
+    one.say(&Script::default().request(TRIM, 0, 4096, 2048));
+    assert_eq!(one.reply(), (0, TRIM.into()));
+    barrier.close();
+    one.say(&Script::default().request(FLUSH, 0, 0, 0));
+    assert!(one.hears_nothing());
+    two.say(&Script::default().write(FUA, 2048, &[2; 512]));
+    assert!(two.hears_nothing());
+    operator.ask(r#"{"mark":"m"}"#);
+    let mark = (0, MARK, b'm');
+    assert_eq!(entries(&log), [mark]);
+    barrier.open();
+    assert_eq!(one.reply(), (0, FLUSH.into()));
+    assert_eq!(two.reply(), (0, WRITE.into()));
+    let covered = [mark, (0, PLAIN, 1), (8, DISCARD, 0), (0, FLUSHED, 0), (4, FORCED, 2)];
+    assert_eq!(entries(&log), covered);
+}
+
+#[test]
+fn what_a_cut_took_is_never_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let scribe = with_log(&log);
+    let device = move || {
+        let device = device("page", &[("buffer", "64KiB")]);
+        served(disk::Disk::in_memory(device).unwrap(), scribe)
+    };
+    let server = Running::new(|| vec![device()], Limits::default());
+    Client::agreed(&server).write(0, 0, &[1; 2048]);
+    Operator::of(&server).ask(r#"{"cut":"now"}"#);
+    let mut client = Client::agreed(&server);
+    client.write(0, 2048, &[2; 2048]);
+    client.flush();
+    assert_eq!(entries(&log), [(4, PLAIN, 2), (0, FLUSHED, 0)]);
+}
+
+#[test]
+fn a_record_tells_which_writes_were_forced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record");
+    let device = device("page", &[]);
+    let mut scribe = Scribe::new();
+    scribe.begin_record(path.clone(), &device, None).unwrap();
+    let mut live = served(disk::Disk::in_memory(device).unwrap(), scribe);
+    let script = Script::agreed(false).write(FUA, 0, &[1; 512]);
+    script.write(0, 2048, &[2; 512]).request(FLUSH, 0, 0, 0).say_to(&mut live);
+    live.close().unwrap();
+    let record = std::fs::read_to_string(path).unwrap();
+    let without_time = record.lines().skip(1).map(|line| line.split_once(',').unwrap().1);
+    let requests: Vec<&str> = without_time.collect();
+    assert_eq!(requests, ["0,WF,0,512", "0,W,2048,512", "0,FW,0,0"]);
+}
