@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    check, compare, completions, drive, image, list, manual, papers, run, sweep, trace,
+    check, compare, completions, ctl, drive, image, list, manual, papers, run, serve, sweep, trace,
 };
 use failure::Failure;
 use memory_limit::MemoryLimit;
@@ -68,6 +68,10 @@ enum Command {
     Image(image::Args),
     /// Check FTLs under power cuts at every flash operation
     Check(check::Args),
+    /// Serve FTLs as live disks over NBD
+    Serve(serve::Args),
+    /// Tell a running server to cut the power, to freeze, to fail, or what it did
+    Ctl(ctl::Args),
     /// List FTLs, chips, workloads, formats, layers or victim policies with their parameters
     List(list::Args),
     /// Print the completion script for a shell
@@ -100,6 +104,8 @@ fn main() -> ExitCode {
         Command::Drive(args) => drive::run(args),
         Command::Image(args) => image::run(args),
         Command::Check(args) => return check::run(args),
+        Command::Serve(args) => serve::run(args),
+        Command::Ctl(args) => ctl::run(args),
         Command::List(args) => list::run(args),
         Command::Completions(args) => completions::run(args, Cli::command()),
         Command::Man(args) => manual::man(args, Cli::command()),

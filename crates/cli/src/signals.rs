@@ -24,6 +24,12 @@ static MONITORS: AtomicUsize = AtomicUsize::new(0);
 /// The unfinished files. Whoever ends the process keeps the lock, so that no file is added.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+/// Stops a command that ends by itself after a signal.
+type Stop = Box<dyn Fn() + Send>;
+
+/// What stops the command, if it ends by itself.
+static STOP: Mutex<Option<Stop>> = Mutex::new(None);
+
 /// Begins to handle signals.
 ///
 /// # Errors
@@ -48,8 +54,17 @@ fn is_ignored(signal: i32) -> bool {
     ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
+/// From now on the first signal calls `stop`, and the command ends by itself, however long that
+/// takes. A second signal ends the process at once.
+pub fn stop_by(stop: impl Fn() + Send + 'static) {
+    *STOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
+}
+
 fn received(signal: i32) {
     let first = RECEIVED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    if first && let Some(stop) = &*STOP.lock().unwrap_or_else(PoisonError::into_inner) {
+        return stop();
+    }
     if !first || MONITORS.load(Ordering::SeqCst) == 0 {
         end_interrupted();
     }

@@ -3,11 +3,13 @@
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod ctl;
 pub mod drive;
 pub mod image;
 pub mod list;
 pub mod manual;
 pub mod papers;
 pub mod run;
+pub mod serve;
 pub mod sweep;
 pub mod trace;

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::output;
 
 /// The options that make a device. An image is always durable.
-struct DeviceOptions;
+pub struct DeviceOptions;
 
 impl Selection for DeviceOptions {
     const REQUIRED: &'static str = "capacity";

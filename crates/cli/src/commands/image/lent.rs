@@ -28,11 +28,25 @@ pub struct LentImage {
 pub fn open(path: &Path, experiment: &Experiment, given: &[&'static str]) -> Result<LentImage> {
     refuse_impossible(experiment, given)?;
     let (store, made) = opening::open(path).map_err(failed(path))?;
-    let setup = Setup::new(&on_image(experiment, &made, given)?)?;
-    let asked = sim::device::of(&setup, 0)?;
-    opening::expect(&made, &asked).map_err(failed(path))?;
+    let setup = expect(path, &made, experiment, given)?;
     let chip = Some(opening::power_up(store).map_err(failed(path))?);
     Ok(LentImage { path: path.to_owned(), setup, chip })
+}
+
+/// The setup of an experiment on the device that an image was made for.
+///
+/// # Errors
+/// Something else was asked for.
+pub fn expect(
+    path: &Path,
+    made: &Device,
+    experiment: &Experiment,
+    given: &[&'static str],
+) -> Result<Setup> {
+    let setup = Setup::new(&on_image(experiment, made, given)?)?;
+    let asked = sim::device::of(&setup, 0)?;
+    opening::expect(made, &asked).map_err(failed(path))?;
+    Ok(setup)
 }
 
 impl LentImage {

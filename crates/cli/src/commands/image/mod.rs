@@ -3,12 +3,14 @@
 mod check;
 mod create;
 mod dump;
-mod failures;
+pub mod failures;
 mod hex;
 mod info;
 pub mod lent;
 
 use clap::Subcommand;
+
+pub use create::DeviceOptions;
 
 use crate::failure::Result;
 

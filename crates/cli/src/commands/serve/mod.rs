@@ -1,0 +1,218 @@
+//! `ftlab serve`: FTLs as live NBD disks.
+
+mod devices;
+mod floor;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use drive::Profile;
+use nbd::device::live::Live;
+use nbd::device::pacing::{Kept, Pacing};
+use nbd::device::scribe::Scribe;
+use nbd::server::address::Address;
+use nbd::server::encryption::Encrypter;
+use nbd::server::engine::{Limits, Server};
+use nbd::server::pipe;
+use nbd::session::Encryption;
+
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::signals;
+use devices::{DeviceArgs, ServedDevice};
+
+/// Options of `ftlab serve`.
+#[derive(clap::Args)]
+#[command(group(
+    clap::ArgGroup::new("place").args(["socket", "listen", "stdin"]).required(true).multiple(true)
+))]
+pub struct Args {
+    #[command(flatten)]
+    devices: DeviceArgs,
+
+    /// Unix socket for clients; a socket that nobody listens at is replaced
+    #[arg(long, value_name = "SOCKET", help_heading = "Clients")]
+    socket: Vec<PathBuf>,
+    /// Address and port for clients, such as 127.0.0.1:10809; with port 0 the system chooses one
+    #[arg(long, value_name = "ADDRESS", help_heading = "Clients")]
+    listen: Vec<SocketAddr>,
+    /// Serve one client on standard input and output
+    #[arg(long, conflicts_with_all = ["socket", "listen", "control"], help_heading = "Clients")]
+    stdin: bool,
+    /// Least size of requests that clients are told to keep to; smaller ones are served, too
+    #[arg(long, value_name = "1|512|4096", default_value = "1", help_heading = "Clients",
+          value_parser = clap::builder::PossibleValuesParser::new(["1", "512", "4096"]))]
+    block_size: String,
+    /// Connections at one time
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Clients")]
+    connections: usize,
+
+    /// Encrypt all connections, with server-cert.pem and server-key.pem in this folder
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FOLDER", help_heading = "Clients")]
+    tls_certificates: Option<PathBuf>,
+    /// Refuse clients without a certificate that ca-cert.pem in the folder signed
+    #[cfg(feature = "tls")]
+    #[arg(long, requires = "tls_certificates", help_heading = "Clients")]
+    tls_verify_clients: bool,
+
+    /// Unix socket for commands while the server runs; `ftlab ctl` sends them
+    #[arg(long, value_name = "SOCKET", help_heading = "Control")]
+    control: Option<PathBuf>,
+    /// Let each answer leave when the drive of `--drive` would have given it
+    #[arg(long, help_heading = "Control")]
+    pace: bool,
+    /// Drive of the pace, with its figures; see `ftlab list drives`
+    #[arg(long, value_name = "SPEC", default_value = "zoned-nvme", help_heading = "Control")]
+    drive: String,
+    /// Record every request in a new csv file; the file with `.json` added to its name has the
+    /// `ftlab run` that repeats it
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    record: Option<PathBuf>,
+    /// Write a new log of all durable writes, in the format of dm-log-writes
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    log_writes: Option<PathBuf>,
+    /// Print nothing but failures
+    #[arg(long, help_heading = "Output")]
+    quiet: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let profile = args.pace.then(|| args.drive.parse::<Profile>()).transpose()?;
+    let devices = args.devices.open(args.stdin)?;
+    let floor = if args.pace { floor::of_round_trip() } else { Duration::ZERO };
+    let writes_down = args.record.is_some() || args.log_writes.is_some();
+    if writes_down && devices.len() > 1 {
+        let why = "`--record` and `--log-writes` are for one device; start a server for each";
+        return Err(Failure::usage(why.to_owned()));
+    }
+    let lives = devices.into_iter().map(|device| live(args, device, profile.as_ref(), floor));
+    let mut lives: Vec<Live> = lives.collect::<Result<_>>()?;
+    if args.stdin {
+        return serve_pipe(lives.remove(0));
+    }
+    let lives = serve_sockets(args, lives)?;
+    close(args, lives)
+}
+
+fn live(
+    args: &Args,
+    device: ServedDevice,
+    profile: Option<&Profile>,
+    floor: Duration,
+) -> Result<Live> {
+    let ServedDevice { disk, export } = device;
+    let scribe = scribe(args, &disk).map_err(Failure::failed)?;
+    let pace = profile.map(|profile| {
+        let device = disk.device();
+        Pacing::new(profile, device.geometry(), device.chip.timing, floor)
+    });
+    let least_bytes = args.block_size.parse().expect("clap knows the sizes");
+    Ok(Live::new(disk, nbd::export::Export { least_bytes, ..export }, pace, scribe))
+}
+
+/// Who writes down what is done to the only device.
+fn scribe(args: &Args, disk: &disk::Disk) -> std::result::Result<Scribe, String> {
+    let mut scribe = Scribe::new();
+    if let Some(path) = &args.record {
+        scribe.begin_record(path.clone(), disk.device(), disk.nand())?;
+    }
+    if let Some(path) = &args.log_writes {
+        scribe.begin_log(path.clone())?;
+    }
+    Ok(scribe)
+}
+
+fn serve_pipe(mut live: Live) -> Result<()> {
+    let (mut stdin, mut stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
+    let served = pipe::serve(&mut live, &mut stdin, &mut stdout);
+    live.close().map_err(Failure::failed)?;
+    served.map_err(|error| Failure::failed(format!("standard input or output: {error}")))
+}
+
+/// Serves until a signal comes. Returns the devices.
+fn serve_sockets(args: &Args, lives: Vec<Live>) -> Result<Vec<Live>> {
+    let names: Vec<String> = lives.iter().map(|live| live.export().name.clone()).collect();
+    let limits = Limits { connections: args.connections, ..Limits::default() };
+    let is_quiet = args.quiet;
+    let notice = move |sentence: &str| {
+        if !is_quiet {
+            eprintln!("ftlab: {sentence}");
+        }
+    };
+    let refused = |error: std::io::Error| Failure::failed(format!("cannot serve: {error}"));
+    let encrypter = encrypter(args)?;
+    let is_encrypted = encrypter.policy() == Encryption::Required;
+    let mut server = Server::new(lives, limits, encrypter, Box::new(notice)).map_err(refused)?;
+    if let Some(path) = &args.control {
+        server.take_commands(path).map_err(at(&path.display().to_string()))?;
+    }
+    let unix = args.socket.iter().cloned().map(Address::Unix);
+    for address in unix.chain(args.listen.iter().copied().map(Address::Tcp)) {
+        let address = server.listen(&address).map_err(at(&address.to_string()))?;
+        if !args.quiet && !is_encrypted && address.is_open_to_others() {
+            eprintln!("ftlab: everybody who can reach {address} can read and change the disks");
+        }
+        for name in names.iter().filter(|_| !args.quiet) {
+            output::print(&format!("serving \"{name}\" at {}\n", address.uri(name, is_encrypted)))?;
+        }
+    }
+    let stopper = server.stopper();
+    signals::stop_by(move || stopper.stop());
+    server.run().map_err(refused)
+}
+
+#[cfg(feature = "tls")]
+fn encrypter(args: &Args) -> Result<Encrypter> {
+    use nbd::server::tls::Certificates;
+
+    let Some(folder) = &args.tls_certificates else { return Ok(Encrypter::default()) };
+    let certificates = Certificates::in_folder(folder, args.tls_verify_clients);
+    Ok(Encrypter::required(certificates.map_err(Failure::failed)?))
+}
+
+#[cfg(not(feature = "tls"))]
+fn encrypter(_args: &Args) -> Result<Encrypter> {
+    Ok(Encrypter::default())
+}
+
+fn at(place: &str) -> impl Fn(std::io::Error) -> Failure {
+    move |error| Failure::failed(format!("cannot listen at {place}: {error}"))
+}
+
+/// Closes all devices, also if one of them fails.
+fn close(args: &Args, lives: Vec<Live>) -> Result<()> {
+    let mut closed = Ok(());
+    for live in lives {
+        let name = live.export().name.clone();
+        if let Some(kept) = live.pace().map(Pacing::kept).filter(|_| !args.quiet) {
+            output::print(&report(&name, &kept))?;
+        }
+        if let Err(error) = live.close() {
+            closed = Err(Failure::failed(format!("\"{name}\" could not be closed: {error}")));
+        }
+    }
+    closed
+}
+
+/// How well a pace was kept, in sentences.
+fn report(name: &str, kept: &Kept) -> String {
+    let micros = |time: Duration| format!("{:.1}", time.as_nanos() as f64 / 1e3);
+    let [late, responses] = [kept.late, kept.responses].map(|times| times.map(micros));
+    let mut report = format!(
+        "\"{name}\": {} answers; the drive would have given half of them within {} us and 99 % \
+         within {} us; half left at most {} us late, 99 % at most {} us\n",
+        kept.answers, responses[0], responses[1], late[0], late[1]
+    );
+    if !kept.is_vouched() {
+        report += &format!(
+            "\"{name}\": {:.1} % of the answers were due before a round trip over the socket is \
+             over, which takes {} us here; no pace can be vouched for below that\n",
+            100.0 * kept.below_floor,
+            micros(kept.floor)
+        );
+    }
+    report
+}
