@@ -1,0 +1,15 @@
+//! `ftlab serve` and the programs that its users have: libnbd, qemu, fio, file systems.
+//!
+//! Without one of these programs, its tests print that they are skipped and pass, unless
+//! `FTLAB_REQUIRE` lists `nbd`.
+
+mod campaigns;
+mod control;
+mod example;
+mod filesystems;
+mod fio;
+mod fixture;
+mod images;
+mod libnbd;
+mod network;
+mod qemu;
