@@ -15,7 +15,10 @@ pub fn read(bytes: &[u8]) {
         match entry {
             Ok(entry) => entries.push(entry),
             // The message must not be as long as the file.
-            Err(error) => break assert!(error.to_string().len() < 400),
+            Err(error) => {
+                assert!(error.to_string().len() < 400);
+                break;
+            }
         }
     }
     // An entry takes a sector at least.
