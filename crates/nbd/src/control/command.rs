@@ -28,6 +28,8 @@ pub enum Deed {
         /// Whether the device stays without power.
         stays_down: bool,
     },
+    /// Take back a cut that has not come.
+    NoCut,
     /// Turn the power on.
     PowerOn,
     /// Begin no request and answer none, for a time or until further notice.
@@ -88,6 +90,7 @@ fn deed(object: &mut Map<String, Value>) -> Result<Deed, String> {
     };
     let value = object.remove(name).unwrap_or_default();
     match (name, &value) {
+        ("cut", Value::Null) => Ok(Deed::NoCut),
         ("cut", _) => cut(&value, object),
         ("power", Value::String(on)) if on == "on" => Ok(Deed::PowerOn),
         ("freeze", Value::Bool(true)) => Ok(Deed::Freeze(None)),

@@ -411,6 +411,12 @@ impl Live {
         self.cut_at_flush = Some(outcome);
     }
 
+    /// Takes back a cut that has not come.
+    pub fn take_cut_back(&mut self) {
+        self.cut_at_flush = None;
+        self.store.disk.cut_after(Cut { after: u64::MAX, outcome: Outcome::Untouched });
+    }
+
     /// Cuts the power now, between two operations.
     pub fn cut_now(&mut self) {
         self.store.disk.cut_now();

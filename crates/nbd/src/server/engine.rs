@@ -518,6 +518,9 @@ impl Server {
         };
         let was_held = self.units[export].live.is_held();
         let reply = self.units[export].obey(operator, command.deed);
+        if let Some((other, reply)) = self.units[export].cut_taken_back() {
+            self.reply(other, reply);
+        }
         self.exports[export] = self.units[export].live.export().clone();
         if self.units[export].live.is_off() && reply.is_none() {
             self.lose_power(export);

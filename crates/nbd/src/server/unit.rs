@@ -20,6 +20,8 @@ pub struct Unit {
     thaw: Option<(Instant, u64)>,
     /// A cut that was ordered.
     cut: Option<OrderedCut>,
+    /// A cut that was taken back, until whoever ordered it is told.
+    taken_back: Option<OrderedCut>,
 }
 
 /// A cut to come.
@@ -36,7 +38,7 @@ pub type Reply = Result<serde_json::Value, String>;
 impl Unit {
     /// A device.
     pub fn new(live: Live, waker: Arc<Waker>) -> Unit {
-        Unit { live, waker, syncer: None, thaw: None, cut: None }
+        Unit { live, waker, syncer: None, thaw: None, cut: None, taken_back: None }
     }
 
     /// Begins a sync of the file, if one is to be run.
@@ -85,10 +87,18 @@ impl Unit {
                 }
                 None
             }
+            Deed::NoCut => {
+                self.live.take_cut_back();
+                self.taken_back = self.cut.take();
+                done()
+            }
             Deed::PowerOn if !self.live.is_off() => {
                 Some(Err("the device has power already".to_owned()))
             }
             Deed::PowerOn => Some(self.power_on()),
+            Deed::Freeze(_) if self.thaw.is_some() => {
+                Some(Err("the device is frozen for a time already".to_owned()))
+            }
             Deed::Freeze(time) => {
                 self.live.set_frozen(true);
                 let Some(time) = time else { return done() };
@@ -97,6 +107,8 @@ impl Unit {
             }
             Deed::Thaw => {
                 self.live.set_frozen(false);
+                // Whoever waits for the end of a freeze is answered now.
+                self.thaw.iter_mut().for_each(|(at, _)| *at = Instant::now());
                 done()
             }
             Deed::Slow(time) => {
@@ -114,6 +126,12 @@ impl Unit {
             Deed::Mark(name) => Some(self.live.mark(&name).map(|()| serde_json::json!({}))),
             Deed::Stats => Some(Ok(crate::control::stats::of_device(&self.live))),
         }
+    }
+
+    /// The user whose cut was taken back since the last call, and the answer.
+    pub fn cut_taken_back(&mut self) -> Option<(u64, Reply)> {
+        let OrderedCut { operator, .. } = self.taken_back.take()?;
+        Some((operator, Err("the cut was taken back".to_owned())))
     }
 
     /// When a freeze ends.

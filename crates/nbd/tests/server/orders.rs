@@ -190,3 +190,39 @@ fn commands_that_make_no_sense_are_refused_with_a_sentence() {
     }
     assert_eq!(operator.ask(r#"{"stats":true,"export":"disk"}"#)["export"], "disk");
 }
+
+#[test]
+fn a_cut_can_be_taken_back() {
+    let server = serve();
+    let mut client = Client::agreed(&server);
+    for cut in [r#"{"cut":"flush"}"#, r#"{"cut":{"after":3}}"#] {
+        let (mut waits, mut operator) = (Operator::of(&server), Operator::of(&server));
+        waits.order(cut);
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(operator.refused(r#"{"cut":"flush"}"#).contains("ordered already"));
+        operator.ask(r#"{"cut":null}"#);
+        assert!(waits.answer()["error"].as_str().unwrap().contains("taken back"));
+        for page in 0..10 {
+            client.write(FUA, page * 2048, &[6; 2048]);
+        }
+        client.flush();
+    }
+    assert_eq!(Operator::of(&server).ask(r#"{"stats":true}"#)["cuts"], 0);
+}
+
+#[test]
+fn a_freeze_for_a_time_ends_early_on_demand() {
+    let server = serve();
+    let (mut waits, mut operator) = (Operator::of(&server), Operator::of(&server));
+    waits.order(r#"{"freeze":3600}"#);
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(operator.refused(r#"{"freeze":true}"#).contains("frozen for a time"));
+    operator.ask(r#"{"freeze":false}"#);
+    assert!(waits.answer().get("ok").is_some());
+    operator.ask(r#"{"freeze":true}"#);
+    let mut client = Client::agreed(&server);
+    client.say(&Script::default().request(FLUSH, 0, 0, 0));
+    assert!(client.hears_nothing(), "the first freeze does not end the second");
+    operator.ask(r#"{"freeze":false}"#);
+    assert_eq!(client.reply(), (0, FLUSH.into()));
+}
