@@ -22,10 +22,9 @@ DEVICES = {
     "page, buffer": ["--ftl", "page", "--buffer", "256KiB", "--chip", "mlc-k9gag"],
     "dac, sector log": ["--ftl", "dac", "--sector-log", "1MiB", "--chip", "slc-fast2010:page=4KiB"],
 }
-OUTCOMES = {
-    "program": ["untouched", "complete", "torn", "looks-erased", "unstable", "flipped", "stale", "misdirected"],
-    "erase": ["half", "intact", "mixed"],
-}
+# What a cut can leave of a program or an erase. One that does not fit the operation leaves it done or not begun.
+OUTCOMES = ["untouched", "complete", "torn", "looks-erased", "unstable", "flipped", "stale", "misdirected"]
+OUTCOMES += ["paired", "half", "intact", "mixed"]
 CAPACITY = 16 << 20
 
 
@@ -79,8 +78,7 @@ class Campaign:
             self.server.terminate()
             self.server.expect_order()
             self.counts["violations"] += self.damages()
-        elif self.server.is_alive():
-            self.server.kill()
+        self.server.end()
         if not self.counts["violations"]:
             shutil.rmtree(self.folder)
         return {**self.counts, "seconds": round(time.monotonic() - started)}
@@ -159,20 +157,24 @@ def answered(control: socket.socket) -> dict:
 def drawn_cut(draws: random.Random) -> dict:
     if draws.random() < 0.1:
         return {"cut": draws.choice(["now", "flush"])}
-    outcome = draws.choice(sum(OUTCOMES.values(), []))
+    outcome = draws.choice(OUTCOMES)
     return {"cut": {"after": int(draws.random() ** 2 * 400)}, "outcome": outcome}
 
 
 def attack(arguments) -> int:
     """Attacks the devices. Returns the number of violations."""
     fail = {"kill": kill, "cuts": cut}[arguments.what]
-    print("| device | rounds | in starts | answers | pages compared | mixed pages | violations | s |", "|---" * 8 + "|", sep="\n")
+    print("| device | rounds | in starts | answers | pages compared | mixed pages | violations | s |")
+    print("|---" * 8 + "|")
     violations = 0
     for device in arguments.device or DEVICES:
+        campaign = Campaign(device, arguments.seed, arguments)
         try:
-            counts = Campaign(device, arguments.seed, arguments).run(arguments.rounds, fail)
+            counts = campaign.run(arguments.rounds, fail)
         except wire.Lost as lost:
-            raise SystemExit(f"{device}, seed {arguments.seed}: {lost}") from lost
+            raise SystemExit(f"{device}, seed {arguments.seed}: {lost}; files: {campaign.folder}") from lost
+        finally:
+            campaign.server.end()
         violations += counts["violations"]
         print(f"| {device} |", " | ".join(f"{count:,}" for count in counts.values()), "|", flush=True)
     return violations

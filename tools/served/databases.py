@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 
+from served.attack import OUTCOMES
 from served.mounts import Damaged, Mount, missing, ran
 from served.server import Reference, Server
 from served.watcher import Watcher
@@ -76,7 +77,7 @@ class Disk:
             self.server.kill()
             self.server.start()
             return
-        outcome = self.draws.choice(["untouched", "complete", "torn", "looks-erased", "unstable", "half", "mixed"])
+        outcome = self.draws.choice(OUTCOMES)
         self.last_cut = {"cut": {"after": self.draws.randrange(60)}, "outcome": outcome}
         self.server.command(self.last_cut)
 
@@ -92,7 +93,7 @@ class Disk:
     def save(self) -> None:
         """Keeps the files of the file system, and the disk as the server reads it."""
         ended = {"server": self.server.process.poll(), "nbdfuse": self.mount.process.poll()}
-        print(f"codes of processes that have ended: {ended}")
+        print(f"exit codes, none for a process that runs: {ended}")
         ran("cp", "-r", self.mount.root, self.folder / "files", check=False)
         uri = f"nbd+unix:///?socket={self.server.socket}"
         ran("nbdcopy", uri, self.folder / "disk.raw", check=False)
@@ -101,8 +102,7 @@ class Disk:
         if keep:
             self.save()
         self.mount.detach()
-        if self.server.is_alive():
-            self.server.kill()
+        self.server.end()
         if keep:
             print(f"the files are in {self.folder}")
         else:
@@ -123,7 +123,7 @@ def sqlite(arguments) -> int:
     if skipped("mkfs.ext4", "e2fsck"):
         return 0
     disk, row, started = Disk(arguments, "ext4", "64MiB"), 0, time.monotonic()
-    path, rounds, failed = disk.mount.root / "rows.db", 0, 0
+    path, rounds, failed = disk.mount.root / "rows.db", 0, 1
     try:
         disk.first()
         with sqlite3.connect(path) as base:
@@ -134,10 +134,11 @@ def sqlite(arguments) -> int:
             known = written_until_cut(disk, path, ["DELETE", "WAL", "TRUNCATE"][rounds % 3], row)
             disk.again()
             row = compared_rows(path, known)
+        failed = 0
     except (Damaged, sqlite3.DatabaseError) as damaged:
         print(f"round {rounds}, {disk.last_cut}: {damaged}")
-        failed = 1
-    disk.end(keep=failed > 0)
+    finally:
+        disk.end(keep=failed > 0)
     print(f"SQLite on ext4: {rounds} cuts, {row:,} rows committed and found, {failed} failures, "
           f"{time.monotonic() - started:.0f} s")
     return failed
@@ -235,7 +236,7 @@ def postgres(arguments) -> int:
     if skipped("mkfs." + arguments.filesystem, "initdb", "pgbench", "pg_checksums", "pg_amcheck"):
         return 0
     disk, started = Disk(arguments, arguments.filesystem, "512MiB"), time.monotonic()
-    base, rounds, last, failed = Postgres(disk), 0, 0, 0
+    base, rounds, last, failed = Postgres(disk), 0, 0, 1
     try:
         disk.first()
         base.create()
@@ -245,12 +246,13 @@ def postgres(arguments) -> int:
             base.start()
             last = compared_base(base, known)
         check_at_rest(disk, base)
+        failed = 0
     except Damaged as damaged:
         print(f"round {rounds}, {disk.last_cut}: {damaged}")
-        failed = 1
-    if base.process:
-        base.stop(signal.SIGQUIT)
-    disk.end(keep=failed > 0)
+    finally:
+        if base.process:
+            base.stop(signal.SIGQUIT)
+        disk.end(keep=failed > 0)
     print(f"PostgreSQL on {arguments.filesystem}: {rounds} cuts, {last:,} transactions answered and found, "
           f"{failed} failures, {time.monotonic() - started:.0f} s")
     return failed

@@ -67,6 +67,11 @@ class Server:
         if pathlib.Path(self.socket).exists():
             raise SystemExit(f"SIGTERM left the socket {self.socket}")
 
+    def end(self) -> None:
+        """Kills it if it runs."""
+        if self.process and self.is_alive():
+            self.kill()
+
     def is_alive(self) -> bool:
         return self.process.poll() is None
 
