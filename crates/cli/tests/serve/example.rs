@@ -12,6 +12,6 @@ fn the_example_finds_the_bug_and_nothing_once_it_is_fixed() {
     let said = String::from_utf8_lossy(&found.stdout);
     assert_eq!(found.status.code(), Some(1), "{said}{}", String::from_utf8_lossy(&found.stderr));
     assert!(said.contains("is not there"), "{said}");
-    let said = server.ok(&format!("{python} {EXAMPLE} s c --fixed"));
+    let said = server.ok(&format!("{python} {EXAMPLE} s c --fixed --rounds 20"));
     assert!(said.contains("nothing is missing"), "{said}");
 }
