@@ -25,12 +25,17 @@ use crate::log_writes::entry::{LogEntry, LogFlags};
 #[derive(Debug, Default)]
 pub struct LogOrder {
     /// Operations since the last flush was issued.
-    unflushed: Vec<LogEntry>,
+    unflushed: Vec<Waiting>,
     /// Flushes that were issued, the oldest first, with the operations that wait for each.
-    issued: VecDeque<(u64, Vec<LogEntry>)>,
+    issued: VecDeque<(u64, Vec<Waiting>)>,
     flushes: u64,
+    /// Operations that were performed. Each has its number.
+    performed: u64,
     ready: VecDeque<LogEntry>,
 }
+
+/// An operation that waits for a flush, with its number.
+type Waiting = (u64, LogEntry);
 
 /// A flush that was issued. If it fails, drop it: what waits for it then waits for the next one.
 #[derive(Debug)]
@@ -48,14 +53,35 @@ impl LogOrder {
     /// # Panics
     /// The data are not whole sectors, or none.
     pub fn completed_write(&mut self, sector: u64, data: Vec<u8>, fua: bool) {
-        let flags = if fua { LogFlags::FUA } else { LogFlags::NONE };
-        let entry = LogEntry::write(sector, data, flags);
-        if fua {
-            self.replace(&entry.range());
-            self.ready.push_back(entry);
-        } else {
-            self.unflushed.push(entry);
+        let number = self.next_number();
+        match fua {
+            true => self.completed_forced_write(number, sector, data),
+            false => {
+                let entry = LogEntry::write(sector, data, LogFlags::NONE);
+                self.unflushed.push((number, entry));
+            }
         }
+    }
+
+    /// A forced write is performed, but not durable yet, so other operations may be performed and
+    /// answered before it. Returns its number.
+    pub fn forced_write_performed(&mut self) -> u64 {
+        self.next_number()
+    }
+
+    /// The forced write with this number was answered.
+    ///
+    /// # Panics
+    /// The data are not whole sectors, or none.
+    pub fn completed_forced_write(&mut self, number: u64, sector: u64, data: Vec<u8>) {
+        let entry = LogEntry::write(sector, data, LogFlags::FUA);
+        self.replace(&entry.range(), number);
+        self.ready.push_back(entry);
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.performed += 1;
+        self.performed
     }
 
     /// A discard was answered.
@@ -63,7 +89,8 @@ impl LogOrder {
     /// # Panics
     /// There is no sector in the range.
     pub fn completed_discard(&mut self, sectors: Range<u64>) {
-        self.unflushed.push(LogEntry::discard(sectors));
+        let number = self.next_number();
+        self.unflushed.push((number, LogEntry::discard(sectors)));
     }
 
     /// A flush begins. It covers everything that was answered before.
@@ -77,7 +104,7 @@ impl LogOrder {
     pub fn flush_completed(&mut self, ticket: FlushTicket) {
         while self.issued.front().is_some_and(|(number, _)| *number <= ticket.0) {
             let (_, covered) = self.issued.pop_front().expect("there is a front");
-            self.ready.extend(covered);
+            self.ready.extend(covered.into_iter().map(|(_, entry)| entry));
         }
         self.ready.push_back(LogEntry::flush());
     }
@@ -95,16 +122,22 @@ impl LogOrder {
     /// Bytes of data that are held until a flush. A flush frees them.
     pub fn held_bytes(&self) -> u64 {
         let issued = self.issued.iter().flat_map(|(_, entries)| entries);
-        self.unflushed.iter().chain(issued).map(|entry| entry.data.len() as u64).sum()
+        self.unflushed.iter().chain(issued).map(|(_, entry)| entry.data.len() as u64).sum()
     }
 
-    /// Removes sectors from everything that waits.
-    fn replace(&mut self, sectors: &Range<u64>) {
+    /// Removes sectors from everything that waits and is older than an operation.
+    fn replace(&mut self, sectors: &Range<u64>, number: u64) {
+        let is_replaced = |(older, entry): &Waiting| *older < number && overlap(entry, sectors);
         let issued = self.issued.iter_mut().map(|(_, entries)| entries);
         for entries in issued.chain([&mut self.unflushed]) {
-            if entries.iter().any(|entry| overlap(entry, sectors)) {
-                *entries = entries.drain(..).flat_map(|entry| without(entry, sectors)).collect();
+            if !entries.iter().any(is_replaced) {
+                continue;
             }
+            let rest = entries.drain(..).flat_map(|waiting| match is_replaced(&waiting) {
+                true => without(waiting, sectors),
+                false => vec![waiting],
+            });
+            *entries = rest.collect();
         }
     }
 }
@@ -113,14 +146,11 @@ fn overlap(entry: &LogEntry, sectors: &Range<u64>) -> bool {
     entry.range().start < sectors.end && sectors.start < entry.range().end
 }
 
-/// What remains of an entry without these sectors.
-fn without(entry: LogEntry, sectors: &Range<u64>) -> Vec<LogEntry> {
-    if !overlap(&entry, sectors) {
-        return vec![entry];
-    }
+/// What remains of an entry without these sectors, which it overlaps.
+fn without((number, entry): Waiting, sectors: &Range<u64>) -> Vec<Waiting> {
     let Range { start, end } = entry.range();
     let ends = [start..sectors.start.max(start), sectors.end.min(end)..end];
-    ends.into_iter().filter(|end| !end.is_empty()).map(|end| entry.part(end)).collect()
+    ends.into_iter().filter(|end| !end.is_empty()).map(|end| (number, entry.part(end))).collect()
 }
 
 #[cfg(test)]
@@ -198,6 +228,18 @@ mod tests {
         let flush = order.flush_issued();
         order.flush_completed(flush);
         assert_eq!(ready(&mut order), [(3, 5, 4, 0), (0, 0, 1, 0)]);
+    }
+
+    #[test]
+    fn a_forced_write_leaves_what_was_performed_after_it() {
+        let mut order = LogOrder::new();
+        order.completed_write(1, data(1, 1), false);
+        let number = order.forced_write_performed();
+        order.completed_write(1, data(3, 1), false);
+        let flush = order.flush_issued();
+        order.completed_forced_write(number, 1, data(2, 1));
+        order.flush_completed(flush);
+        assert_eq!(ready(&mut order), [(1, 1, 2, 2), (1, 1, 0, 3), (0, 0, 1, 0)]);
     }
 
     proptest! {
