@@ -1,5 +1,6 @@
 //! What clients are told about a disk, and what they can ask about its bytes.
 
+use crate::wire::replies::Style;
 use crate::wire::transmission_flags as flags;
 use crate::wire::{BASE_ALLOCATION, PAYLOAD_BYTES_MAX};
 
@@ -53,14 +54,14 @@ pub struct Export {
 }
 
 impl Export {
-    /// Its transmission flags.
-    pub fn flags(&self) -> u16 {
+    /// Its transmission flags on a connection with replies of this form.
+    pub fn flags(&self, style: Style) -> u16 {
         let always = flags::HAS_FLAGS
             | flags::SEND_FLUSH
             | flags::SEND_FUA
-            | flags::SEND_DF
             | flags::CAN_MULTI_CONN
             | flags::SEND_CACHE;
+        let always = if style == Style::Structured { always | flags::SEND_DF } else { always };
         match self.is_read_only {
             true => always | flags::READ_ONLY,
             false => always | flags::SEND_TRIM | flags::SEND_WRITE_ZEROES | flags::SEND_FAST_ZERO,

@@ -20,4 +20,6 @@ pub struct Ready {
     pub session: u64,
     /// The reply.
     pub bytes: Vec<u8>,
+    /// Bytes of memory that its connection has set aside for it.
+    pub promised: usize,
 }

@@ -8,8 +8,10 @@ use crate::wire::{STATE_HOLE, STATE_ZERO};
 
 /// Descriptors of a reply at most.
 const DESCRIPTORS_MAX: usize = 8192;
-/// Bytes that are looked at for one request. A client asks again for the rest.
-const BYTES_MAX: u64 = 1 << 30;
+/// Bytes that are looked at for one request. A client asks again for the rest. The FTL is asked
+/// for the block of each page, but for mapped pages in extents.
+const MAPPED_BYTES_MAX: u64 = 1 << 30;
+const PLACED_BYTES_MAX: u64 = 32 << 20;
 /// The state of bytes that are in no block.
 pub const NO_BLOCK: u32 = u32::MAX;
 
@@ -24,7 +26,9 @@ pub fn of_range(
     bytes: u64,
     wants_one: bool,
 ) -> Result<Vec<Descriptor>> {
-    let sectors = super::bytes::outward(offset, bytes.min(BYTES_MAX));
+    let max = if context == Context::Allocation { MAPPED_BYTES_MAX } else { PLACED_BYTES_MAX };
+    let bytes = bytes.min(max);
+    let sectors = super::bytes::outward(offset, bytes);
     let length = sectors.end - sectors.start;
     let extents: Vec<(u64, u32)> = match context {
         Context::Allocation => {
@@ -43,7 +47,7 @@ pub fn of_range(
         }
     };
     let max = if wants_one { 1 } else { DESCRIPTORS_MAX };
-    Ok(descriptors(&extents, offset - sectors.start, bytes.min(BYTES_MAX), max))
+    Ok(descriptors(&extents, offset - sectors.start, bytes, max))
 }
 
 /// Extents as descriptors of the bytes from `skip` on, neighbours in different states.

@@ -139,7 +139,8 @@ impl Live {
             self.answer_at_once(asker, contexts, request, payload, &mut bytes);
             if !bytes.is_empty() {
                 let ticket = self.issue(request, came);
-                let ready = Ready { session: asker.session, bytes };
+                let promised = request.promised_bytes();
+                let ready = Ready { session: asker.session, bytes, promised };
                 self.gate.hold(ticket, ready, Instant::now());
             }
         }
@@ -200,13 +201,12 @@ impl Live {
     fn write(&mut self, asker: Asker, request: &Request, payload: &[u8]) -> Result<Answer, Failed> {
         self.counts.writes += 1;
         self.counts.written_bytes += payload.len() as u64;
-        let force = request.has(FUA);
+        let (force, came) = (request.has(FUA), Instant::now());
         let done = self.store.write(request.offset, payload, force);
         done.map_err(|error| failures::of_disk(&error))?;
         if !force {
             return Ok(Answer::Done);
         }
-        let came = Instant::now();
         let ticket = self.issue(request, came);
         self.wait(Waiter { asker, ticket, op: trace::Op::Write, came }, Need::Sync);
         Ok(Answer::Waits)
@@ -367,7 +367,7 @@ impl Live {
                 replies::failed(&mut bytes, style, cookie, &failed);
             }
         }
-        let ready = Ready { session, bytes };
+        let ready = Ready { session, bytes, promised: 0 };
         if self.gate.is_open() {
             return self.ready.push(ready);
         }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use disk::recipe;
@@ -44,8 +44,8 @@ struct Log {
     writer: LogWriter<BufWriter<File>>,
     order: LogOrder,
     /// Forced writes that no sync covers yet, and those that the running sync covers.
-    forced: Vec<(u64, Vec<u8>)>,
-    syncing: Vec<(u64, Vec<u8>)>,
+    forced: Vec<Forced>,
+    syncing: Vec<Forced>,
     /// The flush that the running sync ends.
     flush: Option<FlushTicket>,
     /// Bytes that were written since the last flush.
@@ -54,6 +54,9 @@ struct Log {
 
 /// Bytes of writes that a log keeps in memory until they are flushed.
 const UNFLUSHED_BYTES_MAX: u64 = 1 << 30;
+
+/// A forced write: its number in the log, its first sector, and its data.
+type Forced = (u64, u64, Vec<u8>);
 
 type Written = Result<(), String>;
 
@@ -70,6 +73,10 @@ impl Scribe {
     pub fn begin_record(&mut self, path: PathBuf, device: &Device, nand: Option<&Nand>) -> Written {
         let sentence = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let file = File::create_new(&path).map_err(|error| sentence(&error))?;
+        let beside = beside(&path);
+        if beside.exists() {
+            return Err(format!("{} exists; delete it, or choose another name", beside.display()));
+        }
         let writer = TraceWriter::new(BufWriter::new(file), OutputFormat::Csv);
         let command = recipe::run_command(device, &path);
         let writer = writer.map_err(|error| sentence(&error))?;
@@ -114,15 +121,16 @@ impl Scribe {
         let flags = if force { Flags::FUA } else { Flags::NONE };
         self.record(trace::Op::Write, offset, bytes.len() as u64, flags);
         let Some(log) = &mut self.log else { return };
+        if force {
+            let number = log.order.forced_write_performed();
+            return log.forced.push((number, offset / SECTOR, bytes.to_vec()));
+        }
         log.unflushed_bytes += bytes.len() as u64;
         if log.unflushed_bytes > UNFLUSHED_BYTES_MAX {
             let max = UNFLUSHED_BYTES_MAX;
             return self.note(Err(format!("{max} bytes were written without a flush")));
         }
-        match force {
-            true => log.forced.push((offset / SECTOR, bytes.to_vec())),
-            false => log.order.completed_write(offset / SECTOR, bytes.to_vec(), false),
-        }
+        log.order.completed_write(offset / SECTOR, bytes.to_vec(), false);
     }
 
     /// Pages were trimmed.
@@ -156,8 +164,8 @@ impl Scribe {
     /// A sync of the file has succeeded.
     pub fn synced(&mut self) {
         let Some(log) = &mut self.log else { return };
-        for (sector, data) in log.syncing.drain(..) {
-            log.order.completed_write(sector, data, true);
+        for (number, sector, data) in log.syncing.drain(..) {
+            log.order.completed_forced_write(number, sector, data);
         }
         if let Some(flush) = log.flush.take() {
             log.order.flush_completed(flush);
@@ -227,9 +235,8 @@ impl Scribe {
             },
             "power_cuts": cuts,
         });
-        let mut path = record.path.clone().into_os_string();
-        path.push(".json");
-        let sentence = |error| format!("{}: {error}", PathBuf::from(&path).display());
+        let path = beside(&record.path);
+        let sentence = |error| format!("{}: {error}", path.display());
         std::fs::write(&path, format!("{description:#}\n")).map_err(sentence)
     }
 
@@ -250,7 +257,7 @@ impl Scribe {
             self.note(written);
         }
         match self.failure {
-            Some(why) => Err(format!("the record is not complete: {why}")),
+            Some(why) => Err(format!("the record is incomplete: {why}")),
             None => Ok(()),
         }
     }
@@ -280,6 +287,13 @@ impl Log {
         }
         self.writer.flush().map_err(sentence)
     }
+}
+
+/// The file beside a record.
+fn beside(record: &Path) -> PathBuf {
+    let mut path = record.as_os_str().to_owned();
+    path.push(".json");
+    path.into()
 }
 
 fn counts(nand: &Nand) -> [u64; 3] {

@@ -70,11 +70,16 @@ impl UnixSocket {
                 let why = "a file that is not a socket is there already";
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
             }
-            if std::os::unix::net::UnixStream::connect(path).is_ok() {
-                let why = "another server listens there";
-                return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+            match std::os::unix::net::UnixStream::connect(path) {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    std::fs::remove_file(path)?;
+                }
+                Err(error) => return Err(error),
+                Ok(_) => {
+                    let why = "another server listens there";
+                    return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+                }
             }
-            std::fs::remove_file(path)?;
         }
         Ok(UnixSocket { listener: UnixListener::bind(path)?, path: path.to_owned() })
     }

@@ -104,6 +104,8 @@ pub struct Server {
     encrypter: Encrypter,
     /// Connections that may have a turn.
     turns: VecDeque<u64>,
+    /// Who may try to get memory, because somebody before it gave up.
+    heir: Option<u64>,
     /// Connections that came when there was no room may be waiting.
     may_accept: bool,
     stops_at: Option<Instant>,
@@ -149,6 +151,7 @@ impl Server {
             limits,
             encrypter,
             turns: VecDeque::new(),
+            heir: None,
             may_accept: false,
             stops_at: None,
             last_tick: Instant::now(),
@@ -166,6 +169,9 @@ impl Server {
     /// # Errors
     /// The system refuses, or the address is in use.
     pub fn listen(&mut self, address: &Address) -> io::Result<Address> {
+        if FIRST_LISTENER + self.listeners.len() == FIRST_CONNECTION as usize {
+            return Err(io::Error::other("a server cannot listen at so many addresses"));
+        }
         let (mut listener, address) = Listener::bind(address)?;
         let token = Token(FIRST_LISTENER + self.listeners.len());
         let registry = self.poll.registry();
@@ -190,27 +196,26 @@ impl Server {
         Ok(())
     }
 
-    /// Serves until it is asked to stop. Returns the devices.
-    ///
-    /// # Errors
-    /// The system fails.
-    pub fn run(mut self) -> io::Result<Vec<Live>> {
+    /// Serves until it is asked to stop, or until the system fails. Returns the devices, which must
+    /// be closed in any case.
+    pub fn run(mut self) -> (Vec<Live>, io::Result<()>) {
         let mut events = Events::with_capacity(256);
-        loop {
+        let ended = loop {
             match self.poll.poll(&mut events, Some(self.pause())) {
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => break Err(error),
                 _ => {}
             }
             for event in &events {
-                self.take_event(event)?;
+                self.take_event(event);
             }
-            self.give_turns()?;
-            self.tend_units()?;
+            self.give_turns();
+            self.tend_units();
             self.tick();
             if self.is_over() {
-                return Ok(self.units.into_iter().map(|unit| unit.live).collect());
+                break Ok(());
             }
-        }
+        };
+        (self.units.into_iter().map(|unit| unit.live).collect(), ended)
     }
 
     /// How long nothing needs to be done without an event.
@@ -229,9 +234,9 @@ impl Server {
 
     // ---- Events ----------------------------------------------------------------------------
 
-    fn take_event(&mut self, event: &mio::event::Event) -> io::Result<()> {
+    fn take_event(&mut self, event: &mio::event::Event) {
         match event.token() {
-            WAKER => Ok(()),
+            WAKER => {}
             CONTROL => self.accept_operators(),
             Token(number) if (number as u64) < FIRST_CONNECTION => {
                 self.accept(number - FIRST_LISTENER)
@@ -242,8 +247,7 @@ impl Server {
                     peer.is_closed |= event.is_read_closed();
                     peer.is_readable |= event.is_readable() || peer.is_closed;
                     peer.is_writable |= event.is_writable() || event.is_write_closed();
-                    self.turns.push_back(id);
-                    Ok(())
+                    self.queue(id);
                 } else {
                     self.hear(id)
                 }
@@ -251,9 +255,9 @@ impl Server {
         }
     }
 
-    fn accept(&mut self, listener: usize) -> io::Result<()> {
+    fn accept(&mut self, listener: usize) {
         if self.stops_at.is_some() {
-            return Ok(());
+            return;
         }
         loop {
             let accepted = match &self.listeners[listener] {
@@ -267,12 +271,12 @@ impl Server {
                     self.add_peer(Stream::new(stream));
                 }
                 Ok(_) => (self.notice)("a client was sent away: there are too many connections"),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     (self.notice)(&format!("a client could not be accepted: {error}"));
                     self.may_accept = true;
-                    return Ok(());
+                    return;
                 }
             }
         }
@@ -282,7 +286,7 @@ impl Server {
         let id = self.next_number();
         if stream.register(self.poll.registry(), Token(id as usize)).is_ok() {
             self.peers.insert(id, Peer::new(stream, self.encrypter.policy()));
-            self.turns.push_back(id);
+            self.queue(id);
         }
     }
 
@@ -293,60 +297,81 @@ impl Server {
 
     // ---- Turns of connections --------------------------------------------------------------
 
-    fn give_turns(&mut self) -> io::Result<()> {
+    /// Puts a connection into the queue for turns, once.
+    fn queue(&mut self, id: u64) {
+        if let Some(peer) = self.peers.get_mut(&id).filter(|peer| !peer.is_queued) {
+            peer.is_queued = true;
+            self.turns.push_back(id);
+        }
+    }
+
+    fn give_turns(&mut self) {
         for _ in 0..self.turns.len() {
-            let Some(id) = self.turns.pop_front() else { return Ok(()) };
+            let Some(id) = self.turns.pop_front() else { return };
             let Some(mut peer) = self.peers.remove(&id) else { continue };
-            match self.turn(id, &mut peer)? {
-                Verdict::Stays { goes_on } => {
+            peer.is_queued = false;
+            let verdict = self.turn(id, &mut peer);
+            let next = match verdict {
+                Verdict::Closed => self.budget.leave(id, peer.reserved),
+                Verdict::Stays { .. } => {
+                    let held = peer.held_bytes();
+                    let next = self.budget.release(&mut peer.reserved, held);
                     self.peers.insert(id, peer);
-                    if goes_on {
-                        self.turns.push_back(id);
-                    }
+                    next
                 }
-                Verdict::Closed => {
-                    let next = self.budget.leave(id, peer.reserved);
-                    self.turns.extend(next);
-                }
+            };
+            if let Verdict::Stays { goes_on: true } = verdict {
+                self.queue(id);
+            }
+            if let Some(next) = next.or_else(|| self.heir.take()) {
+                self.queue(next);
             }
         }
-        Ok(())
     }
 
     /// Takes a few requests of a connection, and sends answers.
-    fn turn(&mut self, id: u64, peer: &mut Peer) -> io::Result<Verdict> {
+    fn turn(&mut self, id: u64, peer: &mut Peer) -> Verdict {
         let mut goes_on = true;
         for _ in 0..TURN {
-            goes_on = match self.step(id, peer)? {
+            goes_on = match self.step(id, peer) {
                 Some(goes_on) => goes_on,
-                None => return Ok(Verdict::Closed),
+                None => {
+                    // Whoever has hung up only in one direction still gets the answers.
+                    peer.send();
+                    return Verdict::Closed;
+                }
             };
             if !goes_on {
                 break;
             }
         }
-        if !peer.send() || (peer.is_ending && peer.has_sent_all()) {
-            return Ok(Verdict::Closed);
+        peer.note_incomplete(Instant::now());
+        if !peer.send() {
+            return Verdict::Closed;
         }
-        let held = peer.held_bytes();
-        let next = self.budget.release(&mut peer.reserved, held);
-        self.turns.extend(next.filter(|next| *next != id));
+        if peer.is_ending && peer.has_sent_all() {
+            peer.stream.say_goodbye();
+            return Verdict::Closed;
+        }
         let has_sent = peer.unsent_bytes() <= SMALL && !peer.is_ending;
-        Ok(Verdict::Stays { goes_on: has_sent && (goes_on || peer.was_full) })
+        Verdict::Stays { goes_on: has_sent && (goes_on || peer.was_full) }
     }
 
     /// Takes one step. Returns whether another one can follow; none if the connection has ended.
-    fn step(&mut self, id: u64, peer: &mut Peer) -> io::Result<Option<bool>> {
+    fn step(&mut self, id: u64, peer: &mut Peer) -> Option<bool> {
         peer.was_full = peer.unsent_bytes() > SMALL;
         if peer.was_full || peer.is_ending || self.is_held(peer) {
-            return Ok(Some(false));
+            peer.awaits_bytes = false;
+            self.heir = self.budget.give_up(id).or(self.heir);
+            return Some(false);
         }
-        Ok(match peer.session.step(&self.exports) {
+        match peer.session.step(&self.exports) {
             Step::Progress => Some(true),
             Step::Needs(bytes) => {
-                let extra = peer.session.input.extra_bytes(bytes);
-                if !self.budget.reserve(id, &mut peer.reserved, extra) {
-                    return Ok(Some(false));
+                let wanted = peer.held_bytes_with(bytes, 0);
+                if !self.budget.reserve(id, &mut peer.reserved, wanted) {
+                    peer.awaits_bytes = false;
+                    return Some(false);
                 }
                 peer.needs = bytes;
                 let came = peer.receive();
@@ -357,7 +382,7 @@ impl Server {
                     Came::End => None,
                 }
             }
-            Step::Request(request) => self.serve(id, peer, &request)?,
+            Step::Request(request) => self.serve(id, peer, &request),
             Step::StartTls => self.encrypter.encrypt(peer).then_some(true),
             Step::HangUp(why) => {
                 if !why.is_empty() {
@@ -366,7 +391,7 @@ impl Server {
                 peer.is_ending = true;
                 Some(false)
             }
-        })
+        }
     }
 
     /// Whether no request of this connection is taken now.
@@ -375,25 +400,25 @@ impl Server {
         peer.unanswered >= UNANSWERED_MAX || peer.session.export().is_some_and(is_held)
     }
 
-    fn serve(&mut self, id: u64, peer: &mut Peer, request: &Request) -> io::Result<Option<bool>> {
+    fn serve(&mut self, id: u64, peer: &mut Peer, request: &Request) -> Option<bool> {
+        peer.awaits_bytes = false;
         if request.command == Command::Disconnect {
             peer.is_ending = true;
-            return Ok(Some(false));
+            return Some(false);
         }
-        let Some(export) = peer.session.export() else { return Ok(None) };
+        let export = peer.session.export()?;
         let style = peer.session.style();
         if self.stops_at.is_some() {
-            let why = Failed::new(Errno::Shutdown, "the server ends");
+            let why = Failed::new(Errno::Shutdown, "the server is shutting down");
             replies::failed(&mut peer.session.output.bytes, style, request.cookie, &why);
             peer.session.finish(request);
-            return Ok(Some(true));
+            return Some(true);
         }
-        if request.command == Command::Read {
-            let wanted = peer.held_bytes() + (request.bytes as usize).saturating_sub(SMALL);
-            let is_possible = request.bytes <= crate::wire::PAYLOAD_BYTES_MAX;
-            if is_possible && !self.budget.reserve(id, &mut peer.reserved, wanted) {
-                return Ok(Some(false));
-            }
+        let is_possible = request.bytes <= crate::wire::PAYLOAD_BYTES_MAX;
+        let promised = if is_possible { request.promised_bytes() } else { 0 };
+        let wanted = peer.held_bytes_with(0, promised);
+        if !self.budget.reserve(id, &mut peer.reserved, wanted) {
+            return Some(false);
         }
         let unit = &mut self.units[export];
         let asker = Asker { session: id, style, cookie: request.cookie };
@@ -401,27 +426,31 @@ impl Server {
         let progress = peer.session.perform(&mut unit.live, asker, request);
         if peer.session.output.bytes.len() == before {
             peer.unanswered += 1;
+            peer.promised += request.promised_bytes();
         }
-        unit.begin_sync()?;
+        unit.begin_sync();
         if progress == Progress::PowerLost {
+            // A device without power says nothing.
+            peer.session.output.bytes.truncate(before);
             self.lose_power(export);
-            return Ok(None);
+            return None;
         }
-        Ok(Some(true))
+        Some(true)
     }
 
     // ---- Devices ---------------------------------------------------------------------------
 
     /// Lets the devices go on with what is under way.
-    fn tend_units(&mut self) -> io::Result<()> {
+    fn tend_units(&mut self) {
         let now = Instant::now();
         for index in 0..self.units.len() {
             let unit = &mut self.units[index];
-            unit.end_syncs()?;
+            unit.end_syncs();
             if unit.live.has_work() {
                 unit.live.work();
             }
-            unit.begin_sync()?;
+            unit.begin_sync();
+            let unmet = unit.cut_that_cannot_come();
             if self.exports[index].is_on && unit.live.is_off() {
                 self.lose_power(index);
                 continue;
@@ -431,6 +460,9 @@ impl Server {
             let ready = unit.live.take_ready(now);
             let gives_turns = was_held && !unit.live.is_held();
             self.deliver(ready);
+            if let Some((operator, reply)) = unmet {
+                self.reply(operator, reply);
+            }
             if let Some(operator) = thawed {
                 self.reply(operator, Ok(serde_json::json!({})));
             }
@@ -438,22 +470,26 @@ impl Server {
                 self.give_turns_to(index);
             }
         }
-        self.give_turns()
+        self.give_turns();
     }
 
     fn deliver(&mut self, ready: Vec<Ready>) {
-        for Ready { session, bytes } in ready {
+        for Ready { session, bytes, promised } in ready {
             if let Some(peer) = self.peers.get_mut(&session) {
                 peer.session.output.bytes.extend(bytes);
                 peer.unanswered -= 1;
-                self.turns.push_back(session);
+                peer.promised -= promised;
+                self.queue(session);
             }
         }
     }
 
     fn give_turns_to(&mut self, export: usize) {
-        let peers = self.peers.iter().filter(|(_, peer)| peer.session.export() == Some(export));
-        self.turns.extend(peers.map(|(id, _)| *id));
+        let is_of = |peer: &Peer| peer.session.export() == Some(export);
+        let peers = self.peers.iter().filter(|(_, peer)| is_of(peer)).map(|(id, _)| *id);
+        for id in peers.collect::<Vec<_>>() {
+            self.queue(id);
+        }
     }
 
     /// The power of a device was lost: its clients are dropped.
@@ -466,7 +502,9 @@ impl Server {
             }
             stays
         });
-        self.turns.extend(self.budget.first_waiting());
+        if let Some(first) = self.budget.first_waiting() {
+            self.queue(first);
+        }
         let reply = self.units[export].power_was_lost();
         self.exports[export] = self.units[export].live.export().clone();
         (self.notice)(&format!("\"{}\" lost its power", self.exports[export].name));
@@ -477,33 +515,37 @@ impl Server {
 
     // ---- Users -----------------------------------------------------------------------------
 
-    fn accept_operators(&mut self) -> io::Result<()> {
-        while let Some(Ok((mut stream, _))) =
-            self.control.as_ref().map(|socket| socket.listener.accept())
-        {
+    fn accept_operators(&mut self) {
+        while let Some(accepted) = self.control.as_ref().map(|socket| socket.listener.accept()) {
+            let (mut stream, _) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    self.may_accept |= error.kind() != io::ErrorKind::WouldBlock;
+                    return;
+                }
+            };
             let id = self.next_number();
             let both = Interest::READABLE | Interest::WRITABLE;
-            self.poll.registry().register(&mut stream, Token(id as usize), both)?;
-            self.operators.insert(id, Operator::new(stream));
-            self.hear(id)?;
+            if self.poll.registry().register(&mut stream, Token(id as usize), both).is_ok() {
+                self.operators.insert(id, Operator::new(stream));
+                self.hear(id);
+            }
         }
-        Ok(())
     }
 
     /// Listens to a user.
-    fn hear(&mut self, id: u64) -> io::Result<()> {
-        let Some(operator) = self.operators.get_mut(&id) else { return Ok(()) };
+    fn hear(&mut self, id: u64) {
+        let Some(operator) = self.operators.get_mut(&id) else { return };
         let lines = if operator.send() { operator.lines() } else { None };
         let Some(lines) = lines else {
             self.operators.remove(&id);
-            return Ok(());
+            return;
         };
         for line in &lines {
             if let Some(reply) = self.obey(id, line) {
                 self.reply(id, reply);
             }
         }
-        Ok(())
     }
 
     fn obey(&mut self, operator: u64, line: &str) -> Option<Reply> {
@@ -517,12 +559,13 @@ impl Server {
             return Some(Err(format!("unknown export `{name}`; known are {}", known.join(", "))));
         };
         let was_held = self.units[export].live.is_held();
+        let was_on = !self.units[export].live.is_off();
         let reply = self.units[export].obey(operator, command.deed);
         if let Some((other, reply)) = self.units[export].cut_taken_back() {
             self.reply(other, reply);
         }
         self.exports[export] = self.units[export].live.export().clone();
-        if self.units[export].live.is_off() && reply.is_none() {
+        if was_on && self.units[export].live.is_off() {
             self.lose_power(export);
         }
         if was_held && !self.units[export].live.is_held() {
@@ -557,9 +600,9 @@ impl Server {
         self.hang_up_on_idlers(now);
         if std::mem::take(&mut self.may_accept) {
             for listener in 0..self.listeners.len() {
-                // Errors were told by the first attempt.
-                let _ = self.accept(listener);
+                self.accept(listener);
             }
+            self.accept_operators();
         }
     }
 
@@ -569,10 +612,17 @@ impl Server {
         let mut late: Vec<u64> = Vec::new();
         for (id, peer) in &self.peers {
             let pause = now - peer.moved;
+            let waits_for_client = peer.incomplete_since.is_some() || peer.unsent_bytes() > 0;
+            // A client that sends one byte now and then is late, too.
+            let whole = limits.pause + Duration::from_secs(peer.needs as u64 >> 20);
+            let is_too_long = |since: Instant| now - since > whole || pause > limits.pause;
             let is_late = match peer.session.export() {
                 None => now - peer.accepted > limits.handshake,
-                Some(_) if is_short && peer.reserved > 0 => pause > limits.pause_when_short,
-                Some(_) => peer.awaits_bytes && peer.is_within_a_unit() && pause > limits.pause,
+                Some(_) if is_short && peer.reserved > 0 && waits_for_client => {
+                    pause > limits.pause_when_short
+                }
+                Some(_) if peer.is_ending => pause > limits.pause,
+                Some(_) => peer.incomplete_since.is_some_and(is_too_long),
             };
             if is_late {
                 late.push(*id);
@@ -580,8 +630,9 @@ impl Server {
         }
         for id in late {
             if let Some(peer) = self.peers.remove(&id) {
-                let next = self.budget.leave(id, peer.reserved);
-                self.turns.extend(next);
+                if let Some(next) = self.budget.leave(id, peer.reserved) {
+                    self.queue(next);
+                }
                 (self.notice)("a connection was closed: the client paused within a request");
             }
         }

@@ -6,7 +6,7 @@
 //! * [`peer`]      a connection
 //! * [`encryption`]  whether connections are encrypted
 //! * [`syncer`]    the thread that syncs an image
-//! * [`unit`]      a device with its thread and its timers
+//! * [`mod@unit`]  a device with its thread and its timers
 //! * [`operator`]  connections of users who control the server
 //! * [`engine`]    the loop over all of them
 //! * [`pipe`]      a single client on standard input and output

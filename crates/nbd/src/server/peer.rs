@@ -7,6 +7,10 @@ use crate::server::stream::Stream;
 use crate::session::buffer::SMALL;
 use crate::session::{Encryption, Session};
 
+/// Bytes of answers that need no memory from the budget: those that wait to be sent, as many that
+/// were sent just before, and a small one that is added.
+const ANSWERS: usize = 3 * SMALL;
+
 /// A connection.
 pub struct Peer {
     /// Its socket.
@@ -21,6 +25,12 @@ pub struct Peer {
     pub is_writable: bool,
     /// Memory from the budget.
     pub reserved: usize,
+    /// Bytes of the answers that come later.
+    pub promised: usize,
+    /// Whether it is in the queue for a turn.
+    pub is_queued: bool,
+    /// Since when a request has been incomplete.
+    pub incomplete_since: Option<Instant>,
     /// Requests whose answers come later.
     pub unanswered: usize,
     /// Whether the last step was not taken because much was unsent.
@@ -59,6 +69,9 @@ impl Peer {
             is_closed: false,
             is_writable: true,
             reserved: 0,
+            promised: 0,
+            is_queued: false,
+            incomplete_since: None,
             unanswered: 0,
             was_full: false,
             is_ending: false,
@@ -127,12 +140,20 @@ impl Peer {
 
     /// Memory beyond the small buffers that the connection holds now.
     pub fn held_bytes(&self) -> usize {
-        let output = self.session.output.bytes.len().saturating_sub(2 * SMALL);
-        self.session.input.extra_bytes(0) + output
+        self.held_bytes_with(0, 0)
     }
 
-    /// Whether a unit has begun to come, but is not complete.
-    pub fn is_within_a_unit(&self) -> bool {
-        !self.session.input.bytes().is_empty()
+    /// The same if it also held an input of this size, and an answer with so many bytes.
+    pub fn held_bytes_with(&self, input: usize, answer: usize) -> usize {
+        let answers = self.session.output.bytes.len() + self.promised + answer;
+        self.session.input.extra_bytes(input) + answers.saturating_sub(ANSWERS)
+    }
+
+    /// Notes whether a request has begun to come, but is not complete.
+    pub fn note_incomplete(&mut self, now: Instant) {
+        match self.awaits_bytes && self.session.is_within_a_unit() {
+            true => drop(self.incomplete_since.get_or_insert(now)),
+            false => self.incomplete_since = None,
+        }
     }
 }

@@ -55,6 +55,14 @@ impl Stream {
         self.tls = Some(tls);
     }
 
+    /// Tells the client that nothing more comes, if the protocol of encryption demands that.
+    pub fn say_goodbye(&mut self) {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &mut self.tls {
+            tls.say_goodbye(&mut self.socket);
+        }
+    }
+
     /// Whether a read that does not fill its buffer has emptied the socket.
     pub fn is_emptied_by_short_reads(&self) -> bool {
         #[cfg(feature = "tls")]

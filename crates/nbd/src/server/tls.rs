@@ -96,8 +96,16 @@ impl Tls {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let taken = self.0.writer().write(bytes)?;
-        self.send(socket)?;
+        // The bytes are taken. An error of the socket comes again with the next one.
+        let _ = self.send(socket);
         Ok(taken)
+    }
+
+    /// Tells the client that nothing more comes. If the socket takes no more, the client sees that
+    /// the connection ends.
+    pub fn say_goodbye(&mut self, socket: &mut impl Write) {
+        self.0.send_close_notify();
+        let _ = self.send(socket);
     }
 
     /// Sends what is encrypted already, as far as the socket takes it.

@@ -1,6 +1,5 @@
 //! A device, the thread that syncs its file, and what a user has told it.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,30 +40,34 @@ impl Unit {
         Unit { live, waker, syncer: None, thaw: None, cut: None, taken_back: None }
     }
 
-    /// Begins a sync of the file, if one is to be run.
-    ///
-    /// # Errors
-    /// The system has no thread left.
-    pub fn begin_sync(&mut self) -> io::Result<()> {
-        let Some(job) = self.live.take_job() else { return Ok(()) };
-        let syncer = match self.syncer.take() {
-            Some(syncer) => syncer,
-            None => Syncer::start(Arc::clone(&self.waker))?,
-        };
-        self.syncer.insert(syncer).begin(job);
-        Ok(())
+    /// Begins a sync of the file, if one is to be run. If the system has no thread left, it is run
+    /// here.
+    pub fn begin_sync(&mut self) {
+        while let Some(job) = self.live.take_job() {
+            let started = match self.syncer.take() {
+                Some(syncer) => Ok(syncer),
+                None => Syncer::start(Arc::clone(&self.waker)),
+            };
+            match started {
+                Ok(syncer) => self.syncer.insert(syncer).begin(job),
+                Err(_) => self.live.synced(job()),
+            }
+        }
     }
 
     /// Takes the ends of syncs.
-    ///
-    /// # Errors
-    /// The system has no thread left.
-    pub fn end_syncs(&mut self) -> io::Result<()> {
+    pub fn end_syncs(&mut self) {
         while let Some(done) = self.syncer.as_ref().and_then(Syncer::ended) {
             self.live.synced(done);
-            self.begin_sync()?;
+            self.begin_sync();
         }
-        Ok(())
+    }
+
+    /// The user whose cut cannot come any more, because the disk has failed, and the answer.
+    pub fn cut_that_cannot_come(&mut self) -> Option<(u64, Reply)> {
+        let why = self.live.disk().failure()?.to_owned();
+        let OrderedCut { operator, .. } = self.cut.take_if(|_| !self.live.is_off())?;
+        Some((operator, Err(format!("the power of a disk that has failed is not cut: {why}"))))
     }
 
     /// Obeys a user. The answer may come [later](Self::power_was_lost).
@@ -74,6 +77,10 @@ impl Unit {
             Deed::Cut { when, outcome, stays_down } => {
                 if self.live.is_off() {
                     return Some(Err("the device has no power already".to_owned()));
+                }
+                if let Some(why) = self.live.disk().failure() {
+                    let why = format!("the power of a disk that has failed is not cut: {why}");
+                    return Some(Err(why));
                 }
                 if self.cut.is_some() {
                     return Some(Err("another cut is ordered already".to_owned()));

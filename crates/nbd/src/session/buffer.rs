@@ -79,12 +79,17 @@ impl Output {
     /// Notes that bytes were sent.
     pub fn sent(&mut self, bytes: usize) {
         self.sent += bytes;
-        if self.sent == self.bytes.len() {
+        let unsent = self.bytes.len() - self.sent;
+        if unsent == 0 {
             self.sent = 0;
             self.bytes.clear();
             if self.bytes.capacity() > 2 * SMALL {
                 self.bytes = Vec::new();
             }
+        } else if self.sent > SMALL.max(unsent) {
+            // At least as much was sent as is moved now.
+            self.bytes.drain(..self.sent);
+            self.sent = 0;
         }
     }
 }

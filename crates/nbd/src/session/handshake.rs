@@ -140,7 +140,7 @@ impl Agreed {
         let name = std::str::from_utf8(data).ok().filter(|name| name.len() <= NAME_BYTES_MAX);
         match name.and_then(|name| export::find(exports, name)) {
             Some(found) if exports[found].is_on => {
-                let (bytes, flags) = (exports[found].bytes, exports[found].flags());
+                let (bytes, flags) = (exports[found].bytes, exports[found].flags(self.style));
                 options::export_name(out, bytes, flags, self.has_zeroes);
                 self.begin(found)
             }
@@ -159,7 +159,8 @@ impl Agreed {
         if !export.is_on {
             return Err(replies.refuse(ReplyKind::Shutdown, "the export has no power"));
         }
-        let size = [&export.bytes.to_be_bytes()[..], &export.flags().to_be_bytes()].concat();
+        let size =
+            [&export.bytes.to_be_bytes()[..], &export.flags(self.style).to_be_bytes()].concat();
         replies.fact(Fact::Export, &size);
         if wanted.contains(&(Fact::Name as u16)) {
             replies.fact(Fact::Name, export.name.as_bytes());
@@ -190,6 +191,9 @@ impl Agreed {
     }
 
     fn set_contexts(&mut self, data: &[u8], exports: &[Export], replies: &mut Replies) -> Next {
+        // The earlier choice ends even if this one is refused.
+        self.contexts.clear();
+        self.contexts_of = None;
         let (export, queries) = match self.queries(data, exports, replies) {
             Ok(found) => found,
             Err(next) => return next,

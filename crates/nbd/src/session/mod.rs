@@ -90,6 +90,11 @@ impl Session {
         self.agreed.style
     }
 
+    /// Whether something has begun to come, but is not complete.
+    pub fn is_within_a_unit(&self) -> bool {
+        self.skipped.is_some() || !self.input.bytes().is_empty()
+    }
+
     /// From now on the connection is encrypted. The client must begin anew.
     pub fn encrypted(&mut self) {
         self.encryption = Encryption::Done;

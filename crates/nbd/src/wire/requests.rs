@@ -82,6 +82,11 @@ impl Request {
         if self.command == Command::Write { self.bytes } else { 0 }
     }
 
+    /// Bytes of data in its answer, if it succeeds.
+    pub fn promised_bytes(&self) -> usize {
+        if self.command == Command::Read { self.bytes as usize } else { 0 }
+    }
+
     /// Whether all of these flags are set.
     pub fn has(&self, flags: u16) -> bool {
         self.flags & flags == flags

@@ -34,7 +34,7 @@ fn facts_about_an_export_are_told() {
         assert!(facts.iter().all(|fact| fact.option == option));
         let data: Vec<&[u8]> = facts.iter().map(|fact| &fact.data[..]).collect();
         let capacity = device("page", &[]).capacity_bytes().to_be_bytes();
-        assert_eq!(data[0], [&[0, 0][..], &capacity, &0xded_u16.to_be_bytes()].concat());
+        assert_eq!(data[0], [&[0, 0][..], &capacity, &0xd6d_u16.to_be_bytes()].concat());
         assert_eq!(data[1], b"\0\x01disk");
         assert_eq!(data[2], b"\0\x02a disk for tests");
         let sizes = [1, 2048, 32 << 20].map(u32::to_be_bytes).concat();
@@ -49,7 +49,7 @@ fn the_old_way_of_choosing_an_export_works() {
         let script = Script::flags(flags).option(EXPORT_NAME, b"").request(FLUSH, 0, 0, 0);
         let mut answers = say(script);
         assert_eq!(answers.greeting().u64(), device("page", &[]).capacity_bytes());
-        assert_eq!(answers.u16(), 0xded);
+        assert_eq!(answers.u16(), 0xd6d);
         assert_eq!(answers.take(zeroes), vec![0; zeroes]);
         assert_eq!(answers.simple(), (0, FLUSH.into()));
     }
@@ -128,6 +128,22 @@ fn contexts_of_another_choice_are_forgotten() {
     let status = answers.chunk();
     assert_eq!((status.is_last, status.kind), (true, 5));
     assert_eq!(status.data[..4], id);
+}
+
+#[test]
+fn a_refused_choice_of_contexts_ends_the_earlier_one() {
+    let script = Script::flags(FIXED)
+        .option(STRUCTURED, b"")
+        .option(SET_CONTEXTS, &contexts("", &["ftlab:wear"]))
+        .option(SET_CONTEXTS, b"?")
+        .option(GO, &wanted("", &[]))
+        .request(BLOCK_STATUS, 0, 0, 4096);
+    let mut answers = say(script);
+    answers.greeting();
+    let refused = (0..4).map(|_| answers.option()).last().unwrap();
+    assert_eq!((refused.option, refused.kind), (SET_CONTEXTS, INVALID));
+    let chunk = answers.agreed_from_go().chunk();
+    assert_eq!(chunk.kind, (1 << 15) + 1, "no context was agreed on");
 }
 
 #[test]

@@ -121,6 +121,25 @@ fn requests_of_a_client_that_takes_no_answers_are_not_read() {
     assert_eq!(greedy.reply(), (0, CACHE.into()));
 }
 
+/// The answers of a slow device wait outside of the connection, and have their memory all the same.
+#[test]
+fn answers_that_leave_later_have_their_memory() {
+    let server = serve(Limits { payload_bytes: 1 << 20, ..Limits::default() });
+    let mut operator = crate::clients::Operator::of(&server);
+    operator.ask(r#"{"slow":"30ms"}"#);
+    let mut client = Client::agreed(&server);
+    let script = (0..40).fold(Script::default(), |script, number| {
+        script.named_request(number, READ, 0, 0, 512 << 10)
+    });
+    client.say(&script);
+    let mut other = Client::agreed(&server);
+    other.write(0, 0, &[1; 512]);
+    for number in 0..40 {
+        assert_eq!(client.reply(), (0, number));
+        client.take(512 << 10);
+    }
+}
+
 #[test]
 fn there_is_a_limit_of_connections() {
     let server = serve(Limits { connections: 3, ..Limits::default() });

@@ -71,6 +71,8 @@ fn a_cut_after_operations_comes_in_the_midst_of_writes() {
     let head = early.take(18 + 20);
     assert_eq!(head[18 + 12..18 + 16], (1_u32 << 31 | 7).to_be_bytes(), "it has no power");
     assert!(operator.refused(r#"{"cut":"now"}"#).contains("no power"));
+    operator.ask(r#"{"freeze":0.01}"#);
+    assert_eq!(operator.ask(r#"{"stats":true}"#)["cuts"], 1, "a freeze is no further cut");
     operator.ask(r#"{"power":"on"}"#);
     assert!(operator.refused(r#"{"power":"on"}"#).contains("has power already"));
     let mut client = Client::agreed(&server);

@@ -28,7 +28,7 @@ impl Running {
             server.listen(&Address::Unix(socket)).unwrap();
             server.take_commands(&control).unwrap();
             started.send(server.stopper()).unwrap();
-            server.run().unwrap()
+            server.run().0
         });
         Running { folder, stopper: start.recv().unwrap(), thread }
     }

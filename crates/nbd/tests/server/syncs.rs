@@ -33,6 +33,8 @@ fn a_full_file_system_is_told_once_and_then_the_disk_can_only_be_read() {
     client.say(&Script::default().request(FLUSH, 0, 0, 0));
     let answers = [client.reply(), client.reply(), client.reply()];
     assert_eq!(answers.map(|(error, _)| error), [ENOSPC, EPERM, EPERM]);
+    let refusal = Operator::of(&server).refused(r#"{"cut":"now"}"#);
+    assert!(refusal.contains("has failed"), "{refusal}");
     assert_eq!(client.read(0, 4096), [1; 4096]);
 }
 

@@ -3,6 +3,7 @@
 mod devices;
 mod floor;
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,7 +39,11 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS", help_heading = "Clients")]
     listen: Vec<SocketAddr>,
     /// Serve one client on standard input and output
-    #[arg(long, conflicts_with_all = ["socket", "listen", "control"], help_heading = "Clients")]
+    #[arg(
+        long,
+        conflicts_with_all = ["socket", "listen", "control", "pace"],
+        help_heading = "Clients"
+    )]
     stdin: bool,
     /// Least size of requests that clients are told to keep to; smaller ones are served, too
     #[arg(long, value_name = "1|512|4096", default_value = "1", help_heading = "Clients",
@@ -139,7 +144,7 @@ fn serve_sockets(args: &Args, lives: Vec<Live>) -> Result<Vec<Live>> {
     let is_quiet = args.quiet;
     let notice = move |sentence: &str| {
         if !is_quiet {
-            eprintln!("ftlab: {sentence}");
+            say(sentence);
         }
     };
     let refused = |error: std::io::Error| Failure::failed(format!("cannot serve: {error}"));
@@ -153,7 +158,7 @@ fn serve_sockets(args: &Args, lives: Vec<Live>) -> Result<Vec<Live>> {
     for address in unix.chain(args.listen.iter().copied().map(Address::Tcp)) {
         let address = server.listen(&address).map_err(at(&address.to_string()))?;
         if !args.quiet && !is_encrypted && address.is_open_to_others() {
-            eprintln!("ftlab: everybody who can reach {address} can read and change the disks");
+            say(&format!("anyone who can reach {address} can read and change the disks"));
         }
         for name in names.iter().filter(|_| !args.quiet) {
             output::print(&format!("serving \"{name}\" at {}\n", address.uri(name, is_encrypted)))?;
@@ -161,7 +166,17 @@ fn serve_sockets(args: &Args, lives: Vec<Live>) -> Result<Vec<Live>> {
     }
     let stopper = server.stopper();
     signals::stop_by(move || stopper.stop());
-    server.run().map_err(refused)
+    let (lives, ended) = server.run();
+    if let Err(error) = ended {
+        // The devices are closed all the same.
+        say(&format!("cannot serve any more: {error}"));
+    }
+    Ok(lives)
+}
+
+/// Prints a sentence on standard error. If nobody reads it, the server goes on.
+fn say(sentence: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "ftlab: {sentence}");
 }
 
 #[cfg(feature = "tls")]
@@ -185,16 +200,17 @@ fn at(place: &str) -> impl Fn(std::io::Error) -> Failure {
 /// Closes all devices, also if one of them fails.
 fn close(args: &Args, lives: Vec<Live>) -> Result<()> {
     let mut closed = Ok(());
+    let mut printed = Ok(());
     for live in lives {
         let name = live.export().name.clone();
         if let Some(kept) = live.pace().map(Pacing::kept).filter(|_| !args.quiet) {
-            output::print(&report(&name, &kept))?;
+            printed = printed.and(output::print(&report(&name, &kept)));
         }
         if let Err(error) = live.close() {
             closed = Err(Failure::failed(format!("\"{name}\" could not be closed: {error}")));
         }
     }
-    closed
+    closed.and(printed)
 }
 
 /// How well a pace was kept, in sentences.
