@@ -57,8 +57,8 @@ impl Budget {
         self.first_waiting()
     }
 
-    /// A connection cannot use memory now and waits no longer. It asks again when it can. Returns who
-    /// may try instead, if that changes.
+    /// A connection cannot use memory now and waits no longer. It asks again when it can. Returns
+    /// who may try instead, if that changes.
     pub fn give_up(&mut self, session: u64) -> Option<u64> {
         let was_first = self.first_waiting() == Some(session);
         self.waiting.retain(|waiting| *waiting != session);
