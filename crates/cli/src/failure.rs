@@ -1,5 +1,6 @@
 //! Failures of the command: a sentence on standard error and an exit code.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -17,6 +18,8 @@ const VIOLATION: u8 = 3;
 pub struct Failure {
     code: u8,
     message: String,
+    /// An option with which the same command skips the lines that made it fail.
+    remedy: Option<&'static str>,
 }
 
 /// The result of a subcommand.
@@ -25,12 +28,12 @@ pub type Result<T> = std::result::Result<T, Failure>;
 impl Failure {
     /// A failed run.
     pub fn failed(message: String) -> Failure {
-        Failure { code: FAILED, message }
+        Failure::coded(FAILED, message)
     }
 
     /// A failure with this exit code.
     pub fn coded(code: u8, message: String) -> Failure {
-        Failure { code, message }
+        Failure { code, message, remedy: None }
     }
 
     /// The same failure with more text.
@@ -41,18 +44,22 @@ impl Failure {
 
     /// Wrong usage.
     pub fn usage(message: String) -> Failure {
-        Failure { code: USAGE, message }
+        Failure::coded(USAGE, message)
     }
 
     /// Prints the sentence and returns the exit code. For a violation it also prints the line that
-    /// replays it.
-    pub fn report(self) -> ExitCode {
-        let mut stderr = std::io::stderr().lock();
-        // If standard error is closed, nobody reads this.
-        let _ = writeln!(stderr, "ftlab: {}", self.message);
-        if self.code == VIOLATION {
-            let _ = writeln!(stderr, "Replay:  {}", command_line());
+    /// replays it. `arguments` are those of the command, which comes first.
+    pub fn report(self, arguments: &[OsString]) -> ExitCode {
+        let mut text = format!("ftlab: {}\n", self.message);
+        if let Some(option) = self.remedy {
+            text += "This command skips and counts bad lines:\n";
+            text += &format!("    {} {option}\n", command_line(arguments));
         }
+        if self.code == VIOLATION {
+            text += &format!("Replay:  {}\n", command_line(arguments));
+        }
+        // If standard error is closed, nobody reads this.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
         ExitCode::from(self.code)
     }
 }
@@ -63,14 +70,9 @@ impl From<sim::Error> for Failure {
             sim::Error::Interrupted => signals::exit_code(),
             _ => error.exit_code(),
         };
-        let failure = Failure { code, message: error.to_string() };
-        match &error {
-            sim::Error::Trace(error) if error.is_skippable() => failure.with(&format!(
-                "\nThis command skips and counts bad lines:\n    {} --skip-bad",
-                command_line()
-            )),
-            _ => failure,
-        }
+        let is_skippable = matches!(&error, sim::Error::Trace(error) if error.is_skippable());
+        let remedy = is_skippable.then_some("--skip-bad");
+        Failure { code, message: error.to_string(), remedy }
     }
 }
 
@@ -87,22 +89,21 @@ impl From<spec::Error> for Failure {
 }
 
 /// Makes every panic ask for a bug report, since it is a bug of this program.
-pub fn ask_for_reports_of_panics() {
-    std::panic::set_hook(Box::new(|panic| {
+pub fn ask_for_reports_of_panics(arguments: &[OsString]) {
+    let command_line = command_line(arguments);
+    std::panic::set_hook(Box::new(move |panic| {
         let mut stderr = std::io::stderr().lock();
         let _ = writeln!(
             stderr,
             "{panic}\nThis is a bug in ftlab {}. Please report it with the lines above and this \
-             command:  {}",
+             command:  {command_line}",
             env!("CARGO_PKG_VERSION"),
-            command_line()
         );
     }));
 }
 
 /// The command as it was given, with quotes where a shell needs them.
-fn command_line() -> String {
-    let mut words = vec!["ftlab".to_owned()];
-    words.extend(std::env::args_os().skip(1).map(|word| spec::shell_word(&word.to_string_lossy())));
-    words.join(" ")
+fn command_line(arguments: &[OsString]) -> String {
+    let given = arguments.iter().skip(1).map(|word| spec::shell_word(&word.to_string_lossy()));
+    std::iter::once("ftlab".to_owned()).chain(given).collect::<Vec<_>>().join(" ")
 }

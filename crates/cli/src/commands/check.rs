@@ -161,17 +161,13 @@ fn with_all(mut names: Vec<Named>) -> Vec<Named> {
 }
 
 /// Runs the subcommand.
-pub fn run(args: &Args) -> ExitCode {
-    let done = match (args.cut, args.crash) {
+pub fn run(args: &Args) -> failure::Result<ExitCode> {
+    let found_nothing = match (args.cut, args.crash) {
         (Some(cut), _) => replay_cuts(args, cut),
         (None, Some(crash)) => replay_crashes(args, crash),
         (None, None) => campaign(args),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(VIOLATION),
-        Err(failure) => failure.report(),
-    }
+    }?;
+    Ok(if found_nothing { ExitCode::SUCCESS } else { ExitCode::from(VIOLATION) })
 }
 
 /// Tries everything that the options select. Returns whether nothing was found.

@@ -1,0 +1,139 @@
+//! The command `ftlab` as a library: a thin layer over the crates that do the work, one file per
+//! subcommand.
+//!
+//! Exit codes: 0 done; 1 the run failed; 2 wrong usage or an impossible device; 3 a violation was
+//! found, with the line that replays it; 128 plus the number of a signal, such as 130 for an
+//! interrupt. An output file appears when it is complete.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod commands;
+mod comparison;
+mod experiment_args;
+mod failure;
+mod known_names;
+mod memory_limit;
+mod operation_logs;
+mod output;
+mod paper_plans;
+mod parallel_runs;
+mod progress;
+mod result_outputs;
+mod signals;
+mod table;
+mod timeline_output;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use commands::{
+    check, compare, completions, ctl, drive, image, list, manual, papers, run, serve, sweep, trace,
+};
+use failure::{Failure, Result};
+use memory_limit::MemoryLimit;
+
+/// Flash translation layers of five papers: simulated and checked
+#[derive(Parser)]
+#[command(name = "ftlab", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    /// Memory that the command may take, such as 8GiB, or `unlimited`; by default half of what is
+    /// available. A run that would take more is refused
+    #[arg(long, global = true, value_name = "SIZE|unlimited", help_heading = "Memory")]
+    memory_limit: Option<MemoryLimit>,
+}
+
+/// Points to the documentation of results.
+const RESULTS: &str = "docs/results.md in the repository describes each field of a result.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run one trace on one device and report its costs
+    #[command(after_help = RESULTS)]
+    Run(run::Args),
+    /// Run the same trace on the same device under several FTLs, side by side
+    #[command(after_help = RESULTS)]
+    Compare(compare::Args),
+    /// Run a plan of many experiments on all cores; each run gives a row
+    #[command(after_help = RESULTS)]
+    Sweep(sweep::Args),
+    /// Repeat the experiments of the papers and compare published with measured results
+    Papers(papers::Args),
+    /// Describe, convert and generate traces
+    Trace(trace::Args),
+    /// Fit a drive to measurements of a real one
+    Drive(drive::Args),
+    /// Create, describe, check and dump images: chips in files
+    Image(image::Args),
+    /// Check FTLs under power cuts at every flash operation
+    Check(check::Args),
+    /// Serve FTLs as live disks over NBD
+    Serve(serve::Args),
+    /// Tell a running server to cut the power, to freeze, to fail, or what it did
+    Ctl(ctl::Args),
+    /// List FTLs, chips, workloads, formats, layers or victim policies with their parameters
+    List(list::Args),
+    /// Print the completion script for a shell
+    Completions(completions::Args),
+    /// Print or write the manual pages
+    Man(manual::ManArgs),
+}
+
+impl Command {
+    fn run(&self, limit_bytes: Option<u64>) -> Result<ExitCode> {
+        match self {
+            Command::Run(args) => run::run(args, limit_bytes),
+            Command::Compare(args) => compare::run(args, limit_bytes),
+            Command::Sweep(args) => sweep::run(args, limit_bytes),
+            Command::Papers(args) => papers::run(args, limit_bytes),
+            Command::Trace(args) => trace::run(args),
+            Command::Drive(args) => drive::run(args),
+            Command::Image(args) => image::run(args),
+            Command::Check(args) => return check::run(args),
+            Command::Serve(args) => serve::run(args),
+            Command::Ctl(args) => ctl::run(args),
+            Command::List(args) => list::run(args),
+            Command::Completions(args) => completions::run(args, Cli::command()),
+            Command::Man(args) => manual::man(args, Cli::command()),
+        }
+        .map(|()| ExitCode::SUCCESS)
+    }
+}
+
+/// Runs the command as a whole process: handles signals, watches the memory of the process, and
+/// reports panics. `arguments` begin with the name of the command.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    failure::ask_for_reports_of_panics(&arguments);
+    match signals::handle() {
+        Ok(()) => run_with(&arguments, memory_limit::watch),
+        Err(error) => {
+            Failure::failed(format!("cannot handle signals: {error}")).report(&arguments)
+        }
+    }
+}
+
+/// Runs the command in a process that does other things as well: it installs no handler of its own,
+/// and no thread of it watches or ends the process. `arguments` begin with the name of the command.
+pub fn run(arguments: &[OsString]) -> ExitCode {
+    run_with(arguments, |_| ())
+}
+
+fn run_with(arguments: &[OsString], watch_memory: fn(Option<u64>)) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Printing help into a closed pipe is not an error.
+            let _ = usage.print();
+            return ExitCode::from(usage.exit_code() as u8);
+        }
+    };
+    let limit_bytes = MemoryLimit::bytes(cli.memory_limit);
+    watch_memory(limit_bytes);
+    match cli.command.run(limit_bytes) {
+        Ok(code) => code,
+        Err(failure) => failure.report(arguments),
+    }
+}
