@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::process::ExitCode;
 
 use crate::signals;
 
+/// Nothing went wrong.
+pub const DONE: u8 = 0;
 /// The run failed: unreadable or malformed input, or an output that cannot be written.
 const FAILED: u8 = 1;
 /// Wrong usage.
 const USAGE: u8 = 2;
 /// A violation was found.
-const VIOLATION: u8 = 3;
+pub const VIOLATION: u8 = 3;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Failure {
 
     /// Prints the sentence and returns the exit code. For a violation it also prints the line that
     /// replays it. `arguments` are those of the command, which comes first.
-    pub fn report(self, arguments: &[OsString]) -> ExitCode {
+    pub fn report(self, arguments: &[OsString]) -> u8 {
         let mut text = format!("ftlab: {}\n", self.message);
         if let Some(option) = self.remedy {
             text += "This command skips and counts bad lines:\n";
@@ -60,7 +61,7 @@ impl Failure {
         }
         // If standard error is closed, nobody reads this.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
-        ExitCode::from(self.code)
+        self.code
     }
 }
 

@@ -8,7 +8,6 @@
 #![warn(missing_docs)]
 
 mod commands;
-mod comparison;
 mod experiment_args;
 mod failure;
 mod known_names;
@@ -16,22 +15,22 @@ mod memory_limit;
 mod operation_logs;
 mod output;
 mod paper_plans;
-mod parallel_runs;
+mod parallel_args;
 mod progress;
 mod result_outputs;
 mod signals;
-mod table;
+pub mod texts;
 mod timeline_output;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+use std::io;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
     check, compare, completions, ctl, drive, image, list, manual, papers, run, serve, sweep, trace,
 };
-use failure::{Failure, Result};
-use memory_limit::MemoryLimit;
+use failure::{DONE, Result};
+use sim::memory::limit::MemoryLimit;
 
 /// Flash translation layers of five papers: simulated and checked
 #[derive(Parser)]
@@ -83,7 +82,8 @@ enum Command {
 }
 
 impl Command {
-    fn run(&self, limit_bytes: Option<u64>) -> Result<ExitCode> {
+    /// Runs the subcommand and returns the exit code.
+    fn run(&self, limit_bytes: Option<u64>) -> Result<u8> {
         match self {
             Command::Run(args) => run::run(args, limit_bytes),
             Command::Compare(args) => compare::run(args, limit_bytes),
@@ -99,41 +99,40 @@ impl Command {
             Command::Completions(args) => completions::run(args, Cli::command()),
             Command::Man(args) => manual::man(args, Cli::command()),
         }
-        .map(|()| ExitCode::SUCCESS)
+        .map(|()| DONE)
     }
 }
 
-/// Runs the command as a whole process: handles signals, watches the memory of the process, and
-/// reports panics. `arguments` begin with the name of the command.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    failure::ask_for_reports_of_panics(&arguments);
-    match signals::handle() {
-        Ok(()) => run_with(&arguments, memory_limit::watch),
-        Err(error) => {
-            Failure::failed(format!("cannot handle signals: {error}")).report(&arguments)
-        }
-    }
+/// The lists of FTLs, chips, workloads and so on, as the JSON of `ftlab list`: one by its name, or all
+/// if no name is given. `None` if there is no such list.
+pub fn list(name: Option<&str>) -> Option<String> {
+    list::json_of(name)
 }
 
-/// Runs the command in a process that does other things as well: it installs no handler of its own,
-/// and no thread of it watches or ends the process. `arguments` begin with the name of the command.
-pub fn run(arguments: &[OsString]) -> ExitCode {
-    run_with(arguments, |_| ())
+/// Makes this the process of the command: signals end the command and leave no unfinished file,
+/// panics ask for a report, and a process that takes too much memory is ended. `arguments` begin
+/// with the name of the command.
+///
+/// # Errors
+/// Signals cannot be handled.
+pub fn take_process(arguments: &[OsString]) -> io::Result<()> {
+    failure::ask_for_reports_of_panics(arguments);
+    memory_limit::watch_process();
+    signals::handle()
 }
 
-fn run_with(arguments: &[OsString], watch_memory: fn(Option<u64>)) -> ExitCode {
+/// Runs the command and returns its exit code. `arguments` begin with the name of the command. It
+/// installs no handler: [`take_process`] does, where the process is the command's own.
+pub fn main(arguments: &[OsString]) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(usage) => {
             // Printing help into a closed pipe is not an error.
             let _ = usage.print();
-            return ExitCode::from(usage.exit_code() as u8);
+            return usage.exit_code() as u8;
         }
     };
     let limit_bytes = MemoryLimit::bytes(cli.memory_limit);
-    watch_memory(limit_bytes);
-    match cli.command.run(limit_bytes) {
-        Ok(code) => code,
-        Err(failure) => failure.report(arguments),
-    }
+    memory_limit::watch(limit_bytes);
+    cli.command.run(limit_bytes).unwrap_or_else(|failure| failure.report(arguments))
 }

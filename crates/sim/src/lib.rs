@@ -19,6 +19,7 @@
 //! * [`plan`]       many experiments in one file, with claims and drawings
 //! * [`sweep`]      the runs of a plan on all cores, resumable
 //! * [`memory`]     the memory that runs take, estimated and shared
+//! * [`parallel_runs`] several runs at a time
 //! * [`progress`]   reports of progress, and the way to stop a run
 //! * [`mismatch`]   what verification found wrong
 //! * [`error`]      everything that can go wrong with a run
@@ -34,6 +35,7 @@ pub mod error;
 pub mod input;
 pub mod memory;
 pub mod mismatch;
+pub mod parallel_runs;
 pub mod plan;
 pub mod progress;
 pub mod result;

@@ -4,7 +4,6 @@
 mod log;
 
 use std::io::Write;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use check::campaign::{Campaign, CampaignReport, LogSample, Totals, WindowChoice};
@@ -25,14 +24,13 @@ use nand::Outcome;
 use report::number_format::count;
 
 use crate::experiment_args::{ExperimentArgs, LayerArgs};
-use crate::failure;
+use crate::failure::{self, DONE, VIOLATION};
 use crate::known_names::{self, NameOr, Named};
 use crate::progress::CheckMonitor;
 use crate::signals;
-use crate::table::Table;
+use crate::texts::table::Table;
 
 /// Exit code of a violation.
-const VIOLATION: u8 = 3;
 /// The number of failures that are printed; further ones are only counted.
 const SHOWN_MAX: usize = 10;
 /// Chips with more logical pages are only tried on request, if there is a time budget, or with the
@@ -161,13 +159,13 @@ fn with_all(mut names: Vec<Named>) -> Vec<Named> {
 }
 
 /// Runs the subcommand.
-pub fn run(args: &Args) -> failure::Result<ExitCode> {
+pub fn run(args: &Args) -> failure::Result<u8> {
     let found_nothing = match (args.cut, args.crash) {
         (Some(cut), _) => replay_cuts(args, cut),
         (None, Some(crash)) => replay_crashes(args, crash),
         (None, None) => campaign(args),
     }?;
-    Ok(if found_nothing { ExitCode::SUCCESS } else { ExitCode::from(VIOLATION) })
+    Ok(if found_nothing { DONE } else { VIOLATION })
 }
 
 /// Tries everything that the options select. Returns whether nothing was found.

@@ -14,7 +14,7 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::result_outputs::JsonArg;
-use crate::table::Table;
+use crate::texts::table::Table;
 
 /// Options of `ftlab list`.
 #[derive(clap::Args)]
@@ -80,6 +80,16 @@ pub fn run(args: &Args) -> Result<()> {
         Some(what) => what.entries().iter().map(text).collect::<Vec<_>>().join("\n"),
         None => overview(),
     })
+}
+
+/// A list by its name, or all lists by name if none is given, as the JSON of `ftlab list`; `None` if
+/// there is no such list.
+pub fn json_of(name: Option<&str>) -> Option<String> {
+    let what = name.map(|name| What::from_str(name, false).ok());
+    match what {
+        None => Some(as_json(None)),
+        Some(what) => what.map(|what| as_json(Some(what))),
+    }
 }
 
 /// The entries of a list, or all lists by name.

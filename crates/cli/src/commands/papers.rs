@@ -14,9 +14,9 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::paper_plans::{self, NamedPlan, PAPERS};
-use crate::parallel_runs::ParallelArgs;
+use crate::parallel_args::ParallelArgs;
 use crate::progress::SweepMonitor;
-use crate::table::Table;
+use crate::texts::table::Table;
 
 /// Options of `ftlab papers`.
 #[derive(clap::Args)]

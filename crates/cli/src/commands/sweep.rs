@@ -18,9 +18,9 @@ use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
-use crate::parallel_runs::ParallelArgs;
+use crate::parallel_args::ParallelArgs;
 use crate::progress::SweepMonitor;
-use crate::table::Table;
+use crate::texts::table::Table;
 
 /// Options of `ftlab sweep`.
 #[derive(clap::Args)]

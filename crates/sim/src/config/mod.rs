@@ -6,11 +6,13 @@
 //! * [`values`]        options with a notation of their own
 //! * [`replay`]        when requests are issued
 //! * [`load`]          one of several traces that are replayed at once
+//! * [`command_line`]  an experiment as the command that runs it
 //! * [`option_text`]   options as text
 //! * [`named_trace`]   the file or workload that a trace's name stands for
 //! * `keyword_enum`    enums with a keyword for each value
 
 pub mod choices;
+pub mod command_line;
 pub mod experiment;
 pub(crate) mod keyword_enum;
 pub mod load;

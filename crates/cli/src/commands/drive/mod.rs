@@ -18,7 +18,7 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::result_outputs::JsonArg;
-use crate::table::Table;
+use crate::texts::table::Table;
 
 /// Options of `ftlab drive`.
 #[derive(clap::Args)]
@@ -232,7 +232,7 @@ fn table(jobs: &[Residual]) -> String {
 }
 
 fn compared(measured: Option<f64>, model: Option<f64>, places: usize) -> [String; 3] {
-    let real = |value| crate::table::real(value, places);
+    let real = |value| crate::texts::table::real(value, places);
     let deviation = measured.zip(model).map(|(measured, model)| 100.0 * (model / measured - 1.0));
     let sign = if deviation.is_some_and(|percent| percent >= 0.05) { "+" } else { "" };
     let deviation = deviation.map_or("–".into(), |it| format!("{sign}{}", decimals(it, 1)));

@@ -1,40 +1,19 @@
-//! Several runs at a time: arguments, and threads that deliver results in the given order.
+//! Several runs at a time, on threads that deliver results in the given order.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use sim::{Progress, Stage};
+use crate::error::{Error, Result};
+use crate::progress::{Progress, Stage};
 
-use crate::failure::Result;
+/// Memory for cached requests by default, in bytes.
+pub const CACHE_BYTES: u64 = 1 << 30;
 
-/// Memory for cached requests by default.
-const MEMORY: &str = "1GiB";
-
-/// Arguments that say how several runs share the machine.
-#[derive(clap::Args)]
-pub struct ParallelArgs {
-    /// Number of runs at a time; by default the number of cores
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
-
-    /// Memory for the requests of traces that several runs share, 24 bytes per request; a trace
-    /// that does not fit is read from its file for each run
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = spec::parse_size,
-        default_value = MEMORY
-    )]
-    pub memory: u64,
-}
-
-impl ParallelArgs {
-    /// The number of runs at a time.
-    pub fn jobs(&self) -> NonZeroUsize {
-        let jobs = self.jobs.or_else(|| thread::available_parallelism().ok());
-        jobs.unwrap_or(NonZeroUsize::MIN)
-    }
+/// The number of runs at a time: `given`, or the number of cores.
+pub fn jobs(given: Option<NonZeroUsize>) -> NonZeroUsize {
+    let jobs = given.or_else(|| thread::available_parallelism().ok());
+    jobs.unwrap_or(NonZeroUsize::MIN)
 }
 
 /// The place of a run among several: it is stopped if an earlier one fails.
@@ -57,9 +36,9 @@ pub struct WatchedRun<'a> {
 }
 
 impl Progress for WatchedRun<'_> {
-    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
         match self.turn.first_failed.load(Ordering::Relaxed) < self.turn.index {
-            true => Err(sim::Error::Interrupted),
+            true => Err(Error::Interrupted),
             false => self.monitor.report(stage, done, total),
         }
     }
@@ -71,11 +50,11 @@ impl Progress for WatchedRun<'_> {
 /// # Errors
 /// The failure of the earliest turn that fails, whatever the number of threads. Later turns are
 /// not begun, or their outcome is dropped.
-pub fn in_order<T: Send>(
+pub fn in_order<T: Send, E: Send>(
     count: usize,
     jobs: NonZeroUsize,
-    work: impl Fn(usize, &Turn) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
+    work: impl Fn(usize, &Turn) -> core::result::Result<T, E> + Sync,
+) -> core::result::Result<Vec<T>, E> {
     let (next, first_failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
     let worker = || {
         let mut mine = Vec::new();
@@ -91,7 +70,7 @@ pub fn in_order<T: Send>(
             mine.push((index, done));
         }
     };
-    let mut done: Vec<(usize, Result<T>)> = thread::scope(|scope| {
+    let mut done: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = (0..jobs.get().min(count)).map(|_| scope.spawn(worker)).collect();
         threads.into_iter().flat_map(|it| it.join().expect("a run panicked")).collect()
     });
@@ -102,37 +81,36 @@ pub fn in_order<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Failure;
-    use sim::NoProgress;
+    use crate::progress::NoProgress;
 
-    fn jobs(n: usize) -> NonZeroUsize {
+    fn threads(n: usize) -> NonZeroUsize {
         NonZeroUsize::new(n).unwrap()
     }
 
     #[test]
     fn results_are_in_order_on_any_number_of_threads() {
         for n in [1, 2, 3, 50] {
-            let squares = in_order(20, jobs(n), |index, _| Ok(index * index)).unwrap();
+            let squares = in_order(20, threads(n), |index, _| Ok::<_, ()>(index * index)).unwrap();
             assert_eq!(squares, (0..20).map(|index| index * index).collect::<Vec<_>>());
         }
-        assert!(in_order(0, jobs(2), |index, _| Ok(index)).unwrap().is_empty());
+        assert!(in_order(0, threads(2), |index, _| Ok::<_, ()>(index)).unwrap().is_empty());
     }
 
     #[test]
     fn the_earliest_failure_counts_and_stops_later_runs() {
         for n in [1, 2, 4] {
-            let failed = in_order(8, jobs(n), |index, turn| match index {
+            let failed = in_order(8, threads(n), |index, turn| match index {
                 // It waits until the later one has failed, if that runs at the same time.
                 1 => {
                     while n > 1 && turn.first_failed.load(Ordering::Relaxed) > 3 {
                         thread::yield_now();
                     }
-                    Err(Failure::failed("one".into()))
+                    Err("one")
                 }
-                3 => Err(Failure::failed("three".into())),
+                3 => Err("three"),
                 _ => Ok(()),
             });
-            assert!(format!("{failed:?}").contains("one"), "{n} threads: {failed:?}");
+            assert_eq!(failed, Err("one"), "{n} threads");
         }
         let first_failed = AtomicUsize::new(2);
         let report = |index| {

@@ -4,6 +4,10 @@
 //! The estimate adds up what grows with the device. It assumes that every page of the device is
 //! programmed, as after `--precondition fill`. It leaves out memory that grows with the trace,
 //! which is not known beforehand.
+//!
+//! * [`limit`] the memory that a process may take
+
+pub mod limit;
 
 use core::fmt;
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -1,0 +1,105 @@
+//! Results side by side: a table with a column for each, and a report with figures.
+
+use report::figure::DataTable;
+use report::html_page::{HtmlPage, Section};
+use report::runs::{self, LabelledResult, capitalised, provenance};
+use serde_json::Value;
+use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
+use sim::result::notes::SharedNotes;
+use sim::{Experiment, RunResult};
+
+use crate::output;
+use crate::texts::groups::{self, LEGEND};
+use crate::texts::table::Table;
+
+/// The names of runs that differ in FTL and durability.
+pub fn labels(experiments: &[Experiment]) -> Vec<String> {
+    let has_both = experiments.iter().any(|it| it.durability != experiments[0].durability);
+    let label = |experiment: &Experiment| match has_both {
+        false => experiment.ftl.clone(),
+        true => format!("{} ({})", experiment.ftl, experiment.durability),
+    };
+    experiments.iter().map(label).collect()
+}
+
+/// Results of several runs, each with its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison<'a> {
+    /// The names.
+    pub labels: &'a [String],
+    /// The results, as many as names.
+    pub results: &'a [RunResult],
+}
+
+impl Comparison<'_> {
+    /// What was run in one line, then a column for each run.
+    pub fn text(&self) -> String {
+        let values = self.values();
+        let mut table = Table::default();
+        table.row(&self.head());
+        for group in groups::groups(self.results) {
+            table.row(&[""]);
+            table.row(&[&group.title]);
+            group.rows.iter().for_each(|row| table.row(&indented(row)));
+        }
+        let provenance = provenance(&self.labelled(&values));
+        let notes: String = self.notes().iter().map(|note| format!("note: {note}\n")).collect();
+        let caveat = self.caveat();
+        format!("{provenance}\n\n{}\n{notes}{LEGEND}\n{caveat}\n", table.text())
+    }
+
+    /// The report: the same groups, and figures.
+    pub fn page(&self) -> HtmlPage {
+        let values = self.values();
+        let runs = self.labelled(&values);
+        let numbers = groups::groups(self.results).into_iter().map(|group| Section {
+            title: capitalised(&group.title),
+            table: Some(DataTable::new(self.head(), group.rows)),
+            ..Section::default()
+        });
+        HtmlPage {
+            title: runs::title(&runs),
+            lead: vec![provenance(&runs), self.caveat().to_owned(), LEGEND.to_owned()],
+            notes: self.notes(),
+            sections: numbers.chain(runs::sections(&runs)).collect(),
+            made_by: output::made_by("compare"),
+            ..HtmlPage::default()
+        }
+    }
+
+    /// The limit of the clock that all results share.
+    fn caveat(&self) -> &'static str {
+        match self.results.iter().any(|result| result.drive.is_some()) {
+            true => DRIVE_CAVEAT,
+            false => SERIAL_CAVEAT,
+        }
+    }
+
+    /// The notes of the results. A note that not all results share names its runs.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = SharedNotes::default();
+        self.results.iter().for_each(|result| notes.add(result.notes.iter().map(String::as_str)));
+        notes.sentences(|some| {
+            some.iter().map(|&at| &*self.labels[at]).collect::<Vec<_>>().join(", ")
+        })
+    }
+
+    fn head(&self) -> Vec<String> {
+        std::iter::once(String::new()).chain(self.labels.iter().cloned()).collect()
+    }
+
+    fn values(&self) -> Vec<Value> {
+        self.results.iter().map(output::value).collect()
+    }
+
+    /// The results as the figures and the line above a table take them.
+    fn labelled<'b>(&'b self, values: &'b [Value]) -> Vec<LabelledResult<'b>> {
+        let runs = self.labels.iter().zip(values);
+        runs.map(|(label, result)| LabelledResult { label, result }).collect()
+    }
+}
+
+fn indented(row: &[String]) -> Vec<String> {
+    let (name, cells) = row.split_first().expect("a row has a name");
+    std::iter::once(format!("  {name}")).chain(cells.iter().cloned()).collect()
+}

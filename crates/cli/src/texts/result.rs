@@ -1,0 +1,338 @@
+//! A result as a table.
+
+use report::number_format::{bytes, count, decimals, number};
+use report::runs::{extra, preparation};
+use serde_json::Value;
+use sim::RunResult;
+use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
+use sim::result::drive_part::DrivePart;
+use sim::result::latencies::Summary;
+use sim::result::run_result::DevicePart;
+use sim::result::trace_part::{TenantPart, TracePart};
+
+use crate::output;
+use crate::texts::table::{Table, real, seconds};
+
+/// The table that `ftlab run` prints.
+pub fn text(result: &RunResult) -> String {
+    let mut parts =
+        vec![head(result), counts(result), amplification(result), times(result), ends(result)];
+    if let Some(tenants) = &result.tenants {
+        parts.insert(4, loads(tenants));
+    }
+    parts.join("\n")
+}
+
+/// The FTL, the device, the trace, and how they were run.
+fn head(result: &RunResult) -> String {
+    let run = output::value(&result.run);
+    let mut lines = vec![
+        ("ftl", format!("{} {}", result.ftl.name, params(result))),
+        ("device", device(&result.device)),
+        ("trace", requests(&result.trace)),
+        ("host", host(result)),
+        ("run", format!("{}, seed {}", preparation(&run).to_lowercase(), run["seed"])),
+    ];
+    lines.extend(result.notes.iter().map(|note| ("note", note.clone())));
+    lines.iter().map(|(name, text)| format!("{name:<8} {text}\n")).collect()
+}
+
+fn params(result: &RunResult) -> String {
+    let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+    let params = result.ftl.params.iter().map(|(name, value)| format!("{name}={}", text(value)));
+    params.collect::<Vec<_>>().join(" ")
+}
+
+fn device(device: &DevicePart) -> String {
+    let block_bytes = u64::from(device.page_bytes) * u64::from(device.pages_per_block);
+    let system = match device.system_blocks {
+        0 => String::new(),
+        system => format!(", {} system blocks", count(system.into())),
+    };
+    format!(
+        "{}: {} = {} blocks of {} pages of {}, {}{system}",
+        device.chip,
+        bytes(u64::from(device.logical_blocks) * block_bytes),
+        count(device.logical_blocks.into()),
+        device.pages_per_block,
+        bytes(device.page_bytes.into()),
+        extra(&output::value(device)),
+    )
+}
+
+fn requests(trace: &TracePart) -> String {
+    let skipped: u64 = trace.skipped.values().filter_map(Value::as_u64).sum();
+    let kinds = [
+        (trace.reads, "reads"),
+        (trace.writes, "writes"),
+        (trace.trims, "trims"),
+        (trace.flushes, "flushes"),
+        (skipped, "skipped"),
+    ];
+    let kinds = nonzero(&kinds, " + ");
+    format!("{} ({}): {} requests = {kinds}", trace.name, trace.format, count(trace.requests))
+}
+
+fn host(result: &RunResult) -> String {
+    let pages = &result.host_pages;
+    let pages = [(pages.read, "read"), (pages.written, "written"), (pages.trimmed, "trimmed")];
+    format!(
+        "{}; pages: {}; {} distinct",
+        moved(&result.trace),
+        nonzero(&pages, ", "),
+        count(result.trace.footprint_pages)
+    )
+}
+
+/// The bytes that the host read and wrote.
+fn moved(trace: &TracePart) -> String {
+    let sizes = [("read", trace.read_bytes), ("wrote", trace.written_bytes)];
+    let texts: Vec<String> = sizes
+        .iter()
+        .filter(|(_, size)| *size > 0)
+        .map(|(verb, size)| format!("{verb} {}", bytes(*size)))
+        .collect();
+    if texts.is_empty() { "moved nothing".to_owned() } else { texts.join(", ") }
+}
+
+/// The counts that are not zero, each with its name.
+fn nonzero(counts: &[(u64, &str)], separator: &str) -> String {
+    let texts: Vec<String> = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, name)| format!("{} {name}", count(*n)))
+        .collect();
+    if texts.is_empty() { "none".to_owned() } else { texts.join(separator) }
+}
+
+/// Operations by cause. Causes and kinds of operations that did not occur are left out.
+fn counts(result: &RunResult) -> String {
+    let kinds = [
+        ("reads", result.reads),
+        ("programs", result.programs),
+        ("erases", result.erases),
+        ("copies", result.copies),
+        ("spare reads", result.spare_reads),
+    ];
+    let kinds: Vec<_> = kinds.into_iter().filter(|(_, kind)| kind.total > 0).collect();
+    let row = |name: &str, counts: Vec<String>, time: String| {
+        std::iter::once(name.to_owned()).chain(counts).chain([time]).collect::<Vec<_>>()
+    };
+    let mut table = Table::default();
+    let names = kinds.iter().map(|(name, _)| (*name).to_owned());
+    table.row(&row("cause", names.collect(), "time s".into()));
+    for cause in nand::Cause::ALL {
+        if kinds.iter().any(|(_, kind)| kind.get(cause) > 0) {
+            let counts = kinds.iter().map(|(_, kind)| count(kind.get(cause)));
+            table.row(&row(cause.name(), counts.collect(), seconds(result.time_us.get(cause))));
+        }
+    }
+    let totals = kinds.iter().map(|(_, kind)| count(kind.total));
+    table.row(&row("total", totals.collect(), seconds(result.time_us.total)));
+    table.text()
+}
+
+fn amplification(result: &RunResult) -> String {
+    let [pages, bytes] = [result.write_amplification, result.write_amplification_bytes]
+        .map(|amplification| real(amplification, 4));
+    let mut text = format!("write amplification  {pages} pages programmed per host page");
+    if bytes != pages {
+        text += &format!(", {bytes} bytes per host byte");
+    }
+    if result.host_pages.written > 0 && result.erases.total == 0 {
+        text += "; no block was collected (see the note)";
+    }
+    text.push('\n');
+    if let Some(merges) = &result.merges {
+        let kinds = [
+            (merges.switch, "switch"),
+            (merges.partial, "partial"),
+            (merges.full, "full"),
+            (merges.dead, "dead"),
+        ];
+        text += &format!("merges               {}\n", nonzero(&kinds, ", "));
+    }
+    for (name, value) in result.scheme.iter().filter(|(_, value)| says_something(value)) {
+        text += &format!("{name:20} {}\n", metric(value));
+    }
+    text + &layers(result)
+}
+
+/// Parameters and metrics of the layers, each after the name of its layer.
+fn layers(result: &RunResult) -> String {
+    let lines = result.layers.iter().flat_map(|(layer, metrics)| {
+        let metrics = metrics.iter().filter(|(_, value)| says_something(value));
+        metrics.map(move |(name, value)| (format!("{layer} {name}"), value))
+    });
+    lines.map(|(name, value)| format!("{name:31} {}\n", metric(value))).collect()
+}
+
+/// Whether a metric fits on a line and is not zero or missing.
+fn says_something(value: &Value) -> bool {
+    !value.is_array() && !value.is_null() && value.as_f64() != Some(0.0)
+}
+
+/// A metric or parameter, in the format of all numbers.
+fn metric(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => match (value.as_u64(), value.as_f64()) {
+            (Some(n), _) => count(n),
+            (None, Some(real)) => number(real),
+            (None, None) => value.to_string(),
+        },
+    }
+}
+
+/// Service times, and response times if there are any.
+fn times(result: &RunResult) -> String {
+    let mut table =
+        Table::new(&["time in µs", "count", "mean", "stddev", "p50", "p90", "p99", "p99.9", "max"]);
+    let kinds = [(Some(&result.service_us), ""), (result.response_us.as_ref(), " response")];
+    for (times, what) in kinds {
+        let Some(times) = times else { continue };
+        let ops = [
+            ("read", &times.read),
+            ("write", &times.write),
+            ("flush", &times.flush),
+            ("trim", &times.trim),
+        ];
+        for (op, summary) in ops.into_iter().filter(|(_, summary)| summary.count > 0) {
+            table.row(&latencies(&format!("{op}{what}"), summary));
+        }
+    }
+    format!("{}{}", table.text(), throughput(result))
+}
+
+/// Throughput, with the limits of the clock that measured it.
+fn throughput(result: &RunResult) -> String {
+    let line = |iops, mb_per_s, of: &str| {
+        format!("throughput  {} IOPS, {} MB/s of {of}\n", real(iops, 0), real(mb_per_s, 2))
+    };
+    match &result.drive {
+        None => {
+            let (iops, mb_per_s) = (result.serial_iops(), result.serial_mb_per_s());
+            format!("{}{SERIAL_CAVEAT}\n", line(iops, mb_per_s, "serial time"))
+        }
+        Some(drive) => {
+            let throughput = line(drive.iops, drive.mb_per_s, "the drive's time");
+            format!("{throughput}{}{DRIVE_CAVEAT}\n", response_shares(drive))
+        }
+    }
+}
+
+/// Where the response times went, as far as it is not nothing.
+fn response_shares(drive: &DrivePart) -> String {
+    let shares = drive.shares.iter().filter_map(|(name, share)| {
+        let percent = 100.0 * share.as_f64()?;
+        (percent >= 0.05).then(|| format!("{name} {percent:.1} %"))
+    });
+    let shares: Vec<String> = shares.collect();
+    match shares.is_empty() {
+        true => String::new(),
+        false => format!("responses   {}\n", shares.join(", ")),
+    }
+}
+
+/// Several loads: what each requested, and its response times.
+fn loads(tenants: &[TenantPart]) -> String {
+    let mut table = Table::new(&[
+        "load",
+        "served",
+        "left",
+        "read",
+        "written",
+        "time s",
+        "read µs",
+        "p99",
+        "write µs",
+        "p99",
+    ]);
+    for tenant in tenants {
+        let (trace, response) = (&tenant.trace, &tenant.response_us);
+        table.row(&[
+            tenant.label(),
+            count(tenant.served()),
+            count(tenant.not_served()),
+            bytes(trace.read_bytes),
+            bytes(trace.written_bytes),
+            seconds(tenant.time_us),
+            real(response.read.mean, 1),
+            real(response.read.p99, 1),
+            real(response.write.mean, 1),
+            real(response.write.p99, 1),
+        ]);
+    }
+    format!("{}left: not served when the run ended; µs: mean response time\n", table.text())
+}
+
+fn latencies(name: &str, summary: &Summary) -> Vec<String> {
+    let Summary { count: n, mean, stddev, p50, p90, p99, p999, max } = *summary;
+    let figures = [mean, stddev, p50, p90, p99, p999, max].map(|us| real(us, 1));
+    [name.to_owned(), count(n)].into_iter().chain(figures).collect()
+}
+
+fn ends(result: &RunResult) -> String {
+    let (wear, ram, wall) = (&result.wear, &result.ram_bytes, &result.wall);
+    let lifetime = match result.endurance.host_bytes_until_worn {
+        Some(host_bytes) => format!(
+            "{} host bytes or {} drive writes until all blocks reach {} cycles",
+            bytes(host_bytes),
+            real(result.endurance.drive_writes, 0),
+            count(result.endurance.cycles.into())
+        ),
+        None => "nothing was written".into(),
+    };
+    let parts = [
+        ("map", ram.map),
+        ("cache", ram.cache),
+        ("buffer", ram.buffer),
+        ("other", ram.other + ram.sector_map),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, size)| *size > 0)
+        .map(|(name, size)| format!("{name} {}", bytes(*size)))
+        .collect();
+    format!(
+        "wear       {} to {} erases per block, mean {}, standard deviation {}\n\
+         endurance  {lifetime}\n\
+         RAM        {}: {}\n\
+         wall       {:.2} s; {} requests/s in the measured pass; at most {} of memory\n",
+        count(wear.min.into()),
+        count(wear.max.into()),
+        decimals(wear.mean, 2),
+        decimals(wear.stddev, 2),
+        bytes(ram.total),
+        parts.join(", "),
+        wall.seconds,
+        count(wall.requests_per_second as u64),
+        wall.peak_rss_bytes.map_or("an unknown amount".into(), bytes),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn metrics_have_the_format_of_all_numbers() {
+        let shown =
+            [json!(1_234_567), json!(0.419_587), json!(5_508.3), json!("page"), json!(true)];
+        let wanted = ["1,234,567", "0.4196", "5,508", "page", "true"];
+        assert_eq!(shown.each_ref().map(metric), wanted);
+        for silent in [json!(0), json!(0.0), json!(null), json!([1, 2])] {
+            assert!(!says_something(&silent), "{silent}");
+        }
+    }
+
+    #[test]
+    fn counts_of_zero_are_left_out() {
+        assert_eq!(
+            nonzero(&[(1200, "reads"), (0, "trims"), (5, "writes")], " + "),
+            "1,200 reads + 5 writes"
+        );
+        assert_eq!(nonzero(&[(0, "trims")], " + "), "none");
+    }
+}
