@@ -53,6 +53,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "report",
             ],
         ),
+        ("python", &["spec", "trace", "sim", "report", "cli"]),
     ])
 }
 

@@ -1,0 +1,37 @@
+//! From errors of Rust to exceptions: a class for each kind of failure.
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use sim::Experiment;
+use sim::config::command_line::replay_command;
+
+pyo3::import_exception!(ftlab.errors, UsageError);
+pyo3::import_exception!(ftlab.errors, RunError);
+pyo3::import_exception!(ftlab.errors, ViolationError);
+pyo3::import_exception!(ftlab.errors, BugError);
+
+/// The exception for an error. `experiment` is what was run, if the command can run it as well.
+pub fn exception(error: &sim::Error, experiment: Option<&Experiment>) -> PyErr {
+    let message = error.to_string();
+    match error {
+        sim::Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        sim::Error::Violation { .. } => {
+            ViolationError::new_err((message, experiment.map(replay_command)))
+        }
+        _ if error.exit_code() == 2 => UsageError::new_err(message),
+        _ => RunError::new_err(message),
+    }
+}
+
+/// The exception for wrong options.
+pub fn usage(error: &sim::Error) -> PyErr {
+    exception(error, None)
+}
+
+/// The exception for a panic, which is a bug of this program.
+pub fn bug(panic: &(dyn std::any::Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+    let version = env!("CARGO_PKG_VERSION");
+    BugError::new_err(format!("bug in ftlab {version}: {text}. Please report it with these lines"))
+}

@@ -1,0 +1,32 @@
+//! The extension module `ftlab._native`: it converts values of Python and calls the other crates.
+//!
+//! ```text
+//! python/ftlab/*.py ──▶ _native ──▶ sim, trace, report, cli
+//! ```
+//! * [`options`] keywords become an experiment
+//! * [`watched`] work without the interpreter, which looks for Ctrl-C and shows progress
+//! * [`run`]     runs and comparisons, and their results
+//! * [`lists`]   schemes, chips, workloads and the other lists
+//! * [`command`] the command `ftlab`
+//! * [`failure`] from errors of Rust to exceptions
+//!
+//! Everything that has a meaning (defaults, checks, texts, figures) comes from those crates.
+#![warn(missing_docs)]
+
+mod command;
+mod failure;
+mod lists;
+mod options;
+mod run;
+mod watched;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    command::register(module)?;
+    lists::register(module)?;
+    options::register(module)?;
+    run::register(module)
+}

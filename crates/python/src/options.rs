@@ -1,0 +1,122 @@
+//! Keywords become the options of an experiment: the same names, notations and defaults as those of
+//! the command.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use sim::Experiment;
+use sim::config::experiment::{ExperimentOption, options};
+use sim::memory::limit::MemoryLimit;
+
+use crate::failure::{UsageError, usage};
+
+/// The experiment that keywords describe; `None` stands for the default.
+///
+/// # Errors
+/// `TypeError` for an unknown keyword or a value of another type, `UsageError` for a wrong value.
+pub fn experiment(keywords: &Bound<'_, PyDict>) -> PyResult<Experiment> {
+    let mut experiment = Experiment::default();
+    for (name, value) in keywords {
+        let name: String = name.extract()?;
+        let option = option(&name)?;
+        if !value.is_none() {
+            set(option, &mut experiment, &value)?;
+        }
+    }
+    Ok(experiment)
+}
+
+fn option(name: &str) -> PyResult<&'static ExperimentOption> {
+    let known = || options().iter().map(|option| option.name);
+    options().iter().find(|option| option.name == name).ok_or_else(|| {
+        let nearest = spec::nearest(name, known());
+        let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean `{nearest}`?"));
+        PyTypeError::new_err(format!("there is no option `{name}`{hint}"))
+    })
+}
+
+fn set(
+    option: &ExperimentOption,
+    experiment: &mut Experiment,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let set = match (option.is_list, items(value)) {
+        (true, Some(items)) => {
+            let texts =
+                items.iter().map(|item| text(option, item)).collect::<PyResult<Vec<_>>>()?;
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            option.set_all(experiment, &texts)
+        }
+        (true, None) => option.set_all(experiment, &[&text(option, value)?]),
+        (false, _) => option.set(experiment, &text(option, value)?),
+    };
+    set.map_err(|error| usage(&error))
+}
+
+/// The items of a list or tuple.
+fn items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
+    let is_list = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+    is_list.then(|| value.try_iter().ok()?.collect::<PyResult<_>>().ok()).flatten()
+}
+
+/// The value of an option as the command writes it.
+fn text(option: &ExperimentOption, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if value.is_instance_of::<PyBool>() {
+        return Ok(value.extract::<bool>()?.to_string());
+    }
+    let is_number = value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>();
+    if is_number || value.is_instance_of::<PyString>() {
+        return value.str()?.extract();
+    }
+    // An int of NumPy is a number as well, and a path is a text.
+    for conversion in ["__index__", "__fspath__"] {
+        if value.hasattr(conversion)? {
+            return value.call_method0(conversion)?.str()?.extract();
+        }
+    }
+    let kind = value.get_type().name()?;
+    let what = format!("`{}` takes a text or a number, not a value of type {kind}", option.name);
+    Err(PyTypeError::new_err(what))
+}
+
+/// The memory that runs may take: bytes, a size such as `8GiB`, `unlimited`, or half of what is
+/// available.
+///
+/// # Errors
+/// `UsageError` if it is not a size.
+pub fn memory_limit(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
+    let limit = match value {
+        None => None,
+        Some(value) => Some(
+            value
+                .str()?
+                .extract::<String>()?
+                .parse()
+                .map_err(|why: String| UsageError::new_err(format!("memory_limit: {why}")))?,
+        ),
+    };
+    Ok(MemoryLimit::bytes(limit))
+}
+
+/// Every option of a run: its name, help, default as text, keywords to choose from, whether it
+/// takes several values, and the heading under which help lists it.
+#[pyfunction]
+fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let described = |option: &ExperimentOption| {
+        let entry = PyDict::new(py);
+        entry.set_item("name", option.name)?;
+        entry.set_item("help", option.help())?;
+        entry.set_item("default", option.text(&Experiment::default()))?;
+        entry.set_item("keywords", option.keywords.to_vec())?;
+        entry.set_item("is_switch", option.is_switch)?;
+        entry.set_item("is_list", option.is_list)?;
+        entry.set_item("heading", option.usage.heading)?;
+        Ok(entry)
+    };
+    options().iter().map(described).collect()
+}
+
+/// Adds this file to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(run_options, module)?)
+}

@@ -1,0 +1,158 @@
+//! Runs and comparisons, and their results.
+
+use std::num::NonZeroUsize;
+
+use cli::texts::comparison::{Comparison, labels};
+use cli::texts::{self, groups};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sim::{Experiment, Input, MemoryBudget, RunOptions, RunResult, Setup, parallel_runs};
+
+use crate::failure::{exception, usage};
+use crate::options::{experiment, memory_limit};
+use crate::watched::{Watch, watched};
+
+/// The result of one run.
+#[pyclass(frozen, module = "ftlab._native")]
+pub struct NativeResult {
+    pub result: RunResult,
+}
+
+#[pymethods]
+impl NativeResult {
+    /// The result as the JSON of `ftlab run --json`, with a newline at the end.
+    fn to_json(&self) -> String {
+        texts::json(&self.result)
+    }
+
+    /// The result as the table of `ftlab run`.
+    fn text(&self) -> String {
+        texts::result::text(&self.result)
+    }
+}
+
+/// Several results as the JSON of `ftlab compare --json`, with a newline at the end.
+#[pyfunction]
+fn results_json(results: Vec<PyRef<'_, NativeResult>>) -> String {
+    texts::json(&cloned(&results))
+}
+
+/// Several results side by side, as the table of `ftlab compare`.
+#[pyfunction]
+fn results_text(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
+    Comparison { labels: &labels, results: &cloned(&results) }.text()
+}
+
+/// Several results side by side, as the report of `ftlab compare`: a page of HTML.
+#[pyfunction]
+fn results_page(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
+    Comparison { labels: &labels, results: &cloned(&results) }.page().html()
+}
+
+/// Titles of groups of quantities, each with the rows of the group: the name of the quantity, then
+/// its value for each result.
+type Groups = Vec<(String, Vec<Vec<String>>)>;
+
+/// The quantities by which `ftlab compare` compares results, in groups.
+#[pyfunction]
+fn result_groups(results: Vec<PyRef<'_, NativeResult>>) -> Groups {
+    let groups = groups::groups(&cloned(&results)).into_iter();
+    groups.map(|group| (group.title, group.rows)).collect()
+}
+
+fn cloned(results: &[PyRef<'_, NativeResult>]) -> Vec<RunResult> {
+    results.iter().map(|one| one.result.clone()).collect()
+}
+
+/// Runs an experiment.
+///
+/// # Errors
+/// As `ftlab.errors` describes.
+#[pyfunction]
+#[pyo3(signature = (options, *, progress=None, memory_limit=None))]
+fn run(
+    py: Python<'_>,
+    options: &Bound<'_, PyDict>,
+    progress: Option<Py<PyAny>>,
+    memory_limit: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeResult> {
+    let experiment = experiment(options)?;
+    let memory = MemoryBudget::new(self::memory_limit(memory_limit)?);
+    let setup = Setup::new(&experiment).map_err(|error| usage(&error))?;
+    let result = watched(py, 1, progress.as_ref(), |watch| {
+        let progress = &watch.run(0);
+        sim::run(&setup, RunOptions { progress, memory: &memory, ..RunOptions::default() })
+    })?;
+    let result = result.map_err(|error| exception(&error, Some(&experiment)))?;
+    Ok(NativeResult { result })
+}
+
+/// Runs the same trace on the same device for several experiments, which differ in FTL and
+/// durability only. Returns the name and the result of each.
+///
+/// # Errors
+/// As `ftlab.errors` describes, for the first run that fails.
+#[pyfunction]
+#[pyo3(signature = (options, *, jobs=None, memory=None, progress=None, memory_limit=None))]
+fn compare(
+    py: Python<'_>,
+    options: Vec<Bound<'_, PyDict>>,
+    jobs: Option<NonZeroUsize>,
+    memory: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    memory_limit: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<(String, NativeResult)>> {
+    let experiments = options.iter().map(experiment).collect::<PyResult<Vec<Experiment>>>()?;
+    let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>();
+    let compared = Compared {
+        setups: &setups.map_err(|error| usage(&error))?,
+        jobs: parallel_runs::jobs(jobs),
+        cache_bytes: memory.unwrap_or(parallel_runs::CACHE_BYTES),
+        limit_bytes: self::memory_limit(memory_limit)?,
+    };
+    let results = watched(py, experiments.len(), progress.as_ref(), |watch| compared.run(watch))?;
+    let results = results?.into_iter().map(|result| NativeResult { result });
+    Ok(labels(&experiments).into_iter().zip(results).collect())
+}
+
+/// Runs over one trace, several at a time.
+struct Compared<'a> {
+    setups: &'a [Setup],
+    jobs: NonZeroUsize,
+    cache_bytes: u64,
+    limit_bytes: Option<u64>,
+}
+
+impl Compared<'_> {
+    /// The results in their order, or the failure of the first run that fails.
+    fn run(&self, watch: &Watch) -> PyResult<Vec<RunResult>> {
+        let Some(first) = self.setups.first() else { return Ok(Vec::new()) };
+        let reads_file = !first.experiment.trace_files().is_empty();
+        let (memory, cache_bytes) =
+            MemoryBudget::beside_cache(self.limit_bytes, self.cache_bytes, reads_file);
+        let input = Input::open_cached(first, cache_bytes, &watch.run(0));
+        let input = input.map_err(|error| usage(&error))?;
+        parallel_runs::in_order(self.setups.len(), self.jobs, |index, turn| {
+            let progress = watch.run(index);
+            let options = RunOptions {
+                input: Some(&input),
+                progress: &turn.watched(&progress),
+                memory: &memory,
+                ..RunOptions::default()
+            };
+            let setup = &self.setups[index];
+            sim::run(setup, options).map_err(|error| exception(&error, Some(&setup.experiment)))
+        })
+    }
+}
+
+/// Adds this file to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<NativeResult>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(results_json, module)?)?;
+    module.add_function(wrap_pyfunction!(results_text, module)?)?;
+    module.add_function(wrap_pyfunction!(results_page, module)?)?;
+    module.add_function(wrap_pyfunction!(result_groups, module)?)
+}

@@ -1,0 +1,48 @@
+"""Flash translation layers (FTLs) of five papers, simulated on block traces.
+
+``run`` replays a trace on one device under one FTL and returns exact counts of flash operations and
+serial times. ``compare`` does it for several FTLs, ``sweep`` for the rows of a plan. Options have
+the names, notations and defaults of the command ``ftlab``; ``help(ftlab.run)`` lists them.
+
+>>> import ftlab
+>>> result = ftlab.run("uniform:writes=100K", ftl="page:victim=fifo", capacity="64MiB")
+>>> result.write_amplification
+"""
+
+from __future__ import annotations
+
+from ftlab import errors
+from ftlab._native import __version__
+from ftlab.errors import BugError, Error, RunError, UsageError, ViolationError
+from ftlab.lists import (
+    list_chips,
+    list_drives,
+    list_formats,
+    list_ftls,
+    list_layers,
+    list_victims,
+    list_workloads,
+)
+from ftlab.result import Comparison, Result
+from ftlab.runs import compare, run
+
+__all__ = [
+    "BugError",
+    "Comparison",
+    "Error",
+    "Result",
+    "RunError",
+    "UsageError",
+    "ViolationError",
+    "__version__",
+    "compare",
+    "errors",
+    "list_chips",
+    "list_drives",
+    "list_formats",
+    "list_ftls",
+    "list_layers",
+    "list_victims",
+    "list_workloads",
+    "run",
+]

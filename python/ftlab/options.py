@@ -1,0 +1,45 @@
+"""The options of a run as types, for editors and type checkers.
+
+Made by tools/python_options.py from the options that the command has; not to be edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict, Union
+
+Value = Union[str, int, float, None]
+"""A number, or a text in the notation of the command. ``None`` stands for the default."""
+
+
+class Options(TypedDict, total=False):
+    """The options of :func:`ftlab.run`, apart from the trace; its documentation describes them."""
+
+    load: Sequence[str] | str | None
+    shared: bool | None
+    format: Value
+    skip_bad: bool | None
+    sort: bool | None
+    limit: Value
+    volume: Value
+    fit: Value
+    replay: Value
+    flush: Value
+    ftl: Value
+    chip: Value
+    capacity: Value
+    extra: Value
+    durability: Value
+    precondition: Value
+    warmup: Value
+    measure_after: Value
+    timing: Value
+    drive: Value
+    interval: Value
+    verify: bool | None
+    seed: Value
+    dram_access: Value
+    buffer: Value
+    sector_log: Value
+    dram: Value
+    split: Value

@@ -1,0 +1,135 @@
+"""Runs of one trace: under one FTL, or under several side by side."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import textwrap
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ftlab import _native
+from ftlab.progress import Progress, shown
+from ftlab.result import Comparison, Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ftlab.options import Options
+
+TraceLike = "str | os.PathLike[str] | None"
+
+
+def run(
+    trace: str | os.PathLike[str] | None = None,
+    *,
+    progress: Progress = None,
+    memory_limit: int | str | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Replay one trace on one device under one FTL, and count what it costs.
+
+    Parameters
+    ----------
+    trace
+        A file, a path into an archive such as ``set.tar/*.csv``, or a workload such as
+        ``uniform:writes=4M``; by default the built-in OLTP workload.
+    progress
+        ``True`` for a bar, or a callable; see :data:`ftlab.progress.ProgressCallback`.
+    memory_limit
+        Memory that the run may take: bytes, a size such as ``"8GiB"``, or ``"unlimited"``; by
+        default half of what is available. A run that would take more is refused.
+    **options
+        The options of ``ftlab run``, listed below. Numbers may be numbers or texts such as ``4M``.
+
+    Raises
+    ------
+    UsageError
+        Wrong options, or a device that cannot exist.
+    RunError
+        The trace cannot be read, or the FTL gave up.
+    ViolationError
+        With ``verify=True``: the FTL returned wrong data.
+    KeyboardInterrupt
+        Ctrl-C, which stops the run within a second.
+    """
+    with shown(progress, [options.get("ftl") or ""]) as callback:
+        given: dict[str, Any] = {"trace": trace, **options}
+        return Result(_native.run(given, progress=callback, memory_limit=memory_limit))
+
+
+def compare(
+    trace: str | os.PathLike[str] | None = None,
+    ftl: str | Iterable[str] = (),
+    *,
+    durability: str | Iterable[str] | None = None,
+    jobs: int | None = None,
+    memory: int | None = None,
+    progress: Progress = None,
+    memory_limit: int | str | None = None,
+    **options: Unpack[Options],
+) -> Comparison:
+    """Replay the same trace on the same device under several FTLs, side by side.
+
+    Parameters
+    ----------
+    trace
+        As for :func:`run`. A file is read once for all runs.
+    ftl
+        The FTLs, each with its parameters, such as ``["page", "dftl:cmt=64KiB"]``.
+    durability
+        ``paper``, ``full``, or both: every FTL is run with each.
+    jobs
+        Number of runs at a time; by default the number of cores.
+    memory
+        Bytes of memory for the requests that the runs share, 24 bytes each; by default 1 GiB.
+    progress, memory_limit, **options
+        As for :func:`run`; ``interval="auto"`` adds the series that reports draw.
+
+    Raises
+    ------
+    As :func:`run`, for the first run that fails.
+    """
+    ftls = [ftl] if isinstance(ftl, str) else list(ftl)
+    if not ftls:
+        raise TypeError("compare needs the FTLs to compare, such as ftl=['page', 'fast']")
+    durabilities = [durability] if durability is None or isinstance(durability, str) else durability
+    each = [
+        {"trace": trace, **options, "ftl": one, "durability": of}
+        for one in ftls
+        for of in durabilities
+    ]
+    with shown(progress, [str(one["ftl"]) for one in each]) as callback:
+        compared = _native.compare(
+            each, jobs=jobs, memory=memory, progress=callback, memory_limit=memory_limit
+        )
+    return Comparison([label for label, _ in compared], [Result(one) for _, one in compared])
+
+
+def _describe(function: Callable[..., Any]) -> None:
+    """List the options of a run in the signature and in the documentation of a function."""
+    signature = inspect.signature(function)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    names = {one.name for one in own}
+    options = [option for option in _native.run_options() if option["name"] not in names]
+    added = [
+        inspect.Parameter(option["name"], inspect.Parameter.KEYWORD_ONLY, default=None)
+        for option in options
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    function.__doc__ = inspect.cleandoc(function.__doc__ or "") + "\n\n" + _listed(options)
+
+
+def _listed(options: list[dict[str, Any]]) -> str:
+    lines = ["Options", "-------"]
+    for option in options:
+        default = option["default"]
+        lines.append(option["name"] if default is None else f"{option['name']} = {default}")
+        lines += textwrap.wrap(
+            f"{option['help']}.", 96, initial_indent="    ", subsequent_indent="    "
+        )
+    return "\n".join(lines)
+
+
+_describe(run)
+_describe(compare)

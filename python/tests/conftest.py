@@ -1,0 +1,36 @@
+"""Shared parts of the tests: the command beside the package, and real traces if they are there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def command() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command of the package with these arguments."""
+
+    def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "ftlab", *map(str, arguments)]
+        return subprocess.run(words, capture_output=True, text=True, **options)  # type: ignore[call-overload]
+
+    return run
+
+
+@pytest.fixture
+def traces() -> Path:
+    """The folder of real traces; the test is skipped without it, unless it is required."""
+    folder = Path(os.environ.get("FTLAB_TRACES", ROOT.parent / "shared" / "traces"))
+    if not folder.is_dir():
+        missing = f"there are no traces at {folder}"
+        if "traces" in os.environ.get("FTLAB_REQUIRE", "").split(","):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return folder

@@ -1,0 +1,157 @@
+"""Runs and comparisons give what the command gives, and fail as it fails."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import ftlab
+import pytest
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+TRACE = "uniform:writes=20K"
+
+
+def small(**options: object) -> ftlab.Result:
+    """A short run on a small device."""
+    return ftlab.run(TRACE, **{"capacity": "16MiB", **options})  # type: ignore[arg-type]
+
+
+def without_wall(text: str) -> str:
+    """The text of a result up to the part that differs from run to run."""
+    head, _, _ = text.partition('"wall": {')
+    assert head != text
+    return head
+
+
+def test_a_run_gives_the_bytes_of_the_command(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "result.json"
+    words = ["--ftl", "fast", "--capacity", "16MiB", "--extra", "10%", "--interval", "auto"]
+    done = command("run", TRACE, *words, "--json", out)
+    assert done.returncode == 0, done.stderr
+    result = small(ftl="fast", extra="10%", interval="auto")
+    assert without_wall(result.to_json()) == without_wall(out.read_text())
+    assert without_wall(str(result).replace("wall  ", '"wall": {')) == without_wall(
+        done.stdout.replace("wall  ", '"wall": {')
+    )
+
+
+def test_a_comparison_gives_the_bytes_of_the_command(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "results.json"
+    words = ["--ftl", "page", "--ftl", "dftl:cmt=8KiB", "--capacity", "16MiB"]
+    done = command("compare", TRACE, *words, "--json", out, "--report", tmp_path / "r.html")
+    assert done.returncode == 0, done.stderr
+    both = ftlab.compare(TRACE, ["page", "dftl:cmt=8KiB"], capacity="16MiB", interval="auto")
+    assert str(both) == done.stdout
+    assert both.labels == ["page", "dftl:cmt=8KiB"]
+    assert both["page"] is both[0]
+    assert without_wall(both.to_json()) == without_wall(out.read_text())
+    both.write_report(tmp_path / "mine.html")
+    assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "r.html").read_bytes()
+
+
+def test_values_may_be_numbers_texts_and_lists() -> None:
+    texts = small(capacity="16777216", seed="3", warmup="2", verify="true")
+    assert small(capacity=16 << 20, seed=3, warmup=2, verify=True) == texts
+    loads = ftlab.run(load=["uniform:writes=2K", "sequential:writes=50@closed:depth=2"])
+    assert len(loads["tenants"]) == 2
+    assert small(extra=None) == small()
+
+
+def test_a_path_is_a_trace(traces: Path) -> None:
+    found = sorted(traces.glob("*.csv")) or sorted(path for path in traces.iterdir() if path.is_file())
+    result = ftlab.run(found[0], limit=1000, fit="compact")
+    assert result["trace"]["requests"] <= 1000
+    assert len(result["trace"]["sha256"]) == 64
+
+
+def test_results_can_be_read_and_compared() -> None:
+    result = small()
+    assert result["erases"]["total"] == result.to_dict()["erases"]["total"] > 0
+    assert result == small()
+    assert result != small(seed=2)
+    assert result.ftl == "page"
+    assert result.write_amplification == pytest.approx(result["write_amplification"])
+    assert "write amplification" in repr(result)
+    assert "<b>" not in result._repr_html_()
+    assert "<th>page</th>" in result._repr_html_()
+    assert "<b>" in ftlab.compare(TRACE, ["page", "block"], capacity="16MiB")._repr_html_()
+
+
+def test_results_travel_to_other_processes() -> None:
+    result = small()
+    other = pickle.loads(pickle.dumps(result))
+    assert other == result
+    assert other.to_json() == result.to_json()
+    assert (str(other), other._repr_html_()) == (str(result), result._repr_html_())
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"ftl": "pgae"}, ftlab.UsageError, "page"),
+        ({"ftl": "page:victim=fifi"}, ftlab.UsageError, "fifo"),
+        ({"limit": 0}, ftlab.UsageError, "leaves nothing to run"),
+        ({"limit": -1}, ftlab.UsageError, "-1"),
+        ({"extra": 1e400}, ftlab.UsageError, "inf"),
+        ({"extr": 1}, TypeError, "did you mean `extra`"),
+        ({"seed": [1, 2]}, TypeError, "`seed` takes a text or a number"),
+        ({"seed": object()}, TypeError, "`seed` takes a text or a number, not a value of type object"),
+        ({"load": [1, object()]}, TypeError, "`load`"),
+        ({"capacity": "1EiB"}, ftlab.UsageError, "blocks"),
+        ({"capacity": "1TiB", "memory_limit": "1GiB"}, ftlab.UsageError, "memory"),
+        ({"memory_limit": "much"}, ftlab.UsageError, "memory_limit"),
+        ({"skip_bad": True}, ftlab.UsageError, "trace files"),
+    ],
+)
+def test_wrong_options_are_refused(
+    options: dict[str, object], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words.replace("`", ".")):
+        small(**options)
+
+
+def test_a_bad_trace_fails_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("0,0,4096,W,0.0\n0,x,4096,W,0.1\n")
+    with pytest.raises(ftlab.RunError, match=r"bad\.csv.*2"):
+        ftlab.run(path, format="spc")
+    with pytest.raises(ftlab.RunError, match="no such file|cannot"):
+        ftlab.run(tmp_path / "missing.csv")
+    result = ftlab.run(path, format="spc", skip_bad=True)
+    assert sum(result["trace"]["skipped"].values()) == 1
+
+
+def test_failures_are_of_one_family() -> None:
+    for kind in [ftlab.UsageError, ftlab.RunError, ftlab.ViolationError, ftlab.BugError]:
+        assert issubclass(kind, ftlab.Error)
+    codes = [kind.exit_code for kind in [ftlab.RunError, ftlab.UsageError, ftlab.ViolationError]]
+    assert codes == [1, 2, 3]
+    assert ftlab.ViolationError("lost", "ftlab run x").replay == "ftlab run x"
+
+
+def test_comparisons_need_ftls() -> None:
+    with pytest.raises(TypeError, match="FTLs to compare"):
+        ftlab.compare(TRACE)
+    with pytest.raises(ftlab.UsageError):
+        ftlab.compare(TRACE, ["page", "nothing"])
+    assert len(ftlab.compare(TRACE, "page", durability=["paper", "full"], capacity="16MiB")) == 2
+
+
+def test_lists_name_what_the_command_names(command: Command) -> None:
+    listed = {
+        "ftls": ftlab.list_ftls,
+        "chips": ftlab.list_chips,
+        "workloads": ftlab.list_workloads,
+        "formats": ftlab.list_formats,
+        "layers": ftlab.list_layers,
+        "victims": ftlab.list_victims,
+        "drives": ftlab.list_drives,
+    }
+    assert json.loads(command("list", "--json").stdout) == {
+        name: entries() for name, entries in listed.items()
+    }
