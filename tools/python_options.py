@@ -25,10 +25,20 @@ Value = Union[str, int, float, None]
 """A number, or a text in the notation of the command. ``None`` stands for the default."""
 
 
-class Options(TypedDict, total=False):
-    """The options of :func:`ftlab.run`, apart from the trace; its documentation describes them."""
+class SharedOptions(TypedDict, total=False):
+    """The options that all runs of a comparison share; the documentation describes them."""
 
 '''
+
+OPTIONS = '''
+
+class Options(SharedOptions, total=False):
+    """The options of :func:`ftlab.run`, apart from the trace."""
+
+'''
+
+# The options in which the runs of a comparison differ.
+COMPARED = ["ftl", "durability"]
 
 
 def type_of(option: dict[str, Any]) -> str:
@@ -40,8 +50,9 @@ def type_of(option: dict[str, Any]) -> str:
 
 def text(options: list[dict[str, Any]]) -> str:
     """The file for these options."""
-    fields = [f"    {one['name']}: {type_of(one)}\n" for one in options if one["name"] != "trace"]
-    return HEAD + "".join(fields)
+    fields = {one["name"]: f"    {one['name']}: {type_of(one)}\n" for one in options}
+    shared = [fields[name] for name in fields if name not in ["trace", *COMPARED]]
+    return HEAD + "".join(shared) + OPTIONS + "".join(fields[name] for name in COMPARED)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ Value = Union[str, int, float, None]
 """A number, or a text in the notation of the command. ``None`` stands for the default."""
 
 
-class Options(TypedDict, total=False):
-    """The options of :func:`ftlab.run`, apart from the trace; its documentation describes them."""
+class SharedOptions(TypedDict, total=False):
+    """The options that all runs of a comparison share; the documentation describes them."""
 
     load: Sequence[str] | str | None
     shared: bool | None
@@ -25,11 +25,9 @@ class Options(TypedDict, total=False):
     fit: Value
     replay: Value
     flush: Value
-    ftl: Value
     chip: Value
     capacity: Value
     extra: Value
-    durability: Value
     precondition: Value
     warmup: Value
     measure_after: Value
@@ -43,3 +41,10 @@ class Options(TypedDict, total=False):
     sector_log: Value
     dram: Value
     split: Value
+
+
+class Options(SharedOptions, total=False):
+    """The options of :func:`ftlab.run`, apart from the trace."""
+
+    ftl: Value
+    durability: Value

@@ -15,9 +15,7 @@ from ftlab.result import Comparison, Result
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ftlab.options import Options
-
-TraceLike = "str | os.PathLike[str] | None"
+    from ftlab.options import Options, SharedOptions
 
 
 def run(
@@ -53,7 +51,7 @@ def run(
     KeyboardInterrupt
         Ctrl-C, which stops the run within a second.
     """
-    with shown(progress, [options.get("ftl") or ""]) as callback:
+    with shown(progress, [str(options.get("ftl") or "")]) as callback:
         given: dict[str, Any] = {"trace": trace, **options}
         return Result(_native.run(given, progress=callback, memory_limit=memory_limit))
 
@@ -67,7 +65,7 @@ def compare(
     memory: int | None = None,
     progress: Progress = None,
     memory_limit: int | str | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[SharedOptions],
 ) -> Comparison:
     """Replay the same trace on the same device under several FTLs, side by side.
 

@@ -22,6 +22,7 @@ mod watched;
 
 use pyo3::prelude::*;
 
+/// The extension module of ftlab, made by Rust; use the package `ftlab`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -9,7 +9,7 @@ use sim::clock::request_queue::RequestQueue;
 use sim::config::choices::Fit;
 use sim::config::replay::Replay;
 use sim::input::batch::Batch;
-use sim::{Experiment, Input, NoProgress, RunOptions, RunResult, Setup, run};
+use sim::{Experiment, Input, NoProgress, RunOptions, RunResult, Setup, Stage, run};
 use tempfile::NamedTempFile;
 
 // ---- Order --------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ fn served(loads: &[ModelLoad], service_ns: impl Fn(usize) -> u64) -> Vec<Timed> 
     let setup = Setup::new(&Experiment { load, ..Experiment::default() }).unwrap();
     let input = Input::open(&setup, &NoProgress).unwrap();
     let geometry = setup.chip.geometry(1).unwrap();
-    let mut order = input.order(&setup).unwrap();
+    let mut order = input.order(&setup, Stage::Measure, &NoProgress).unwrap();
     let mut queue = RequestQueue::of(&setup, &geometry);
     let (mut batch, mut served) = (Batch::default(), Vec::new());
     while order.fill(&mut batch, u64::MAX, &mut queue).unwrap() > 0 {

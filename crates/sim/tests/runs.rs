@@ -247,6 +247,35 @@ fn progress_is_reported_in_every_stage_and_can_stop_the_run() {
 }
 
 #[test]
+fn long_fills_and_sorting_can_be_stopped_on_their_way() {
+    /// Stops at the report with this number in a stage.
+    struct Patient(Stage, std::cell::Cell<u32>);
+    impl Progress for Patient {
+        fn report(&self, stage: Stage, done: u64, _: Option<u64>) -> sim::Result<()> {
+            let left = self.1.get() - u32::from(stage == self.0);
+            self.1.set(left);
+            if left == 0 && stage == Stage::Survey {
+                assert_eq!(done, 0, "nothing is delivered before everything is sorted");
+            }
+            if left == 0 { Err(Error::Interrupted) } else { Ok(()) }
+        }
+    }
+    let stopped = |experiment: &Experiment, at: Stage, reports: u32| {
+        let progress = Patient(at, std::cell::Cell::new(reports));
+        let options = RunOptions { progress: &progress, ..RunOptions::default() };
+        run(&Setup::new(experiment).unwrap(), options).unwrap_err().exit_code()
+    };
+    let trace = Some("uniform:writes=1".to_owned());
+    let chip = "slc-fast2010:page=512,pages_per_block=60".to_owned();
+    let large = Experiment { trace, chip, capacity_bytes: Some(1 << 30), ..Experiment::default() };
+    assert_eq!(stopped(&large, Stage::Fill, 3), 130);
+    let lines: String = (0..400_000).map(|n| format!("0,0,512,W,{n}.0\n")).collect();
+    let (_file, experiment) = spc(&lines);
+    let sorted = Experiment { sort: true, ..experiment };
+    assert_eq!(stopped(&sorted, Stage::Survey, 3), 130);
+}
+
+#[test]
 fn a_run_with_measure_after_counts_the_rest_exactly() {
     for replay in [Replay::CLOSED, Replay::OPEN] {
         let whole = Experiment { warmup: 0, replay, ..small("page:victim=fifo") };

@@ -59,6 +59,11 @@ impl Skipped {
 
 /// The reader of a format or workload.
 pub(crate) trait Reader: Send {
+    /// Does a part of the work that comes before the first request. Returns whether there is more
+    /// of it. Whoever does not call it waits longer for the first batch.
+    fn prepare(&mut self) -> Result<bool> {
+        Ok(false)
+    }
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize>;
     fn skipped(&self) -> &Skipped;
     fn position_bytes(&self) -> u64;

@@ -210,6 +210,15 @@ pub struct Replay {
 }
 
 impl Replay {
+    /// Does a part of the work that comes before the first request, such as sorting, and returns
+    /// whether there is more of it. Without such calls the first batch takes that time.
+    ///
+    /// # Errors
+    /// As [`Replay::next_batch`].
+    pub fn prepare(&mut self) -> Result<bool> {
+        self.reader.prepare()
+    }
+
     /// Appends up to `max` requests to `out` and returns their number, which is 0 only at the end.
     ///
     /// Requests before an error are appended, too.

@@ -23,52 +23,58 @@ use crate::request::{Flags, Op, Request};
 /// The number of requests that are sorted in memory at a time.
 pub const RUN_REQUESTS: usize = 4 << 20;
 
+/// The number of requests that are read between two looks at whether to go on.
+const STEP_REQUESTS: usize = 1 << 17;
+
 /// A reader that delivers requests in the order of their times.
 pub(crate) struct SortedReader {
     reader: Box<dyn Reader>,
     run_requests: usize,
-    merge: Option<Merge>,
+    state: State,
+}
+
+/// Runs are collected until the trace has been read; then they are merged.
+enum State {
+    Reading { runs: Vec<SortedRun>, run: Vec<Request> },
+    Merging(Merge),
 }
 
 impl SortedReader {
     /// Sorts the requests of `reader`, which must deliver their times unchanged.
     pub(crate) fn new(reader: Box<dyn Reader>) -> SortedReader {
-        SortedReader { reader, run_requests: RUN_REQUESTS, merge: None }
-    }
-
-    /// Reads the whole trace, run by run.
-    fn merge(&mut self) -> Result<Merge> {
-        let mut runs = Vec::new();
-        loop {
-            let mut requests = self.run()?;
-            requests.sort_by_key(|request| request.time_ns);
-            if requests.len() < self.run_requests {
-                runs.push(SortedRun::Memory(requests.into_iter()));
-                return Merge::new(runs).map_err(Error::Sort);
-            }
-            runs.push(spill(&requests).map_err(Error::Sort)?);
-        }
-    }
-
-    /// The next run of requests; shorter only at the end.
-    fn run(&mut self) -> Result<Vec<Request>> {
-        let mut requests = Vec::new();
-        while requests.len() < self.run_requests {
-            let wanted = BATCH.min(self.run_requests - requests.len());
-            if self.reader.next_batch(&mut requests, wanted)? == 0 {
-                break;
-            }
-        }
-        Ok(requests)
+        let state = State::Reading { runs: Vec::new(), run: Vec::new() };
+        SortedReader { reader, run_requests: RUN_REQUESTS, state }
     }
 }
 
 impl Reader for SortedReader {
+    /// Reads a part of a run. A run that is complete is sorted, and the last one is merged with the
+    /// others.
+    fn prepare(&mut self) -> Result<bool> {
+        let State::Reading { runs, run } = &mut self.state else { return Ok(false) };
+        let end = self.run_requests.min(run.len() + STEP_REQUESTS);
+        let mut has_ended = false;
+        while run.len() < end && !has_ended {
+            has_ended = self.reader.next_batch(run, BATCH.min(end - run.len()))? == 0;
+        }
+        if has_ended || run.len() == self.run_requests {
+            let mut run = std::mem::take(run);
+            run.sort_by_key(|request| request.time_ns);
+            runs.push(match has_ended {
+                true => SortedRun::Memory(run.into_iter()),
+                false => spill(&run).map_err(Error::Sort)?,
+            });
+        }
+        if has_ended {
+            let runs = std::mem::take(runs);
+            self.state = State::Merging(Merge::new(runs).map_err(Error::Sort)?);
+        }
+        Ok(!has_ended)
+    }
+
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
-        let mut merge = match self.merge.take() {
-            Some(merge) => merge,
-            None => self.merge()?,
-        };
+        while self.prepare()? {}
+        let State::Merging(merge) = &mut self.state else { unreachable!("everything is read") };
         let before = out.len();
         while out.len() - before < max {
             match merge.next().map_err(Error::Sort)? {
@@ -76,7 +82,6 @@ impl Reader for SortedReader {
                 None => break,
             }
         }
-        self.merge = Some(merge);
         Ok(out.len() - before)
     }
 
@@ -247,7 +252,7 @@ mod tests {
 
     fn sorted(requests: Vec<Request>, run_requests: usize) -> Vec<Request> {
         let reader = Box::new(Given(requests.into_iter(), Skipped::default()));
-        let mut sorted = SortedReader { reader, run_requests, merge: None };
+        let mut sorted = SortedReader { run_requests, ..SortedReader::new(reader) };
         let mut out = Vec::new();
         while sorted.next_batch(&mut out, 5).unwrap() > 0 {}
         out

@@ -22,12 +22,16 @@ pub struct LoadStream<'a> {
 }
 
 impl<'a> LoadStream<'a> {
-    /// A load from its first request.
+    /// A load that is read by `stream` from its first request.
     ///
     /// # Errors
     /// The trace cannot be read.
-    pub fn new(source: &'a RequestSource, first_volume: u32) -> Result<LoadStream<'a>> {
-        let (stream, ahead) = (source.replay()?, Vec::with_capacity(AHEAD));
+    pub fn new(
+        source: &'a RequestSource,
+        stream: RequestStream<'a>,
+        first_volume: u32,
+    ) -> Result<LoadStream<'a>> {
+        let ahead = Vec::with_capacity(AHEAD);
         let length = source.length();
         let mut load =
             LoadStream { source, stream, length, first_volume, ahead, taken: 0, delivered: 0 };

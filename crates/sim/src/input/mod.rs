@@ -81,8 +81,9 @@ impl InputLoad {
         self.source.trace().name()
     }
 
-    fn stream(&self) -> Result<LoadStream<'_>> {
-        LoadStream::new(&self.source, self.place.first_volume)
+    fn stream(&self, stage: Stage, progress: &dyn Progress) -> Result<LoadStream<'_>> {
+        let stream = self.source.prepared(stage, progress)?;
+        LoadStream::new(&self.source, stream, self.place.first_volume)
     }
 
     /// SHA-256 of the file as stored; none for a workload.
@@ -206,12 +207,19 @@ impl Input {
     /// The requests of a pass in their order, from the first.
     ///
     /// # Errors
-    /// A file cannot be read, or a load has no requests.
-    pub fn order(&self, setup: &Setup) -> Result<RequestOrder<'_>> {
+    /// A file cannot be read, a load has no requests, or the run is stopped.
+    pub fn order(
+        &self,
+        setup: &Setup,
+        stage: Stage,
+        progress: &dyn Progress,
+    ) -> Result<RequestOrder<'_>> {
         if !setup.has_tenants() {
-            return Ok(RequestOrder::Single(SingleTrace::new(self.loads[0].source())?));
+            let stream = self.loads[0].source.prepared(stage, progress)?;
+            return Ok(RequestOrder::Single(SingleTrace::new(self.loads[0].source(), stream)));
         }
-        let streams = self.loads.iter().map(InputLoad::stream).collect::<Result<_>>()?;
+        let streams = self.loads.iter().map(|load| load.stream(stage, progress));
+        let streams = streams.collect::<Result<_>>()?;
         Ok(RequestOrder::Merged(MergedLoads::new(streams, setup.replays(), setup.drive.is_some())?))
     }
 
@@ -363,7 +371,8 @@ fn for_each(
     progress: &dyn Progress,
     mut see: impl FnMut(&Request),
 ) -> Result<()> {
-    let (mut stream, mut batch) = (source.replay()?, Vec::with_capacity(BATCH));
+    let mut stream = source.prepared(Stage::Survey, progress)?;
+    let mut batch = Vec::with_capacity(BATCH);
     while stream.next_batch(&mut batch, BATCH)? > 0 {
         batch.drain(..).for_each(|request| see(&request));
         progress.report(Stage::Survey, stream.position(), source.length())?;

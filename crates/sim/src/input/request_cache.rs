@@ -93,6 +93,9 @@ impl CachedRequests {
             notes: Vec::new(),
             budget: budget.clone(),
         };
+        while replay.prepare()? {
+            progress.report(Stage::Survey, 0, None)?;
+        }
         while replay.next_batch(&mut batch, CHUNK)? > 0 {
             for request in batch.drain(..) {
                 if !cached.push(&request) {

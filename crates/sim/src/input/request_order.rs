@@ -81,12 +81,9 @@ pub struct SingleTrace<'a> {
 }
 
 impl<'a> SingleTrace<'a> {
-    /// A trace from its first request.
-    ///
-    /// # Errors
-    /// The file cannot be opened again.
-    pub fn new(source: &'a RequestSource) -> Result<SingleTrace<'a>> {
-        Ok(SingleTrace { stream: source.replay()?, length: source.length() })
+    /// A trace that is read by `stream`.
+    pub fn new(source: &'a RequestSource, stream: RequestStream<'a>) -> SingleTrace<'a> {
+        SingleTrace { stream, length: source.length() }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::config::setup::Setup;
 use crate::device::logical_blocks;
 use crate::error::{Error, Result};
 use crate::input::request_cache::{CacheBudget, CachedRequests};
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 
 /// An opened trace.
 pub struct RequestSource {
@@ -121,6 +121,16 @@ impl RequestSource {
         }
     }
 
+    /// Starts reading from the first request, after everything that comes before it, such as sorting.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the run is stopped.
+    pub fn prepared(&self, stage: Stage, progress: &dyn Progress) -> Result<RequestStream<'_>> {
+        let mut stream = self.replay()?;
+        stream.prepare(stage, progress)?;
+        Ok(stream)
+    }
+
     /// Starts reading from the first request.
     ///
     /// # Errors
@@ -180,6 +190,15 @@ pub enum RequestStream<'a> {
 }
 
 impl RequestStream<'_> {
+    /// Does everything that comes before the first request, such as sorting, part by part.
+    fn prepare(&mut self, stage: Stage, progress: &dyn Progress) -> Result<()> {
+        let RequestStream::Stored(replay) = self else { return Ok(()) };
+        while replay.prepare()? {
+            progress.report(stage, 0, None)?;
+        }
+        Ok(())
+    }
+
     /// Appends up to `max` requests to `out`. Returns how many were appended; 0 only at the end.
     ///
     /// # Errors

@@ -244,7 +244,7 @@ impl Pass<'_> {
 impl<'a> Stages<'a> {
     /// A pass from the first request of each trace.
     fn pass(&self, stage: Stage) -> Result<Pass<'a>> {
-        let order = self.input.order(self.setup)?;
+        let order = self.input.order(self.setup, stage, self.progress)?;
         // The order of a single trace does not depend on the time that its requests take.
         let has_queue = stage == Stage::Measure || self.setup.has_tenants();
         let queue = || RequestQueue::of(self.setup, self.device.geometry());
@@ -299,7 +299,8 @@ impl<'a> Stages<'a> {
         simulator.reset_counters();
         simulator.audit("after mounting")?;
         if experiment.precondition == Precondition::Fill {
-            simulator.fill()?;
+            let pages = u64::from(self.device.logical_pages());
+            simulator.fill(|done| self.progress.report(Stage::Fill, done, Some(pages)))?;
             simulator.audit("after filling")?;
         }
         for pass in 1..=experiment.warmup {

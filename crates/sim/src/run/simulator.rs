@@ -17,6 +17,9 @@ use crate::run::shadow::Shadow;
 /// Pages that are written together if the chip keeps bytes.
 const PART_PAGES: u32 = 1024;
 
+/// Pages that a fill writes between two reports of progress, rounded up to whole blocks.
+const FILL_PAGES: u32 = 1 << 20;
+
 /// Number of requests after which debug builds audit the FTL for the first time.
 const FIRST_AUDIT: u64 = 1024;
 
@@ -105,13 +108,19 @@ impl<'a> Simulator<'a> {
         })
     }
 
-    /// Writes every logical page once, in order, by one request.
+    /// Writes every logical page once, in order, by one request. `progress` gets the number of pages
+    /// written so far.
     ///
     /// # Errors
-    /// The FTL gave up.
-    pub fn fill(&mut self) -> Result<()> {
-        let span = self.everything();
-        self.write(&span, self.device.capacity_bytes())?;
+    /// The FTL gave up, or `progress` stops the run.
+    pub fn fill(&mut self, mut progress: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        let Span { pages, head, tail, .. } = self.everything();
+        for first in (0..pages).step_by(self.fill_pages()) {
+            let part =
+                Span { first, pages: (pages - first).min(self.fill_pages() as u32), head, tail };
+            self.write(&part, self.device.capacity_bytes())?;
+            progress((first + part.pages).into())?;
+        }
         self.ftl.end_request(&mut self.nand)?;
         self.clock_before = self.read_clock();
         Ok(())
@@ -291,6 +300,11 @@ impl<'a> Simulator<'a> {
         self.erases_before + self.nand.tally().total(Op::Erase)
     }
 
+    /// The pages that a fill writes between two reports of progress: whole blocks.
+    fn fill_pages(&self) -> usize {
+        FILL_PAGES.next_multiple_of(self.nand.geometry().pages_per_block()) as usize
+    }
+
     fn everything(&self) -> Span {
         let full = self.nand.geometry().full_mask();
         Span { first: 0, pages: self.device.logical_pages(), head: full, tail: full }
@@ -460,7 +474,7 @@ mod tests {
             Experiment { capacity_bytes: Some(1 << 20), verify, ..Experiment::default() };
         let device = device::of(&Setup::new(&experiment).unwrap(), 0).unwrap();
         let mut simulator = Simulator::new(&device, &experiment).unwrap();
-        simulator.fill().unwrap();
+        simulator.fill(|_| Ok(())).unwrap();
         if let Some(lie) = lie {
             let idle = device.mount(&mut device.new_chip(Mode::Count)).unwrap();
             let honest = Below::new(std::mem::replace(&mut simulator.ftl, idle));
