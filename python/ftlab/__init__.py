@@ -11,7 +11,7 @@ the names, notations and defaults of the command ``ftlab``; ``help(ftlab.run)`` 
 
 from __future__ import annotations
 
-from ftlab import errors
+from ftlab import errors, figures, papers
 from ftlab._native import __version__
 from ftlab.errors import BugError, Error, RunError, UsageError, ViolationError
 from ftlab.lists import (
@@ -37,6 +37,7 @@ __all__ = [
     "__version__",
     "compare",
     "errors",
+    "figures",
     "list_chips",
     "list_drives",
     "list_formats",
@@ -44,5 +45,6 @@ __all__ = [
     "list_layers",
     "list_victims",
     "list_workloads",
+    "papers",
     "run",
 ]

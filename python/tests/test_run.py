@@ -66,7 +66,7 @@ def test_a_path_is_a_trace(traces: Path) -> None:
     found = sorted(path for path in traces.rglob("*.csv*") if path.is_file())
     result = ftlab.run(found[0], limit=1000, fit="compact")
     assert result["trace"]["requests"] <= 1000
-    assert len(result["trace"]["sha256"]) == 64
+    assert len(result["run"]["trace_sha256"]) == 64
 
 
 def test_results_can_be_read_and_compared() -> None:

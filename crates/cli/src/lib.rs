@@ -109,6 +109,11 @@ pub fn list(name: Option<&str>) -> Option<String> {
     list::json_of(name)
 }
 
+/// The name and the TOML text of the plan of each experiment of the papers.
+pub fn paper_plans() -> impl Iterator<Item = (&'static str, &'static str)> {
+    paper_plans::EXPERIMENTS.iter().copied()
+}
+
 /// Makes this the process of the command: signals end the command and leave no unfinished file,
 /// panics ask for a report, and a process that takes too much memory is ended. `arguments` begin
 /// with the name of the command.

@@ -6,6 +6,8 @@
 //! * [`options`] keywords become an experiment
 //! * [`watched`] work without the interpreter, which looks for Ctrl-C and shows progress
 //! * [`run`]     runs and comparisons, and their results
+//! * [`figures`] the figures of reports
+//! * [`papers`]  the plans of the papers' experiments
 //! * [`lists`]   schemes, chips, workloads and the other lists
 //! * [`command`] the command `ftlab`
 //! * [`failure`] from errors of Rust to exceptions
@@ -15,8 +17,10 @@
 
 mod command;
 mod failure;
+mod figures;
 mod lists;
 mod options;
+mod papers;
 mod run;
 mod watched;
 
@@ -27,7 +31,9 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     command::register(module)?;
+    figures::register(module)?;
     lists::register(module)?;
     options::register(module)?;
+    papers::register(module)?;
     run::register(module)
 }

@@ -1,0 +1,58 @@
+//! The figures of reports, as JSON: for each its id, title, caption, Vega-Lite spec and table.
+
+use pyo3::prelude::*;
+use report::html_page::Section;
+use report::runs::{LabelledResult, sections};
+use serde_json::{Value, json};
+
+use crate::failure::UsageError;
+
+/// All figures for which results have data, in the order of a report, as the JSON of a list.
+/// `results` are the JSON of results, which may be of earlier runs.
+///
+/// # Errors
+/// `UsageError` if a text is not the JSON of a result, or if labels and results do not match.
+#[pyfunction]
+fn figures_json(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
+    if labels.len() != results.len() {
+        let (labels, results) = (labels.len(), results.len());
+        let what = format!("{labels} labels for {results} results");
+        return Err(UsageError::new_err(what));
+    }
+    let values = results.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Value>>>()?;
+    let runs = labels.iter().zip(&values);
+    let runs: Vec<_> = runs.map(|(label, result)| LabelledResult { label, result }).collect();
+    let figures: Vec<Value> = sections(&runs).iter().flat_map(described).collect();
+    Ok(Value::from(figures).to_string())
+}
+
+/// The figures of a section, each with the title of the section.
+fn described(section: &Section) -> Vec<Value> {
+    let described = section.figures.iter().map(|figure| {
+        let mut figure = json!(figure);
+        figure["section"] = section.title.clone().into();
+        // A reader of JSON could write the numbers in another way.
+        figure["spec_json"] = figure["spec"].take().to_string().into();
+        figure.as_object_mut().expect("a figure has fields").remove("spec");
+        figure
+    });
+    described.collect()
+}
+
+fn parsed(text: &str) -> PyResult<Value> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| UsageError::new_err(format!("not the JSON of a result: {error}")))?;
+    match value["schema"].as_str() {
+        Some(sim::result::run_result::SCHEMA) => Ok(value),
+        other => Err(UsageError::new_err(format!(
+            "not the JSON of a result: its schema is {}, not {}",
+            other.unwrap_or("missing"),
+            sim::result::run_result::SCHEMA
+        ))),
+    }
+}
+
+/// Adds this file to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(figures_json, module)?)
+}

@@ -1,0 +1,133 @@
+"""The figures of reports in notebooks and in print.
+
+A figure is a Vega-Lite spec that ftlab makes once: report, notebook and print draw the same spec.
+
+>>> for figure in ftlab.figures.of(ftlab.compare("oltp", ["page", "fast"], interval="auto")):
+...     figure.save(f"{figure.id}.svg")
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+from ftlab import _native
+from ftlab.result import Comparison, Result
+
+if TYPE_CHECKING:
+    import altair
+
+# The version of Vega-Lite of the specs, as vl-convert calls it.
+VEGA_LITE = "v6.1"
+
+WIDTH = 640
+"""The width of a figure in print, in pixels of 1/96 inch, unless the figure has its own."""
+
+Runs = Union[Result, Comparison, Mapping[str, Result], Iterable[Result]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a report."""
+
+    id: str
+    """A name that can be used as the name of a file."""
+    section: str
+    """The part of a report in which it stands."""
+    title: str
+    """What it shows, in a few words."""
+    caption: str
+    """What it shows, in sentences."""
+    spec_json: str
+    """The Vega-Lite spec as the report has it, with its data under ``data.values``."""
+    table: dict[str, Any] | None
+    """The most important numbers as texts: ``head``, ``rows``."""
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The Vega-Lite spec, as a dict of its own."""
+        spec: dict[str, Any] = json.loads(self.spec_json)
+        return spec
+
+    def chart(self) -> altair.TopLevelMixin:
+        """The figure as a chart of Altair (package ``altair``)."""
+        try:
+            import altair
+        except ImportError as missing:
+            hint = "charts need Altair: pip install 'ftlab[plot]'"
+            raise ImportError(hint) from missing
+        return altair.Chart.from_dict(self.spec)
+
+    def to_svg(self, width: int = WIDTH) -> str:
+        """The figure as SVG (package ``vl-convert-python``)."""
+        svg: str = _convert().vegalite_to_svg(self._for_print(width), vl_version=VEGA_LITE)
+        return svg
+
+    def to_pdf(self, width: int = WIDTH) -> bytes:
+        """The figure as a PDF of one page (package ``vl-convert-python``)."""
+        pdf: bytes = _convert().vegalite_to_pdf(self._for_print(width), vl_version=VEGA_LITE)
+        return pdf
+
+    def to_png(self, width: int = WIDTH, scale: float = 2.0) -> bytes:
+        """The figure as PNG, ``scale`` times as large (package ``vl-convert-python``)."""
+        spec = self._for_print(width)
+        png: bytes = _convert().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=scale)
+        return png
+
+    def save(self, path: str | os.PathLike[str], width: int = WIDTH) -> None:
+        """Write the figure to a file: ``.svg``, ``.pdf``, ``.png``, or ``.json`` for its spec."""
+        path = Path(path)
+        makers = {
+            ".svg": lambda: self.to_svg(width).encode(),
+            ".pdf": lambda: self.to_pdf(width),
+            ".png": lambda: self.to_png(width),
+            ".json": lambda: self.spec_json.encode(),
+        }
+        if path.suffix not in makers:
+            raise ValueError(f"{path} ends in none of {', '.join(makers)}")
+        path.write_bytes(makers[path.suffix]())
+
+    def _for_print(self, width: int) -> dict[str, Any]:
+        """The spec with a width of its own: a print has no page whose width it could take."""
+        spec = self.spec
+        if spec.get("width") == "container":
+            spec["width"] = width
+        return spec
+
+    def _repr_mimebundle_(self, **arguments: Any) -> Any:
+        return self.chart()._repr_mimebundle_(**arguments)
+
+
+def of(runs: Runs) -> list[Figure]:
+    """All figures for which results have data, in the order of a report.
+
+    ``runs`` is a result, a comparison, a dict of results by label, or results, which are then
+    labelled by their FTL. Figures along the trace need ``interval="auto"``.
+    """
+    labels, results = _labelled(runs)
+    figures = _native.figures_json(labels, [result.to_json() for result in results])
+    return [Figure(**fields) for fields in json.loads(figures)]
+
+
+def _labelled(runs: Runs) -> tuple[list[str], list[Result]]:
+    if isinstance(runs, Result):
+        return [runs.ftl], [runs]
+    if isinstance(runs, Comparison):
+        return runs.labels, list(runs)
+    if isinstance(runs, Mapping):
+        return list(runs), list(runs.values())
+    results = list(runs)
+    return [result.ftl for result in results], results
+
+
+def _convert() -> Any:
+    try:
+        import vl_convert
+    except ImportError as missing:
+        hint = "SVG, PDF and PNG need vl-convert: pip install 'ftlab[plot]'"
+        raise ImportError(hint) from missing
+    return vl_convert

@@ -1,0 +1,74 @@
+"""Figures are those of reports, and can be drawn in notebooks and in print."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import ftlab
+import pytest
+
+altair = pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+
+@pytest.fixture(scope="module")
+def comparison() -> ftlab.Comparison:
+    """Two runs with series along the trace."""
+    return ftlab.compare("uniform:writes=20K", ["page", "fast"], capacity="16MiB", interval="auto")
+
+
+def test_specs_are_those_of_the_report(comparison: ftlab.Comparison) -> None:
+    page = comparison.to_html()
+    figures = ftlab.figures.of(comparison)
+    assert len(figures) >= 5
+    for figure in figures:
+        assert figure.spec_json.replace("<", "\\u003c") in page, figure.id
+
+
+def test_earlier_results_can_be_drawn_with_labels(comparison: ftlab.Comparison) -> None:
+    [first, *_] = ftlab.figures.of({"a <b>": comparison[0], "c": comparison[1]})
+    assert "a <b>" in json.dumps(first.spec)
+    assert first.table is not None
+    assert first.table["head"]
+    assert [one.id for one in ftlab.figures.of(list(comparison))] == [
+        one.id for one in ftlab.figures.of(comparison)
+    ]
+    assert len(ftlab.figures.of(comparison["page"])) > 1
+
+
+def test_figures_are_charts_of_altair(comparison: ftlab.Comparison) -> None:
+    for figure in ftlab.figures.of(comparison):
+        chart = figure.chart()
+        assert chart.to_dict() == {**figure.spec, **chart.to_dict()}
+        assert figure._repr_mimebundle_()
+
+
+def test_figures_are_printed(comparison: ftlab.Comparison, tmp_path: Path) -> None:
+    figure = ftlab.figures.of(comparison)[0]
+    for kind, head in {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".json": b"{"}.items():
+        path = tmp_path / f"figure{kind}"
+        figure.save(path)
+        assert path.read_bytes().startswith(head), kind
+    widths = [
+        int(re.findall(r'width="(\d+)', figure.to_svg(width))[0]) for width in (300, 900)
+    ]
+    assert widths[1] - widths[0] == pytest.approx(600, abs=60)
+    with pytest.raises(ValueError, match="ends in none of"):
+        figure.save(tmp_path / "figure.gif")
+
+
+def test_only_results_can_be_drawn() -> None:
+    with pytest.raises(ftlab.UsageError, match="schema is missing"):
+        ftlab._native.figures_json(["x"], ["{}"])
+    with pytest.raises(ftlab.UsageError, match="not the JSON"):
+        ftlab._native.figures_json(["x"], ["{"])
+    with pytest.raises(ftlab.UsageError, match="2 labels for 1 results"):
+        ftlab._native.figures_json(["x", "y"], ["{}"])
+
+
+def test_the_plans_of_the_papers_are_there() -> None:
+    plans = ftlab.papers.plans()
+    assert len(plans) > 20
+    assert all("[" in text for text in plans.values())
