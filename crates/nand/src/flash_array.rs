@@ -283,7 +283,7 @@ impl FlashArray {
     ) -> Result<()> {
         assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
         self.stored_mut().compose(ppn, page, sequence, tentative)?;
-        self.save(ppn, page.owner)
+        self.save(ppn, page.owner, None)
     }
 
     /// Copies a page. A source that cannot be read changes nothing; after a failure of the storage
@@ -293,14 +293,14 @@ impl FlashArray {
         if owner == Lpn::NONE {
             return Err(Error::WrongOwner(from));
         }
-        self.stored_mut().compose_copy(from, to, owner, new)?;
-        self.save(to, owner)
+        let source = self.stored_mut().compose_copy(from, to, owner, new)?;
+        self.save(to, owner, source)
     }
 
-    /// Programs the composed page.
-    fn save(&mut self, ppn: Ppn, owner: Lpn) -> Result<()> {
+    /// Programs the composed page. A copy gets its data from the page `from`.
+    fn save(&mut self, ppn: Ppn, owner: Lpn, from: Option<Ppn>) -> Result<()> {
         self.claim(ppn, 1);
-        let saved = self.stored_mut().save(ppn);
+        let saved = self.stored_mut().save(ppn, from);
         let owner = if saved.is_ok() { owner } else { Lpn::SYSTEM };
         let before = core::mem::replace(&mut self.owners[ppn.0 as usize], owner.0);
         assert!(before == Lpn::NONE.0, "programmed {ppn:?}, which {:?} owns", Lpn(before));

@@ -88,9 +88,23 @@ impl MemoryStore {
 
     fn at_mut(&mut self, ppn: Ppn) -> (&mut Pages, usize) {
         let (mode, geometry) = (self.mode, &self.geometry);
-        let pages = &mut self.blocks[geometry.block_of(ppn).0 as usize].pages;
-        let pages = pages.get_or_insert_with(|| Arc::new(Pages::new(mode, geometry)));
-        (Arc::make_mut(pages), geometry.offset_of(ppn) as usize)
+        let block = &mut self.blocks[geometry.block_of(ppn).0 as usize];
+        (block.pages_mut(mode, geometry), geometry.offset_of(ppn) as usize)
+    }
+
+    /// Copies a page within its block, by way of a record: no scheme does this often.
+    fn save_copy_within(&mut self, from: Ppn, to: Ppn, spare: &PageRecord) -> Result<()> {
+        let mut page = PageRecord::new(self.mode);
+        self.load(from, &mut page)?;
+        let PageRecord { health, header, ref extra, .. } = *spare;
+        self.save(to, &PageRecord { health, header, extra: extra.clone(), ..page })
+    }
+}
+
+impl Block {
+    fn pages_mut(&mut self, mode: Mode, geometry: &Geometry) -> &mut Pages {
+        let pages = self.pages.get_or_insert_with(|| Arc::new(Pages::new(mode, geometry)));
+        Arc::make_mut(pages)
     }
 }
 
@@ -115,9 +129,7 @@ impl PageStore for MemoryStore {
             page.health = Health::Erased;
             return Ok(());
         };
-        page.health = pages.health[offset];
-        page.header = pages.headers[offset];
-        replace(&mut page.extra, sparse(&pages.extras, offset));
+        pages.load_spare(offset, page);
         replace(&mut page.meta, sparse(&pages.metas, offset));
         let sectors_per_page = self.geometry.sectors_per_page();
         page.cells.clear_to_copy_of(&pages.cells, offset as u32, sectors_per_page);
@@ -127,11 +139,31 @@ impl PageStore for MemoryStore {
     fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()> {
         let sectors_per_page = self.geometry.sectors_per_page();
         let (pages, offset) = self.at_mut(ppn);
-        pages.health[offset] = page.health;
-        pages.headers[offset] = page.header;
-        set_sparse(&mut pages.extras, offset, &page.extra);
-        set_sparse(&mut pages.metas, offset, &page.meta);
-        pages.cells.copy(offset as u32, sectors_per_page, Some((&page.cells, 0)));
+        pages.save_spare(offset, page);
+        pages.save_data(offset, sectors_per_page, &page.meta, (&page.cells, 0));
+        Ok(())
+    }
+
+    fn load_to_copy(&self, from: Ppn, page: &mut PageRecord) -> Result<()> {
+        match self.at(from) {
+            Some((pages, offset)) => pages.load_spare(offset, page),
+            None => page.health = Health::Erased,
+        }
+        Ok(())
+    }
+
+    fn save_copy(&mut self, from: Ppn, to: Ppn, page: &PageRecord) -> Result<()> {
+        let blocks = [from, to].map(|ppn| self.geometry.block_of(ppn).0 as usize);
+        let [at, offset] = [from, to].map(|ppn| self.geometry.offset_of(ppn) as usize);
+        let Ok([source, target]) = self.blocks.get_disjoint_mut(blocks) else {
+            return self.save_copy_within(from, to, page);
+        };
+        let source = source.pages.as_deref().expect("the source was loaded, so it has pages");
+        let target = target.pages_mut(self.mode, &self.geometry);
+        target.save_spare(offset, page);
+        let sectors_per_page = self.geometry.sectors_per_page();
+        let (meta, cells) = (sparse(&source.metas, at), (&source.cells, at as u32));
+        target.save_data(offset, sectors_per_page, meta, cells);
         Ok(())
     }
 
@@ -203,6 +235,30 @@ impl Pages {
             metas: Vec::new(),
             cells: Cells::new(mode, pages, geometry.sectors_per_page()),
         }
+    }
+
+    fn load_spare(&self, offset: usize, page: &mut PageRecord) {
+        page.health = self.health[offset];
+        page.header = self.headers[offset];
+        replace(&mut page.extra, sparse(&self.extras, offset));
+    }
+
+    fn save_spare(&mut self, offset: usize, page: &PageRecord) {
+        self.health[offset] = page.health;
+        self.headers[offset] = page.header;
+        set_sparse(&mut self.extras, offset, &page.extra);
+    }
+
+    /// Replaces a data area. The sectors are those of a page of other cells.
+    fn save_data(
+        &mut self,
+        offset: usize,
+        sectors_per_page: u32,
+        meta: &[u8],
+        cells: (&Cells, u32),
+    ) {
+        set_sparse(&mut self.metas, offset, meta);
+        self.cells.copy(offset as u32, sectors_per_page, Some(cells));
     }
 
     fn erase(&mut self) {

@@ -181,6 +181,24 @@ pub trait PageStore: Any + Send {
     /// The storage failed; the page may be left torn.
     fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()>;
 
+    /// Reads the page that [`save_copy`](Self::save_copy) is to copy. A store that copies from place
+    /// to place leaves the data area of `page` as it is.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn load_to_copy(&self, from: Ppn, page: &mut PageRecord) -> Result<()> {
+        self.load(from, page)
+    }
+
+    /// Writes a page with the data area of the page `from`. Health and spare area are those of
+    /// `page`, into which `from` was [loaded](Self::load_to_copy).
+    ///
+    /// # Errors
+    /// As for [`save`](Self::save).
+    fn save_copy(&mut self, _from: Ppn, to: Ppn, page: &PageRecord) -> Result<()> {
+        self.save(to, page)
+    }
+
     /// Erases a block and counts the erase. A half-erased block is whole again.
     ///
     /// # Errors

@@ -80,15 +80,15 @@ impl StoredPages {
 
     /// Composes a copy of a page of `owner`, to be programmed at `to`: its contents, owner and
     /// version, and its kind and scheme bytes unless new ones are given. If the data of the page
-    /// are lost, so are those of the copy.
+    /// are lost, so are those of the copy. Else the result is the page that holds them.
     pub(crate) fn compose_copy(
         &mut self,
         from: Ppn,
         to: Ppn,
         owner: Lpn,
         new: CopySpare,
-    ) -> Result<()> {
-        let old = self.load_spare_and_data(from, owner)?;
+    ) -> Result<Option<Ppn>> {
+        let (old, source) = self.load_to_copy(from, owner)?;
         let is_lost = self.page.health == Health::DataLost;
         let CopySpare { sequence, tentative, kind, extra } = new;
         let spare = Spare { sequence, tentative, kind: kind.unwrap_or(old.kind), ..old };
@@ -98,13 +98,17 @@ impl StoredPages {
         }
         if is_lost {
             self.lose_data();
+            return Ok(None);
         }
-        Ok(())
+        Ok(Some(source))
     }
 
-    /// Writes the composed page.
-    pub(crate) fn save(&mut self, ppn: Ppn) -> Result<()> {
-        self.store.save(ppn, &self.page)
+    /// Writes the composed page. A copy gets its data from the page `from`.
+    pub(crate) fn save(&mut self, ppn: Ppn, from: Option<Ppn>) -> Result<()> {
+        match from {
+            Some(from) => self.store.save_copy(from, ppn, &self.page),
+            None => self.store.save(ppn, &self.page),
+        }
     }
 
     /// Copies the sectors in `mask` of a page of `owner` to the sink.
@@ -277,6 +281,20 @@ impl StoredPages {
             return self.load_stand_in(at, owner);
         }
         self.store.load(ppn, &mut self.page)?;
+        self.loaded_spare(ppn, owner)
+    }
+
+    /// Loads a page that is to be copied. Its spare area can be read; its data may be lost. Returns
+    /// also the page that holds them, which may be its stand-in.
+    fn load_to_copy(&mut self, ppn: Ppn, owner: Lpn) -> Result<(Spare, Ppn)> {
+        if let Some(at) = self.stand_ins.iter().position(|it| it.page == ppn) {
+            return Ok((self.load_stand_in(at, owner)?, self.stand_ins[at].by));
+        }
+        self.store.load_to_copy(ppn, &mut self.page)?;
+        Ok((self.loaded_spare(ppn, owner)?, ppn))
+    }
+
+    fn loaded_spare(&self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
         match self.page.state(ppn) {
             PageState::Programmed(spare) if spare.owner == owner => Ok(spare),
             _ => Err(Error::Unreadable(ppn)),

@@ -213,6 +213,63 @@ fn a_failure_of_the_storage_is_an_error_of_the_operation() {
     }
 }
 
+/// Pages of every kind, then copies of them: to other blocks, within a block, and of copies.
+fn copy_all_kinds(nand: &mut Nand) {
+    let page = |owner, extra, content| Page { owner: Lpn(owner), kind: 3, extra, content };
+    let data = Data::Stamp(2);
+    let sectors = Content::Sectors { data, mask: 0b0011, meta: b"a map" };
+    let lost = Content::Host { data: Data::Lost, mask: 0b1111, base: None };
+    let pages = [
+        host(5, 1),
+        page(6, b"scheme bytes", Content::Meta(b"metadata")),
+        page(7, &[], sectors),
+        page(8, &[], lost),
+    ];
+    for (ppn, page) in (0..).map(Ppn).zip(&pages) {
+        nand.program(ppn, page, Cause::Host).unwrap();
+    }
+    nand.copy_many(&[0, 1, 2, 3].map(Ppn), Ppn(8), None, Cause::Gc).unwrap();
+    nand.copy_many(&[10, 8].map(Ppn), Ppn(4), Some(4), Cause::Gc).unwrap();
+    nand.copy_many(&[4, 5].map(Ppn), Ppn(6), None, Cause::Gc).unwrap();
+    nand.copy(Ppn(9), Ppn(12), 9, b"others", Cause::Merge).unwrap();
+    nand.erase(BlockId(2), Cause::Gc).unwrap();
+    nand.copy_many(&[12, 3].map(Ppn), Ppn(8), None, Cause::Gc).unwrap();
+}
+
+/// A store in memory copies from place to place; one that does not override it, by a record.
+#[test]
+fn both_ways_to_copy_leave_the_same_pages() {
+    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
+        let mut direct = chip(order, Mode::Stamps);
+        let mut by_record = FaultyStore::chip(order, u32::MAX, false);
+        copy_all_kinds(&mut direct);
+        copy_all_kinds(&mut by_record);
+        assert_same_flash(&mut direct, &mut by_record);
+        for ppn in [4, 5, 6, 7] {
+            let owner = direct.owner(Ppn(ppn)).0;
+            let read = stamps(&mut direct, ppn, owner);
+            assert_eq!(read, stamps(&mut by_record, ppn, owner), "page {ppn}");
+        }
+        assert_eq!(stamps(&mut direct, 6, 7).unwrap()[..2], written(7, 2)[..2]);
+        assert_eq!(stamps(&mut direct, 7, 5).unwrap(), written(5, 1));
+        assert_eq!(stamps(&mut direct, 9, 8), Err(Error::Unreadable(Ppn(9))));
+        assert_eq!(direct.peek_meta(Ppn(8)), Some(b"metadata".to_vec()));
+    }
+}
+
+#[test]
+fn a_copy_changes_no_clone_of_its_chip() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    program(&mut nand, 0, 5);
+    program(&mut nand, 4, 6);
+    let mut clone = nand.try_clone().unwrap();
+    nand.copy_many(&[Ppn(0)], Ppn(5), None, Cause::Gc).unwrap();
+    nand.copy_many(&[Ppn(5)], Ppn(6), None, Cause::Gc).unwrap();
+    assert_eq!(clone.read_spare(Ppn(5), Cause::Meta).unwrap(), PageState::Erased);
+    assert_eq!(stamps(&mut clone, 0, 5).unwrap(), written(5, 1));
+    assert_eq!(stamps(&mut nand, 6, 5).unwrap(), written(5, 1));
+}
+
 #[test]
 fn a_page_that_could_not_be_saved_is_used_up() {
     let mut nand = FaultyStore::chip(ProgramOrder::Sequential, 1, false);
