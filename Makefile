@@ -3,7 +3,8 @@
 
 FTLAB := target/release/ftlab
 PYTHON ?= python3
-VENV := target/python
+VENV := target/python/venv
+WHEELS := target/python/wheels
 
 demo: build ## Compare the schemes on the built-in OLTP workload
 	$(FTLAB) compare --ftl page --ftl dac --ftl dftl --ftl fast --ftl faster --ftl last --ftl bast
@@ -29,11 +30,12 @@ lint:
 unit:
 	cargo test --workspace --no-fail-fast
 
-python: setup ## The Python package, installed into a fresh virtual environment
-	rm -rf $(VENV)
+python: setup ## The Python package, installed from its wheel into a fresh virtual environment
+	rm -rf $(VENV) $(WHEELS)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet '.[test]' -C build-args="--profile dev"
-	$(VENV)/bin/python -m pytest --quiet
+	$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir $(WHEELS) -C build-args="--profile dev" .
+	$(VENV)/bin/pip install --quiet "$$(echo $(WHEELS)/ftlab-*.whl)[test]"
+	FTLAB_WHEELS=$(WHEELS) $(VENV)/bin/python -m pytest --quiet
 
 wheel: setup ## A wheel for CPython 3.10 and later, in target/wheels
 	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir target/wheels .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import os
 import pkgutil
 import subprocess
 import sys
@@ -138,3 +139,29 @@ def test_the_command_names_itself_in_remedies(
     bad.write_text("0,0,4096,W,0.0\n0,x,4096,W,0.1\n")
     done = command("run", bad, "--format", "spc")
     assert f"ftlab run '{bad}' --format spc --skip-bad" in done.stderr
+
+
+@pytest.mark.timeout(600)
+def test_the_wheel_needs_nothing_else(tmp_path: Path) -> None:
+    folder = ROOT / os.environ.get("FTLAB_WHEELS", "no wheels")
+    wheels = sorted(folder.glob("ftlab-*.whl"))
+    if not wheels:
+        pytest.skip("FTLAB_WHEELS names no folder with a wheel; `make python` does")
+    assert "-abi3-" in wheels[0].name
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "bare"], check=True)
+    python = tmp_path / "bare" / "bin" / "python"
+    # No cargo, no compiler, no index.
+    bare = {"PATH": "/nonexistent", "HOME": str(tmp_path)}
+    words = [python, "-m", "pip", "install", "--quiet", "--no-index", wheels[0]]
+    subprocess.run(words, check=True, env=bare)
+    program = """
+import sys, ftlab
+result = ftlab.run("uniform:writes=2K", capacity="16MiB")
+both = ftlab.compare("uniform:writes=2K", ["page", "fast"], capacity="16MiB")
+assert both["page"] == result and result._repr_html_() and both.to_html()
+assert not {"numpy", "pandas", "pyarrow", "altair", "distributed"} & set(sys.modules)
+"""
+    subprocess.run([python, "-c", program], check=True, env=bare, cwd=tmp_path)
+    words = [python.with_name("ftlab"), "run", "uniform:writes=2K", "--capacity", "16MiB"]
+    done = subprocess.run(words, check=True, env=bare, capture_output=True, text=True)
+    assert "write amplification" in done.stdout
