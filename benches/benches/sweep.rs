@@ -13,7 +13,7 @@ use std::path::Path;
 use ftlab_benches::{Contender, compare};
 use sim::NoProgress;
 use sim::plan::{Plan, Scale};
-use sim::sweep::{Journal, Sweep, hash};
+use sim::sweep::{Journal, Shard, Sweep, TraceDigests};
 use spec::Spec;
 use trace::writer::{OutputFormat, TraceWriter};
 use trace::{AddressSpace, Trace};
@@ -30,9 +30,15 @@ const CAPACITY_BYTES: u64 = 64 << 20;
 /// Runs a plan with this number of jobs and returns the number of rows.
 fn swept(plan: &Plan, jobs: NonZeroUsize, folder: &Path) -> u64 {
     let path = folder.join("journal");
-    let mut journal =
-        Journal::open(&path, &hash(plan), plan.rows.len()).expect("the journal is new");
-    let sweep = Sweep { plan, jobs, memory_bytes: 1 << 30, limit_bytes: None };
+    let mut journal = Journal::open(&path, "bench", plan.rows.len()).expect("the journal is new");
+    let sweep = Sweep {
+        plan,
+        shard: Shard::WHOLE,
+        digests: &TraceDigests::default(),
+        jobs,
+        memory_bytes: 1 << 30,
+        limit_bytes: None,
+    };
     sweep.run(&mut journal, &NoProgress).expect("nobody stops the sweep");
     assert_eq!(journal.count(), plan.rows.len(), "every row is in the journal");
     drop(journal);

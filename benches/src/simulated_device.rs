@@ -65,6 +65,7 @@ impl SimulatedDevice {
             durability: Durability::Paper,
             seed: 1,
             timing: chip.timing,
+            policy: None,
         };
         let mut ftl = layers.mount(choice.scheme, &mut nand, &device).expect("the chip is new");
         let pages = logical_blocks * PAGES_PER_BLOCK;

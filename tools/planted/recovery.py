@@ -6,7 +6,7 @@ PACKAGES = ["ftlab-nand", "ftlab-ftl", "ftlab-check"]
 
 FLAT_MAP = "crates/ftl/src/part/map/flat_map.rs"
 LAYERS = "crates/ftl/src/layer/definition.rs"
-PAGE = "crates/ftl/src/scheme/page.rs"
+PAGE = "crates/ftl/src/scheme/page/mod.rs"
 PLAN = "crates/ftl/src/part/recovery/recovery_plan.rs"
 POOL = "crates/ftl/src/part/map/block_pool.rs"
 SPARE = "crates/nand/src/spare.rs"
@@ -70,8 +70,8 @@ MUTANTS = [
      "let committed = served.max(active.end);",
      "let committed = served;"),
     ("crc-without-place", "spare areas: the CRC does not include the place", SPARE,
-     "    hasher.update(&ppn.0.to_le_bytes());\n",
-     "    let _ = ppn;\n"),
+     "    let place = ppn.0.to_le_bytes();\n",
+     "    let place = [0; 4];\n    let _ = ppn;\n"),
     ("crc-without-scheme-bytes", "spare areas: the CRC does not include the scheme bytes", SPARE,
      "    hasher.update(extra);\n",
      "    let _ = extra;\n"),

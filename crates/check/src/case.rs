@@ -170,6 +170,7 @@ impl Case {
             durability: self.durability,
             seed: self.seed,
             timing: self.chip.timing,
+            policy: None,
         };
         self.subject.layers.mount(self.subject.choice.scheme, nand, &device)
     }

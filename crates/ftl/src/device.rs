@@ -9,9 +9,12 @@
 //! hold what only `--durability full` needs; they are added and never taken from the extra blocks.
 //! With `--durability paper` there are none.
 
+use std::sync::Arc;
+
 use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
-use crate::contract::{Durability, Error, Ftl, MountConfig, Result};
+use crate::contract::page_policy::PolicySource;
+use crate::contract::{Durability, Error, Ftl, MountConfig, Result, table_bytes};
 use crate::layer::Layers;
 use crate::part::recovery::trim_log::{blocks_max, system_blocks};
 use crate::registry::Choice;
@@ -37,6 +40,7 @@ pub struct Device {
     pub durability: Durability,
     /// Seed of everything that the scheme draws at random.
     pub seed: u64,
+    policy: Option<Arc<dyn PolicySource>>,
     geometry: Geometry,
     blocks: Vec<BlockId>,
 }
@@ -86,9 +90,35 @@ impl Device {
             system_blocks,
             durability,
             seed,
+            policy: None,
             blocks: (0..geometry.blocks()).map(BlockId).collect(),
             geometry,
         })
+    }
+
+    /// The same device, on which a policy places the pages instead of the scheme.
+    ///
+    /// # Errors
+    /// The scheme takes no policy.
+    pub fn placed_by(self, policy: Arc<dyn PolicySource>) -> Result<Device> {
+        let scheme = self.choice.scheme;
+        match scheme.takes_policy {
+            true => Ok(Device { policy: Some(policy), ..self }),
+            false => Err(Error::Refused {
+                scheme: scheme.name,
+                why: format!("it takes no policy; {} can place the pages of `page`", policy.name()),
+            }),
+        }
+    }
+
+    /// The policy that places the pages, if it is not the scheme itself.
+    pub fn policy(&self) -> Option<&dyn PolicySource> {
+        self.policy.as_deref()
+    }
+
+    /// Memory of what is recorded for the policy, if there is one.
+    pub fn policy_memory_bytes(&self) -> u64 {
+        self.policy.as_ref().map_or(0, |_| table_bytes(&self.geometry, 12, 48))
     }
 
     /// The physical pages and blocks.
@@ -124,6 +154,7 @@ impl Device {
             durability: self.durability,
             seed: self.seed,
             timing: self.chip.timing,
+            policy: self.policy.as_deref(),
         };
         self.layers.mount(self.choice.scheme, nand, &config)
     }

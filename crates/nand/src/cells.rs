@@ -56,20 +56,52 @@ impl Cells {
         }
     }
 
+    /// Shrinks or grows to one page with these bytes.
+    pub(crate) fn clear_to_bytes(&mut self, page: &[u8]) {
+        match self {
+            Cells::Bytes(all) => {
+                all.clear();
+                all.extend_from_slice(page);
+            }
+            Cells::Stamps(_) => panic!("the host's data do not fit the chip's payload mode"),
+        }
+    }
+
     /// Replaces the page at `offset` by a page of other cells, or by zeroes.
     pub fn copy(&mut self, offset: u32, sectors_per_page: u32, from: Option<(&Cells, u32)>) {
         let span = sector_span(offset, sectors_per_page);
         match (self, from) {
-            (Cells::Stamps(all), Some((Cells::Stamps(other), at))) => {
-                all[span].copy_from_slice(&other[sector_span(at, sectors_per_page)]);
-            }
+            (cells, Some((other, at))) => cells.copy_run(offset, 1, sectors_per_page, other, at),
             (Cells::Stamps(all), None) => all[span].fill(Stamp::default()),
-            (Cells::Bytes(all), Some((Cells::Bytes(other), at))) => {
-                let from = byte_span(sector_span(at, sectors_per_page));
-                all[byte_span(span)].copy_from_slice(&other[from]);
-            }
             (Cells::Bytes(all), None) => all[byte_span(span)].fill(0),
+        }
+    }
+
+    /// Replaces the `pages` pages from `offset` on by those from `at` on of other cells.
+    pub(crate) fn copy_run(
+        &mut self,
+        offset: u32,
+        pages: u32,
+        sectors_per_page: u32,
+        other: &Cells,
+        at: u32,
+    ) {
+        let [to, from] = [offset, at].map(|first| run_span(first, pages, sectors_per_page));
+        match (self, other) {
+            (Cells::Stamps(all), Cells::Stamps(other)) => all[to].copy_from_slice(&other[from]),
+            (Cells::Bytes(all), Cells::Bytes(other)) => {
+                all[byte_span(to)].copy_from_slice(&other[byte_span(from)]);
+            }
             _ => panic!("the cells have different payload modes"),
+        }
+    }
+
+    /// Replaces the page at `offset` by the one at `from`.
+    pub(crate) fn copy_within(&mut self, from: u32, offset: u32, sectors_per_page: u32) {
+        let [from, to] = [from, offset].map(|page| sector_span(page, sectors_per_page));
+        match self {
+            Cells::Stamps(all) => all.copy_within(from, to.start),
+            Cells::Bytes(all) => all.copy_within(byte_span(from), byte_span(to).start),
         }
     }
 
@@ -145,8 +177,13 @@ impl Cells {
 }
 
 fn sector_span(offset: u32, sectors_per_page: u32) -> Range<usize> {
-    let first = offset as usize * sectors_per_page as usize;
-    first..first + sectors_per_page as usize
+    run_span(offset, 1, sectors_per_page)
+}
+
+/// The sectors of `pages` pages from `first` on.
+fn run_span(first: u32, pages: u32, sectors_per_page: u32) -> Range<usize> {
+    let sectors = |pages: u32| pages as usize * sectors_per_page as usize;
+    sectors(first)..sectors(first) + sectors(pages)
 }
 
 fn byte_span(sectors: Range<usize>) -> Range<usize> {

@@ -287,7 +287,8 @@ impl FlashArray {
     }
 
     /// Copies a page. A source that cannot be read changes nothing; after a failure of the storage
-    /// the destination counts as torn.
+    /// the destination counts as torn. Its data are there when [copies are
+    /// finished](Self::finish_copies).
     pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, new: CopySpare) -> Result<()> {
         let owner = self.owner(from);
         if owner == Lpn::NONE {
@@ -295,6 +296,11 @@ impl FlashArray {
         }
         let source = self.stored_mut().compose_copy(from, to, owner, new)?;
         self.save(to, owner, source)
+    }
+
+    /// Copies the data areas of the pages that were copied last.
+    pub(crate) fn finish_copies(&mut self) {
+        self.stored_mut().finish_copies();
     }
 
     /// Programs the composed page. A copy gets its data from the page `from`.

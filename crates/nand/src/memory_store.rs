@@ -92,12 +92,16 @@ impl MemoryStore {
         (block.pages_mut(mode, geometry), geometry.offset_of(ppn) as usize)
     }
 
-    /// Copies a page within its block, by way of a record: no scheme does this often.
-    fn save_copy_within(&mut self, from: Ppn, to: Ppn, spare: &PageRecord) -> Result<()> {
-        let mut page = PageRecord::new(self.mode);
-        self.load(from, &mut page)?;
-        let PageRecord { health, header, ref extra, .. } = *spare;
-        self.save(to, &PageRecord { health, header, extra: extra.clone(), ..page })
+    /// Copies data areas within a block, page by page: no scheme does this often.
+    fn copy_within(&mut self, from: Ppn, to: Ppn, pages: u32) {
+        let sectors_per_page = self.geometry.sectors_per_page();
+        let at = self.geometry.offset_of(from);
+        let (block, offset) = self.at_mut(to);
+        for page in 0..pages {
+            let meta = sparse(&block.metas, (at + page) as usize).to_vec();
+            set_sparse(&mut block.metas, offset + page as usize, &meta);
+            block.cells.copy_within(at + page, offset as u32 + page, sectors_per_page);
+        }
     }
 }
 
@@ -140,7 +144,8 @@ impl PageStore for MemoryStore {
         let sectors_per_page = self.geometry.sectors_per_page();
         let (pages, offset) = self.at_mut(ppn);
         pages.save_spare(offset, page);
-        pages.save_data(offset, sectors_per_page, &page.meta, (&page.cells, 0));
+        set_sparse(&mut pages.metas, offset, &page.meta);
+        pages.cells.copy(offset as u32, sectors_per_page, Some((&page.cells, 0)));
         Ok(())
     }
 
@@ -152,19 +157,23 @@ impl PageStore for MemoryStore {
         Ok(())
     }
 
-    fn save_copy(&mut self, from: Ppn, to: Ppn, page: &PageRecord) -> Result<()> {
+    fn save_copy(&mut self, to: Ppn, page: &PageRecord) -> Result<()> {
+        let (pages, offset) = self.at_mut(to);
+        pages.save_spare(offset, page);
+        Ok(())
+    }
+
+    fn copy_data(&mut self, from: Ppn, to: Ppn, pages: u32) {
         let blocks = [from, to].map(|ppn| self.geometry.block_of(ppn).0 as usize);
-        let [at, offset] = [from, to].map(|ppn| self.geometry.offset_of(ppn) as usize);
+        let [at, offset] = [from, to].map(|ppn| self.geometry.offset_of(ppn));
+        let sectors_per_page = self.geometry.sectors_per_page();
         let Ok([source, target]) = self.blocks.get_disjoint_mut(blocks) else {
-            return self.save_copy_within(from, to, page);
+            return self.copy_within(from, to, pages);
         };
         let source = source.pages.as_deref().expect("the source was loaded, so it has pages");
         let target = target.pages_mut(self.mode, &self.geometry);
-        target.save_spare(offset, page);
-        let sectors_per_page = self.geometry.sectors_per_page();
-        let (meta, cells) = (sparse(&source.metas, at), (&source.cells, at as u32));
-        target.save_data(offset, sectors_per_page, meta, cells);
-        Ok(())
+        target.copy_metas(source, at as usize, offset as usize, pages as usize);
+        target.cells.copy_run(offset, pages, sectors_per_page, &source.cells, at);
     }
 
     fn erase(&mut self, block: BlockId) -> Result<()> {
@@ -249,16 +258,13 @@ impl Pages {
         set_sparse(&mut self.extras, offset, &page.extra);
     }
 
-    /// Replaces a data area. The sectors are those of a page of other cells.
-    fn save_data(
-        &mut self,
-        offset: usize,
-        sectors_per_page: u32,
-        meta: &[u8],
-        cells: (&Cells, u32),
-    ) {
-        set_sparse(&mut self.metas, offset, meta);
-        self.cells.copy(offset as u32, sectors_per_page, Some(cells));
+    fn copy_metas(&mut self, other: &Pages, at: usize, offset: usize, pages: usize) {
+        if self.metas.is_empty() && other.metas.is_empty() {
+            return;
+        }
+        for page in 0..pages {
+            set_sparse(&mut self.metas, offset + page, sparse(&other.metas, at + page));
+        }
     }
 
     fn erase(&mut self) {

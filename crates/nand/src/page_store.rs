@@ -190,14 +190,20 @@ pub trait PageStore: Any + Send {
         self.load(from, page)
     }
 
-    /// Writes a page with the data area of the page `from`. Health and spare area are those of
-    /// `page`, into which `from` was [loaded](Self::load_to_copy).
+    /// Writes a page with the data area of the page that was [loaded](Self::load_to_copy) to
+    /// `page`. Health and spare area are those of `page`. A store that copies from place to place
+    /// leaves the data area to [`copy_data`](Self::copy_data).
     ///
     /// # Errors
     /// As for [`save`](Self::save).
-    fn save_copy(&mut self, _from: Ppn, to: Ppn, page: &PageRecord) -> Result<()> {
+    fn save_copy(&mut self, to: Ppn, page: &PageRecord) -> Result<()> {
         self.save(to, page)
     }
+
+    /// Copies the data areas of `pages` consecutive pages of one block to consecutive pages of one
+    /// block. Every [`save_copy`](Self::save_copy) is followed by it before anybody looks at the
+    /// data area. It cannot fail: a store that may fail copies in `save_copy`.
+    fn copy_data(&mut self, _from: Ppn, _to: Ppn, _pages: u32) {}
 
     /// Erases a block and counts the erase. A half-erased block is whole again.
     ///

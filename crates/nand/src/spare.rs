@@ -88,10 +88,18 @@ impl Spare {
 }
 
 fn checksum(header: &[u8], extra: &[u8], ppn: Ppn) -> u32 {
+    let place = ppn.0.to_le_bytes();
+    if extra.is_empty() {
+        // Most pages have no scheme bytes. One call is twice as fast as two.
+        let mut bytes = [0; 20];
+        bytes[..16].copy_from_slice(header);
+        bytes[16..].copy_from_slice(&place);
+        return crc32fast::hash(&bytes);
+    }
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(header);
     hasher.update(extra);
-    hasher.update(&ppn.0.to_le_bytes());
+    hasher.update(&place);
     hasher.finalize()
 }
 

@@ -29,8 +29,27 @@ pub(crate) struct StoredPages {
     store: Box<dyn PageStore>,
     /// The page that was loaded or composed last.
     page: PageRecord,
+    /// Copies without their data areas yet. A long copy is faster than several short ones.
+    unfinished: Option<CopyRun>,
     /// Unreadable pages for which others stand in.
     stand_ins: Vec<StandIn>,
+}
+
+/// Consecutive pages of a block, and their copies, which are consecutive pages of another block.
+#[derive(Clone, Copy)]
+struct CopyRun {
+    from: Ppn,
+    to: Ppn,
+    pages: u32,
+}
+
+impl CopyRun {
+    /// Whether a copy of `from` to `to` follows the others.
+    fn continues_with(&self, from: Ppn, to: Ppn, geometry: &Geometry) -> bool {
+        let follows = from == self.from.plus(self.pages) && to == self.to.plus(self.pages);
+        // The next block begins at offset 0.
+        follows && geometry.offset_of(from) > 0 && geometry.offset_of(to) > 0
+    }
 }
 
 /// An unreadable page, the page that holds its data, and the spare area that it had.
@@ -44,7 +63,7 @@ struct StandIn {
 impl StoredPages {
     pub(crate) fn new(store: Box<dyn PageStore>) -> StoredPages {
         let page = PageRecord::new(store.mode());
-        StoredPages { store, page, stand_ins: Vec::new() }
+        StoredPages { store, page, unfinished: None, stand_ins: Vec::new() }
     }
 
     pub(crate) fn try_clone(&self) -> Result<StoredPages> {
@@ -103,11 +122,26 @@ impl StoredPages {
         Ok(Some(source))
     }
 
-    /// Writes the composed page. A copy gets its data from the page `from`.
+    /// Writes the composed page. A copy gets its data from the page `from`, at the latest when
+    /// [copies are finished](Self::finish_copies).
     pub(crate) fn save(&mut self, ppn: Ppn, from: Option<Ppn>) -> Result<()> {
-        match from {
-            Some(from) => self.store.save_copy(from, ppn, &self.page),
-            None => self.store.save(ppn, &self.page),
+        let Some(from) = from else { return self.store.save(ppn, &self.page) };
+        self.store.save_copy(ppn, &self.page)?;
+        let geometry = self.store.geometry();
+        match &mut self.unfinished {
+            Some(run) if run.continues_with(from, ppn, geometry) => run.pages += 1,
+            _ => {
+                self.finish_copies();
+                self.unfinished = Some(CopyRun { from, to: ppn, pages: 1 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the data areas of the pages that were copied last.
+    pub(crate) fn finish_copies(&mut self) {
+        if let Some(CopyRun { from, to, pages }) = self.unfinished.take() {
+            self.store.copy_data(from, to, pages);
         }
     }
 
@@ -234,6 +268,13 @@ impl StoredPages {
     fn compose_data(&mut self, owner: Lpn, content: Content) -> Result<()> {
         let geometry = *self.geometry();
         let sectors = geometry.sectors_per_page();
+        if let Content::Host { data: Data::Bytes(bytes), mask, .. } = content
+            && mask == geometry.full_mask()
+        {
+            self.page.meta.clear();
+            self.page.cells.clear_to_bytes(&bytes[..geometry.page_bytes() as usize]);
+            return Ok(());
+        }
         self.page.clear(sectors);
         match content {
             Content::Host { data, mask, base } => {
@@ -266,6 +307,7 @@ impl StoredPages {
 
     /// Loads a page whose data can be read.
     fn load(&mut self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
+        debug_assert!(self.unfinished.is_none(), "{ppn:?} is loaded before copies are finished");
         let spare = self.load_spare_and_data(ppn, owner)?;
         match self.page.health {
             Health::DataLost => Err(Error::Unreadable(ppn)),

@@ -2,7 +2,7 @@
 //! has the exit code of the command.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::mismatch::Mismatch;
 
@@ -100,6 +100,16 @@ pub enum Error {
         /// The journal.
         path: PathBuf,
     },
+    /// The journal changed while this sweep was writing it.
+    #[error(
+        "{} was deleted or written by another program while this sweep was writing it; start the \
+         sweep again",
+        path.display()
+    )]
+    JournalLost {
+        /// The journal.
+        path: PathBuf,
+    },
     /// The journal belongs to another plan.
     #[error(
         "{} was begun by another plan, by another version of ftlab, or with other traces; finish \
@@ -109,6 +119,20 @@ pub enum Error {
     OtherPlan {
         /// The journal.
         path: PathBuf,
+    },
+    /// The journals of the shards of a sweep lack rows.
+    #[error("{}", rows_missing(output, *all, rows, shards, *of))]
+    RowsMissing {
+        /// The file for the rows.
+        output: PathBuf,
+        /// The number of rows of the plan.
+        all: usize,
+        /// The missing rows, from 0.
+        rows: Vec<usize>,
+        /// The numbers of the shards that have them, from 1; empty if no shard was begun.
+        shards: Vec<u32>,
+        /// The number of shards.
+        of: u32,
     },
     /// The operation log cannot be written.
     #[error("cannot write the operation log: {0}")]
@@ -140,10 +164,30 @@ impl Error {
                 | ftl::Error::Impossible(_),
             ) => 2,
             Error::Journal { .. } | Error::JournalInUse { .. } => 1,
+            Error::JournalLost { .. } | Error::RowsMissing { .. } => 1,
             Error::OpLog(_) | Error::Timeline(_) | Error::Threads(_) => 1,
             Error::Trace(_) | Error::Ftl(_) | Error::BeyondCapacity { .. } => 1,
             Error::Violation { .. } => 3,
             Error::Interrupted => 130,
         }
     }
+}
+
+/// The largest number of missing rows that a message lists.
+const ROWS_LISTED: usize = 10;
+
+fn rows_missing(output: &Path, all: usize, rows: &[usize], shards: &[u32], of: u32) -> String {
+    let listed: Vec<String> = rows.iter().take(ROWS_LISTED).map(usize::to_string).collect();
+    let more = if rows.len() > ROWS_LISTED { ", …" } else { "" };
+    let (missing, listed) = (rows.len(), listed.join(", "));
+    let numbers: Vec<String> = shards.iter().map(u32::to_string).collect();
+    let remedy = match shards {
+        [] => "No shard of this plan was begun there".to_owned(),
+        _ => format!("Run shards {} of {of} again", numbers.join(",")),
+    };
+    format!(
+        "{missing} of {all} rows are missing beside {}: rows {listed}{more}. {remedy}, or run the \
+         missing rows here: the same command without `--merge`",
+        output.display()
+    )
 }

@@ -123,6 +123,18 @@ pub enum Error {
         /// Whether the whole trace is unreadable.
         fatal: bool,
     },
+    /// A row of columns is no request.
+    #[error("{name}: column `{column}`, row {row} (counted from 0): {what}")]
+    Column {
+        /// The name of the requests.
+        name: String,
+        /// The column.
+        column: &'static str,
+        /// The number of the row, from 0.
+        row: u64,
+        /// What is wrong.
+        what: String,
+    },
     /// A log of writes violates its format, or cannot be read.
     #[error("{name}: {what}")]
     LogWrites {
@@ -237,7 +249,7 @@ impl Error {
 
     /// Whether the user's request is at fault, not the trace.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Error::Spec(_) | Error::Workload { .. })
+        matches!(self, Error::Spec(_) | Error::Workload { .. } | Error::Column { .. })
     }
 }
 

@@ -1,9 +1,10 @@
-//! Block-I/O traces from files, generated workloads, and statistics of both.
+//! Block-I/O traces from files and from memory, generated workloads, and statistics of them.
 //!
 //! ```text
 //! files, archives, stdin ─▶ input ─▶ parse (spc, msr, …) ──────┐
 //!                                                              ├─▶ Replay: batches of requests
-//! spec and seed ─────────▶ generate (uniform, zipf, oltp, …) ──┘           │
+//! spec and seed ─────────▶ generate (uniform, zipf, oltp, …) ──┤           │
+//! columns in memory ─────▶ table ──────────────────────────────┘           │
 //!                                                      analysis, writer, and the simulator
 //! ```
 //!
@@ -17,6 +18,7 @@
 //! * [`generate`]: generated workloads
 //! * [`analysis`]: statistics of a trace
 //! * [`sort`]: sorting a trace by time
+//! * [`table`]: requests in memory
 //! * [`volumes`]: mapping several devices to one address space
 //! * [`writer`]: writing requests as text
 //! * [`log_writes`]: logs of what became durable on a disk, as Linux's dm-log-writes keeps them
@@ -41,6 +43,7 @@ pub mod registry;
 pub mod replay;
 pub mod request;
 pub mod sort;
+pub mod table;
 pub mod volumes;
 pub mod writer;
 
@@ -50,3 +53,5 @@ pub use input::resolve_path::stored_files;
 pub use registry::default_capacity;
 pub use replay::{ReadOptions, Replay, Skipped, Trace};
 pub use request::{Flags, Op, Request};
+pub use table::builder::{ColumnBlock, TableBuilder};
+pub use table::request_table::RequestTable;

@@ -19,6 +19,9 @@ use crate::reader::{ReadMode, Reader, ReaderFactory};
 use crate::registry;
 use crate::request::Request;
 use crate::sort::SortedReader;
+use crate::table::builder::TableBuilder;
+use crate::table::reader::TableReader;
+use crate::table::request_table::RequestTable;
 
 /// How to read a trace file.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +34,8 @@ pub struct ReadOptions {
     pub limit: Option<u64>,
 }
 
-/// A sequence of requests that can be read any number of times: a file, or a generated workload.
+/// A sequence of requests that can be read any number of times: a file, a generated workload, or
+/// requests in memory.
 pub struct Trace {
     name: String,
     origin: TraceOrigin,
@@ -41,6 +45,13 @@ pub struct Trace {
 enum TraceOrigin {
     File(FileOrigin),
     Workload(&'static Workload, Params, AddressSpace, u64),
+    Table(TableOrigin),
+}
+
+struct TableOrigin {
+    table: Arc<RequestTable>,
+    params: Params,
+    sort: bool,
 }
 
 struct FileOrigin {
@@ -102,11 +113,20 @@ impl Trace {
         Ok(Trace { name: spec.to_string(), origin, limit: None })
     }
 
+    /// Requests in memory.
+    pub fn of_table(table: &Arc<RequestTable>) -> Trace {
+        let (params, sort) = (Params::default(), false);
+        let origin = TraceOrigin::Table(TableOrigin { table: table.clone(), params, sort });
+        Trace { name: table.name().to_owned(), origin, limit: None }
+    }
+
     /// The same trace sorted by time. Requests with the same time stay in the order of the file.
     /// For the cost see [`crate::sort`]; workloads are always in order.
     pub fn sorted(mut self, sort: bool) -> Trace {
-        if let TraceOrigin::File(file) = &mut self.origin {
-            file.sort = sort;
+        match &mut self.origin {
+            TraceOrigin::File(file) => file.sort = sort,
+            TraceOrigin::Table(table) => table.sort = sort,
+            TraceOrigin::Workload(..) => {}
         }
         self
     }
@@ -117,16 +137,18 @@ impl Trace {
         self
     }
 
-    /// The path of the file, `standard input`, or the spec of the workload.
+    /// The path of the file, `standard input`, the spec of the workload, or the name of the
+    /// requests in memory.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of the format, or `workload`.
+    /// The name of the format, or `workload`, or `columns` for requests in memory.
     pub fn format(&self) -> &str {
         match &self.origin {
             TraceOrigin::File(file) => file.format.name,
             TraceOrigin::Workload(..) => "workload",
+            TraceOrigin::Table(_) => "columns",
         }
     }
 
@@ -135,10 +157,12 @@ impl Trace {
         match &self.origin {
             TraceOrigin::File(file) => &file.params,
             TraceOrigin::Workload(_, params, ..) => params,
+            TraceOrigin::Table(table) => &table.params,
         }
     }
 
-    /// The SHA-256 of the bytes as stored, in hexadecimal; `None` for workloads.
+    /// The SHA-256 of the bytes as stored, in hexadecimal; `None` for workloads. For requests in
+    /// memory it is [`RequestTable::sha256`].
     ///
     /// # Errors
     /// The file can no longer be read.
@@ -146,11 +170,13 @@ impl Trace {
         match &self.origin {
             TraceOrigin::File(file) => file.input.sha256().map(Some),
             TraceOrigin::Workload(..) => Ok(None),
+            TraceOrigin::Table(table) => Ok(Some(table.table.sha256().to_owned())),
         }
     }
 
-    /// The stored size, up to which [`Replay::position_bytes`] counts. For a workload both are in
-    /// requests. `None` if the trace has a limit, as the replay then ends earlier.
+    /// The stored size, up to which [`Replay::position_bytes`] counts. For a workload and for
+    /// requests in memory both are in requests. `None` if the trace has a limit, as the replay then
+    /// ends earlier.
     pub fn size_hint_bytes(&self) -> Option<u64> {
         match (&self.origin, self.limit) {
             (_, Some(_)) => None,
@@ -158,6 +184,7 @@ impl Trace {
             (TraceOrigin::Workload(workload, params, space, seed), None) => {
                 Generator::new(workload, params, space, *seed).ok().map(|all| all.requests())
             }
+            (TraceOrigin::Table(table), None) => Some(table.table.rows()),
         }
     }
 
@@ -171,8 +198,30 @@ impl Trace {
             TraceOrigin::Workload(workload, params, space, seed) => {
                 (Box::new(Generator::new(workload, params, space, *seed)?), None)
             }
+            TraceOrigin::Table(table) => (table.reader(), None),
         };
         Ok(Replay { reader, note, left: self.limit.unwrap_or(u64::MAX) })
+    }
+
+    /// Reads the whole trace into a table with the same name. `check` is called after each batch
+    /// with the position, in the unit of [`Trace::size_hint_bytes`], and may end the reading.
+    ///
+    /// # Errors
+    /// As [`Trace::replay`] and [`Replay::next_batch`], or the error of `check`.
+    pub fn to_table<E: From<Error>>(
+        &self,
+        mut check: impl FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<RequestTable, E> {
+        let (mut replay, mut batch) = (self.replay()?, Vec::with_capacity(BATCH));
+        let mut builder = TableBuilder::new(&self.name);
+        while replay.prepare()? {
+            check(0)?;
+        }
+        while replay.next_batch(&mut batch, BATCH)? > 0 {
+            batch.drain(..).for_each(|request| builder.push(&request));
+            check(replay.position_bytes())?;
+        }
+        Ok(replay.finish_table(builder))
     }
 
     /// Reads the whole trace into memory; for tests and short traces.
@@ -198,6 +247,13 @@ impl FileOrigin {
         let raw_times = self.sort || source.is_unsorted();
         let reader = source.reader(&self.input, ReadMode { skip_bad: self.skip_bad, raw_times })?;
         Ok(if raw_times { Box::new(SortedReader::new(reader)) } else { reader })
+    }
+}
+
+impl TableOrigin {
+    fn reader(&self) -> Box<dyn Reader> {
+        let reader = Box::new(TableReader::new(&self.table, self.sort));
+        if self.sort { Box::new(SortedReader::new(reader)) } else { reader }
     }
 }
 
@@ -240,6 +296,12 @@ impl Replay {
     /// The position, in the unit of [`Trace::size_hint_bytes`].
     pub fn position_bytes(&self) -> u64 {
         self.reader.position_bytes()
+    }
+
+    /// The table of all requests of this replay, which are in the builder. It includes what else
+    /// was read of the trace: names of devices, counts of skipped requests, notes.
+    pub fn finish_table(&self, builder: TableBuilder) -> RequestTable {
+        builder.finish_replay(self.devices(), self.skipped().clone(), self.notes())
     }
 
     /// The names of the devices seen so far, in the order of their numbers.

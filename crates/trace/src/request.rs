@@ -16,6 +16,32 @@ pub enum Op {
     Flush,
 }
 
+impl Op {
+    /// All operations in the order of their codes.
+    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+    /// The number of the operation in columns and temporary files: 0 read, 1 write, 2 trim,
+    /// 3 flush.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The operation with this code, if there is one.
+    #[inline]
+    pub fn of_code(code: u8) -> Option<Op> {
+        Op::ALL.get(usize::from(code)).copied()
+    }
+
+    /// The operation with this name: `read`, `write`, `trim` or `flush`, or its first letter, in
+    /// capital or small letters.
+    pub fn of_name(name: &[u8]) -> Option<Op> {
+        let names: [&[u8]; 4] = [b"read", b"write", b"trim", b"flush"];
+        let is_named =
+            |one: &&[u8]| name.eq_ignore_ascii_case(one) || name.eq_ignore_ascii_case(&one[..1]);
+        Op::of_code(names.iter().position(is_named)? as u8)
+    }
+}
+
 /// The flags of a request; a set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u8);
@@ -34,14 +60,15 @@ impl Flags {
     /// The data are read before they are needed.
     pub const READAHEAD: Flags = Flags(16);
 
-    /// The set as bits, for temporary files.
-    pub(crate) fn bits(self) -> u8 {
+    /// The set as bits, for columns and temporary files.
+    pub fn bits(self) -> u8 {
         self.0
     }
 
-    /// The set with these bits; unknown bits are dropped.
-    pub(crate) fn from_bits(bits: u8) -> Flags {
-        Flags(bits & 31)
+    /// The set with these bits, if all of them have a meaning.
+    #[inline]
+    pub fn of_bits(bits: u8) -> Option<Flags> {
+        (bits < 32).then_some(Flags(bits))
     }
 
     /// Whether all of `flags` are set.
@@ -119,6 +146,19 @@ mod tests {
         flags |= Flags::META;
         assert_eq!(format!("{flags:?}"), r#"{"FUA", "SYNC", "META"}"#);
         assert!(flags.contains(Flags::NONE));
+    }
+
+    #[test]
+    fn codes_and_bits_are_read_as_they_are_written() {
+        for (code, op) in Op::ALL.into_iter().enumerate() {
+            assert_eq!((usize::from(op.code()), Op::of_code(op.code())), (code, Some(op)));
+        }
+        let named = ["read", "W", "Trim", "f"].map(|name| Op::of_name(name.as_bytes()));
+        assert_eq!(named, Op::ALL.map(Some));
+        assert_eq!(["", "wr", "discard", "x"].map(|name| Op::of_name(name.as_bytes())), [None; 4]);
+        assert_eq!((Op::of_code(4), Flags::of_bits(32)), (None, None));
+        let all = (0..5).map(|bit| Flags::of_bits(1 << bit).unwrap());
+        assert_eq!(all.fold(Flags::NONE, BitOr::bitor).bits(), 31);
     }
 
     #[test]

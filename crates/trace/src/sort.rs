@@ -176,16 +176,13 @@ fn spill(requests: &[Request]) -> io::Result<SortedRun> {
 /// The size of a request in a temporary file: time, offset, bytes, device, operation, flags.
 const SPILT_BYTES: usize = 8 + 8 + 8 + 4 + 1 + 1;
 
-/// The operations in the order of their numbers in a temporary file.
-const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
-
 fn pack(request: &Request) -> [u8; SPILT_BYTES] {
     let mut bytes = [0; SPILT_BYTES];
     bytes[..8].copy_from_slice(&request.time_ns.to_le_bytes());
     bytes[8..16].copy_from_slice(&request.offset.to_le_bytes());
     bytes[16..24].copy_from_slice(&request.bytes.to_le_bytes());
     bytes[24..28].copy_from_slice(&request.device.to_le_bytes());
-    bytes[28] = OPS.iter().position(|&op| op == request.op).unwrap_or(0) as u8;
+    bytes[28] = request.op.code();
     bytes[29] = request.flags.bits();
     bytes
 }
@@ -201,8 +198,8 @@ fn unpack(bytes: &[u8; SPILT_BYTES]) -> Request {
         offset: u64_at(8),
         bytes: u64_at(16),
         device: u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]),
-        op: OPS[usize::from(bytes[28])],
-        flags: Flags::from_bits(bytes[29]),
+        op: Op::ALL[usize::from(bytes[28])],
+        flags: Flags::of_bits(bytes[29]).unwrap_or(Flags::NONE),
     }
 }
 
@@ -244,8 +241,8 @@ mod tests {
             offset: index as u64,
             bytes: u64::MAX / 2,
             device: index as u32,
-            op: OPS[index % 4],
-            flags: Flags::from_bits(index as u8 % 32),
+            op: Op::ALL[index % 4],
+            flags: Flags::of_bits(index as u8 % 32).unwrap(),
         };
         times.iter().enumerate().map(request).collect()
     }

@@ -68,6 +68,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses: |_, _| None,
     map_budget: None,
     least_extra: |_, _, _| RESERVE as u32 + 3,
+    takes_policy: false,
     memory: |_, _, _| 0,
     mount,
 };

@@ -31,6 +31,9 @@ pub enum Error {
         /// Number of free pages for them.
         room: u32,
     },
+    /// A policy from outside failed, or chose something that does not exist, with the reason.
+    #[error("{0}")]
+    Policy(String),
     /// A spec that cannot be parsed.
     #[error(transparent)]
     Spec(#[from] spec::Error),

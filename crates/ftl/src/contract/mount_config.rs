@@ -3,6 +3,8 @@
 use nand::{BlockId, Timing};
 use spec::Params;
 
+use super::page_policy::PolicySource;
+
 /// The configuration of a mount.
 #[derive(Clone, Copy, Debug)]
 pub struct MountConfig<'a> {
@@ -18,6 +20,8 @@ pub struct MountConfig<'a> {
     pub seed: u64,
     /// The chip's latencies, for schemes that compare costs in time.
     pub timing: Timing,
+    /// Places pages instead of a scheme that [takes a policy](super::scheme::Scheme::takes_policy).
+    pub policy: Option<&'a dyn PolicySource>,
 }
 
 /// What must survive a power cut.

@@ -27,6 +27,8 @@ pub struct Scheme {
     pub map_budget: Option<MapBudget>,
     /// The minimum number of extra blocks.
     pub least_extra: fn(&Params, &ChipModel, logical_blocks: u32) -> u32,
+    /// Whether a policy from outside can place its pages.
+    pub takes_policy: bool,
     /// Memory that simulating it takes.
     pub memory: SimulationMemory,
     /// Recovers from any state of the flash; formats a factory-new chip.

@@ -53,6 +53,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses: |_, _| None,
     map_budget: None,
     least_extra: |_, _, _| 1,
+    takes_policy: false,
     memory: |_, geometry, _| table_bytes(geometry, 0, 40),
     mount,
 };

@@ -80,6 +80,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
+    takes_policy: false,
     memory: |_, geometry, _| table_bytes(geometry, 13, 24),
     mount,
 };

@@ -70,6 +70,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses: |_, _| None,
     map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
+    takes_policy: false,
     memory: |_, geometry, _| table_bytes(geometry, 4, 48),
     mount,
 };

@@ -44,6 +44,7 @@ pub fn mount_under(ftl: &str, layers: &Layers, nand: &mut Nand) -> ftl::Result<B
         durability: Durability::Paper,
         seed: 0,
         timing: chip().timing,
+        policy: None,
     };
     layers.mount(choice.scheme, nand, &device)
 }
@@ -75,6 +76,7 @@ impl Real {
             durability: Durability::Paper,
             seed: 0,
             timing: chip().timing,
+            policy: None,
         };
         let params = &layers.iter().next().unwrap().params;
         let stack = Stack { layers: &layers, scheme: choice.scheme, given: &[] };

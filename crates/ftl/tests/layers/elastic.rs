@@ -30,6 +30,7 @@ pub static SCHEME: Scheme = Scheme {
         interval: 7,
     }),
     least_extra: |_, _, _| 0,
+    takes_policy: false,
     memory: |_, _, _| 0,
     mount: |_, _| unreachable!("the tests mount it"),
 };

@@ -36,6 +36,7 @@ impl Divided {
             durability: Durability::Paper,
             seed: 0,
             timing: chip().timing,
+            policy: None,
         };
         let layers = budget(split);
         let params = &layers.iter().next().unwrap().params;

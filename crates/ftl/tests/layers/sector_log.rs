@@ -38,6 +38,7 @@ pub fn on_chip(settings: &str, layout: SectorLogSize, durability: Durability) ->
         durability,
         seed: 0,
         timing: chip.timing,
+        policy: None,
     };
     let recorder = Recorder::default();
     let calls = recorder.calls.clone();
@@ -73,6 +74,7 @@ fn mount_as(
         durability,
         seed: 0,
         timing: chip("").timing,
+        policy: None,
     };
     layers("none", log).mount(choice.scheme, nand, &device)
 }

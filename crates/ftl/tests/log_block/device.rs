@@ -147,6 +147,7 @@ fn mount_as(
         durability,
         seed: 0,
         timing: TIMING,
+        policy: None,
     };
     Layers::default().mount(choice.scheme, nand, &device)
 }

@@ -136,6 +136,7 @@ fn mount(form: &Form, blocks: &[BlockId], nand: &mut Nand) -> Box<dyn Ftl> {
         durability: Durability::Full,
         seed: 0,
         timing: Timing::default(),
+        policy: None,
     };
     form.layers.mount(form.choice.scheme, nand, &device).unwrap()
 }

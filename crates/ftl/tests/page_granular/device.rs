@@ -1,6 +1,7 @@
 //! A small page-granular device, its counts, and random steps for it and a naive model.
 
-use ftl::{Choice, Durability, Ftl, MountConfig, Run};
+use ftl::contract::page_policy::PolicySource;
+use ftl::{Choice, Durability, Ftl, MountConfig, Result, Run};
 use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Timing};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -42,19 +43,31 @@ impl Real {
     }
 
     pub fn in_mode(ftl: &str, order: &str, np: usize, extra: u32, mode: Mode) -> Real {
+        Real::placed_by(None, ftl, order, np, extra, mode).unwrap()
+    }
+
+    /// The scheme with a policy in place of its own placement.
+    pub fn placed_by(
+        policy: Option<&dyn PolicySource>,
+        ftl: &str,
+        order: &str,
+        np: usize,
+        extra: u32,
+        mode: Mode,
+    ) -> Result<Real> {
         let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
         let chip = ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
         let geometry = chip.geometry(LOGICAL_BLOCKS + extra).unwrap();
         let mut nand = Nand::new(geometry, mode);
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let ftl = mount(&choice, &mut nand);
-        Real { nand, ftl, choice }
+        let ftl = mount(&choice, &mut nand, policy)?;
+        Ok(Real { nand, ftl, choice })
     }
 
     /// A power cycle between two operations. The chip must keep spare areas.
     pub fn power_cycle(&mut self) {
         self.nand.power_on();
-        self.ftl = mount(&self.choice, &mut self.nand);
+        self.ftl = mount(&self.choice, &mut self.nand, None).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
@@ -72,7 +85,11 @@ impl Real {
     }
 }
 
-fn mount(choice: &Choice, nand: &mut Nand) -> Box<dyn Ftl> {
+fn mount(
+    choice: &Choice,
+    nand: &mut Nand,
+    policy: Option<&dyn PolicySource>,
+) -> Result<Box<dyn Ftl>> {
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
     let device = MountConfig {
         params: &choice.params,
@@ -81,8 +98,9 @@ fn mount(choice: &Choice, nand: &mut Nand) -> Box<dyn Ftl> {
         durability: Durability::Paper,
         seed: SEED,
         timing: TIMING,
+        policy,
     };
-    choice.mount(nand, &device).unwrap()
+    choice.mount(nand, &device)
 }
 
 /// A step of a random workload: a write whose first and last page may be partial, or a trim.
@@ -113,13 +131,17 @@ impl Step {
     }
 
     pub fn run_on(&self, real: &mut Real) {
+        self.try_on(real).unwrap();
+        real.ftl.audit(&real.nand).unwrap();
+    }
+
+    pub fn try_on(&self, real: &mut Real) -> Result<()> {
         let (first, pages) = (Lpn(self.first as u32), self.pages as u32);
         if self.trim {
-            return real.ftl.trim(&mut real.nand, first, pages).unwrap();
+            return real.ftl.trim(&mut real.nand, first, pages);
         }
         let whole = Run::whole(first, pages, PAGE_BYTES, Data::None);
         let run = Run { head: self.head, tail: self.tail, ..whole };
-        real.ftl.write(&mut real.nand, &run).unwrap();
-        real.ftl.audit(&real.nand).unwrap();
+        real.ftl.write(&mut real.nand, &run)
     }
 }

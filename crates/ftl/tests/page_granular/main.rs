@@ -10,4 +10,5 @@ mod device;
 mod dftl;
 mod naive_victims;
 mod page;
+mod placed;
 mod victims;

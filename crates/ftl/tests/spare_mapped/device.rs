@@ -162,6 +162,7 @@ fn mounted(nand: &mut Nand, choice: &Choice, chip: &ChipModel, logical: u32) -> 
         durability: Durability::Paper,
         seed: 0,
         timing: chip.timing,
+        policy: None,
     };
     choice.mount(nand, &device).unwrap()
 }

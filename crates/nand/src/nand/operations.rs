@@ -315,6 +315,7 @@ impl Nand {
                 written = write(&mut self.array, end, sequence);
                 end += u32::from(written.is_ok());
             }
+            self.array.finish_copies();
             if let Some(seen) = &mut self.seen {
                 seen.add(to.0 as usize + start as usize..to.0 as usize + end as usize);
             }

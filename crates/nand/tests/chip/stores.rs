@@ -234,6 +234,8 @@ fn copy_all_kinds(nand: &mut Nand) {
     nand.copy(Ppn(9), Ppn(12), 9, b"others", Cause::Merge).unwrap();
     nand.erase(BlockId(2), Cause::Gc).unwrap();
     nand.copy_many(&[12, 3].map(Ppn), Ppn(8), None, Cause::Gc).unwrap();
+    // Consecutive, but of two blocks.
+    nand.copy_many(&[7, 8].map(Ppn), Ppn(16), None, Cause::Gc).unwrap();
 }
 
 /// A store in memory copies from place to place; one that does not override it, by a record.
@@ -245,7 +247,7 @@ fn both_ways_to_copy_leave_the_same_pages() {
         copy_all_kinds(&mut direct);
         copy_all_kinds(&mut by_record);
         assert_same_flash(&mut direct, &mut by_record);
-        for ppn in [4, 5, 6, 7] {
+        for ppn in [4, 5, 6, 7, 16] {
             let owner = direct.owner(Ppn(ppn)).0;
             let read = stamps(&mut direct, ppn, owner);
             assert_eq!(read, stamps(&mut by_record, ppn, owner), "page {ppn}");

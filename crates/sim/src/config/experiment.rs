@@ -374,11 +374,19 @@ impl Experiment {
     ///
     /// # Errors
     /// There is no such option, or the text is no value for it.
-    pub fn with(mut self, name: &str, text: &str) -> Result<Experiment> {
+    pub fn with(self, name: &str, text: &str) -> Result<Experiment> {
+        self.with_all(name, &[text])
+    }
+
+    /// The same experiment with an option set to these values, a single one unless it is a list.
+    ///
+    /// # Errors
+    /// There is no such option, a text is no value for it, or there are too many.
+    pub fn with_all(mut self, name: &str, texts: &[&str]) -> Result<Experiment> {
         let option = options().iter().find(|option| option.name == name);
         let names = || options().iter().map(|option| option.name).collect::<Vec<_>>();
         let option = option.ok_or_else(|| spec::unknown("option", name, &names()))?;
-        option.set(&mut self, text)?;
+        option.set_all(&mut self, texts)?;
         Ok(self)
     }
 

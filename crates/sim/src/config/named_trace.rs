@@ -1,19 +1,24 @@
-//! The file or workload that a trace's name stands for.
+//! The trace of a run: a file or workload that a name stands for, or requests in memory.
+
+use std::sync::Arc;
 
 use spec::Spec;
+use trace::RequestTable;
 
 use crate::error::Result;
 
 /// The workload when no trace is given.
 pub const DEFAULT_TRACE: &str = "oltp";
 
-/// The file or workload that a name stands for.
-#[derive(Clone, Debug, PartialEq)]
+/// The file or workload that a name stands for, or requests in memory.
+#[derive(Clone, Debug)]
 pub enum NamedTrace {
     /// A file, which need not exist; `-` is standard input.
     File(String),
     /// A workload, with keys that it has and values of the right kind.
     Workload(Spec),
+    /// Requests in memory, which no name stands for.
+    Requests(Arc<RequestTable>),
 }
 
 impl NamedTrace {
@@ -38,6 +43,16 @@ impl NamedTrace {
     /// Whether it is a file.
     pub fn is_file(&self) -> bool {
         matches!(self, NamedTrace::File(_))
+    }
+
+    /// Whether it is standard input.
+    pub fn is_standard_input(&self) -> bool {
+        matches!(self, NamedTrace::File(path) if path == "-")
+    }
+
+    /// Whether it is generated.
+    pub fn is_workload(&self) -> bool {
+        matches!(self, NamedTrace::Workload(_))
     }
 }
 

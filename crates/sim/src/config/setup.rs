@@ -3,10 +3,13 @@
 //! Options are kept as users write them (`page:victim=fifo`, `7%`). They are read here, once;
 //! whatever builds or opens something takes a [`Setup`] and reads no option text again.
 
+use std::sync::Arc;
+
 use drive::Profile;
 use ftl::{Choice, Layers};
 use nand::{ChipModel, Op};
 use spec::Spec;
+use trace::RequestTable;
 
 use crate::clock::serial::LATENCY_NS_MAX;
 use crate::config::choices::{Fit, Timing};
@@ -65,6 +68,29 @@ impl Setup {
         Ok(setup)
     }
 
+    /// The same setup for requests in memory, in place of the built-in workload.
+    ///
+    /// # Errors
+    /// The setup has a trace or loads already; or it sorts the requests, but their times were
+    /// changed when they were read.
+    pub fn with_requests(mut self, table: &Arc<RequestTable>) -> Result<Setup> {
+        let refuse = |why: String| Err(Error::Impossible(why));
+        if self.experiment.trace.is_some() || self.has_tenants() {
+            return refuse(String::from("give either requests in memory, or a trace or `--load`"));
+        }
+        let raised = table.skipped().backward_times;
+        if self.experiment.sort && raised > 0 {
+            return refuse(format!(
+                "{} cannot be sorted any more: {raised} times were raised to that of an earlier \
+                 request when they were read; sort them when they are read",
+                table.name()
+            ));
+        }
+        self.experiment.trace = Some(table.name().to_owned());
+        self.traces[0].trace = NamedTrace::Requests(table.clone());
+        Ok(self)
+    }
+
     /// Whether the traces are loads, even if there is only one.
     pub fn has_tenants(&self) -> bool {
         !self.experiment.load.is_empty()
@@ -84,7 +110,7 @@ impl Setup {
         let has_file = self.traces.iter().any(|replayed| replayed.trace.is_file());
         match !has_file && (self.format.is_some() || self.experiment.skip_bad) {
             true => Err(Error::Impossible(
-                "`--format` and `--skip-bad` are for trace files, not for a workload".into(),
+                "`--format` and `--skip-bad` are for trace files only".into(),
             )),
             false => Ok(()),
         }
@@ -100,7 +126,7 @@ impl Setup {
                 false => Ok(()),
             };
         }
-        let is_stdin = |replayed: &&ReplayedTrace| replayed.trace == NamedTrace::File("-".into());
+        let is_stdin = |replayed: &&ReplayedTrace| replayed.trace.is_standard_input();
         let files = traces.iter().filter(|replayed| replayed.trace.is_file()).count();
         let is_given = experiment.capacity_bytes.is_some() && !experiment.shared;
         if experiment.trace.is_some() {

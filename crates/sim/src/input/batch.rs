@@ -2,11 +2,10 @@
 //! one is served.
 
 use ftl::Span;
-use trace::Request;
+use trace::{Replay, Request};
 
 use crate::error::Result;
 use crate::input::host::{Beyond, Host};
-use crate::input::source::RequestStream;
 
 /// Requests in a batch.
 pub const BATCH: usize = 64;
@@ -35,9 +34,9 @@ impl Batch {
     ///
     /// # Errors
     /// The trace cannot be read.
-    pub fn read(&mut self, stream: &mut RequestStream, left: u64) -> Result<usize> {
+    pub fn read(&mut self, stream: &mut Replay, left: u64) -> Result<usize> {
         self.requests.clear();
-        stream.next_batch(&mut self.requests, left.min(BATCH as u64) as usize)
+        Ok(stream.next_batch(&mut self.requests, left.min(BATCH as u64) as usize)?)
     }
 
     /// Drops all requests.

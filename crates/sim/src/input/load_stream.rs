@@ -1,9 +1,9 @@
 //! The requests of one of several loads, with a look at the next one.
 
-use trace::Request;
+use trace::{Replay, Request};
 
 use crate::error::Result;
-use crate::input::source::{ReadTrace, RequestSource, RequestStream};
+use crate::input::source::{ReadTrace, RequestSource};
 use crate::progress::{Progress, Stage};
 
 /// Requests read at a time.
@@ -12,7 +12,7 @@ const AHEAD: usize = 256;
 /// The requests of a load. Its volumes have the numbers that they have among those of all loads.
 pub struct LoadStream<'a> {
     source: &'a RequestSource,
-    stream: RequestStream<'a>,
+    stream: Replay,
     length: Option<u64>,
     first_volume: u32,
     /// Requests that were read, of which the first `taken` are gone.
@@ -28,7 +28,7 @@ impl<'a> LoadStream<'a> {
     /// The trace cannot be read.
     pub fn new(
         source: &'a RequestSource,
-        stream: RequestStream<'a>,
+        stream: Replay,
         first_volume: u32,
     ) -> Result<LoadStream<'a>> {
         let ahead = Vec::with_capacity(AHEAD);
@@ -80,7 +80,7 @@ impl<'a> LoadStream<'a> {
     /// The share of the trace that was read, if its length is known.
     pub fn share_done(&self) -> Option<f64> {
         let length = self.length.filter(|&length| length > 0)?;
-        Some(self.stream.position() as f64 / length as f64)
+        Some(self.stream.position_bytes() as f64 / length as f64)
     }
 
     /// Ends the load. A file is read to its end, so that all of its lines are accounted for.
@@ -95,10 +95,10 @@ impl<'a> LoadStream<'a> {
                 while !self.ahead.is_empty() {
                     self.read_ahead()?;
                     left += self.ahead.len() as u64;
-                    progress.report(Stage::Survey, self.stream.position(), self.length)?;
+                    progress.report(Stage::Survey, self.stream.position_bytes(), self.length)?;
                 }
             }
         }
-        Ok(self.stream.read_trace(self.delivered, left))
+        Ok(ReadTrace::of(&self.stream, self.delivered, left))
     }
 }

@@ -86,7 +86,7 @@ impl InputLoad {
         LoadStream::new(&self.source, stream, self.place.first_volume)
     }
 
-    /// SHA-256 of the file as stored; none for a workload.
+    /// SHA-256 of the file as stored, or of requests in memory; none for a workload.
     pub fn sha256(&self) -> Option<&str> {
         self.sha256.as_deref()
     }
@@ -139,7 +139,11 @@ impl Input {
             opened.push(match &replayed.trace {
                 NamedTrace::Workload(_) => None,
                 NamedTrace::File(path) => {
-                    Some(OpenedTrace::file(open(path)?, setup, replayed.replay, progress)?)
+                    Some(OpenedTrace::stored(open(path)?, setup, replayed.replay, progress)?)
+                }
+                NamedTrace::Requests(table) => {
+                    let source = Arc::new(RequestSource::table(setup, table));
+                    Some(OpenedTrace::stored(source, setup, replayed.replay, progress)?)
                 }
             });
         }
@@ -163,7 +167,7 @@ impl Input {
         let mut layout = Layout::new(block_bytes(&setup.chip), setup.experiment.shared);
         let mut loads = Vec::with_capacity(opened.len());
         for OpenedTrace { source, ends } in opened {
-            let (sha256, place) = (source.trace().sha256()?, layout.add(&ends)?);
+            let (sha256, place) = (source.sha256()?, layout.add(&ends)?);
             loads.push(InputLoad { source, sha256, place });
         }
         let (bases, needed_bytes) = layout.finish();
@@ -268,7 +272,8 @@ struct OpenedTrace {
 }
 
 impl OpenedTrace {
-    fn file(
+    /// A file, or requests in memory.
+    fn stored(
         source: Arc<RequestSource>,
         setup: &Setup,
         replay: Replay,
@@ -303,7 +308,8 @@ impl OpenedTrace {
 /// The capacity of each workload, if the capacity of the device is given. It is what the files
 /// leave of that capacity, divided equally unless the loads are shared.
 fn workload_capacity(setup: &Setup, file_blocks: u64) -> Result<Option<u64>> {
-    let workloads = setup.traces.iter().filter(|replayed| !replayed.trace.is_file()).count() as u64;
+    let workloads =
+        setup.traces.iter().filter(|replayed| replayed.trace.is_workload()).count() as u64;
     let (Some(capacity_bytes), 1..) = (setup.experiment.capacity_bytes, workloads) else {
         return Ok(None);
     };
@@ -375,7 +381,7 @@ fn for_each(
     let mut batch = Vec::with_capacity(BATCH);
     while stream.next_batch(&mut batch, BATCH)? > 0 {
         batch.drain(..).for_each(|request| see(&request));
-        progress.report(Stage::Survey, stream.position(), source.length())?;
+        progress.report(Stage::Survey, stream.position_bytes(), source.length())?;
     }
     Ok(())
 }

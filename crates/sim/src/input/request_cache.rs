@@ -7,8 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::replay::Skipped;
-use trace::{Flags, Op, Request, Trace};
+use trace::{TableBuilder, Trace};
 
 use crate::error::Result;
 use crate::progress::{Progress, Stage};
@@ -35,48 +34,41 @@ impl CacheBudget {
     }
 }
 
-/// Requests in a chunk of memory.
-const CHUNK: usize = 1 << 16;
-const CHUNK_BYTES: u64 = (CHUNK * size_of::<PackedRequest>()) as u64;
-
-/// A request in the form in which it is kept.
-#[derive(Clone, Copy)]
-struct PackedRequest {
-    time_ns: u64,
-    offset: u64,
-    bytes: u32,
-    device: u16,
-    op: Op,
-    flags: Flags,
-}
-
-const _: () = assert!(size_of::<PackedRequest>() == 24, "the documentation says 24 bytes");
-
-impl PackedRequest {
-    /// Packs a request; `None` if it is too long or its device has too large a number.
-    fn of(request: &Request) -> Option<PackedRequest> {
-        let Request { time_ns, offset, bytes, device, op, flags } = *request;
-        let (bytes, device) = (bytes.try_into().ok()?, device.try_into().ok()?);
-        Some(PackedRequest { time_ns, offset, bytes, device, op, flags })
-    }
-
-    fn unpacked(&self) -> Request {
-        let PackedRequest { time_ns, offset, bytes, device, op, flags } = *self;
-        Request { time_ns, offset, bytes: bytes.into(), device: device.into(), op, flags }
-    }
-}
-
-/// All requests of a trace. They are stored in chunks, so that growing never copies.
-pub struct CachedRequests {
-    chunks: Vec<Vec<PackedRequest>>,
-    count: u64,
-    skipped: Skipped,
-    notes: Vec<String>,
+/// Memory that was taken from a budget, which gets it back in the end.
+struct Taken {
     budget: Arc<CacheBudget>,
+    bytes: u64,
+}
+
+impl Taken {
+    /// Takes `bytes` more, if the budget has them.
+    fn grow(&mut self, bytes: u64) -> bool {
+        let is_taken = bytes == 0 || self.budget.take(bytes);
+        if is_taken {
+            self.bytes += bytes;
+        }
+        is_taken
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.budget.give_back(self.bytes);
+    }
+}
+
+/// Requests read from a trace at a time.
+const BATCH: usize = 1 << 14;
+
+/// All requests of a trace.
+pub struct CachedRequests {
+    trace: Trace,
+    count: u64,
+    _taken: Taken,
 }
 
 impl CachedRequests {
-    /// Reads a whole trace; `None` if the budget is too small or a request cannot be packed.
+    /// Reads a whole trace; `None` if the budget is too small.
     ///
     /// # Errors
     /// The trace cannot be read, or the run is stopped.
@@ -85,41 +77,24 @@ impl CachedRequests {
         budget: &Arc<CacheBudget>,
         progress: &dyn Progress,
     ) -> Result<Option<CachedRequests>> {
-        let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(CHUNK));
-        let mut cached = CachedRequests {
-            chunks: Vec::new(),
-            count: 0,
-            skipped: Skipped::default(),
-            notes: Vec::new(),
-            budget: budget.clone(),
-        };
+        let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
+        let mut builder = TableBuilder::new(trace.name());
+        let mut taken = Taken { budget: budget.clone(), bytes: 0 };
         while replay.prepare()? {
             progress.report(Stage::Survey, 0, None)?;
         }
-        while replay.next_batch(&mut batch, CHUNK)? > 0 {
+        while replay.next_batch(&mut batch, BATCH)? > 0 {
             for request in batch.drain(..) {
-                if !cached.push(&request) {
+                if !taken.grow(builder.next_bytes()) {
                     return Ok(None);
                 }
+                builder.push(&request);
             }
             progress.report(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
         }
-        cached.skipped = replay.skipped().clone();
-        cached.notes = replay.notes();
-        Ok(Some(cached))
-    }
-
-    fn push(&mut self, request: &Request) -> bool {
-        let Some(packed) = PackedRequest::of(request) else { return false };
-        if self.count.is_multiple_of(CHUNK as u64) {
-            if !self.budget.take(CHUNK_BYTES) {
-                return false;
-            }
-            self.chunks.push(Vec::with_capacity(CHUNK));
-        }
-        self.chunks.last_mut().expect("pushed above").push(packed);
-        self.count += 1;
-        true
+        let table = Arc::new(replay.finish_table(builder));
+        let (trace, count) = (Trace::of_table(&table), table.rows());
+        Ok(Some(CachedRequests { trace, count, _taken: taken }))
     }
 
     /// The number of requests.
@@ -127,30 +102,9 @@ impl CachedRequests {
         self.count
     }
 
-    /// The lines and requests that were skipped when the trace was read.
-    pub fn skipped(&self) -> &Skipped {
-        &self.skipped
-    }
-
-    /// Sentences about the trace as it was read.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// Appends up to `max` requests to `out`, from the request number `position` on. Returns how
-    /// many were appended.
-    pub fn deliver(&self, position: u64, out: &mut Vec<Request>, max: usize) -> usize {
-        let (chunk, offset) = (position as usize / CHUNK, position as usize % CHUNK);
-        let Some(chunk) = self.chunks.get(chunk) else { return 0 };
-        let count = max.min(chunk.len() - offset);
-        out.extend(chunk[offset..offset + count].iter().map(PackedRequest::unpacked));
-        count
-    }
-}
-
-impl Drop for CachedRequests {
-    fn drop(&mut self) {
-        self.budget.give_back(CHUNK_BYTES * self.chunks.len() as u64);
+    /// The requests as a trace. It reports all that was skipped in the whole file from the start.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
     }
 }
 
@@ -159,7 +113,11 @@ mod tests {
     use super::*;
     use crate::progress::NoProgress;
     use std::io::Write;
-    use trace::ReadOptions;
+    use trace::{ReadOptions, Request};
+
+    /// Requests and bytes of a chunk of a table.
+    const CHUNK: u64 = 1 << 16;
+    const CHUNK_BYTES: u64 = 24 * CHUNK;
 
     /// A trace file with one empty request, then `requests` requests of `bytes` each.
     fn file(requests: u64, bytes: u64) -> (tempfile::NamedTempFile, Trace) {
@@ -173,28 +131,37 @@ mod tests {
         (file, trace)
     }
 
+    fn all(trace: &Trace) -> Vec<Request> {
+        trace.requests().unwrap()
+    }
+
     #[test]
     fn cached_requests_equal_those_of_the_file() {
-        let (_file, trace) = file(CHUNK as u64 + 10, 4096);
-        let (mut replay, mut stored) = (trace.replay().unwrap(), Vec::new());
-        while replay.next_batch(&mut stored, 1000).unwrap() > 0 {}
+        let (_file, trace) = file(CHUNK + 10, 4096);
         let budget = CacheBudget::new(2 * CHUNK_BYTES);
         let cached = CachedRequests::read(&trace, &budget, &NoProgress).unwrap().unwrap();
-        let mut delivered = Vec::new();
-        while cached.deliver(delivered.len() as u64, &mut delivered, 1000) > 0 {}
-        assert!(delivered == stored);
-        assert_eq!((cached.count(), cached.skipped().get("zero-length")), (CHUNK as u64 + 10, 1));
+        assert!(all(cached.trace()) == all(&trace));
+        let skipped = cached.trace().replay().unwrap().skipped().get("zero-length");
+        assert_eq!((cached.count(), skipped), (CHUNK + 10, 1));
+        assert!(!budget.take(1), "both chunks are taken");
         drop(cached);
         assert!(budget.take(2 * CHUNK_BYTES), "dropping gives the memory back");
     }
 
     #[test]
+    fn requests_of_any_length_are_cached() {
+        let (_file, trace) = file(3, 1 << 33);
+        let budget = CacheBudget::new(CHUNK_BYTES);
+        let cached = CachedRequests::read(&trace, &budget, &NoProgress).unwrap().unwrap();
+        assert_eq!(all(cached.trace()), all(&trace));
+        assert_eq!(all(&trace)[2].bytes, 1 << 33);
+    }
+
+    #[test]
     fn traces_that_do_not_fit_are_not_cached() {
-        for (requests, bytes, chunks) in [(CHUNK as u64 + 1, 512, 1), (1, 1 << 33, 1)] {
-            let (_file, trace) = file(requests, bytes);
-            let budget = CacheBudget::new(chunks * CHUNK_BYTES);
-            assert!(CachedRequests::read(&trace, &budget, &NoProgress).unwrap().is_none());
-            assert!(budget.take(chunks * CHUNK_BYTES), "the memory is given back");
-        }
+        let (_file, trace) = file(CHUNK + 1, 512);
+        let budget = CacheBudget::new(CHUNK_BYTES);
+        assert!(CachedRequests::read(&trace, &budget, &NoProgress).unwrap().is_none());
+        assert!(budget.take(CHUNK_BYTES), "the memory is given back");
     }
 }

@@ -12,13 +12,13 @@ use crate::config::replay::Replay;
 use crate::error::{Error, Result};
 use crate::input::batch::{BATCH, Batch};
 use crate::input::load_stream::LoadStream;
-use crate::input::source::{ReadTrace, RequestSource, RequestStream};
+use crate::input::source::{ReadTrace, RequestSource};
 use crate::progress::Progress;
 
 /// The requests of a pass in their order.
 pub enum RequestOrder<'a> {
     /// Those of a single trace.
-    Single(SingleTrace<'a>),
+    Single(SingleTrace),
     /// Those of several loads.
     Merged(MergedLoads<'a>),
 }
@@ -55,7 +55,7 @@ impl RequestOrder<'_> {
     /// The position of the pass, and the final position if it is known.
     pub fn position(&self) -> (u64, Option<u64>) {
         match self {
-            RequestOrder::Single(trace) => (trace.stream.position(), trace.length),
+            RequestOrder::Single(trace) => (trace.stream.position_bytes(), trace.length),
             RequestOrder::Merged(loads) => loads.position(),
         }
     }
@@ -66,7 +66,7 @@ impl RequestOrder<'_> {
     /// The rest of a trace cannot be read, or the run is stopped.
     pub fn end(self, delivered: u64, progress: &dyn Progress) -> Result<Vec<ReadTrace>> {
         match self {
-            RequestOrder::Single(trace) => Ok(vec![trace.stream.read_trace(delivered, 0)]),
+            RequestOrder::Single(trace) => Ok(vec![ReadTrace::of(&trace.stream, delivered, 0)]),
             RequestOrder::Merged(MergedLoads { loads, .. }) => {
                 loads.into_iter().map(|load| load.end(progress)).collect()
             }
@@ -75,14 +75,14 @@ impl RequestOrder<'_> {
 }
 
 /// A single trace.
-pub struct SingleTrace<'a> {
-    stream: RequestStream<'a>,
+pub struct SingleTrace {
+    stream: trace::Replay,
     length: Option<u64>,
 }
 
-impl<'a> SingleTrace<'a> {
+impl SingleTrace {
     /// A trace that is read by `stream`.
-    pub fn new(source: &'a RequestSource, stream: RequestStream<'a>) -> SingleTrace<'a> {
+    pub fn new(source: &RequestSource, stream: trace::Replay) -> SingleTrace {
         SingleTrace { stream, length: source.length() }
     }
 }

@@ -1,12 +1,13 @@
 //! An opened trace, which can be read from its first request as often as needed: a workload that is
-//! generated anew each time, a file that is read anew each time, or cached requests of a file.
+//! generated anew each time, a file that is read anew each time, cached requests of a file, or
+//! requests that the caller holds in memory.
 
 use std::sync::Arc;
 
 use ftl::device::block_bytes;
 use spec::Spec;
 use trace::replay::Skipped;
-use trace::{AddressSpace, ReadOptions, Replay, Request, Trace};
+use trace::{AddressSpace, ReadOptions, Replay, RequestTable, Trace};
 
 use crate::config::named_trace::NamedTrace;
 use crate::config::setup::Setup;
@@ -18,9 +19,21 @@ use crate::progress::{Progress, Stage};
 /// An opened trace.
 pub struct RequestSource {
     trace: Trace,
-    /// The capacity that a workload was generated for; none for a file.
-    capacity_bytes: Option<u64>,
-    cached: Option<CachedRequests>,
+    origin: Origin,
+    /// The digest of the file, if it is known already.
+    sha256: Option<String>,
+}
+
+/// Where the requests come from.
+enum Origin {
+    /// A workload, generated for this capacity.
+    Workload { capacity_bytes: u64 },
+    /// A file.
+    File,
+    /// A file whose requests are in memory.
+    CachedFile(CachedRequests),
+    /// The caller's memory.
+    Table,
 }
 
 impl RequestSource {
@@ -34,6 +47,7 @@ impl RequestSource {
         match &setup.traces[0].trace {
             NamedTrace::Workload(spec) => RequestSource::workload(setup, spec, capacity_bytes),
             NamedTrace::File(path) => RequestSource::file(setup, path),
+            NamedTrace::Requests(table) => Ok(RequestSource::table(setup, table)),
         }
     }
 
@@ -56,7 +70,7 @@ impl RequestSource {
         let capacity_bytes = blocks.saturating_mul(block_bytes(&setup.chip));
         let space = AddressSpace { capacity_bytes, page_bytes };
         let trace = Trace::generate(spec, &space, experiment.seed)?.with_limit(experiment.limit);
-        Ok(RequestSource { trace, capacity_bytes: Some(capacity_bytes), cached: None })
+        Ok(RequestSource { trace, origin: Origin::Workload { capacity_bytes }, sha256: None })
     }
 
     /// A trace file, read as the setup says.
@@ -71,7 +85,30 @@ impl RequestSource {
             limit: experiment.limit,
         };
         let trace = Trace::open(path, &options)?.sorted(experiment.sort);
-        Ok(RequestSource { trace, capacity_bytes: None, cached: None })
+        Ok(RequestSource { trace, origin: Origin::File, sha256: None })
+    }
+
+    /// Requests in memory, read as the setup says.
+    pub fn table(setup: &Setup, table: &Arc<RequestTable>) -> RequestSource {
+        let Setup { experiment, .. } = setup;
+        let trace = Trace::of_table(table).sorted(experiment.sort).with_limit(experiment.limit);
+        RequestSource { trace, origin: Origin::Table, sha256: None }
+    }
+
+    /// The same trace, whose digest is known already.
+    pub fn with_sha256(self, sha256: Option<String>) -> RequestSource {
+        RequestSource { sha256, ..self }
+    }
+
+    /// The SHA-256 of the file as stored, in hexadecimal; none for a workload.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn sha256(&self) -> Result<Option<String>> {
+        match &self.sha256 {
+            Some(known) => Ok(Some(known.clone())),
+            None => Ok(self.trace.sha256()?),
+        }
     }
 
     /// The same trace with its requests cached in memory, if it is a file and fits the budget. A
@@ -84,11 +121,12 @@ impl RequestSource {
         budget: &Arc<CacheBudget>,
         progress: &dyn Progress,
     ) -> Result<RequestSource> {
-        if self.capacity_bytes.is_none() {
-            self.cached = match CachedRequests::read(&self.trace, budget, progress) {
+        if matches!(self.origin, Origin::File) {
+            match CachedRequests::read(&self.trace, budget, progress) {
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                read => read.ok().flatten(),
-            };
+                Ok(Some(cached)) => self.origin = Origin::CachedFile(cached),
+                Ok(None) | Err(_) => {}
+            }
         }
         Ok(self)
     }
@@ -98,47 +136,54 @@ impl RequestSource {
         &self.trace
     }
 
-    /// The capacity that a workload was generated for; none for a file.
+    /// The capacity that a workload was generated for; none for other traces.
     pub fn capacity_bytes(&self) -> Option<u64> {
-        self.capacity_bytes
+        match self.origin {
+            Origin::Workload { capacity_bytes } => Some(capacity_bytes),
+            Origin::File | Origin::CachedFile(_) | Origin::Table => None,
+        }
     }
 
-    /// The final value of [`RequestStream::position`], if it is known.
+    /// The final value of [`Replay::position_bytes`], if it is known.
     pub fn length(&self) -> Option<u64> {
-        match &self.cached {
-            Some(cached) => Some(cached.count()),
-            None => self.trace.size_hint_bytes(),
+        match &self.origin {
+            Origin::CachedFile(cached) => Some(cached.count()),
+            Origin::Workload { .. } | Origin::File | Origin::Table => self.trace.size_hint_bytes(),
         }
     }
 
     /// The number of requests, if it is known without reading the trace.
     pub fn request_count(&self) -> Option<u64> {
-        match (&self.cached, self.capacity_bytes) {
-            (Some(cached), _) => Some(cached.count()),
+        match &self.origin {
+            Origin::CachedFile(cached) => Some(cached.count()),
             // The position in a workload is a number of requests.
-            (None, Some(_)) => self.trace.size_hint_bytes(),
-            (None, None) => None,
+            Origin::Workload { .. } => self.trace.size_hint_bytes(),
+            // Some of its rows or lines may be skipped.
+            Origin::File | Origin::Table => None,
         }
     }
 
-    /// Starts reading from the first request, after everything that comes before it, such as sorting.
+    /// Starts reading from the first request, after everything that comes before it, such as
+    /// sorting.
     ///
     /// # Errors
     /// The file cannot be read, or the run is stopped.
-    pub fn prepared(&self, stage: Stage, progress: &dyn Progress) -> Result<RequestStream<'_>> {
-        let mut stream = self.replay()?;
-        stream.prepare(stage, progress)?;
-        Ok(stream)
+    pub fn prepared(&self, stage: Stage, progress: &dyn Progress) -> Result<Replay> {
+        let mut replay = self.replay()?;
+        while replay.prepare()? {
+            progress.report(stage, 0, None)?;
+        }
+        Ok(replay)
     }
 
     /// Starts reading from the first request.
     ///
     /// # Errors
     /// The file cannot be opened again.
-    pub fn replay(&self) -> Result<RequestStream<'_>> {
-        Ok(match &self.cached {
-            Some(requests) => RequestStream::Cached { requests, position: 0 },
-            None => RequestStream::Stored(self.trace.replay()?),
+    pub fn replay(&self) -> Result<Replay> {
+        Ok(match &self.origin {
+            Origin::CachedFile(cached) => cached.trace().replay()?,
+            Origin::Workload { .. } | Origin::File | Origin::Table => self.trace.replay()?,
         })
     }
 }
@@ -157,6 +202,12 @@ pub struct ReadTrace {
 }
 
 impl ReadTrace {
+    /// The account of a pass that delivered `delivered` requests and left `left`.
+    pub fn of(replay: &Replay, delivered: u64, left: u64) -> ReadTrace {
+        let (skipped, notes) = (replay.skipped().clone(), replay.notes());
+        ReadTrace { skipped, notes, delivered, left }
+    }
+
     /// The sum of what was read of several traces. Each note begins with the name of its trace.
     pub fn together<'a>(traces: impl Iterator<Item = (&'a str, &'a ReadTrace)>) -> ReadTrace {
         let mut all =
@@ -176,82 +227,13 @@ impl ReadTrace {
     }
 }
 
-/// One pass over the requests of a source.
-pub enum RequestStream<'a> {
-    /// From a file or a generator.
-    Stored(Replay),
-    /// From memory.
-    Cached {
-        /// The requests.
-        requests: &'a CachedRequests,
-        /// The number of requests delivered so far.
-        position: u64,
-    },
-}
-
-impl RequestStream<'_> {
-    /// Does everything that comes before the first request, such as sorting, part by part.
-    fn prepare(&mut self, stage: Stage, progress: &dyn Progress) -> Result<()> {
-        let RequestStream::Stored(replay) = self else { return Ok(()) };
-        while replay.prepare()? {
-            progress.report(stage, 0, None)?;
-        }
-        Ok(())
-    }
-
-    /// Appends up to `max` requests to `out`. Returns how many were appended; 0 only at the end.
-    ///
-    /// # Errors
-    /// A malformed line, or bytes that cannot be read.
-    pub fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
-        match self {
-            RequestStream::Stored(replay) => Ok(replay.next_batch(out, max)?),
-            RequestStream::Cached { requests, position } => {
-                let count = requests.deliver(*position, out, max);
-                *position += count as u64;
-                Ok(count)
-            }
-        }
-    }
-
-    /// What was skipped so far; cached requests report what was skipped in the whole trace. Both
-    /// agree at the end.
-    pub fn skipped(&self) -> &Skipped {
-        match self {
-            RequestStream::Stored(replay) => replay.skipped(),
-            RequestStream::Cached { requests, .. } => requests.skipped(),
-        }
-    }
-
-    /// Sentences about the trace as it was read so far; cached requests report those about the
-    /// whole trace. Both agree at the end.
-    pub fn notes(&self) -> Vec<String> {
-        match self {
-            RequestStream::Stored(replay) => replay.notes(),
-            RequestStream::Cached { requests, .. } => requests.notes().to_vec(),
-        }
-    }
-
-    /// The account of a pass that delivered `delivered` requests and left `left`.
-    pub fn read_trace(&self, delivered: u64, left: u64) -> ReadTrace {
-        ReadTrace { skipped: self.skipped().clone(), notes: self.notes(), delivered, left }
-    }
-
-    /// How far this pass has come, in the unit of [`RequestSource::length`].
-    pub fn position(&self) -> u64 {
-        match self {
-            RequestStream::Stored(replay) => replay.position_bytes(),
-            RequestStream::Cached { position, .. } => *position,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::experiment::Experiment;
     use crate::progress::NoProgress;
     use std::io::Write;
+    use trace::Request;
 
     fn all(source: &RequestSource) -> (Vec<Request>, Skipped) {
         let (mut stream, mut requests) = (source.replay().unwrap(), Vec::new());
@@ -276,6 +258,6 @@ mod tests {
         }
         let stored = RequestSource::file(&setup, path).unwrap();
         let stored = stored.cached(&CacheBudget::new(0), &NoProgress).unwrap();
-        assert!(stored.cached.is_none() && all(&stored) == expected);
+        assert!(matches!(stored.origin, Origin::File) && all(&stored) == expected);
     }
 }

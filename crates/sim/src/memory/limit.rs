@@ -1,5 +1,6 @@
 //! The memory that a process may take: by default half of what is available.
 
+use core::fmt;
 use std::fs;
 use std::path::Path;
 use std::str::FromStr;
@@ -20,6 +21,15 @@ impl FromStr for MemoryLimit {
         match text {
             "unlimited" => Ok(MemoryLimit::Unlimited),
             _ => spec::parse_size(text).map(MemoryLimit::Bytes).map_err(|why| why.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for MemoryLimit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MemoryLimit::Bytes(bytes) => out.write_str(&spec::print_size(*bytes)),
+            MemoryLimit::Unlimited => out.write_str("unlimited"),
         }
     }
 }

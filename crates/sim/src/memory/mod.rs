@@ -46,7 +46,8 @@ impl MemoryEstimate {
         let verify = setup.experiment.verify;
         let mode = if verify { Mode::Stamps } else { Mode::Count };
         let (geometry, choice) = (device.geometry(), &device.choice);
-        let scheme_bytes = (choice.scheme.memory)(&choice.params, geometry, mode);
+        let scheme_bytes = (choice.scheme.memory)(&choice.params, geometry, mode)
+            .saturating_add(device.policy_memory_bytes());
         let logical_pages = u64::from(device.logical_pages());
         let sectors = logical_pages * u64::from(geometry.sectors_per_page());
         MemoryEstimate {
@@ -153,7 +154,7 @@ impl Drop for Reservation<'_> {
 }
 
 fn too_much(setup: &Setup, device: &Device, needs: &MemoryEstimate, limit_bytes: u64) -> Error {
-    let is_sparse = setup.traces.iter().any(|replayed| replayed.trace.is_file())
+    let is_sparse = setup.traces.iter().any(|replayed| !replayed.trace.is_workload())
         && setup.experiment.fit != Fit::Compact
         && setup.experiment.capacity_bytes.is_none();
     Error::TooMuchMemory {

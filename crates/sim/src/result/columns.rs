@@ -1,8 +1,9 @@
-//! The columns of a csv row: the names of a result's fields, nested ones joined by points.
+//! The columns of a row: the fields of a result, names of nested ones joined by points.
 
 use serde_json::Value;
 
 use crate::result::record::Columns;
+pub use crate::result::record::{Column, ColumnKind};
 use crate::result::run_result::RunResult;
 
 /// The value in a column; null if the row has none.
@@ -10,14 +11,27 @@ pub fn at<'a>(row: &'a Value, column: &str) -> &'a Value {
     column.split('.').fold(row, |value, name| value.get(name).unwrap_or(&Value::Null))
 }
 
-/// The columns of the csv form, the same for every sweep.
+/// The columns of the place of a row in its sweep.
+const SWEEP: [(&str, ColumnKind); 4] = [
+    ("sweep.row", ColumnKind::Whole),
+    ("sweep.varied", ColumnKind::Json),
+    ("sweep.error.exit_code", ColumnKind::Whole),
+    ("sweep.error.message", ColumnKind::Text),
+];
+
+/// The names of the columns, the same for every sweep.
 pub fn columns() -> Vec<String> {
-    let sweep = ["sweep.row", "sweep.varied", "sweep.error.exit_code", "sweep.error.message"];
-    let mut columns = sweep.map(str::to_owned).to_vec();
+    typed_columns().into_iter().map(|column| column.name).collect()
+}
+
+/// The columns, the same for every sweep.
+pub fn typed_columns() -> Vec<Column> {
+    let of = |(name, kind): (&str, ColumnKind)| Column { name: name.to_owned(), kind };
+    let mut columns = SWEEP.map(of).to_vec();
     RunResult::columns("", &mut columns);
-    // In the JSON the histograms come before the response times. In csv, where a histogram is one
-    // long text, all times come first.
-    let place = |columns: &[String], name| columns.iter().position(|column| column == name);
+    // In the JSON the histograms come before the response times. In a row, where a histogram is
+    // one long text, all times come first.
+    let place = |columns: &[Column], name| columns.iter().position(|column| column.name == name);
     if let (Some(from), Some(to)) =
         (place(&columns, "histograms"), place(&columns, "drive.profile"))
     {
@@ -45,5 +59,27 @@ mod tests {
         unique.sort();
         unique.dedup();
         assert_eq!(unique.len(), columns.len());
+    }
+    #[test]
+    fn columns_have_the_kinds_of_their_fields() {
+        let columns = typed_columns();
+        let kind = |name: &str| columns.iter().find(|column| column.name == name).unwrap().kind;
+        for (name, expected) in [
+            ("sweep.row", ColumnKind::Whole),
+            ("schema", ColumnKind::Text),
+            ("run.seed", ColumnKind::Whole),
+            ("run.limit", ColumnKind::Whole),
+            ("run.sort", ColumnKind::Switch),
+            ("run.volume", ColumnKind::Text),
+            ("run.trace_sha256", ColumnKind::Text),
+            ("write_amplification", ColumnKind::Real),
+            ("erases.gc", ColumnKind::Whole),
+            ("response_us.trim.max", ColumnKind::Real),
+            ("trace.skipped", ColumnKind::Json),
+            ("layers.buffer", ColumnKind::Json),
+            ("notes", ColumnKind::Json),
+        ] {
+            assert_eq!(kind(name), expected, "{name}");
+        }
     }
 }

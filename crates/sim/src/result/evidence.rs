@@ -3,7 +3,7 @@
 use drive::Usage;
 
 use crate::result::counts::HostPages;
-use crate::result::record::Columns;
+use crate::result::record::{Column, Columns};
 
 /// Counters that are not in the JSON of a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,5 +41,5 @@ pub struct Evidence {
 
 /// Not in the JSON.
 impl Columns for Evidence {
-    fn columns(_: &str, _: &mut Vec<String>) {}
+    fn columns(_: &str, _: &mut Vec<Column>) {}
 }

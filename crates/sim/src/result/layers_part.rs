@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::result::json_values::{metrics_json, param_value};
-use crate::result::record::{Columns, field_name};
+use crate::result::record::{Column, ColumnKind, Columns, field_name};
 
 /// For each layer its parameters and metrics; null for a layer that is not there.
 #[derive(Clone, Debug, Serialize)]
@@ -44,7 +44,8 @@ impl LayersPart {
 }
 
 impl Columns for LayersPart {
-    fn columns(name: &str, out: &mut Vec<String>) {
-        out.extend(LAYERS.iter().map(|layer| field_name(name, &layer.key())));
+    fn columns(name: &str, out: &mut Vec<Column>) {
+        let names = LAYERS.iter().map(|layer| field_name(name, &layer.key()));
+        out.extend(names.map(|name| Column { name, kind: ColumnKind::Json }));
     }
 }

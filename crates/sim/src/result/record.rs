@@ -2,28 +2,66 @@
 
 use serde_json::{Map, Value};
 
-/// A value that takes one or more columns in a csv row.
+/// What a column holds, besides nulls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// True or false.
+    Switch,
+    /// A whole number from 0 to 2^64 - 1.
+    Whole,
+    /// A decimal number.
+    Real,
+    /// Text.
+    Text,
+    /// JSON text of a value whose parts have no fixed names or number.
+    Json,
+}
+
+/// A column of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The name of the field, after the names of those that contain it, with points between them.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnKind,
+}
+
+/// A value that takes one or more columns of a row. One that takes no columns of its own fields
+/// is JSON text in one column.
 pub trait Columns {
-    /// Appends the names of the columns, given the name of the value; one column by default.
-    fn columns(name: &str, out: &mut Vec<String>) {
-        out.push(name.to_owned());
+    /// What its only column holds.
+    const KIND: ColumnKind = ColumnKind::Json;
+
+    /// Appends the columns, given the name of the value; one column by default.
+    fn columns(name: &str, out: &mut Vec<Column>) {
+        out.push(Column { name: name.to_owned(), kind: Self::KIND });
     }
 }
 
-impl Columns for bool {}
-impl Columns for f64 {}
-impl Columns for u32 {}
-impl Columns for u64 {}
-impl Columns for &'static str {}
-impl Columns for String {}
-/// JSON text, as its names are not fixed.
+impl Columns for bool {
+    const KIND: ColumnKind = ColumnKind::Switch;
+}
+impl Columns for f64 {
+    const KIND: ColumnKind = ColumnKind::Real;
+}
+impl Columns for u32 {
+    const KIND: ColumnKind = ColumnKind::Whole;
+}
+impl Columns for u64 {
+    const KIND: ColumnKind = ColumnKind::Whole;
+}
+impl Columns for &'static str {
+    const KIND: ColumnKind = ColumnKind::Text;
+}
+impl Columns for String {
+    const KIND: ColumnKind = ColumnKind::Text;
+}
 impl Columns for Map<String, Value> {}
-/// JSON text.
 impl<T> Columns for Vec<T> {}
 
 /// A null takes the same columns as a value; they are empty.
 impl<T: Columns> Columns for Option<T> {
-    fn columns(name: &str, out: &mut Vec<String>) {
+    fn columns(name: &str, out: &mut Vec<Column>) {
         T::columns(name, out);
     }
 }
@@ -54,7 +92,7 @@ macro_rules! record {
         impl $(<$type: $crate::result::record::Columns>)? $crate::result::record::Columns
             for $name $(<$type>)?
         {
-            fn columns(name: &str, out: &mut Vec<String>) {
+            fn columns(name: &str, out: &mut Vec<$crate::result::record::Column>) {
                 use $crate::result::record::{Columns, field_name};
                 $(<$field_type as Columns>::columns(&field_name(name, stringify!($field)), out);)+
             }

@@ -6,8 +6,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::config::experiment::{Experiment, reported_options};
-use crate::result::record::{Columns, field_name};
+use crate::config::experiment::{Experiment, ExperimentOption, reported_options};
+use crate::result::record::{Column, ColumnKind, Columns, field_name};
 
 const TRACE_SHA256: &str = "trace_sha256";
 const BEFORE_TRACE_SHA256: &str = "durability";
@@ -30,8 +30,26 @@ impl RunPart {
 }
 
 impl Columns for RunPart {
-    fn columns(name: &str, out: &mut Vec<String>) {
-        out.extend(names().into_iter().map(|field| field_name(name, field)));
+    fn columns(name: &str, out: &mut Vec<Column>) {
+        let options = reported_options();
+        let kind = |field| options.iter().find(|option| option.name == field).map(|it| kind(it));
+        out.extend(names().into_iter().map(|field| Column {
+            name: field_name(name, field),
+            kind: kind(field).unwrap_or(ColumnKind::Text),
+        }));
+    }
+}
+
+/// What a result reports for an option. If its default is null, that of a number shows it.
+fn kind(option: &ExperimentOption) -> ColumnKind {
+    let mut experiment = Experiment::default();
+    if option.json(&experiment).is_null() {
+        option.set(&mut experiment, "1").expect("only numbers are null by default");
+    }
+    match option.json(&experiment) {
+        Value::Bool(_) => ColumnKind::Switch,
+        Value::Number(_) => ColumnKind::Whole,
+        _ => ColumnKind::Text,
     }
 }
 

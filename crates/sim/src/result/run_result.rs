@@ -12,7 +12,7 @@ use crate::result::drive_part::DrivePart;
 use crate::result::evidence::Evidence;
 use crate::result::latencies::{ByOp, Summary, us};
 use crate::result::layers_part::LayersPart;
-use crate::result::record::{Columns, record};
+use crate::result::record::{Column, Columns, record};
 use crate::result::run_part::RunPart;
 use crate::result::series::SampledSeries;
 use crate::result::trace_part::{TenantPart, TracePart};
@@ -177,7 +177,7 @@ pub struct WallPart {
 
 /// Rows of a sweep have no `wall`, so that the same plan gives the same bytes.
 impl Columns for WallPart {
-    fn columns(_: &str, _: &mut Vec<String>) {}
+    fn columns(_: &str, _: &mut Vec<Column>) {}
 }
 
 /// `a / b`, or nothing if b is 0.

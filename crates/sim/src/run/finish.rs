@@ -104,6 +104,7 @@ impl FinishedRun<'_> {
             wall: wall_part(measured, wall),
             evidence: evidence(simulator, measured, &read),
         };
+        result.notes.extend(self.policy_note());
         result.notes.extend(steady_state::notes(&result, &self.setup.experiment));
         result
     }
@@ -174,8 +175,15 @@ impl FinishedRun<'_> {
         let choice = &self.setup.ftl;
         let value = |name| choice.params.get(name).map_or(serde_json::Value::Null, param_value);
         let params = choice.scheme.params.iter();
-        let params = params.map(|param| (param.name.to_owned(), value(param.name))).collect();
-        FtlPart { name: choice.scheme.name, params }
+        let params = params.map(|param| (param.name.to_owned(), value(param.name)));
+        let policy = self.device.policy().map(|policy| ("policy".to_owned(), policy.name().into()));
+        FtlPart { name: choice.scheme.name, params: params.chain(policy).collect() }
+    }
+
+    /// A sentence about the policy that placed the pages, if one did.
+    fn policy_note(&self) -> Option<String> {
+        let (policy, scheme) = (self.device.policy()?, self.device.choice.scheme.name);
+        Some(format!("the pages were not placed by {scheme}, but by a policy: {}", policy.name()))
     }
 
     fn device_part(&self) -> DevicePart {

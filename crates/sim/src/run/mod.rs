@@ -25,10 +25,12 @@ pub mod simulator;
 pub mod timeline;
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Instant;
 
 use drive::Recorded;
 use ftl::Device;
+use ftl::contract::page_policy::PolicySource;
 use nand::Nand;
 
 use crate::clock::drive_queue::{DriveQueue, DriveRecord};
@@ -71,6 +73,8 @@ pub struct RunOptions<'a> {
     /// The chip to run on, in place of a factory-fresh one. The run takes it and puts it back when
     /// it ends, with everything durable; it does not come back if the FTL cannot be mounted.
     pub chip: Option<&'a mut Option<Nand>>,
+    /// Places the pages instead of the scheme, which must take a policy. The result names it.
+    pub policy: Option<Arc<dyn PolicySource>>,
 }
 
 static UNLIMITED: MemoryBudget = MemoryBudget::new(None);
@@ -85,6 +89,7 @@ impl Default for RunOptions<'_> {
             timeline: None,
             memory,
             chip: None,
+            policy: None,
         }
     }
 }
@@ -95,10 +100,10 @@ impl<'a> RunOptions<'a> {
     where
         'a: 'b,
     {
-        let RunOptions { input, progress, operation_log, timeline, memory, chip } = self;
+        let RunOptions { input, progress, operation_log, timeline, memory, chip, policy } = self;
         let operation_log = operation_log.map(|out| -> &'b mut dyn Write { out });
         let timeline = timeline.map(TimelineOutput::shortened);
-        RunOptions { input, progress, operation_log, timeline, memory, chip }
+        RunOptions { input, progress, operation_log, timeline, memory, chip, policy }
     }
 }
 
@@ -119,10 +124,14 @@ pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
 }
 
 fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult> {
-    let RunOptions { progress, operation_log, timeline, memory, chip, .. } = options;
+    let RunOptions { progress, operation_log, timeline, memory, chip, policy, .. } = options;
     let started = Instant::now();
     let log = operation_log.map(OpLog::new).transpose()?;
     let device = device::of(setup, input.needed_bytes())?;
+    let device = match policy {
+        Some(policy) => device.placed_by(policy)?,
+        None => device,
+    };
     let _reservation = memory.reserve(setup, &device, progress)?;
     let (geometry, capacity_bytes) = (device.geometry(), device.capacity_bytes());
     let host = input.host(setup.experiment.fit, geometry, capacity_bytes)?;

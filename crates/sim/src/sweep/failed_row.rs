@@ -1,6 +1,12 @@
 //! A row whose run failed.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::error::Error;
+use crate::result::run_result::RunResult;
+
+/// The exit code of a row in which this program panicked.
+const BUG: u8 = 101;
 
 /// Why the run of a row failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,4 +21,16 @@ impl From<Error> for RowFailure {
     fn from(error: Error) -> RowFailure {
         RowFailure { exit_code: error.exit_code(), message: error.to_string() }
     }
+}
+
+/// Tries a run. A panic is a bug of this program: the row reports it, and the sweep goes on.
+pub(super) fn attempt(
+    run: impl FnOnce() -> Result<RunResult, RowFailure>,
+) -> Result<RunResult, RowFailure> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let message = format!("bug in ftlab: {}", text.unwrap_or("a panic"));
+        Err(RowFailure { exit_code: BUG, message })
+    })
 }

@@ -9,6 +9,10 @@
 //! line incomplete: the file is truncated at the first line that is not valid, and the rows behind
 //! it are run again. The file is created with its head by a rename. A running sweep holds a lock on
 //! it, which the system releases however the sweep ends.
+//!
+//! Some file systems of clusters have no locks. There a journal is used without one. Should two
+//! sweeps then write the same journal, the one that notices it stops; lines that they have broken
+//! do not count, so the worst is that rows are run again.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,6 +20,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 
@@ -27,6 +32,7 @@ pub struct Journal {
     rows: Vec<Option<JsonSpan>>,
     /// The position of the next line.
     end: u64,
+    is_locked: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -36,14 +42,8 @@ struct JsonSpan {
 }
 
 impl Journal {
-    /// The path of the journal, which lies beside its output.
-    pub fn path_of(output: &Path) -> PathBuf {
-        let mut name = output.as_os_str().to_owned();
-        name.push(".journal");
-        name.into()
-    }
-
-    /// Creates a journal, or continues the one that exists.
+    /// Creates a journal, or continues the one that exists. `plan` is its
+    /// [key](super::key::journal_key).
     ///
     /// # Errors
     /// It cannot be written, another sweep is writing it, or it belongs to another plan.
@@ -57,7 +57,22 @@ impl Journal {
         };
         match file {
             Lock::Held => Err(Error::JournalInUse { path: path.to_owned() }),
-            Lock::Ours(file) => Journal::resume(file, path, &head, rows),
+            Lock::Ours(file, is_locked) => {
+                let journal = Journal::resume(file, path, &head, rows)?;
+                Ok(Journal { is_locked, ..journal })
+            }
+        }
+    }
+
+    /// Refuses a journal that another sweep is writing; one that does not exist is not.
+    ///
+    /// # Errors
+    /// Another sweep is writing it.
+    pub fn refuse_if_in_use(path: &Path) -> Result<()> {
+        let Ok(file) = File::open(path) else { return Ok(()) };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::WOULDBLOCK) => Err(Error::JournalInUse { path: path.to_owned() }),
+            _ => Ok(()),
         }
     }
 
@@ -78,7 +93,7 @@ impl Journal {
             end += line.len() as u64;
         }
         file.set_len(end).map_err(failed)?;
-        Ok(Journal { file, path: path.to_owned(), rows: spans, end })
+        Ok(Journal { file, path: path.to_owned(), rows: spans, end, is_locked: true })
     }
 
     /// Appends a row.
@@ -86,15 +101,51 @@ impl Journal {
     /// # Errors
     /// It cannot be written.
     pub fn keep(&mut self, row: usize, json: &str) -> Result<()> {
+        self.append(row, json)?;
+        self.sync()
+    }
+
+    /// Appends the rows of another journal that are not in this one.
+    ///
+    /// # Errors
+    /// One of the two cannot be read or written.
+    pub fn keep_all(&mut self, other: &Journal) -> Result<()> {
+        for row in 0..self.rows.len() {
+            if other.has(row) && !self.has(row) {
+                self.append(row, &other.row(row)?)?;
+            }
+        }
+        self.sync()
+    }
+
+    fn append(&mut self, row: usize, json: &str) -> Result<()> {
+        self.refuse_other_writer()?;
         let checked = format!("{row} {json}");
         let line = format!("{:08x} {checked}\n", crc32fast::hash(checked.as_bytes()));
         let written = self.file.write_all_at(line.as_bytes(), self.end);
-        let synced = written.and_then(|()| self.file.sync_data());
-        synced.map_err(|source| self.failed(source))?;
+        written.map_err(|source| self.failed(source))?;
         let start = self.end + (line.len() - json.len() - 1) as u64;
         self.rows[row] = Some(JsonSpan { start, length: json.len() });
         self.end += line.len() as u64;
         Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|source| self.failed(source))
+    }
+
+    /// Stops if somebody else has written the file, or deleted it.
+    fn refuse_other_writer(&self) -> Result<()> {
+        let found = self.file.metadata().map_err(|source| self.failed(source))?;
+        match found.len() == self.end && found.nlink() > 0 {
+            true => Ok(()),
+            false => Err(Error::JournalLost { path: self.path.clone() }),
+        }
+    }
+
+    /// Whether a lock keeps other sweeps from writing it.
+    pub fn is_locked(&self) -> bool {
+        self.is_locked
     }
 
     /// Whether a row is done.
@@ -149,7 +200,8 @@ fn entry(line: &[u8]) -> Option<(usize, usize)> {
 }
 
 enum Lock {
-    Ours(File),
+    /// Nobody else writes it; with a lock, if the file system has locks.
+    Ours(File, bool),
     Held,
 }
 
@@ -162,13 +214,19 @@ fn locked(path: &Path, head: &str) -> io::Result<Option<Lock>> {
         }
         opened => opened?,
     };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(Lock::Held)),
-        Err(error) => Err(error.into()),
-        // The previous holder may have deleted it after it was opened here.
-        Ok(()) if file.metadata()?.nlink() == 0 => Ok(None),
-        Ok(()) => Ok(Some(Lock::Ours(file))),
-    }
+    let is_locked = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => return Ok(Some(Lock::Held)),
+        Err(error) if has_no_locks(error) => false,
+        locked => locked.map(|()| true)?,
+    };
+    // The previous holder may have deleted it after it was opened here.
+    Ok((file.metadata()?.nlink() > 0).then_some(Lock::Ours(file, is_locked)))
+}
+
+/// Whether a file system answers like this because it has no locks: Lustre mounted without
+/// `flock`, NFS without its lock daemon, some file systems in user space.
+fn has_no_locks(error: Errno) -> bool {
+    [Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOLCK].contains(&error)
 }
 
 /// Creates an empty journal, unless another sweep does so at the same time.
@@ -247,6 +305,41 @@ mod tests {
         bytes[first_line + 12] ^= 1;
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(opened(&path).count(), 0);
+    }
+
+    #[test]
+    fn rows_of_another_journal_are_taken_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        two_rows(&at("a"));
+        let mut journal = opened(&at("b"));
+        journal.keep(2, "{}").unwrap();
+        journal.keep_all(&opened(&at("a"))).unwrap();
+        drop(journal);
+        let journal = opened(&at("b"));
+        assert_eq!([0, 1, 2].map(|row| journal.has(row)), [true, false, true]);
+        assert_eq!(journal.row(0).unwrap(), r#"{"n":"µ"}"#);
+        assert_eq!(journal.row(2).unwrap(), "{}", "its own");
+    }
+
+    /// Without locks, a second writer is noticed by the length of the file.
+    #[test]
+    fn without_locks_a_second_writer_is_noticed() {
+        let without = [Errno::NOSYS, Errno::NOTSUP, Errno::NOLCK];
+        assert!(without.into_iter().all(has_no_locks));
+        assert!(!has_no_locks(Errno::WOULDBLOCK) && !has_no_locks(Errno::IO));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j");
+        let mut journal = opened(&path);
+        assert!(journal.is_locked());
+        let mut other = OpenOptions::new().append(true).open(&path).unwrap();
+        other.write_all(b"0badc0de 1 {}\n").unwrap();
+        let why = journal.keep(0, "{}").unwrap_err().to_string();
+        assert!(why.contains("written by another program"), "{why}");
+        std::fs::remove_file(&path).unwrap();
+        let mut journal = opened(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert!(journal.keep(0, "{}").is_err(), "it was deleted");
     }
 
     #[test]

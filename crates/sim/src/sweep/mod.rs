@@ -8,39 +8,53 @@
 //! Workers take rows in the order of the plan, and the journal keeps them in the order in which
 //! they are done. The output is in the order of the plan again. So it is the same, byte for byte,
 //! for any number of workers, whether or not the sweep was killed and continued.
+//!
+//! Several machines can share a sweep: each runs a shard of the rows and keeps them in a journal of
+//! its own beside the output. A sweep over all rows takes over what shards have done.
+//!
+//! * [`shard`]         the rows that one of several machines runs
+//! * [`key`]           what a run, or a journal, depends on, as one hash
+//! * [`trace_digests`] digests of trace files, each read once
+//! * [`journal`]       finished rows on disk
+//! * [`journals`]      those of a whole sweep and of its shards
+//! * [`row`]           a row as JSON and as csv
+//! * [`runner`]        single runs, for processes that are sent one at a time
+//! * [`failed_row`]    why a row has no figures
+//! * [`findings`]      what claims and drawings need of all rows
+//! * `shared_inputs`   traces that several rows read
 
 use core::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::time::UNIX_EPOCH;
 
-use serde_json::json;
-use sha2::{Digest, Sha256};
-
-use crate::config::named_trace::DEFAULT_TRACE;
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
 use crate::memory::MemoryBudget;
 use crate::plan::{Plan, Row};
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::run::{RunOptions, run};
-use crate::sweep::failed_row::RowFailure;
+use crate::sweep::failed_row::{RowFailure, attempt};
 use crate::sweep::shared_inputs::SharedInputs;
 
 pub mod failed_row;
 pub mod findings;
 pub mod journal;
+pub mod journals;
+pub mod key;
 pub mod row;
+pub mod runner;
+pub mod shard;
 mod shared_inputs;
+pub mod trace_digests;
 
 pub use findings::Findings;
 pub use journal::Journal;
+pub use journals::Journals;
 pub use row::{RowFormat, RowWriter};
+pub use runner::RowRunner;
+pub use shard::Shard;
+pub use trace_digests::TraceDigests;
 
-/// The exit code of a row in which this program panicked.
-const BUG: u8 = 101;
 /// The exit code of a run that was stopped.
 const INTERRUPTED: u8 = 130;
 
@@ -68,6 +82,10 @@ impl SweepProgress for NoProgress {
 pub struct Sweep<'a> {
     /// The plan.
     pub plan: &'a Plan,
+    /// The rows to run: all of the plan, or those of a shard.
+    pub shard: Shard,
+    /// The digests of the traces.
+    pub digests: &'a TraceDigests,
     /// The number of runs at a time.
     pub jobs: NonZeroUsize,
     /// Memory for cached requests. A trace that does not fit is read from its file every time.
@@ -77,20 +95,21 @@ pub struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Runs the rows that the journal does not have. A row whose run fails is kept with its error
-    /// message; the sweep goes on.
+    /// Runs the rows of the shard that the journal does not have. A row whose run fails is kept with
+    /// its error message; the sweep goes on.
     ///
     /// # Errors
     /// The sweep was stopped, or the journal cannot be written.
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
-        let left: Vec<usize> = (0..self.plan.rows.len()).filter(|&row| !journal.has(row)).collect();
+        let mut left = self.shard.rows(self.plan);
+        left.retain(|&row| !journal.has(row));
         let rows = left.iter().map(|&row| &self.plan.rows[row]);
         let reads_files = rows.clone().any(|row| !row.experiment.trace_files().is_empty());
         let (memory, cache_bytes) =
             MemoryBudget::beside_cache(self.limit_bytes, self.memory_bytes, reads_files);
         let work = Work {
             plan: self.plan,
-            inputs: SharedInputs::new(rows, cache_bytes),
+            inputs: SharedInputs::new(rows, cache_bytes, self.digests),
             memory,
             left: &left,
             next: AtomicUsize::new(0),
@@ -122,7 +141,7 @@ impl Sweep<'_> {
 /// State that the workers share.
 struct Work<'a> {
     plan: &'a Plan,
-    inputs: SharedInputs,
+    inputs: SharedInputs<'a>,
     memory: MemoryBudget,
     left: &'a [usize],
     next: AtomicUsize,
@@ -152,10 +171,9 @@ impl Work<'_> {
         }
     }
 
-    /// Runs a row. A panic is a bug of this program: the row reports it, and the sweep goes on.
     fn row(&self, index: usize, row: &Row) -> core::result::Result<crate::RunResult, RowFailure> {
         let progress = RowProgress { work: self, row: index };
-        let ran = catch_unwind(AssertUnwindSafe(|| {
+        attempt(|| {
             let setup = Setup::new(&row.experiment)?;
             let input = self.inputs.of(&setup, &progress)?;
             let options = RunOptions {
@@ -165,12 +183,6 @@ impl Work<'_> {
                 ..RunOptions::default()
             };
             Ok(run(&setup, options)?)
-        }));
-        ran.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            let message = format!("bug in ftlab: {}", text.unwrap_or("a panic"));
-            Err(RowFailure { exit_code: BUG, message })
         })
     }
 }
@@ -190,35 +202,11 @@ impl Progress for RowProgress<'_> {
     }
 }
 
-/// A hash of everything on which the rows depend: all experiments, the version of this program, and
-/// the size and modification time of every trace file. Titles and claims are not part of it.
-pub fn hash(plan: &Plan) -> String {
-    let experiments: Vec<_> =
-        plan.rows.iter().map(|row| json!([row.experiment.texts(), row.varied])).collect();
-    let mut words: Vec<&str> =
-        plan.rows.iter().flat_map(|row| row.experiment.trace_files()).collect();
-    words.sort_unstable();
-    words.dedup();
-    let files: Vec<_> = words.into_iter().map(|word| json!([word, states(word)])).collect();
-    let all = json!([env!("CARGO_PKG_VERSION"), DEFAULT_TRACE, experiments, files]);
-    let digest = Sha256::digest(all.to_string());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Size and modification time of each file that a trace's name stands for.
-fn states(word: &str) -> Vec<Option<(u64, u64, u32)>> {
-    trace::stored_files(word).iter().map(|path| state(path)).collect()
-}
-
-fn state(path: &Path) -> Option<(u64, u64, u32)> {
-    let metadata = std::fs::metadata(path).ok()?;
-    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some((metadata.len(), changed.as_secs(), changed.subsec_nanos()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
     use crate::plan::Scale;
 
     const PLAN: &str = "[base]\ncapacity = \"1MiB\"\ntrace.writes = \"2K\"\n\
@@ -239,9 +227,15 @@ mod tests {
         let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal");
-        let mut journal = Journal::open(&path, &hash(&plan), plan.rows.len()).unwrap();
-        let sweep =
-            Sweep { plan: &plan, jobs: NonZeroUsize::MIN, memory_bytes: 0, limit_bytes: None };
+        let mut journal = Journal::open(&path, "plan", plan.rows.len()).unwrap();
+        let sweep = Sweep {
+            plan: &plan,
+            shard: Shard::WHOLE,
+            digests: &TraceDigests::default(),
+            jobs: NonZeroUsize::MIN,
+            memory_bytes: 0,
+            limit_bytes: None,
+        };
         let ended = sweep.run(&mut journal, progress);
         (journal, ended)
     }
@@ -263,30 +257,5 @@ mod tests {
         let (journal, ended) = swept(&At(2, || Err(Error::Interrupted)));
         assert!(matches!(ended, Err(Error::Interrupted)));
         assert_eq!([0, 1, 2, 3].map(|row| journal.has(row)), [true, true, false, false]);
-    }
-
-    #[test]
-    fn the_hash_depends_on_the_rows_only() {
-        let of = |text: &str| hash(&Plan::parse("p", text, Scale::Full).unwrap());
-        assert_eq!(of(PLAN), of(&format!("title = \"x\"\n{PLAN}")));
-        assert_ne!(of(PLAN), of(&PLAN.replace("2K", "3K")));
-        assert_ne!(of(PLAN), of(&PLAN.replace(", 4]", "]")));
-    }
-
-    #[test]
-    fn the_hash_depends_on_every_file_of_a_trace() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-        let of = |word: &str| {
-            let text = format!("[base]\ntrace = \"{}\"", at(word));
-            hash(&Plan::parse("p", &text, Scale::Full).unwrap())
-        };
-        std::fs::write(at("disk.blktrace.0"), "a").unwrap();
-        std::fs::write(at("set.tar"), "a").unwrap();
-        let before = [of("disk"), of("set.tar/x")];
-        std::fs::write(at("disk.blktrace.1"), "a").unwrap();
-        std::fs::write(at("set.tar"), "ab").unwrap();
-        assert_ne!(of("disk"), before[0], "a file for another CPU");
-        assert_ne!(of("set.tar/x"), before[1], "another archive");
     }
 }

@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::failed_row::RowFailure;
+use crate::error::Error;
 use crate::plan::Row;
 use crate::result::columns::{at, columns};
 use crate::result::run_result::{RunResult, SCHEMA};
@@ -37,14 +38,53 @@ impl RowFormat {
 
 /// The row as JSON on one line.
 pub(super) fn json(index: usize, row: &Row, ran: &Result<RunResult, RowFailure>) -> String {
+    let error = ran.as_ref().err().map_or(Value::Null, error);
+    placed(fields(ran), index, row, error)
+}
+
+/// The row of a run that failed, as JSON on one line.
+pub fn failed(index: usize, row: &Row, why: &RowFailure) -> String {
+    placed(Map::from_iter([("schema".to_owned(), SCHEMA.into())]), index, row, error(why))
+}
+
+/// What a run gave, as JSON on one line: a row that has no place in a plan yet.
+pub(super) fn outcome(ran: &Result<RunResult, RowFailure>) -> Value {
+    let mut fields = fields(ran);
+    let error = ran.as_ref().err().map_or(Value::Null, error);
+    fields.insert("sweep".to_owned(), json!({ "error": error }));
+    Value::Object(fields)
+}
+
+/// The row of an outcome, as JSON on one line.
+///
+/// # Errors
+/// The text is not an outcome.
+pub fn of_outcome(index: usize, row: &Row, outcome: &str) -> crate::Result<String> {
+    let fields: Option<Map<String, Value>> = serde_json::from_str(outcome).ok();
+    let fields = fields.filter(|fields| fields.get("schema") == Some(&SCHEMA.into()));
+    let no_outcome = || Error::Impossible(format!("row {index}: this is no outcome of a run"));
+    let mut fields = fields.ok_or_else(no_outcome)?;
+    let error = fields.get_mut("sweep").map_or(Value::Null, |sweep| sweep["error"].take());
+    Ok(placed(fields, index, row, error))
+}
+
+/// The fields that do not differ from run to run.
+fn fields(ran: &Result<RunResult, RowFailure>) -> Map<String, Value> {
     let mut fields = match ran.as_ref().map(serde_json::to_value) {
         Ok(Ok(Value::Object(fields))) => fields,
         Ok(other) => unreachable!("a result is a table, not {other:?}"),
         Err(_) => Map::from_iter([("schema".to_owned(), SCHEMA.into())]),
     };
     fields.shift_remove("wall");
-    let error = ran.as_ref().err();
-    let error = error.map(|why| json!({"exit_code": why.exit_code, "message": why.message}));
+    fields
+}
+
+fn error(why: &RowFailure) -> Value {
+    json!({"exit_code": why.exit_code, "message": why.message})
+}
+
+/// The fields with the place of the row in the plan, as JSON on one line.
+fn placed(mut fields: Map<String, Value>, index: usize, row: &Row, error: Value) -> String {
     let sweep = json!({"row": index, "varied": row.varied, "error": error});
     fields.insert("sweep".to_owned(), sweep);
     Value::Object(fields).to_string()
@@ -144,9 +184,25 @@ mod tests {
         )
     }
 
+    const BAD: &str = "a, \"quoted\"\nmessage";
+
     fn bad() -> String {
-        let message = "a, \"quoted\"\nmessage".to_owned();
-        json(4, &row(), &Err(RowFailure { exit_code: 2, message }))
+        json(4, &row(), &Err(RowFailure { exit_code: 2, message: BAD.to_owned() }))
+    }
+
+    #[test]
+    fn an_outcome_becomes_the_same_row() {
+        let row = row();
+        let ran = run(&Setup::new(&row.experiment).unwrap(), RunOptions::default());
+        let failed_run = RowFailure { exit_code: 2, message: BAD.to_owned() };
+        for ran in [ran.map_err(RowFailure::from), Err(failed_run)] {
+            let outcome = outcome(&ran).to_string();
+            assert_eq!(of_outcome(3, &row, &outcome).unwrap(), json(3, &row, &ran));
+        }
+        assert_eq!(bad(), failed(4, &row, &RowFailure { exit_code: 2, message: BAD.into() }));
+        for text in ["", "{}", "[]", "{\"schema\":\"other\"}"] {
+            assert!(of_outcome(0, &row, text).is_err(), "{text}");
+        }
     }
 
     /// The names of all fields of a row, down to where names are no longer fixed.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::failed_row::RowFailure;
+use super::trace_digests::TraceDigests;
 use crate::config::experiment::Experiment;
 use crate::config::replay::Replay;
 use crate::config::setup::Setup;
@@ -15,20 +16,23 @@ use crate::plan::Row;
 use crate::progress::Progress;
 
 /// The traces of the rows that are still to be run.
-pub(super) struct SharedInputs {
+pub(super) struct SharedInputs<'d> {
+    digests: &'d TraceDigests,
     budget: Arc<CacheBudget>,
     files: Shared<RequestSource>,
     inputs: Shared<Input>,
 }
 
-impl SharedInputs {
+impl<'d> SharedInputs<'d> {
     /// The traces of these rows, with `memory_bytes` for cached requests.
     pub(super) fn new<'a>(
         rows: impl Iterator<Item = &'a Row> + Clone,
         memory_bytes: u64,
-    ) -> SharedInputs {
+        digests: &'d TraceDigests,
+    ) -> SharedInputs<'d> {
         let experiments = rows.map(|row| &row.experiment);
         SharedInputs {
+            digests,
             budget: CacheBudget::new(memory_bytes),
             files: Shared::new(experiments.clone().flat_map(file_keys)),
             inputs: Shared::new(experiments.map(input_key)),
@@ -40,7 +44,11 @@ impl SharedInputs {
         let experiment = &setup.experiment;
         self.inputs.get(&input_key(experiment), || {
             Input::with_files(setup, progress, |path| {
-                let open = || RequestSource::file(setup, path)?.cached(&self.budget, progress);
+                let open = || {
+                    let digest = self.digests.of(path, progress)?;
+                    let opened = RequestSource::file(setup, path)?.with_sha256(digest);
+                    opened.cached(&self.budget, progress)
+                };
                 self.files.get(&file_key(experiment, path), open)
             })
         })
@@ -65,7 +73,7 @@ fn file_keys(experiment: &Experiment) -> Vec<Experiment> {
 }
 
 /// The options that two rows must have in common to share surveyed traces.
-fn input_key(experiment: &Experiment) -> Experiment {
+pub(super) fn input_key(experiment: &Experiment) -> Experiment {
     let has_workload = experiment.trace_files().len() < experiment.trace_names().len();
     let row = experiment.clone();
     let input = Experiment {

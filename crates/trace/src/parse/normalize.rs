@@ -29,6 +29,13 @@ impl Normalizer {
         }
     }
 
+    /// For rows that were read before. Times count from `first_ns`, unless they are raw; `skipped`
+    /// is what was skipped when the rows were read.
+    pub(crate) fn of_rows(raw_times: bool, first_ns: u64, skipped: Skipped) -> Normalizer {
+        let clock = Clock { first: Some(first_ns), raw: raw_times, ..Clock::default() };
+        Normalizer { devices: Devices::default(), skipped, clock, skip_bad: false }
+    }
+
     /// Begins another part of the trace. If `own_clock`, its times count from its own beginning.
     pub(crate) fn next_part(&mut self, own_clock: bool) {
         self.clock.part_begins |= own_clock;

@@ -305,6 +305,7 @@ mod tests {
             durability: Durability::Full,
             seed: 0,
             timing: Timing::default(),
+            policy: None,
         };
         let page = Page { owner: Lpn(5), kind: 1, extra: &[], content: Content::Pad };
         nand.program(Ppn(0), &page, Cause::Host).unwrap();

@@ -68,6 +68,11 @@ impl PageMap {
         }
     }
 
+    /// Number of blocks, without system blocks.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
     /// Pages of the exported capacity.
     pub fn logical_pages(&self) -> u32 {
         self.logical_pages
@@ -183,6 +188,11 @@ impl PageMap {
         victim.expect("with the extra blocks that schemes demand, some full block has a dead page")
     }
 
+    /// The valid pages of a full block; none if the block is not full.
+    pub fn valid_pages_of_full(&self, block: BlockId) -> Option<u16> {
+        self.victims.counts().of_full(block)
+    }
+
     /// The first valid page of a block, if there is one.
     pub fn first_valid(&self, nand: &Nand, block: BlockId) -> Option<Lpn> {
         let owners = nand.owners(block).iter().zip(nand.geometry().first_page(block).0..);
@@ -246,8 +256,8 @@ impl PageMap {
         Ok(())
     }
 
-    /// Lists the valid pages of a block in `moving`, in physical order.
-    fn gather(&mut self, nand: &Nand, block: BlockId) {
+    /// The valid pages of a block, in physical order.
+    pub fn gather(&mut self, nand: &Nand, block: BlockId) -> &[Ppn] {
         let owners = nand.owners(block);
         for &owner in owners {
             self.flat.prefetch_entry(owner);
@@ -260,6 +270,12 @@ impl PageMap {
             valid += usize::from(self.flat.is_newest(owner, Ppn(ppn)));
         }
         self.moving.truncate(valid);
+        &self.moving
+    }
+
+    /// The pages that were gathered last.
+    pub fn gathered(&self) -> &[Ppn] {
+        &self.moving
     }
 
     /// Copies gathered pages from number `done` on, as many as the frontier has room for. Returns
@@ -273,10 +289,30 @@ impl PageMap {
         cause: Cause,
         moved: &mut impl FnMut(Lpn, Ppn),
     ) -> Result<usize> {
+        let moving = core::mem::take(&mut self.moving);
+        let copied = self.copy(nand, &moving[done..], frontier, kind, cause, moved);
+        self.moving = moving;
+        copied
+    }
+
+    /// Copies valid pages of a victim, as many as the frontier has room for. Returns their number.
+    /// For the rest see [`empty`](Self::empty).
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn copy(
+        &mut self,
+        nand: &mut Nand,
+        from: &[Ppn],
+        frontier: &mut Frontier,
+        kind: Option<u8>,
+        cause: Cause,
+        moved: &mut impl FnMut(Lpn, Ppn),
+    ) -> Result<usize> {
         let to = frontier.next();
-        let pages = (self.moving.len() - done).min(frontier.room() as usize);
-        nand.copy_many(&self.moving[done..][..pages], to, kind, cause)?;
-        for (copy, &from) in (to.0..).map(Ppn).zip(&self.moving[done..][..pages]) {
+        let pages = from.len().min(frontier.room() as usize);
+        nand.copy_many(&from[..pages], to, kind, cause)?;
+        for (copy, &from) in (to.0..).map(Ppn).zip(&from[..pages]) {
             let owner = nand.owner(copy);
             let old = self.flat.point(owner, copy);
             debug_assert_eq!(old, from, "{owner:?} was copied from a place that it had left");

@@ -206,6 +206,7 @@ mod tests {
             durability: Durability::Full,
             seed: 0,
             timing: Timing::default(),
+            policy: None,
         }
     }
 

@@ -80,6 +80,7 @@ mod tests {
             durability: Durability::Paper,
             seed: 0,
             timing: Timing::default(),
+            policy: None,
         };
         let survey = read(&mut nand, &device, &mut None).unwrap();
         let last = survey.scan.last().unwrap().spare.sequence;

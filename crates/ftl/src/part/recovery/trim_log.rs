@@ -716,6 +716,7 @@ mod tests {
             durability: Durability::Full,
             seed: 0,
             timing: Timing::default(),
+            policy: None,
         };
         let (data, log) = TrimLog::split(nand, &device);
         assert!(logical_blocks != LOGICAL_BLOCKS || data.len() == 10);
@@ -1029,6 +1030,7 @@ mod tests {
                 durability: Durability::Full,
                 seed: 0,
                 timing: Timing::default(),
+                policy: None,
             };
             assert_eq!(system_blocks_of(&nand, &device), system);
             let (data, log) = TrimLog::split(&nand, &device);

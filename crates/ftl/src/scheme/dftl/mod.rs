@@ -99,6 +99,7 @@ pub static SCHEME: Scheme = Scheme {
         interval: 1000,
     }),
     least_extra,
+    takes_policy: false,
     memory: simulation_memory,
     mount,
 };

@@ -74,6 +74,7 @@ pub static SCHEME: Scheme = Scheme {
         interval: 10_000,
     }),
     least_extra: |_, _, _| LEAST_EXTRA,
+    takes_policy: false,
     memory: |_, geometry, _| table_bytes(geometry, 4, 32),
     mount,
 };

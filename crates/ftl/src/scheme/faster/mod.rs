@@ -81,6 +81,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra,
+    takes_policy: false,
     memory: |_, geometry, _| table_bytes(geometry, 4, 32),
     mount,
 };

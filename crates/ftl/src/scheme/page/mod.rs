@@ -14,17 +14,23 @@
 //! victims 1/(1−ρ).
 //!
 //! Invariant: at least `RESERVE` blocks are erased whenever no victim is being emptied.
+//!
+//! A policy from outside can place the pages instead: see `placed`.
+
+mod placed;
 
 use nand::{BlockId, Cause, ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
+use crate::contract::page_policy::{Class, PlacedDevice, PolicySource};
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::registry;
 use crate::part::recovery::page_kind;
+use crate::scheme::page::placed::Placed;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;
@@ -52,6 +58,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,
+    takes_policy: true,
     memory: |_, geometry, _| table_bytes(geometry, 4, 16),
     mount,
 };
@@ -64,8 +71,12 @@ fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
+    let map = PageMap::format(nand, device, registry::chosen(device.params), 0);
+    if let Some(source) = device.policy {
+        return mount_placed(nand, device, map, source);
+    }
     let mut ftl = PageMapped {
-        map: PageMap::format(nand, device, registry::chosen(device.params), 0),
+        map,
         host: Frontier::NONE,
         gc: (device.params.count("frontiers") == 2).then_some(Frontier::NONE),
         victims_taken: 0,
@@ -74,6 +85,44 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         ftl.recover(nand, device)?;
     }
     Ok(Box::new(ftl))
+}
+
+/// Mounts page mapping whose pages a policy places. The policy knows nothing of earlier pages.
+fn mount_placed(
+    nand: &Nand,
+    device: &MountConfig,
+    map: PageMap,
+    source: &dyn PolicySource,
+) -> Result<Box<dyn Ftl>> {
+    let geometry = nand.geometry();
+    let placed_device = PlacedDevice {
+        page_bytes: geometry.page_bytes(),
+        pages_per_block: geometry.pages_per_block(),
+        logical_pages: map.logical_pages(),
+        extra_blocks: map.blocks() - device.logical_blocks,
+    };
+    let policy = source.policy(&placed_device)?;
+    match refuses_policy(nand, device.params, policy.classes(), placed_device.extra_blocks) {
+        Some(why) => Err(Error::Refused { scheme: SCHEME.name, why }),
+        None => Ok(Box::new(Placed::new(nand, map, policy))),
+    }
+}
+
+fn refuses_policy(nand: &Nand, params: &Params, classes: Class, has: u32) -> Option<String> {
+    let needs = placed::extra_blocks(classes);
+    let why = match classes {
+        _ if !nand.is_factory_new() => "a policy needs a new chip, and this one holds pages".into(),
+        _ if params.count("frontiers") != 1 => {
+            "`frontiers` has no meaning with a policy: it has classes".into()
+        }
+        0 => "a policy needs at least one class, and this one has none".into(),
+        _ if has < needs => format!(
+            "a policy with {classes} classes needs at least {needs} extra blocks, this device has \
+             {has}"
+        ),
+        _ => return None,
+    };
+    Some(why)
 }
 
 struct PageMapped {

@@ -100,6 +100,7 @@ pub static SCHEME: Scheme = Scheme {
     refuses,
     map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
+    takes_policy: false,
     memory: simulation_memory,
     mount,
 };

@@ -1,0 +1,219 @@
+//! Keys: what a run, or a whole journal, depends on, as one hash.
+//!
+//! ```text
+//! order of a run     version of ftlab · options as texts · digest of each trace file
+//! key of a run       hash of its order
+//! key of a journal   hash of the version, of the options of all rows, and of the digests of the
+//!                    trace files of its rows
+//! ```
+//! Both are the same in every process and on every machine that sees the same traces under the same
+//! names. Titles, claims and drawings are not part of them. Digests instead of modification times
+//! cost nothing: a run needs them anyway for `trace_sha256`. A trace that was copied or touched
+//! keeps its keys, and one that was replaced by other bytes of the same size does not.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::config::experiment::{Experiment, options};
+use crate::config::named_trace::DEFAULT_TRACE;
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::sweep::trace_digests::{TraceDigests, hex};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A run that another process is asked for.
+#[derive(Clone, Debug)]
+pub struct RunOrder {
+    /// The options.
+    pub experiment: Experiment,
+    /// For each trace file its name and its digest; none if it could not be read.
+    pub traces: Vec<(String, Option<String>)>,
+}
+
+impl RunOrder {
+    /// The order of a run, with the digests of the trace files that are here.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], if the reading of a trace is stopped.
+    pub fn of(
+        experiment: &Experiment,
+        digests: &TraceDigests,
+        progress: &dyn Progress,
+    ) -> Result<RunOrder> {
+        let traces = files([experiment].into_iter(), digests, progress)?;
+        Ok(RunOrder { experiment: experiment.clone(), traces })
+    }
+
+    /// The order as a text.
+    pub fn text(&self) -> String {
+        json!([VERSION, DEFAULT_TRACE, texts(&self.experiment), self.traces]).to_string()
+    }
+
+    /// The key of the run, in hexadecimal. Runs with the same key have the same result.
+    pub fn key(&self) -> String {
+        hash(&self.text())
+    }
+
+    /// Reads the text of an order.
+    ///
+    /// # Errors
+    /// The order comes from another version of ftlab.
+    pub fn parse(text: &str) -> Result<RunOrder> {
+        let no_order = |_| Error::Impossible("this is not the order of a run".to_owned());
+        let parts: Vec<Value> = serde_json::from_str(text).map_err(no_order)?;
+        let version = parts.first().and_then(Value::as_str).unwrap_or("of another kind");
+        if version != VERSION {
+            return Err(Error::Impossible(format!(
+                "the client has ftlab {version} and the worker has ftlab {VERSION}; install the \
+                 same version on both"
+            )));
+        }
+        let (_, _, options, traces): (String, String, Vec<(String, Vec<String>)>, _) =
+            serde_json::from_value(Value::Array(parts)).map_err(no_order)?;
+        let mut experiment = Experiment::default();
+        for (name, texts) in options.iter().filter(|(_, texts)| !texts.is_empty()) {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            experiment = experiment.with_all(name, &texts)?;
+        }
+        Ok(RunOrder { experiment, traces })
+    }
+}
+
+/// The key of a journal that keeps these rows of a plan, in hexadecimal.
+///
+/// # Errors
+/// [`Error::Interrupted`](crate::Error::Interrupted), if the reading of a trace is stopped.
+pub fn journal_key(
+    plan: &Plan,
+    rows: &[usize],
+    digests: &TraceDigests,
+    progress: &dyn Progress,
+) -> Result<String> {
+    let all = plan.rows.iter().map(|row| json!([texts(&row.experiment), row.varied]));
+    let all: Vec<Value> = all.collect();
+    let own = rows.iter().map(|&row| &plan.rows[row].experiment);
+    let files = files(own, digests, progress)?;
+    Ok(hash(&json!([VERSION, DEFAULT_TRACE, all, files]).to_string()))
+}
+
+/// The values of all options, as texts that can be read back.
+fn texts(experiment: &Experiment) -> Vec<Value> {
+    options().iter().map(|option| json!([option.name, option.texts(experiment)])).collect()
+}
+
+/// The names and digests of the trace files of some experiments, each file once.
+fn files<'a>(
+    experiments: impl Iterator<Item = &'a Experiment>,
+    digests: &TraceDigests,
+    progress: &dyn Progress,
+) -> Result<Vec<(String, Option<String>)>> {
+    let mut words: Vec<&str> = experiments.flat_map(Experiment::trace_files).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.into_iter().map(|word| Ok((word.to_owned(), digests.of(word, progress)?))).collect()
+}
+
+fn hash(text: &str) -> String {
+    hex(&Sha256::digest(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Row, Scale};
+    use crate::progress::NoProgress;
+
+    const PLAN: &str = "[base]\ncapacity = \"1MiB\"\ntrace.writes = \"2K\"\n\
+                        [[grid]]\nseed = [1, 2, 3, 4]";
+
+    fn plan(text: &str) -> Plan {
+        Plan::parse("p", text, Scale::Full).unwrap()
+    }
+
+    fn key(plan: &Plan, rows: &[usize]) -> String {
+        journal_key(plan, rows, &TraceDigests::default(), &NoProgress).unwrap()
+    }
+
+    fn of(text: &str) -> String {
+        let plan = plan(text);
+        key(&plan, &(0..plan.rows.len()).collect::<Vec<_>>())
+    }
+
+    fn run_keys(text: &str) -> Vec<String> {
+        let digests = TraceDigests::default();
+        let order = |row: &Row| RunOrder::of(&row.experiment, &digests, &NoProgress).unwrap();
+        plan(text).rows.iter().map(|row| order(row).key()).collect()
+    }
+
+    #[test]
+    fn a_journal_depends_on_the_rows_only() {
+        assert_eq!(of(PLAN), of(&format!("title = \"x\"\n{PLAN}")));
+        assert_ne!(of(PLAN), of(&PLAN.replace("2K", "3K")));
+        assert_ne!(of(PLAN), of(&PLAN.replace(", 4]", "]")));
+    }
+
+    #[test]
+    fn a_journal_depends_on_every_file_of_its_traces() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        let of = |word: &str| of(&format!("[base]\ntrace = \"{}\"", at(word)));
+        std::fs::write(at("disk.blktrace.0"), "a").unwrap();
+        std::fs::write(at("set.tar"), "a").unwrap();
+        let before = [of("disk"), of("set.tar/x")];
+        std::fs::write(at("disk.blktrace.1"), "a").unwrap();
+        std::fs::write(at("set.tar"), "b").unwrap();
+        assert_ne!(of("disk"), before[0], "a file for another CPU");
+        assert_ne!(of("set.tar/x"), before[1], "another archive of the same size");
+        std::fs::write(at("set.tar"), "a").unwrap();
+        assert_eq!(of("set.tar/x"), before[1], "written anew with the same bytes");
+    }
+
+    #[test]
+    fn a_journal_depends_on_the_traces_of_its_own_rows_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        ["a", "b"].iter().for_each(|name| std::fs::write(at(name), name).unwrap());
+        let plan = plan(&format!("[[grid]]\ntrace = [\"{}\", \"{}\"]", at("a"), at("b")));
+        let before = [key(&plan, &[0]), key(&plan, &[1])];
+        std::fs::write(at("b"), "c").unwrap();
+        assert_eq!(key(&plan, &[0]), before[0]);
+        assert_ne!(key(&plan, &[1]), before[1]);
+    }
+
+    #[test]
+    fn the_key_of_a_run_is_that_of_its_options_wherever_it_stands() {
+        let keys = run_keys(PLAN);
+        let mut distinct = keys.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!((distinct.len(), keys[0].len()), (4, 64));
+        let other = "[base]\nseed = 3\n[[list]]\ntrace = [\"uniform\", \"oltp:writes=2K\"]\n\
+                     capacity = \"1024KiB\"";
+        assert_eq!(run_keys(other)[1], keys[2], "written in another way");
+    }
+
+    #[test]
+    fn lists_of_traces_with_spaces_are_told_apart() {
+        let keys = run_keys("[[grid]]\nload = [[\"a b\", \"c\"], [\"a\", \"b c\"]]");
+        assert_ne!(keys[0], keys[1]);
+    }
+
+    #[test]
+    fn an_order_can_be_read_by_the_same_version_only() {
+        let text = "[base]\nload = [\"a b.csv@open\", \"oltp:writes=2K\"]\nbuffer = \"8MiB\"\n\
+                    extra = \"9%\"\nchip.page = \"4KiB\"";
+        let experiment = &plan(text).rows[0].experiment;
+        let order = RunOrder::of(experiment, &TraceDigests::default(), &NoProgress).unwrap();
+        let read = RunOrder::parse(&order.text()).unwrap();
+        assert_eq!((&read.experiment, read.key()), (experiment, order.key()));
+        assert_eq!(read.traces, [("a b.csv".to_owned(), None)]);
+        let other = order.text().replacen(VERSION, "9.9", 1);
+        let why = RunOrder::parse(&other).unwrap_err();
+        assert!(why.to_string().contains("the client has ftlab 9.9 and the worker"), "{why}");
+        for text in ["", "{}", "[]", "[1]", &format!("[\"{VERSION}\"]")] {
+            assert_eq!(RunOrder::parse(text).unwrap_err().exit_code(), 2, "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+use std::fmt::Write;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::reader::Skipped;
+use crate::replay::{ReadOptions, Trace};
+use crate::request::{Flags, Op, Request};
+use crate::table::builder::{ColumnBlock, TableBuilder};
+use crate::table::request_table::{CHUNK, RequestTable};
+
+/// A row: time, operation, offset, bytes, device, flags.
+type Row = (u64, u8, u64, u64, u64, u8);
+
+fn build(rows: &[Row], block: usize) -> crate::Result<RequestTable> {
+    let mut builder = TableBuilder::new("t");
+    for rows in rows.chunks(block) {
+        builder.extend(&ColumnBlock {
+            time_ns: &rows.iter().map(|row| row.0).collect::<Vec<_>>(),
+            op: &rows.iter().map(|row| row.1.into()).collect::<Vec<_>>(),
+            offset: &rows.iter().map(|row| row.2).collect::<Vec<_>>(),
+            bytes: &rows.iter().map(|row| row.3).collect::<Vec<_>>(),
+            device: &rows.iter().map(|row| row.4).collect::<Vec<_>>(),
+            flags: &rows.iter().map(|row| row.5.into()).collect::<Vec<_>>(),
+        })?;
+    }
+    Ok(builder.finish())
+}
+
+fn table(rows: &[Row]) -> Arc<RequestTable> {
+    Arc::new(build(rows, 7).unwrap())
+}
+
+/// The same rows as text.
+fn csv(rows: &[Row]) -> String {
+    let mut text = String::from("time_ns,device,rwbs,offset,bytes\n");
+    for (time_ns, op, offset, bytes, device, _) in rows {
+        let rwbs = ["R", "W", "D", "FW"][usize::from(*op)];
+        writeln!(text, "{time_ns},{device},{rwbs},{offset},{bytes}").unwrap();
+    }
+    text
+}
+
+/// All requests of a trace, read a few at a time, and what was skipped.
+fn read(trace: &Trace, limit: Option<u64>, sort: bool) -> (Vec<Request>, Skipped) {
+    let mut replay = trace.replay().unwrap();
+    let mut requests = Vec::new();
+    while replay.next_batch(&mut requests, 3).unwrap() > 0 {}
+    assert!(limit.is_none_or(|limit| requests.len() as u64 <= limit));
+    assert_eq!(replay.notes().contains(&"The requests are sorted by time.".to_owned()), sort);
+    let mut skipped = replay.skipped().clone();
+    // The heading of a file is no row.
+    skipped.other_lines = 0;
+    (requests, skipped)
+}
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let row = (0u64..30, 0u8..4, 0u64..1000, 0u64..4, 0u64..3);
+    let row = row.prop_map(|(time_ns, op, offset, bytes, device)| match op {
+        3 => (time_ns, op, offset, 0, device * 5, 2),
+        _ => (time_ns, op, offset, bytes * 512, device * 5, 0),
+    });
+    prop::collection::vec(row, 1..60)
+}
+
+proptest! {
+    #[test]
+    fn a_table_delivers_what_a_file_with_the_same_records_delivers(
+        rows in rows(),
+        limit in prop::option::of(1u64..40),
+        sort: bool,
+    ) {
+        let format = Some(spec::Spec::plain("csv"));
+        let options = ReadOptions { format, limit, ..ReadOptions::default() };
+        let file = Trace::of_bytes("f", csv(&rows).as_bytes(), &options).unwrap().sorted(sort);
+        let in_memory = Trace::of_table(&table(&rows)).with_limit(limit).sorted(sort);
+        let expected = read(&file, limit, sort);
+        prop_assert_eq!(read(&in_memory, limit, sort), expected.clone());
+        // The requests of a replay, kept and read again.
+        let kept = Arc::new(file.to_table(|_| crate::Result::Ok(())).unwrap());
+        prop_assert_eq!(read(&Trace::of_table(&kept), limit, sort), expected);
+    }
+}
+
+#[test]
+fn rows_are_kept_as_they_were_given() {
+    let rows: Vec<Row> = (0..CHUNK as u64 + 5)
+        .map(|n| (7 * n % 1000, (n % 3) as u8, n, n % 5, 9 - n % 4, (n % 32) as u8))
+        .collect();
+    let table = build(&rows, 1000).unwrap();
+    assert_eq!((table.rows(), table.memory_bytes()), (rows.len() as u64, 24 * rows.len() as u64));
+    assert_eq!(table.devices(), ["9", "8", "7", "6"]);
+    let mut copied = Vec::new();
+    while table.copy_rows(copied.len() as u64, &mut copied, 999) > 0 {}
+    let given = rows.iter().map(|&(time_ns, op, offset, bytes, device, flags)| Request {
+        time_ns,
+        offset,
+        bytes,
+        device: 9 - device as u32,
+        op: Op::of_code(op).unwrap(),
+        flags: Flags::of_bits(flags).unwrap(),
+    });
+    assert!(copied.into_iter().eq(given));
+}
+
+#[test]
+fn lengths_of_4_gib_and_more_are_kept() {
+    let lengths = [1, u64::from(u32::MAX) - 1, u64::from(u32::MAX), 1 << 40, 3, u64::MAX - 4];
+    let rows: Vec<Row> = lengths.iter().map(|&bytes| (0, 2, 4, bytes, 0, 0)).collect();
+    let requests = Trace::of_table(&table(&rows)).requests().unwrap();
+    assert!(requests.iter().map(|request| request.bytes).eq(lengths));
+}
+
+#[test]
+fn the_digest_is_that_of_the_documented_bytes() {
+    let rows = [(5, 1, 1 << 40, 4096, 70, 1), (3, 2, 8, 1 << 32, 2, 0), (9, 3, 0, 0, 70, 2)];
+    let mut bytes = Vec::new();
+    for ((time_ns, op, offset, length, _, flags), device) in rows.iter().zip([0u16, 1, 0]) {
+        bytes.extend(u64::to_le_bytes(*time_ns));
+        bytes.extend(u64::to_le_bytes(*offset));
+        bytes.extend(u32::try_from(*length).unwrap_or(u32::MAX).to_le_bytes());
+        bytes.extend(device.to_le_bytes());
+        bytes.extend([*op, *flags]);
+    }
+    bytes.extend([1u64, 1 << 32].map(u64::to_le_bytes).concat());
+    let digest: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(table(&rows).sha256(), digest);
+    assert_eq!(Trace::of_table(&table(&rows)).sha256().unwrap(), Some(digest.clone()));
+    assert_ne!(table(&rows[..2]).sha256(), digest);
+}
+
+#[test]
+fn a_row_that_is_no_request_is_refused_with_its_place() {
+    let good: Row = (0, 1, 0, 512, 0, 0);
+    for (bad, column, what) in [
+        ((0, 4, 0, 512, 0, 0), "op", "4 is no operation; the codes are 0 read"),
+        ((0, 1, 0, 512, 0, 40), "flags", "40 has bits without a meaning"),
+        ((0, 3, 0, 512, 0, 0), "bytes", "a flush has no range, so it must be 0, not 512"),
+        ((0, 0, u64::MAX, 512, 0, 0), "offset", "512 bytes at 18446744073709551615 ends beyond"),
+    ] {
+        let error = build(&[good, good, good, good, bad], 2).unwrap_err();
+        assert!(error.is_usage());
+        let message = error.to_string();
+        let place = format!("t: column `{column}`, row 4 (counted from 0): ");
+        assert!(message.starts_with(&place) && message.contains(what), "{message}");
+    }
+    let many: Vec<Row> = (0..65537).map(|device| (0, 1, 0, 512, device, 0)).collect();
+    assert!(build(&many[..65536], 4096).is_ok());
+    let message = build(&many, 4096).unwrap_err().to_string();
+    assert!(message.contains("column `device`, row 65536 "), "{message}");
+    assert!(message.contains("more than 65536 devices"), "{message}");
+}
+
+#[test]
+fn a_table_without_rows_delivers_nothing() {
+    let empty = Trace::of_table(&table(&[]));
+    assert!(empty.requests().unwrap().is_empty());
+    assert_eq!((empty.format(), empty.name(), empty.size_hint_bytes()), ("columns", "t", Some(0)));
+}
