@@ -48,6 +48,16 @@ impl Failure {
         Failure::coded(USAGE, message)
     }
 
+    /// The exit code of the command.
+    pub fn code(&self) -> u8 {
+        self.code
+    }
+
+    /// The sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints the sentence and returns the exit code. For a violation it also prints the line that
     /// replays it. `arguments` are those of the command, which comes first.
     pub fn report(self, arguments: &[OsString]) -> u8 {

@@ -9,7 +9,7 @@
 
 mod commands;
 mod experiment_args;
-mod failure;
+pub mod failure;
 mod known_names;
 mod memory_limit;
 mod operation_logs;
@@ -19,6 +19,7 @@ mod parallel_args;
 mod progress;
 mod result_outputs;
 mod signals;
+pub mod sweeps;
 pub mod texts;
 mod timeline_output;
 
@@ -83,11 +84,11 @@ enum Command {
 
 impl Command {
     /// Runs the subcommand and returns the exit code.
-    fn run(&self, limit_bytes: Option<u64>) -> Result<u8> {
+    fn run(&self, limit_bytes: Option<u64>, given: Option<MemoryLimit>) -> Result<u8> {
         match self {
             Command::Run(args) => run::run(args, limit_bytes),
             Command::Compare(args) => compare::run(args, limit_bytes),
-            Command::Sweep(args) => sweep::run(args, limit_bytes),
+            Command::Sweep(args) => sweep::run(args, limit_bytes, given),
             Command::Papers(args) => papers::run(args, limit_bytes),
             Command::Trace(args) => trace::run(args),
             Command::Drive(args) => drive::run(args),
@@ -103,8 +104,8 @@ impl Command {
     }
 }
 
-/// The lists of FTLs, chips, workloads and so on, as the JSON of `ftlab list`: one by its name, or all
-/// if no name is given. `None` if there is no such list.
+/// The lists of FTLs, chips, workloads and so on, as the JSON of `ftlab list`: one by its name, or
+/// all if no name is given. `None` if there is no such list.
 pub fn list(name: Option<&str>) -> Option<String> {
     list::json_of(name)
 }
@@ -139,5 +140,6 @@ pub fn main(arguments: &[OsString]) -> u8 {
     };
     let limit_bytes = MemoryLimit::bytes(cli.memory_limit);
     memory_limit::watch(limit_bytes);
-    cli.command.run(limit_bytes).unwrap_or_else(|failure| failure.report(arguments))
+    let done = cli.command.run(limit_bytes, cli.memory_limit);
+    done.unwrap_or_else(|failure| failure.report(arguments))
 }

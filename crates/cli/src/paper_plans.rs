@@ -78,11 +78,14 @@ static RUNS: &[NamedPlan] = plans![
 /// The plan has a mistake, which a test would have found, or it has no such scale.
 pub fn plan(&(name, text): &NamedPlan, scale: Scale) -> sim::Result<Plan> {
     Plan::parse_beside(name, text, scale, &|other| {
-        let found = RUNS.iter().find(|(name, _)| other == format!("runs/{name}.toml"));
-        found
-            .map(|(_, text)| (*text).to_owned())
-            .ok_or_else(|| "it is not part of this program".into())
+        shared_runs(other).ok_or_else(|| "it is not part of this program".into())
     })
+}
+
+/// The text of a plan that several experiments name, such as `runs/FSTR.toml`.
+pub fn shared_runs(name: &str) -> Option<String> {
+    let found = RUNS.iter().find(|(shared, _)| name == format!("runs/{shared}.toml"));
+    found.map(|(_, text)| (*text).to_owned())
 }
 
 /// The papers, in the order of the report.

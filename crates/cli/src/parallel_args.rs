@@ -23,6 +23,11 @@ pub struct ParallelArgs {
 }
 
 impl ParallelArgs {
+    /// The number of runs at a time, if the user gave one.
+    pub fn given_jobs(&self) -> Option<NonZeroUsize> {
+        self.jobs
+    }
+
     /// The number of runs at a time.
     pub fn jobs(&self) -> NonZeroUsize {
         parallel_runs::jobs(self.jobs)

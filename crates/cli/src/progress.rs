@@ -172,6 +172,8 @@ pub struct SweepMonitor {
     bar: ProgressBar,
     /// For each row the number of its steps that the bar shows already.
     steps: Vec<AtomicU64>,
+    /// The number of rows that are to be done in all.
+    own: usize,
     /// The first row of the current sweep, and of the one after it.
     first: usize,
     next: usize,
@@ -184,17 +186,22 @@ const STEPS: u64 = 1000;
 impl SweepMonitor {
     /// The monitor of a sweep with this number of rows, of which `done` are done.
     pub fn new(quiet: bool, rows: usize, done: usize) -> SweepMonitor {
+        SweepMonitor::of_shard(quiet, rows, rows, done)
+    }
+
+    /// The monitor of a sweep that runs `own` of the rows of a plan, of which `done` are done.
+    pub fn of_shard(quiet: bool, rows: usize, own: usize, done: usize) -> SweepMonitor {
         let bar = match is_shown(quiet) {
-            true => ProgressBar::new(rows as u64 * STEPS).with_style(sweep_style()),
+            true => ProgressBar::new(own as u64 * STEPS).with_style(sweep_style()),
             false => ProgressBar::hidden(),
         };
-        bar.set_message(format!("{done} of {rows} rows"));
+        bar.set_message(format!("{done} of {own} rows"));
         bar.set_position(done as u64 * STEPS);
         // The remaining time is estimated from the rows of this sweep, not from those done before.
         bar.reset_eta();
         let steps = (0..rows).map(|_| AtomicU64::new(0)).collect();
         let done = AtomicUsize::new(done);
-        SweepMonitor { _watch: Watch::new(), bar, steps, first: 0, next: 0, done }
+        SweepMonitor { _watch: Watch::new(), bar, steps, own, first: 0, next: 0, done }
     }
 
     /// Begins the next of several sweeps. `found` of its rows are done already.
@@ -230,7 +237,7 @@ impl SweepProgress for SweepMonitor {
     fn kept(&self, row: usize) {
         self.reach(row, STEPS);
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        self.bar.set_message(format!("{done} of {} rows", self.steps.len()));
+        self.bar.set_message(format!("{done} of {} rows", self.own));
     }
 }
 

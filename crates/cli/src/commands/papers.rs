@@ -6,16 +6,19 @@ use clap::ValueEnum;
 use report::paper_pages::{self, ClaimSummary, ExperimentFindings, Paper};
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
-use sim::sweep::{self, Findings, Journal, RowFormat, RowWriter, Sweep};
+use sim::sweep::key::journal_key;
+use sim::sweep::{Findings, Journal, RowFormat, RowWriter, Shard, Sweep, TraceDigests};
 
-use crate::commands::sweep::{ScaleName, parsed, refuse_grave};
+use crate::commands::sweep::args::ScaleName;
+use crate::commands::sweep::refuse_grave;
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::paper_plans::{self, NamedPlan, PAPERS};
 use crate::parallel_args::ParallelArgs;
-use crate::progress::SweepMonitor;
+use crate::progress::{RunMonitor, SweepMonitor};
+use crate::sweeps::parsed;
 use crate::texts::table::Table;
 
 /// Options of `ftlab papers`.
@@ -138,10 +141,12 @@ impl Study {
         limit_bytes: Option<u64>,
         monitor: &mut SweepMonitor,
     ) -> Result<Vec<ExperimentFindings<'_>>> {
-        let mut journal = open(&self.journal_path, &self.all)?;
+        let digests = &TraceDigests::default();
+        let mut journal = open(&self.journal_path, &self.all, digests, args.quiet)?;
         monitor.begin(self.all.rows.len(), journal.count());
-        let jobs = args.parallel.jobs();
-        Sweep { plan: &self.all, jobs, memory_bytes: args.parallel.memory, limit_bytes }
+        let (jobs, memory_bytes) = (args.parallel.jobs(), args.parallel.memory);
+        let (plan, shard) = (&self.all, Shard::WHOLE);
+        Sweep { plan, shard, digests, jobs, memory_bytes, limit_bytes }
             .run(&mut journal, &*monitor)
             .map_err(|error| Failure::from(error).with("; the same command continues from here"))?;
         self.rows_file.write(|out| {
@@ -167,12 +172,12 @@ impl Study {
 
 /// The journal of an experiment. A journal of another version or with other traces is useless here
 /// and is replaced.
-fn open(path: &Path, plan: &Plan) -> Result<Journal> {
-    let hash = sweep::hash(plan);
-    match Journal::open(path, &hash, plan.rows.len()) {
+fn open(path: &Path, plan: &Plan, digests: &TraceDigests, quiet: bool) -> Result<Journal> {
+    let key = journal_key(plan, &Shard::WHOLE.rows(plan), digests, &RunMonitor::new(quiet))?;
+    match Journal::open(path, &key, plan.rows.len()) {
         Err(sim::Error::OtherPlan { .. }) => {
             std::fs::remove_file(path).map_err(|error| cannot_create(path, &error))?;
-            Ok(Journal::open(path, &hash, plan.rows.len())?)
+            Ok(Journal::open(path, &key, plan.rows.len())?)
         }
         opened => Ok(opened?),
     }

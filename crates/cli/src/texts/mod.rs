@@ -1,13 +1,17 @@
-//! Results as texts for people: tables, and the pages of comparisons.
+//! Results and traces as texts: tables, the pages of comparisons, JSON of traces.
 //!
-//! * [`result`]     one result
-//! * [`comparison`] several results side by side
-//! * [`groups`]     the quantities by which results are compared
-//! * [`table`]      rows of cells
+//! * [`result`]      one result
+//! * [`comparison`]  several results side by side
+//! * [`description`] a trace
+//! * [`groups`]      the quantities by which results are compared
+//! * [`sweep`]       the rows and claims of a sweep
+//! * [`table`]       rows of cells
 
 pub mod comparison;
+pub mod description;
 pub mod groups;
 pub mod result;
+pub mod sweep;
 pub mod table;
 
 pub use crate::output::json;

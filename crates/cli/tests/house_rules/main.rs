@@ -53,7 +53,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "report",
             ],
         ),
-        ("python", &["spec", "trace", "sim", "report", "cli"]),
+        ("python", &["spec", "trace", "ftl", "sim", "report", "cli"]),
     ])
 }
 

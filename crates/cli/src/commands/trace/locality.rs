@@ -1,46 +1,7 @@
 //! The part of `ftlab trace info` about the locality of writes.
 
 use report::number_format::{bytes, count};
-use serde_json::{Value, json};
-use trace::analysis::locality::{
-    Distribution, PAGE_SIZES, SizeUpdates, TOP_PERCENTS, TraceLocality,
-};
-
-/// The locality as JSON; shares are between 0 and 1.
-pub fn as_json(found: &TraceLocality) -> Value {
-    let shares = |keys: &[String], shares: &[f64]| -> Value {
-        keys.iter().cloned().zip(shares.iter().map(|&share| json!(share))).collect()
-    };
-    let percents: Vec<String> = TOP_PERCENTS.iter().map(u32::to_string).collect();
-    let sizes: Vec<String> = PAGE_SIZES.iter().map(u64::to_string).collect();
-    json!({
-        "page_bytes": found.page_bytes,
-        "page_writes": found.page_writes,
-        "pages_written": found.pages_written,
-        "writes_to_top_percent": shares(&percents, &found.top_shares),
-        "write_interval_cdf": cumulative(&found.intervals),
-        "mean_write_interval_cdf": cumulative(&found.mean_intervals),
-        "updates_by_request_size": found.updates.iter().map(update).collect::<Vec<_>>(),
-        "sub_page_share": shares(&sizes, &found.sub_page_shares),
-        "sequential_reads": found.sequential_reads,
-        "sequential_writes": found.sequential_writes,
-        "left_out": found.absurd,
-    })
-}
-
-fn cumulative(distribution: &Distribution) -> Vec<Value> {
-    distribution.cumulative().map(|(below, share)| json!([below, share])).collect()
-}
-
-fn update(class: &SizeUpdates) -> Value {
-    json!({
-        "sectors_max": class.sectors_max,
-        "requests": class.requests,
-        "page_writes": class.page_writes,
-        "rewrites": class.rewrites,
-        "mean_earlier_writes": class.earlier_writes as f64 / class.page_writes.max(1) as f64,
-    })
-}
+use trace::analysis::locality::{Distribution, PAGE_SIZES, TOP_PERCENTS, TraceLocality};
 
 /// Lines that consist of a name and a value.
 pub fn lines(found: &TraceLocality) -> Vec<(&'static str, String)> {

@@ -10,11 +10,10 @@ use report::figure::DataTable;
 use report::html_page::{HtmlPage, Section};
 use report::number_format::{bytes, count, decimals};
 use report::traces::{self, LabelledTrace};
-use serde_json::{Map, Value, json};
 use sim::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use sim::input::source::RequestSource;
 use sim::input::trace_stats::TraceStats;
-use sim::{Experiment, Progress, Setup, Stage};
+use sim::{Progress, Stage};
 use spec::Spec;
 use trace::analysis::locality::TraceLocality;
 use trace::analysis::survey::RequestSizes;
@@ -30,6 +29,7 @@ use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
 use crate::result_outputs::JsonArg;
+use crate::texts::description::{self, setup};
 
 /// Options of `ftlab trace`.
 #[derive(clap::Args)]
@@ -57,7 +57,7 @@ struct InfoArgs {
     read: ExperimentArgs<TraceOptions>,
     /// Page size of the statistics; a workload is generated for it, too. By default 4 KiB for a
     /// file, and for a workload the page of the chip
-    #[arg(long, value_name = "SIZE", value_parser = page_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = description::parse_page)]
     page: Option<u32>,
     #[command(flatten)]
     json: JsonArg,
@@ -101,7 +101,7 @@ struct GenerateArgs {
     #[command(flatten)]
     device: ExperimentArgs<WorkloadOptions>,
     /// Page size of the device, in place of that of the chip
-    #[arg(long, value_name = "SIZE", value_parser = page_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = description::parse_page)]
     page: Option<u32>,
 }
 
@@ -122,16 +122,6 @@ impl From<FormatName> for OutputFormat {
     }
 }
 
-fn page_bytes(text: &str) -> std::result::Result<u32, String> {
-    let bytes = spec::parse_size(text).map_err(|error| error.to_string())?;
-    match u32::try_from(bytes) {
-        Ok(page) if page >= 512 && page.is_multiple_of(512) => Ok(page),
-        _ => Err(format!(
-            "a page of {bytes} bytes is not a whole number of sectors of 512 bytes below 4 GiB"
-        )),
-    }
-}
-
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     match &args.command {
@@ -139,15 +129,6 @@ pub fn run(args: &Args) -> Result<()> {
         TraceCommand::Convert(args) => convert(args),
         TraceCommand::Generate(args) => generate(args),
     }
-}
-
-/// The setup of a run of this trace with these options, so that a workload generates the same
-/// requests here as in a run.
-fn setup(trace: &str, options: &Experiment, page_bytes: Option<u32>) -> Result<Setup> {
-    let mut chip = Spec::parse(&options.chip)?;
-    chip.pairs.extend(page_bytes.map(|bytes| ("page".to_owned(), bytes.to_string())));
-    let (trace, chip) = (Some(trace.to_owned()), chip.to_string());
-    Ok(Setup::new(&Experiment { trace, chip, ..options.clone() })?)
 }
 
 // ---- generate --------------------------------------------------------------------------------
@@ -208,9 +189,6 @@ fn write(
 
 // ---- info ------------------------------------------------------------------------------------
 
-/// The pages in which statistics of trace files are usually published.
-const PUBLISHED_PAGE_BYTES: u64 = 4096;
-
 fn info(args: &InfoArgs) -> Result<()> {
     let name = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
     let mut files = CommandFiles::new();
@@ -219,19 +197,11 @@ fn info(args: &InfoArgs) -> Result<()> {
     let json = args.json.open(args.trace.as_deref(), &mut files)?;
     let is_file = matches!(NamedTrace::parse(name)?, NamedTrace::File(_));
     let setup = setup(name, args.read.first(), args.page.filter(|_| !is_file))?;
-    let page_bytes = match args.page {
-        None if is_file => PUBLISHED_PAGE_BYTES,
-        None => setup.chip.page_bytes.into(),
-        Some(bytes) => bytes.into(),
-    };
+    let page_bytes = description::page_bytes(&setup, args.page);
     let source = RequestSource::open(&setup)?;
     let trace = source.trace();
     let Some(report) = report else {
-        let survey = trace::analysis::survey::survey(trace, page_bytes)?;
-        let locality = match args.brief {
-            true => None,
-            false => Some(trace::analysis::locality::locality(trace, page_bytes)?),
-        };
+        let (survey, locality) = description::statistics(trace, page_bytes, args.brief)?;
         return print_description(args, json.as_ref(), trace, &survey, locality.as_ref());
     };
     let found = TraceStats::of_trace(trace, page_bytes)?;
@@ -248,9 +218,8 @@ fn print_description(
     locality: Option<&TraceLocality>,
 ) -> Result<()> {
     if let Some(destination) = json {
-        let mut json = as_json(trace, survey, trace.sha256()?);
-        json["locality"] = locality.map_or(Value::Null, locality::as_json);
-        destination.write(|out| write_text(out, &output::json(&json)))?;
+        let text = description::json(trace, survey, locality)?;
+        destination.write(|out| write_text(out, &text))?;
         if matches!(destination, Destination::Stdout) {
             return Ok(());
         }
@@ -298,75 +267,6 @@ fn open(path: &str, args: &ExperimentArgs<TraceFileOptions>) -> Result<Trace> {
     let format = experiment.format.as_deref().map(Spec::parse).transpose()?;
     let options = ReadOptions { format, skip_bad: experiment.skip_bad, limit: experiment.limit };
     Ok(Trace::open(path, &options)?.sorted(experiment.sort))
-}
-
-fn as_json(trace: &Trace, survey: &Survey, sha256: Option<String>) -> Value {
-    let sizes = survey.data_sizes();
-    json!({
-        "schema": "ftlab.trace/1",
-        "name": trace.name(),
-        "format": trace.format(),
-        "notes": survey.notes,
-        "sha256": sha256,
-        "page_bytes": survey.page_bytes,
-        "requests": survey.requests,
-        "reads_and_writes": survey.data_requests(),
-        "reads": sizes_json(&survey.reads),
-        "writes": sizes_json(&survey.writes),
-        "trims": sizes_json(&survey.trims),
-        "flushes": survey.flushes,
-        "preflush": survey.flags.preflush,
-        "fua": survey.flags.fua,
-        "sync": survey.flags.sync,
-        "metadata": survey.flags.meta,
-        "readahead": survey.flags.readahead,
-        "mean_sectors": sizes.mean_sectors(),
-        "median_sectors": sizes.median_sectors(),
-        "end_bytes": survey.end_bytes(),
-        "pages": {
-            "written": survey.pages.written,
-            "read": survey.pages.read,
-            "touched": survey.pages.touched,
-            "trimmed": survey.pages.trimmed,
-            "rewritten": survey.rewritten_pages,
-        },
-        "aligned": survey.aligned,
-        "aligned_writes": survey.aligned_writes,
-        "unaligned": survey.unaligned(),
-        "writes_below_4_sectors": survey.writes.below_sectors(4),
-        "writes_below_8_sectors": survey.writes.below_sectors(8),
-        "span_seconds": survey.span_ns as f64 / 1e9,
-        "backward_times": survey.skipped.backward_times,
-        "other_lines": survey.skipped.other_lines,
-        "skipped": skipped(survey),
-        "devices": devices(survey),
-    })
-}
-
-fn sizes_json(sizes: &RequestSizes) -> Value {
-    let buckets =
-        sizes.buckets().into_iter().map(|bucket| (bucket.label(), bucket.requests.into()));
-    json!({
-        "requests": sizes.requests(),
-        "bytes": sizes.bytes() as u64,
-        "sectors": buckets.collect::<Map<String, Value>>(),
-    })
-}
-
-fn skipped(survey: &Survey) -> Map<String, Value> {
-    survey.skipped.iter().map(|(why, count)| (why.to_owned(), count.into())).collect()
-}
-
-fn devices(survey: &Survey) -> Vec<Value> {
-    let device = |device: &trace::analysis::survey::DeviceSurvey| {
-        json!({
-            "name": device.name,
-            "requests": device.requests,
-            "end_bytes": device.end_bytes,
-            "touched_pages": device.touched.len(),
-        })
-    };
-    survey.devices.iter().map(device).collect()
 }
 
 /// Lines that consist of a name and a value.

@@ -1,0 +1,152 @@
+//! `ftlab sweep`: the runs of a plan on all cores, one row per run, and the judgement of its
+//! claims.
+//!
+//! A plan can be shared by several machines: each runs a shard, and a last command merges them.
+//!
+//! * [`args`]         the options
+//! * [`slurm_script`] the script that runs the shards as an array of jobs
+
+pub mod args;
+mod slurm_script;
+
+pub use crate::commands::sweep::args::Args;
+
+use std::path::Path;
+
+use report::number_format::count;
+use sim::memory::limit::MemoryLimit;
+use sim::plan::Plan;
+use sim::sweep::findings::{FailedRow, Findings};
+use sim::sweep::{Journal, Journals, Shard, Sweep, TraceDigests};
+
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::progress::{RunMonitor, SweepMonitor};
+use crate::sweeps::{PlanSource, SweepOutputs, parsed};
+use crate::texts::sweep as texts;
+
+/// Runs the subcommand. `memory_limit` is the limit as the user gave it, if at all.
+pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLimit>) -> Result<()> {
+    let source = PlanSource::read(&args.plan, args.scale.into(), args.traces.as_deref())?;
+    let plan = &source.plan;
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let outputs = SweepOutputs::check(&source, shard, &args.out, &args.report)?;
+    if let Some(shards) = args.slurm {
+        return slurm_script::print(args, plan, shards, memory_limit);
+    }
+    let digests = TraceDigests::default();
+    let mut journal = journal(args, plan, outputs.rows_path(), &digests)?;
+    if !args.merge {
+        run_rows(args, plan, &digests, limit_bytes, &mut journal)?;
+    }
+    if let Some(shard) = args.shard {
+        return end_shard(args, plan, shard, &journal);
+    }
+    let found = outputs.write(plan, args.scale.into(), &journal)?;
+    journal.delete()?;
+    if !args.quiet {
+        output::print(&texts::of_sweep(&found, &args.out, args.scale.into()))?;
+    }
+    end(plan.rows.len(), &found.failed)
+}
+
+/// The journal of the shard, or that of all rows, which takes over those of the shards.
+fn journal(args: &Args, plan: &Plan, output: &Path, digests: &TraceDigests) -> Result<Journal> {
+    let progress = &RunMonitor::new(args.quiet);
+    let journals = Journals { output, plan, digests, progress };
+    let journal = match (args.merge, args.shard) {
+        (true, _) => journals.gather_complete(),
+        (false, None | Some(Shard::WHOLE)) => journals.gather(),
+        (false, Some(shard)) => journals.open(shard),
+    }?;
+    if !journal.is_locked() && !args.quiet {
+        eprintln!(
+            "ftlab: the file system of {} has no locks; see to it that no other sweep writes it",
+            journal.path().display()
+        );
+    }
+    Ok(journal)
+}
+
+fn run_rows(
+    args: &Args,
+    plan: &Plan,
+    digests: &TraceDigests,
+    limit_bytes: Option<u64>,
+    journal: &mut Journal,
+) -> Result<()> {
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let (jobs, memory_bytes) = (args.parallel.jobs(), args.parallel.memory);
+    let own = shard.rows(plan).len();
+    let monitor = SweepMonitor::of_shard(args.quiet, plan.rows.len(), own, journal.count());
+    let sweep = Sweep { plan, shard, digests, jobs, memory_bytes, limit_bytes };
+    let ran = sweep.run(journal, &monitor);
+    drop(monitor);
+    ran.map_err(|error| stopped(error, journal))
+}
+
+/// Ends the command of a shard. Rows that failed are judged when all shards are merged.
+fn end_shard(args: &Args, plan: &Plan, shard: Shard, journal: &Journal) -> Result<()> {
+    if args.quiet {
+        return Ok(());
+    }
+    let mut found = Findings::of(plan);
+    for row in shard.rows(plan) {
+        found.see(row, &parsed(row, &journal.row(row)?)?);
+    }
+    let merge = slurm_script::merge_command(args);
+    output::print(&texts::of_shard(&found, shard, journal.path(), &merge))
+}
+
+/// The failure of a sweep that was stopped; it names the journal.
+fn stopped(error: sim::Error, journal: &Journal) -> Failure {
+    let (done, path) = (count(journal.count() as u64), journal.path().display());
+    Failure::from(error).with(&format!(
+        "; {done} rows are kept in {path}, and the same command continues from there"
+    ))
+}
+
+/// The result of the command. Failed rows are acceptable, unless all rows failed.
+fn end(rows: usize, failed: &[FailedRow]) -> Result<()> {
+    refuse_grave(failed)?;
+    match failed.first() {
+        Some(first) if failed.len() == rows => Err(failure(first, 1)),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to ignore rows that failed because of a bug of this program or a violation.
+///
+/// # Errors
+/// There is such a row.
+pub fn refuse_grave(failed: &[FailedRow]) -> Result<()> {
+    let worst =
+        [101, 3].into_iter().find_map(|code| failed.iter().find(|row| row.exit_code == code));
+    worst.map_or(Ok(()), |row| Err(failure(row, row.exit_code as u8)))
+}
+
+fn failure(row: &FailedRow, code: u8) -> Failure {
+    Failure::coded(code, format!("row {}: {}", row.row, row.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The result of a sweep of three rows, some of which failed with these codes.
+    fn ended(codes: &[u64]) -> String {
+        let failed = |(row, &exit_code)| FailedRow { row, exit_code, message: "why".to_owned() };
+        let failed: Vec<FailedRow> = codes.iter().enumerate().map(failed).collect();
+        format!("{:?}", end(3, &failed))
+    }
+
+    #[test]
+    fn failed_rows_are_acceptable_but_violations_and_bugs_are_not() {
+        assert_eq!([ended(&[]), ended(&[2, 1])], ["Ok(())", "Ok(())"]);
+        let heard =
+            |code: u8, row| format!("Err(Failure {{ code: {code}, message: \"row {row}: why\" }})");
+        assert_eq!(ended(&[2, 3]), heard(3, 1));
+        assert_eq!(ended(&[3, 101]), heard(101, 1));
+        assert_eq!(ended(&[2, 2, 2]), heard(1, 0));
+    }
+}

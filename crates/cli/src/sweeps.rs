@@ -1,0 +1,161 @@
+//! What the command and the Python package do alike around a sweep: they read its plan, check its
+//! files before anything runs, and write its rows and its page.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use report::sweep_page;
+use serde_json::Value;
+use sim::input::trace_stats::TraceStatsCache;
+use sim::plan::{Plan, ReadOther, Scale};
+use sim::sweep::{Findings, Journal, Journals, RowFormat, RowWriter, Shard};
+
+use crate::failure::{Failure, Result};
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{made_by, write_text};
+use crate::paper_plans;
+
+/// A plan and the files that it was read from.
+#[derive(Debug)]
+pub struct PlanSource {
+    /// The plan.
+    pub plan: Plan,
+    /// The plan's file, and those of the plans that it names; none for a text.
+    files: Vec<PathBuf>,
+}
+
+impl PlanSource {
+    /// Reads a plan from a file. Plans that it names lie beside it. Trace files are in `traces`, if
+    /// it is given.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the plan has a mistake.
+    pub fn read(path: &Path, scale: Scale, traces: Option<&Path>) -> Result<PlanSource> {
+        let name = path.to_string_lossy();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::failed(format!("cannot read plan {name}: {error}")))?;
+        let files = RefCell::new(vec![path.to_owned()]);
+        let beside = |other: &str| {
+            let path = path.with_file_name(other);
+            let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+            files.borrow_mut().push(path);
+            text
+        };
+        let plan = parsed_plan(&name, &text, scale, traces, &beside)?;
+        Ok(PlanSource { plan, files: files.into_inner() })
+    }
+
+    /// Reads a plan from a text; errors call it `plan`. Plans that it names are in the current
+    /// folder, or among those of the papers.
+    ///
+    /// # Errors
+    /// The plan has a mistake.
+    pub fn parse(text: &str, scale: Scale, traces: Option<&Path>) -> Result<PlanSource> {
+        let files = RefCell::new(Vec::new());
+        let other = |name: &str| match std::fs::read_to_string(name) {
+            Ok(text) => {
+                files.borrow_mut().push(name.into());
+                Ok(text)
+            }
+            Err(error) => paper_plans::shared_runs(name).ok_or_else(|| error.to_string()),
+        };
+        let plan = parsed_plan("plan", text, scale, traces, &other)?;
+        Ok(PlanSource { plan, files: files.into_inner() })
+    }
+}
+
+fn parsed_plan(
+    name: &str,
+    text: &str,
+    scale: Scale,
+    traces: Option<&Path>,
+    other: ReadOther,
+) -> Result<Plan> {
+    let plan = Plan::parse_beside(name, text, scale, other)?;
+    Ok(match traces {
+        Some(directory) => plan.with_traces_in(directory),
+        None => plan,
+    })
+}
+
+/// The files that a sweep writes, none of which is also read.
+#[derive(Debug)]
+pub struct SweepOutputs {
+    form: RowFormat,
+    path: PathBuf,
+    rows: Destination,
+    page: Option<Destination>,
+}
+
+impl SweepOutputs {
+    /// The file for the rows, `out`, and that for the page, if it is wanted.
+    ///
+    /// # Errors
+    /// The name tells no format, a file cannot be written, or one of them is also read.
+    pub fn check(
+        source: &PlanSource,
+        shard: Shard,
+        out: &str,
+        page: &Option<String>,
+    ) -> Result<SweepOutputs> {
+        let mut files = CommandFiles::new();
+        source.files.iter().try_for_each(|path| files.input("the plan", path))?;
+        files.traces(source.plan.experiments())?;
+        let Some(form) = RowFormat::of(out) else {
+            let what = format!("rows need a file that ends in .csv or .jsonl; `{out}` does not");
+            return Err(Failure::usage(what));
+        };
+        let rows = files.output("--out", out)?;
+        let Destination::File(file) = &rows else {
+            return Err(Failure::usage(format!("rows need a regular file; `{out}` is not one")));
+        };
+        let path = file.path().to_owned();
+        let page = files.optional_output("--report", page)?;
+        files.own_output("the journal", &Journals::path_beside(&path, shard))?;
+        Ok(SweepOutputs { form, path, rows, page })
+    }
+
+    /// The file for the rows, beside which the journals lie.
+    pub fn rows_path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the rows in the order of the plan, and the page. Returns the findings.
+    ///
+    /// # Errors
+    /// A file cannot be written, or the journal cannot be read.
+    pub fn write<'a>(
+        &self,
+        plan: &'a Plan,
+        scale: Scale,
+        journal: &Journal,
+    ) -> Result<Findings<'a>> {
+        let mut found = Findings::of(plan);
+        self.rows.write(|out| {
+            let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
+            let mut writer = RowWriter::new(out, self.form).map_err(failed)?;
+            for index in 0..plan.rows.len() {
+                let row = journal.row(index)?;
+                writer.write(&row).map_err(failed)?;
+                found.see(index, &parsed(index, &row)?);
+            }
+            writer.finish().map_err(failed)
+        })?;
+        if let Some(page) = &self.page {
+            found.survey(&mut TraceStatsCache::default());
+            let html = sweep_page::page(&found, scale, made_by("sweep")).html();
+            page.write(|out| write_text(out, &html))?;
+        }
+        Ok(found)
+    }
+}
+
+/// A row of a journal as JSON.
+///
+/// # Errors
+/// It is not valid JSON.
+pub fn parsed(index: usize, row: &str) -> Result<Value> {
+    let failed = |error| Failure::failed(format!("row {index} of the journal: {error}"));
+    serde_json::from_str(row).map_err(failed)
+}

@@ -1,0 +1,104 @@
+//! What a sweep prints at its end: its rows, the failed ones, and its claims.
+
+use std::path::Path;
+
+use report::number_format::{count, number};
+use report::sweep_page::wanted;
+use sim::plan::claim::{Claim, Judgement, Verdict};
+use sim::plan::{Plan, Scale};
+use sim::sweep::Shard;
+use sim::sweep::findings::{FailedRow, Findings};
+
+use crate::texts::table::Table;
+
+/// The number of failed rows whose message the summary shows.
+const FAILURES_SHOWN: usize = 5;
+
+/// The summary of a sweep whose rows were written to `out`.
+pub fn of_sweep(found: &Findings, out: &str, scale: Scale) -> String {
+    let plan = found.plan();
+    let rows = count(plan.rows.len() as u64);
+    let mut text = format!("{}: {rows} rows in {}{}", title(plan), out, failures(found));
+    for note in found.notes.counted_sentences() {
+        text += &format!("note: {note}\n");
+    }
+    for (index, claim) in plan.claims.iter().enumerate() {
+        text += &claim_text(claim, &found.verdicts(index), scale);
+    }
+    text
+}
+
+/// The summary of a shard whose rows are kept in this journal, and the command that merges it with
+/// others.
+pub fn of_shard(found: &Findings, shard: Shard, journal: &Path, merge: &str) -> String {
+    let plan = found.plan();
+    let (rows, all) = (shard.rows(plan).len() as u64, plan.rows.len() as u64);
+    format!(
+        "{}: shard {shard} is done, {} of {} rows are in {}{}When all shards are done:  {merge}\n",
+        title(plan),
+        count(rows),
+        count(all),
+        journal.display(),
+        failures(found)
+    )
+}
+
+fn title(plan: &Plan) -> &str {
+    if plan.title.is_empty() { "sweep" } else { &plan.title }
+}
+
+/// How many rows failed, and why the first ones did.
+fn failures(found: &Findings) -> String {
+    let mut text = match found.failed.len() {
+        0 => "\n".to_owned(),
+        failed => format!(", of which {} failed\n", count(failed as u64)),
+    };
+    for FailedRow { row, message, .. } in found.failed.iter().take(FAILURES_SHOWN) {
+        text += &format!("row {row}: {message}\n");
+    }
+    text
+}
+
+/// A claim and its judged cells.
+fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
+    let common = match claim.common.as_str() {
+        "" => String::new(),
+        common => format!(", {common}"),
+    };
+    let mut table = Table::new(&[
+        &format!("{}  {}{common}", claim.id, claim.figure),
+        "expected",
+        "found",
+        "off by",
+        "",
+    ]);
+    for verdict in verdicts {
+        let off = verdict.deviation().map(|deviation| 100.0 * deviation);
+        table.row(&[
+            format!("  {}", verdict.label),
+            wanted(verdict.wanted, 1.0),
+            verdict.found.map_or("–".into(), number),
+            off.map_or("–".into(), |off| format!("{off:+.2} %")),
+            verdict.judgement.word().to_owned(),
+        ]);
+    }
+    let cells = |judgement| verdicts.iter().filter(|cell| cell.judgement == judgement).count();
+    let (holding, silent) = (cells(Judgement::Holds), cells(Judgement::Undecided));
+    let silent_text = match silent {
+        0 => String::new(),
+        silent => format!("; {silent} have no such value"),
+    };
+    let quick = match scale {
+        Scale::Quick => "; quick scale, which settles nothing",
+        Scale::Full => "",
+    };
+    format!(
+        "\n{}{}  {}: {} ({holding} of {} within {:.3} %{silent_text}{quick})\n",
+        table.text(),
+        claim.id,
+        claim.judgement(verdicts).word(),
+        claim.says,
+        verdicts.len() - silent,
+        100.0 * claim.within
+    )
+}
