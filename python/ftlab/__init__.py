@@ -11,7 +11,7 @@ the names, notations and defaults of the command ``ftlab``; ``help(ftlab.run)`` 
 
 from __future__ import annotations
 
-from ftlab import errors, figures, papers
+from ftlab import errors, figures, papers, policy, trace
 from ftlab._native import __version__
 from ftlab.errors import BugError, Error, RunError, UsageError, ViolationError
 from ftlab.lists import (
@@ -23,15 +23,19 @@ from ftlab.lists import (
     list_victims,
     list_workloads,
 )
+from ftlab.requests import Requests
 from ftlab.result import Comparison, Result
 from ftlab.runs import compare, run
+from ftlab.sweeps import Sweep, sweep
 
 __all__ = [
     "BugError",
     "Comparison",
     "Error",
+    "Requests",
     "Result",
     "RunError",
+    "Sweep",
     "UsageError",
     "ViolationError",
     "__version__",
@@ -46,5 +50,8 @@ __all__ = [
     "list_victims",
     "list_workloads",
     "papers",
+    "policy",
     "run",
+    "sweep",
+    "trace",
 ]

@@ -1,6 +1,6 @@
 """The experiments of the five papers, as plans for :func:`ftlab.sweep`.
 
->>> ftlab.sweep(ftlab.papers.plans()["fast-fig4"], quick=True)
+>>> ftlab.sweep(ftlab.papers.plans()["LSB-fig11"], scale="quick")
 """
 
 from __future__ import annotations

@@ -9,11 +9,12 @@ from html import escape
 from typing import Any, overload
 
 from ftlab import _native
+from ftlab.rows import ArrowRows
 
 Groups = list[tuple[str, list[list[str]]]]
 
 
-class Result:
+class Result(ArrowRows):
     """The result of one run: exact counts of flash operations, times in µs, ratios.
 
     ``result["erases"]["gc"]`` reads a field; ``docs/results.md`` describes all of them. Two runs
@@ -56,6 +57,9 @@ class Result:
         """Sentences that a reader of the figures should know."""
         return list(self["notes"])
 
+    def _given_rows(self) -> list[str]:
+        return [self._json]
+
     def _text(self) -> str:
         if self._native is None:
             return self._kept_text
@@ -90,13 +94,15 @@ class Result:
     def __repr__(self) -> str:
         amplification = self.write_amplification
         shown = "none" if amplification is None else f"{amplification:.4f}"
-        return f"<ftlab.Result: {self.ftl} on {self['trace']['name']}, write amplification {shown}>"
+        policy = self["ftl"]["params"].get("policy")
+        ftl = self.ftl if policy is None else f"{self.ftl} under {policy}"
+        return f"<ftlab.Result: {ftl} on {self['trace']['name']}, write amplification {shown}>"
 
     def _repr_html_(self) -> str:
         return _html([self.ftl], self._groups(), self.notes)
 
 
-class Comparison(Sequence[Result]):
+class Comparison(Sequence[Result], ArrowRows):
     """Results of the same trace on the same device, in the order in which they were asked for.
 
     ``comparison[0]`` and ``comparison["fast"]`` are results; ``labels`` are their names.
@@ -131,6 +137,9 @@ class Comparison(Sequence[Result]):
     def to_json(self) -> str:
         """The JSON that ``ftlab compare --json`` writes, byte for byte: an array."""
         return _native.results_json(self._natives())
+
+    def _given_rows(self) -> list[str]:
+        return [result.to_json() for result in self._results]
 
     def to_html(self) -> str:
         """The report that ``ftlab compare --report`` writes: a page that needs no network.

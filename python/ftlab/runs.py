@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from ftlab import _native
 from ftlab.progress import Progress, shown
+from ftlab.requests import Requests
 from ftlab.result import Comparison, Result
+from ftlab.trace import Trace
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ftlab.options import Options, SharedOptions
+    from ftlab.policy import Policy
 
 
 def run(
-    trace: str | os.PathLike[str] | None = None,
+    trace: Any = None,
     *,
+    policy: Policy | None = None,
     progress: Progress = None,
     memory_limit: int | str | None = None,
     **options: Unpack[Options],
@@ -31,7 +35,12 @@ def run(
     ----------
     trace
         A file, a path into an archive such as ``set.tar/*.csv``, or a workload such as
-        ``uniform:writes=4M``; by default the built-in OLTP workload.
+        ``uniform:writes=4M``; by default the built-in OLTP workload. Or requests in memory: a
+        DataFrame, an Arrow table, arrays, whatever :class:`ftlab.Requests` takes; give a
+        ``Requests`` to pack them once for several runs.
+    policy
+        Places the pages of ``ftl="page"`` and may choose its victims: an object of
+        :class:`ftlab.policy.Policy`. For a first idea, because it is slow; the result names it.
     progress
         ``True`` for a bar, or a callable; see :data:`ftlab.progress.ProgressCallback`.
     memory_limit
@@ -48,16 +57,26 @@ def run(
         The trace cannot be read, or the FTL gave up.
     ViolationError
         With ``verify=True``: the FTL returned wrong data.
+    Exception
+        Whatever a method of the policy raised.
     KeyboardInterrupt
         Ctrl-C, which stops the run within a second.
     """
     with shown(progress, [str(options.get("ftl") or "")]) as callback:
-        given: dict[str, Any] = {"trace": trace, **options}
-        return Result(_native.run(given, progress=callback, memory_limit=memory_limit))
+        name, requests = _origin(trace)
+        given: dict[str, Any] = {"trace": name, **options}
+        native = _native.run(
+            given,
+            requests=requests,
+            policy=policy,
+            progress=callback,
+            memory_limit=memory_limit,
+        )
+        return Result(native)
 
 
 def compare(
-    trace: str | os.PathLike[str] | None = None,
+    trace: Any = None,
     ftl: str | Iterable[str] = (),
     *,
     durability: str | Iterable[str] | None = None,
@@ -72,7 +91,7 @@ def compare(
     Parameters
     ----------
     trace
-        As for :func:`run`. A file is read once for all runs.
+        As for :func:`run`. A file is read once for all runs, columns are packed once.
     ftl
         The FTLs, each with its parameters, such as ``["page", "dftl:cmt=64KiB"]``.
     durability
@@ -92,16 +111,32 @@ def compare(
     if not ftls:
         raise TypeError("compare needs the FTLs to compare, such as ftl=['page', 'fast']")
     durabilities = [durability] if durability is None or isinstance(durability, str) else durability
+    name, requests = _origin(trace)
     each = [
-        {"trace": trace, **options, "ftl": one, "durability": of}
+        {"trace": name, **options, "ftl": one, "durability": of}
         for one in ftls
         for of in durabilities
     ]
     with shown(progress, [str(one["ftl"]) for one in each]) as callback:
         compared = _native.compare(
-            each, jobs=jobs, memory=memory, progress=callback, memory_limit=memory_limit
+            each,
+            requests=requests,
+            jobs=jobs,
+            memory=memory,
+            progress=callback,
+            memory_limit=memory_limit,
         )
     return Comparison([label for label, _ in compared], [Result(one) for _, one in compared])
+
+
+def _origin(trace: Any) -> tuple[Any, _native.NativeRequests | None]:
+    """The name of a file or workload, or requests in memory."""
+    if trace is None or isinstance(trace, (str, os.PathLike)):
+        return trace, None
+    if isinstance(trace, Trace):
+        trace = trace.requests()
+    requests = trace if isinstance(trace, Requests) else Requests(trace)
+    return None, requests._native
 
 
 def _describe(function: Callable[..., Any]) -> None:

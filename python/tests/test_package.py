@@ -68,7 +68,9 @@ def test_the_stub_has_the_signatures_of_the_extension() -> None:
     for name, stub in classes.items():
         kind = getattr(_native, name)
         methods = {one.name: one for one in stub.body if isinstance(one, ast.FunctionDef)}
-        assert public(vars(kind).keys()) <= set(methods), name  # type: ignore[arg-type]
+        fields = {one.target.id for one in stub.body if isinstance(one, ast.AnnAssign)}  # type: ignore[union-attr]
+        assert public(list(vars(kind))) <= {*methods, *fields}, name
+        assert all(hasattr(kind, field) for field in fields), name
         for method, function in methods.items():
             found = inspect.getattr_static(kind, method)
             if callable(found) and not method.startswith("__"):

@@ -23,6 +23,16 @@ pub fn exception(error: &sim::Error, experiment: Option<&Experiment>) -> PyErr {
     }
 }
 
+/// The exception for a failure of the command.
+pub fn failed(failure: &cli::failure::Failure) -> PyErr {
+    let message = failure.message().to_owned();
+    match failure.code() {
+        2 => UsageError::new_err(message),
+        3 => ViolationError::new_err((message, None::<String>)),
+        _ => RunError::new_err(message),
+    }
+}
+
 /// The exception for wrong options.
 pub fn usage(error: &sim::Error) -> PyErr {
     exception(error, None)

@@ -22,8 +22,12 @@ fn figures_json(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
     let values = results.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Value>>>()?;
     let runs = labels.iter().zip(&values);
     let runs: Vec<_> = runs.map(|(label, result)| LabelledResult { label, result }).collect();
-    let figures: Vec<Value> = sections(&runs).iter().flat_map(described).collect();
-    Ok(Value::from(figures).to_string())
+    Ok(of_sections(&sections(&runs)))
+}
+
+/// All figures of these sections, as the JSON of a list.
+pub fn of_sections(sections: &[Section]) -> String {
+    Value::from(sections.iter().flat_map(described).collect::<Vec<Value>>()).to_string()
 }
 
 /// The figures of a section, each with the title of the section.

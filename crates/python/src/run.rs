@@ -1,15 +1,21 @@
 //! Runs and comparisons, and their results.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use cli::texts::comparison::{Comparison, labels};
 use cli::texts::{self, groups};
+use ftl::contract::page_policy::PolicySource;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sim::config::named_trace::NamedTrace;
+use sim::config::setup::ReplayedTrace;
 use sim::{Experiment, Input, MemoryBudget, RunOptions, RunResult, Setup, parallel_runs};
 
+use crate::columns::requests::NativeRequests;
 use crate::failure::{exception, usage};
 use crate::options::{experiment, memory_limit};
+use crate::policy::PythonPolicy;
 use crate::watched::{Watch, watched};
 
 /// The result of one run.
@@ -64,46 +70,75 @@ fn cloned(results: &[PyRef<'_, NativeResult>]) -> Vec<RunResult> {
     results.iter().map(|one| one.result.clone()).collect()
 }
 
-/// Runs an experiment.
+/// Runs an experiment. Its trace is `requests`, if they are given.
 ///
 /// # Errors
 /// As `ftlab.errors` describes.
 #[pyfunction]
-#[pyo3(signature = (options, *, progress=None, memory_limit=None))]
+#[pyo3(signature = (options, *, requests=None, policy=None, progress=None, memory_limit=None))]
 fn run(
     py: Python<'_>,
     options: &Bound<'_, PyDict>,
+    requests: Option<Bound<'_, NativeRequests>>,
+    policy: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
     memory_limit: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<NativeResult> {
     let experiment = experiment(options)?;
     let memory = MemoryBudget::new(self::memory_limit(memory_limit)?);
-    let setup = Setup::new(&experiment).map_err(|error| usage(&error))?;
+    let setup = setup(&experiment, requests.as_ref()).map_err(|error| usage(&error))?;
+    let policy = policy.map(PythonPolicy::new).transpose()?;
     let result = watched(py, 1, progress.as_ref(), |watch| {
         let progress = &watch.run(0);
-        sim::run(&setup, RunOptions { progress, memory: &memory, ..RunOptions::default() })
+        let policy = policy.clone().map(|policy| Arc::new(policy) as Arc<dyn PolicySource>);
+        sim::run(&setup, RunOptions { progress, memory: &memory, policy, ..RunOptions::default() })
     })?;
-    let result = result.map_err(|error| exception(&error, Some(&experiment)))?;
+    let result = result.map_err(|error| match &policy {
+        None => exception(&error, replayable(&setup)),
+        Some(policy) => policy.take_raised().unwrap_or_else(|| exception(&error, None)),
+    })?;
     Ok(NativeResult { result })
 }
 
-/// Runs the same trace on the same device for several experiments, which differ in FTL and
-/// durability only. Returns the name and the result of each.
+/// The setup of an experiment, for these requests if they are given.
+fn setup(
+    experiment: &Experiment,
+    requests: Option<&Bound<'_, NativeRequests>>,
+) -> sim::Result<Setup> {
+    let setup = Setup::new(experiment)?;
+    match requests {
+        Some(requests) => setup.with_requests(&requests.get().table),
+        None => Ok(setup),
+    }
+}
+
+/// The experiment of a setup, if the command can run it: it has no requests of this process.
+fn replayable(setup: &Setup) -> Option<&Experiment> {
+    let in_memory = |one: &ReplayedTrace| matches!(one.trace, NamedTrace::Requests(_));
+    (!setup.traces.iter().any(in_memory)).then_some(&setup.experiment)
+}
+
+/// Runs the same trace, or the same requests, on the same device for several experiments, which
+/// differ in FTL and durability only. Returns the name and the result of each.
 ///
 /// # Errors
 /// As `ftlab.errors` describes, for the first run that fails.
 #[pyfunction]
-#[pyo3(signature = (options, *, jobs=None, memory=None, progress=None, memory_limit=None))]
+#[pyo3(signature = (
+    options, *, requests=None, jobs=None, memory=None, progress=None, memory_limit=None
+))]
 fn compare(
     py: Python<'_>,
     options: Vec<Bound<'_, PyDict>>,
+    requests: Option<Bound<'_, NativeRequests>>,
     jobs: Option<NonZeroUsize>,
     memory: Option<u64>,
     progress: Option<Py<PyAny>>,
     memory_limit: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, NativeResult)>> {
     let experiments = options.iter().map(experiment).collect::<PyResult<Vec<Experiment>>>()?;
-    let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>();
+    let setups = experiments.iter().map(|one| setup(one, requests.as_ref()));
+    let setups = setups.collect::<sim::Result<Vec<Setup>>>();
     let compared = Compared {
         setups: &setups.map_err(|error| usage(&error))?,
         jobs: parallel_runs::jobs(jobs),
@@ -141,7 +176,7 @@ impl Compared<'_> {
                 ..RunOptions::default()
             };
             let setup = &self.setups[index];
-            sim::run(setup, options).map_err(|error| exception(&error, Some(&setup.experiment)))
+            sim::run(setup, options).map_err(|error| exception(&error, replayable(setup)))
         })
     }
 }

@@ -1,0 +1,117 @@
+//! The columns of requests: their names, and the sentences that refuse what cannot be in them.
+
+use pyo3::prelude::*;
+
+use crate::failure::UsageError;
+
+/// A column of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Nanoseconds from any origin; 0 if there is no such column.
+    TimeNs,
+    /// The operation.
+    Op,
+    /// The first byte.
+    Offset,
+    /// The length.
+    Bytes,
+    /// Any number for each device; 0 if there is no such column.
+    Device,
+    /// Flags; 0 if there is no such column.
+    Flags,
+}
+
+impl Column {
+    /// All columns in the order in which they are shown.
+    pub const ALL: [Column; 6] =
+        [Column::TimeNs, Column::Op, Column::Offset, Column::Bytes, Column::Device, Column::Flags];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        ["time_ns", "op", "offset", "bytes", "device", "flags"][self as usize]
+    }
+
+    /// The column with this name.
+    ///
+    /// # Errors
+    /// `UsageError` if there is none.
+    pub fn of(name: &str) -> PyResult<Column> {
+        let found = Column::ALL.into_iter().find(|column| column.name() == name);
+        found.ok_or_else(|| {
+            let known = Column::ALL.map(Column::name);
+            let nearest = spec::nearest(name, known);
+            let hint = nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            UsageError::new_err(format!(
+                "requests have no column `{name}`{hint} Select those of {}",
+                known.join(", ")
+            ))
+        })
+    }
+
+    fn is_obligatory(self) -> bool {
+        matches!(self, Column::Op | Column::Offset | Column::Bytes)
+    }
+
+    /// What it takes, for a message.
+    fn takes(self) -> &'static str {
+        match self {
+            Column::Op => {
+                "`read`, `write`, `trim`, `flush` or their first letters as text or as categories \
+                 of text, or the codes 0 read, 1 write, 2 trim, 3 flush"
+            }
+            Column::TimeNs => "whole numbers, or times and durations in nanoseconds",
+            Column::Offset | Column::Bytes | Column::Device | Column::Flags => "whole numbers",
+        }
+    }
+
+    /// The error for values of a type that the column does not take.
+    pub fn wrong_type(self, found: &str) -> PyErr {
+        UsageError::new_err(format!("column `{}`: {found}; it takes {}", self.name(), self.takes()))
+    }
+
+    /// The error for a value that no request can have.
+    pub fn refusal(self, row: u64, what: &str) -> PyErr {
+        let name = self.name();
+        UsageError::new_err(format!("column `{name}`, row {row} (counted from 0): {what}"))
+    }
+
+    /// The error for a row without a value.
+    pub fn null(self, row: u64) -> PyErr {
+        self.refusal(row, "there is no value (null); every request needs one")
+    }
+
+    /// The error for a number below 0.
+    pub fn negative(self, row: u64, value: i64) -> PyErr {
+        self.refusal(row, &format!("{value} is negative"))
+    }
+
+    /// The error for a text that is no operation.
+    pub fn unknown_op(row: u64, text: &str) -> PyErr {
+        let what = format!("`{text}` is no operation; it takes {}", Column::Op.takes());
+        Column::Op.refusal(row, &what)
+    }
+}
+
+/// The columns with these names, in their order.
+///
+/// # Errors
+/// `UsageError` if one has no meaning, occurs twice, or is missing.
+pub fn columns_of<'a>(names: impl IntoIterator<Item = &'a str>) -> PyResult<Vec<Column>> {
+    let mut columns = Vec::new();
+    for name in names {
+        let column = Column::of(name)?;
+        if columns.contains(&column) {
+            return Err(UsageError::new_err(format!("there are two columns `{name}`")));
+        }
+        columns.push(column);
+    }
+    let missing = |column: &Column| column.is_obligatory() && !columns.contains(column);
+    match Column::ALL.into_iter().find(missing) {
+        None => Ok(columns),
+        Some(column) => Err(UsageError::new_err(format!(
+            "there is no column `{}`; requests need `op`, `offset` and `bytes`, and may have \
+             `time_ns`, `device` and `flags`",
+            column.name()
+        ))),
+    }
+}

@@ -1,0 +1,273 @@
+//! A sweep: its journal while it runs, its rows and findings when it is done.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cli::sweeps::{PlanSource, SweepOutputs};
+use cli::texts::sweep as texts;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use report::sweep_page;
+use serde_json::{Value, json};
+use sim::plan::claim::{Claim, Verdict, Wanted};
+use sim::sweep::failed_row::RowFailure;
+use sim::sweep::{Findings, Journal, Journals, RowFormat, RowWriter, Shard, Sweep, SweepProgress};
+use sim::{Progress, Stage, parallel_runs};
+
+use crate::failure::{exception, failed};
+use crate::figures;
+use crate::options::memory_limit;
+use crate::sweeps::plan::NativePlan;
+use crate::watched::{Watch, watched};
+
+/// A sweep that is not done yet. Its journal is locked until it is closed or finished.
+#[pyclass(module = "ftlab._native")]
+pub struct NativeSweep {
+    plan: Py<NativePlan>,
+    out: String,
+    outputs: SweepOutputs,
+    journal: Option<Journal>,
+}
+
+#[pymethods]
+impl NativeSweep {
+    /// Begins a sweep whose rows go to `out`, or continues it: takes over what journals beside
+    /// `out` have. With `report` it also writes a page.
+    ///
+    /// # Errors
+    /// As the command: another sweep is writing the journal, it belongs to another plan, or a file
+    /// cannot be written.
+    #[new]
+    #[pyo3(signature = (plan, out, report=None))]
+    fn new(
+        py: Python<'_>,
+        plan: Py<NativePlan>,
+        out: String,
+        report: Option<String>,
+    ) -> PyResult<NativeSweep> {
+        let NativePlan { source, digests, .. } = plan.get();
+        let outputs = SweepOutputs::check(source, Shard::WHOLE, &out, &report);
+        let outputs = outputs.map_err(|failure| failed(&failure))?;
+        let journal = watched(py, 1, None, |watch| {
+            let (output, progress) = (outputs.rows_path(), &watch.run(0));
+            Journals { output, plan: &source.plan, digests, progress }.gather()
+        })?;
+        let journal = journal.map_err(|error| exception(&error, None))?;
+        Ok(NativeSweep { plan, out, outputs, journal: Some(journal) })
+    }
+
+    /// The rows that are not done yet.
+    fn missing(&self) -> PyResult<Vec<usize>> {
+        let journal = self.journal()?;
+        Ok((0..self.source().plan.rows.len()).filter(|&row| !journal.has(row)).collect())
+    }
+
+    /// Runs the rows that are not done yet on the cores of this machine. `progress` is called as
+    /// for one run, with the number of rows.
+    ///
+    /// # Errors
+    /// `KeyboardInterrupt`, with what is done kept in the journal; or it cannot be written.
+    #[pyo3(signature = (*, jobs=None, memory=None, progress=None, memory_limit=None))]
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        jobs: Option<NonZeroUsize>,
+        memory: Option<u64>,
+        progress: Option<Py<PyAny>>,
+        memory_limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let limit_bytes = self::memory_limit(memory_limit)?;
+        let journal = self.journal.as_mut().ok_or_else(closed)?;
+        let NativePlan { source, digests, .. } = self.plan.get();
+        let sweep = Sweep {
+            plan: &source.plan,
+            shard: Shard::WHOLE,
+            digests,
+            jobs: parallel_runs::jobs(jobs),
+            memory_bytes: memory.unwrap_or(parallel_runs::CACHE_BYTES),
+            limit_bytes,
+        };
+        let rows = source.plan.rows.len();
+        let ran = watched(py, 1, progress.as_ref(), |watch| {
+            let done = AtomicUsize::new(journal.count());
+            sweep.run(journal, &RowCount { watch, done, rows })
+        })?;
+        ran.map_err(|error| exception(&error, None))
+    }
+
+    /// Keeps the outcome of a row that a worker ran.
+    ///
+    /// # Errors
+    /// It is not an outcome, or the journal cannot be written.
+    fn keep(&mut self, py: Python<'_>, row: usize, outcome: &str) -> PyResult<()> {
+        let journal = self.journal.as_mut().ok_or_else(closed)?;
+        let plan = &self.plan.get().source.plan;
+        let kept = py.detach(|| {
+            let json = sim::sweep::row::of_outcome(row, &plan.rows[row], outcome)?;
+            journal.keep(row, &json)
+        });
+        kept.map_err(|error| exception(&error, None))
+    }
+
+    /// Keeps a row that could not be run.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    fn keep_failure(&mut self, row: usize, exit_code: u8, message: String) -> PyResult<()> {
+        let journal = self.journal.as_mut().ok_or_else(closed)?;
+        let why = RowFailure { exit_code, message };
+        let json = sim::sweep::row::failed(row, &self.plan.get().source.plan.rows[row], &why);
+        journal.keep(row, &json).map_err(|error| exception(&error, None))
+    }
+
+    /// Writes the rows, and the page if there is one, as the command does, deletes the journal, and
+    /// returns the rows and what was found.
+    ///
+    /// # Errors
+    /// A file cannot be written, or the journal cannot be read.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<NativeRows> {
+        let journal = self.journal.take().ok_or_else(closed)?;
+        let NativePlan { source, scale, .. } = self.plan.get();
+        let rows = watched(py, 1, None, |_| -> cli::failure::Result<NativeRows> {
+            let found = self.outputs.write(&source.plan, *scale, &journal)?;
+            let rows = (0..source.plan.rows.len()).map(|row| journal.row(row));
+            let rows = rows.collect::<sim::Result<Vec<String>>>()?;
+            journal.delete()?;
+            let page = sweep_page::page(&found, *scale, String::new());
+            Ok(NativeRows {
+                rows,
+                failed: found.failed.iter().map(|row| row.row).collect(),
+                claims: claims(&found),
+                figures: figures::of_sections(&page.sections),
+                summary: texts::of_sweep(&found, &self.out, *scale),
+            })
+        })?;
+        rows.map_err(|failure| failed(&failure))
+    }
+
+    /// Releases the journal; another sweep can continue it.
+    fn close(&mut self) {
+        self.journal = None;
+    }
+}
+
+impl NativeSweep {
+    fn source(&self) -> &PlanSource {
+        &self.plan.get().source
+    }
+
+    fn journal(&self) -> PyResult<&Journal> {
+        self.journal.as_ref().ok_or_else(closed)
+    }
+}
+
+fn closed() -> PyErr {
+    PyValueError::new_err("this sweep was closed")
+}
+
+/// Reports how many rows are done.
+struct RowCount<'a> {
+    watch: &'a Watch,
+    done: AtomicUsize,
+    rows: usize,
+}
+
+impl RowCount<'_> {
+    fn show(&self, done: usize) -> sim::Result<()> {
+        self.watch.run(0).report(Stage::Measure, done as u64, Some(self.rows as u64))
+    }
+}
+
+impl SweepProgress for RowCount<'_> {
+    fn report(&self, _: usize, _: Stage, _: u64, _: Option<u64>) -> sim::Result<()> {
+        self.show(self.done.load(Ordering::Relaxed))
+    }
+
+    fn kept(&self, _: usize) {
+        // Whether to stop is asked again with the next report of a run.
+        let _ = self.show(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+}
+
+/// The rows of a finished sweep and what was found.
+#[pyclass(frozen, module = "ftlab._native")]
+pub struct NativeRows {
+    /// The rows as JSON, one line each, in the order of the plan.
+    #[pyo3(get)]
+    rows: Vec<String>,
+    /// The numbers of the rows that failed.
+    #[pyo3(get)]
+    failed: Vec<usize>,
+    /// The claims of the plan with their verdicts, as JSON.
+    #[pyo3(get)]
+    claims: String,
+    /// The figures of its page, as JSON.
+    #[pyo3(get)]
+    figures: String,
+    /// What the command prints.
+    #[pyo3(get)]
+    summary: String,
+}
+
+fn claims(found: &Findings) -> String {
+    let claims = found.plan().claims.iter().enumerate();
+    let claims = claims.map(|(index, claim)| claim_json(claim, &found.verdicts(index)));
+    Value::Array(claims.collect()).to_string()
+}
+
+fn claim_json(claim: &Claim, cells: &[Verdict]) -> Value {
+    json!({
+        "id": claim.id,
+        "says": claim.says,
+        "source": claim.source,
+        "figure": claim.figure.to_string(),
+        "within": claim.within,
+        "verdict": claim.judgement(cells).word(),
+        "cells": cells.iter().map(cell_json).collect::<Vec<_>>(),
+    })
+}
+
+fn cell_json(cell: &Verdict) -> Value {
+    let finite = |value: f64| value.is_finite().then_some(value);
+    let (at_least, at_most) = match cell.wanted {
+        Wanted::About(value) => (Some(value), Some(value)),
+        Wanted::Between(low, high) => (finite(low), finite(high)),
+        Wanted::Below(value) => (None, value),
+        Wanted::Above(value) => (value, None),
+    };
+    json!({
+        "label": cell.label,
+        "row": cell.row,
+        "over": cell.over,
+        "at_least": at_least,
+        "at_most": at_most,
+        "found": cell.found,
+        "deviation": cell.deviation(),
+        "verdict": cell.judgement.word(),
+    })
+}
+
+/// Rows, given as JSON, in the form of a file: `csv` or `jsonl`.
+///
+/// # Errors
+/// `ValueError` if there is no such form, or a row is no JSON.
+#[pyfunction]
+fn rows_text(py: Python<'_>, rows: Vec<String>, form: &str) -> PyResult<String> {
+    let unknown = || PyValueError::new_err(format!("rows have the form csv or jsonl, not {form}"));
+    let form = RowFormat::of(&format!(".{form}")).ok_or_else(unknown)?;
+    let written = py.detach(|| -> std::io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        let mut writer = RowWriter::new(&mut text, form)?;
+        rows.iter().try_for_each(|row| writer.write(row))?;
+        writer.finish()?;
+        Ok(text)
+    })?;
+    String::from_utf8(written).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Adds this file to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<NativeSweep>()?;
+    module.add_class::<NativeRows>()?;
+    module.add_function(wrap_pyfunction!(rows_text, module)?)
+}

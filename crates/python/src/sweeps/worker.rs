@@ -1,0 +1,46 @@
+//! One run in a process that is sent one at a time.
+
+use std::sync::OnceLock;
+
+use pyo3::prelude::*;
+use sim::parallel_runs::CACHE_BYTES;
+use sim::sweep::RowRunner;
+use sim::sweep::runner::CopiedTrace;
+
+use crate::failure::exception;
+use crate::options::memory_limit;
+use crate::watched::watched;
+
+/// The runner of this process: it remembers traces from run to run, and its runs share one limit of
+/// memory.
+static RUNNER: OnceLock<RowRunner> = OnceLock::new();
+
+/// Runs an order and returns its outcome, as JSON on one line; a run that fails has one, too.
+/// `copies` are traces that were copied here: the beginning of the own name of each, the beginning
+/// of the name of the copy, and the rest, which is the same. `look` is called ten times a second
+/// and stops the run by raising. `memory_limit` counts in the first call in a process.
+///
+/// # Errors
+/// `UsageError` if the order comes from another version of ftlab, or a trace here is not that of
+/// the order; whatever `look` raises.
+#[pyfunction]
+#[pyo3(signature = (order, *, copies=Vec::new(), look=None, memory_limit=None))]
+fn run_order(
+    py: Python<'_>,
+    order: &str,
+    copies: Vec<(String, String, String)>,
+    look: Option<Py<PyAny>>,
+    memory_limit: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let limit_bytes = self::memory_limit(memory_limit)?;
+    let runner = RUNNER.get_or_init(|| RowRunner::new(limit_bytes, CACHE_BYTES));
+    let copy = |(there, here, rest)| CopiedTrace { there, here, rest };
+    let copies: Vec<CopiedTrace> = copies.into_iter().map(copy).collect();
+    let outcome = watched(py, 1, look.as_ref(), |watch| runner.run(order, &copies, &watch.run(0)))?;
+    outcome.map_err(|error| exception(&error, None))
+}
+
+/// Adds this file to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(run_order, module)?)
+}

@@ -1,0 +1,287 @@
+"""A sweep on a Dask cluster: each run is a task, and the client keeps its result at once.
+
+A scheduler that loses a worker also forgets the results that only this worker had. So the client
+fetches each result as soon as it is there, and writes it to its journal. A lost worker then costs
+only the runs that it was working on.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+try:
+    import distributed
+    from distributed.worker import thread_state  # type: ignore[attr-defined]
+except ImportError as missing:
+    raise ImportError("a sweep on a cluster needs Dask: pip install 'ftlab[dask]'") from missing
+
+from ftlab import _native
+from ftlab.errors import Error, RunError
+from ftlab.progress import ProgressCallback
+
+SENT_BYTES_MAX = 2 << 30
+"""Bytes of trace files that are sent at most; the scheduler keeps them in memory."""
+
+PATIENCE_S = 60.0
+"""Seconds for which a task waits for traces that are on their way to its worker."""
+
+SHOWN_EVERY_S = 0.1
+
+TRIES_MAX = 3
+"""How often a run is submitted at most."""
+
+AGAIN = "-again"
+"""The end of the name of a task that gets a second chance."""
+
+Copy = tuple[str, str, str]
+"""A trace that was sent: its folder, the folder of the copy below that of the worker, the rest."""
+
+
+def run(
+    client: distributed.Client,
+    plan: _native.NativePlan,
+    sweep: _native.NativeSweep,
+    send_traces: bool,
+    memory_limit: int | str | None,
+    progress: ProgressCallback | None,
+) -> None:
+    """Run the rows that the journal does not have, and keep them in it."""
+    rows = sweep.missing()
+    if not rows:
+        return
+    orders = plan.orders(rows)
+    plugin = SentTraces(plan.trace_files(rows)) if send_traces else None
+    if plugin is not None:
+        client.register_plugin(plugin)
+    tasks = _Tasks(client, orders, rows, plugin, memory_limit)
+    try:
+        _keep_as_completed(tasks, sweep, len(plan), progress)
+    finally:
+        tasks.cancel()
+        if plugin is not None:
+            client.unregister_worker_plugin(plugin.name)
+
+
+def _keep_as_completed(
+    tasks: _Tasks, sweep: _native.NativeSweep, rows: int, progress: ProgressCallback | None
+) -> None:
+    done, shown = rows - tasks.row_count(), 0.0
+    completed = distributed.as_completed(tasks.submit())
+    for future in completed:
+        again = tasks.keep(future, sweep)
+        if again is not None:
+            completed.add(again)
+            continue
+        done += len(tasks.rows_of(future))
+        if progress is not None and (done == rows or time.monotonic() - shown > SHOWN_EVERY_S):
+            progress(0, "measure", done, rows)
+            shown = time.monotonic()
+
+
+class _Tasks:
+    """The tasks of a sweep. Rows with the same options are the same run, and one task."""
+
+    def __init__(
+        self,
+        client: distributed.Client,
+        orders: list[tuple[str, str]],
+        rows: list[int],
+        plugin: SentTraces | None,
+        memory_limit: int | str | None,
+    ) -> None:
+        self._client = client
+        self._same_for_all: dict[str, Any] = {
+            "copies": [] if plugin is None else plugin.copies,
+            "plugin": None if plugin is None else plugin.name,
+            "memory_limit": memory_limit,
+        }
+        self._orders = dict(orders)
+        self._rows: dict[str, list[int]] = {key: [] for key in self._orders}
+        for (key, _), row in zip(orders, rows):
+            self._rows[key].append(row)
+        self._futures: dict[str, distributed.Future[str]] = {}
+        self._tries = dict.fromkeys(self._orders, 1)
+
+    def row_count(self) -> int:
+        """The number of rows that are to be run."""
+        return sum(map(len, self._rows.values()))
+
+    def rows_of(self, future: distributed.Future[str]) -> list[int]:
+        """The rows that a task gives."""
+        return self._rows[_key(future)]
+
+    def submit(self) -> list[distributed.Future[str]]:
+        """Submit all tasks, named by the keys of their runs."""
+        futures = self._client.map(
+            run_on_worker,
+            list(self._orders.values()),
+            key=[f"ftlab-{key}" for key in self._orders],
+            **self._same_for_all,
+        )
+        self._futures = dict(zip(self._orders, futures))
+        return list(futures)
+
+    def _submit(self, key: str, name: str, priority: int) -> distributed.Future[str]:
+        self._tries[key] += 1
+        if self._tries[key] > TRIES_MAX:
+            raise RunError(f"the cluster lost a run {TRIES_MAX} times; what is done is kept")
+        order = self._orders[key]
+        future = self._client.submit(
+            run_on_worker, order, key=name, priority=priority, **self._same_for_all
+        )
+        self._futures[key] = future
+        return future
+
+    def keep(
+        self, future: distributed.Future[str], sweep: _native.NativeSweep
+    ) -> distributed.Future[str] | None:
+        """Keep what a task gave. Returns the task that tries it again, if there is one."""
+        key = _key(future)
+        try:
+            outcome = future.result()
+        except distributed.KilledWorker:
+            return self._again_or_failed(key, future, sweep)
+        except distributed.CancelledError:
+            # The scheduler lost the task, for example because it was restarted.
+            return self._submit(key, str(future.key), priority=0)
+        except Error:
+            raise
+        except ModuleNotFoundError as missing:
+            raise RunError(f"the workers cannot import ftlab: {missing}") from missing
+        for row in self._rows[key]:
+            sweep.keep(row, outcome)
+        # The scheduler and the worker can forget the result.
+        del self._futures[key]
+        future.release()
+        return None
+
+    def _again_or_failed(
+        self, key: str, future: distributed.Future[str], sweep: _native.NativeSweep
+    ) -> distributed.Future[str] | None:
+        # A task that only waited on a worker which another task killed is suspected, too. So each
+        # gets a second chance, after all others.
+        if not str(future.key).endswith(AGAIN):
+            return self._submit(key, f"{future.key}{AGAIN}", priority=-1)
+        message = (
+            "the worker that ran this row died each time it was tried, perhaps because the row "
+            "needs more memory than a worker has"
+        )
+        for row in self._rows[key]:
+            sweep.keep_failure(row, 1, message)
+        del self._futures[key]
+        return None
+
+    def cancel(self) -> None:
+        """Cancel what is left; workers stop these runs within a second."""
+        if self._futures:
+            self._client.cancel(list(self._futures.values()))
+
+
+def _key(future: distributed.Future[str]) -> str:
+    return str(future.key).removeprefix("ftlab-").removesuffix(AGAIN)
+
+
+# ---- on the workers ------------------------------------------------------------------------------
+
+
+def run_on_worker(
+    order: str, copies: list[Copy], plugin: str | None, memory_limit: int | str | None
+) -> str:
+    """Run an order in a thread of a worker; returns its outcome as JSON."""
+    worker = distributed.get_worker()
+    here: list[Copy] = []
+    if plugin is not None:
+        folder = _folder_of(worker, plugin)
+        here = [(there, str(folder / copy) + os.sep, rest) for there, copy, rest in copies]
+    look = _stop_if_cancelled(worker, thread_state.key)
+    limit = memory_limit if memory_limit is not None else _limit_of(worker)
+    return _native.run_order(order, copies=here, look=look, memory_limit=limit)
+
+
+def _limit_of(worker: distributed.Worker) -> int | None:
+    """Half of the memory that Dask gives the worker; Dask ends a worker that takes all of it."""
+    limit = worker.memory_manager.memory_limit
+    return None if not limit else int(limit) // 2
+
+
+def _stop_if_cancelled(worker: distributed.Worker, key: str) -> Callable[..., None]:
+    def look(*_: object) -> None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            raise Cancelled(f"{key} was cancelled")
+
+    return look
+
+
+class Cancelled(Exception):
+    """The client does not want this run any more."""
+
+
+def _folder_of(worker: distributed.Worker, plugin: str) -> Path:
+    """The folder with the traces that were sent, as soon as they are there."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        folder = getattr(worker.plugins.get(plugin), "folder", None)
+        if folder is not None:
+            return Path(folder)
+        time.sleep(0.05)
+    raise RunError(f"the traces of the sweep did not arrive within {PATIENCE_S:.0f} s")
+
+
+class SentTraces(distributed.WorkerPlugin):
+    """Trace files on their way to each worker, also to one that joins later."""
+
+    def __init__(self, traces: list[tuple[str, list[Path]]]) -> None:
+        self.folder: str | None = None
+        self.copies: list[Copy] = []
+        self._files: list[tuple[str, str, bytes]] = []
+        for number, (name, files) in enumerate(traces):
+            self._add(str(number), name, [os.fspath(file) for file in files])
+        digests = [hashlib.sha256(content).hexdigest() for _, _, content in self._files]
+        self._digests = digests
+        self.name = "ftlab-traces-" + hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
+
+    def _add(self, copy: str, name: str, files: list[str]) -> None:
+        """Read the files of a trace, which go to a folder of its own."""
+        if not files:
+            return  # It is missing, and its rows will say so.
+        there = os.path.dirname(files[0])
+        there = there + os.sep if there and not there.endswith(os.sep) else there
+        there = there if name.startswith(there) else ""
+        self.copies.append((there, copy, name.removeprefix(there)))
+        for file in files:
+            self._files.append((copy, os.path.basename(file), self._content(file)))
+
+    def _content(self, file: str) -> bytes:
+        sent = sum(len(content) for _, _, content in self._files)
+        if sent + os.path.getsize(file) > SENT_BYTES_MAX:
+            raise RunError(
+                f"the traces have more than {SENT_BYTES_MAX} bytes, too many to send; give them "
+                "paths that all machines share"
+            )
+        return Path(file).read_bytes()
+
+    def setup(self, worker: distributed.Worker) -> None:
+        """Write the files on a worker, and check that they are whole."""
+        folder = tempfile.mkdtemp(prefix="ftlab-traces-", dir=worker.local_directory)
+        for (copy, name, content), digest in zip(self._files, self._digests):
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise RunError(f"trace file {name} was damaged on its way to the worker")
+            place = Path(folder, copy)
+            place.mkdir(exist_ok=True)
+            (place / name).write_bytes(content)
+        self._files = []
+        self.folder = folder
+
+    def teardown(self, worker: distributed.Worker) -> None:
+        """Delete the files."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,146 @@
+"""Requests in memory: columns of NumPy, pandas, polars, Arrow and others, packed once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ftlab import _native
+from ftlab.columns import build
+from ftlab.rows import frame
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Requests:
+    """An immutable table of requests, 24 bytes each; runs take it without a copy.
+
+    Parameters
+    ----------
+    columns
+        A table with the columns below: anything with ``__arrow_c_stream__`` (pyarrow, polars,
+        duckdb …), a DataFrame of pandas, a structured array of NumPy with one dimension, or a dict
+        of columns. Columns are of one length and have no missing values.
+
+        ``op``
+            ``read``, ``write``, ``trim``, ``flush`` or their first letters, capital or small, as
+            text or categories; or the codes 0 read, 1 write, 2 trim, 3 flush.
+        ``offset``, ``bytes``
+            The first byte and the length, in bytes. A request of 0 bytes is skipped and counted; a
+            flush must have 0.
+        ``time_ns``
+            The time in nanoseconds from any origin, or times and durations with that unit.
+            Without it all times are 0: the order of the rows is that of the requests, and a
+            replay with ``replay="open"`` issues all of them at once.
+        ``device``
+            Any whole number for each device, at most 65536 devices; by default there is one.
+        ``flags``
+            The sum of 1 FUA, 2 preflush, 4 sync, 8 metadata, 16 readahead; by default 0.
+    name
+        What results show as the name of the trace.
+
+    Raises
+    ------
+    UsageError
+        A column is missing, unknown or of another type, or a row is no request. The message names
+        the column and the row, counted from 0.
+    TypeError
+        The columns are none of the above.
+    """
+
+    def __init__(self, columns: Any, *, name: str = "requests") -> None:
+        self._native = _packed(columns, name)
+
+    @classmethod
+    def _of(cls, native: _native.NativeRequests) -> Requests:
+        requests = cls.__new__(cls)
+        requests._native = native
+        return requests
+
+    @property
+    def name(self) -> str:
+        """What results show as the name of the trace."""
+        return self._native.name
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the requests take, in bytes."""
+        return self._native.nbytes
+
+    @property
+    def sha256(self) -> str:
+        """The digest that results show as ``trace_sha256``; ``docs/results.md`` defines it."""
+        return self._native.sha256
+
+    @property
+    def devices(self) -> list[str]:
+        """The names of the devices in the order of their numbers."""
+        return self._native.devices
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """What was skipped when the requests were read from a file: counts by reason."""
+        return self._native.skipped
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about the file from which the requests were read."""
+        return self._native.notes
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The requests as a stream of Arrow with all six columns; ``op`` is a dictionary."""
+        return self._native.stream()
+
+    def to_numpy(self) -> dict[str, NDArray[np.uint64]]:
+        """All six columns as arrays of 8 bytes a number, ``op`` as codes; shape ``(len,)``."""
+        import numpy as np
+
+        names = ("time_ns", "op", "offset", "bytes", "device", "flags")
+        return {name: np.frombuffer(self._native.column(name), dtype=np.uint64) for name in names}
+
+    def to_pandas(self) -> Any:
+        """All six columns as a DataFrame of pandas; ``op`` is categorical. Needs pyarrow."""
+        return frame(self, "pandas")
+
+    def frame(self, library: str = "pandas") -> Any:
+        """All six columns as a table of ``pandas``, ``polars`` or ``pyarrow``."""
+        return frame(self, library)
+
+    def __repr__(self) -> str:
+        return f"<ftlab.Requests: {self.name}, {len(self)} requests>"
+
+
+def _packed(columns: Any, name: str) -> _native.NativeRequests:
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(columns, pandas.DataFrame):
+        return build(name, list(columns.items()))
+    if isinstance(columns, Mapping):
+        columns = _one_table(columns)
+    if hasattr(columns, "__arrow_c_stream__"):
+        return _native.NativeRequests.from_arrow(columns, name)
+    if isinstance(columns, Mapping):
+        return build(name, list(columns.items()))
+    fields = getattr(getattr(columns, "dtype", None), "names", None)
+    if fields:
+        return build(name, [(field, columns[field]) for field in fields])
+    kind = type(columns).__name__
+    raise TypeError(
+        f"requests are a dict of columns, a structured array, a DataFrame or an Arrow table, not a "
+        f"value of type {kind}"
+    )
+
+
+def _one_table(columns: Mapping[str, Any]) -> Any:
+    """A table of the library whose columns these are, if they are of polars or pyarrow."""
+    libraries = {type(column).__module__.partition(".")[0] for column in columns.values()}
+    if "polars" in libraries:
+        return sys.modules["polars"].DataFrame(dict(columns))
+    if "pyarrow" in libraries:
+        return sys.modules["pyarrow"].table(dict(columns))
+    return columns

@@ -1,0 +1,91 @@
+"""Tables of other libraries: results as rows, requests as columns, by the Arrow C stream."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from ftlab import _native
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+class ArrowRows(ABC):
+    """Something with one row for each result, with the columns of the rows of a sweep."""
+
+    @abstractmethod
+    def _given_rows(self) -> Sequence[str]:
+        """Each result as JSON."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as a stream of Arrow.
+
+        Names of nested fields are joined by points. Types follow from the fields, not from the
+        values: counts are whole numbers, times and ratios decimal numbers; parts without fixed
+        names are JSON text. ``docs/results.md`` describes the fields.
+        """
+        return _native.rows_stream(self._given_rows())
+
+    def frame(self, library: str = "pandas") -> Any:
+        """The rows as a table of ``pandas`` (needs pyarrow, too), ``polars`` or ``pyarrow``.
+
+        The columns are those of ``ftlab sweep --csv``, whatever the results; a column of something
+        that a run does not have is null.
+        """
+        return frame(self, library)
+
+
+class Rows(ArrowRows):
+    """Rows of a sweep, each given as JSON."""
+
+    def __init__(self, rows: Sequence[str]) -> None:
+        self._given = rows
+
+    def _given_rows(self) -> Sequence[str]:
+        return self._given
+
+
+class _Stream:
+    """Nothing but a stream: polars takes a comparison for a sequence of objects."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._source.__arrow_c_stream__(requested_schema)
+
+
+def frame(stream: Any, library: str) -> Any:
+    """Anything with ``__arrow_c_stream__`` as a table of one of the :data:`LIBRARIES`.
+
+    Raises
+    ------
+    ValueError
+        There is no such library.
+    ImportError
+        It is not installed.
+    """
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(_Stream(stream))
+    if library not in LIBRARIES:
+        raise ValueError(f"frames are of {', '.join(LIBRARIES)}, not of {library!r}")
+    import pyarrow
+
+    table = pyarrow.table(stream)
+    return table if library == "pyarrow" else _pandas(table)
+
+
+def _pandas(table: Any) -> Any:
+    """A DataFrame. Columns that may have nulls get types that can hold them."""
+    import pandas
+
+    nullable = {
+        "int64": pandas.Int64Dtype(),
+        "uint64": pandas.UInt64Dtype(),
+        "bool": pandas.BooleanDtype(),
+    }
+    may = {str(field.type) for field in table.schema if field.nullable}
+    return table.to_pandas(types_mapper=lambda kind: nullable.get(str(kind)) if may else None)

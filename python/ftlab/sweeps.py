@@ -1,0 +1,184 @@
+"""Sweeps: the runs of a plan, on the cores of this machine or on a Dask cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, overload
+
+from ftlab import _native
+from ftlab._plan_text import plan_text
+from ftlab.figures import Figure
+from ftlab.progress import Progress, shown
+from ftlab.rows import ArrowRows
+
+if TYPE_CHECKING:
+    import distributed
+
+
+def sweep(
+    plan: str | os.PathLike[str] | Mapping[str, Any],
+    client: distributed.Client | None = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    scale: str = "full",
+    traces: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+    send_traces: bool = False,
+    jobs: int | None = None,
+    memory: int | None = None,
+    progress: Progress = None,
+    memory_limit: int | str | None = None,
+) -> Sweep:
+    """Run all rows of a plan; rows, order and bytes are those of ``ftlab sweep``.
+
+    Parameters
+    ----------
+    plan
+        The path of a TOML file, the text of one (it has a line break), or the same as a dict:
+        ``{"base": {"capacity": "1GiB"}, "grid": [{"ftl": ["page", "fast"]}]}``.
+    client
+        ``None`` runs the rows on the cores of this machine. A ``distributed.Client`` makes each row
+        a task of its cluster, and keeps its result as soon as it is done.
+    out
+        File for the rows, ending in ``.csv`` or ``.jsonl``. Until all rows are done, a journal
+        beside it keeps the finished ones; the same call, or the same ``ftlab sweep``, continues
+        from there. Without ``out`` nothing is left of a sweep that is interrupted.
+    scale
+        ``"full"``, or ``"quick"`` for the reduced sizes of the plan.
+    traces
+        Folder of the trace files; by default the current one.
+    report
+        File for a page of HTML with the figures of the plan.
+    send_traces
+        Send the trace files to the workers, for clusters without a file system that they share.
+        The scheduler keeps the files in memory.
+    jobs, memory
+        Without a client: the number of runs at a time (default: cores), and bytes for requests of
+        traces that they share (default 1 GiB).
+    progress
+        ``True`` for a bar, or a callable; it gets the number of rows that are done.
+    memory_limit
+        Memory that all runs of a process may take together: bytes, a size such as ``"8GiB"``, or
+        ``"unlimited"``. By default half of what is available; a worker of Dask with a limit takes
+        at most half of that limit.
+
+    Raises
+    ------
+    UsageError
+        A mistake in the plan, with its line and column; a journal of another plan; a worker with
+        another version of ftlab or other traces.
+    RunError
+        The plan cannot be read or the rows cannot be written; another sweep writes the same rows.
+    KeyboardInterrupt
+        Ctrl-C. Rows that are done are kept in the journal.
+
+    A row whose run fails does not raise: see :attr:`Sweep.failed`.
+    """
+    native = _read(plan, scale, traces)
+    with shown(progress, ["rows"]) as callback, _rows_file(out) as file:
+        page = None if report is None else os.fspath(report)
+        running = _native.NativeSweep(native, file, page)
+        try:
+            if client is None:
+                running.run(
+                    jobs=jobs, memory=memory, progress=callback, memory_limit=memory_limit
+                )
+            else:
+                from ftlab import _dask
+
+                _dask.run(client, native, running, send_traces, memory_limit, callback)
+            return Sweep(native.title, running.finish())
+        finally:
+            running.close()
+
+
+def _read(
+    plan: str | os.PathLike[str] | Mapping[str, Any],
+    scale: str,
+    traces: str | os.PathLike[str] | None,
+) -> _native.NativePlan:
+    if isinstance(plan, Mapping):
+        return _native.NativePlan.parse(plan_text(plan), scale=scale, traces=traces)
+    if isinstance(plan, str) and "\n" in plan:
+        return _native.NativePlan.parse(plan, scale=scale, traces=traces)
+    return _native.NativePlan.read(plan, scale=scale, traces=traces)
+
+
+@contextmanager
+def _rows_file(out: str | os.PathLike[str] | None) -> Iterator[str]:
+    if out is not None:
+        yield os.fspath(out)
+        return
+    with tempfile.TemporaryDirectory(prefix="ftlab-sweep-") as folder:
+        yield os.path.join(folder, "rows.jsonl")
+
+
+class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
+    """The rows of a finished sweep, in the order of the plan.
+
+    ``sweep[3]["write_amplification"]`` reads a field of row 3; ``docs/results.md`` describes all.
+    ``row["sweep"]`` has the varied options and, if the run failed, why.
+    """
+
+    def __init__(self, title: str, native: _native.NativeRows) -> None:
+        self.title = title
+        self._rows = native.rows
+        self._failed = native.failed
+        self._claims: list[dict[str, Any]] = json.loads(native.claims)
+        self._figures = native.figures
+        self._summary = native.summary
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        """A row by its number, from 0; it is read from its JSON each time."""
+        if isinstance(index, slice):
+            return [json.loads(row) for row in self._rows[index]]
+        row: dict[str, Any] = json.loads(self._rows[index])
+        return row
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """The rows whose run failed; ``row["sweep"]["error"]`` says why: exit code and message."""
+        return [self[row] for row in self._failed]
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        """The claims of the plan: ``id``, ``says``, ``verdict`` and the ``cells`` behind it.
+
+        A verdict is ``"holds"``, ``"falls short"`` or ``"undecided"``.
+        """
+        return self._claims
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures of the page of ``ftlab sweep --report``, apart from those of its traces."""
+        return [Figure(**fields) for fields in json.loads(self._figures)]
+
+    def _given_rows(self) -> Sequence[str]:
+        return self._rows
+
+    def to_jsonl(self) -> str:
+        """The rows as ``ftlab sweep --out rows.jsonl`` writes them, byte for byte."""
+        return _native.rows_text(self._rows, "jsonl")
+
+    def to_csv(self) -> str:
+        """The rows as ``ftlab sweep --out rows.csv`` writes them, byte for byte."""
+        return _native.rows_text(self._rows, "csv")
+
+    def __str__(self) -> str:
+        """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims."""
+        return self._summary
+
+    def __repr__(self) -> str:
+        failed = f", {len(self._failed)} failed" if self._failed else ""
+        return f"<ftlab.Sweep: {self.title or 'sweep'}, {len(self)} rows{failed}>"

@@ -1,0 +1,228 @@
+"""Trace files and workloads: opened, described, generated, converted.
+
+>>> import ftlab
+>>> trace = ftlab.trace.open("disk.blktrace", limit=1_000_000)
+>>> requests = trace.requests()
+>>> ftlab.run(requests, ftl="fast")
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, Union
+
+from ftlab import _native
+from ftlab.requests import Requests
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Trace:
+    """A trace file or a workload. It can be read any number of times, and has no position."""
+
+    def __init__(self, native: _native.NativeTrace) -> None:
+        self._native = native
+
+    @property
+    def name(self) -> str:
+        """The path of a file, or the spec of a workload."""
+        return self._native.name
+
+    @property
+    def format(self) -> str:
+        """The name of the format, ``workload``, or ``columns`` for requests in memory."""
+        return self._native.format
+
+    def requests(self) -> Requests:
+        """All requests, in memory: 24 bytes each.
+
+        Times count from the first record, in nanoseconds, and never decrease.
+
+        Raises
+        ------
+        RunError
+            The trace cannot be read; the message has the file, the line and a remedy.
+        """
+        return Requests._of(self._native.requests())
+
+    def batches(self, rows: int = 1 << 20) -> Iterator[Requests]:
+        """The requests in pieces of ``rows`` each (the last may be shorter), one at a time."""
+        return map(Requests._of, self._native.batches(rows))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The requests as a stream of Arrow, read from the file while the stream is read.
+
+        A stream holds 65536 requests at a time, so a trace may be larger than memory.
+        """
+        return self._native.stream()
+
+    def info(self, *, page: int | str | None = None, brief: bool = False) -> TraceInfo:
+        """The statistics of the trace; see :func:`info`."""
+        return TraceInfo(self._native.info(None if page is None else str(page), brief))
+
+    def write(self, path: Path, format: str = "csv") -> None:
+        """Write the trace as ``csv`` (complete), ``fio`` or ``blkparse``.
+
+        The file appears when it is complete.
+
+        Raises
+        ------
+        UsageError
+            There is no such format.
+        RunError
+            The trace cannot be read or written, or the format cannot express a request.
+        """
+        unfinished = f"{os.fspath(path)}.unfinished-{os.getpid()}"
+        try:
+            self._native.write(unfinished, format)
+            os.replace(unfinished, path)
+        finally:
+            if os.path.exists(unfinished):
+                os.remove(unfinished)
+
+    def __repr__(self) -> str:
+        return f"<ftlab.trace.Trace: {self.name} ({self.format})>"
+
+
+class TraceInfo:
+    """The statistics of a trace: ``info["writes"]["requests"]`` reads a field."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._fields: dict[str, Any] = json.loads(text)
+
+    def to_json(self) -> str:
+        """The JSON that ``ftlab trace info --json`` writes, byte for byte."""
+        return self._text
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, as a dict of its own."""
+        fields: dict[str, Any] = json.loads(self._text)
+        return fields
+
+    def __getitem__(self, field: str) -> Any:
+        """A field at the top."""
+        return self._fields[field]
+
+    def __repr__(self) -> str:
+        return f"<ftlab.trace.TraceInfo: {self['name']}, {self['requests']} requests>"
+
+
+def open(
+    path: Path,
+    *,
+    format: str | None = None,
+    skip_bad: bool | None = None,
+    sort: bool | None = None,
+    limit: int | str | None = None,
+) -> Trace:
+    """Open a trace file.
+
+    Parameters
+    ----------
+    path
+        A file, or a path into an archive such as ``set.tar/*.csv``; it may be compressed.
+    format
+        Its format as ``NAME[:key=value…]``; by default detected from its content.
+        :func:`ftlab.list_formats` describes all formats.
+    skip_bad
+        Count malformed lines instead of failing at the first one.
+    sort
+        Sort the requests by their times.
+    limit
+        Read at most this many requests.
+
+    Raises
+    ------
+    UsageError
+        Wrong options.
+    RunError
+        The file cannot be opened, or is in no known format.
+    """
+    options = {"format": format, "skip_bad": skip_bad, "sort": sort, "limit": limit}
+    return Trace(_native.NativeTrace.file(os.fspath(path), options))
+
+
+def info(
+    trace: Any = None,
+    *,
+    page: int | str | None = None,
+    brief: bool = False,
+    **options: Any,
+) -> TraceInfo:
+    """The statistics of a trace: sizes, pages, alignment, locality.
+
+    Parameters
+    ----------
+    trace
+        A path, a workload, a :class:`Trace`, or requests as columns; by default the built-in OLTP
+        workload.
+    page
+        The page size of the statistics, such as ``4096`` or ``"16KiB"``; a workload is generated
+        for it, too. By default 4 KiB, and for a workload the page of the chip.
+    brief
+        Leave out the locality of writes, which needs a second pass over the trace.
+    **options
+        For a path ``format``, ``skip_bad``, ``sort`` and ``limit`` as for :func:`open`; for a
+        workload ``capacity``, ``chip``, ``seed`` and ``limit`` as for :func:`ftlab.run`.
+
+    Raises
+    ------
+    UsageError
+        Wrong options.
+    RunError
+        The trace cannot be read.
+    """
+    if trace is None or isinstance(trace, (str, os.PathLike)):
+        return _named(trace, options, page).info(page=page, brief=brief)
+    if options:
+        raise TypeError(f"{next(iter(options))} is an option for a path or a workload")
+    if not isinstance(trace, Trace):
+        requests = trace if isinstance(trace, Requests) else Requests(trace)
+        trace = Trace(_native.NativeTrace.of_requests(requests._native))
+    opened: Trace = trace
+    return opened.info(page=page, brief=brief)
+
+
+def generate(
+    workload: str,
+    *,
+    capacity: int | str | None = None,
+    seed: int | str | None = None,
+    limit: int | str | None = None,
+    chip: str | None = None,
+    page: int | str | None = None,
+) -> Requests:
+    """The requests of a workload, the same as in a run with these options.
+
+    Parameters
+    ----------
+    workload
+        A workload such as ``skew:writes=4M,hot=70/30``; :func:`ftlab.list_workloads` describes all.
+    capacity
+        The size of the device; by default what the workload needs.
+    seed
+        The seed of all random choices, by default 1.
+    limit
+        Generate at most this many requests.
+    chip, page
+        The page of the chip, or the page size itself, is the unit of the workload.
+
+    Raises
+    ------
+    UsageError
+        There is no such workload, or it is impossible on such a device.
+    """
+    options = {"capacity": capacity, "seed": seed, "limit": limit, "chip": chip}
+    trace = _named(workload, options, page)
+    if not trace._native.is_workload:
+        raise ValueError(f"{workload!r} is a file, not a workload; ftlab.trace.open reads it")
+    return trace.requests()
+
+
+def _named(name: Path | None, options: dict[str, Any], page: int | str | None) -> Trace:
+    given = None if page is None else str(page)
+    word = None if name is None else os.fspath(name)
+    return Trace(_native.NativeTrace.named(word, options, given))

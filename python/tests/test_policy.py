@@ -1,0 +1,263 @@
+"""Policies in Python: equal to those in Rust where they do the same, honest about themselves, and
+clear about mistakes."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import ftlab
+import pytest
+from ftlab.policy import Blocks, Copy, Device, Erased, Policy, Write
+
+TRACE = "uniform:writes=10K"
+
+
+def run(policy: Policy | None = None, trace: str = TRACE, **options: object) -> ftlab.Result:
+    """A short run on a small device: 128 blocks of 64 pages of 2 KiB, 20 of them extra."""
+    given = {"capacity": "16MiB", "extra": "20blocks", **options}
+    return ftlab.run(trace, policy=policy, **given)  # type: ignore[arg-type]
+
+
+def counts(result: ftlab.Result) -> object:
+    """Everything that the flash did."""
+    names = ["reads", "programs", "erases", "copies", "spare_reads", "wear", "scheme", "service_us"]
+    return {name: result[name] for name in names}
+
+
+class Greedy(Policy):
+    """The fewest valid pages; the lowest block wins a tie."""
+
+    def victim(self, blocks: Blocks) -> int:
+        return int(blocks.valid.argmin())
+
+
+class GreedyByHand(Policy):
+    """The same without NumPy."""
+
+    def victim(self, blocks: Blocks) -> int:
+        return min(range(len(blocks)), key=lambda at: (blocks.valid[at], blocks.number[at]))
+
+
+class CostBenefit(Policy):
+    """The highest age·(Np−v)/2v."""
+
+    def victim(self, blocks: Blocks) -> int:
+        dead = (blocks.valid == 0).nonzero()[0]
+        if len(dead):
+            return int(dead[0])
+        valid, age = blocks.valid.astype(float), blocks.age.astype(float)
+        return int((age * (blocks.pages_per_block - valid) / (2 * valid)).argmax())
+
+
+class HotCold(Policy):
+    """Pages that are rewritten soon share blocks. Copies stay in their class."""
+
+    classes = 2
+
+    def start(self, device: Device) -> None:
+        self.young = device.logical_pages
+
+    def place(self, lpn: int, write: Write) -> int:
+        return 0 if write.lifespan is not None and write.lifespan < self.young else 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "ftl"),
+    [
+        (Policy(), "page"),
+        (Policy(), "page:victim=fifo"),
+        (Greedy(), "page"),
+        (GreedyByHand(), "page"),
+        (CostBenefit(), "page:victim=cost_benefit"),
+    ],
+)
+def test_the_same_rule_gives_the_same_counts(policy: Policy, ftl: str) -> None:
+    own = type(policy).victim is not Policy.victim
+    ours, native = run(policy, ftl="page" if own else ftl), run(ftl=ftl)
+    assert counts(ours) == counts(native)
+    assert native["copies"]["gc"] > 10_000
+
+
+@pytest.mark.parametrize("policy", [HotCold(), CostBenefit()])
+def test_runs_under_a_policy_are_verified(policy: Policy) -> None:
+    plain, verified = run(policy), run(policy, verify=True)
+    assert counts(plain) == counts(verified)
+
+
+def test_layers_stand_above_a_policy() -> None:
+    result = run(Greedy(), buffer="64KiB", verify=True)
+    assert counts(result) == counts(run(buffer="64KiB", verify=True))
+
+
+def test_separating_hot_and_cold_pages_saves_copies() -> None:
+    skewed = "skew:writes=20K,hot=90/10"
+    apart, mixed = run(HotCold(), skewed), run(None, skewed)
+    assert apart.write_amplification is not None and mixed.write_amplification is not None
+    assert apart.write_amplification < 0.75 * mixed.write_amplification
+
+
+def test_d_choices_approaches_greedy() -> None:
+    class Choices(Policy):
+        def __init__(self, d: int) -> None:
+            self.d, self.draws = d, random.Random(1)
+
+        def victim(self, blocks: Blocks) -> int:
+            drawn = [self.draws.randrange(len(blocks)) for _ in range(self.d)]
+            return min(drawn, key=lambda at: int(blocks.valid[at]))
+
+    amplifications = [run(Choices(d)).write_amplification or 0 for d in (1, 2, 8)]
+    assert amplifications == sorted(amplifications, reverse=True)
+    assert amplifications[-1] == pytest.approx(run(Greedy()).write_amplification, rel=0.05)
+
+
+def test_results_say_that_a_policy_placed_the_pages() -> None:
+    result = run(HotCold())
+    assert result.ftl == "page"
+    assert result["ftl"]["params"]["policy"] == "HotCold, written in Python"
+    assert any("policy: HotCold, written in Python" in note for note in result.notes)
+    assert "HotCold" in repr(result) and "HotCold" in str(result)
+    assert result == run(HotCold())
+    assert "policy" not in run()["ftl"]["params"]
+
+
+def test_a_policy_is_told_what_happens() -> None:
+    class Recorder(Policy):
+        classes = 2
+
+        def start(self, device: Device) -> None:
+            self.device, self.written, self.copied, self.erases = device, 0, 0, 0
+
+        def place(self, lpn: int, write: Write) -> int:
+            assert write.now == self.written and write.request_bytes > 0
+            assert (write.lifespan is None) == (write.old_class is None)
+            self.written += 1
+            return 1
+
+        def place_copy(self, lpn: int, copy: Copy) -> int:
+            assert copy.old_class in (0, 1) and copy.age <= copy.now
+            self.copied += 1
+            return 0
+
+        def erased(self, block: Erased) -> None:
+            assert block.copied < self.device.pages_per_block
+            assert block.lifespan <= block.now and block.old_class in (0, 1) and block.block >= 0
+            self.erases += 1
+
+        def victim(self, blocks: Blocks) -> int:
+            assert len(blocks.number) == len(blocks.valid) == len(blocks.age) == len(blocks)
+            assert list(blocks.number) == sorted(set(blocks.number))
+            assert max(blocks.valid) < blocks.pages_per_block and max(blocks.age) <= blocks.now
+            assert set(blocks.old_class) <= {0, 1}
+            return len(blocks) - 1
+
+    policy = Recorder()
+    for _ in range(2):
+        result = run(policy, precondition="none", warmup=0)
+        assert policy.written == result["programs"]["host"]
+        assert policy.copied == result["copies"]["gc"] > 0
+        assert policy.erases == result["erases"]["gc"] > 0
+    assert (policy.device.page_bytes, policy.device.pages_per_block) == (2048, 64)
+    assert (policy.device.logical_pages, policy.device.extra_blocks) == (8192, 20)
+
+
+# ---- Mistakes ------------------------------------------------------------------------------------
+
+
+def test_an_exception_of_a_policy_is_that_exception() -> None:
+    class Broken(Policy):
+        def place_copy(self, lpn: int, copy: Copy) -> int:
+            raise LookupError(f"no class for page {lpn}")
+
+    with pytest.raises(LookupError, match="no class for page") as caught:
+        run(Broken())
+    assert any(entry.name == "place_copy" for entry in caught.traceback)
+
+
+@pytest.mark.parametrize(
+    ("method", "returns", "error", "sentence"),
+    [
+        ("place", 2, ftlab.RunError, r"into class 2; it has 2, from 0 to 1"),
+        ("place", -1, ftlab.RunError, r"`place` returned class -1; classes are from 0 to 1"),
+        ("place_copy", 300, ftlab.RunError, r"`place_copy` returned class 300"),
+        ("place", None, TypeError, r"`place` must return an integer, not a value of NoneType"),
+        ("place", 0.5, TypeError, r"`place` must return an integer, not a value of float"),
+        ("victim", 10_000, ftlab.RunError, r"victim 10000 of \d+ candidates"),
+        ("victim", -1, ftlab.RunError, r"candidates, which are counted from 0"),
+        ("victim", "0", TypeError, r"`victim` must return an integer, not a value of str"),
+    ],
+)
+def test_nonsense_of_a_policy_is_a_clear_error(
+    method: str, returns: object, error: type[Exception], sentence: str
+) -> None:
+    kind = type("Odd", (Policy,), {"classes": 2, method: lambda *_: returns})
+    with pytest.raises(error, match=sentence):
+        run(kind())
+
+
+def test_what_cannot_be_placed_is_refused() -> None:
+    with pytest.raises(ftlab.UsageError, match="fast: it takes no policy"):
+        run(Greedy(), ftl="fast")
+    with pytest.raises(ftlab.UsageError, match="`frontiers`"):
+        run(Greedy(), ftl="page:frontiers=2")
+    many = type("Many", (Policy,), {"classes": 11})
+    with pytest.raises(ftlab.UsageError, match="at least 22 extra blocks, this device has 20"):
+        run(many())
+    for classes in (0, 256, -1):
+        with pytest.raises(ftlab.UsageError, match="`classes` must be from 1 to 255"):
+            run(type("Odd", (Policy,), {"classes": classes})())
+    for wrong in (Greedy, lambda lpn: 0, "greedy"):
+        with pytest.raises(TypeError, match=r"an object of ftlab.policy.Policy"):
+            run(wrong)  # type: ignore[arg-type]
+
+
+def test_without_numpy_the_lists_are_memoryviews(tmp_path: Path) -> None:
+    (tmp_path / "numpy.py").write_text("raise ImportError('there is no numpy')\n")
+    program = """
+import ftlab
+from ftlab.policy import Policy
+
+class Greedy(Policy):
+    def victim(self, blocks):
+        assert type(blocks.valid) is type(blocks.age) is memoryview
+        return min(range(len(blocks)), key=blocks.valid.__getitem__)
+
+options = {"capacity": "16MiB", "extra": "20blocks"}
+ours = ftlab.run("uniform:writes=20K", policy=Greedy(), **options)
+assert ours["erases"] == ftlab.run("uniform:writes=20K", **options)["erases"]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_ctrl_c_stops_a_run_under_a_policy() -> None:
+    program = """
+import ftlab
+from ftlab.policy import Policy
+
+class Slow(Policy):
+    def place(self, lpn, write):
+        if write.now == 10_000:
+            print("placing", flush=True)
+        return 0
+
+ftlab.run("uniform:writes=1G", capacity="16MiB", policy=Slow())
+"""
+    running = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stdout is not None and running.stdout.readline() == "placing\n"
+    running.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, errors = running.communicate(timeout=30)
+    assert "KeyboardInterrupt" in errors
+    assert time.monotonic() - began < 5

@@ -1,0 +1,442 @@
+"""``ftlab.sweep``: the rows of the command, on this machine and on a cluster that loses workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ftlab
+from ftlab._plan_text import plan_text
+
+distributed = pytest.importorskip("distributed")
+
+from ftlab import _dask  # noqa: E402  it needs distributed
+
+PLAN = """
+title = "twelve"
+[base]
+trace = "skew:writes=4K,reads=20%"
+capacity = "4MiB"
+[[grid]]
+ftl = ["page", "fast", "dac"]
+extra = ["15%", "0blocks"]
+seed = [1, 2]
+[[claim]]
+id = "c"
+says = "written pages"
+figure = "host_pages.written"
+rows = [{ ftl = "page", extra = "15%", seed = 2, expected = 3000 }]
+"""
+
+# Rows long enough that a worker can be killed while they run.
+LONG = """
+[base]
+capacity = "16MiB"
+trace.writes = "400K"
+[[grid]]
+seed = [1, 2, 3, 4]
+ftl = ["page", "fast", "dac"]
+"""
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A client of a cluster of three processes."""
+    cluster = distributed.LocalCluster(
+        n_workers=3,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def rows_of(command: Command, plan: str, *options: str) -> str:
+    """The rows that the command writes."""
+    Path("alone.toml").write_text(plan)
+    done = command("sweep", "alone.toml", "--out", "alone.jsonl", "--quiet", *options)
+    assert done.returncode == 0, done.stderr
+    return Path("alone.jsonl").read_text()
+
+
+# ---- on this machine -----------------------------------------------------------------------------
+
+
+def test_rows_are_those_of_the_command(here: Path, command: Command) -> None:
+    wanted = rows_of(command, PLAN)
+    sweep = ftlab.sweep(PLAN)
+    assert sweep.to_jsonl() == wanted
+    assert len(sweep) == 12
+    assert sweep[5]["sweep"]["varied"] == {"ftl": "fast", "extra": "15%", "seed": 2}
+    assert [row["sweep"]["row"] for row in sweep.failed] == [2, 3, 6, 7, 10, 11]
+    assert sweep.failed[0]["sweep"]["error"]["exit_code"] == 2
+    assert {file.name for file in here.iterdir()} == {"alone.toml", "alone.jsonl"}
+    csv = command("sweep", "alone.toml", "--out", "alone.csv", "--report", "alone.html")
+    assert sweep.to_csv() == Path("alone.csv").read_text()
+    ftlab.sweep("alone.toml", out="again.csv", report="again.html")
+    assert Path("again.csv").read_bytes() == Path("alone.csv").read_bytes()
+    assert Path("again.html").read_bytes() == Path("alone.html").read_bytes()
+    assert csv.stdout == str(ftlab.sweep("alone.toml", out="alone.csv"))
+
+
+def test_claims_have_verdicts_and_cells() -> None:
+    (claim,) = ftlab.sweep(PLAN).claims
+    assert (claim["id"], claim["verdict"]) == ("c", "falls short")
+    (cell,) = claim["cells"]
+    assert (cell["row"], cell["at_least"], cell["at_most"]) == (1, 3000, 3000)
+    assert cell["found"] > 3000 and cell["deviation"] > 0
+
+
+def test_the_plans_of_the_papers_can_be_run() -> None:
+    plans = ftlab.papers.plans()
+    sweep = ftlab.sweep(plans["LSB-fig11"], scale="quick")
+    assert len(sweep) > 1 and sweep.claims and not sweep.failed
+
+
+def test_a_plan_can_be_a_dict() -> None:
+    numpy = pytest.importorskip("numpy")
+    plan = {
+        "title": 'of "dicts"\n\x7f',
+        "base": {"trace": {"writes": "1K"}, "capacity": 4 << 20, "verify": True},
+        "grid": [{"seed": numpy.arange(1, 3), "ftl": ("page", "block"), "extra": [0.2, "15%"]}],
+        "claim": [{"id": "c", "says": "s", "figure": "erases.total", "rows": [{"seed": 1,
+                   "ftl": "page", "extra": 0.2, "between": [0, 1e9]}]}],
+    }
+    sweep = ftlab.sweep(plan)
+    assert (len(sweep), sweep.title) == (8, plan["title"])
+    assert not sweep.failed and sweep.claims[0]["verdict"] == "holds"
+    with pytest.raises(TypeError, match=r"base\.limit of the plan is a value of type NoneType"):
+        ftlab.sweep({"base": {"limit": None}})
+    with pytest.raises(TypeError, match=r"grid\[0\]\.seed\[1\] of the plan is .* type bytes"):
+        plan_text({"grid": [{"seed": [1, b"2"]}]})
+
+
+def test_bad_plans_give_the_sentences_of_the_command(here: Path, command: Command) -> None:
+    for text in ["[base]\nsed = 3\n", "[base]\nftl = \"pag\"\n", "[grid]\nseed = [1]\n", "a = \n"]:
+        Path("plan").write_text(text)
+        said = command("sweep", "plan", "--out", "rows.csv").stderr.removeprefix("ftlab: ")
+        for plan in (text, Path("plan"), "plan"):
+            with pytest.raises(ftlab.UsageError) as refused:
+                ftlab.sweep(plan, out="rows.csv")
+            assert str(refused.value) == said.strip()
+    with pytest.raises(ftlab.RunError, match="cannot read plan missing.toml"):
+        ftlab.sweep("missing.toml")
+    with pytest.raises(ftlab.UsageError, match="ends in .csv or .jsonl"):
+        ftlab.sweep(PLAN, out="rows")
+    with pytest.raises(ftlab.UsageError, match="`full` or `quick`"):
+        ftlab.sweep(PLAN, scale="small")
+    assert [file.name for file in here.iterdir()] == ["plan"]
+
+
+def test_an_output_that_is_also_read_is_refused(here: Path) -> None:
+    Path("t.csv").write_text("0,0,4096,W,0.5\n")
+    with pytest.raises(ftlab.UsageError, match="the same file, which would be overwritten"):
+        ftlab.sweep('[base]\ntrace = "t.csv"\n', out="t.csv")
+    assert Path("t.csv").read_text() == "0,0,4096,W,0.5\n"
+
+
+def test_the_progress_is_the_number_of_rows() -> None:
+    seen: list[tuple[Any, ...]] = []
+    ftlab.sweep(LONG, progress=lambda *args: seen.append(args))
+    assert seen and {(run, stage, total) for run, stage, _, total in seen} == {(0, "measure", 12)}
+    done = [done for _, _, done, _ in seen]
+    assert done == sorted(done)
+
+
+# ---- interruption and continuation ---------------------------------------------------------------
+
+ENDLESS = '[base]\ncapacity = "4MiB"\n[[grid]]\ntrace.writes = [100, "1000G", 101]\n'
+ENDED = ENDLESS.replace("1000G", "102")
+
+INTERRUPTED = """
+import sys, ftlab
+try:
+    {client}
+    ftlab.sweep("plan.toml", client, out="rows.jsonl", jobs=2)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def begun(journal: Path, rows: int, process: subprocess.Popen[str]) -> None:
+    """Wait until a journal has this number of rows."""
+    while not journal.exists() or journal.read_text().count("\n") < rows + 1:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_command_continues(here: Path, command: Command) -> None:
+    Path("plan.toml").write_text(ENDLESS)
+    script = INTERRUPTED.format(client="client = None")
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    begun(here / "rows.jsonl.journal", 2, process)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[0] == "interrupted\n"
+    # The command sees the same journal: the row that never ends is all that is missing.
+    missing = command("sweep", "plan.toml", "--out", "rows.jsonl", "--merge")
+    assert "1 of 3 rows are missing" in missing.stderr and "rows 1." in missing.stderr
+
+
+def test_a_sweep_goes_back_and_forth_between_command_and_python(
+    here: Path, command: Command, client: Any
+) -> None:
+    wanted = rows_of(command, PLAN)
+    Path("plan.toml").write_text(PLAN)
+    assert command("sweep", "plan.toml", "--out", "rows.jsonl", "--shard", "1/3").returncode == 0
+    native = ftlab._native.NativePlan.read("plan.toml")
+    begun_here = ftlab._native.NativeSweep(native, "rows.jsonl")
+    left = begun_here.missing()
+    assert len(left) == 8, "the shard was taken over"
+    outcome = ftlab._native.run_order(native.orders(left)[0][1])
+    begun_here.keep(left[0], outcome)
+    with pytest.raises(ftlab.RunError, match="another sweep is writing"):
+        ftlab.sweep("plan.toml", out="rows.jsonl")
+    begun_here.close()
+    begun_again = ftlab._native.NativeSweep(native, "rows.jsonl")
+    assert begun_again.missing() == left[1:]
+    begun_again.close()
+    ftlab.sweep("plan.toml", client, out="rows.jsonl")
+    assert Path("rows.jsonl").read_text() == wanted
+    assert not Path("rows.jsonl.journal").exists()
+
+
+def test_the_journal_of_another_plan_is_refused(here: Path) -> None:
+    native = ftlab._native.NativePlan.parse(PLAN)
+    ftlab._native.NativeSweep(native, "rows.csv").close()
+    with pytest.raises(ftlab.UsageError, match="was begun by another plan"):
+        ftlab.sweep(LONG, out="rows.csv")
+
+
+def test_keys_are_the_same_in_every_process() -> None:
+    code = "import ftlab; print(ftlab._native.NativePlan.parse({plan!r}).orders([0, 5]))"
+    orders = ftlab._native.NativePlan.parse(PLAN).orders([0, 5])
+    ran = subprocess.run(
+        [sys.executable, "-c", code.format(plan=PLAN)], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == str(orders)
+    (key, _), (other, _) = orders
+    assert len(key) == 64 and key != other
+
+
+# ---- on a cluster --------------------------------------------------------------------------------
+
+
+def test_rows_of_a_cluster_are_those_of_one_process(
+    here: Path, command: Command, client: Any
+) -> None:
+    wanted = rows_of(command, PLAN)
+    sweep = ftlab.sweep(PLAN, client)
+    assert sweep.to_jsonl() == wanted
+    assert len(sweep.failed) == 6
+
+
+def test_a_killed_worker_costs_only_its_running_rows(
+    here: Path, command: Command, client: Any
+) -> None:
+    wanted = rows_of(command, LONG)
+    Path("plan.toml").write_text(LONG)
+    journal = here / "rows.jsonl.journal"
+    killed: list[int] = []
+
+    def kill() -> None:
+        while not journal.exists() or journal.read_text().count("\n") < 3:
+            time.sleep(0.01)
+        busy = [worker for worker, keys in client.processing().items() if keys]
+        pids = client.run(os.getpid, workers=busy[:1])
+        killed.extend(pids.values())
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    sweep = ftlab.sweep("plan.toml", client, out="rows.jsonl")
+    killer.join()
+    assert len(killed) == 1
+    assert Path("rows.jsonl").read_text() == wanted == sweep.to_jsonl()
+    assert not sweep.failed and not journal.exists()
+
+
+def test_rows_with_the_same_options_are_one_task(client: Any) -> None:
+    plan = '[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n[[grid]]\nseed = [1, 2, 1, 1]\n'
+    sweep = ftlab.sweep(plan, client)
+    assert sweep.to_jsonl() == ftlab.sweep(plan).to_jsonl()
+    assert [row["sweep"]["row"] for row in sweep] == [0, 1, 2, 3]
+
+
+def test_ctrl_c_cancels_the_tasks_and_keeps_what_is_done(here: Path, client: Any) -> None:
+    Path("plan.toml").write_text(ENDLESS)
+    address = client.scheduler.address
+    connect = f"import distributed; client = distributed.Client({address!r})"
+    script = INTERRUPTED.format(client=connect)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    begun(here / "rows.jsonl.journal", 2, process)
+    process.send_signal(signal.SIGINT)
+    assert "interrupted" in process.communicate(timeout=30)[0]
+    native = ftlab._native.NativePlan.read("plan.toml")
+    kept = ftlab._native.NativeSweep(native, "rows.jsonl")
+    assert kept.missing() == [1]
+    kept.close()
+    # The run that never ends has left its worker, too.
+    end = time.monotonic() + 20
+    while any(client.run(executing).values()):
+        assert time.monotonic() < end, "a cancelled run still goes on"
+        time.sleep(0.1)
+
+
+def executing(dask_worker: Any) -> int:
+    """The number of runs that a worker is working on."""
+    return len([key for key in dask_worker.active_threads.values() if "ftlab" in str(key)])
+
+
+def test_a_row_that_kills_its_workers_fails_and_the_others_do_not(client: Any) -> None:
+    plan = '[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n[[grid]]\nseed = [1, 2, 3, 4]\n'
+    wanted = ftlab.sweep(plan).to_jsonl().splitlines()
+    (_, deadly), = ftlab._native.NativePlan.parse(plan).orders([2])
+    client.register_plugin(Deadly(deadly))
+    client.run_on_scheduler(allow_failures, 0)
+    try:
+        sweep = ftlab.sweep(plan, client)
+    finally:
+        client.run_on_scheduler(allow_failures, 3)
+        client.unregister_worker_plugin("deadly")
+        client.restart()
+    rows = sweep.to_jsonl().splitlines()
+    assert [rows[row] for row in (0, 1, 3)] == [wanted[row] for row in (0, 1, 3)]
+    (failed,) = sweep.failed
+    assert failed["sweep"]["row"] == 2
+    assert "the worker that ran this row died each time" in failed["sweep"]["error"]["message"]
+
+
+def allow_failures(number: int, dask_scheduler: Any) -> None:
+    """How often workers may die of a task before the scheduler gives it up."""
+    dask_scheduler.allowed_failures = number
+
+
+class Deadly(distributed.WorkerPlugin):
+    """Makes workers die of an order, as of a lack of memory."""
+
+    name = "deadly"
+
+    def __init__(self, deadly: str) -> None:
+        self.deadly = deadly
+
+    def setup(self, worker: Any) -> None:
+        import ftlab._dask
+
+        real, deadly = ftlab._native.run_order, self.deadly
+
+        class Native:
+            @staticmethod
+            def run_order(order: str, **options: Any) -> str:
+                if order == deadly:
+                    os._exit(1)
+                return real(order, **options)
+
+        ftlab._dask._native = Native  # type: ignore[assignment]
+
+
+def test_another_version_on_a_worker_is_refused(client: Any) -> None:
+    ((_, order),) = ftlab._native.NativePlan.parse(PLAN).orders([0])
+    parts = json.loads(order)
+    parts[0] = "9.9"
+    with pytest.raises(ftlab.UsageError, match="client has ftlab 9.9 and the worker has ftlab"):
+        client.submit(ftlab._native.run_order, json.dumps(parts)).result()
+
+
+TRACE_PLAN = """
+[base]
+warmup = 0
+capacity = "4MiB"
+[[grid]]
+trace = ["{a}", "{b}", "{bad}", "{missing}"]
+ftl = ["page", "block"]
+"""
+
+
+def trace_plan(folder: Path) -> str:
+    """A plan over trace files in a folder; one has a bad line, one does not exist."""
+    (folder / "a.spc").write_text("0,0,4096,W,0.0\n0,16,4096,W,0.5\n")
+    (folder / "b.spc").write_text("0,8,4096,W,0.0\n0,32,4096,R,0.5\n")
+    (folder / "bad.spc").write_text("0,8,4096,W,0.0\nnonsense\n")
+    names = {name: str(folder / f"{name}.spc") for name in ("a", "b", "bad", "missing")}
+    return TRACE_PLAN.format(**names)
+
+
+def test_traces_are_read_from_shared_paths(here: Path, command: Command, client: Any) -> None:
+    plan = trace_plan(here)
+    assert ftlab.sweep(plan, client).to_jsonl() == rows_of(command, plan)
+
+
+def test_traces_can_be_sent(
+    here: Path, command: Command, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = here / "only here"
+    folder.mkdir()
+    plan = trace_plan(folder)
+    wanted = rows_of(command, plan)
+
+    class Moved(_dask.SentTraces):
+        """Takes the files away as soon as they are read, so that no worker finds them."""
+
+        def __init__(self, traces: Any) -> None:
+            super().__init__(traces)
+            folder.rename(here / "elsewhere")
+
+    monkeypatch.setattr(_dask, "SentTraces", Moved)
+    assert ftlab.sweep(plan, client, send_traces=True).to_jsonl() == wanted
+    left = client.run(traces_left)
+    assert not any(left.values()), left
+
+
+def traces_left(dask_worker: Any) -> list[str]:
+    """The folders of traces that a worker has not deleted."""
+    return [name for name in os.listdir(dask_worker.local_directory) if "ftlab-traces" in name]
+
+
+def test_a_trace_that_differs_on_a_worker_is_refused(here: Path, client: Any) -> None:
+    Path("t.spc").write_text("0,0,4096,W,0.0\n")
+    plan = f'[base]\nwarmup = 0\ntrace = "{here}/t.spc"\n'
+    native = ftlab._native.NativePlan.parse(plan)
+    ((_, order),) = native.orders([0])
+    Path("t.spc").write_text("0,8,4096,W,0.0\n")
+    with pytest.raises(ftlab.UsageError, match="has other contents on the worker; give it a path"):
+        client.submit(ftlab._native.run_order, order, pure=False).result()
+    Path("t.spc").unlink()
+    with pytest.raises(ftlab.UsageError, match="t.spc is missing on the worker"):
+        client.submit(ftlab._native.run_order, order, pure=False).result()
+
+
+def test_a_sweep_has_frames_and_figures(here: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    report = here / "page.html"
+    swept = ftlab.sweep(PLAN, report=report)
+    frame = swept.frame()
+    assert list(frame["sweep.row"]) == list(range(12))
+    (here / "rows.csv").write_text(swept.to_csv())
+    assert list(frame.columns) == list(pandas.read_csv(here / "rows.csv").columns)
+    assert frame["write_amplification"].isna().sum() == len(swept.failed) > 0
+    assert swept.frame("pyarrow").num_rows == 12
+    page = report.read_text()
+    assert len(swept.figures) >= 2
+    for figure in swept.figures:
+        assert figure.spec_json.replace("<", "\\u003c") in page, figure.id

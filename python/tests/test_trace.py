@@ -1,0 +1,156 @@
+"""Traces: opened, described, generated, converted, in memory and piece by piece."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ftlab
+import numpy as np
+import pyarrow as pa
+import pytest
+from columns_data import OPTIONS, columns, figures, write_csv
+
+DATA = columns()
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+FILES = {
+    "spc": "".join(
+        f"{n % 2},{n * 8},{512 * (n % 9)},{'rW'[n % 2]},{n / 8}\n" for n in range(2000)
+    ),
+    "msr": "".join(
+        f"{128166372003061629 + n * 7},usr,{n % 2},{'Read' if n % 3 else 'Write'},{n * 4096},"
+        f"{1 + n % 5 * 512},{n}\n"
+        for n in range(2000)
+    ),
+    "fio": "fio version 3 iolog\n0 a add\n0 a open\n"
+    + "".join(f"{n * 3} a {['write', 'trim'][n % 2]} {n * 512} {512 + n}\n" for n in range(1000)),
+    "blkparse": "".join(
+        f"8,0 0 {n + 1} {n // 1000}.{n % 1000:09} 0 D {['FWFS', 'R', 'WM'][n % 3]} {n * 8} 8\n"
+        for n in range(1000)
+    ),
+}
+
+
+@pytest.fixture(params=FILES)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"disk.{request.param}"
+    path.write_text(FILES[request.param])
+    return path
+
+
+def test_a_file_that_becomes_columns_has_the_same_result(path: Path) -> None:
+    trace = ftlab.trace.open(path)
+    assert path.suffix == f".{trace.format}"
+    file = ftlab.run(path, **OPTIONS)
+    requests = trace.requests()
+    for same in [requests, trace, trace.batches(10**6).__next__(), requests.to_pandas()]:
+        result = ftlab.run(same, **OPTIONS)
+        without_skipped = figures(result)
+        if len(requests) == file["trace"]["requests"] or same is requests or same is trace:
+            assert without_skipped == figures(file)
+        assert result["erases"] == file["erases"] and result["time_us"] == file["time_us"]
+    assert file["trace"]["requests"] == len(requests) + sum(requests.skipped.values())
+
+
+def test_batches_and_streams_are_the_whole_trace(path: Path) -> None:
+    trace = ftlab.trace.open(path)
+    whole = trace.requests()
+    pieces = [piece.frame("pyarrow") for piece in trace.batches(300)]
+    assert [len(piece) for piece in pieces[:-1]] == [300] * (len(pieces) - 1)
+    assert pa.concat_tables(pieces).combine_chunks().equals(whole.frame("pyarrow").combine_chunks())
+    assert pa.table(trace).equals(whole.frame("pyarrow"))
+    with pytest.raises(ftlab.UsageError, match="0 requests"):
+        trace.batches(0)
+
+
+def test_info_is_that_of_the_command(path: Path, command: Command) -> None:
+    for options, words in [
+        ({}, []),
+        ({"limit": 100, "page": "16KiB"}, ["--limit", "100", "--page", "16KiB"]),
+        ({"brief": True}, ["--brief"]),
+    ]:
+        shown = command("trace", "info", path, "--json", "-", *words)
+        assert shown.returncode == 0, shown.stderr
+        info = ftlab.trace.info(path, **options)  # type: ignore[arg-type]
+        assert info.to_json() == shown.stdout
+        assert info.to_dict()["requests"] == info["requests"] > 0
+
+
+def test_info_of_workloads_and_columns(command: Command) -> None:
+    workload = "uniform:writes=5K"
+    shown = command("trace", "info", workload, "--json", "-", "--page", "8KiB")
+    assert ftlab.trace.info(workload, page=8192).to_json() == shown.stdout
+    described = ftlab.trace.info(DATA).to_dict()
+    assert described["sha256"] == ftlab.Requests(DATA).sha256
+    assert described["format"] == "columns"
+    assert described["writes"]["requests"] == np.sum((DATA["op"] == 1) & (DATA["bytes"] > 0))
+    assert ftlab.trace.info()["name"] == "oltp"
+    with pytest.raises(TypeError, match="limit is an option for a path"):
+        ftlab.trace.info(DATA, limit=5)
+
+
+def test_generated_requests_are_those_of_a_run(tmp_path: Path, command: Command) -> None:
+    options: dict[str, Any] = {"capacity": "8MiB", "seed": 5}
+    requests = ftlab.trace.generate("zipf:writes=3K,reads=20%", **options)
+    run = ftlab.run("zipf:writes=3K,reads=20%", **options)
+    assert figures(ftlab.run(requests, **options)) == figures(run)
+    assert len(ftlab.trace.generate("oltp", limit=10)) == 10
+    with pytest.raises(ValueError, match="is a file, not a workload"):
+        ftlab.trace.generate(str(write_csv(tmp_path / "x.csv", DATA)))
+    with pytest.raises(ftlab.UsageError, match="did you mean `uniform`"):
+        ftlab.trace.generate("unifrom:writes=4")
+
+
+@pytest.mark.parametrize("format", ["csv", "fio", "blkparse"])
+def test_written_traces_are_those_of_the_command(
+    tmp_path: Path, command: Command, format: str
+) -> None:
+    path = write_csv(tmp_path / "requests.csv", DATA)
+    ftlab.trace.open(path).write(tmp_path / "ours", format)
+    made = command("trace", "convert", path, "--to", format, "--out", tmp_path / "theirs")
+    assert made.returncode == 0, made.stderr
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text("time_ns,device,rwbs,offset,bytes\n0,a,W,7,9\n")
+    trace = ftlab.trace.open(path)
+    assert len(trace.requests()) == 1
+    with pytest.raises(ftlab.RunError, match="cannot be written as blkparse"):
+        trace.write(tmp_path / "out", "blkparse")
+    with pytest.raises(ftlab.UsageError, match="not as `html`"):
+        trace.write(tmp_path / "out", "html")
+    assert [one.name for one in tmp_path.iterdir()] == ["odd.csv"]
+
+
+def test_errors_say_where_and_what(tmp_path: Path) -> None:
+    path = tmp_path / "disk.spc"
+    path.write_text("0,0,512,W,0.0\n0,1,nonsense,W,0.5\n0,2,512,R,1.0\n")
+    trace = ftlab.trace.open(path, format="spc")
+    for read in [trace.requests, lambda: list(trace.batches(1)), lambda: ftlab.trace.info(path)]:
+        with pytest.raises(ftlab.RunError) as failed:
+            read()
+        assert f"{path}:2: " in str(failed.value) and "nonsense" in str(failed.value)
+    with pytest.raises(Exception, match="disk.spc:2: .*nonsense"):
+        pa.table(trace)
+    tolerant = ftlab.trace.open(path, format="spc", skip_bad=True).requests()
+    assert (len(tolerant), tolerant.skipped) == (2, {"malformed": 1})
+    with pytest.raises(ftlab.RunError, match="cannot open trace"):
+        ftlab.trace.open(tmp_path / "missing")
+    with pytest.raises(ftlab.UsageError, match="limit"):
+        ftlab.trace.open(path, limit=0)
+
+
+def test_sorting_and_limits(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "requests.csv", DATA)
+    ordered = ftlab.trace.open(path, sort=True).requests()
+    assert np.all(np.diff(ordered.to_numpy()["time_ns"].astype(np.int64)) >= 0)
+    assert "The requests are sorted by time." in ordered.notes
+    assert len(ftlab.trace.open(path, limit=12).requests()) == 12
+    raised = ftlab.trace.open(path).requests()
+    with pytest.raises(ftlab.UsageError, match="cannot be sorted any more"):
+        ftlab.run(raised, sort=True, **OPTIONS)
