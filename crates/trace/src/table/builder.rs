@@ -14,7 +14,7 @@ pub struct ColumnBlock<'a> {
     pub time_ns: &'a [u64],
     /// The operation as its [`Op::code`].
     pub op: &'a [u64],
-    /// The first byte on the device.
+    /// The first byte on the device; a flush has none, so 0 is kept for it.
     pub offset: &'a [u64],
     /// The length in bytes. A request without data is skipped when the table is read, as in a file;
     /// a flush must have none.
@@ -84,7 +84,9 @@ impl TableBuilder {
             let (op, flags) = (self.op(op[row])?, self.flags(flags[row])?);
             self.check_range(op, offset[row], bytes[row])?;
             let device = self.device(device[row])?;
-            let (time_ns, offset, bytes) = (time_ns[row], offset[row], bytes[row]);
+            // A flush has no range, so its offset means nothing; readers of files drop it, too.
+            let offset = if op == Op::Flush { 0 } else { offset[row] };
+            let (time_ns, bytes) = (time_ns[row], bytes[row]);
             if self.rows == 0 {
                 self.table.first_ns = time_ns;
             }
