@@ -100,6 +100,15 @@ def test_rows_are_those_of_the_command(here: Path, command: Command) -> None:
     assert csv.stdout == str(ftlab.sweep("alone.toml", out="alone.csv"))
 
 
+def test_a_frame_has_the_columns_of_the_csv_form() -> None:
+    pytest.importorskip("pandas")
+    sweep = ftlab.sweep(PLAN)
+    frame = sweep.frame()
+    assert list(frame.columns) == sweep.to_csv().splitlines()[0].split(",")
+    assert list(frame["sweep.row"]) == list(range(12))
+    assert frame["write_amplification"].isna().sum() == len(sweep.failed)
+
+
 def test_claims_have_verdicts_and_cells() -> None:
     (claim,) = ftlab.sweep(PLAN).claims
     assert (claim["id"], claim["verdict"]) == ("c", "falls short")
