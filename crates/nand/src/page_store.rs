@@ -181,8 +181,8 @@ pub trait PageStore: Any + Send {
     /// The storage failed; the page may be left torn.
     fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()>;
 
-    /// Reads the page that [`save_copy`](Self::save_copy) is to copy. A store that copies from place
-    /// to place leaves the data area of `page` as it is.
+    /// Reads the page that [`save_copy`](Self::save_copy) is to copy. A store that copies from
+    /// place to place leaves the data area of `page` as it is.
     ///
     /// # Errors
     /// The storage failed.

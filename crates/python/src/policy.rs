@@ -31,8 +31,8 @@ impl PythonPolicy {
     /// A policy for a run.
     ///
     /// # Errors
-    /// `TypeError` for anything but an object of `ftlab.policy.Policy`, `UsageError` for a number of
-    /// classes that no policy can have.
+    /// `TypeError` for anything but an object of `ftlab.policy.Policy`, `UsageError` for a number
+    /// of classes that no policy can have.
     pub fn new(object: &Bound<'_, PyAny>) -> PyResult<PythonPolicy> {
         let kind = object.get_type().name()?.to_string();
         if !object.is_instance(&base(object.py())?)? {
@@ -115,8 +115,8 @@ struct Attached {
 }
 
 impl Attached {
-    /// The class that a method has chosen. One that no policy can have is refused here, any other by
-    /// whoever asked.
+    /// The class that a method has chosen. One that no policy can have is refused here, any other
+    /// by whoever asked.
     fn class(&self, method: &str, chosen: &Bound<'_, PyAny>) -> PyResult<Class> {
         let number = integer(method, chosen)?;
         Class::try_from(number).map_err(|_| {

@@ -82,8 +82,8 @@ pub fn run(args: &Args) -> Result<()> {
     })
 }
 
-/// A list by its name, or all lists by name if none is given, as the JSON of `ftlab list`; `None` if
-/// there is no such list.
+/// A list by its name, or all lists by name if none is given, as the JSON of `ftlab list`; `None`
+/// if there is no such list.
 pub fn json_of(name: Option<&str>) -> Option<String> {
     let what = name.map(|name| What::from_str(name, false).ok());
     match what {

@@ -1,5 +1,5 @@
-//! page under policies from outside: equal counts where the policy does what `page` does, true facts
-//! for the policy, and clear errors for nonsense.
+//! page under policies from outside: equal counts where the policy does what `page` does, true
+//! facts for the policy, and clear errors for nonsense.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -108,8 +108,8 @@ impl<'a> Simulator<'a> {
         })
     }
 
-    /// Writes every logical page once, in order, by one request. `progress` gets the number of pages
-    /// written so far.
+    /// Writes every logical page once, in order, by one request. `progress` gets the number of
+    /// pages written so far.
     ///
     /// # Errors
     /// The FTL gave up, or `progress` stops the run.

@@ -95,8 +95,8 @@ pub struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Runs the rows of the shard that the journal does not have. A row whose run fails is kept with
-    /// its error message; the sweep goes on.
+    /// Runs the rows of the shard that the journal does not have. A row whose run fails is kept
+    /// with its error message; the sweep goes on.
     ///
     /// # Errors
     /// The sweep was stopped, or the journal cannot be written.

@@ -7,12 +7,12 @@
 //! The policy chooses the class of every page that is written or copied, and, if it wants to, the
 //! victims. With one class and no choice of victims this is `page` with one frontier.
 //!
-//! **Reserve.** The pages of a victim may go to all C classes, so C blocks may be opened while it is
-//! emptied, and only one is erased then. C erased blocks are enough: with R erased blocks at least
-//! R·Np pages are free, a victim takes at most Np−1 of them, and the other C−1 open blocks can hold
-//! back (C−1)·(Np−1). So for R = C there is always an erased block when a frontier needs one. Each
-//! victim has a dead page, so every collection gains, and collections go on until C blocks are
-//! erased again. For that, 2C extra blocks are enough.
+//! **Reserve.** The pages of a victim may go to all C classes, so C blocks may be opened while it
+//! is emptied, and only one is erased then. C erased blocks are enough: with R erased blocks at
+//! least R·Np pages are free, a victim takes at most Np−1 of them, and the other C−1 open blocks
+//! can hold back (C−1)·(Np−1). So for R = C there is always an erased block when a frontier needs
+//! one. Each victim has a dead page, so every collection gains, and collections go on until C
+//! blocks are erased again. For that, 2C extra blocks are enough.
 //!
 //! Invariant: at least C blocks are erased whenever no victim is being emptied.
 
