@@ -33,7 +33,8 @@ def from_command(command: str, trace: str) -> tuple[float, dict[str, object]]:
     """Seconds of a run by the command, and its counts of programs."""
     options = [word for name, value in OPTIONS.items() for word in (f"--{name}", str(value))]
     began = time.perf_counter()
-    done = subprocess.run([command, "run", trace, *options, "--json"], capture_output=True, check=True)
+    words = [command, "run", trace, *options, "--json"]
+    done = subprocess.run(words, capture_output=True, check=True)
     took = time.perf_counter() - began
     return took, json.loads(done.stdout)["programs"]
 
@@ -47,15 +48,19 @@ def main() -> None:
     arguments = parser.parse_args()
     ratios, seconds = [], []
     for number in range(arguments.rounds):
-        sides = [lambda: from_python(arguments.trace), lambda: from_command(arguments.command, arguments.trace)]
+        sides = [
+            lambda: from_python(arguments.trace),
+            lambda: from_command(arguments.command, arguments.trace),
+        ]
         # Which side is first changes from round to round, because the first may find colder caches.
         order = [0, 1] if number % 2 == 0 else [1, 0]
         found = {side: sides[side]() for side in order}
         assert found[0][1] == found[1][1], "both must do the same work"
         ratios.append(found[0][0] / found[1][0])
         seconds.append(found[1][0])
-    print(f"rounds of {statistics.median(seconds):.1f} s: Python / command, median of {len(ratios)}:")
-    print(f"{statistics.median(ratios):.4f}  ({min(ratios):.4f} to {max(ratios):.4f})")
+    median, least, most = statistics.median(ratios), min(ratios), max(ratios)
+    print(f"Python / command: {median:.4f} ({least:.4f} to {most:.4f}),")
+    print(f"median of {len(ratios)} rounds of {statistics.median(seconds):.1f} s")
 
 
 if __name__ == "__main__":

@@ -183,8 +183,10 @@ def _html(labels: list[str], groups: Groups, notes: list[str]) -> str:
 
 def _html_row(quantity: list[str]) -> str:
     name, *cells = quantity
-    marked = (
-        f"<td><b>{escape(cell[1:])}</b></td>" if cell.startswith("*") else f"<td>{escape(cell)}</td>"
-        for cell in cells
-    )
+    marked = (_html_cell(cell) for cell in cells)
     return f'<tr><td style="text-align:left">{escape(name)}</td>{"".join(marked)}</tr>'
+
+
+def _html_cell(cell: str) -> str:
+    text = escape(cell.removeprefix("*"))
+    return f"<td><b>{text}</b></td>" if cell.startswith("*") else f"<td>{text}</td>"

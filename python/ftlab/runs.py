@@ -149,7 +149,8 @@ def _describe(function: Callable[..., Any]) -> None:
         inspect.Parameter(option["name"], inspect.Parameter.KEYWORD_ONLY, default=None)
         for option in options
     ]
-    function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    changed = signature.replace(parameters=[*own, *added])
+    function.__signature__ = changed  # type: ignore[attr-defined]
     function.__doc__ = inspect.cleandoc(function.__doc__ or "") + "\n\n" + _listed(options)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 def command() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs the command of the package with these arguments."""
 
-    def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-m", "ftlab", *map(str, arguments)]
-        return subprocess.run(words, capture_output=True, text=True, **options)  # type: ignore[call-overload]
+        return subprocess.run(words, capture_output=True, text=True, **options)
 
     return run
 

@@ -68,7 +68,8 @@ def test_the_stub_has_the_signatures_of_the_extension() -> None:
     for name, stub in classes.items():
         kind = getattr(_native, name)
         methods = {one.name: one for one in stub.body if isinstance(one, ast.FunctionDef)}
-        fields = {one.target.id for one in stub.body if isinstance(one, ast.AnnAssign)}  # type: ignore[union-attr]
+        fields = [one.target for one in stub.body if isinstance(one, ast.AnnAssign)]
+        fields = {ast.unparse(field) for field in fields}
         assert public(list(vars(kind))) <= {*methods, *fields}, name
         assert all(hasattr(kind, field) for field in fields), name
         for method, function in methods.items():
@@ -123,7 +124,9 @@ def test_types_check() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_package_brings_the_command(command: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_the_package_brings_the_command(
+    command: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
     assert command("--version").stdout.strip() == f"ftlab {ftlab.__version__}"
     beside = Path(sys.executable).with_name("ftlab")
     done = subprocess.run([beside, "list", "ftls"], capture_output=True, text=True)
