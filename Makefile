@@ -1,5 +1,5 @@
 # Two commands: `make demo` sets up and does the main job, `make test` sets up and checks everything.
-.PHONY: demo test test-long bench format lint unit docs python wheel setup build clean
+.PHONY: demo test test-long bench format lint unit docs python wheel setup setup-python build clean
 
 FTLAB := target/release/ftlab
 PYTHON ?= python3
@@ -9,7 +9,7 @@ WHEELS := target/python/wheels
 demo: build ## Compare the schemes on the built-in OLTP workload
 	$(FTLAB) compare --ftl page --ftl dac --ftl dftl --ftl fast --ftl faster --ftl last --ftl bast
 
-test: setup format lint unit docs python ## Everything that CI runs
+test: setup setup-python format lint unit docs python ## Everything that CI runs
 
 test-long: setup ## The same tests and those that take longer, optimised
 	cargo test --workspace --release -- --include-ignored
@@ -30,14 +30,14 @@ lint:
 unit:
 	cargo test --workspace --no-fail-fast
 
-python: setup ## The Python package, installed from its wheel into a fresh virtual environment
+python: setup setup-python ## The Python package, installed from its wheel into a fresh virtual environment
 	rm -rf $(VENV) $(WHEELS)
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir $(WHEELS) -C build-args="--profile dev" .
 	$(VENV)/bin/pip install --quiet "$$(echo $(WHEELS)/ftlab-*.whl)[test]"
 	FTLAB_WHEELS=$(WHEELS) $(VENV)/bin/python -m pytest --quiet
 
-wheel: setup ## A wheel for CPython 3.10 and later, in target/wheels
+wheel: setup setup-python ## A wheel for CPython 3.10 and later, in target/wheels
 	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir target/wheels .
 
 docs:
@@ -47,9 +47,11 @@ setup:
 	@command -v cargo >/dev/null || { echo "ftlab needs Rust 1.88 or later: install it with rustup"; exit 1; }
 	@command -v cc >/dev/null || { echo "ftlab needs a C compiler (for zstd): install gcc or clang"; exit 1; }
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+
+setup-python:
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "ftlab's package needs Python 3.10 or later with venv: install python3-venv"; exit 1; }
-	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 
 clean:
 	cargo clean
