@@ -143,8 +143,10 @@ mod tests {
     #[test]
     fn failed_rows_are_acceptable_but_violations_and_bugs_are_not() {
         assert_eq!([ended(&[]), ended(&[2, 1])], ["Ok(())", "Ok(())"]);
-        let heard =
-            |code: u8, row| format!("Err(Failure {{ code: {code}, message: \"row {row}: why\" }})");
+        let heard = |code, row| {
+            let failure = Failure::coded(code, format!("row {row}: why"));
+            format!("{:?}", Err::<(), Failure>(failure))
+        };
         assert_eq!(ended(&[2, 3]), heard(3, 1));
         assert_eq!(ended(&[3, 101]), heard(101, 1));
         assert_eq!(ended(&[2, 2, 2]), heard(1, 0));
