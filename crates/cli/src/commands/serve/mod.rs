@@ -151,6 +151,9 @@ fn serve_sockets(args: &Args, lives: Vec<Live>) -> Result<Vec<Live>> {
     let encrypter = encrypter(args)?;
     let is_encrypted = encrypter.policy() == Encryption::Required;
     let mut server = Server::new(lives, limits, encrypter, Box::new(notice)).map_err(refused)?;
+    // Before the first socket: whoever finds one may ask the server to end.
+    let stopper = server.stopper();
+    signals::stop_by(move || stopper.stop());
     if let Some(path) = &args.control {
         server.take_commands(path).map_err(at(&path.display().to_string()))?;
     }
@@ -164,8 +167,6 @@ fn serve_sockets(args: &Args, lives: Vec<Live>) -> Result<Vec<Live>> {
             output::print(&format!("serving \"{name}\" at {}\n", address.uri(name, is_encrypted)))?;
         }
     }
-    let stopper = server.stopper();
-    signals::stop_by(move || stopper.stop());
     let (lives, ended) = server.run();
     if let Err(error) = ended {
         // The devices are closed all the same.
