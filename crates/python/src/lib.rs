@@ -3,18 +3,18 @@
 //! ```text
 //! python/ftlab/*.py ──▶ _native ──▶ sim, trace, report, cli
 //! ```
-//! * [`options`] keywords become an experiment
-//! * [`watched`] work without the interpreter, which looks for Ctrl-C and shows progress
-//! * [`run`]     runs and comparisons, and their results
-//! * [`columns`] requests and results as columns: NumPy, pandas, Arrow
-//! * [`traces`]  trace files and workloads
-//! * [`sweeps`]  plans, and sweeps here or on a cluster
-//! * [`figures`] the figures of reports
-//! * [`papers`]  the plans of the papers' experiments
-//! * [`policy`]  policies of page mapping that are written in Python
-//! * [`lists`]   schemes, chips, workloads and the other lists
-//! * [`command`] the command `ftlab`
-//! * [`failure`] from errors of Rust to exceptions
+//! * `options` keywords become an experiment
+//! * `watched` work without the interpreter, which looks for Ctrl-C and shows progress
+//! * `run`     runs and comparisons, and their results
+//! * `columns` requests and results as columns: NumPy, pandas, Arrow
+//! * `traces`  trace files and workloads
+//! * `sweeps`  plans, and sweeps here or on a cluster
+//! * `figures` the figures of reports
+//! * `papers`  the plans of the papers' experiments
+//! * `policy`  policies of page mapping that are written in Python
+//! * `lists`   schemes, chips, workloads and the other lists
+//! * `command` the command `ftlab`
+//! * `failure` from errors of Rust to exceptions
 //!
 //! Everything that has a meaning (defaults, checks, texts, figures) comes from those crates.
 #![deny(unsafe_code)]

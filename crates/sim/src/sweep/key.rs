@@ -84,7 +84,7 @@ impl RunOrder {
 /// The key of a journal that keeps these rows of a plan, in hexadecimal.
 ///
 /// # Errors
-/// [`Error::Interrupted`](crate::Error::Interrupted), if the reading of a trace is stopped.
+/// [`Error::Interrupted`], if the reading of a trace is stopped.
 pub fn journal_key(
     plan: &Plan,
     rows: &[usize],
