@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from ftlab import _native
 from ftlab.rows import ArrowRows
@@ -129,6 +129,9 @@ class Comparison(Sequence[Result], ArrowRows):
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a comparison cannot be pickled; pickle its results: list(comparison)")
 
     def _natives(self) -> list[_native.NativeResult]:
         natives = [result._native for result in self._results]

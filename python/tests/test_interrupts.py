@@ -14,9 +14,6 @@ from pathlib import Path
 import ftlab
 import pytest
 
-# A device whose fill takes long, and requests whose measurement takes longer.
-LONG = {"capacity": "8GiB", "memory_limit": "unlimited"}
-
 STAGES = {
     "fill": ("uniform:writes=10", {"capacity": "256GiB", "chip": "slc-fast2010:page=512B"}),
     "warm-up 1": ("uniform:writes=2000M", {"capacity": "64MiB"}),

@@ -88,6 +88,10 @@ def test_results_travel_to_other_processes() -> None:
     assert other == result
     assert other.to_json() == result.to_json()
     assert (str(other), other._repr_html_()) == (str(result), result._repr_html_())
+    both = ftlab.compare(TRACE, ["page", "block"], capacity="16MiB")
+    with pytest.raises(TypeError, match="pickle its results"):
+        pickle.dumps(both)
+    assert pickle.loads(pickle.dumps(list(both))) == list(both)
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,10 @@ fn work_and_look<T: Send>(
         let worker = scope.spawn(move || {
             // Dropping the sender tells the other thread that the work has ended.
             let _working = working;
-            catch_unwind(AssertUnwindSafe(|| work(watch)))
+            // The interpreter keeps its state of this thread until the work ends. A policy in
+            // Python would otherwise pay for a new state at each of its calls.
+            let work = || catch_unwind(AssertUnwindSafe(|| work(watch)));
+            Python::attach(|py| py.detach(work))
         });
         let mut raised = None;
         while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
