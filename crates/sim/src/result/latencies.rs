@@ -8,9 +8,59 @@ use crate::result::record::record;
 /// Significant decimal digits of the histogram: 3 keep a value within 0.1 %.
 const DIGITS: u8 = 3;
 
-/// Times of requests of one kind.
-#[derive(Clone, Debug)]
+/// Times of requests of one kind. Equal times in a row are counted together: most writes take
+/// exactly one program.
+#[derive(Clone, Debug, Default)]
 pub struct Latencies {
+    /// The times before the current one.
+    before: Distribution,
+    /// The time of the last requests.
+    current_ns: u64,
+    /// How many requests in a row took it.
+    repeats: u64,
+}
+
+impl Latencies {
+    /// Counts one request.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        if ns != self.current_ns {
+            self.before.add(self.current_ns, self.repeats);
+            (self.current_ns, self.repeats) = (ns, 0);
+        }
+        self.repeats += 1;
+    }
+
+    /// The number of requests.
+    pub fn count(&self) -> u64 {
+        self.before.count + self.repeats
+    }
+
+    /// Their total time.
+    pub fn sum_ns(&self) -> u128 {
+        self.before.sum_ns + u128::from(self.current_ns) * u128::from(self.repeats)
+    }
+
+    /// The summary for a result.
+    pub fn summary(&self) -> Summary {
+        self.all().summary()
+    }
+
+    /// The times that occur: (upper end in µs, requests).
+    pub fn buckets(&self) -> Vec<(f64, u64)> {
+        self.all().buckets()
+    }
+
+    fn all(&self) -> Distribution {
+        let mut all = self.before.clone();
+        all.add(self.current_ns, self.repeats);
+        all
+    }
+}
+
+/// A distribution of times.
+#[derive(Clone, Debug)]
+struct Distribution {
     count: u64,
     /// Requests that took no time. Most increments are 0; leaving them out of the histogram saves
     /// time.
@@ -24,43 +74,50 @@ pub struct Latencies {
     histogram: Histogram<u64>,
 }
 
-impl Default for Latencies {
-    fn default() -> Latencies {
+impl Default for Distribution {
+    fn default() -> Distribution {
         let histogram = Histogram::new(DIGITS).expect("3 digits are possible");
-        Latencies { count: 0, zeros: 0, sum_ns: 0, sum_squares: 0, rounds: 0, max_ns: 0, histogram }
+        Distribution {
+            count: 0,
+            zeros: 0,
+            sum_ns: 0,
+            sum_squares: 0,
+            rounds: 0,
+            max_ns: 0,
+            histogram,
+        }
     }
 }
 
-impl Latencies {
-    /// Counts one request.
-    #[inline]
-    pub fn record(&mut self, ns: u64) {
-        self.count += 1;
-        if ns == 0 {
-            self.zeros += 1;
+impl Distribution {
+    /// Adds requests that all took the same time.
+    fn add(&mut self, ns: u64, requests: u64) {
+        self.count += requests;
+        if ns == 0 || requests == 0 {
+            self.zeros += requests;
             return;
         }
-        self.sum_ns += u128::from(ns);
-        let square = u128::from(ns) * u128::from(ns);
-        let (sum_squares, around) = self.sum_squares.overflowing_add(square);
-        self.sum_squares = sum_squares;
-        self.rounds += u32::from(around);
+        self.sum_ns += u128::from(ns) * u128::from(requests);
+        self.add_squares(u128::from(ns) * u128::from(ns), requests);
         self.max_ns = self.max_ns.max(ns);
-        self.histogram.record(ns).expect("the histogram grows with its values");
+        self.histogram.record_n(ns, requests).expect("the histogram grows with its values");
     }
 
-    /// The number of requests.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Their total time.
-    pub fn sum_ns(&self) -> u128 {
-        self.sum_ns
+    fn add_squares(&mut self, square: u128, requests: u64) {
+        // Together they overflow only if each of them takes days.
+        let (square, times) = match square.checked_mul(requests.into()) {
+            Some(together) => (together, 1),
+            None => (square, requests),
+        };
+        for _ in 0..times {
+            let (sum_squares, around) = self.sum_squares.overflowing_add(square);
+            self.sum_squares = sum_squares;
+            self.rounds += u32::from(around);
+        }
     }
 
     /// The summary for a result.
-    pub fn summary(&self) -> Summary {
+    fn summary(&self) -> Summary {
         let any = self.count > 0;
         let percentile = |share: f64| any.then(|| us(self.at(share)));
         Summary {
@@ -76,7 +133,7 @@ impl Latencies {
     }
 
     /// The buckets that are not empty: (upper end in µs, requests).
-    pub fn buckets(&self) -> Vec<(f64, u64)> {
+    fn buckets(&self) -> Vec<(f64, u64)> {
         let zeros = (self.zeros > 0).then_some((0.0, self.zeros));
         let others = self.histogram.iter_recorded().map(|bucket| {
             let end_ns = bucket.value_iterated_to().min(self.max_ns);
@@ -187,12 +244,12 @@ impl<T> ByOp<T> {
 impl ByOp<Latencies> {
     /// The number of requests of all kinds.
     pub fn count(&self) -> u64 {
-        self.read.count + self.write.count + self.flush.count + self.trim.count
+        self.read.count() + self.write.count() + self.flush.count() + self.trim.count()
     }
 
     /// Their total time.
     pub fn sum_ns(&self) -> u128 {
-        self.read.sum_ns + self.write.sum_ns + self.flush.sum_ns + self.trim.sum_ns
+        self.read.sum_ns() + self.write.sum_ns() + self.flush.sum_ns() + self.trim.sum_ns()
     }
 }
 
@@ -221,6 +278,9 @@ mod tests {
         assert_eq!((same.mean, same.stddev), (Some(1_234_567.891), Some(0.0)));
         let long = of(&[u64::MAX, u64::MAX, 0]).summary();
         let third = u64::MAX as f64 / 3000.0;
+        let equal = of(&[u64::MAX; 4]).summary();
+        assert!((equal.mean.unwrap() / third - 3.0).abs() < 1e-12);
+        assert!(equal.stddev.unwrap() / third < 1e-6);
         assert!((long.mean.unwrap() / third - 2.0).abs() < 1e-12);
         assert!((long.stddev.unwrap() / third - 2f64.sqrt()).abs() < 1e-9);
     }
