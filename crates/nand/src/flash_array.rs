@@ -248,12 +248,14 @@ impl FlashArray {
 
     /// Programs a run of pages, of which only the owners are kept: `first` and the following.
     /// Returns the owners.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count_run(&mut self, to: Ppn, first: Lpn, pages: u32) -> &[u32] {
         self.claim(to, pages);
         let owners = &mut self.owners[to.0 as usize..][..pages as usize];
-        for (owner, lpn) in owners.iter_mut().zip(first.0..) {
-            *owner = lpn;
+        match owners {
+            // Most runs have a single page.
+            [owner] => *owner = first.0,
+            _ => owners.iter_mut().zip(first.0..).for_each(|(owner, lpn)| *owner = lpn),
         }
         owners
     }
@@ -546,34 +548,38 @@ impl FlashArray {
         let block = self.geometry.block_of(to);
         let offset = to.0 - self.geometry.first_page(block).0;
         let end = offset + pages;
-        assert!(
-            end <= self.geometry.pages_per_block(),
-            "{pages} pages from offset {offset} on do not fit {block:?}"
-        );
         if self.slc.is_some() || !self.half_erased.is_empty() {
             self.check_state(block, end);
         }
         let next = u32::from(self.filled[block.0 as usize]);
-        let filled = match self.geometry.program_order() {
-            ProgramOrder::Sequential => {
-                assert!(offset == next, "{block:?}: programmed page {offset}; next is {next}");
-                end
-            }
+        let fits = end <= self.geometry.pages_per_block();
+        let (in_order, filled) = match self.geometry.program_order() {
+            ProgramOrder::Sequential => (offset == next, end),
             ProgramOrder::Ascending => {
-                assert!(offset >= next, "{block:?}: programmed page {offset}; next is {next}");
-                self.lost_pages += u64::from(offset - next);
-                end
+                self.lost_pages += u64::from(offset.saturating_sub(next));
+                (offset >= next, end)
             }
-            ProgramOrder::Any => {
-                assert!(
-                    self.is_erased(to, pages),
-                    "{block:?}: page {offset} or one of the {pages} from it is programmed"
-                );
-                next + pages
-            }
+            ProgramOrder::Any => (fits && self.is_erased(to, pages), next + pages),
         };
+        if !fits || !in_order {
+            self.refuse_program(block, offset, pages, next);
+        }
         self.filled[block.0 as usize] = filled as u16;
         debug_assert!(self.is_erased(to, pages), "{to:?}: claimed a page that has an owner");
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse_program(&self, block: BlockId, offset: u32, pages: u32, next: u32) -> ! {
+        if offset + pages > self.geometry.pages_per_block() {
+            panic!("{pages} pages from offset {offset} on do not fit {block:?}");
+        }
+        match self.geometry.program_order() {
+            ProgramOrder::Any => {
+                panic!("{block:?}: page {offset} or one of the {pages} from it is programmed")
+            }
+            _ => panic!("{block:?}: programmed page {offset}; next is {next}"),
+        }
     }
 
     /// Checks that a block in a special state can take programs up to page `end`.
@@ -604,7 +610,15 @@ impl FlashArray {
 
 #[inline]
 fn expect_programmed(source: Ppn, owner: Lpn) {
-    assert!(owner != Lpn::NONE, "copied {source:?}, which is erased");
+    if owner == Lpn::NONE {
+        refuse_copy(source);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_copy(source: Ppn) -> ! {
+    panic!("copied {source:?}, which is erased")
 }
 
 /// A number that depends on a page and on `draw` without any pattern.

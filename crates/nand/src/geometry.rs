@@ -142,10 +142,12 @@ impl Geometry {
     }
 
     /// Bytes of a page's data area.
+    #[inline]
     pub fn page_bytes(&self) -> u32 {
         self.page_bytes
     }
     /// Bytes of a page's spare area.
+    #[inline]
     pub fn spare_bytes(&self) -> u32 {
         self.spare_bytes
     }
@@ -154,14 +156,17 @@ impl Geometry {
         self.spare_bytes - HEADER_BYTES as u32
     }
     /// Pages per block.
+    #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block
     }
     /// Blocks of the chip.
+    #[inline]
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
     /// Pages of the chip.
+    #[inline]
     pub fn pages(&self) -> u32 {
         self.blocks * self.pages_per_block
     }
@@ -170,10 +175,12 @@ impl Geometry {
         u64::from(self.page_bytes) * u64::from(self.pages_per_block)
     }
     /// Sectors per page.
+    #[inline]
     pub fn sectors_per_page(&self) -> u32 {
         self.page_bytes / SECTOR_BYTES
     }
     /// The order in which a block's pages may be programmed.
+    #[inline]
     pub fn program_order(&self) -> ProgramOrder {
         self.order
     }
@@ -189,6 +196,7 @@ impl Geometry {
     }
 
     /// The mask that covers a whole page.
+    #[inline]
     pub fn full_mask(&self) -> SectorMask {
         u64::MAX >> (64 - self.sectors_per_page())
     }

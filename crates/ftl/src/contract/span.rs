@@ -26,14 +26,16 @@ impl Span {
     pub fn of_sectors(sectors: Range<u64>, sectors_per_page: u64, full: SectorMask) -> Span {
         debug_assert!(!sectors.is_empty(), "{sectors:?} has no page");
         let n = sectors_per_page;
-        let (first, last) = (sectors.start / n, (sectors.end - 1) / n);
-        let mut head = full & (SectorMask::MAX << (sectors.start - first * n));
-        let mut tail = full & (SectorMask::MAX >> (64 - (sectors.end - last * n)));
-        if first == last {
-            head &= tail;
-            tail = head;
-        }
-        Span { first: first as u32, pages: (last - first + 1) as u32, head, tail }
+        let first = sectors.start / n;
+        let head = full & (SectorMask::MAX << (sectors.start - first * n));
+        // Most requests lie in a single page, and a division is slow.
+        let further = match sectors.end - first * n {
+            end if end <= n => 0,
+            end => (end - 1) / n,
+        };
+        let tail = full & (SectorMask::MAX >> (64 - (sectors.end - (first + further) * n)));
+        let (head, tail) = if further == 0 { (head & tail, head & tail) } else { (head, tail) };
+        Span { first: first as u32, pages: further as u32 + 1, head, tail }
     }
 
     /// The span in the form that an FTL takes.

@@ -234,7 +234,7 @@ impl Nand {
 
     // ---- In count mode ---------------------------------------------------------------------
 
-    #[inline]
+    #[inline(always)]
     fn count_programs(&mut self, to: Ppn, first: Lpn, pages: u32, cause: Cause) {
         self.take_sequences(pages);
         let owners = self.array.count_run(to, first, pages);

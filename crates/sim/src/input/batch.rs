@@ -23,8 +23,8 @@ pub struct Batch {
 /// What became of a request when it was cut.
 struct Cut {
     /// The end of its spans in `spans`.
-    end: usize,
-    load: usize,
+    end: u32,
+    load: u32,
     is_served: bool,
 }
 
@@ -77,14 +77,17 @@ impl Batch {
     /// # Errors
     /// The index of the first request that does not fit the device.
     pub fn cut(&mut self, host: &Host) -> std::result::Result<(), (usize, Beyond)> {
-        self.spans.clear();
-        self.cuts.clear();
-        for (index, request) in self.requests.iter().enumerate() {
+        let Batch { requests, loads, spans, cuts } = self;
+        spans.clear();
+        cuts.clear();
+        cuts.reserve(requests.len());
+        for (index, request) in requests.iter().enumerate() {
             let is_served = host.serves(request);
             if is_served {
-                host.cut(request, &mut self.spans).map_err(|beyond| (index, beyond))?;
+                host.cut(request, spans).map_err(|beyond| (index, beyond))?;
             }
-            self.cuts.push(Cut { end: self.spans.len(), load: self.load(index), is_served });
+            let load = loads.get(index).map_or(0, |&load| load as u32);
+            cuts.push(Cut { end: spans.len() as u32, load, is_served });
         }
         Ok(())
     }
@@ -93,9 +96,10 @@ impl Batch {
     pub fn iter(&self) -> impl Iterator<Item = (usize, &Request, &[Span], bool)> {
         let mut start = 0;
         self.requests.iter().zip(&self.cuts).map(move |(request, cut)| {
-            let spans = &self.spans[start..cut.end];
-            start = cut.end;
-            (cut.load, request, spans, cut.is_served)
+            let end = cut.end as usize;
+            let spans = &self.spans[start..end];
+            start = end;
+            (cut.load as usize, request, spans, cut.is_served)
         })
     }
 }

@@ -69,24 +69,35 @@ impl<'a> Host<'a> {
     /// The request ends beyond the capacity, under [`Placing::Error`].
     #[inline]
     pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<(), Beyond> {
-        if request.op == Op::Flush {
-            return Ok(());
-        }
         let base =
             self.bases[request.device as usize].expect("only volumes that are replayed are cut");
-        let (start, end) = (base + request.offset, base + request.end());
-        let sector = u64::from(SECTOR_BYTES);
-        let sectors = match request.op {
-            Op::Trim => start.div_ceil(sector)..end / sector,
-            _ => start / sector..end.div_ceil(sector),
-        };
-        match &self.placing {
-            Placing::Error if end > self.capacity_bytes => return Err(Beyond { end }),
-            Placing::Error => self.push(request.op, sectors, spans),
-            Placing::Wrap => self.wrap(request.op, sectors, spans),
-            Placing::Compact(ranks) => self.compact(ranks, request.op, sectors, spans),
+        let bytes = base + request.offset..base + request.end();
+        match (request.op, &self.placing) {
+            (Op::Flush, _) => {}
+            (_, Placing::Error) if bytes.end > self.capacity_bytes => {
+                return Err(Beyond { end: bytes.end });
+            }
+            (Op::Read | Op::Write, Placing::Error) => {
+                spans.push(Span::of_sectors(outward(bytes), self.sectors_per_page, self.full));
+            }
+            _ => self.place(request.op, bytes, spans),
         }
         Ok(())
+    }
+
+    /// Appends the spans of trims, and those of requests whose pages are moved.
+    #[inline(never)]
+    fn place(&self, op: Op, bytes: Range<u64>, spans: &mut Vec<Span>) {
+        let sector = u64::from(SECTOR_BYTES);
+        let sectors = match op {
+            Op::Trim => bytes.start.div_ceil(sector)..bytes.end / sector,
+            _ => outward(bytes),
+        };
+        match &self.placing {
+            Placing::Error => self.push(op, sectors, spans),
+            Placing::Wrap => self.wrap(op, sectors, spans),
+            Placing::Compact(ranks) => self.compact(ranks, op, sectors, spans),
+        }
     }
 
     /// Cuts a request at the end of the device. A request longer than the device covers it once.
@@ -121,7 +132,6 @@ impl<'a> Host<'a> {
 
     /// Appends sectors as a span. A trim is reduced to its whole pages. The sectors must lie within
     /// the device.
-    #[inline]
     fn push(&self, op: Op, sectors: Range<u64>, spans: &mut Vec<Span>) {
         let n = self.sectors_per_page;
         let sectors = match op {
@@ -133,6 +143,13 @@ impl<'a> Host<'a> {
         }
         spans.push(Span::of_sectors(sectors, n, self.full));
     }
+}
+
+/// The sectors that contain these bytes.
+#[inline]
+fn outward(bytes: Range<u64>) -> Range<u64> {
+    let sector = u64::from(SECTOR_BYTES);
+    bytes.start / sector..bytes.end.div_ceil(sector)
 }
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ impl Observer for PassCounters {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn served(&mut self, served: &ServedRequest, on: &Simulator) {
         let ServedRequest { request, spans, took, .. } = *served;
         self.count(request, spans);
@@ -160,8 +160,7 @@ impl Observer for PassCounters {
         if let Some(sampler) = &mut self.sampler
             && sampler.is_due()
         {
-            let counters = CounterSnapshot::of(on.nand(), on.host_pages().written, on.time_ns());
-            sampler.sample(counters, on.ftl().free_blocks(), on.ftl().gauges());
+            take_sample(sampler, on);
         }
     }
 
@@ -175,6 +174,12 @@ impl Observer for PassCounters {
     fn skipped(&mut self) {
         self.other_volume += 1;
     }
+}
+
+#[cold]
+fn take_sample(sampler: &mut Sampler, on: &Simulator) {
+    let counters = CounterSnapshot::of(on.nand(), on.host_pages().written, on.time_ns());
+    sampler.sample(counters, on.ftl().free_blocks(), on.ftl().gauges());
 }
 
 /// Counters of the measured pass: of all requests, and of those of each load.

@@ -138,7 +138,7 @@ impl<'a> Simulator<'a> {
     ///
     /// # Errors
     /// The FTL gave up, or returned wrong data.
-    #[inline]
+    #[inline(always)]
     pub fn serve(&mut self, request: &Request, spans: &[Span]) -> Result<Served> {
         let before = self.clock_before;
         debug_assert_eq!(before, self.read_clock(), "the clock went on between two requests");
@@ -149,7 +149,9 @@ impl<'a> Simulator<'a> {
         match request.op {
             trace::Op::Read => spans.iter().try_for_each(|span| self.read(span, request.bytes))?,
             trace::Op::Write => {
-                spans.iter().try_for_each(|span| self.write(span, request.bytes))?
+                for span in spans {
+                    self.write(span, request.bytes)?;
+                }
             }
             trace::Op::Trim => spans.iter().try_for_each(|span| self.trim(span))?,
             trace::Op::Flush => self.flush()?,
@@ -333,7 +335,7 @@ impl<'a> Simulator<'a> {
         compared.map_err(|mismatch| self.violation(mismatch))
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
         self.host_pages.written += u64::from(span.pages);
         let data = match &mut self.shadow {

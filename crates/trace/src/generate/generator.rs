@@ -75,6 +75,9 @@ impl Generator {
     /// Draws the next operation. Flushes and reads occur in exact numbers and random order.
     #[inline]
     fn next_op(&mut self) -> Op {
+        if self.flushes_left + self.reads_left == 0 {
+            return Op::Write;
+        }
         let mut left = self.requests - self.done;
         for (op, count) in [(Op::Flush, &mut self.flushes_left), (Op::Read, &mut self.reads_left)] {
             if *count > 0 && self.random.below(left) < *count {

@@ -112,6 +112,7 @@ impl FlatMap {
     ///
     /// # Errors
     /// The power fails.
+    #[inline(always)]
     pub fn program(
         &self,
         nand: &mut Nand,

@@ -43,6 +43,7 @@ fn check_ends(nand: &mut Nand, run: &Run, newest: impl Fn(Lpn) -> Option<Ppn>) -
 ///
 /// # Errors
 /// The power fails, or the base cannot be read.
+#[inline(never)]
 pub fn program(
     nand: &mut Nand,
     to: Ppn,

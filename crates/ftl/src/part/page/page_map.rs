@@ -103,6 +103,7 @@ impl PageMap {
     ///
     /// # Errors
     /// The power fails.
+    #[inline(always)]
     pub fn write(
         &mut self,
         nand: &mut Nand,
@@ -156,7 +157,7 @@ impl PageMap {
     }
 
     /// Replaces a map entry; the page that it pointed to is no longer valid.
-    #[inline]
+    #[inline(always)]
     fn replace(&mut self, nand: &Nand, lpn: Lpn, to: Ppn) {
         let old = self.flat.point(lpn, to);
         if old != Ppn::NONE {
@@ -170,6 +171,7 @@ impl PageMap {
     }
 
     /// Moves a frontier past pages that were just programmed, and closes its block if it is full.
+    #[inline]
     fn advance(&mut self, frontier: &mut Frontier, pages: u32, geometry: &Geometry) {
         if let Some(full) = frontier.advance(pages, geometry) {
             self.victims.close(full, geometry.pages_per_block(), self.written);
