@@ -43,7 +43,7 @@ pub fn compare(title: &str, unit: &str, contenders: &mut [Contender]) -> Vec<f64
 }
 
 /// The median; of an even number of values, the upper one.
-fn median(mut values: Vec<f64>) -> f64 {
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
 }
