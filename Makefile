@@ -1,13 +1,13 @@
 # Two commands: `make demo` sets up and does the main job, `make test` sets up and checks everything.
 .PHONY: demo test test-long bench format lint unit docs python wheel setup setup-python build clean
 
-FTLAB := target/release/ftlab
 PYTHON ?= python3
 VENV := target/python/venv
 WHEELS := target/python/wheels
 
-demo: build ## Compare the schemes on the built-in OLTP workload
-	$(FTLAB) compare --ftl page --ftl dac --ftl dftl --ftl fast --ftl faster --ftl last --ftl bast
+demo: setup ## Compare the schemes on the built-in OLTP workload, after a quick build
+	cargo build --profile demo -p ftlab --no-default-features
+	target/demo/ftlab compare --ftl page --ftl dac --ftl dftl --ftl fast --ftl faster --ftl last --ftl bast
 
 test: setup setup-python format lint unit docs python ## Everything that CI runs
 
@@ -17,7 +17,7 @@ test-long: setup ## The same tests and those that take longer, optimised
 bench: ## Speed: schemes against bare loops, readers against the csv crate
 	cargo bench -p ftlab-benches
 
-build: setup
+build: setup ## The optimised command, target/release/ftlab
 	cargo build --release --bin ftlab
 
 format: ## Also the files that a macro declares, which cargo fmt does not find
