@@ -101,33 +101,32 @@ pub struct DieWork {
 /// The entries since they were last taken; none if no journal is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
-    entries: Option<Vec<Entry>>,
+    is_kept: bool,
+    entries: Vec<Entry>,
 }
 
 impl Journal {
     /// Begins to keep entries.
     pub fn begin(&mut self) {
-        self.entries.get_or_insert_default();
+        self.is_kept = true;
     }
 
     /// Whether entries are kept.
     #[inline]
     pub fn is_kept(&self) -> bool {
-        self.entries.is_some()
+        self.is_kept
     }
 
     /// Adds an entry, if entries are kept.
     #[inline]
     pub fn add(&mut self, entry: impl FnOnce() -> Entry) {
-        if let Some(entries) = &mut self.entries {
-            entries.push(entry());
+        if self.is_kept {
+            self.entries.push(entry());
         }
     }
 
     /// Moves the entries to `out`.
     pub fn drain_to(&mut self, out: &mut Vec<Entry>) {
-        if let Some(entries) = &mut self.entries {
-            out.append(entries);
-        }
+        out.append(&mut self.entries);
     }
 }

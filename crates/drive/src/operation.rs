@@ -33,6 +33,12 @@ pub struct HostRequest {
     pub load: usize,
 }
 
+impl HostRequest {
+    /// No request.
+    pub(crate) const NONE: HostRequest =
+        HostRequest { op: trace::Op::Read, bytes: 0, force: false, memory_ns: 0, load: 0 };
+}
+
 /// A request that was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -55,6 +61,6 @@ impl Answer {
 
 /// Whether operations under this cause are collection: they move or reclaim pages that no request
 /// asked for.
-pub fn is_collection(cause: Cause) -> bool {
+pub const fn is_collection(cause: Cause) -> bool {
     matches!(cause, Cause::Gc | Cause::Merge | Cause::Wear | Cause::Meta)
 }

@@ -9,6 +9,8 @@
 //! of a place changes first, as in MQSim. Pages that one program command writes in a plane stay
 //! together. Schemes know nothing of this.
 
+use core::ops::Range;
+
 use nand::{BlockId, Geometry, Ppn};
 
 use crate::profile::{Axis, Profile};
@@ -18,8 +20,6 @@ use crate::profile::{Axis, Profile};
 pub struct Place {
     /// The die, numbered over the whole drive, channel by channel.
     pub die: u16,
-    /// The channel of the die.
-    pub channel: u16,
     /// The plane within the die.
     pub plane: u16,
     /// Which of the dies of its block's stripe it is.
@@ -32,13 +32,19 @@ pub struct Place {
     pub ends_row: bool,
 }
 
+impl Place {
+    /// The first place of a drive whose dies program single pages.
+    pub(crate) const FIRST: Place =
+        Place { die: 0, plane: 0, nth: 0, row: 0, index: 0, ends_row: true };
+}
+
 /// The places of all pages of a drive.
 #[derive(Clone, Debug)]
 pub struct Places {
     pages_per_block: u32,
     dies_per_channel: u32,
     dies_per_stripe: u32,
-    /// All dies in the order of the profile's letters.
+    /// All dies in the order of the profile's letters, twice, so that every stripe is a slice.
     dies: Vec<u16>,
     /// The places of the pages of the first blocks; those of later blocks repeat them.
     places: Vec<Place>,
@@ -59,8 +65,7 @@ impl Places {
                 (first..first + dies_per_stripe).map(|at| dies[at % count]).collect();
             let place = |&(die, plane): &(u16, u16)| {
                 let nth = members.iter().position(|&member| member == die)? as u16;
-                let channel = (u32::from(die) / dies_per_channel) as u16;
-                Some(Place { die, channel, plane, nth, row: 0, index: 0, ends_row: false })
+                Some(Place { die, plane, nth, row: 0, index: 0, ends_row: false })
             };
             let places: Vec<Place> = in_order.iter().filter_map(place).collect();
             pages_of_stripe(&places, profile.pages_at_once, geometry.pages_per_block())
@@ -70,7 +75,7 @@ impl Places {
             dies_per_channel,
             dies_per_stripe: dies_per_stripe as u32,
             places: places.collect(),
-            dies,
+            dies: dies.repeat(2),
         }
     }
 
@@ -84,7 +89,7 @@ impl Places {
 
     /// The channel of each die.
     pub fn channels(&self) -> impl Iterator<Item = u16> {
-        (0..self.dies.len() as u32).map(|die| (die / self.dies_per_channel) as u16)
+        (0..self.dies.len() as u32 / 2).map(|die| (die / self.dies_per_channel) as u16)
     }
 
     /// The block of a page.
@@ -104,14 +109,25 @@ impl Places {
         self.dies_per_stripe
     }
 
-    /// The whole part of a block that lies in one of the dies of its stripe, counted from 0.
+    /// The dies of a block's stripe, as numbers for [`Places::die`].
     #[inline]
-    pub fn part(&self, block: BlockId, nth: u32) -> Place {
-        let first = u64::from(block.0) * u64::from(self.dies_per_stripe);
-        let die = self.dies[((first + u64::from(nth)) % self.dies.len() as u64) as usize];
-        let channel = (u32::from(die) / self.dies_per_channel) as u16;
-        let nth = nth as u16;
-        Place { die, channel, plane: 0, nth, row: u32::MAX, index: 0, ends_row: false }
+    pub fn stripe(&self, block: BlockId) -> Range<u32> {
+        let (count, length) = (self.dies.len() as u64 / 2, self.dies_per_stripe);
+        let first = (u64::from(block.0) * u64::from(length) % count) as u32;
+        first..first + length
+    }
+
+    /// A die of a stripe.
+    #[inline]
+    pub fn die(&self, number: u32) -> u16 {
+        self.dies[number as usize]
+    }
+
+    /// The whole part of a block that lies in the first die of its stripe.
+    #[inline]
+    pub fn first_part(&self, block: BlockId) -> Place {
+        let die = self.die(self.stripe(block).start);
+        Place { die, plane: 0, nth: 0, row: u32::MAX, index: 0, ends_row: false }
     }
 }
 
@@ -194,7 +210,7 @@ mod tests {
             let expected = [0, 2, 1, 3][block as usize % 4];
             assert_eq!(dies(&places, block * 16..block * 16 + 16), [expected; 16]);
             assert_eq!(
-                (places.dies_per_stripe(), places.part(BlockId(block), 0).die),
+                (places.dies_per_stripe(), places.first_part(BlockId(block)).die),
                 (1, expected)
             );
         }
@@ -222,6 +238,7 @@ mod tests {
         assert_eq!(rows, expected);
         let ends: Vec<u32> = (0..16).filter(|&ppn| places.place(Ppn(ppn)).ends_row).collect();
         assert_eq!(ends, [5, 11, 15], "the last row is not full");
-        assert_eq!([0, 1].map(|nth| places.part(BlockId(3), nth).die), [0, 1]);
+        let stripe: Vec<u16> = places.stripe(BlockId(3)).map(|number| places.die(number)).collect();
+        assert_eq!(stripe, [0, 1]);
     }
 }

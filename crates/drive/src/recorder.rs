@@ -35,11 +35,7 @@ impl Recorder {
     }
 
     fn push(&mut self, op: Op, cause: Cause, place: u32, owner: Lpn) {
-        self.push_issued(Issued { op, cause, place, ends_copy: false }, owner);
-    }
-
-    fn push_issued(&mut self, issued: Issued, owner: Lpn) {
-        self.operations.issued.push(issued);
+        self.operations.issued.push(Issued { op, cause, place, ends_copy: false });
         if self.has_owners {
             self.operations.owners.push(owner);
         }
@@ -48,19 +44,27 @@ impl Recorder {
 
 impl OpSink for Recorder {
     fn take(&mut self, cause: Cause, operation: &Operation) {
+        let Recorded { issued, owners: owned } = &mut self.operations;
         match *operation {
             Operation::Read { ppn, owner } => self.push(Op::Read, cause, ppn.0, owner),
             Operation::SpareRead { ppn, owner } => self.push(Op::SpareRead, cause, ppn.0, owner),
             Operation::Program { first, owners } => {
-                for (ppn, &owner) in (first.0..).zip(owners) {
-                    self.push(Op::Program, cause, ppn, Lpn(owner));
+                let program =
+                    |(place, _)| Issued { op: Op::Program, cause, place, ends_copy: false };
+                issued.extend((first.0..).zip(owners).map(program));
+                if self.has_owners {
+                    owned.extend(owners.iter().map(|&owner| Lpn(owner)));
                 }
             }
             Operation::Copy { from, to, owners } => {
-                for ((source, ppn), &owner) in from.iter().zip(to.0..).zip(owners) {
-                    self.push(Op::Read, cause, source.0, Lpn(owner));
-                    let (op, place, ends_copy) = (Op::Program, ppn, true);
-                    self.push_issued(Issued { op, cause, place, ends_copy }, Lpn(owner));
+                for (source, place) in from.iter().zip(to.0..) {
+                    issued.extend([
+                        Issued { op: Op::Read, cause, place: source.0, ends_copy: false },
+                        Issued { op: Op::Program, cause, place, ends_copy: true },
+                    ]);
+                }
+                if self.has_owners {
+                    owned.extend(owners.iter().flat_map(|&owner| [Lpn(owner); 2]));
                 }
             }
             Operation::Erase { block } => self.push(Op::Erase, cause, block.0, Lpn::NONE),

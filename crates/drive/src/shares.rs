@@ -22,6 +22,16 @@ pub struct Shares {
 }
 
 impl Shares {
+    /// No time.
+    pub(crate) const NONE: Shares = Shares {
+        queue_ns: 0,
+        array_ns: 0,
+        transfer_ns: 0,
+        collection_ns: 0,
+        buffer_ns: 0,
+        firmware_ns: 0,
+    };
+
     /// The names of the parts, in the order of [`Shares::parts`].
     pub const NAMES: [&'static str; 6] =
         ["queue", "array", "transfer", "collection", "buffer", "firmware"];

@@ -23,6 +23,8 @@ pub struct DieUsage {
     pub array_ns: u64,
     /// In the array, by the operations issued to it.
     pub planned_ns: u64,
+    /// On its channel, by the operations issued to it.
+    pub planned_transfer_ns: u64,
     /// In the array, saved by commands that do several operations.
     pub saved_ns: u64,
     /// Occupied: by the array, by transfers, by suspensions.

@@ -78,7 +78,7 @@ pub struct Drive {
 }
 
 /// A request that is not finished.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct ActiveRequest {
     number: u64,
     request: HostRequest,
@@ -106,6 +106,34 @@ struct ActiveRequest {
     buffer_ns: u64,
 }
 
+impl ActiveRequest {
+    /// No request.
+    const NONE: ActiveRequest = ActiveRequest::new(0, HostRequest::NONE, 0);
+
+    /// A request whose operations are not known yet.
+    #[inline(always)]
+    const fn new(number: u64, request: HostRequest, issued_ns: u64) -> ActiveRequest {
+        ActiveRequest {
+            number,
+            request,
+            issued_ns,
+            first: NONE,
+            first_buffered: NONE,
+            last: NONE,
+            last_buffered: NONE,
+            unfinished: 0,
+            entries: 0,
+            awaited: 1,
+            pages: 0,
+            is_answered: false,
+            entered_ns: 0,
+            at_entry: Shares::NONE,
+            shares: Shares::NONE,
+            buffer_ns: 0,
+        }
+    }
+}
+
 impl Drive {
     /// An idle drive at time 0, made of chips with this timing, whose FTL uses this geometry.
     pub fn new(profile: &Profile, geometry: &Geometry, chip: Timing) -> Drive {
@@ -126,13 +154,13 @@ impl Drive {
             profile: profile.clone(),
             now_ns: 0,
             events: Events::new(),
-            requests: Pool::new(),
+            requests: Pool::new(ActiveRequest::NONE),
             submitted: 0,
-            operations: Pool::new(),
+            operations: Pool::new(FlashOperation::NONE),
             lanes: Lanes::new(geometry.blocks(), places.dies_per_stripe()),
             open_lanes: Vec::new(),
-            dependents: Pool::new(),
-            paths: Pool::new(),
+            dependents: Pool::new((Dependent::Operation(NONE), NONE)),
+            paths: Pool::new(Shares::NONE),
             dispatcher: Line::default(),
             link_in: Line::default(),
             link_out: Line::default(),
@@ -169,24 +197,7 @@ impl Drive {
         self.usage.request_came(at_ns);
         let number = self.submitted;
         self.journal.add(|| Entry::Issue { number, at_ns });
-        let id = self.requests.insert(ActiveRequest {
-            number,
-            request,
-            issued_ns: at_ns,
-            first: NONE,
-            first_buffered: NONE,
-            last: NONE,
-            last_buffered: NONE,
-            unfinished: 0,
-            entries: 0,
-            awaited: 1,
-            pages: 0,
-            is_answered: false,
-            entered_ns: 0,
-            at_entry: Shares::default(),
-            buffer_ns: 0,
-            shares: Shares::default(),
-        });
+        let id = self.requests.insert(ActiveRequest::new(number, request, at_ns));
         self.submitted += 1;
         self.plan(id, &request, issued);
         let pages = self.requests[id].pages;
@@ -228,6 +239,10 @@ impl Drive {
         let mut usage = self.usage.clone();
         usage.dies = self.dies.iter().map(|die| die.usage).collect();
         usage.channels = self.channels.0.iter().map(|channel| channel.usage).collect();
+        for die in &self.dies {
+            let channel = &mut usage.channels[usize::from(die.channel)];
+            channel.planned_ns += die.usage.planned_transfer_ns;
+        }
         usage
     }
 
@@ -254,13 +269,16 @@ impl Drive {
     /// Lets everything happen that happens until `at_ns`.
     fn run_until(&mut self, at_ns: u64) {
         assert!(at_ns >= self.now_ns, "{at_ns} ns lie before {} ns", self.now_ns);
-        self.advance(at_ns, false);
+        if self.events.is_due(at_ns) {
+            self.advance(at_ns, false);
+        }
         self.now_ns = at_ns;
     }
 
     /// Lets events happen until that time, or until there is an answer.
     fn advance(&mut self, until_ns: u64, ends_with_answer: bool) {
-        while let Some((at_ns, what)) = self.events.take_until(until_ns) {
+        while self.events.is_due(until_ns) {
+            let (at_ns, what) = self.events.take();
             self.now_ns = at_ns;
             self.happen(what);
             if ends_with_answer && !self.answers.is_empty() {

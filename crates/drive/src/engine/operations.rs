@@ -2,9 +2,9 @@
 
 use nand::{BlockId, Op};
 
-use crate::engine::Drive;
 use crate::engine::state::flash_operation::{Dependent, FlashOperation, Stage};
-use crate::engine::state::pool::NONE;
+use crate::engine::state::pool::{NONE, Pool};
+use crate::engine::{ActiveRequest, Drive};
 use crate::journal::{EndedOperation, Entry};
 use crate::shares::Shares;
 
@@ -59,7 +59,7 @@ impl Drive {
         let operation = &mut self.operations[own];
         operation.ready_ns = self.now_ns;
         let Stage { op, at, lane, .. } = operation.stage;
-        if !operation.collects() {
+        if !operation.collects {
             let die = &self.dies[usize::from(at.die)];
             operation.collected_before_ns = die.collecting_ns(self.now_ns);
         }
@@ -75,10 +75,9 @@ impl Drive {
 
     /// An erase waits for nothing but the dies of its stripe.
     fn erase_ready(&mut self, own: u32) {
-        let FlashOperation { stage, parts, .. } = self.operations[own];
-        for nth in 0..parts {
-            let at = self.places.part(BlockId(stage.page), nth);
-            self.queue(own, at.die, false);
+        let block = BlockId(self.operations[own].stage.page);
+        for number in self.places.stripe(block) {
+            self.queue(own, self.places.die(number), false);
         }
     }
 
@@ -100,23 +99,24 @@ impl Drive {
             None => {
                 self.ended(own);
             }
-            Some(program) => self.go_on(own, program),
+            Some(_) => self.go_on(own),
         }
     }
 
     /// The read of a copy has ended; its program is next. Collection is a single part of a response
     /// time, so the path of a copy under such a cause need not be followed.
     #[inline(always)]
-    fn go_on(&mut self, own: u32, program: Stage) {
+    fn go_on(&mut self, own: u32) {
         self.note(own);
-        if !self.operations[own].collects() {
-            let path = self.shares_of(&self.operations[own]);
+        if !self.operations[own].collects {
+            let operation = &self.operations[own];
+            let request = &self.requests[operation.request];
+            let path = shares_of(operation, request, &self.paths, self.now_ns);
             self.set_path(own, path);
         }
         let operation = &mut self.operations[own];
         self.usage.ended[operation.stage.op as usize] += 1;
-        operation.stage = program;
-        operation.program = None;
+        operation.stage = operation.program.take().expect("a copy ends with a program");
         operation.is_in_buffer = false;
         operation.next_of_command = NONE;
         self.stage_ready(own);
@@ -159,13 +159,13 @@ impl Drive {
             erases[1] = self.lanes.leave(operation.source_lane);
         }
         let active = &mut self.requests[id];
-        let is_last = is_awaited && active.awaited == 1;
         active.awaited -= u32::from(is_awaited);
+        let is_last = is_awaited && active.awaited == 0;
         let is_followed = operation.is_followed() || erases != [NONE; 2];
         // What ends before the last thing that a request waits for leaves no trace in its parts.
         let shares = match is_last || is_followed {
-            true => self.shares_of(operation),
-            false => Shares::default(),
+            true => shares_of(operation, active, &self.paths, self.now_ns),
+            false => Shares::NONE,
         };
         if op != Op::Erase {
             self.note(own);
@@ -230,40 +230,44 @@ impl Drive {
             self.journal.add(|| Entry::Operation(entry));
         }
     }
+}
 
-    // ---- Where the time went -------------------------------------------------------------------
+// ---- Where the time went ------------------------------------------------------------------------
 
-    /// Where the time went until an operation ends now.
-    #[inline(always)]
-    fn shares_of(&self, operation: &FlashOperation) -> Shares {
-        let request = &self.requests[operation.request];
-        let mut shares = match operation.path {
-            NONE => request.at_entry,
-            path => self.paths[path],
-        };
-        if operation.path == NONE && operation.is_buffered {
-            shares.buffer_ns += request.buffer_ns;
-        }
-        shares + self.own_shares(operation)
+/// Where the time went until an operation of a request ends now.
+#[inline(always)]
+fn shares_of(
+    operation: &FlashOperation,
+    request: &ActiveRequest,
+    paths: &Pool<Shares>,
+    now_ns: u64,
+) -> Shares {
+    let mut shares = match operation.path {
+        NONE => request.at_entry,
+        path => paths[path],
+    };
+    if operation.path == NONE && operation.is_buffered {
+        shares.buffer_ns += request.buffer_ns;
     }
+    shares + own_shares(operation, now_ns)
+}
 
-    /// Where the time went since the end of its path.
-    fn own_shares(&self, operation: &FlashOperation) -> Shares {
-        let all_ns = self.now_ns - operation.since_ns;
-        if operation.collects() {
-            return Shares { collection_ns: all_ns, ..Shares::default() };
-        }
-        let waited_ns = operation.started_ns - operation.ready_ns;
-        let collection_ns = match operation.stage.op {
-            // It waited for many dies.
-            Op::Erase => 0,
-            _ => (operation.collected_after_ns - operation.collected_before_ns).min(waited_ns),
-        };
-        let array_ns = operation.stage.array_ns.min(self.now_ns - operation.started_ns);
-        let transfer_ns = operation.stage.channel_ns.min(all_ns - waited_ns - array_ns);
-        let queue_ns = all_ns - collection_ns - array_ns - transfer_ns;
-        Shares { queue_ns, array_ns, transfer_ns, collection_ns, ..Shares::default() }
+/// Where the time went since the end of an operation's path.
+fn own_shares(operation: &FlashOperation, now_ns: u64) -> Shares {
+    let all_ns = now_ns - operation.since_ns;
+    if operation.collects {
+        return Shares { collection_ns: all_ns, ..Shares::NONE };
     }
+    let waited_ns = operation.started_ns - operation.ready_ns;
+    let collection_ns = match operation.stage.op {
+        // It waited for many dies.
+        Op::Erase => 0,
+        _ => (operation.collected_after_ns - operation.collected_before_ns).min(waited_ns),
+    };
+    let array_ns = operation.stage.array_ns.min(now_ns - operation.started_ns);
+    let transfer_ns = operation.stage.channel_ns.min(all_ns - waited_ns - array_ns);
+    let queue_ns = all_ns - collection_ns - array_ns - transfer_ns;
+    Shares { queue_ns, array_ns, transfer_ns, collection_ns, ..Shares::NONE }
 }
 
 /// The journal's entry of a stage of an operation.

@@ -75,7 +75,7 @@ impl Drive {
         let own = match operation.is_in_buffer {
             true => self.add(operation),
             false => {
-                self.expect(&stage);
+                self.expect(stage.at.die, &stage);
                 let own = self.add(operation);
                 self.hold(if program == NONE { erase } else { program }, own);
                 own
@@ -93,7 +93,7 @@ impl Drive {
     #[inline(always)]
     fn plan_program(&mut self, plan: &Plan, issued: &Issued) {
         let (stage, erase) = self.stage(Op::Program, issued.place);
-        self.expect(&stage);
+        self.expect(stage.at.die, &stage);
         let is_moved = matches!(issued.cause, Cause::Gc | Cause::Merge);
         let mut operation = FlashOperation::new(stage, issued.cause, plan.request);
         operation.is_awaited = plan.awaits_writes;
@@ -122,10 +122,10 @@ impl Drive {
         operation.source_lane = read.lane;
         operation.is_awaited = plan.awaits_writes;
         operation.is_in_buffer = is_in_buffer;
-        self.expect(&program);
+        self.expect(program.at.die, &program);
         let own = self.add(operation);
         if !is_in_buffer {
-            self.expect(&read);
+            self.expect(read.at.die, &read);
             self.wait_for(if written == NONE { erase_of_source } else { written }, own);
         }
         self.queue_program(own, &program, erase);
@@ -139,7 +139,7 @@ impl Drive {
         let stage = Stage {
             op: Op::Erase,
             page: block,
-            at: self.places.part(BlockId(block), 0),
+            at: self.places.first_part(BlockId(block)),
             lane: NONE,
             array_ns: self.durations.array_ns(Op::Erase, 0),
             channel_ns: self.durations.channel_ns(Op::Erase),
@@ -147,8 +147,8 @@ impl Drive {
         let mut operation = FlashOperation::new(stage, issued.cause, plan.request);
         operation.is_awaited = plan.awaits_writes;
         operation.parts = self.places.dies_per_stripe();
-        for nth in 0..operation.parts {
-            self.expect(&Stage { at: self.places.part(BlockId(block), nth), ..stage });
+        for number in self.places.stripe(BlockId(block)) {
+            self.expect(self.places.die(number), &stage);
         }
         let own = self.add(operation);
         let (lane, has_to_wait) = self.lanes.enter_erase(block, own);
@@ -173,11 +173,12 @@ impl Drive {
         (Stage { op, page, at, lane, array_ns, channel_ns }, erase)
     }
 
-    /// Adds to what die and channel are expected to do.
+    /// Adds to what a die and its channel are expected to do.
     #[inline(always)]
-    fn expect(&mut self, stage: &Stage) {
-        self.channels.0[usize::from(stage.at.channel)].usage.planned_ns += stage.channel_ns;
-        self.dies[usize::from(stage.at.die)].usage.planned_ns += stage.array_ns;
+    fn expect(&mut self, die: u16, stage: &Stage) {
+        let usage = &mut self.dies[usize::from(die)].usage;
+        usage.planned_ns += stage.array_ns;
+        usage.planned_transfer_ns += stage.channel_ns;
     }
 
     /// Adds an operation to its request.

@@ -26,7 +26,7 @@ impl Drive {
         at_ns += firmware_ns;
         let queue_ns = at_ns - self.now_ns - own_ns - link_ns;
         self.requests[id].at_entry =
-            Shares { queue_ns, transfer_ns: link_ns, firmware_ns: own_ns, ..Shares::default() };
+            Shares { queue_ns, transfer_ns: link_ns, firmware_ns: own_ns, ..Shares::NONE };
         match at_ns == self.now_ns {
             true => self.enter(id),
             false => self.events.add(at_ns, What::Entered(id)),
@@ -172,7 +172,7 @@ impl Drive {
     pub(super) fn answered(&mut self, id: u32) {
         let active = &mut self.requests[id];
         active.is_answered = true;
-        let (number, unfinished) = (active.number, active.entries);
+        let (number, unfinished, is_over) = (active.number, active.entries, active.unfinished == 0);
         let answer = Answer {
             request: active.request,
             issued_ns: active.issued_ns,
@@ -184,7 +184,9 @@ impl Drive {
         self.usage.request_left(&answer);
         self.journal.add(|| Entry::Request { number, answer, unfinished });
         self.answers.push_back(answer);
-        self.forget(id);
+        if is_over {
+            self.requests.remove(id);
+        }
     }
 
     /// Drops a request that has been answered and whose operations have ended.
@@ -202,7 +204,7 @@ impl Drive {
         let whole_ns = self.now_ns - self.requests[id].issued_ns;
         match shares.total_ns() == whole_ns {
             true => shares,
-            false => Shares { queue_ns: whole_ns, ..Shares::default() },
+            false => Shares { queue_ns: whole_ns, ..Shares::NONE },
         }
     }
 }

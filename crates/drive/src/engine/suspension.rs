@@ -46,6 +46,7 @@ impl Drive {
         let suspension = Command {
             work: Work::Suspension,
             cause: Cause::Host,
+            collects: false,
             first: NONE,
             count: 0,
             transferred: 0,

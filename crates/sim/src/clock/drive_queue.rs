@@ -20,7 +20,8 @@ use crate::config::replay::Replay;
 pub struct DriveQueue {
     drive: Drive,
     loads: Vec<Load>,
-    answers: VecDeque<Answered>,
+    /// Answers that nobody has taken.
+    answers: Vec<Answered>,
     times: DriveTimes,
 }
 
@@ -68,7 +69,7 @@ impl DriveQueue {
         DriveQueue {
             drive: Drive::new(profile, geometry, chip),
             loads: loads.collect(),
-            answers: VecDeque::new(),
+            answers: Vec::new(),
             times: DriveTimes::new(has_course, 0),
         }
     }
@@ -113,7 +114,7 @@ impl DriveQueue {
         }
         self.times.record(&answer);
         let (load, op) = (answer.request.load, answer.request.op);
-        self.answers.push_back(Answered { load, op, response_ns: answer.response_ns() });
+        self.answers.push(Answered { load, op, response_ns: answer.response_ns() });
         true
     }
 
@@ -144,10 +145,11 @@ impl DriveQueue {
         }
     }
 
-    /// The next answer that has not been taken, if there is one now.
+    /// Takes the answers that have not been taken yet.
     #[inline]
-    pub fn take_answer(&mut self) -> Option<Answered> {
-        self.answers.pop_front()
+    pub fn take_answers(&mut self, take: impl FnMut(Answered)) {
+        self.answers.iter().copied().for_each(take);
+        self.answers.clear();
     }
 
     /// Lets the drive finish everything.

@@ -444,7 +444,5 @@ impl<'a> Stages<'a> {
 
 /// Reports the answers that a drive has given.
 fn deliver(queue: &mut DriveQueue, observer: &mut impl Observer) {
-    while let Some(answer) = queue.take_answer() {
-        observer.answered(answer.load, answer.op, answer.response_ns);
-    }
+    queue.take_answers(|answer| observer.answered(answer.load, answer.op, answer.response_ns));
 }

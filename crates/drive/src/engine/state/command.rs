@@ -9,6 +9,8 @@ use crate::engine::state::flash_operation::FlashOperation;
 pub(crate) struct Command {
     pub work: Work,
     pub cause: Cause,
+    /// Whether its cause is collection.
+    pub collects: bool,
     /// The first operation; each knows the next one. A suspension has none.
     pub first: u32,
     /// How many operations there are.
@@ -54,6 +56,7 @@ impl Command {
         Command {
             work: Work::Flash(operation.stage.op),
             cause: operation.cause,
+            collects: operation.collects,
             first,
             count: 1,
             transferred: 1,

@@ -3,7 +3,6 @@
 use crate::engine::state::command::{Command, Phase, Work};
 use crate::engine::state::fifo::Fifo;
 use crate::journal::{DieWork, Entry, Journal};
-use crate::operation::is_collection;
 use crate::usage::DieUsage;
 
 /// A die.
@@ -109,7 +108,7 @@ impl Die {
             self.usage.moving_ns += now_ns - command.array_end_ns();
         }
         self.usage.occupied_ns += occupied_ns;
-        if is_collection(command.cause) {
+        if command.collects {
             self.usage.collecting_ns += occupied_ns;
         }
         self.changed_ns = now_ns;
@@ -119,7 +118,7 @@ impl Die {
     /// The time spent on collection until now.
     #[inline(always)]
     pub fn collecting_ns(&self, now_ns: u64) -> u64 {
-        let current = self.running.as_ref().filter(|command| is_collection(command.cause));
+        let current = self.running.as_ref().filter(|command| command.collects);
         self.usage.collecting_ns + current.map_or(0, |_| now_ns - self.changed_ns)
     }
 }

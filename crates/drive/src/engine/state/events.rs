@@ -35,6 +35,8 @@ pub(crate) struct Events {
     queues: [Fifo<Event>; QUEUES],
     /// The time of the first event of each queue; the greatest number if there is none.
     first_ns: [u64; QUEUES],
+    /// The queue whose first event comes next.
+    next: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +47,7 @@ struct Event {
 
 impl Events {
     pub fn new() -> Events {
-        Events { queues: [const { Fifo::EMPTY }; QUEUES], first_ns: [u64::MAX; QUEUES] }
+        Events { queues: [const { Fifo::EMPTY }; QUEUES], first_ns: [u64::MAX; QUEUES], next: 0 }
     }
 
     /// Adds the end of the work of an array.
@@ -62,34 +64,47 @@ impl Events {
 
     #[inline(always)]
     fn add_to(&mut self, number: usize, at_ns: u64, what: What) {
-        self.queues[number].push(Event { at_ns, what });
-        let queue = self.queues[number].waiting();
-        let mut place = queue.len() - 1;
-        while place > 0 && queue[place - 1].at_ns > at_ns {
-            queue.swap(place - 1, place);
-            place -= 1;
+        let queue = &mut self.queues[number];
+        let passes_others = queue.last().is_some_and(|last| last.at_ns > at_ns);
+        queue.push(Event { at_ns, what });
+        if passes_others {
+            pass_others(queue.waiting());
         }
-        if place == 0 {
+        if at_ns < self.first_ns[number] {
             self.first_ns[number] = at_ns;
+            if (at_ns, number) < (self.first_ns[self.next], self.next) {
+                self.next = number;
+            }
         }
     }
 
-    /// Takes the next event, with its time, if there is one until that time.
+    /// Whether something happens until that time. Nothing happens at the greatest one.
     #[inline(always)]
-    pub fn take_until(&mut self, until_ns: u64) -> Option<(u64, What)> {
+    pub fn is_due(&self, until_ns: u64) -> bool {
+        let first_ns = self.first_ns[self.next];
+        first_ns <= until_ns && first_ns != u64::MAX
+    }
+
+    /// Takes the next event, with its time. There must be one.
+    #[inline(always)]
+    pub fn take(&mut self) -> (u64, What) {
+        let queue = &mut self.queues[self.next];
+        let Event { at_ns, what } = queue.pop().expect("nothing happens any more");
+        self.first_ns[self.next] = queue.front().map_or(u64::MAX, |event| event.at_ns);
+        self.next = self.earliest();
+        (at_ns, what)
+    }
+
+    /// The queue whose first event comes next; of several, the first one.
+    #[inline(always)]
+    fn earliest(&self) -> usize {
         let (mut number, mut first_ns) = (0, self.first_ns[0]);
         for other in 1..QUEUES {
             if self.first_ns[other] < first_ns {
                 (number, first_ns) = (other, self.first_ns[other]);
             }
         }
-        if first_ns > until_ns {
-            return None;
-        }
-        let queue = &mut self.queues[number];
-        let Event { at_ns, what } = queue.pop()?;
-        self.first_ns[number] = queue.front().map_or(u64::MAX, |event| event.at_ns);
-        Some((at_ns, what))
+        number
     }
 
     /// The time of the next event.
@@ -99,5 +114,14 @@ impl Events {
 
     pub fn is_empty(&self) -> bool {
         self.queues.iter().all(Fifo::is_empty)
+    }
+}
+
+/// Moves the last event before all those that come later.
+fn pass_others(queue: &mut [Event]) {
+    let mut place = queue.len() - 1;
+    while place > 0 && queue[place - 1].at_ns > queue[place].at_ns {
+        queue.swap(place - 1, place);
+        place -= 1;
     }
 }

@@ -25,6 +25,12 @@ impl<T: Copy> Fifo<T> {
         self.items.get(self.taken)
     }
 
+    /// The item that came last, if it waits.
+    #[inline(always)]
+    pub fn last(&self) -> Option<&T> {
+        if self.is_empty() { None } else { self.items.last() }
+    }
+
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         let item = *self.front()?;

@@ -7,13 +7,15 @@ use crate::operation::is_collection;
 use crate::places::Place;
 
 /// A flash operation, from its issue to its end. A copy is one operation of two stages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct FlashOperation {
     /// What a die does for it now, or next.
     pub stage: Stage,
     /// The program of a copy whose read has not ended.
     pub program: Option<Stage>,
     pub cause: Cause,
+    /// Whether its cause is collection.
+    pub collects: bool,
     /// Whether the request is answered only after it.
     pub is_awaited: bool,
     /// Whether it programs data that waits in the drive's buffer.
@@ -71,13 +73,17 @@ pub(crate) struct Stage {
 }
 
 impl FlashOperation {
+    /// No operation.
+    pub const NONE: FlashOperation = FlashOperation::new(Stage::NONE, Cause::Host, NONE);
+
     /// An operation that waits for its request to enter.
     #[inline(always)]
-    pub fn new(stage: Stage, cause: Cause, request: u32) -> FlashOperation {
+    pub const fn new(stage: Stage, cause: Cause, request: u32) -> FlashOperation {
         FlashOperation {
             stage,
             program: None,
             cause,
+            collects: is_collection(cause),
             is_awaited: false,
             is_buffered: false,
             is_in_buffer: false,
@@ -105,11 +111,6 @@ impl FlashOperation {
     /// The entries that a journal gets of it: one for each stage, or each part of an erase.
     pub fn entries(&self) -> u32 {
         self.parts + u32::from(self.program.is_some())
-    }
-
-    #[inline(always)]
-    pub fn collects(&self) -> bool {
-        is_collection(self.cause)
     }
 
     /// Whether its end may let something else begin, or leaves something to be tidied up.
@@ -163,6 +164,10 @@ impl FlashOperation {
 }
 
 impl Stage {
+    /// Nothing to do.
+    const NONE: Stage =
+        Stage { op: Op::Read, page: 0, at: Place::FIRST, lane: NONE, array_ns: 0, channel_ns: 0 };
+
     #[inline(always)]
     pub fn is_read(&self) -> bool {
         matches!(self.op, Op::Read | Op::SpareRead)

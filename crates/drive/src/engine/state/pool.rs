@@ -9,30 +9,38 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
     items: Vec<T>,
+    /// What new items are before they are set.
+    blank: T,
     free: Vec<u32>,
     /// Whether each item is in use; only debug builds know.
     is_used: Vec<bool>,
 }
 
-impl<T> Pool<T> {
-    pub fn new() -> Pool<T> {
-        Pool { items: Vec::new(), free: Vec::new(), is_used: Vec::new() }
+impl<T: Copy> Pool<T> {
+    pub fn new(blank: T) -> Pool<T> {
+        Pool { items: Vec::new(), blank, free: Vec::new(), is_used: Vec::new() }
     }
 
+    /// Adds an item. It is built where it stays: growing is apart and takes no item.
     #[inline(always)]
     pub fn insert(&mut self, item: T) -> u32 {
-        let number = self.free.pop().unwrap_or(self.items.len() as u32);
-        match self.items.get_mut(number as usize) {
-            Some(free) => *free = item,
-            None => {
-                assert!(number != NONE, "more than 2^32 things at once");
-                self.items.push(item);
-            }
-        }
+        let number = match self.free.pop() {
+            Some(number) => number,
+            None => self.grow(),
+        };
+        self.items[number as usize] = item;
         if cfg!(debug_assertions) {
             self.is_used.resize(self.items.len(), false);
             self.is_used[number as usize] = true;
         }
+        number
+    }
+
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        let number = self.items.len() as u32;
+        assert!(number != NONE, "more than 2^32 things at once");
+        self.items.push(self.blank);
         number
     }
 
@@ -48,7 +56,9 @@ impl<T> Pool<T> {
     pub fn is_empty(&self) -> bool {
         self.free.len() == self.items.len()
     }
+}
 
+impl<T> Pool<T> {
     #[inline(always)]
     fn assert_used(&self, number: u32) {
         debug_assert!(self.is_used[number as usize], "number {number} is not in use");
