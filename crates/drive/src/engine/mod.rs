@@ -132,6 +132,12 @@ impl ActiveRequest {
             buffer_ns: 0,
         }
     }
+
+    /// Whether it has been answered and all its operations have ended.
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        self.is_answered && self.unfinished == 0
+    }
 }
 
 impl Drive {
@@ -204,7 +210,7 @@ impl Drive {
         if pages > 0 {
             self.buffer.expect(id, pages.into());
         }
-        self.pass_front(id);
+        self.pass_front(id, &request);
     }
 
     /// The next answer, if there is one until that time. The time advances to the answer, or
@@ -269,7 +275,7 @@ impl Drive {
     /// Lets everything happen that happens until `at_ns`.
     fn run_until(&mut self, at_ns: u64) {
         assert!(at_ns >= self.now_ns, "{at_ns} ns lie before {} ns", self.now_ns);
-        if self.events.is_due(at_ns) {
+        if self.events.has_before(at_ns.saturating_add(1)) {
             self.advance(at_ns, false);
         }
         self.now_ns = at_ns;
@@ -277,7 +283,8 @@ impl Drive {
 
     /// Lets events happen until that time, or until there is an answer.
     fn advance(&mut self, until_ns: u64, ends_with_answer: bool) {
-        while self.events.is_due(until_ns) {
+        let end_ns = until_ns.saturating_add(1);
+        while self.events.has_before(end_ns) {
             let (at_ns, what) = self.events.take();
             self.now_ns = at_ns;
             self.happen(what);

@@ -148,8 +148,7 @@ impl Drive {
     pub(super) fn ended(&mut self, own: u32) -> u32 {
         let operation = &self.operations[own];
         let Stage { op, lane, .. } = operation.stage;
-        let (id, is_awaited) = (operation.request, operation.is_awaited);
-        let next_of_command = operation.next_of_command;
+        let FlashOperation { request: id, is_awaited, next_of_command, .. } = *operation;
         self.usage.ended[op as usize] += 1;
         if op == Op::Program {
             self.lanes[lane].program_ends(own, operation.next_of_lane);
@@ -158,39 +157,44 @@ impl Drive {
         if operation.source_lane != NONE {
             erases[1] = self.lanes.leave(operation.source_lane);
         }
-        let active = &mut self.requests[id];
-        active.awaited -= u32::from(is_awaited);
-        let is_last = is_awaited && active.awaited == 0;
-        let is_followed = operation.is_followed() || erases != [NONE; 2];
-        // What ends before the last thing that a request waits for leaves no trace in its parts.
-        let shares = match is_last || is_followed {
-            true => shares_of(operation, active, &self.paths, self.now_ns),
-            false => Shares::NONE,
-        };
+        let is_followed = operation.is_followed() || erases[0] != NONE || erases[1] != NONE;
         if op != Op::Erase {
             self.note(own);
         }
-        if is_followed {
-            self.follow(own, erases, shares);
-        }
-        self.operations.remove(own);
+        let shares = match is_followed {
+            true => Some(self.follow(own, erases)),
+            false => None,
+        };
         let active = &mut self.requests[id];
         active.unfinished -= 1;
-        if is_last {
-            active.shares = shares;
+        active.awaited -= u32::from(is_awaited);
+        // What ends before the last thing that a request waits for leaves no trace in its parts.
+        if is_awaited && active.awaited == 0 {
+            let operation = &self.operations[own];
+            active.shares = match shares {
+                Some(shares) => shares,
+                None => shares_of(operation, active, &self.paths, self.now_ns),
+            };
+            self.operations.remove(own);
             self.answer(id);
         } else {
-            self.forget(id);
+            let is_over = active.is_over();
+            self.operations.remove(own);
+            if is_over {
+                self.requests.remove(id);
+            }
         }
         next_of_command
     }
 
     /// What follows from the end of an operation, beside the answer of its request. It was the last
-    /// one for which these erases waited.
-    fn follow(&mut self, own: u32, erases: [u32; 2], shares: Shares) {
+    /// one for which these erases waited. Returns where its time went.
+    fn follow(&mut self, own: u32, erases: [u32; 2]) -> Shares {
         let operation = &self.operations[own];
         let FlashOperation { path, dependents, is_buffered, buffer_entry, .. } = *operation;
         let Stage { op, lane, .. } = operation.stage;
+        let request = &self.requests[operation.request];
+        let shares = shares_of(operation, request, &self.paths, self.now_ns);
         if path != NONE {
             self.paths.remove(path);
         }
@@ -204,6 +208,7 @@ impl Drive {
         for erase in erases.into_iter().filter(|&erase| erase != NONE) {
             self.no_longer_waits(erase, shares);
         }
+        shares
     }
 
     fn release_dependents(&mut self, mut entry: u32, shares: Shares) {

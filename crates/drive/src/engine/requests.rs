@@ -11,8 +11,7 @@ use crate::shares::Shares;
 
 impl Drive {
     /// Sends a request through dispatcher, link and firmware.
-    pub(super) fn pass_front(&mut self, id: u32) {
-        let request = self.requests[id].request;
+    pub(super) fn pass_front(&mut self, id: u32, request: &HostRequest) {
         let mut own_ns = self.profile.dispatch_ns;
         let mut at_ns = self.dispatcher.take(self.now_ns, own_ns);
         let mut link_ns = 0;
@@ -185,15 +184,6 @@ impl Drive {
         self.journal.add(|| Entry::Request { number, answer, unfinished });
         self.answers.push_back(answer);
         if is_over {
-            self.requests.remove(id);
-        }
-    }
-
-    /// Drops a request that has been answered and whose operations have ended.
-    #[inline(always)]
-    pub(super) fn forget(&mut self, id: u32) {
-        let active = &self.requests[id];
-        if active.is_answered && active.unfinished == 0 {
             self.requests.remove(id);
         }
     }

@@ -28,11 +28,14 @@ pub(crate) enum What {
 
 /// The queues: those of arrays at work by the kind of operation, and one for all else.
 const QUEUES: usize = Op::ALL.len() + 1;
+/// The queue for all else.
+const OTHERS: usize = Op::ALL.len();
 
 /// All that will happen. Events at the same time come in an order that is the same in every run.
 #[derive(Debug)]
 pub(crate) struct Events {
-    queues: [Fifo<Event>; QUEUES],
+    arrays: [Fifo<Event<ArrayDone>>; Op::ALL.len()],
+    others: Fifo<Event<What>>,
     /// The time of the first event of each queue; the greatest number if there is none.
     first_ns: [u64; QUEUES],
     /// The queue whose first event comes next.
@@ -40,36 +43,40 @@ pub(crate) struct Events {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Event {
+struct Event<T> {
     at_ns: u64,
-    what: What,
+    what: T,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ArrayDone {
+    die: u16,
+    generation: u32,
 }
 
 impl Events {
     pub fn new() -> Events {
-        Events { queues: [const { Fifo::EMPTY }; QUEUES], first_ns: [u64::MAX; QUEUES], next: 0 }
+        let arrays = [const { Fifo::EMPTY }; Op::ALL.len()];
+        Events { arrays, others: Fifo::EMPTY, first_ns: [u64::MAX; QUEUES], next: 0 }
     }
 
     /// Adds the end of the work of an array.
     #[inline(always)]
     pub fn add_array_done(&mut self, op: Op, at_ns: u64, die: u16, generation: u32) {
-        self.add_to(op as usize, at_ns, What::ArrayDone { die, generation });
+        add_to(&mut self.arrays[op as usize], at_ns, ArrayDone { die, generation });
+        self.note(op as usize, at_ns);
     }
 
     /// Adds something else.
     #[inline(always)]
     pub fn add(&mut self, at_ns: u64, what: What) {
-        self.add_to(QUEUES - 1, at_ns, what);
+        add_to(&mut self.others, at_ns, what);
+        self.note(OTHERS, at_ns);
     }
 
+    /// Notes that an event was added to a queue.
     #[inline(always)]
-    fn add_to(&mut self, number: usize, at_ns: u64, what: What) {
-        let queue = &mut self.queues[number];
-        let passes_others = queue.last().is_some_and(|last| last.at_ns > at_ns);
-        queue.push(Event { at_ns, what });
-        if passes_others {
-            pass_others(queue.waiting());
-        }
+    fn note(&mut self, number: usize, at_ns: u64) {
         if at_ns < self.first_ns[number] {
             self.first_ns[number] = at_ns;
             if (at_ns, number) < (self.first_ns[self.next], self.next) {
@@ -78,21 +85,35 @@ impl Events {
         }
     }
 
-    /// Whether something happens until that time. Nothing happens at the greatest one.
+    /// Whether something happens before that time.
     #[inline(always)]
-    pub fn is_due(&self, until_ns: u64) -> bool {
-        let first_ns = self.first_ns[self.next];
-        first_ns <= until_ns && first_ns != u64::MAX
+    pub fn has_before(&self, end_ns: u64) -> bool {
+        self.first_ns[self.next] < end_ns
     }
 
     /// Takes the next event, with its time. There must be one.
     #[inline(always)]
     pub fn take(&mut self) -> (u64, What) {
-        let queue = &mut self.queues[self.next];
-        let Event { at_ns, what } = queue.pop().expect("nothing happens any more");
-        self.first_ns[self.next] = queue.front().map_or(u64::MAX, |event| event.at_ns);
+        let next = self.next;
+        match self.arrays.get_mut(next) {
+            Some(queue) => {
+                let (at_ns, ArrayDone { die, generation }, first_ns) = take_from(queue);
+                self.taken_from(next, first_ns);
+                (at_ns, What::ArrayDone { die, generation })
+            }
+            None => {
+                let (at_ns, what, first_ns) = take_from(&mut self.others);
+                self.taken_from(OTHERS, first_ns);
+                (at_ns, what)
+            }
+        }
+    }
+
+    /// Notes that an event was taken from a queue, and the time of its next one.
+    #[inline(always)]
+    fn taken_from(&mut self, number: usize, first_ns: u64) {
+        self.first_ns[number] = first_ns;
         self.next = self.earliest();
-        (at_ns, what)
     }
 
     /// The queue whose first event comes next; of several, the first one.
@@ -113,15 +134,32 @@ impl Events {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.queues.iter().all(Fifo::is_empty)
+        self.first_ns == [u64::MAX; QUEUES]
+    }
+}
+
+/// Adds an event to a queue.
+#[inline(always)]
+fn add_to<T: Copy>(queue: &mut Fifo<Event<T>>, at_ns: u64, what: T) {
+    let passes_others = queue.last().is_some_and(|last| last.at_ns > at_ns);
+    queue.push(Event { at_ns, what });
+    if passes_others {
+        pass_others(queue.waiting());
     }
 }
 
 /// Moves the last event before all those that come later.
-fn pass_others(queue: &mut [Event]) {
+fn pass_others<T>(queue: &mut [Event<T>]) {
     let mut place = queue.len() - 1;
     while place > 0 && queue[place - 1].at_ns > queue[place].at_ns {
         queue.swap(place - 1, place);
         place -= 1;
     }
+}
+
+/// Takes the first event of a queue: its time, what happens, and the time of the next one.
+#[inline(always)]
+fn take_from<T: Copy>(queue: &mut Fifo<Event<T>>) -> (u64, T, u64) {
+    let Event { at_ns, what } = queue.pop().expect("nothing happens any more");
+    (at_ns, what, queue.front().map_or(u64::MAX, |event| event.at_ns))
 }

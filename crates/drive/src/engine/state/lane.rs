@@ -11,8 +11,9 @@ use core::ops::{Index, IndexMut};
 
 use crate::engine::state::pool::NONE;
 
-/// A lane.
+/// A lane; aligned, so that its place needs no multiplication.
 #[derive(Clone, Debug)]
+#[repr(align(32))]
 pub(crate) struct Lane {
     /// The first and the last program that has not ended.
     pub first: u32,
