@@ -1,25 +1,18 @@
-//! The reader of all workloads: number of requests, operations, arrival times.
+//! The reader of all workloads.
 
-use spec::{Params, Share, Value};
+use spec::Params;
 
 use crate::error::Result;
-use crate::generate::math::ln;
-use crate::generate::params::{ARRIVALS, FLUSHES, INTERARRIVAL, READS, REQUESTS, SEED, WRITES};
-use crate::generate::random::Random;
+use crate::generate::course::Course;
 use crate::generate::workload::{AddressSpace, Placement, Workload};
 use crate::reader::{BATCH, Reader, Skipped};
-use crate::request::{Flags, Op, Request};
+use crate::request::Request;
 
 /// The reader of a workload.
 pub(crate) struct Generator {
     name: &'static str,
     placement: Box<dyn Placement>,
-    random: Random,
-    arrivals: Arrivals,
-    requests: u64,
-    done: u64,
-    flushes_left: u64,
-    reads_left: u64,
+    course: Course,
     nothing_skipped: Skipped,
 }
 
@@ -32,152 +25,26 @@ impl Generator {
         seed: u64,
     ) -> Result<Generator> {
         let impossible = |what| workload.error(what);
-        let (reads, writes) = reads_and_writes(params).map_err(impossible)?;
-        let seed = params.opt_count(SEED.name).unwrap_or(seed);
-        let interarrival_ns = params.time_ns(INTERARRIVAL.name);
-        let flushes = match params.get(FLUSHES.name) {
-            Some(Value::Share(share)) => share.floor_of(writes),
-            _ => 0,
-        };
-        let requests = writes.checked_add(reads).and_then(|data| data.checked_add(flushes));
-        let requests = requests.filter(|all| all.checked_mul(interarrival_ns).is_some());
-        let too_long = || impossible(String::from("the requests take more than 584 years"));
         Ok(Generator {
             name: workload.name,
+            course: Course::new(params, seed).map_err(impossible)?,
             placement: (workload.placement)(params, space).map_err(impossible)?,
-            random: Random::new(seed),
-            arrivals: Arrivals::new(params, seed),
-            requests: requests.ok_or_else(too_long)?,
-            done: 0,
-            flushes_left: flushes,
-            reads_left: reads,
             nothing_skipped: Skipped::default(),
         })
     }
 
     /// The number of requests.
     pub(crate) fn requests(&self) -> u64 {
-        self.requests
-    }
-
-    #[inline]
-    fn next(&mut self) -> Request {
-        let op = self.next_op();
-        let (offset, bytes) = match op {
-            Op::Flush => (0, 0),
-            _ => self.placement.next_range(op, &mut self.random),
-        };
-        let time_ns = self.arrivals.next_ns(self.done);
-        self.done += 1;
-        Request { time_ns, offset, bytes, device: 0, op, flags: Flags::NONE }
-    }
-
-    /// Draws the next operation. Flushes and reads occur in exact numbers and random order.
-    #[inline]
-    fn next_op(&mut self) -> Op {
-        if self.flushes_left + self.reads_left == 0 {
-            return Op::Write;
-        }
-        let mut left = self.requests - self.done;
-        for (op, count) in [(Op::Flush, &mut self.flushes_left), (Op::Read, &mut self.reads_left)] {
-            if *count > 0 && self.random.below(left) < *count {
-                *count -= 1;
-                return op;
-            }
-            left -= *count;
-        }
-        Op::Write
-    }
-}
-
-/// The numbers of reads and writes.
-fn reads_and_writes(params: &Params) -> std::result::Result<(u64, u64), String> {
-    let share = params.share(READS.name);
-    if share.exceeds_whole() {
-        return Err(format!("reads={share} is more than all requests"));
-    }
-    match params.opt_count(REQUESTS.name) {
-        Some(0) => Err(String::from("requests=0 leaves nothing to do")),
-        Some(requests) => {
-            let reads = rounded(requests, share.numerator(), share.denominator());
-            let reads = reads.expect("a share of a count is not more");
-            Ok((reads, requests - reads))
-        }
-        None => {
-            let writes = params.count(WRITES.name);
-            Ok((reads_beside(writes, share)?, writes))
-        }
-    }
-}
-
-/// The number of reads that, beside `writes` writes, are `share` of all requests, rounded to the
-/// nearest.
-fn reads_beside(writes: u64, share: Share) -> std::result::Result<u64, String> {
-    if writes == 0 {
-        return Err(String::from("writes=0 leaves nothing to do; reads alone are `requests=`"));
-    }
-    let writes_share = share.denominator() - share.numerator();
-    if writes_share == 0 {
-        return Err(format!(
-            "reads={share} leaves no room for the {writes} writes; give `requests=` instead"
-        ));
-    }
-    let reads = rounded(writes, share.numerator(), writes_share);
-    reads.ok_or_else(|| format!("reads={share} makes too many requests"))
-}
-
-/// `count * numerator / denominator`, rounded to the nearest.
-fn rounded(count: u64, numerator: u64, denominator: u64) -> Option<u64> {
-    let twice = 2 * u128::from(count) * u128::from(numerator);
-    u64::try_from((twice / u128::from(denominator)).div_ceil(2)).ok()
-}
-
-/// The times of the requests.
-enum Arrivals {
-    /// One request per interval.
-    Fixed { interarrival_ns: u64 },
-    /// With exponentially distributed intervals. The arrivals have random numbers of their own, so
-    /// the requests are the same as with fixed intervals.
-    Poisson { mean_ns: f64, next_ns: u64, random: Random },
-}
-
-/// Distinguishes the random numbers of arrivals from those of requests.
-const ARRIVALS_SEED: u64 = 0x6172_7269_7661_6c73;
-
-impl Arrivals {
-    fn new(params: &Params, seed: u64) -> Arrivals {
-        let interarrival_ns = params.time_ns(INTERARRIVAL.name);
-        match params.choice(ARRIVALS.name) {
-            "poisson" => Arrivals::Poisson {
-                mean_ns: interarrival_ns as f64,
-                next_ns: 0,
-                random: Random::new(seed ^ ARRIVALS_SEED),
-            },
-            _ => Arrivals::Fixed { interarrival_ns },
-        }
-    }
-
-    /// The time of the next request. `done` requests came before it.
-    #[inline]
-    fn next_ns(&mut self, done: u64) -> u64 {
-        match self {
-            Arrivals::Fixed { interarrival_ns } => done * *interarrival_ns,
-            Arrivals::Poisson { mean_ns, next_ns, random } => {
-                let gap_ns = -ln(1.0 - random.fraction()) * *mean_ns;
-                let after_ns = next_ns.saturating_add(gap_ns.round() as u64);
-                std::mem::replace(next_ns, after_ns)
-            }
-        }
+        self.course.requests()
     }
 }
 
 impl Reader for Generator {
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
-        let count = (max as u64).min(self.requests - self.done) as usize;
-        out.reserve(count.min(BATCH));
-        for _ in 0..count {
-            let request = self.next();
-            out.push(request);
+        let left = self.course.requests() - self.course.done();
+        let count = (max as u64).min(left) as usize;
+        for first in (0..count).step_by(BATCH) {
+            self.placement.place(&mut self.course, BATCH.min(count - first), out);
         }
         Ok(count)
     }
@@ -187,7 +54,7 @@ impl Reader for Generator {
     }
 
     fn position_bytes(&self) -> u64 {
-        self.done
+        self.course.done()
     }
 
     fn devices(&self) -> Vec<String> {

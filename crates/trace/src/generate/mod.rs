@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Workload ──▶ Placement: address and size of each request               one file per workload
-//!     └──────▶ Generator: number of requests, operations, arrival times  common to all
+//!     └──────▶ Course: number of requests, operations, arrival times     common to all
 //! ```
 //!
 //! Some keys are common to all workloads. `writes` is the number of writes. `reads` is the share of
@@ -29,12 +29,14 @@
 //! * [`workloads`]: the list of workloads, by kind
 //! * [`workload`]: the declaration of a workload
 //! * `params`: the keys that workloads share
+//! * `course`: numbers, operations and times of requests
 //! * `generator`: the reader of all workloads
 //! * `grid`: units and positions of requests
 //! * `tiers`, `scatter`: hot and cold units, scattered over the space
 //! * `streams`: the engine of the calibrated workloads
 //! * `random`, `math`: random numbers, logarithm and exponential
 
+pub(crate) mod course;
 pub(crate) mod generator;
 pub(crate) mod grid;
 pub(crate) mod math;

@@ -30,15 +30,20 @@ impl Random {
     #[inline]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "there is no number below 0");
-        let mut product = u128::from(self.word()) * u128::from(bound);
-        if (product as u64) < bound {
-            // The lowest (2^64 mod bound) low halves would occur too often; reject them.
-            let surplus = bound.wrapping_neg() % bound;
-            while (product as u64) < surplus {
-                product = u128::from(self.word()) * u128::from(bound);
-            }
-        }
+        let product = u128::from(self.word()) * u128::from(bound);
+        let product = if (product as u64) < bound { self.even(product, bound) } else { product };
         (product >> 64) as u64
+    }
+
+    /// Draws again as long as the product is one of those that occur too often: their low halves
+    /// are below 2^64 mod `bound`.
+    #[cold]
+    fn even(&mut self, mut product: u128, bound: u64) -> u128 {
+        let surplus = bound.wrapping_neg() % bound;
+        while (product as u64) < surplus {
+            product = u128::from(self.word()) * u128::from(bound);
+        }
+        product
     }
 
     /// A number from 0 up to but not including 1, a multiple of 2^-53.

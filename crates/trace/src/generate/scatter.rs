@@ -37,7 +37,7 @@ impl Scatter {
     }
 
     /// The number to which `rank` is mapped. The caller guarantees that it is below the count.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn place(&self, rank: u64) -> u64 {
         debug_assert!(rank < self.count, "rank {rank} of {}", self.count);
         let mut place = self.permute(rank);

@@ -49,15 +49,11 @@ impl Tiers {
     }
 
     /// Draws a unit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn draw(&self, random: &mut Random) -> u64 {
         let tier = match self.tiers.as_slice() {
             [only] => only,
-            tiers => {
-                let weight = random.below(self.total_weight);
-                let found = tiers.iter().find(|tier| weight < tier.weight_up_to);
-                found.unwrap_or(&tiers[tiers.len() - 1])
-            }
+            tiers => draw_tier(tiers, self.total_weight, random),
         };
         let rank = tier.first_rank + random.below(tier.ranks);
         match &self.scatter {
@@ -67,6 +63,14 @@ impl Tiers {
     }
 }
 
+/// Draws one of several tiers by its weight.
+#[inline(never)]
+fn draw_tier<'a>(tiers: &'a [Tier], total_weight: u64, random: &mut Random) -> &'a Tier {
+    let weight = random.below(total_weight);
+    let found = tiers.iter().find(|tier| weight < tier.weight_up_to);
+    found.unwrap_or(&tiers[tiers.len() - 1])
+}
+
 /// Placement of requests of one size on tiers of units.
 pub(crate) struct Tiered {
     pub(crate) grid: Grid,
@@ -74,7 +78,7 @@ pub(crate) struct Tiered {
 }
 
 impl Placement for Tiered {
-    #[inline]
+    #[inline(always)]
     fn next_range(&mut self, _: Op, random: &mut Random) -> (u64, u64) {
         let unit = self.tiers.draw(random);
         (self.grid.offset(unit, random), self.grid.request_bytes)

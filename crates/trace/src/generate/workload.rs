@@ -3,9 +3,10 @@
 use spec::{Param, Params, Share, Value};
 
 use crate::error::{Error, Result};
+use crate::generate::course::Course;
 use crate::generate::params::{PAGES, READS, REQUESTS, SPACE, WRITES};
 use crate::generate::random::Random;
-use crate::request::Op;
+use crate::request::{Op, Request};
 
 /// The address space that a workload fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,12 @@ pub struct Workload {
 pub(crate) trait Placement: Send {
     /// The offset and the length of the next request, in bytes.
     fn next_range(&mut self, op: Op, random: &mut Random) -> (u64, u64);
+
+    /// Makes the next `count` requests of a course and appends them to `out`. A placement is called
+    /// once for all of them, so that drawing a place can be compiled into the loop.
+    fn place(&mut self, course: &mut Course, count: usize, out: &mut Vec<Request>) {
+        out.extend((0..count).map(|_| course.next(|op, random| self.next_range(op, random))));
+    }
 }
 
 /// A placement, or a sentence that says why it is impossible.
