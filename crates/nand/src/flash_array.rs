@@ -260,6 +260,16 @@ impl FlashArray {
         owners
     }
 
+    /// Programs pages that need not be consecutive, of which only the owners are kept. Returns the
+    /// owners.
+    #[inline]
+    pub(crate) fn count_pages(&mut self, to: Ppn, lpns: &[u32]) -> &[u32] {
+        self.claim(to, lpns.len() as u32);
+        let owners = &mut self.owners[to.0 as usize..][..lpns.len()];
+        owners.copy_from_slice(lpns);
+        owners
+    }
+
     /// Copies pages, of which only the owners are kept. Returns the owners.
     #[inline]
     pub(crate) fn count_copies(&mut self, from: &[Ppn], to: Ppn) -> &[u32] {

@@ -74,6 +74,8 @@ pub struct Geometry {
     pairing: Pairing,
     /// log₂(pages_per_block) if that is whole: it saves a division in every simulated write.
     shift: Option<u32>,
+    /// The mask of a whole page, which every simulated write needs too.
+    full_mask: SectorMask,
 }
 
 impl Geometry {
@@ -123,7 +125,17 @@ impl Geometry {
         }
         let shift = pages_per_block.is_power_of_two().then(|| pages_per_block.trailing_zeros());
         let pairing = Pairing::NONE;
-        Ok(Geometry { page_bytes, spare_bytes, pages_per_block, blocks, order, pairing, shift })
+        let full_mask = u64::MAX >> (64 - page_bytes / SECTOR_BYTES);
+        Ok(Geometry {
+            page_bytes,
+            spare_bytes,
+            pages_per_block,
+            blocks,
+            order,
+            pairing,
+            shift,
+            full_mask,
+        })
     }
 
     /// The same with pages that share cells.
@@ -198,7 +210,7 @@ impl Geometry {
     /// The mask that covers a whole page.
     #[inline]
     pub fn full_mask(&self) -> SectorMask {
-        u64::MAX >> (64 - self.sectors_per_page())
+        self.full_mask
     }
 
     /// The block that holds a page.

@@ -89,6 +89,7 @@ impl Tally {
     }
 
     /// Operations of one kind under one cause.
+    #[inline]
     pub fn count(&self, op: Op, cause: Cause) -> u64 {
         self.by_cause[op as usize][cause as usize]
     }
@@ -97,6 +98,12 @@ impl Tally {
     #[inline]
     pub fn total(&self, op: Op) -> u64 {
         self.totals[op as usize]
+    }
+
+    /// Operations of all kinds.
+    #[inline]
+    pub fn operations(&self) -> u64 {
+        self.totals.iter().sum()
     }
 
     /// Page copies under one cause. Its reads and programs include them.
@@ -126,6 +133,7 @@ mod tests {
             assert_eq!(tally.total(op), sum, "{op:?}");
         }
         assert_eq!(tally.total(Op::Erase), 36);
+        assert_eq!(tally.operations(), 36 + 80 + 80);
         assert_eq!(tally.copies_total(), 80);
         assert_eq!(tally.count(Op::Program, Cause::Gc), tally.copies(Cause::Gc));
     }

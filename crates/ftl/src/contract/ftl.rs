@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use nand::{Lpn, Nand, Ppn, Sink};
+use nand::{Data, Lpn, Nand, Ppn, Sink};
 
 use super::audit::Violation;
 use super::base::Base;
@@ -13,6 +13,7 @@ use super::extent::Extent;
 use super::facets::{BlockLender, Layered, ResizableMap};
 use super::report::{Ram, Report};
 use super::run::Run;
+use super::span::Span;
 
 /// A flash translation layer.
 ///
@@ -51,6 +52,17 @@ pub trait Ftl: Send {
     /// cannot be read. A scheme has written no page of the run then; a layer may have written all
     /// other pages.
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()>;
+
+    /// A shorter way for requests that write a single whole page each, on a chip that keeps no
+    /// data. Writes the first of them, as many as cost nothing but the program of their page, and
+    /// returns their number: the next one is of another kind, or costs more. None if the FTL has no
+    /// shorter way on this chip. Their [ends](Self::end_request) need not be told.
+    ///
+    /// # Errors
+    /// Power lost, or no room can be made.
+    fn write_singles(&mut self, _nand: &mut Nand, _spans: &[Span]) -> Result<Option<usize>> {
+        Ok(None)
+    }
 
     /// Forgets whole pages. From now on they read as zero; after `flush` under
     /// [`Durability::Full`](super::mount_config::Durability::Full) they do so after every mount
@@ -93,6 +105,11 @@ pub trait Ftl: Send {
     /// cache.
     fn prefetch(&self, run: &Run) {
         self.base().prefetch(run);
+    }
+
+    /// The same hint for the spans of several requests.
+    fn prefetch_all(&self, spans: &[Span]) {
+        spans.iter().for_each(|span| self.prefetch(&span.run(0, Data::None)));
     }
 
     // ---- State --------------------------------------------------------------------------------

@@ -45,6 +45,12 @@ impl Span {
         Run { first: Lpn(first), pages, head, tail, request_bytes, data }
     }
 
+    /// The page, if the span covers a single page completely; `full` is the mask of a whole page.
+    #[inline]
+    pub fn only_page(&self, full: SectorMask) -> Option<Lpn> {
+        (self.pages == 1 && self.head == full).then_some(Lpn(self.first))
+    }
+
     /// The sectors of the span, numbered from the first sector of the device.
     pub fn sectors(&self, sectors_per_page: u32) -> Range<usize> {
         let page = |number: u32| number as usize * sectors_per_page as usize;

@@ -143,6 +143,18 @@ impl Nand {
         self.array.owner(ppn)
     }
 
+    /// The owners of consecutive pages of a block, as in [`owners`](Self::owners).
+    ///
+    /// # Panics
+    /// As for `owners`.
+    #[inline]
+    pub fn owners_of_run(&self, first: Ppn, pages: u32) -> &[u32] {
+        if let Some(seen) = &self.seen {
+            seen.expect(first.0 as usize..first.0 as usize + pages as usize);
+        }
+        self.array.owners_of_run(first, pages)
+    }
+
     /// Whether scheme bytes of spare areas are kept. If not, schemes need not compose them; no
     /// operation may depend on it.
     #[inline]

@@ -124,7 +124,7 @@ impl Nand {
     ///
     /// # Errors
     /// Power lost or storage failed, with some of the pages programmed.
-    #[inline]
+    #[inline(always)]
     pub fn program_run(
         &mut self,
         to: Ppn,
@@ -139,6 +139,24 @@ impl Nand {
             return self.program_run_stored(to, first, pages, kind, data, cause);
         }
         self.count_programs(to, first, pages, cause);
+        Ok(())
+    }
+
+    /// Programs whole pages of the host, which need not be consecutive, to consecutive pages of one
+    /// block from `to` on. The ledger records them together.
+    ///
+    /// # Errors
+    /// Power lost.
+    ///
+    /// # Panics
+    /// The chip keeps pages: there are no data.
+    #[inline]
+    pub fn program_pages(&mut self, to: Ppn, lpns: &[u32], cause: Cause) -> Result<()> {
+        assert!(!self.array.keeps_pages(), "programmed {to:?} without data");
+        self.run_guard(to, lpns.len() as u32)?;
+        self.take_sequences(lpns.len() as u32);
+        let owners = self.array.count_pages(to, lpns);
+        self.ledger.record(cause, Operation::Program { first: to, owners });
         Ok(())
     }
 
@@ -257,6 +275,7 @@ impl Nand {
         })
     }
 
+    #[inline(never)]
     fn program_run_stored(
         &mut self,
         to: Ppn,

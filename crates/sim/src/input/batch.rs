@@ -6,6 +6,7 @@ use trace::{Replay, Request};
 
 use crate::error::Result;
 use crate::input::host::{Beyond, Host};
+use crate::input::request_counts::RequestCounts;
 
 /// Requests in a batch.
 pub const BATCH: usize = 64;
@@ -17,15 +18,31 @@ pub struct Batch {
     /// The load of each request; empty if there is a single trace.
     loads: Vec<usize>,
     spans: Vec<Span>,
-    cuts: Vec<Cut>,
+    /// The requests that are no [singles](Host::single). The others have one span each.
+    others: Vec<OtherRequest>,
+    counts: RequestCounts,
 }
 
-/// What became of a request when it was cut.
-struct Cut {
-    /// The end of its spans in `spans`.
-    end: u32,
-    load: u32,
+/// A request that is no write of a single whole page without flags.
+struct OtherRequest {
+    /// Its place in the batch.
+    at: usize,
+    /// The number of its spans.
+    spans: usize,
     is_served: bool,
+}
+
+/// A request with its spans.
+#[derive(Clone, Copy)]
+pub struct CutRequest<'a> {
+    /// The load to which it belongs; 0 for a single trace.
+    pub load: usize,
+    /// The request.
+    pub request: &'a Request,
+    /// Its pages.
+    pub spans: &'a [Span],
+    /// Whether it is served. If not, its volume is not replayed.
+    pub is_served: bool,
 }
 
 impl Batch {
@@ -77,29 +94,149 @@ impl Batch {
     /// # Errors
     /// The index of the first request that does not fit the device.
     pub fn cut(&mut self, host: &Host) -> std::result::Result<(), (usize, Beyond)> {
-        let Batch { requests, loads, spans, cuts } = self;
-        spans.clear();
-        cuts.clear();
-        cuts.reserve(requests.len());
-        for (index, request) in requests.iter().enumerate() {
-            let is_served = host.serves(request);
-            if is_served {
-                host.cut(request, spans).map_err(|beyond| (index, beyond))?;
+        self.spans.clear();
+        self.others.clear();
+        self.counts = RequestCounts::default();
+        let mut at = 0;
+        while at < self.requests.len() {
+            let before = self.spans.len();
+            let singles = self.requests[at..].iter().map_while(|request| host.single(request));
+            self.spans.extend(singles);
+            at += self.spans.len() - before;
+            if at < self.requests.len() {
+                self.cut_other(host, at).map_err(|beyond| (at, beyond))?;
+                at += 1;
             }
-            let load = loads.get(index).map_or(0, |&load| load as u32);
-            cuts.push(Cut { end: spans.len() as u32, load, is_served });
         }
+        let singles = (at - self.others.len()) as u64;
+        self.counts.add_writes(singles, singles * host.page_bytes());
         Ok(())
     }
 
-    /// Each request with its load, its spans and whether it is served.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &Request, &[Span], bool)> {
-        let mut start = 0;
-        self.requests.iter().zip(&self.cuts).map(move |(request, cut)| {
-            let end = cut.end as usize;
-            let spans = &self.spans[start..end];
-            start = end;
-            (cut.load as usize, request, spans, cut.is_served)
-        })
+    /// Cuts a request that is no single.
+    fn cut_other(&mut self, host: &Host, at: usize) -> std::result::Result<(), Beyond> {
+        let (request, before) = (&self.requests[at], self.spans.len());
+        let is_served = host.cut(request, &mut self.spans)?;
+        let spans = self.spans.len() - before;
+        match is_served {
+            true => self.counts.add(request, spans == 0),
+            false => self.counts.skipped += 1,
+        }
+        self.others.push(OtherRequest { at, spans, is_served });
+        Ok(())
+    }
+
+    /// Counts of the requests.
+    pub fn counts(&self) -> &RequestCounts {
+        &self.counts
+    }
+
+    /// The spans of all requests.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Each request with its spans.
+    #[inline]
+    pub fn iter(&self) -> CutRequests<'_> {
+        CutRequests { batch: self, at: 0, spans: &self.spans, others: &self.others }
+    }
+}
+
+/// The requests of a batch that come next.
+pub struct CutRequests<'a> {
+    batch: &'a Batch,
+    /// The place of the next one.
+    at: usize,
+    /// The spans from its own on.
+    spans: &'a [Span],
+    /// The requests from it on that are no singles.
+    others: &'a [OtherRequest],
+}
+
+impl<'a> CutRequests<'a> {
+    /// The spans of the requests that come next and are [singles](Host::single).
+    #[inline]
+    pub fn singles(&self) -> &'a [Span] {
+        let end = self.others.first().map_or(self.batch.len(), |other| other.at);
+        &self.spans[..end - self.at]
+    }
+
+    /// Leaves out the next requests, which are singles.
+    #[inline]
+    pub fn skip_singles(&mut self, requests: usize) {
+        self.at += requests;
+        self.spans = &self.spans[requests..];
+    }
+}
+
+impl<'a> Iterator for CutRequests<'a> {
+    type Item = CutRequest<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<CutRequest<'a>> {
+        let (request, load) = (self.batch.requests.get(self.at)?, self.batch.load(self.at));
+        let (spans, is_served) = match self.others.split_first() {
+            Some((other, later)) if other.at == self.at => {
+                self.others = later;
+                (other.spans, other.is_served)
+            }
+            _ => (1, true),
+        };
+        let (spans, later) = self.spans.split_at(spans);
+        self.spans = later;
+        self.at += 1;
+        Some(CutRequest { load, request, spans, is_served })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::host::Placing;
+    use nand::{Geometry, ProgramOrder};
+    use trace::{Flags, Op};
+
+    #[test]
+    fn singles_and_other_requests_keep_their_order_and_their_spans() {
+        let geometry = Geometry::new(2048, 64, 4, 3, ProgramOrder::Any).unwrap();
+        let host = Host::new(&[Some(0), None], Placing::Error, &geometry, 8 * 2048);
+        let request = |op, page: u64, bytes, device| Request {
+            time_ns: 0,
+            offset: page * 2048,
+            bytes,
+            device,
+            op,
+            flags: Flags::NONE,
+        };
+        let mut batch = Batch::default();
+        for (load, request) in [
+            (3, request(Op::Write, 5, 2048, 0)),
+            (4, request(Op::Write, 6, 2048, 0)),
+            (3, request(Op::Write, 0, 2048, 1)),
+            (3, request(Op::Trim, 1, 100, 0)),
+            (5, request(Op::Read, 2, 4096, 0)),
+            (6, request(Op::Write, 7, 2048, 0)),
+        ] {
+            batch.push(load, request);
+        }
+        batch.cut(&host).unwrap();
+        let all: Vec<_> = batch.iter().collect();
+        assert_eq!(all.iter().map(|cut| cut.load).collect::<Vec<_>>(), [3, 4, 3, 3, 5, 6]);
+        let firsts = |cut: &CutRequest| cut.spans.first().map(|span| span.first);
+        let firsts: Vec<_> = all.iter().map(firsts).collect();
+        assert_eq!(firsts, [Some(5), Some(6), None, None, Some(2), Some(7)]);
+        let skipped = all.iter().filter(|cut| !cut.is_served).count();
+        assert_eq!((skipped, batch.counts().skipped, batch.counts().trims_of_no_page), (1, 1, 1));
+        assert_eq!(batch.counts().requests(Op::Write), 3);
+        let mut left = batch.iter();
+        assert_eq!(left.singles().len(), 2);
+        left.skip_singles(1);
+        assert_eq!(left.next().map(|cut| cut.load), Some(4));
+        assert_eq!((left.singles().len(), left.by_ref().count()), (0, 4));
+        assert_eq!(left.singles().len(), 0);
+        let beyond = request(Op::Write, 8, 2048, 0);
+        batch.push(0, beyond);
+        assert_eq!(batch.cut(&host).map_err(|(at, _)| at), Err(6));
     }
 }

@@ -15,7 +15,7 @@ use ftl::Span;
 use nand::geometry::SECTOR_BYTES;
 use nand::{Geometry, SectorMask};
 use trace::analysis::page_set::PageRanks;
-use trace::{Op, Request};
+use trace::{Flags, Op, Request};
 
 /// A request ends beyond the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,9 @@ pub struct Host<'a> {
     placing: Placing<'a>,
     capacity_bytes: u64,
     sectors_per_page: u64,
+    page_bytes: u64,
+    /// log₂ of it, if that is whole.
+    page_shift: Option<u32>,
     full: SectorMask,
 }
 
@@ -52,25 +55,50 @@ impl<'a> Host<'a> {
         geometry: &Geometry,
         capacity_bytes: u64,
     ) -> Host<'a> {
-        let sectors_per_page = geometry.sectors_per_page().into();
-        Host { bases, placing, capacity_bytes, sectors_per_page, full: geometry.full_mask() }
+        let page_bytes = u64::from(geometry.page_bytes());
+        Host {
+            bases,
+            placing,
+            capacity_bytes,
+            sectors_per_page: geometry.sectors_per_page().into(),
+            page_bytes,
+            page_shift: page_bytes.is_power_of_two().then(|| page_bytes.ilog2()),
+            full: geometry.full_mask(),
+        }
     }
 
-    /// Whether the request's volume is replayed.
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    /// The span of a write of a single whole page without flags, as most requests are; none for
+    /// every other request.
     #[inline]
-    pub fn serves(&self, request: &Request) -> bool {
-        self.bases[request.device as usize].is_some()
+    pub fn single(&self, request: &Request) -> Option<Span> {
+        let Request { offset, bytes, device, op, flags, .. } = *request;
+        let is_plain = op == Op::Write && flags == Flags::NONE && bytes == self.page_bytes;
+        let (true, Placing::Error, Some(shift)) = (is_plain, &self.placing, self.page_shift) else {
+            return None;
+        };
+        let start = self.bases[device as usize]? + offset;
+        let (first, fits) = (start >> shift, start + bytes <= self.capacity_bytes);
+        (first << shift == start && fits).then_some(Span {
+            first: first as u32,
+            pages: 1,
+            head: self.full,
+            tail: self.full,
+        })
     }
 
     /// Appends the spans of a request. Flushes have none, and neither have trims that contain no
-    /// whole page.
+    /// whole page. Returns whether the request is served: its volume is replayed.
     ///
     /// # Errors
     /// The request ends beyond the capacity, under [`Placing::Error`].
     #[inline]
-    pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<(), Beyond> {
-        let base =
-            self.bases[request.device as usize].expect("only volumes that are replayed are cut");
+    pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<bool, Beyond> {
+        let Some(base) = self.bases[request.device as usize] else { return Ok(false) };
         let bytes = base + request.offset..base + request.end();
         match (request.op, &self.placing) {
             (Op::Flush, _) => {}
@@ -82,7 +110,7 @@ impl<'a> Host<'a> {
             }
             _ => self.place(request.op, bytes, spans),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Appends the spans of trims, and those of requests whose pages are moved.
@@ -156,7 +184,6 @@ fn outward(bytes: Range<u64>) -> Range<u64> {
 mod tests {
     use super::*;
     use nand::ProgramOrder;
-    use trace::Flags;
     use trace::analysis::page_set::PageSet;
 
     const PAGE: u64 = 2048;
@@ -175,6 +202,9 @@ mod tests {
         let host = Host::new(&[Some(0), Some(6 * PAGE)], placing, &geometry(), CAPACITY);
         let mut spans = Vec::new();
         host.cut(request, &mut spans)?;
+        if let Some(single) = host.single(request) {
+            assert_eq!(spans, [single], "{request:?}");
+        }
         Ok(spans.iter().map(|span| (span.first, span.pages, span.head, span.tail)).collect())
     }
 
@@ -190,6 +220,22 @@ mod tests {
     }
 
     #[test]
+    fn writes_of_a_whole_page_are_cut_without_detours() {
+        let host = Host::new(&[Some(PAGE), None], Placing::Error, &geometry(), CAPACITY);
+        let single = |op, offset, bytes| host.single(&request(op, offset, bytes));
+        let page = |first| Some(Span { first, pages: 1, head: 15, tail: 15 });
+        assert_eq!(single(Op::Write, 0, PAGE), page(1));
+        assert_eq!(single(Op::Write, CAPACITY - 2 * PAGE, PAGE), page(7));
+        assert_eq!(single(Op::Write, CAPACITY - PAGE, PAGE), None, "beyond the capacity");
+        assert_eq!(single(Op::Write, 512, PAGE), None);
+        assert_eq!(single(Op::Write, 0, 2 * PAGE), None);
+        assert_eq!(single(Op::Read, 0, PAGE), None);
+        let flagged = Request { flags: Flags::FUA, ..request(Op::Write, 0, PAGE) };
+        let other_volume = Request { device: 1, ..request(Op::Write, 0, PAGE) };
+        assert_eq!((host.single(&flagged), host.single(&other_volume)), (None, None));
+    }
+
+    #[test]
     fn trims_are_rounded_inward_to_pages() {
         let of = |offset, bytes| cut(Placing::Error, &request(Op::Trim, offset, bytes)).unwrap();
         assert_eq!(of(0, 2 * 2048), [(0, 2, 0b1111, 0b1111)]);
@@ -202,6 +248,10 @@ mod tests {
     fn volumes_are_laid_end_to_end_and_flushes_have_no_span() {
         let second = Request { device: 1, ..request(Op::Read, 0, 512) };
         assert_eq!(cut(Placing::Error, &second).unwrap(), [(6, 1, 1, 1)]);
+        let host = Host::new(&[None, Some(0)], Placing::Error, &geometry(), CAPACITY);
+        let (mut spans, first) = (Vec::new(), request(Op::Read, 0, 512));
+        assert_eq!((host.cut(&first, &mut spans), spans.len()), (Ok(false), 0), "not replayed");
+        assert_eq!((host.cut(&second, &mut spans), spans.len()), (Ok(true), 1));
         assert_eq!(cut(Placing::Error, &request(Op::Flush, 0, 0)).unwrap(), []);
     }
 

@@ -16,6 +16,7 @@
 //! * [`load_stream`]   the requests of one of several loads
 //! * [`host`]          from the bytes of a request to runs of pages
 //! * [`batch`]         requests that are read together
+//! * [`request_counts`] counts of requests by their kind
 //! * [`trace_stats`]   statistics of a whole trace, for drawings
 
 pub mod batch;
@@ -23,6 +24,7 @@ pub mod host;
 pub mod layout;
 pub mod load_stream;
 pub mod request_cache;
+pub mod request_counts;
 pub mod request_order;
 pub mod source;
 pub mod trace_stats;

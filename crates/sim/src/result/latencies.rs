@@ -2,43 +2,89 @@
 //! most 0.1 %.
 
 use hdrhistogram::Histogram;
+use trace::Op;
 
 use crate::result::record::record;
 
 /// Significant decimal digits of the histogram: 3 keep a value within 0.1 %.
 const DIGITS: u8 = 3;
 
-/// Times of requests of one kind. Equal times in a row are counted together: most writes take
-/// exactly one program.
-#[derive(Clone, Debug, Default)]
+/// Times of requests of one kind.
+///
+/// Few times are different: most writes take exactly one program, and many of the others as many
+/// copies and erases as others before. So each time waits with those that are equal to it, and they
+/// enter the distribution together.
+#[derive(Clone, Debug)]
 pub struct Latencies {
-    /// The times before the current one.
-    before: Distribution,
-    /// The time of the last requests.
-    current_ns: u64,
-    /// How many requests in a row took it.
-    repeats: u64,
+    /// The most frequent time.
+    usual: EqualTimes,
+    /// Other times, each in the slot of its hash.
+    waiting: [EqualTimes; SLOTS],
+    /// The requests whose times do not wait.
+    entered: Distribution,
+}
+
+/// Times that wait at once. A power of two.
+const SLOTS: usize = 128;
+
+/// Requests that all took the same time.
+#[derive(Clone, Copy, Debug, Default)]
+struct EqualTimes {
+    ns: u64,
+    requests: u64,
+}
+
+impl EqualTimes {
+    fn sum_ns(&self) -> u128 {
+        u128::from(self.ns) * u128::from(self.requests)
+    }
+}
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        let none = EqualTimes::default();
+        Latencies { usual: none, waiting: [none; SLOTS], entered: Distribution::default() }
+    }
 }
 
 impl Latencies {
-    /// Counts one request.
+    /// Counts requests that each took this time.
     #[inline]
-    pub fn record(&mut self, ns: u64) {
-        if ns != self.current_ns {
-            self.before.add(self.current_ns, self.repeats);
-            (self.current_ns, self.repeats) = (ns, 0);
+    pub fn record(&mut self, ns: u64, requests: u64) {
+        if ns == self.usual.ns {
+            self.usual.requests += requests;
+        } else {
+            self.record_unusual(ns, requests);
         }
-        self.repeats += 1;
+    }
+
+    #[inline(never)]
+    fn record_unusual(&mut self, ns: u64, requests: u64) {
+        let hash = ns.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let slot = &mut self.waiting[(hash >> (u64::BITS - SLOTS.ilog2())) as usize];
+        if slot.ns != ns {
+            self.entered.add(*slot);
+            *slot = EqualTimes { ns, requests: 0 };
+        }
+        slot.requests += requests;
+        if slot.requests > self.usual.requests {
+            // The other one may now wait in a foreign slot. It is counted there all the same.
+            core::mem::swap(slot, &mut self.usual);
+        }
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &EqualTimes> {
+        core::iter::once(&self.usual).chain(&self.waiting)
     }
 
     /// The number of requests.
     pub fn count(&self) -> u64 {
-        self.before.count + self.repeats
+        self.entered.count + self.waiting().map(|equal| equal.requests).sum::<u64>()
     }
 
     /// Their total time.
     pub fn sum_ns(&self) -> u128 {
-        self.before.sum_ns + u128::from(self.current_ns) * u128::from(self.repeats)
+        self.entered.sum_ns + self.waiting().map(EqualTimes::sum_ns).sum::<u128>()
     }
 
     /// The summary for a result.
@@ -52,8 +98,8 @@ impl Latencies {
     }
 
     fn all(&self) -> Distribution {
-        let mut all = self.before.clone();
-        all.add(self.current_ns, self.repeats);
+        let mut all = self.entered.clone();
+        self.waiting().for_each(|&equal| all.add(equal));
         all
     }
 }
@@ -91,13 +137,15 @@ impl Default for Distribution {
 
 impl Distribution {
     /// Adds requests that all took the same time.
-    fn add(&mut self, ns: u64, requests: u64) {
+    #[inline(never)]
+    fn add(&mut self, equal: EqualTimes) {
+        let EqualTimes { ns, requests } = equal;
         self.count += requests;
         if ns == 0 || requests == 0 {
             self.zeros += requests;
             return;
         }
-        self.sum_ns += u128::from(ns) * u128::from(requests);
+        self.sum_ns += equal.sum_ns();
         self.add_squares(u128::from(ns) * u128::from(ns), requests);
         self.max_ns = self.max_ns.max(ns);
         self.histogram.record_n(ns, requests).expect("the histogram grows with its values");
@@ -218,38 +266,34 @@ record! {
     }
 }
 
-impl<T> ByOp<T> {
-    /// The value of one kind.
+/// Times of requests of all kinds.
+#[derive(Clone, Debug, Default)]
+pub struct LatenciesByOp {
+    /// Those of each kind, by the code of the operation.
+    by_op: [Latencies; Op::ALL.len()],
+}
+
+impl LatenciesByOp {
+    /// Counts requests that each took this time.
     #[inline]
-    pub fn of(&mut self, op: trace::Op) -> &mut T {
-        match op {
-            trace::Op::Read => &mut self.read,
-            trace::Op::Write => &mut self.write,
-            trace::Op::Flush => &mut self.flush,
-            trace::Op::Trim => &mut self.trim,
-        }
+    pub fn record(&mut self, op: Op, ns: u64, requests: u64) {
+        self.by_op[op as usize].record(ns, requests);
     }
 
     /// The values that `make` returns for each kind.
-    pub fn map<U>(&self, make: impl Fn(&T) -> U) -> ByOp<U> {
-        ByOp {
-            read: make(&self.read),
-            write: make(&self.write),
-            flush: make(&self.flush),
-            trim: make(&self.trim),
-        }
+    pub fn map<U>(&self, make: impl Fn(&Latencies) -> U) -> ByOp<U> {
+        let of = |op| make(&self.by_op[op as usize]);
+        ByOp { read: of(Op::Read), write: of(Op::Write), flush: of(Op::Flush), trim: of(Op::Trim) }
     }
-}
 
-impl ByOp<Latencies> {
     /// The number of requests of all kinds.
     pub fn count(&self) -> u64 {
-        self.read.count() + self.write.count() + self.flush.count() + self.trim.count()
+        self.by_op.iter().map(Latencies::count).sum()
     }
 
     /// Their total time.
     pub fn sum_ns(&self) -> u128 {
-        self.read.sum_ns() + self.write.sum_ns() + self.flush.sum_ns() + self.trim.sum_ns()
+        self.by_op.iter().map(Latencies::sum_ns).sum()
     }
 }
 
@@ -259,7 +303,7 @@ mod tests {
 
     fn of(values: &[u64]) -> Latencies {
         let mut latencies = Latencies::default();
-        values.iter().for_each(|&ns| latencies.record(ns));
+        values.iter().for_each(|&ns| latencies.record(ns, 1));
         latencies
     }
 
@@ -307,6 +351,18 @@ mod tests {
         assert_eq!((summary.p99, summary.p999), (Some(90.047), Some(99.007)));
         assert_eq!((summary.mean, summary.max), (Some(5.05), Some(100.0)));
         assert_eq!(of(&[0, 0, 0]).summary().p999, Some(0.0));
+    }
+
+    /// So many different times do not all find a slot.
+    #[test]
+    fn times_that_wait_count_like_all_others() {
+        let values: Vec<u64> = (0..10_000).map(|n: u64| n * n % 1000 * 1000).collect();
+        let summary = of(&values).summary();
+        let sum: u64 = values.iter().sum();
+        assert_eq!((summary.count, summary.mean), (10_000, Some(sum as f64 / 1e4 / 1e3)));
+        assert_eq!(of(&values).sum_ns(), sum.into());
+        let buckets = of(&values).buckets();
+        assert_eq!(buckets.iter().map(|bucket| bucket.1).sum::<u64>(), 10_000);
     }
 
     #[test]

@@ -83,10 +83,16 @@ impl Sampler {
         Sampler { every, is_automatic, served: 0, samples: Vec::new() }
     }
 
-    /// Counts a request. Returns whether a sample is due.
+    /// The number of requests after which a sample is due.
+    pub fn until_due(&self) -> u64 {
+        self.every - self.served % self.every
+    }
+
+    /// Counts requests, at most until a sample is due. Returns whether it is.
     #[inline]
-    pub fn is_due(&mut self) -> bool {
-        self.served += 1;
+    pub fn count(&mut self, requests: u64) -> bool {
+        debug_assert!(requests <= self.until_due(), "{requests} requests pass by a sample");
+        self.served += requests;
         self.served.is_multiple_of(self.every)
     }
 
@@ -148,8 +154,9 @@ mod tests {
     #[test]
     fn samples_show_the_interval_not_the_sum() {
         let mut sampler = Sampler::new(Interval::Every(2));
-        let due: Vec<bool> = (0..4).map(|_| sampler.is_due()).collect();
+        let due: Vec<bool> = (0..4).map(|_| sampler.count(1)).collect();
         assert_eq!(due, [false, true, false, true]);
+        assert_eq!(sampler.until_due(), 2);
         let counters = |n: u64| CounterSnapshot {
             host_pages: 10 * n.min(2),
             programs: 15 * n.min(2),
@@ -169,7 +176,7 @@ mod tests {
         for requests in [1, 399, 400, 1000, 123_456] {
             let mut sampler = Sampler::new(Interval::Auto);
             for n in 1..=requests {
-                if sampler.is_due() {
+                if sampler.count(1) {
                     let counters = CounterSnapshot {
                         host_pages: n,
                         programs: 3 * n,

@@ -2,12 +2,14 @@
 
 use ftl::Span;
 use serde_json::Map;
-use trace::{Flags, Op, Request};
+use trace::Op;
 
 use crate::config::values::Interval;
+use crate::input::batch::{Batch, CutRequest};
+use crate::input::request_counts::RequestCounts;
 use crate::input::source::ReadTrace;
 use crate::result::counts::HostPages;
-use crate::result::latencies::{ByOp, Latencies};
+use crate::result::latencies::LatenciesByOp;
 use crate::result::series::{CounterSnapshot, Sampler};
 use crate::result::trace_part::{NOT_SERVED, TracePart};
 use crate::run::simulator::{Served, Simulator};
@@ -17,57 +19,45 @@ pub const OTHER_VOLUME: &str = "other volume";
 /// The reason for skipping requests before the measured part of the pass.
 pub const NOT_MEASURED: &str = "not measured";
 
-/// A request that was served.
-#[derive(Clone, Copy)]
-pub struct ServedRequest<'a> {
-    /// The load to which it belongs; 0 for a single trace.
-    pub load: usize,
-    /// The request.
-    pub request: &'a Request,
-    /// Its pages.
-    pub spans: &'a [Span],
-    /// The time that it took.
-    pub took: Served,
-}
-
 /// Observes a pass.
 pub trait Observer {
-    /// A request will soon be served or skipped.
-    fn announced(&mut self, load: usize, request: &Request, spans: &[Span]);
-    /// A request was served.
-    fn served(&mut self, served: &ServedRequest, on: &Simulator);
+    /// The requests of a batch will be served now, or skipped because their volumes are not
+    /// replayed.
+    fn announced(&mut self, batch: &Batch);
+    /// The number of requests that may be served before it looks at the simulator.
+    fn until_look(&self) -> u64 {
+        u64::MAX
+    }
+    /// Requests of a load were served, and each took this time. There are no more of them than
+    /// [`until_look`](Self::until_look) said.
+    fn served(&mut self, load: usize, op: Op, took: Served, requests: u64, on: &Simulator);
     /// A request of a load was answered this long after its issue. Only requests that queue are.
     fn answered(&mut self, load: usize, op: Op, response_ns: u64);
-    /// A request was skipped, because its volume is not replayed.
-    fn skipped(&mut self);
 }
 
 /// Observes a pass, or a part of a pass, that is not measured.
 pub struct Unmeasured;
 
 impl Observer for Unmeasured {
-    fn announced(&mut self, _: usize, _: &Request, _: &[Span]) {}
+    fn announced(&mut self, _: &Batch) {}
 
-    fn served(&mut self, _: &ServedRequest, _: &Simulator) {}
+    fn served(&mut self, _: usize, _: Op, _: Served, _: u64, _: &Simulator) {}
 
     fn answered(&mut self, _: usize, _: Op, _: u64) {}
-
-    fn skipped(&mut self) {}
 }
 
 /// Counters of the measured pass.
 pub struct PassCounters {
     /// Service times.
-    pub service: ByOp<Latencies>,
+    pub service: LatenciesByOp,
     /// The parts of the service times that are not under cause host.
-    pub increment: ByOp<Latencies>,
+    pub increment: LatenciesByOp,
     /// Response times, if requests queue.
-    pub response: Option<ByOp<Latencies>>,
+    pub response: Option<LatenciesByOp>,
     /// Takes the samples of the series, if there is one.
     pub sampler: Option<Sampler>,
-    counts: TracePart,
+    counts: RequestCounts,
     not_measured: u64,
-    other_volume: u64,
     touched: TouchedPages,
 }
 
@@ -80,34 +70,22 @@ impl PassCounters {
         not_measured: u64,
     ) -> PassCounters {
         PassCounters {
-            service: ByOp::default(),
-            increment: ByOp::default(),
-            response: has_responses.then(ByOp::default),
+            service: LatenciesByOp::default(),
+            increment: LatenciesByOp::default(),
+            response: has_responses.then(LatenciesByOp::default),
             sampler: interval.map(Sampler::new),
-            counts: TracePart::default(),
+            counts: RequestCounts::default(),
             not_measured,
-            other_volume: 0,
             touched: TouchedPages::new(logical_pages),
         }
     }
 
+    /// Marks the pages of a request that reads or writes.
     #[inline]
-    fn count(&mut self, request: &Request, spans: &[Span]) {
-        let counts = &mut self.counts;
-        counts.preflushes += u64::from(request.flags.contains(Flags::PREFLUSH));
-        counts.fua += u64::from(request.flags.contains(Flags::FUA));
-        let (requests, bytes) = match request.op {
-            Op::Read => (&mut counts.reads, Some(&mut counts.read_bytes)),
-            Op::Write => (&mut counts.writes, Some(&mut counts.written_bytes)),
-            Op::Trim => (&mut counts.trims, Some(&mut counts.trimmed_bytes)),
-            Op::Flush => (&mut counts.flushes, None),
-        };
-        *requests += 1;
-        if let Some(bytes) = bytes {
-            *bytes = bytes.saturating_add(request.bytes);
+    fn mark(&mut self, op: Op, spans: &[Span]) {
+        if matches!(op, Op::Read | Op::Write) {
+            spans.iter().for_each(|span| self.touched.add(span));
         }
-        let of_no_page = request.op == Op::Trim && spans.is_empty();
-        counts.trims_of_no_page += u64::from(of_no_page);
     }
 
     /// The number of requests served.
@@ -120,15 +98,16 @@ impl PassCounters {
         let skipped = &read.skipped;
         let reasons = skipped.iter().map(|(why, count)| (why.to_owned(), count.into()));
         let mut reasons: Map<_, _> = reasons.collect();
+        let counts = &self.counts;
         let here = [
-            (OTHER_VOLUME, self.other_volume),
+            (OTHER_VOLUME, counts.skipped),
             (NOT_MEASURED, self.not_measured),
             (NOT_SERVED, read.left),
         ];
         for (why, count) in here.into_iter().filter(|&(_, count)| count > 0) {
             reasons.insert(why.to_owned(), count.into());
         }
-        let skipped_here = self.other_volume + self.not_measured + read.left;
+        let skipped_here = counts.skipped + self.not_measured + read.left;
         TracePart {
             name,
             format,
@@ -136,7 +115,16 @@ impl PassCounters {
             footprint_pages: self.touched.members,
             backward_times: skipped.backward_times,
             skipped: reasons,
-            ..self.counts.clone()
+            reads: counts.requests(Op::Read),
+            writes: counts.requests(Op::Write),
+            trims: counts.requests(Op::Trim),
+            flushes: counts.requests(Op::Flush),
+            read_bytes: counts.bytes(Op::Read),
+            written_bytes: counts.bytes(Op::Write),
+            trimmed_bytes: counts.bytes(Op::Trim),
+            trims_of_no_page: counts.trims_of_no_page,
+            preflushes: counts.preflushes,
+            fua: counts.fua,
         }
     }
 }
@@ -144,21 +132,24 @@ impl PassCounters {
 impl Observer for PassCounters {
     /// Marks the pages now, not when they are served: within a batch the marks are independent, so
     /// their cache misses overlap.
-    #[inline]
-    fn announced(&mut self, _: usize, request: &Request, spans: &[Span]) {
-        if matches!(request.op, Op::Read | Op::Write) {
-            spans.iter().for_each(|span| self.touched.add(span));
+    fn announced(&mut self, batch: &Batch) {
+        self.counts.add_all(batch.counts());
+        match batch.counts().requests(Op::Trim) {
+            0 => self.mark(Op::Write, batch.spans()),
+            _ => batch.iter().for_each(|cut| self.mark(cut.request.op, cut.spans)),
         }
     }
 
+    fn until_look(&self) -> u64 {
+        self.sampler.as_ref().map_or(u64::MAX, Sampler::until_due)
+    }
+
     #[inline(always)]
-    fn served(&mut self, served: &ServedRequest, on: &Simulator) {
-        let ServedRequest { request, spans, took, .. } = *served;
-        self.count(request, spans);
-        self.service.of(request.op).record(took.service_ns);
-        self.increment.of(request.op).record(took.increment_ns);
+    fn served(&mut self, _: usize, op: Op, took: Served, requests: u64, on: &Simulator) {
+        self.service.record(op, took.service_ns, requests);
+        self.increment.record(op, took.increment_ns, requests);
         if let Some(sampler) = &mut self.sampler
-            && sampler.is_due()
+            && sampler.count(requests)
         {
             take_sample(sampler, on);
         }
@@ -167,12 +158,8 @@ impl Observer for PassCounters {
     #[inline]
     fn answered(&mut self, _: usize, op: Op, response_ns: u64) {
         if let Some(responses) = &mut self.response {
-            responses.of(op).record(response_ns);
+            responses.record(op, response_ns, 1);
         }
-    }
-
-    fn skipped(&mut self) {
-        self.other_volume += 1;
     }
 }
 
@@ -191,19 +178,24 @@ pub struct MeasuredRequests {
 }
 
 impl Observer for MeasuredRequests {
-    #[inline]
-    fn announced(&mut self, load: usize, request: &Request, spans: &[Span]) {
-        self.all.announced(load, request, spans);
-        if let Some(tenant) = self.tenants.get_mut(load) {
-            tenant.requests.announced(load, request, spans);
+    fn announced(&mut self, batch: &Batch) {
+        self.all.announced(batch);
+        for announced in batch.iter() {
+            if let Some(tenant) = self.tenants.get_mut(announced.load) {
+                tenant.count(&announced);
+            }
         }
     }
 
+    fn until_look(&self) -> u64 {
+        self.all.until_look()
+    }
+
     #[inline]
-    fn served(&mut self, served: &ServedRequest, on: &Simulator) {
-        self.all.served(served, on);
-        if let Some(tenant) = self.tenants.get_mut(served.load) {
-            tenant.served(served, on);
+    fn served(&mut self, load: usize, op: Op, took: Served, requests: u64, on: &Simulator) {
+        self.all.served(load, op, took, requests, on);
+        if let Some(tenant) = self.tenants.get_mut(load) {
+            tenant.requests.served(load, op, took, requests, on);
         }
     }
 
@@ -213,10 +205,6 @@ impl Observer for MeasuredRequests {
         if let Some(tenant) = self.tenants.get_mut(load) {
             tenant.requests.answered(load, op, response_ns);
         }
-    }
-
-    fn skipped(&mut self) {
-        self.all.skipped();
     }
 }
 
@@ -229,10 +217,16 @@ pub struct TenantCounters {
 }
 
 impl TenantCounters {
-    fn served(&mut self, served: &ServedRequest, on: &Simulator) {
-        self.requests.served(served, on);
-        let pages: u64 = served.spans.iter().map(|span| u64::from(span.pages)).sum();
-        match served.request.op {
+    /// Counts a request. Those that are skipped are counted for all loads together.
+    fn count(&mut self, announced: &CutRequest) {
+        let CutRequest { request, spans, is_served, .. } = *announced;
+        if !is_served {
+            return;
+        }
+        self.requests.counts.add(request, spans.is_empty());
+        self.requests.mark(request.op, spans);
+        let pages: u64 = spans.iter().map(|span| u64::from(span.pages)).sum();
+        match request.op {
             Op::Read => self.pages.read += pages,
             Op::Write => self.pages.written += pages,
             Op::Trim => self.pages.trimmed += pages,
@@ -254,12 +248,17 @@ impl TouchedPages {
 
     #[inline]
     fn add(&mut self, span: &Span) {
-        for page in span.first..span.first + span.pages {
-            let word = &mut self.words[(page / u64::BITS) as usize];
-            let bit = 1 << (page % u64::BITS);
-            self.members += u64::from(*word & bit == 0);
-            *word |= bit;
-        }
+        // Most spans have a single page.
+        self.add_page(span.first);
+        (1..span.pages).for_each(|page| self.add_page(span.first + page));
+    }
+
+    #[inline]
+    fn add_page(&mut self, page: u32) {
+        let word = &mut self.words[(page / u64::BITS) as usize];
+        let bit = 1 << (page % u64::BITS);
+        self.members += u64::from(*word & bit == 0);
+        *word |= bit;
     }
 }
 

@@ -32,6 +32,7 @@ use drive::Recorded;
 use ftl::Device;
 use ftl::contract::page_policy::PolicySource;
 use nand::Nand;
+use trace::{Op, Request};
 
 use crate::clock::drive_queue::{DriveQueue, DriveRecord};
 use crate::clock::request_queue::RequestQueue;
@@ -40,7 +41,7 @@ use crate::config::setup::Setup;
 use crate::device;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::input::batch::Batch;
+use crate::input::batch::{Batch, CutRequest, CutRequests};
 use crate::input::host::Host;
 use crate::input::request_order::RequestOrder;
 use crate::memory::MemoryBudget;
@@ -49,11 +50,9 @@ use crate::result::counts::HostPages;
 use crate::result::laws;
 use crate::result::run_result::RunResult;
 use crate::run::finish::{FinishedRun, Measured};
-use crate::run::measure::{
-    MeasuredRequests, Observer, PassCounters, ServedRequest, TenantCounters, Unmeasured,
-};
+use crate::run::measure::{MeasuredRequests, Observer, PassCounters, TenantCounters, Unmeasured};
 use crate::run::operation_log::OpLog;
-use crate::run::simulator::Simulator;
+use crate::run::simulator::{Served, Simulator};
 use crate::run::timeline::tracker::IssuedRequest;
 use crate::run::timeline::{Timeline, TimelineOutput};
 
@@ -177,6 +176,14 @@ struct Pass<'a> {
     delivered: u64,
 }
 
+/// A request that was served, with its number.
+struct ServedRequest<'a> {
+    number: u64,
+    load: usize,
+    request: &'a Request,
+    took: Served,
+}
+
 impl Pass<'_> {
     /// Serves the batch after prefetching for all of it. Operations are recorded under the number
     /// of their request; `number` is that of the request before this batch.
@@ -187,39 +194,19 @@ impl Pass<'_> {
         records: &mut Records,
         mut number: u64,
     ) -> Result<()> {
-        for (load, request, spans, _) in self.batch.iter() {
-            simulator.prefetch(request, spans);
-            observer.announced(load, request, spans);
+        let Pass { batch, queue, operations, .. } = self;
+        simulator.prefetch(batch.spans());
+        observer.announced(batch);
+        if queue.is_none() && records.log.is_none() {
+            return serve_unfollowed(batch, simulator, observer);
         }
-        let is_recorded =
-            records.log.is_some() || matches!(self.queue, Some(RequestQueue::Drive(_)));
-        for (load, request, spans, is_served) in self.batch.iter() {
+        for CutRequest { load, request, spans, is_served } in batch.iter() {
             number += 1;
-            if !is_served {
-                observer.skipped();
-                continue;
-            }
-            let took = simulator.serve(request, spans)?;
-            observer.served(&ServedRequest { load, request, spans, took }, simulator);
-            if is_recorded {
-                simulator.drain_operations(&mut self.operations);
-            }
-            match &mut self.queue {
-                None => {}
-                Some(RequestQueue::Serial(queue)) => {
-                    let response_ns = queue.serve(load, request.time_ns, took.service_ns);
-                    observer.answered(load, request.op, response_ns);
-                }
-                Some(RequestQueue::Drive(queue)) => {
-                    queue.submit(load, request, &self.operations.issued, took.memory_ns);
-                    deliver(queue, observer);
-                    if let Some(timeline) = &mut records.timeline {
-                        timeline.issued(IssuedRequest::of(number, simulator), queue)?;
-                    }
-                }
-            }
-            if let Some(log) = &mut records.log {
-                log.write(number, &self.operations)?;
+            if is_served {
+                let took = simulator.serve(request, spans)?;
+                observer.served(load, request.op, took, 1, simulator);
+                let served = ServedRequest { number, load, request, took };
+                follow(&served, simulator, queue, operations, observer, records)?;
             }
         }
         Ok(())
@@ -439,6 +426,81 @@ impl<'a> Stages<'a> {
         let pages = u64::from(self.device.logical_pages());
         simulator.read_back(|page| self.progress.report(Stage::ReadBack, page, Some(pages)))?;
         simulator.audit("after reading everything back")
+    }
+}
+
+/// Serves a batch of which nobody follows single requests: there is neither a queue nor a log. Then
+/// writes of single pages can be served together.
+fn serve_unfollowed(
+    batch: &Batch,
+    simulator: &mut Simulator,
+    observer: &mut impl Observer,
+) -> Result<()> {
+    let mut requests = batch.iter();
+    loop {
+        if simulator.takes_singles() {
+            serve_singles(&mut requests, simulator, observer)?;
+        }
+        let Some(CutRequest { load, request, spans, is_served }) = requests.next() else {
+            return Ok(());
+        };
+        if is_served {
+            let took = simulator.serve(request, spans)?;
+            observer.served(load, request.op, took, 1, simulator);
+        }
+    }
+}
+
+/// Serves the writes of single pages that come next, as far as the FTL has a shorter way for them
+/// and the observer does not look.
+fn serve_singles(
+    requests: &mut CutRequests,
+    simulator: &mut Simulator,
+    observer: &mut impl Observer,
+) -> Result<()> {
+    let singles = requests.singles();
+    let most = observer.until_look().min(singles.len() as u64) as usize;
+    if most == 0 {
+        return Ok(());
+    }
+    let (served, took) = simulator.serve_singles(&singles[..most])?;
+    if served > 0 {
+        observer.served(0, Op::Write, took, served as u64, simulator);
+        requests.skip_singles(served);
+    }
+    Ok(())
+}
+
+/// Passes a request that was served to the queue, and its operations to the log.
+fn follow(
+    served: &ServedRequest,
+    simulator: &mut Simulator,
+    queue: &mut Option<RequestQueue>,
+    operations: &mut Recorded,
+    observer: &mut impl Observer,
+    records: &mut Records,
+) -> Result<()> {
+    let ServedRequest { number, load, request, took } = *served;
+    if records.log.is_some() || matches!(queue, Some(RequestQueue::Drive(_))) {
+        simulator.drain_operations(operations);
+    }
+    match queue {
+        None => {}
+        Some(RequestQueue::Serial(queue)) => {
+            let response_ns = queue.serve(load, request.time_ns, took.service_ns);
+            observer.answered(load, request.op, response_ns);
+        }
+        Some(RequestQueue::Drive(queue)) => {
+            queue.submit(load, request, &operations.issued, took.memory_ns);
+            deliver(queue, observer);
+            if let Some(timeline) = &mut records.timeline {
+                timeline.issued(IssuedRequest::of(number, simulator), queue)?;
+            }
+        }
+    }
+    match &mut records.log {
+        Some(log) => log.write(number, operations),
+        None => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use ftl::{Device, Ftl, LayerReport, Run, Span};
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
 
-use crate::clock::serial::SerialClock;
+use crate::clock::serial::{Lap, SerialClock};
 use crate::config::choices::FlushMode;
 use crate::config::experiment::Experiment;
 use crate::error::{Error, Result};
@@ -43,6 +43,8 @@ pub struct Simulator<'a> {
     dram_access_ns: u64,
     honours_flushes: bool,
     shadow: Option<Shadow>,
+    /// Whether the FTL may have a shorter way for writes of single pages.
+    takes_singles: bool,
     /// The stamps that a verified read found; reused, so that reads do not allocate.
     found: Vec<Stamp>,
     /// What the host writes, if the chip keeps bytes.
@@ -53,19 +55,8 @@ pub struct Simulator<'a> {
     erases_before: u64,
     /// Requests served since the device was new.
     served: u64,
-    /// The clock at the end of the last request: nothing happens between two requests.
-    clock_before: Reading,
-}
-
-/// What the serial clock shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Reading {
-    /// The time of everything since the last reset.
-    time_ns: u64,
-    /// The part of it under cause host.
-    host_ns: u64,
-    /// The part of it in the DRAM of layers.
-    memory_ns: u64,
+    /// The time in the DRAM of layers up to the end of the last request.
+    dram_ns_before: u64,
 }
 
 impl<'a> Simulator<'a> {
@@ -93,6 +84,7 @@ impl<'a> Simulator<'a> {
         let shadow = || Shadow::new(device.logical_pages(), sectors_per_page);
         Ok(Simulator {
             device,
+            takes_singles: !experiment.verify && nand.mode() == Mode::Count,
             nand,
             ftl,
             clock: SerialClock::new(device.chip.timing),
@@ -104,7 +96,7 @@ impl<'a> Simulator<'a> {
             host_pages: HostPages::default(),
             erases_before,
             served: 0,
-            clock_before: Reading::default(),
+            dram_ns_before: 0,
         })
     }
 
@@ -122,16 +114,14 @@ impl<'a> Simulator<'a> {
             progress((first + part.pages).into())?;
         }
         self.ftl.end_request(&mut self.nand)?;
-        self.clock_before = self.read_clock();
+        self.lap();
         Ok(())
     }
 
-    /// Announces a request that will soon be served.
+    /// Announces the pages of requests that will soon be served.
     #[inline]
-    pub fn prefetch(&self, request: &Request, spans: &[Span]) {
-        for span in spans {
-            self.ftl.prefetch(&span.run(request.bytes, Data::None));
-        }
+    pub fn prefetch(&self, spans: &[Span]) {
+        self.ftl.prefetch_all(spans);
     }
 
     /// Serves a request and returns the time that it took.
@@ -140,40 +130,109 @@ impl<'a> Simulator<'a> {
     /// The FTL gave up, or returned wrong data.
     #[inline(always)]
     pub fn serve(&mut self, request: &Request, spans: &[Span]) -> Result<Served> {
-        let before = self.clock_before;
-        debug_assert_eq!(before, self.read_clock(), "the clock went on between two requests");
+        debug_assert!(
+            self.clock.is_current(self.nand.tally()),
+            "the clock went on between two requests"
+        );
         self.served += 1;
+        match request.op {
+            trace::Op::Read if request.flags == Flags::NONE => self.read_all(request, spans)?,
+            trace::Op::Write if request.flags == Flags::NONE => self.write_all(request, spans)?,
+            _ => self.serve_durably(request, spans)?,
+        }
+        self.ftl.end_request(&mut self.nand)?;
+        self.audit_sample(self.served - 1)?;
+        Ok(self.lap())
+    }
+
+    /// Whether [`serve_singles`](Self::serve_singles) may serve any request.
+    #[inline]
+    pub fn takes_singles(&self) -> bool {
+        self.takes_singles
+    }
+
+    /// Serves the first of these writes, each of which is a request of a single span, if the FTL
+    /// has a shorter way for them than [`serve`](Self::serve). Returns their number, and the time
+    /// that each of them took.
+    ///
+    /// # Errors
+    /// The FTL gave up.
+    pub fn serve_singles(&mut self, spans: &[Span]) -> Result<(usize, Served)> {
+        let Some(written) = self.ftl.write_singles(&mut self.nand, spans)? else {
+            self.takes_singles = false;
+            return Ok((0, Served::default()));
+        };
+        let requests = written as u64;
+        self.host_pages.written += requests;
+        self.served += requests;
+        self.audit_sample(self.served - requests)?;
+        let all = self.lap();
+        let took = Served { service_ns: all.service_ns / requests.max(1), ..all };
+        debug_assert_eq!(
+            (took.service_ns * requests, all.increment_ns, all.memory_ns),
+            (all.service_ns, 0, 0),
+            "{requests} writes of a page cost more than their programs"
+        );
+        Ok((written, took))
+    }
+
+    /// Serves a request, and flushes before and after it as its flags demand.
+    #[inline(never)]
+    fn serve_durably(&mut self, request: &Request, spans: &[Span]) -> Result<()> {
         if request.flags.contains(Flags::PREFLUSH) && request.op != trace::Op::Flush {
             self.flush()?;
         }
         match request.op {
-            trace::Op::Read => spans.iter().try_for_each(|span| self.read(span, request.bytes))?,
-            trace::Op::Write => {
-                for span in spans {
-                    self.write(span, request.bytes)?;
-                }
-            }
+            trace::Op::Read => self.read_all(request, spans)?,
+            trace::Op::Write => self.write_all(request, spans)?,
             trace::Op::Trim => spans.iter().try_for_each(|span| self.trim(span))?,
             trace::Op::Flush => self.flush()?,
         }
         if request.op == trace::Op::Write && request.flags.contains(Flags::FUA) {
             spans.iter().try_for_each(|span| self.flush_span(span, request.bytes))?;
         }
-        self.ftl.end_request(&mut self.nand)?;
-        self.audit_sample()?;
-        let now = self.read_clock();
-        self.clock_before = now;
-        let service_ns = now.time_ns - before.time_ns;
-        let host_ns = now.host_ns - before.host_ns;
-        let memory_ns = now.memory_ns - before.memory_ns;
-        Ok(Served { service_ns, increment_ns: service_ns - host_ns, memory_ns })
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn read_all(&mut self, request: &Request, spans: &[Span]) -> Result<()> {
+        for span in spans {
+            self.read(span, request.bytes)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn write_all(&mut self, request: &Request, spans: &[Span]) -> Result<()> {
+        for span in spans {
+            self.write(span, request.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The time since the last lap.
+    #[inline(always)]
+    fn lap(&mut self) -> Served {
+        let Lap { time_ns, increment_ns } = self.clock.lap(self.nand.tally());
+        if self.dram_access_ns == 0 {
+            return Served { service_ns: time_ns, increment_ns, memory_ns: 0 };
+        }
+        let dram_ns = self.dram_ns();
+        let memory_ns = dram_ns - core::mem::replace(&mut self.dram_ns_before, dram_ns);
+        Served {
+            service_ns: time_ns + memory_ns,
+            increment_ns: increment_ns + memory_ns,
+            memory_ns,
+        }
     }
 
     /// In debug builds, audits the FTL after 1024 requests, and again whenever their number has
-    /// doubled: in every run, and so seldom that the cost is bounded.
+    /// doubled: in every run, and so seldom that the cost is bounded. `before` requests had been
+    /// served when this was called last.
     #[inline]
-    fn audit_sample(&self) -> Result<()> {
-        let is_due = self.served >= FIRST_AUDIT && self.served.is_power_of_two();
+    fn audit_sample(&self, before: u64) -> Result<()> {
+        let has_doubled = self.served.checked_ilog2() > before.checked_ilog2();
+        let is_due = self.served >= FIRST_AUDIT && has_doubled;
         match cfg!(debug_assertions) && is_due {
             true => self.audit_now("while serving requests"),
             false => Ok(()),
@@ -186,7 +245,8 @@ impl<'a> Simulator<'a> {
         self.nand.reset_tally();
         self.ftl.reset_report();
         self.host_pages = HostPages::default();
-        self.clock_before = Reading::default();
+        self.clock.reset();
+        self.dram_ns_before = 0;
     }
 
     /// Starts to record every flash operation, with the owners of pages if they are wanted, unless
@@ -239,7 +299,7 @@ impl<'a> Simulator<'a> {
             progress(first.into())?;
             self.read(&Span { first, pages: step, ..all }, 0)?;
         }
-        self.clock_before = self.read_clock();
+        self.lap();
         Ok(())
     }
 
@@ -290,13 +350,6 @@ impl<'a> Simulator<'a> {
         self.clock.now_ns(self.nand.tally()) + self.dram_ns()
     }
 
-    #[inline]
-    fn read_clock(&self) -> Reading {
-        let (tally, memory_ns) = (self.nand.tally(), self.dram_ns());
-        let time_ns = self.clock.now_ns(tally) + memory_ns;
-        Reading { time_ns, host_ns: self.clock.host_ns(tally), memory_ns }
-    }
-
     /// Erases since the device was new, by the counters.
     pub fn erases_since_birth(&self) -> u64 {
         self.erases_before + self.nand.tally().total(Op::Erase)
@@ -318,19 +371,26 @@ impl<'a> Simulator<'a> {
 
     // ---- One span ------------------------------------------------------------------------------
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
         self.host_pages.read += u64::from(span.pages);
-        let run = span.run(request_bytes, Data::None);
-        if self.shadow.is_none() {
-            return Ok(self.ftl.read(&mut self.nand, &run, &mut Sink::None)?);
+        if self.shadow.is_some() {
+            return self.read_verified(span, request_bytes);
         }
+        let run = span.run(request_bytes, Data::None);
+        Ok(self.ftl.read(&mut self.nand, &run, &mut Sink::None)?)
+    }
+
+    /// Reads a span and compares it with the shadow copy.
+    #[inline(never)]
+    fn read_verified(&mut self, span: &Span, request_bytes: u64) -> Result<()> {
+        let run = span.run(request_bytes, Data::None);
         let sectors = span.pages as usize * self.nand.geometry().sectors_per_page() as usize;
         self.found.clear();
         self.found.resize(sectors, Stamp::default());
         let mut sink = Sink::Stamps { first: run.first, out: &mut self.found };
         self.ftl.read(&mut self.nand, &run, &mut sink)?;
-        let shadow = self.shadow.as_ref().expect("checked above");
+        let shadow = self.shadow.as_ref().expect("only verified runs compare");
         let compared = shadow.compare(span, &self.found, self.served);
         compared.map_err(|mismatch| self.violation(mismatch))
     }
@@ -497,6 +557,50 @@ mod tests {
             simulator.read_back(|_| Ok(()))
         };
         look().err()
+    }
+
+    /// The shorter way must take the same time and leave the same chip as the usual one.
+    #[test]
+    fn writes_served_together_cost_what_they_cost_alone() {
+        let experiment = Experiment { capacity_bytes: Some(1 << 20), ..Experiment::default() };
+        let device = device::of(&Setup::new(&experiment).unwrap(), 0).unwrap();
+        let [mut together, mut alone] = [(), ()].map(|()| {
+            let mut simulator = Simulator::new(&device, &experiment).unwrap();
+            simulator.fill(|_| Ok(())).unwrap();
+            simulator
+        });
+        let request = Request {
+            time_ns: 0,
+            offset: 0,
+            bytes: 2048,
+            device: 0,
+            op: trace::Op::Write,
+            flags: Flags::NONE,
+        };
+        let all = alone.everything();
+        let spans = (0..5000).map(|n| Span { first: n * n % 509, pages: 1, ..all });
+        let spans: Vec<Span> = spans.collect();
+        let (mut at, mut joined, mut together_ns, mut alone_ns) = (0, 0, 0, 0);
+        while at < spans.len() {
+            let (served, took) = together.serve_singles(&spans[at..]).unwrap();
+            together_ns += took.service_ns * served as u64;
+            (at, joined) = (at + served, joined + served);
+            if let Some(&span) = spans.get(at) {
+                together_ns += together.serve(&request, &[span]).unwrap().service_ns;
+                at += 1;
+            }
+        }
+        for &span in &spans {
+            alone_ns += alone.serve(&request, &[span]).unwrap().service_ns;
+        }
+        assert!(joined > spans.len() / 2, "only {joined} writes were served together");
+        assert_eq!((together_ns, together.host_pages), (alone_ns, alone.host_pages));
+        assert_eq!(together.nand.tally(), alone.nand.tally());
+        assert_eq!(together.nand.wear(), alone.nand.wear());
+        for block in (0..together.nand.geometry().blocks()).map(nand::BlockId) {
+            assert_eq!(together.nand.owners(block), alone.nand.owners(block));
+        }
+        together.audit_now("at the end").unwrap();
     }
 
     #[test]

@@ -38,9 +38,10 @@ impl MinTree<u16> {
     /// Subtracts one from a leaf.
     #[inline]
     pub fn decrement(&mut self, leaf: usize) {
-        self.levels[0][leaf] -= 1;
-        let value = self.levels[0][leaf];
-        self.lower_parents(leaf, value);
+        let [leaves, parents @ ..] = &mut self.levels[..] else { return };
+        let value = &mut leaves[leaf];
+        *value -= 1;
+        lower_parents(parents, leaf, *value);
     }
 }
 
@@ -71,7 +72,7 @@ impl<T: Leaf> MinTree<T> {
     pub fn set(&mut self, leaf: usize, value: T) {
         let before = core::mem::replace(&mut self.levels[0][leaf], value);
         match value <= before {
-            true => self.lower_parents(leaf, value),
+            true => lower_parents(&mut self.levels[1..], leaf, value),
             false => self.raise_parents(leaf),
         }
     }
@@ -88,18 +89,6 @@ impl<T: Leaf> MinTree<T> {
         (at, minimum)
     }
 
-    #[inline]
-    fn lower_parents(&mut self, leaf: usize, value: T) {
-        let mut at = leaf;
-        for level in &mut self.levels[1..] {
-            at /= T::FAN;
-            if level[at] <= value {
-                return;
-            }
-            level[at] = value;
-        }
-    }
-
     fn raise_parents(&mut self, leaf: usize) {
         let mut group = leaf / T::FAN;
         for parent in 1..self.levels.len() {
@@ -110,6 +99,19 @@ impl<T: Leaf> MinTree<T> {
             self.levels[parent][group] = minimum;
             group /= T::FAN;
         }
+    }
+}
+
+/// Lowers the parents of a leaf that now holds `value`, as far as they are greater.
+#[inline]
+fn lower_parents<T: Leaf>(parents: &mut [Vec<T>], leaf: usize, value: T) {
+    let mut at = leaf;
+    for level in parents {
+        at /= T::FAN;
+        if level[at] <= value {
+            return;
+        }
+        level[at] = value;
     }
 }
 

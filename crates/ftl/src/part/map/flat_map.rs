@@ -232,8 +232,10 @@ impl FlatMap {
     }
 
     /// Prefetches the entries of a run.
+    #[inline]
     pub fn prefetch(&self, run: &Run) {
-        (0..run.pages.min(HINTS)).for_each(|page| self.prefetch_entry(run.first.0 + page));
+        self.prefetch_entry(run.first.0);
+        (1..run.pages.min(HINTS)).for_each(|page| self.prefetch_entry(run.first.0 + page));
     }
 
     /// Bytes of RAM for the trims.

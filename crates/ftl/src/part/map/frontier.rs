@@ -44,10 +44,10 @@ impl Frontier {
     pub fn advance(&mut self, pages: u32, geometry: &Geometry) -> Option<BlockId> {
         let room = self.room;
         debug_assert!(pages <= room, "{pages} pages were programmed where {room} were left");
-        let block = geometry.block_of(self.next);
-        self.next = self.next.plus(pages);
+        let first = self.next;
+        self.next = first.plus(pages);
         self.room -= pages;
-        (self.room == 0).then_some(block)
+        (self.room == 0).then(|| geometry.block_of(first))
     }
 
     /// Compares the open block, if there is one, with the chip.

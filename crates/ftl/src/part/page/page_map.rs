@@ -21,7 +21,9 @@ use core::ops::Range;
 
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
 
-use crate::contract::{Base, BlockLender, Extent, MountConfig, Result, Run, Violation, ensure};
+use crate::contract::{
+    Base, BlockLender, Extent, MountConfig, Result, Run, Span, Violation, ensure,
+};
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::frontier::Frontier;
@@ -47,6 +49,8 @@ pub struct PageMap {
     written: u64,
     /// Valid pages of the current victim. Kept between victims to reuse its memory.
     moving: Vec<Ppn>,
+    /// Pages that are written together. Kept to reuse its memory.
+    singles: Vec<u32>,
 }
 
 impl PageMap {
@@ -65,6 +69,7 @@ impl PageMap {
             victims: Victims::new(policy, geometry, device.params, device.seed),
             written: 0,
             moving: Vec::with_capacity(per_block as usize),
+            singles: Vec::new(),
         }
     }
 
@@ -122,6 +127,51 @@ impl PageMap {
         self.written += u64::from(done);
         self.advance(frontier, done, nand.geometry());
         Ok(done)
+    }
+
+    /// As [`Ftl::write_singles`](crate::contract::Ftl::write_singles), at a frontier.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn write_singles(
+        &mut self,
+        nand: &mut Nand,
+        spans: &[Span],
+        frontier: &mut Frontier,
+    ) -> Result<Option<usize>> {
+        if nand.keeps_spares() || nand.has_guard() {
+            return Ok(None);
+        }
+        let full = nand.geometry().full_mask();
+        let room = spans.len().min(frontier.room() as usize);
+        let pages = spans[..room].iter().map_while(|span| Some(span.only_page(full)?.0));
+        let mut singles = core::mem::take(&mut self.singles);
+        singles.clear();
+        singles.extend(pages);
+        if !singles.is_empty() {
+            self.write_pages(nand, &singles, frontier)?;
+        }
+        let written = singles.len();
+        self.singles = singles;
+        Ok(Some(written))
+    }
+
+    /// Programs whole pages at a frontier with room for them, on a chip that keeps no data.
+    fn write_pages(
+        &mut self,
+        nand: &mut Nand,
+        lpns: &[u32],
+        frontier: &mut Frontier,
+    ) -> Result<()> {
+        let (to, pages) = (frontier.next(), lpns.len() as u32);
+        nand.program_pages(to, lpns, Cause::Host)?;
+        for (&lpn, ppn) in lpns.iter().zip(to.0..) {
+            self.point(nand, Lpn(lpn), Ppn(ppn));
+            self.flat.note_written(Lpn(lpn));
+        }
+        self.written += u64::from(pages);
+        self.advance(frontier, pages, nand.geometry());
+        Ok(())
     }
 
     /// Programs a page of the scheme's own at a frontier with room.
@@ -266,10 +316,11 @@ impl PageMap {
         }
         // No branch on validity: the processor could not predict it.
         self.moving.resize(owners.len(), Ppn::NONE);
+        let (moving, flat) = (&mut self.moving[..], &self.flat);
         let mut valid = 0;
         for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
-            self.moving[valid] = Ppn(ppn);
-            valid += usize::from(self.flat.is_newest(owner, Ppn(ppn)));
+            moving[valid] = Ppn(ppn);
+            valid += usize::from(flat.is_newest(owner, Ppn(ppn)));
         }
         self.moving.truncate(valid);
         &self.moving
@@ -314,11 +365,11 @@ impl PageMap {
         let to = frontier.next();
         let pages = from.len().min(frontier.room() as usize);
         nand.copy_many(&from[..pages], to, kind, cause)?;
-        for (copy, &from) in (to.0..).map(Ppn).zip(&from[..pages]) {
-            let owner = nand.owner(copy);
-            let old = self.flat.point(owner, copy);
-            debug_assert_eq!(old, from, "{owner:?} was copied from a place that it had left");
-            moved(owner, from);
+        let owners = nand.owners_of_run(to, pages as u32);
+        for (index, (&owner, &from)) in (0..).zip(owners.iter().zip(from)) {
+            let old = self.flat.point(Lpn(owner), to.plus(index));
+            debug_assert_eq!(old, from, "{owner} was copied from a place that it had left");
+            moved(Lpn(owner), from);
         }
         self.advance(frontier, pages as u32, nand.geometry());
         Ok(pages)

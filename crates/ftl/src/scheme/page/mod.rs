@@ -24,7 +24,8 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::page_policy::{Class, PlacedDevice, PolicySource};
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation,
+    table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -135,7 +136,13 @@ struct PageMapped {
 
 impl PageMapped {
     /// Makes sure that the host's frontier has room.
+    #[inline]
     fn make_room(&mut self, nand: &mut Nand) -> Result<()> {
+        if self.host.room() > 0 { Ok(()) } else { self.find_room(nand) }
+    }
+
+    #[inline(never)]
+    fn find_room(&mut self, nand: &mut Nand) -> Result<()> {
         while self.host.room() == 0 {
             if self.map.pool.len() > RESERVE {
                 self.host = self.map.open(nand)?;
@@ -185,6 +192,10 @@ impl Ftl for PageMapped {
             index += self.map.write(nand, run, index, most, &mut self.host, page_kind::DATA)?;
         }
         Ok(())
+    }
+
+    fn write_singles(&mut self, nand: &mut Nand, spans: &[Span]) -> Result<Option<usize>> {
+        self.map.write_singles(nand, spans, &mut self.host)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
