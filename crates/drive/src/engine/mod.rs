@@ -22,14 +22,13 @@ mod requests;
 pub(crate) mod state;
 mod suspension;
 
-use std::collections::VecDeque;
-
 use nand::{Geometry, Timing};
 
 use crate::engine::state::buffer::Buffer;
 use crate::engine::state::die::Die;
 use crate::engine::state::durations::Durations;
 use crate::engine::state::events::{Events, What};
+use crate::engine::state::fifo::Fifo;
 use crate::engine::state::flash_operation::{Dependent, FlashOperation};
 use crate::engine::state::lane::Lanes;
 use crate::engine::state::line::{Channels, Line};
@@ -72,7 +71,7 @@ pub struct Drive {
     buffer: Buffer,
     /// Buffered programs that have not ended.
     buffered: Vec<u32>,
-    answers: VecDeque<Answer>,
+    answers: Fifo<Answer>,
     usage: Usage,
     journal: Journal,
 }
@@ -172,7 +171,7 @@ impl Drive {
             link_out: Line::default(),
             buffered: Vec::new(),
             places,
-            answers: VecDeque::new(),
+            answers: Fifo::EMPTY,
             journal: Journal::default(),
         }
     }
@@ -220,7 +219,7 @@ impl Drive {
         if self.answers.is_empty() {
             self.advance(until_ns, true);
         }
-        let answer = self.answers.pop_front();
+        let answer = self.answers.pop();
         if answer.is_none() && until_ns != u64::MAX {
             self.now_ns = self.now_ns.max(until_ns);
         }

@@ -178,11 +178,13 @@ impl Drive {
             answered_ns: self.now_ns,
             shares: active.shares,
         };
-        let (parts, whole) = (answer.shares.total_ns(), answer.response_ns());
-        assert_eq!(parts, whole, "the parts of a response are not the response: {answer:?}");
+        assert!(
+            answer.shares.total_ns() == answer.response_ns(),
+            "the parts of a response to request {number} are not the response"
+        );
         self.usage.request_left(&answer);
         self.journal.add(|| Entry::Request { number, answer, unfinished });
-        self.answers.push_back(answer);
+        self.answers.push(answer);
         if is_over {
             self.requests.remove(id);
         }
