@@ -283,6 +283,33 @@ impl FlashArray {
         self.owners_of_run(to, from.len() as u32)
     }
 
+    /// Does the same if all pages but the `strays` are consecutive: page `n` is at `base + n`.
+    #[inline]
+    pub(crate) fn count_copies_around(
+        &mut self,
+        base: Ppn,
+        from: &[Ppn],
+        strays: impl Iterator<Item = u32>,
+        to: Ppn,
+    ) -> &[u32] {
+        self.claim(to, from.len() as u32);
+        self.owners.copy_within(base.0 as usize..base.0 as usize + from.len(), to.0 as usize);
+        for stray in strays {
+            self.owners[to.0 as usize + stray as usize] = self.owner(from[stray as usize]).0;
+        }
+        debug_assert!(
+            from.iter().zip(to.0..).all(|(&from, to)| self.owner(from) == self.owner(Ppn(to))),
+            "{from:?} were copied as if they were around {base:?}"
+        );
+        let owners = self.owners_of_run(to, from.len() as u32);
+        // There is no branch per page, so that the compiler can vectorise the comparisons.
+        if owners.iter().fold(false, |erased, &owner| erased | (owner == Lpn::NONE.0)) {
+            let erased = owners.iter().position(|&owner| owner == Lpn::NONE.0);
+            refuse_copy(from[erased.unwrap_or(0)]);
+        }
+        owners
+    }
+
     // ---- Operations on stored pages --------------------------------------------------------
 
     /// Programs a page. After a failure of the storage it counts as torn.

@@ -185,6 +185,31 @@ impl Nand {
         Ok(())
     }
 
+    /// Copies pages as [`copy_many`](Self::copy_many) does, faster if only a few are `strays`: all
+    /// others are consecutive, page `n` of `from` at `base + n`. The strays are named by their
+    /// numbers in `from`.
+    ///
+    /// # Errors
+    /// As for `copy_many`.
+    #[inline]
+    pub fn copy_around(
+        &mut self,
+        base: Ppn,
+        from: &[Ppn],
+        strays: impl Iterator<Item = u32>,
+        to: Ppn,
+        kind: Option<u8>,
+        cause: Cause,
+    ) -> Result<()> {
+        if self.guard.is_some() || self.array.keeps_pages() {
+            return self.copy_many(from, to, kind, cause);
+        }
+        self.take_sequences(from.len() as u32);
+        let owners = self.array.count_copies_around(base, from, strays, to);
+        self.ledger.record(cause, Operation::Copy { from, to, owners });
+        Ok(())
+    }
+
     /// Copies one page as [`copy_many`](Self::copy_many) does, and gives the copy another kind and
     /// other scheme bytes.
     ///

@@ -58,6 +58,33 @@ fn erased_pages_are_not_copied() {
     chip(ProgramOrder::Any, Mode::Count).copy_many(&[Ppn(7)], Ppn(0), None, Cause::Gc).unwrap();
 }
 
+#[test]
+fn copies_around_a_base_are_those_of_their_sources() {
+    let from = [8, 2, 10, 11].map(Ppn);
+    let [mut around, mut many] = [(); 2].map(|()| {
+        let mut nand = chip(ProgramOrder::Any, Mode::Count);
+        nand.program_run(Ppn(0), Lpn(20), 4, 1, Data::None, Cause::Host).unwrap();
+        nand.program_run(Ppn(10), Lpn(30), 2, 1, Data::None, Cause::Host).unwrap();
+        program(&mut nand, 8, 40);
+        nand
+    });
+    around.copy_around(Ppn(8), &from, [1].into_iter(), Ppn(4), None, Cause::Gc).unwrap();
+    many.copy_many(&from, Ppn(4), None, Cause::Gc).unwrap();
+    assert_eq!(around.owners(BlockId(1)), [40, 22, 30, 31]);
+    assert_eq!(around.owners(BlockId(1)), many.owners(BlockId(1)));
+    assert_eq!(around.tally(), many.tally());
+    assert_eq!(around.take_sequence(), many.take_sequence());
+}
+
+#[test]
+#[should_panic(expected = "copied Ppn(9), which is erased")]
+fn erased_pages_are_not_copied_around_a_base() {
+    let mut nand = chip(ProgramOrder::Any, Mode::Count);
+    program(&mut nand, 8, 5);
+    let from = [8, 9].map(Ppn);
+    nand.copy_around(Ppn(8), &from, core::iter::empty(), Ppn(0), None, Cause::Gc).unwrap();
+}
+
 /// Free pages at the start + erased pages − lost pages = programs + free pages now.
 #[test]
 fn every_page_is_accounted_for() {
