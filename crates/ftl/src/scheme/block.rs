@@ -158,7 +158,7 @@ impl BlockMapped {
     fn fits_in_place(&self, geometry: &Geometry, portion: Portion) -> bool {
         let base = portion.lbn * geometry.pages_per_block();
         let (start, end) = (base + portion.start, base + portion.end);
-        let unused = |pages: Range<u32>| self.used.next(pages.start).is_none_or(|n| n >= pages.end);
+        let unused = |pages| self.used.first_in(pages).is_none();
         let above = start..base + geometry.pages_per_block();
         match geometry.program_order() {
             ProgramOrder::Any => unused(start..end),
@@ -224,9 +224,10 @@ impl BlockMapped {
         while let Some(run) = self.live.run(base + filled..base + offsets.end) {
             let (start, end) = (run.start - base, run.end - base);
             self.pad(nand, new, lbn, filled..start)?;
+            let (from, to) = (nand.geometry().page(old, start), nand.geometry().page(new, start));
             self.moving.clear();
-            self.moving.extend((start..end).map(|offset| nand.geometry().page(old, offset)));
-            nand.copy_many(&self.moving, nand.geometry().page(new, start), None, cause)?;
+            self.moving.extend((0..end - start).map(|page| from.plus(page)));
+            nand.copy_around(from, &self.moving, core::iter::empty(), to, None, cause)?;
             self.used.insert_all(run);
             filled = end;
         }
@@ -377,7 +378,9 @@ impl Base for BlockMapped {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        while let Some(run) = self.live.run(first.0..first.0 + pages) {
+        let mut rest = first.0..first.0 + pages;
+        while let Some(run) = self.live.run(rest.clone()) {
+            rest.start = run.end;
             self.live.remove_all(run.clone());
             if let Some(trims) = &mut self.trims {
                 trims.trim(nand, run)?;

@@ -21,12 +21,12 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::contract::{Violation, ensure};
-use crate::part::index::bit_set::BitSet;
+use crate::part::index::sparse_set::SparseSet;
 
 /// Pages whose entries left the cache of a map. Collisions make them inexact.
 #[derive(Clone, Debug)]
 pub struct GhostMap {
-    bitmap: BitSet,
+    bitmap: SparseSet,
     bits_set: u64,
     entries: u64,
     capacity: u64,
@@ -44,7 +44,7 @@ impl GhostMap {
     pub fn new(bits: u64, alpha: u64, seed: u64) -> GhostMap {
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
         GhostMap {
-            bitmap: BitSet::new(bits.next_power_of_two().max(2) as u32),
+            bitmap: SparseSet::new(bits.next_power_of_two().max(2) as u32),
             bits_set: 0,
             entries: 0,
             capacity: 0,
@@ -142,8 +142,7 @@ impl GhostMap {
     /// # Errors
     /// The contradiction.
     pub fn audit(&self) -> Result<(), Violation> {
-        let runs = self.bitmap.runs(0..self.bitmap.bound());
-        let (found, known) = (runs.map(|run| run.len() as u64).sum::<u64>(), self.bits_set);
+        let (found, known) = (self.bitmap.iter().count() as u64, self.bits_set);
         ensure!(found == known, "{found} bits of the ghost are set, but {known} are counted");
         let (entries, most) = (self.entries, self.capacity);
         ensure!(known <= entries, "{known} bits are set for {entries} entries");

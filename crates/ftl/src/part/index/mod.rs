@@ -4,3 +4,4 @@ pub mod bit_set;
 pub mod min_tree;
 pub mod prefetch;
 pub mod recency;
+pub mod sparse_set;

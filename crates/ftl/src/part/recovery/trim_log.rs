@@ -359,7 +359,9 @@ impl TrimLog {
     fn windows_with_trims(&self, window: u32) -> Vec<u32> {
         let mut firsts = Vec::new();
         let mut from = Some(0);
-        while let Some(page) = from.and_then(|from| self.trimmed.next(from)) {
+        while let Some(page) =
+            from.and_then(|from| self.trimmed.first_in(from..self.trimmed.bound()))
+        {
             let first = page / window * window;
             firsts.push(first);
             from = first.checked_add(window);
