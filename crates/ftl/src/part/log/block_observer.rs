@@ -4,19 +4,19 @@
 //! enters or leaves a block. LAST keeps its merge costs this way. Other schemes keep no such
 //! account, and [`Unobserved`] costs them nothing.
 
-use nand::{BlockId, Geometry, Ppn};
+use nand::BlockId;
 
 /// An account of valid pages, kept page by page.
 pub trait BlockObserver {
     /// Whether the observer follows this block.
     fn observes(&self, block: BlockId) -> bool;
 
-    /// A page is about to enter a followed block. `siblings` holds the places of all pages of its
-    /// logical block; the entry of the page itself is still its old place.
-    fn enters(&mut self, geometry: &Geometry, block: BlockId, siblings: &[Ppn]);
+    /// A page enters a followed block. `is_alone`: no other page of its logical block is there.
+    fn enters(&mut self, block: BlockId, is_alone: bool);
 
-    /// A page has left a followed block. In `siblings` its entry is already its new place.
-    fn leaves(&mut self, geometry: &Geometry, block: BlockId, siblings: &[Ppn]);
+    /// A page leaves a followed block. `is_alone`: no other page of its logical block is there. A
+    /// page that moves within a block enters first.
+    fn leaves(&mut self, block: BlockId, is_alone: bool);
 }
 
 /// No observer.
@@ -29,7 +29,7 @@ impl BlockObserver for Unobserved {
         false
     }
 
-    fn enters(&mut self, _: &Geometry, _: BlockId, _: &[Ppn]) {}
+    fn enters(&mut self, _: BlockId, _: bool) {}
 
-    fn leaves(&mut self, _: &Geometry, _: BlockId, _: &[Ppn]) {}
+    fn leaves(&mut self, _: BlockId, _: bool) {}
 }

@@ -8,7 +8,9 @@
 //! ```
 //! A controller would keep four bytes for each data block and for each page of the log. Here
 //! `newest` is a flat array with one entry per logical page, so neither reads nor writes search
-//! anything. A page of a data block is valid exactly if `newest` points at it.
+//! anything. A page of a data block is valid exactly if `newest` points at it. The pages whose newest
+//! version is outside the data block are *away*. There are few of them, so one bit per page leads to
+//! them without a look at their siblings.
 //!
 //! **Home.** The home of page `i` of a logical block is offset `i` of its data block. If the home
 //! is still erased, a write goes there, provided that the chip allows it; this rule comes before
@@ -58,6 +60,8 @@ pub struct LogMap<O = Unobserved> {
     /// The places of the newest pages, and the trims.
     pub flat: FlatMap,
     homes: Vec<Home>,
+    /// Mapped pages whose newest version is not in their data block.
+    away: BitSet,
     /// Pages whose home is programmed, or lies in a data block that a mount has closed. Kept only
     /// if pages may be programmed in any order.
     used: Option<BitSet>,
@@ -92,6 +96,7 @@ impl<O: BlockObserver> LogMap<O> {
         LogMap {
             flat: FlatMap::new(pages, trims),
             homes: vec![Home::default(); device.logical_blocks as usize],
+            away: BitSet::new(pages),
             used: (geometry.program_order() == ProgramOrder::Any).then(|| BitSet::new(pages)),
             valid: vec![0; geometry.blocks() as usize],
             pool: BlockPool::of(blocks),
@@ -131,16 +136,33 @@ impl<O: BlockObserver> LogMap<O> {
         lpn.0 / self.pages_per_block
     }
 
+    /// The pages of a logical block.
+    #[inline]
+    fn pages_of(&self, lbn: Lbn) -> Range<u32> {
+        let first = lbn * self.pages_per_block;
+        first..first + self.pages_per_block
+    }
+
     /// The places of the newest pages of a logical block; [`Ppn::NONE`] for unmapped ones.
     pub fn newest_of(&self, lbn: Lbn) -> &[Ppn] {
-        let first = lbn * self.pages_per_block;
-        self.flat.entries(first..first + self.pages_per_block)
+        self.flat.entries(self.pages_of(lbn))
+    }
+
+    /// The places of the pages of a logical block that are away.
+    #[inline]
+    pub fn away_of(&self, lbn: Lbn) -> impl Iterator<Item = Ppn> + '_ {
+        self.away.members(self.pages_of(lbn)).map(|lpn| self.flat.entry(lpn))
+    }
+
+    /// Whether a page is mapped and its newest version is not in its data block.
+    #[inline]
+    pub fn is_away(&self, lpn: Lpn) -> bool {
+        self.away.contains(lpn.0)
     }
 
     /// Whether the newest version of a page is in its data block.
-    pub fn is_home(&self, geometry: &Geometry, lpn: Lpn) -> bool {
-        let newest = self.flat.newest(lpn).map(|ppn| geometry.block_of(ppn));
-        newest.is_some() && newest == self.data_block(self.lbn_of(lpn))
+    pub fn is_home(&self, lpn: Lpn) -> bool {
+        self.flat.newest(lpn).is_some() && !self.is_away(lpn)
     }
 
     /// Number of valid pages in a block.
@@ -206,6 +228,7 @@ impl<O: BlockObserver> LogMap<O> {
         let to = nand.geometry().page(block, offset);
         debug_assert!(!self.is_used(lbn, offset), "the home of {lpn:?} is programmed already");
         let done = self.write(nand, run, index, most, to)?;
+        self.away.remove_all(lpn.0..lpn.0 + done);
         self.in_place_pages += u64::from(done);
         self.homes[lbn as usize] = Home { block: Some(block), filled: offset + done };
         if let Some(used) = &mut self.used {
@@ -252,39 +275,44 @@ impl<O: BlockObserver> LogMap<O> {
         Ok(done)
     }
 
+    /// Points a page to its newest version, which is away until the data block is known to hold it.
     #[inline]
     fn supersede(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
         let block = geometry.block_of(to);
+        let old = self.flat.point(lpn, to);
+        self.away.remove(lpn.0);
         if self.observer.observes(block) {
-            let siblings = self.flat.entries(self.siblings(lpn));
-            self.observer.enters(geometry, block, siblings);
+            let is_alone = !self.has_sibling_in(geometry, lpn, block);
+            self.observer.enters(block, is_alone);
         }
-        self.point(geometry, lpn, to);
         self.valid[block.0 as usize] += 1;
+        if old != Ppn::NONE {
+            self.leave(geometry, lpn, old);
+        }
+        self.away.insert(lpn.0);
         let (valid, pages) = (self.valid(block), self.pages_per_block);
         debug_assert!(valid <= pages, "{block:?} of {pages} pages has {valid} valid ones");
     }
 
-    /// Points a page to a new place. The copy at the old place is stale from now on.
+    /// Records that the copy of a page at its old place is stale. The page must not be marked as
+    /// away while this is done.
     #[inline]
-    fn point(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
-        let old = self.flat.point(lpn, to);
-        if old == Ppn::NONE {
-            return;
-        }
+    fn leave(&mut self, geometry: &Geometry, lpn: Lpn, old: Ppn) {
         let block = geometry.block_of(old);
         debug_assert!(self.valid(block) > 0, "{lpn:?} leaves {block:?}, which has no valid page");
         self.valid[block.0 as usize] -= 1;
         if self.observer.observes(block) {
-            let siblings = self.flat.entries(self.siblings(lpn));
-            self.observer.leaves(geometry, block, siblings);
+            let is_alone = !self.has_sibling_in(geometry, lpn, block);
+            self.observer.leaves(block, is_alone);
         }
     }
 
-    /// The pages of the logical block to which a page belongs.
-    fn siblings(&self, lpn: Lpn) -> Range<u32> {
-        let first = self.lbn_of(lpn) * self.pages_per_block;
-        first..first + self.pages_per_block
+    /// Whether a page that is away, of the logical block of `lpn`, is in a block.
+    #[inline]
+    fn has_sibling_in(&self, geometry: &Geometry, lpn: Lpn, block: BlockId) -> bool {
+        let first = geometry.first_page(block).0;
+        let mut siblings = self.away_of(self.lbn_of(lpn));
+        siblings.any(|ppn| ppn.0.wrapping_sub(first) < self.pages_per_block)
     }
 
     // ---- Moving -------------------------------------------------------------------------------
@@ -307,14 +335,55 @@ impl<O: BlockObserver> LogMap<O> {
         let mut filled = offsets.start;
         while let Some(run) = self.flat.mapped_run(first + filled..first + offsets.end) {
             self.pad(nand, to, filled..run.start - first, cause)?;
-            let target = nand.geometry().page(to, run.start - first);
-            nand.copy_many(self.flat.entries(run.clone()), target, Some(page_kind::DATA), cause)?;
-            for lpn in run.clone() {
-                self.supersede(nand.geometry(), Lpn(lpn), target.plus(lpn - run.start));
-            }
             filled = run.end - first;
+            let target = nand.geometry().page(to, run.start - first);
+            self.copy_run(nand, lbn, run.clone(), target, cause)?;
+            self.supersede_run(nand.geometry(), lbn, run, target);
         }
         Ok(filled)
+    }
+
+    /// Copies consecutive mapped pages of a logical block. All but those that are away are next to
+    /// each other in the data block.
+    fn copy_run(
+        &self,
+        nand: &mut Nand,
+        lbn: Lbn,
+        run: Range<u32>,
+        to: Ppn,
+        cause: Cause,
+    ) -> Result<()> {
+        let from = self.flat.entries(run.clone());
+        let Some(home) = self.data_block(lbn) else {
+            return Ok(nand.copy_many(from, to, Some(page_kind::DATA), cause)?);
+        };
+        let base = nand.geometry().page(home, run.start % self.pages_per_block);
+        let strays = self.away.members(run.clone()).map(|lpn| lpn - run.start);
+        Ok(nand.copy_around(base, from, strays, to, Some(page_kind::DATA), cause)?)
+    }
+
+    /// Points consecutive mapped pages of a logical block to their copies, from `to` on. Most are in
+    /// the data block: these are counted together.
+    fn supersede_run(&mut self, geometry: &Geometry, lbn: Lbn, run: Range<u32>, to: Ppn) {
+        let block = geometry.block_of(to);
+        debug_assert!(!self.observer.observes(block), "{block:?} takes whole logical blocks");
+        let pages = run.end - run.start;
+        let mut at_home = pages;
+        let mut rest = run.clone();
+        while let Some(lpn) = self.away.first_in(rest.clone()) {
+            self.away.remove(lpn);
+            self.leave(geometry, Lpn(lpn), self.flat.entry(lpn));
+            rest.start = lpn + 1;
+            at_home -= 1;
+        }
+        if at_home > 0 {
+            let old = self.data_block(lbn).expect("pages at home have a data block");
+            debug_assert!(self.valid(old) >= at_home, "{at_home} pages leave {old:?}");
+            self.valid[old.0 as usize] -= at_home as u16;
+        }
+        self.valid[block.0 as usize] += pages as u16;
+        self.flat.point_run(run.clone(), to);
+        self.away.insert_all(run);
     }
 
     /// Copies valid pages, in the given order, to `to` and the pages after it. They keep their kind
@@ -365,40 +434,55 @@ impl<O: BlockObserver> LogMap<O> {
     /// Makes `block` the data block of a logical block. It is programmed below offset `filled`. If
     /// pages may be programmed in any order, exactly its valid pages are programmed.
     pub fn set_data_block(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId, filled: u32) {
-        self.assert_is_at_home(geometry, lbn, block);
-        self.homes[lbn as usize] = Home { block: Some(block), filled };
-        let first = lbn * self.pages_per_block;
-        if let Some(used) = &mut self.used {
-            for offset in 0..self.pages_per_block {
-                let lpn = first + offset;
-                match self.flat.is_newest(lpn, geometry.page(block, offset)) {
-                    true => used.insert(lpn),
-                    false => used.remove(lpn),
-                }
-            }
-        }
-    }
-
-    /// Checks a block that becomes the data block of a logical block: it is not that already, and
-    /// each of its valid pages is at home in it.
-    fn assert_is_at_home(&self, geometry: &Geometry, lbn: Lbn, block: BlockId) {
+        let (at_home, valid) = (self.at_home(geometry, lbn, block), self.valid(block));
         assert!(self.data_block(lbn) != Some(block), "{block:?} is the data block of LBN {lbn}");
-        let homes = geometry.first_page(block).0..;
-        let at_home = self.newest_of(lbn).iter().zip(homes).filter(|(at, home)| at.0 == *home);
-        let (at_home, valid) = (at_home.count() as u32, self.valid(block));
         assert!(at_home == valid, "{at_home} of {valid} valid pages in {block:?} are at home");
+        let pages = self.pages_of(lbn);
+        if let Some(used) = &mut self.used {
+            used.remove_all(pages);
+        }
+        self.settle(geometry, lbn, block, filled);
     }
 
     /// Makes `block` the data block of a logical block, and closes it: none of its pages will be
     /// programmed again before its erase.
-    pub fn set_closed_data_block(&mut self, lbn: Lbn, block: BlockId) {
-        let (first, filled) = (lbn * self.pages_per_block, self.pages_per_block);
+    pub fn set_closed_data_block(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId) {
         let other = self.data_block(lbn);
         assert!(other.is_none(), "LBN {lbn} is given {block:?} and has {other:?}");
-        self.homes[lbn as usize] = Home { block: Some(block), filled };
+        let filled = self.pages_per_block;
+        self.settle(geometry, lbn, block, filled);
+        let pages = self.pages_of(lbn);
         if let Some(used) = &mut self.used {
-            used.insert_all(first..first + filled);
+            used.insert_all(pages);
         }
+    }
+
+    /// Records the data block of a logical block, and that its valid pages are at home.
+    fn settle(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId, filled: u32) {
+        self.homes[lbn as usize] = Home { block: Some(block), filled };
+        let pages = self.pages_of(lbn);
+        if self.valid(block) == self.pages_per_block {
+            return self.arrive(pages);
+        }
+        for (lpn, home) in pages.zip(geometry.first_page(block).0..) {
+            if self.flat.is_newest(lpn, Ppn(home)) {
+                self.arrive(lpn..lpn + 1);
+            }
+        }
+    }
+
+    /// Records that the newest versions of these pages are at home.
+    fn arrive(&mut self, lpns: Range<u32>) {
+        if let Some(used) = &mut self.used {
+            used.insert_all(lpns.clone());
+        }
+        self.away.remove_all(lpns);
+    }
+
+    /// Number of pages of a logical block whose newest version is at its own offset of `block`.
+    fn at_home(&self, geometry: &Geometry, lbn: Lbn, block: BlockId) -> u32 {
+        let homes = geometry.first_page(block).0..;
+        self.newest_of(lbn).iter().zip(homes).map(|(at, home)| u32::from(at.0 == home)).sum()
     }
 
     /// Erases a block without valid pages and frees it.
@@ -459,6 +543,11 @@ impl<O: BlockObserver> LogMap<O> {
             let count = self.valid(block);
             ensure!(count == recount, "{block:?} has {recount} valid pages, counted {count}");
         }
+        for lpn in (0..self.logical_pages()).map(Lpn) {
+            let block = self.flat.newest(lpn).map(|ppn| nand.geometry().block_of(ppn));
+            let is_away = block.is_some() && block != self.data_block(self.lbn_of(lpn));
+            ensure!(is_away == self.is_away(lpn), "{lpn:?} is in {block:?}; away: {is_away}");
+        }
         Ok(())
     }
 
@@ -486,9 +575,7 @@ impl<O: BlockObserver> LogMap<O> {
         let geometry = nand.geometry();
         for (lbn, home) in (0..).zip(&self.homes) {
             let Some(block) = home.block else { continue };
-            let homes = geometry.first_page(block).0..;
-            let at_home = self.newest_of(lbn).iter().zip(homes).filter(|(at, home)| at.0 == *home);
-            let (at_home, valid) = (at_home.count() as u32, self.valid(block));
+            let (at_home, valid) = (self.at_home(geometry, lbn, block), self.valid(block));
             ensure!(at_home == valid, "{at_home} of {valid} valid pages of {block:?} are at home");
             self.audit_used(nand, lbn, block)?;
         }
@@ -526,7 +613,11 @@ impl<O: BlockObserver + Send> Base for LogMap<O> {
         let (mut at, end) = (first.0, first.0 + pages);
         while let Some(run) = self.flat.mapped_run(at..end) {
             at = run.end;
-            run.clone().for_each(|lpn| self.point(nand.geometry(), Lpn(lpn), Ppn::NONE));
+            for lpn in run.clone().map(Lpn) {
+                let old = self.flat.point(lpn, Ppn::NONE);
+                self.away.remove(lpn.0);
+                self.leave(nand.geometry(), lpn, old);
+            }
             self.flat.note_trimmed(nand, run)?;
         }
         Ok(())

@@ -250,7 +250,7 @@ fn assign_roles(
         let &BlockTrace { lbn, is_home, .. } = trace(block);
         let is_data = is_home && map.data_block(lbn).is_none();
         if is_data {
-            map.set_closed_data_block(lbn, *block);
+            map.set_closed_data_block(geometry, lbn, *block);
         }
         !is_data
     });

@@ -57,6 +57,12 @@ impl FlatMap {
         &self.newest[lpns.start as usize..lpns.end as usize]
     }
 
+    /// The place of a page; [`Ppn::NONE`] if it is unmapped.
+    #[inline]
+    pub fn entry(&self, lpn: u32) -> Ppn {
+        self.newest[lpn as usize]
+    }
+
     /// Whether the page at `ppn` is the newest version of logical page `owner`. Padding and erased
     /// pages have owners that are in no map, so the answer for them is no.
     #[inline]
@@ -74,10 +80,8 @@ impl FlatMap {
     pub fn mapped_run(&self, lpns: Range<u32>) -> Option<Range<u32>> {
         let entries = self.entries(lpns.clone());
         let skipped = entries.iter().position(|&ppn| ppn != Ppn::NONE)?;
-        let rest = &entries[skipped..];
-        let pages = rest.iter().position(|&ppn| ppn == Ppn::NONE).unwrap_or(rest.len());
         let start = lpns.start + skipped as u32;
-        Some(start..start + pages as u32)
+        Some(start..start + mapped_pages(&entries[skipped..]))
     }
 
     /// As [`Ftl::extent`](crate::contract::Ftl::extent).
@@ -93,6 +97,12 @@ impl FlatMap {
         let old = core::mem::replace(&mut self.newest[lpn.0 as usize], to);
         debug_assert!(old != to || to == Ppn::NONE, "{lpn:?} was moved to {to:?}, where it is");
         old
+    }
+
+    /// Points the entries of consecutive pages to consecutive places, from `to` on.
+    pub fn point_run(&mut self, lpns: Range<u32>, to: Ppn) {
+        let entries = &mut self.newest[lpns.start as usize..lpns.end as usize];
+        entries.iter_mut().enumerate().for_each(|(n, entry)| *entry = to.plus(n as u32));
     }
 
     /// Checks that the missing sectors of a run's partial pages can be read, before a write of the
@@ -261,6 +271,17 @@ impl FlatMap {
         }
         Ok(valid)
     }
+}
+
+/// Number of mapped pages at the start of `entries`. They are compared in groups without a branch
+/// per page, so that the compiler can vectorise the comparisons.
+fn mapped_pages(entries: &[Ppn]) -> u32 {
+    const GROUP: usize = 16;
+    let are_mapped = |group: &&[Ppn]| group.iter().fold(true, |all, &ppn| all & (ppn != Ppn::NONE));
+    let groups = entries.chunks_exact(GROUP).take_while(are_mapped).count();
+    let rest = &entries[groups * GROUP..];
+    let pages = rest.iter().position(|&ppn| ppn == Ppn::NONE).unwrap_or(rest.len());
+    (groups * GROUP + pages) as u32
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@
 
 pub mod log_account;
 
-use nand::{BlockId, Lpn, Nand, Ppn, Timing};
+use nand::{BlockId, Nand, Ppn, Timing};
 
 use self::log_account::LogAccount;
 
@@ -100,7 +100,7 @@ impl Fast {
     fn write_accounted(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
         let lpn = run.first.plus(index);
         loop {
-            let missed = !self.is_in_log(nand, lpn);
+            let missed = !self.log.map.is_away(lpn);
             match self.log.step(nand, run, index, 1)? {
                 WriteStep::Wrote(_) => {
                     self.account
@@ -113,12 +113,6 @@ impl Fast {
                 WriteStep::MustReclaim => self.reclaim(nand)?,
             }
         }
-    }
-
-    /// Whether the newest version of a page is in a log block.
-    fn is_in_log(&self, nand: &Nand, lpn: Lpn) -> bool {
-        let map = &self.log.map;
-        map.flat.newest(lpn).is_some() && !map.is_home(nand.geometry(), lpn)
     }
 
     /// Merges the oldest block of the random log, and records the cost.

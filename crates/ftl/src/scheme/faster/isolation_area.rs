@@ -177,9 +177,8 @@ impl IsolationArea {
 
     /// Number of pages of a logical block in the area.
     fn pages_of(&self, nand: &Nand, map: &LogMap, lbn: Lbn) -> u64 {
-        let newest = map.newest_of(lbn).iter().filter(|&&ppn| ppn != Ppn::NONE);
-        let is_here = |ppn: &&Ppn| self.is_here.contains(nand.geometry().block_of(**ppn).0);
-        newest.filter(is_here).count() as u64
+        let is_here = |ppn: &Ppn| self.is_here.contains(nand.geometry().block_of(*ppn).0);
+        map.away_of(lbn).filter(is_here).count() as u64
     }
 
     // ---- Queries ------------------------------------------------------------------------------

@@ -192,18 +192,22 @@ impl Faster {
         }
     }
 
-    /// Merges the data blocks of the oldest isolated pages, as many as precede one write. Returns
-    /// whether isolated pages are left.
-    fn merge_progressively(&mut self, nand: &mut Nand) -> Result<bool> {
-        let Some(area) = &mut self.isolation else { return Ok(false) };
-        let map = &mut self.log.map;
+    /// Merges the data blocks of the oldest isolated pages, as many as precede one write.
+    fn merge_progressively(&mut self, nand: &mut Nand) -> Result<()> {
+        let Some(area) = &mut self.isolation else { return Ok(()) };
         for _ in 0..self.merges_per_write {
-            match area.merge_oldest(nand, map)? {
-                0 => return Ok(false),
+            match area.merge_oldest(nand, &mut self.log.map)? {
+                0 => break,
                 pages => self.counts.merged_progressively += pages,
             }
         }
-        Ok(area.oldest(nand, map).is_some())
+        Ok(())
+    }
+
+    /// Whether isolated pages are left.
+    fn has_isolated_pages(&mut self, nand: &Nand) -> bool {
+        let map = &self.log.map;
+        self.isolation.as_mut().is_some_and(|area| area.oldest(nand, map).is_some())
     }
 
     // ---- Reclaiming ---------------------------------------------------------------------------
@@ -280,9 +284,10 @@ impl Ftl for Faster {
         self.log.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
+            self.merge_progressively(nand)?;
             // Pages are written together if nothing must be merged between them.
-            let isolated = self.merge_progressively(nand)?;
-            let mut most = if isolated { 1 } else { run.pages - index };
+            let rest = run.pages - index;
+            let mut most = if rest > 1 && self.has_isolated_pages(nand) { 1 } else { rest };
             index += loop {
                 match self.log.write_some(nand, run, index, most)? {
                     Some(done) => break done,

@@ -28,7 +28,7 @@
 //! other part loses as much by shrinking as it would have saved by growing, which is an
 //! approximation. If it loses more, its own ghosts will show that, and it gets the block back.
 
-use nand::{Geometry, Lpn};
+use nand::Lpn;
 
 use super::merge_costs::MergeCosts;
 use crate::part::log::log_map::{Lbn, LogMap};
@@ -97,8 +97,8 @@ impl Earnings {
     }
 
     /// Records that a random victim is about to be merged; `pages` are its valid pages, ascending.
-    pub fn note_victim(&mut self, geometry: &Geometry, map: &LogMap<MergeCosts>, pages: &[Lpn]) {
-        let is_home = |lpn: &Lpn| map.is_home(geometry, *lpn);
+    pub fn note_victim(&mut self, map: &LogMap<MergeCosts>, pages: &[Lpn]) {
+        let is_home = |lpn: &Lpn| map.is_home(*lpn);
         let blocks = self.victim.chunk_by(|one, other| map.lbn_of(*one) == map.lbn_of(*other));
         self.saved += blocks.filter(|pages| !pages.iter().any(is_home)).count() as u64;
         self.victim.clear();

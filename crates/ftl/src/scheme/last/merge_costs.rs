@@ -141,15 +141,15 @@ impl BlockObserver for MergeCosts {
     }
 
     #[inline]
-    fn enters(&mut self, geometry: &Geometry, block: BlockId, siblings: &[Ppn]) {
-        if !any_in_block(geometry, block, siblings) {
+    fn enters(&mut self, block: BlockId, is_alone: bool) {
+        if is_alone {
             self.set(block, self.associated(block) + 1);
         }
     }
 
     #[inline]
-    fn leaves(&mut self, geometry: &Geometry, block: BlockId, siblings: &[Ppn]) {
-        if !any_in_block(geometry, block, siblings) {
+    fn leaves(&mut self, block: BlockId, is_alone: bool) {
+        if is_alone {
             self.set(block, self.associated(block) - 1);
         }
     }
@@ -181,11 +181,4 @@ fn rank(partition: Partition, associated: u16) -> u16 {
         Partition::Hot => associated.min(1),
         Partition::Cold => associated,
     }
-}
-
-/// Whether one of these places is in a block. There is no branch per page, so that the compiler can
-/// vectorise the comparisons.
-fn any_in_block(geometry: &Geometry, block: BlockId, pages: &[Ppn]) -> bool {
-    let (first, per_block) = (geometry.first_page(block).0, geometry.pages_per_block());
-    pages.iter().fold(false, |found, ppn| found | (ppn.0.wrapping_sub(first) < per_block))
 }

@@ -460,7 +460,7 @@ impl Last {
             _ => self.counts.cold_victims += 1,
         }
         if let Some(earnings) = &mut self.earnings {
-            earnings.note_victim(nand.geometry(), &self.map, &self.moving);
+            earnings.note_victim(&self.map, &self.moving);
         }
         self.random.remove(&mut self.map, victim);
         let merges = &mut self.random_merges;
