@@ -142,6 +142,7 @@ impl FullyAssociative {
     ///
     /// # Errors
     /// The power fails.
+    #[inline]
     pub fn write_some(
         &mut self,
         nand: &mut Nand,
@@ -162,6 +163,7 @@ impl FullyAssociative {
     ///
     /// # Errors
     /// The power fails.
+    #[inline(always)]
     pub fn step(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<WriteStep> {
         let lpn = run.first.plus(index);
         let target = match self.map.place(nand.geometry().program_order(), lpn, most) {
@@ -192,6 +194,7 @@ impl FullyAssociative {
     }
 
     /// Makes room for a page: merges the SW block or opens a block, if it may.
+    #[inline(never)]
     fn make_room(&mut self, nand: &mut Nand, target: TargetBlock, lpn: Lpn) -> Result<WriteStep> {
         let (is_over, may_grow) = (self.is_over_its_maximum(), self.random.len() < self.random_max);
         let map = &mut self.map;

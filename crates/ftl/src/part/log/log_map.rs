@@ -161,6 +161,7 @@ impl<O: BlockObserver> LogMap<O> {
     }
 
     /// Whether the newest version of a page is in its data block.
+    #[inline]
     pub fn is_home(&self, lpn: Lpn) -> bool {
         self.flat.newest(lpn).is_some() && !self.is_away(lpn)
     }
@@ -218,6 +219,7 @@ impl<O: BlockObserver> LogMap<O> {
     ///
     /// # Errors
     /// The power fails.
+    #[inline(never)]
     pub fn write_home(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<u32> {
         let lpn = run.first.plus(index);
         let (lbn, offset) = (self.lbn_of(lpn), lpn.0 % self.pages_per_block);
@@ -243,6 +245,7 @@ impl<O: BlockObserver> LogMap<O> {
     ///
     /// # Errors
     /// The power fails.
+    #[inline(always)]
     pub fn write(
         &mut self,
         nand: &mut Nand,
@@ -258,6 +261,7 @@ impl<O: BlockObserver> LogMap<O> {
     ///
     /// # Errors
     /// The power fails.
+    #[inline(always)]
     pub fn write_as(
         &mut self,
         nand: &mut Nand,
@@ -268,35 +272,34 @@ impl<O: BlockObserver> LogMap<O> {
         kind: u8,
     ) -> Result<u32> {
         let done = self.flat.program(nand, run, index, most, to, kind)?;
-        for lpn in (0..done).map(|page| run.first.plus(index + page)) {
-            self.supersede(nand.geometry(), lpn, to.plus(lpn.0 - run.first.0 - index));
-            self.flat.note_written(lpn);
+        let first = run.first.plus(index);
+        for page in 0..done {
+            self.supersede(nand.geometry(), first.plus(page), to.plus(page));
+            self.flat.note_written(first.plus(page));
         }
         Ok(done)
     }
 
     /// Points a page to its newest version, which is away until the data block is known to hold it.
-    #[inline]
+    #[inline(always)]
     fn supersede(&mut self, geometry: &Geometry, lpn: Lpn, to: Ppn) {
         let block = geometry.block_of(to);
         let old = self.flat.point(lpn, to);
-        self.away.remove(lpn.0);
+        self.away.insert(lpn.0);
+        self.valid[block.0 as usize] += 1;
         if self.observer.observes(block) {
             let is_alone = !self.has_sibling_in(geometry, lpn, block);
             self.observer.enters(block, is_alone);
         }
-        self.valid[block.0 as usize] += 1;
         if old != Ppn::NONE {
             self.leave(geometry, lpn, old);
         }
-        self.away.insert(lpn.0);
         let (valid, pages) = (self.valid(block), self.pages_per_block);
         debug_assert!(valid <= pages, "{block:?} of {pages} pages has {valid} valid ones");
     }
 
-    /// Records that the copy of a page at its old place is stale. The page must not be marked as
-    /// away while this is done.
-    #[inline]
+    /// Records that the copy of a page at its old place is stale. The page points elsewhere already.
+    #[inline(always)]
     fn leave(&mut self, geometry: &Geometry, lpn: Lpn, old: Ppn) {
         let block = geometry.block_of(old);
         debug_assert!(self.valid(block) > 0, "{lpn:?} leaves {block:?}, which has no valid page");
@@ -307,12 +310,13 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
-    /// Whether a page that is away, of the logical block of `lpn`, is in a block.
+    /// Whether another page of the logical block of `lpn`, one that is away, is in a block.
     #[inline]
     fn has_sibling_in(&self, geometry: &Geometry, lpn: Lpn, block: BlockId) -> bool {
         let first = geometry.first_page(block).0;
-        let mut siblings = self.away_of(self.lbn_of(lpn));
-        siblings.any(|ppn| ppn.0.wrapping_sub(first) < self.pages_per_block)
+        let is_there = |page| self.flat.entry(page).0.wrapping_sub(first) < self.pages_per_block;
+        let mut siblings = self.away.members(self.pages_of(self.lbn_of(lpn)));
+        siblings.any(|page| page != lpn.0 && is_there(page))
     }
 
     // ---- Moving -------------------------------------------------------------------------------
@@ -368,11 +372,11 @@ impl<O: BlockObserver> LogMap<O> {
         let block = geometry.block_of(to);
         debug_assert!(!self.observer.observes(block), "{block:?} takes whole logical blocks");
         let pages = run.end - run.start;
-        let mut at_home = pages;
-        let mut rest = run.clone();
+        let (mut at_home, mut rest) = (pages, run.clone());
         while let Some(lpn) = self.away.first_in(rest.clone()) {
+            let old = self.flat.point(Lpn(lpn), to.plus(lpn - run.start));
             self.away.remove(lpn);
-            self.leave(geometry, Lpn(lpn), self.flat.entry(lpn));
+            self.leave(geometry, Lpn(lpn), old);
             rest.start = lpn + 1;
             at_home -= 1;
         }

@@ -102,6 +102,7 @@ impl RandomLog {
     ///
     /// # Errors
     /// The power fails.
+    #[inline]
     pub fn append(
         &mut self,
         nand: &mut Nand,

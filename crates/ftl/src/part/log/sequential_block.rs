@@ -65,6 +65,7 @@ impl SequentialBlock {
     ///
     /// # Errors
     /// The power fails.
+    #[inline(never)]
     pub fn append(
         &mut self,
         nand: &mut Nand,

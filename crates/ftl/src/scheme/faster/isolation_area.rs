@@ -34,6 +34,7 @@ pub struct IsolationArea {
     log: RandomLog,
     /// Maximum number of blocks.
     blocks_max: u32,
+    pages_per_block: u32,
     /// For each block, the number of data blocks that were merged because of a page in it.
     merged: VecDeque<usize>,
     /// The blocks of the chip that belong to the area.
@@ -48,6 +49,7 @@ impl IsolationArea {
         IsolationArea {
             log: RandomLog::new(blocks),
             blocks_max: blocks,
+            pages_per_block: nand.geometry().pages_per_block(),
             merged: VecDeque::with_capacity(blocks as usize),
             is_here: BitSet::new(nand.geometry().blocks()),
             at: (0, 0),
@@ -72,7 +74,7 @@ impl IsolationArea {
     /// The share of all slots that hold a valid page.
     pub fn fill(&self, map: &LogMap) -> f64 {
         let valid: u32 = self.blocks().map(|block| map.valid(block)).sum();
-        let pages = self.blocks_max * (map.logical_pages() / map.logical_blocks());
+        let pages = self.blocks_max * self.pages_per_block;
         f64::from(valid) / f64::from(pages)
     }
 
@@ -113,6 +115,13 @@ impl IsolationArea {
     }
 
     // ---- Emptying -----------------------------------------------------------------------------
+
+    /// Whether the search has passed every used slot, so that no valid page is left.
+    #[inline]
+    pub fn is_exhausted(&self) -> bool {
+        let (younger, slot) = self.at;
+        younger + 1 == self.log.len() as usize && slot + self.room() == self.pages_per_block
+    }
 
     /// The oldest valid page.
     pub fn oldest(&mut self, nand: &Nand, map: &LogMap) -> Option<Lpn> {

@@ -194,7 +194,9 @@ impl Faster {
 
     /// Merges the data blocks of the oldest isolated pages, as many as precede one write.
     fn merge_progressively(&mut self, nand: &mut Nand) -> Result<()> {
-        let Some(area) = &mut self.isolation else { return Ok(()) };
+        let Some(area) = self.isolation.as_mut().filter(|area| !area.is_exhausted()) else {
+            return Ok(());
+        };
         for _ in 0..self.merges_per_write {
             match area.merge_oldest(nand, &mut self.log.map)? {
                 0 => break,
@@ -213,6 +215,7 @@ impl Faster {
     // ---- Reclaiming ---------------------------------------------------------------------------
 
     /// Reclaims the oldest block of the random log.
+    #[inline(never)]
     fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
         let is_over = self.log.is_over_its_maximum();
         let RandomBlock { block: victim, carried } = self.log.random.take_oldest(nand);

@@ -376,7 +376,10 @@ impl Last {
 
     /// The partition to which a page belongs at present.
     fn partition_of(&self, geometry: &Geometry, lpn: Lpn) -> Partition {
-        let Some(ppn) = self.map.flat.newest(lpn) else { return Partition::Cold };
+        if !self.map.is_away(lpn) {
+            return Partition::Cold;
+        }
+        let ppn = self.map.flat.entry(lpn.0);
         match self.map.observer.partition_of(geometry.block_of(ppn)) {
             Some(Partition::Cold) => match self.random.distance(geometry, ppn) {
                 Some(distance) if distance < self.regulator.k() => Partition::Hot,
