@@ -24,7 +24,7 @@ MUTANTS = [
      "if let Some(block) = endangered {",
      "if let Some(block) = endangered.filter(|_| false) {"),
     ("log-seal-forgotten", "bast, fmax, mount: erased pages of a data block are trusted", LOG_MOUNT,
-     "map.set_closed_data_block(lbn, *block);",
+     "map.set_closed_data_block(geometry, lbn, *block);",
      "map.set_data_block(geometry, lbn, *block, 0);"),
     ("log-half-erase-trusted", "bast, fmax, mount: blocks without valid pages are not erased again", LOG_MOUNT,
      "map.pool.give_doubtful(block)",

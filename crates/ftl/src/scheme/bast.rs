@@ -24,8 +24,9 @@
 
 use nand::Nand;
 
-use crate::contract::{Ftl, MountConfig, Result, Scheme, table_bytes};
+use crate::contract::{Ftl, MountConfig, Result, Scheme};
 use crate::part::log::block_associative::{BlockAssociative, VictimOrder};
+use crate::part::log::log_map;
 use crate::part::log::tied_logs::LEAST_EXTRA;
 
 /// Block-associative sector translation.
@@ -41,7 +42,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
     takes_policy: false,
-    memory: |_, geometry, _| table_bytes(geometry, 4, 48),
+    memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,
 };
 

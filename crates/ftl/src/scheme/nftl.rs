@@ -51,9 +51,8 @@ use nand::{Cause, Lpn, Nand, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
     Base, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
-    table_bytes,
 };
-use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
+use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount;
 use crate::part::log::merge::{self, LogBlock};
 use crate::part::log::tied_logs::{LEAST_EXTRA, TiedLogs};
@@ -71,7 +70,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
     takes_policy: false,
-    memory: |_, geometry, _| table_bytes(geometry, 4, 48),
+    memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,
 };
 

@@ -25,7 +25,9 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use super::block_observer::{BlockObserver, Unobserved};
-use crate::contract::{Base, BlockLender, Extent, MountConfig, Result, Run, Violation, ensure};
+use crate::contract::{
+    Base, BlockLender, Extent, MountConfig, Result, Run, Violation, ensure, table_bytes,
+};
 use crate::part::index::bit_set::BitSet;
 use crate::part::map::block_audit;
 use crate::part::map::block_pool::BlockPool;
@@ -52,6 +54,12 @@ struct Home {
     /// The lowest offset that may still be programmed. Meaningless if pages may be programmed in
     /// any order.
     filled: u32,
+}
+
+/// Memory that a scheme with a log map takes at most, with `for_block` bytes for each block: an entry
+/// and a bit for each page.
+pub fn memory_bytes(geometry: &Geometry, for_block: u64) -> u64 {
+    table_bytes(geometry, 4, for_block) + u64::from(geometry.pages()).div_ceil(8)
 }
 
 /// Data blocks, newest pages, free blocks and trims of a log-block scheme.
@@ -357,13 +365,13 @@ impl<O: BlockObserver> LogMap<O> {
         to: Ppn,
         cause: Cause,
     ) -> Result<()> {
-        let from = self.flat.entries(run.clone());
+        let (from, kind) = (self.flat.entries(run.clone()), Some(page_kind::DATA));
         let Some(home) = self.data_block(lbn) else {
-            return Ok(nand.copy_many(from, to, Some(page_kind::DATA), cause)?);
+            return Ok(nand.copy_many(from, to, kind, cause)?);
         };
         let base = nand.geometry().page(home, run.start % self.pages_per_block);
         let strays = self.away.members(run.clone()).map(|lpn| lpn - run.start);
-        Ok(nand.copy_around(base, from, strays, to, Some(page_kind::DATA), cause)?)
+        Ok(nand.copy_around(base, from, strays, to, kind, cause)?)
     }
 
     /// Points consecutive mapped pages of a logical block to their copies, from `to` on. Most are in
@@ -453,11 +461,10 @@ impl<O: BlockObserver> LogMap<O> {
     pub fn set_closed_data_block(&mut self, geometry: &Geometry, lbn: Lbn, block: BlockId) {
         let other = self.data_block(lbn);
         assert!(other.is_none(), "LBN {lbn} is given {block:?} and has {other:?}");
-        let filled = self.pages_per_block;
+        let (first, filled) = (lbn * self.pages_per_block, self.pages_per_block);
         self.settle(geometry, lbn, block, filled);
-        let pages = self.pages_of(lbn);
         if let Some(used) = &mut self.used {
-            used.insert_all(pages);
+            used.insert_all(first..first + filled);
         }
     }
 

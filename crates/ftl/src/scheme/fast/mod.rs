@@ -48,12 +48,12 @@ use self::log_account::LogAccount;
 
 use crate::contract::{
     Base, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run,
-    Scheme, Violation, table_bytes,
+    Scheme, Violation,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
 };
-use crate::part::log::log_map::Lbn;
+use crate::part::log::log_map::{self, Lbn};
 use crate::part::log::random_log::RandomBlock;
 
 /// Fully associative sector translation.
@@ -75,7 +75,7 @@ pub static SCHEME: Scheme = Scheme {
     }),
     least_extra: |_, _, _| LEAST_EXTRA,
     takes_policy: false,
-    memory: |_, geometry, _| table_bytes(geometry, 4, 32),
+    memory: |_, geometry, _| log_map::memory_bytes(geometry, 32),
     mount,
 };
 

@@ -63,9 +63,10 @@ use spec::{Kind, Param, Params};
 
 use self::isolation_area::IsolationArea;
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
+    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
 };
 use crate::part::log::fully_associative::{self, FullyAssociative};
+use crate::part::log::log_map;
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge;
 use crate::part::log::random_log::RandomBlock;
@@ -82,7 +83,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra,
     takes_policy: false,
-    memory: |_, geometry, _| table_bytes(geometry, 4, 32),
+    memory: |_, geometry, _| log_map::memory_bytes(geometry, 32),
     mount,
 };
 

@@ -84,9 +84,9 @@ use self::sequential_log::SequentialLog;
 use self::stream_table::StreamTable;
 use crate::contract::{
     Base, Error, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
-    ensure, table_bytes,
+    ensure,
 };
-use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
+use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
 use crate::part::log::merge::{self, MergePlan};
 use crate::part::recovery::page_kind;
@@ -152,7 +152,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra,
     takes_policy: false,
-    memory: |_, geometry, _| table_bytes(geometry, 4, 64),
+    memory: |_, geometry, _| log_map::memory_bytes(geometry, 64),
     mount,
 };
 
