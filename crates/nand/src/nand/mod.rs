@@ -155,8 +155,8 @@ impl Nand {
         self.array.owners_of_run(first, pages)
     }
 
-    /// Whether scheme bytes of spare areas are kept. If not, schemes need not compose them; no
-    /// operation may depend on it.
+    /// Whether scheme bytes of spare areas, and metadata of pages, are kept. If not, schemes need
+    /// not compose them; no operation may depend on it.
     #[inline]
     pub fn keeps_spares(&self) -> bool {
         self.array.keeps_pages()

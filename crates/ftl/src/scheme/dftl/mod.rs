@@ -152,6 +152,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         is_mounting: false,
         composed: vec![0xFF; geometry.page_bytes() as usize],
         uncached: Vec::new(),
+        outdated: Vec::new(),
         timing: device.timing,
         counts: DftlCounts::default(),
         reclaimed: ReclaimCosts::default(),
@@ -181,6 +182,8 @@ struct Dftl {
     composed: Vec<u8>,
     /// Pages of a victim without a cached entry, and their old places; reused to save allocations.
     uncached: Vec<(Lpn, Ppn)>,
+    /// Their translation pages, in ascending order.
+    outdated: Vec<u32>,
     timing: Timing,
     counts: DftlCounts,
     reclaimed: ReclaimCosts,
@@ -297,7 +300,7 @@ impl Dftl {
         if dirty {
             self.make_room(nand, BlockContent::Entries)?;
             let page = self.translation_page_of(lpn);
-            self.compose(page, true);
+            self.compose(nand, page, true);
             self.rewrite(nand, page)?;
             let flushed = u64::from(self.cmt.clean(page));
             self.counts.count_batch(flushed);
@@ -315,10 +318,13 @@ impl Dftl {
         }
     }
 
-    /// Composes a translation page from the current values of all entries. Without `batch`, dirty
-    /// entries keep their value in flash.
-    fn compose(&mut self, page: u32, batch: bool) {
+    /// Composes a translation page from the current values of all entries, if the chip keeps it.
+    /// Without `batch`, dirty entries keep their value in flash.
+    fn compose(&mut self, nand: &Nand, page: u32, batch: bool) {
         const BYTES: usize = ENTRY_BYTES as usize;
+        if !nand.keeps_spares() {
+            return;
+        }
         let first = page * self.entries;
         let end = self.map.logical_pages().min(first + self.entries);
         let entries =
@@ -403,7 +409,11 @@ impl Dftl {
                 false => uncached.push((lpn, from)),
             }
         })?;
-        self.uncached.sort_unstable();
+        let entries = self.entries;
+        self.outdated.clear();
+        self.outdated.extend(self.uncached.iter().map(|(lpn, _)| lpn.0 / entries));
+        self.outdated.sort_unstable();
+        self.outdated.dedup();
         let updates = if self.must_wait() {
             self.cache_uncached();
             0
@@ -422,14 +432,13 @@ impl Dftl {
     /// for them must not be the last erased one, and while no block is erased only copies may be
     /// programmed.
     fn must_wait(&self) -> bool {
-        let entries = self.entries;
-        let pages = self.uncached.chunk_by(|a, b| a.0.0 / entries == b.0.0 / entries).count();
-        let opens = pages > self.translation.room() as usize;
+        let opens = self.outdated.len() > self.translation.room() as usize;
         self.is_mounting || self.map.pool.len() < 1 + u32::from(opens)
     }
 
     /// Puts the entries of a victim's pages into the cache, beyond its size if necessary.
     fn cache_uncached(&mut self) {
+        self.uncached.sort_unstable();
         for &(lpn, from) in &self.uncached {
             self.cmt.insert(lpn);
             self.cmt.mark_dirty(lpn, from);
@@ -438,19 +447,15 @@ impl Dftl {
 
     /// Rewrites the translation pages of a victim's pages. Returns how many.
     fn update_uncached(&mut self, nand: &mut Nand) -> Result<u64> {
-        let pages = core::mem::take(&mut self.uncached);
-        let (mut updates, entries) = (0, self.entries);
-        for alike in pages.chunk_by(|a, b| a.0.0 / entries == b.0.0 / entries) {
+        for at in 0..self.outdated.len() {
             if self.translation.room() == 0 {
                 self.translation = self.map.open(nand)?;
             }
-            let page = self.translation_page_of(alike[0].0);
-            self.compose(page, false);
+            let page = self.outdated[at];
+            self.compose(nand, page, false);
             self.rewrite(nand, page)?;
-            updates += 1;
         }
-        self.uncached = pages;
-        Ok(updates)
+        Ok(self.outdated.len() as u64)
     }
 
     /// Time of `pages` reads and `pages` programs.
