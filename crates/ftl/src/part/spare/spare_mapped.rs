@@ -66,6 +66,8 @@ pub struct SpareMap {
     pub blocks_per_superblock: u32,
     /// The counts since the last reset.
     pub counts: SpareMapCounts,
+    /// The places of pages that are about to be copied. Kept to reuse its memory.
+    from: Vec<Ppn>,
     logical_blocks: u32,
     /// Number of physical blocks, without system blocks.
     physical_blocks: u32,
@@ -111,6 +113,7 @@ impl SpareMap {
             pgd: vec![NO_PAGE; device.logical_blocks as usize],
             blocks_per_superblock,
             counts: SpareMapCounts::new(geometry.pages_per_block()),
+            from: Vec::with_capacity(geometry.pages_per_block() as usize),
             logical_blocks: device.logical_blocks,
             physical_blocks: data.len() as u32,
             pages_per_block: geometry.pages_per_block(),
@@ -199,7 +202,7 @@ impl SpareMap {
     pub fn supersede(&mut self, nand: &Nand, lpn: Lpn, to: Ppn) -> Ppn {
         let old = self.flat.point(lpn, to);
         if old != Ppn::NONE {
-            self.blocks.supersede(nand.geometry().block_of(old));
+            self.blocks.supersede(nand.geometry().block_of(old), 1);
         }
         old
     }
@@ -274,6 +277,19 @@ impl SpareMap {
         nand.program(to, &nand::Page { owner: lpn, kind, extra, content }, Cause::Host)?;
         self.flat.note_written(lpn);
         Ok(())
+    }
+
+    /// Copies valid pages, in this order, to `to` and the pages after it. Their spare areas keep
+    /// their old contents, so this is only for chips that keep none. The caller must then point the
+    /// entries of the pages there.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn copy(&mut self, nand: &mut Nand, pages: &[Lpn], to: Ppn, cause: Cause) -> Result<()> {
+        let place = |&lpn: &Lpn| self.flat.newest(lpn).expect("only valid pages are copied");
+        self.from.clear();
+        self.from.extend(pages.iter().map(place));
+        Ok(nand.copy_many(&self.from, to, None, cause)?)
     }
 
     // ---- Reclaiming ---------------------------------------------------------------------------
@@ -380,12 +396,16 @@ impl SpareMapCounts {
 
 /// Lists the valid pages of a block, in physical order.
 pub fn gather(flat: &FlatMap, nand: &Nand, block: BlockId, valid: &mut Vec<Lpn>) {
-    valid.clear();
     let owners = nand.owners(block);
     owners.iter().for_each(|&owner| flat.prefetch_entry(owner));
-    let pages = owners.iter().zip((nand.geometry().first_page(block).0..).map(Ppn));
-    let newest = pages.filter(|&(&owner, ppn)| flat.is_newest(owner, ppn));
-    valid.extend(newest.map(|(&owner, _)| Lpn(owner)));
+    // No branch on validity: the processor could not predict it.
+    valid.resize(owners.len(), Lpn::NONE);
+    let mut found = 0;
+    for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
+        valid[found] = Lpn(owner);
+        found += usize::from(flat.is_newest(owner, Ppn(ppn)));
+    }
+    valid.truncate(found);
 }
 
 /// A scheme that keeps its map in spare areas.

@@ -22,6 +22,10 @@
 //! superseded. Each superseded page lowers the need by at most two: one for itself, and one for a
 //! write that it might have induced. All full blocks are also in a second heap, which finds the
 //! block with the fewest valid pages.
+//!
+//! The trees are asked only when a victim is chosen. Many pages of a superblock may change in
+//! between, so a change only marks the superblock, and the next question brings its leaves up to
+//! date.
 
 use nand::{BlockId, Geometry, Nand, Ppn};
 
@@ -54,6 +58,8 @@ struct SuperblockState {
     offered: Heap,
     /// The blocks set aside, ordered by the free pages that they need at least.
     aside: Heap,
+    /// Whether the superblock is in the list of those that changed.
+    changed: bool,
 }
 
 /// What is known about a block.
@@ -91,6 +97,8 @@ pub struct Superblocks {
     offers: MinTree<u64>,
     /// For each superblock a number that falls as its dead pages grow.
     live: MinTree<u64>,
+    /// The superblocks whose leaves in the two trees may be out of date.
+    changed: Vec<Sbn>,
     pages_per_block: u32,
     /// Whether an open block without valid pages is offered as well.
     offers_open: bool,
@@ -101,8 +109,8 @@ impl Superblocks {
     pub fn new(geometry: &Geometry, superblocks: u32, offers_open: bool) -> Superblocks {
         let none = Heap::EMPTY;
         let (full, offered, aside) = (none, none, none);
-        let empty =
-            SuperblockState { open: Frontier::NONE, blocks: 0, dead: 0, full, offered, aside };
+        let (open, changed) = (Frontier::NONE, false);
+        let empty = SuperblockState { open, blocks: 0, dead: 0, full, offered, aside, changed };
         let state = BlockState::Free;
         let free = BlockRecord { superblock: NONE, valid: 0, occupied: 0, need: 0, state };
         Superblocks {
@@ -112,6 +120,7 @@ impl Superblocks {
             either: BlockHeaps::new(geometry.blocks()),
             offers: MinTree::new(superblocks as usize),
             live: MinTree::new(superblocks as usize),
+            changed: Vec::new(),
             pages_per_block: geometry.pages_per_block(),
             offers_open,
         }
@@ -199,7 +208,7 @@ impl Superblocks {
         let state = BlockState::Open;
         self.blocks[block.0 as usize] =
             BlockRecord { superblock, valid: 0, occupied: 0, need: 0, state };
-        self.offer_again(superblock, self.room(superblock));
+        self.mark(superblock);
     }
 
     /// Notes that the next `pages` pages of the open block were programmed and are valid.
@@ -211,7 +220,7 @@ impl Superblocks {
         if owner.open.advance(pages, geometry).is_some() {
             self.shelve(block, self.pages_per_block);
         }
-        self.offer(superblock);
+        self.mark(superblock);
     }
 
     /// Closes the open block, if there is one. Its free pages are lost.
@@ -221,35 +230,30 @@ impl Superblocks {
         let free = core::mem::replace(&mut owner.open, Frontier::NONE).room();
         owner.dead += free;
         self.shelve(block, self.pages_per_block - free);
-        self.recount(superblock);
+        self.mark(superblock);
         Some(block)
     }
 
-    /// Notes that a page of a block is not the newest version any more.
+    /// Notes that `pages` pages of a block are not the newest versions any more.
     #[inline]
-    pub fn supersede(&mut self, block: BlockId) {
+    pub fn supersede(&mut self, block: BlockId, pages: u16) {
         let known = &mut self.blocks[block.0 as usize];
-        debug_assert!(known.valid > 0, "a page left {block:?}, which has no valid page");
-        known.valid -= 1;
-        let (superblock, state, valid) = (known.superblock, known.state, u32::from(known.valid));
+        debug_assert!(known.valid >= pages, "{pages} of {} pages left {block:?}", known.valid);
+        known.valid -= pages;
+        let (superblock, valid) = (known.superblock, u32::from(known.valid));
         let owner = &mut self.superblocks[superblock as usize];
-        owner.dead += 1;
-        match state {
+        owner.dead += u32::from(pages);
+        match known.state {
+            BlockState::Open => return self.mark(superblock),
             BlockState::Full => self.either.lower(&mut owner.offered, block, valid),
             BlockState::Aside => {
-                known.need = known.need.saturating_sub(NEED_FALL_PER_PAGE);
+                known.need = known.need.saturating_sub(NEED_FALL_PER_PAGE * pages);
                 self.either.lower(&mut owner.aside, block, known.need.into());
             }
-            BlockState::Open => {}
             BlockState::Free => panic!("{block:?} is free, but holds a valid page"),
         }
-        if state != BlockState::Open {
-            self.full.lower(&mut owner.full, block, valid);
-        }
-        if state == BlockState::Aside {
-            self.offer_again(superblock, self.room(superblock));
-        }
-        self.recount(superblock);
+        self.full.lower(&mut owner.full, block, valid);
+        self.mark(superblock);
     }
 
     /// Removes a full block without valid pages, which is being erased, from its superblock.
@@ -266,7 +270,7 @@ impl Superblocks {
         owner.blocks -= 1;
         owner.dead -= self.pages_per_block;
         self.blocks[block.0 as usize].state = BlockState::Free;
-        self.recount(superblock);
+        self.mark(superblock);
     }
 
     /// Adds a block with valid pages that a mount found. It counts as full, whatever it was before.
@@ -280,7 +284,7 @@ impl Superblocks {
         self.blocks[block.0 as usize] =
             BlockRecord { superblock, valid: valid as u16, occupied: 0, need: 0, state };
         self.shelve(block, occupied);
-        self.recount(superblock);
+        self.mark(superblock);
     }
 
     fn shelve(&mut self, block: BlockId, occupied: u32) {
@@ -298,6 +302,7 @@ impl Superblocks {
     /// superblock has; the lowest among equals. `needs` returns the need of a block, given its
     /// valid pages and those free pages.
     pub fn choose(&mut self, mut needs: impl FnMut(BlockId, u32, u32) -> u32) -> Option<BlockId> {
+        self.settle();
         loop {
             let (superblock, offer) = self.offers.first_minimum();
             if offer == NOTHING {
@@ -331,7 +336,8 @@ impl Superblocks {
 
     /// The superblock with the most dead pages, including those of its open block; the lowest among
     /// equals.
-    pub fn deadest(&self) -> Option<Sbn> {
+    pub fn deadest(&mut self) -> Option<Sbn> {
+        self.settle();
         let (superblock, live) = self.live.first_minimum();
         (live < NOTHING).then_some(superblock as Sbn)
     }
@@ -366,15 +372,27 @@ impl Superblocks {
         self.offer(superblock);
     }
 
+    /// Marks a superblock whose leaves in the trees may be out of date.
     #[inline]
-    fn recount(&mut self, superblock: Sbn) {
-        let dead = self.superblocks[superblock as usize].dead;
-        let live = if dead == 0 { NOTHING } else { NOTHING - u64::from(dead) };
-        self.live.set(superblock as usize, live);
-        self.offer(superblock);
+    fn mark(&mut self, superblock: Sbn) {
+        let owner = &mut self.superblocks[superblock as usize];
+        if !owner.changed {
+            owner.changed = true;
+            self.changed.push(superblock);
+        }
     }
 
-    #[inline]
+    /// Brings the leaves of all superblocks up to date.
+    fn settle(&mut self) {
+        while let Some(superblock) = self.changed.pop() {
+            let owner = &mut self.superblocks[superblock as usize];
+            owner.changed = false;
+            let live = if owner.dead == 0 { NOTHING } else { NOTHING - u64::from(owner.dead) };
+            self.live.set(superblock as usize, live);
+            self.offer_again(superblock, self.room(superblock));
+        }
+    }
+
     fn offer(&mut self, superblock: Sbn) {
         let owner = &self.superblocks[superblock as usize];
         let room = owner.open.room();
@@ -489,7 +507,7 @@ mod tests {
     fn add(all: &mut Superblocks, geometry: &Geometry, superblock: Sbn, block: u32, dead: u32) {
         all.open(geometry, superblock, BlockId(block));
         all.fill(geometry, superblock, PAGES);
-        (0..dead).for_each(|_| all.supersede(BlockId(block)));
+        (0..dead).for_each(|_| all.supersede(BlockId(block), 1));
     }
 
     fn valid(all: &Superblocks) -> Vec<u32> {
@@ -531,7 +549,7 @@ mod tests {
         assert_eq!(choose(&mut all, 5), (Some(1), vec![3, 1]));
         assert_eq!(choose(&mut all, 5), (Some(1), vec![1]), "block 3 is not examined again");
         assert_eq!(all.emptiest(0), Some(BlockId(3)), "but block 3 is still known");
-        all.supersede(BlockId(3));
+        all.supersede(BlockId(3), 1);
         assert_eq!(choose(&mut all, 4), (Some(3), vec![3]));
         assert_eq!(choose(&mut all, 5), (Some(1), vec![3, 1]));
         all.fill(&geometry, 0, 4);
@@ -593,7 +611,7 @@ mod tests {
         assert_eq!(all.close(&geometry, 0), Some(BlockId(2)));
         assert_eq!((all.deadest(), all.occupied(BlockId(2))), (Some(0), 3));
         assert_eq!(all.close(&geometry, 0), None);
-        (0..3).for_each(|_| all.supersede(BlockId(2)));
+        all.supersede(BlockId(2), 3);
         all.release(BlockId(2));
         assert_eq!((all.deadest(), all.blocks_of(0)), (None, 0));
         all.audit(&geometry, &[0; 8]).unwrap();

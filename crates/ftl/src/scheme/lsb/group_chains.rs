@@ -170,6 +170,15 @@ impl GroupLayout {
     }
 }
 
+/// The numbers of the bits that are set, in ascending order.
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
 /// What the spare area of a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -237,7 +246,10 @@ const EMPTY: Group = Group { stale: 0, carrier: NONE, table: NONE };
 #[derive(Clone, Debug)]
 pub struct GroupChains {
     layout: GroupLayout,
-    groups: Vec<Group>,
+    /// For each group its carrier and its PT page.
+    ends: Vec<[u8; 2]>,
+    /// The stale pages of all groups, one bit for each logical page.
+    stale: Vec<u64>,
     pages_per_block: u32,
     /// log2 of the pages per block and per group, if both are integers. They save every write some
     /// divisions.
@@ -247,11 +259,12 @@ pub struct GroupChains {
 impl GroupChains {
     /// The groups of an empty device.
     pub fn new(layout: GroupLayout, logical_blocks: u32, pages_per_block: u32) -> GroupChains {
-        let groups = vec![EMPTY; (logical_blocks * layout.groups) as usize];
+        let ends = vec![[NONE; 2]; (logical_blocks * layout.groups) as usize];
+        let stale = vec![0; (logical_blocks * pages_per_block).div_ceil(64) as usize];
         let sizes = [pages_per_block, layout.group_pages];
         let whole = sizes.iter().all(|size| size.is_power_of_two());
         let shifts = whole.then(|| sizes.map(u32::trailing_zeros));
-        GroupChains { layout, groups, pages_per_block, shifts }
+        GroupChains { layout, ends, stale, pages_per_block, shifts }
     }
 
     /// The layout of groups and spare areas.
@@ -307,6 +320,44 @@ impl GroupChains {
         (lpn.0 - self.first_of(group).0) as u8
     }
 
+    /// What is kept for a group.
+    #[inline]
+    fn group(&self, at: u32) -> Group {
+        let [carrier, table] = self.ends[at as usize];
+        Group { stale: self.stale_of(at), carrier, table }
+    }
+
+    fn set_group(&mut self, at: u32, group: Group) {
+        self.ends[at as usize] = [group.carrier, group.table];
+        let (first, pages) = (self.first_of(at).0, self.pages_of(at));
+        let (word, shift) = (first as usize / 64, first % 64);
+        let all = u64::MAX >> (64 - pages);
+        let stale = group.stale & all;
+        self.stale[word] = self.stale[word] & !(all << shift) | stale << shift;
+        if shift + pages > 64 {
+            let next = &mut self.stale[word + 1];
+            *next = *next & !(all >> (64 - shift)) | stale >> (64 - shift);
+        }
+    }
+
+    /// The stale pages of a group.
+    #[inline]
+    fn stale_of(&self, at: u32) -> u64 {
+        let (first, pages) = (self.first_of(at).0, self.pages_of(at));
+        let low = self.stale[first as usize / 64] >> (first % 64);
+        // Where sizes are no powers of two, the bits of a group may continue in the next word.
+        let high = match first % 64 + pages > 64 {
+            true => self.stale[first as usize / 64 + 1] << (64 - first % 64),
+            false => 0,
+        };
+        (low | high) & u64::MAX >> (64 - pages)
+    }
+
+    #[inline]
+    fn stale_bit(&mut self, lpn: Lpn) -> (&mut u64, u64) {
+        (&mut self.stale[lpn.0 as usize / 64], 1 << (lpn.0 % 64))
+    }
+
     /// The page with this number in a group; none for [`NONE`].
     fn page_of(&self, group: u32, number: u8) -> Option<Lpn> {
         (number != NONE).then(|| self.first_of(group).plus(number.into()))
@@ -320,7 +371,8 @@ impl GroupChains {
 
     /// Prefetches the group of a page.
     pub fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.groups, self.group_of(lpn) as usize);
+        prefetch(&self.ends, self.group_of(lpn) as usize);
+        prefetch(&self.stale, lpn.0 as usize / 64);
     }
 
     // ---- Writing ------------------------------------------------------------------------------
@@ -330,15 +382,18 @@ impl GroupChains {
     pub fn note(&mut self, lpn: Lpn, role: Role) {
         let at = self.group_of(lpn);
         let number = self.number_in(at, lpn);
-        let group = &mut self.groups[at as usize];
         match role {
             Role::Plain => {}
-            Role::Table { .. } => *group = Group { stale: 0, carrier: number, table: number },
+            Role::Table { .. } => {
+                self.set_group(at, Group { stale: 0, carrier: number, table: number });
+            }
             Role::Directory | Role::WideDirectory => {
-                group.stale |= 1 << number;
-                group.carrier = number;
-                if group.table == number {
-                    group.table = NONE;
+                let (word, bit) = self.stale_bit(lpn);
+                *word |= bit;
+                let [carrier, table] = &mut self.ends[at as usize];
+                *carrier = number;
+                if *table == number {
+                    *table = NONE;
                 }
             }
         }
@@ -356,18 +411,26 @@ impl GroupChains {
 
     /// The group entries of the PMD page `lpn`, which is at `own`.
     fn to_groups(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
-        let at = self.group_of(lpn);
-        self.groups_of(self.lbn_of(lpn)).map(move |other| {
-            let carrier = self.page_of(other, self.groups[other as usize].carrier);
-            let place = carrier.filter(|_| other != at).and_then(|page| flat.newest(page));
-            place.unwrap_or(own)
+        let groups = self.groups_of(self.lbn_of(lpn));
+        let number = (self.group_of(lpn) - groups.start) as usize;
+        let first = self.first_of(groups.start).0;
+        let entries = flat.entries(first..first + self.pages_per_block);
+        let ends = self.ends[groups.start as usize..groups.end as usize].iter().enumerate();
+        let group_pages = self.layout.group_pages as usize;
+        ends.map(move |(other, &[carrier, _])| match carrier {
+            NONE => own,
+            _ if other == number => own,
+            carrier => match entries[other * group_pages + usize::from(carrier)] {
+                Ppn::NONE => own,
+                place => place,
+            },
         })
     }
 
     /// The page entries of the PMD page `lpn`, which is at `own`.
     fn to_pages(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
         let at = self.group_of(lpn);
-        let (number, mut group) = (self.number_in(at, lpn), self.groups[at as usize]);
+        let (number, mut group) = (self.number_in(at, lpn), self.group(at));
         if group.table == number {
             group.table = NONE;
         }
@@ -391,17 +454,31 @@ impl GroupChains {
         lpn: Lpn,
         block: BlockId,
     ) -> Option<Lpn> {
+        let at = self.group_of(lpn);
         let own = geometry.first_page(block);
-        let references = self.to_groups(flat, lpn, own).chain(self.to_pages(flat, lpn, own));
-        if self.layout.directory.fits(geometry, block, references) {
+        let (groups, pages) = (|| self.to_groups(flat, lpn, own), || self.to_pages(flat, lpn, own));
+        let sheet = &self.layout.directory;
+        if self.blocks_max(at, lpn) <= sheet.pbmt || sheet.fits(geometry, block, groups(), pages())
+        {
             return None;
         }
-        let at = self.group_of(lpn);
-        let group = &self.groups[at as usize];
-        let table = self.page_of(at, group.table).filter(|&table| table != lpn);
+        let table = self.page_of(at, self.group(at).table).filter(|&table| table != lpn);
         let entries = self.entries(flat, at).iter();
         let mut valid = entries.zip(self.first_of(at).0..).filter(|&(&ppn, _)| ppn != Ppn::NONE);
         table.or_else(|| valid.find(|&(_, page)| page != lpn.0).map(|(_, page)| Lpn(page)))
+    }
+
+    /// Maximum number of blocks to which the entries of page `lpn` as a PMD page refer: one for
+    /// each other group, one for the PT page, and one for each other page that is stale there.
+    #[inline]
+    fn blocks_max(&self, group: u32, lpn: Lpn) -> u32 {
+        let Group { stale, table, .. } = self.group(group);
+        let number = self.number_in(group, lpn);
+        let pages = match table == NONE || table == number {
+            true => self.pages_of(group) - 1,
+            false => 1 + (stale & !(1 << number)).count_ones(),
+        };
+        self.layout.groups - 1 + pages
     }
 
     /// Composes the scheme bytes of a page that has been noted.
@@ -451,7 +528,7 @@ impl GroupChains {
     /// The page of a group that must be copied if the pages `gone` are trimmed: the lowest
     /// remaining page, if the trim removes a page that holds map entries of others.
     pub fn anchor(&self, flat: &FlatMap, group: u32, gone: &Range<u32>) -> Option<Lpn> {
-        let known = &self.groups[group as usize];
+        let known = self.group(group);
         let first = self.first_of(group).0;
         let entries = self.entries(flat, group);
         let is_left = |at: usize| entries[at] != Ppn::NONE && !gone.contains(&(first + at as u32));
@@ -467,11 +544,11 @@ impl GroupChains {
     pub fn forget(&mut self, flat: &FlatMap, group: u32) {
         let entries = self.entries(flat, group);
         let is_gone = |number: u8| number != NONE && entries[number as usize] == Ppn::NONE;
-        let known = self.groups[group as usize];
+        let known = self.group(group);
         if entries.iter().all(|&ppn| ppn == Ppn::NONE) {
-            self.groups[group as usize] = EMPTY;
+            self.set_group(group, EMPTY);
         } else if is_gone(known.table) {
-            self.groups[group as usize].table = NONE;
+            self.set_group(group, Group { table: NONE, ..known });
         }
     }
 
@@ -501,23 +578,23 @@ impl GroupChains {
 
     // ---- Queries ------------------------------------------------------------------------------
 
-    /// The pages whose spare areas hold the current map of a logical block.
-    pub fn spares<'a>(&'a self, flat: &'a FlatMap, lbn: Lbn) -> impl Iterator<Item = Ppn> + 'a {
-        self.groups_of(lbn).flat_map(move |at| {
-            let group = &self.groups[at as usize];
-            let table = group.table;
+    /// Lists the pages whose spare areas hold the current map of a logical block.
+    pub fn spares(&self, flat: &FlatMap, lbn: Lbn, places: &mut Vec<Ppn>) {
+        places.clear();
+        for at in self.groups_of(lbn) {
+            let Group { stale, carrier, table } = self.group(at);
+            if carrier == NONE {
+                continue;
+            }
             let entries = self.entries(flat, at);
-            let is_read = table != NONE
-                && table != group.carrier
-                && (0..entries.len()).any(|number| {
-                    number != table.into()
-                        && entries[number] != Ppn::NONE
-                        && group.stale >> number & 1 == 0
-                });
-            let pages = [Some(group.carrier), is_read.then_some(table)];
-            let pages = pages.into_iter().flatten();
-            pages.filter(|&number| number != NONE).map(|number| entries[number as usize])
-        })
+            places.push(entries[carrier as usize]);
+            if table != NONE && table != carrier {
+                let served = !stale & !(1 << table) & u64::MAX >> (64 - entries.len());
+                if ones(served).any(|number| entries[number] != Ppn::NONE) {
+                    places.push(entries[table as usize]);
+                }
+            }
+        }
     }
 
     /// The page of a chain at `ppn`, if it can be read and carries entries.
@@ -666,8 +743,8 @@ impl SpareChains for GroupChains {
             let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
             let Some(top) = top else { continue };
             for group in self.groups_of(lbn) {
-                self.groups[group as usize] =
-                    self.recalled(geometry, spares, &map.flat, top, group);
+                let recalled = self.recalled(geometry, spares, &map.flat, top, group);
+                self.set_group(group, recalled);
             }
         }
     }

@@ -127,7 +127,7 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
 /// Some pages have a part of the map in their spare areas.
 fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
     let kept_bytes = if mode == Mode::Count { 0 } else { 22 };
-    table_bytes(geometry, 7 + kept_bytes, 16)
+    table_bytes(geometry, 5 + kept_bytes, 16)
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
@@ -144,7 +144,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         chains: GroupChains::new(layout, device.logical_blocks, np),
         portion: Vec::with_capacity(np as usize),
         moving: Vec::with_capacity(np as usize),
-        from: Vec::with_capacity(np as usize),
+        spares: Vec::new(),
         bytes: Vec::with_capacity(layout.directory.bytes()),
         pages_per_block: np,
         attempts: 0,
@@ -165,8 +165,8 @@ struct Lsb {
     portion: Vec<Lpn>,
     /// The valid pages of the block that is being emptied or examined.
     moving: Vec<Lpn>,
-    /// The places of pages that are about to be copied.
-    from: Vec<Ppn>,
+    /// The pages whose spare areas a look-up reads.
+    spares: Vec<Ppn>,
     /// The scheme bytes being composed.
     bytes: Vec<u8>,
     pages_per_block: u32,
@@ -277,10 +277,7 @@ impl Lsb {
                 Ok(self.map.flat.program(nand, run, index, most, to, page_kind::DATA)? as usize)
             }
             PageSource::Copy(cause) => {
-                let place = |&lpn: &Lpn| self.map.flat.newest(lpn).expect("a valid page");
-                self.from.clear();
-                self.from.extend(pages.iter().map(place));
-                nand.copy_many(&self.from, to, None, cause)?;
+                self.map.copy(nand, pages, to, cause)?;
                 Ok(pages.len())
             }
         }
@@ -388,7 +385,7 @@ impl Lsb {
     }
 
     /// The superblock with the most dead pages.
-    fn deadest(&self) -> Sbn {
+    fn deadest(&mut self) -> Sbn {
         self.map.blocks.deadest().expect("with the minimum of extra blocks some page is dead")
     }
 
@@ -416,7 +413,10 @@ impl Lsb {
         });
         match victim {
             Some(victim) => self.reclaim(nand, victim),
-            None => self.merge_fully(nand, self.deadest()),
+            None => {
+                let superblock = self.deadest();
+                self.merge_fully(nand, superblock)
+            }
         }
     }
 
@@ -488,7 +488,8 @@ impl SpareMapped for Lsb {
 
     fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
         if !self.map.cache.touch(lbn) {
-            for ppn in self.chains.spares(&self.map.flat, lbn) {
+            self.chains.spares(&self.map.flat, lbn, &mut self.spares);
+            for &ppn in &self.spares {
                 nand.book_spare_read(ppn, Cause::Map)?;
             }
         }
@@ -567,7 +568,11 @@ impl Ftl for Lsb {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, 1)?;
-        let spares = |lbn| self.chains.spares(&self.map.flat, lbn).collect();
+        let spares = |lbn| {
+            let mut places = Vec::new();
+            self.chains.spares(&self.map.flat, lbn, &mut places);
+            places
+        };
         spare_mount::audit(nand, &self.map, &self.chains, spares)
     }
 

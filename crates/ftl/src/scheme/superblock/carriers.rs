@@ -41,6 +41,9 @@ pub struct Carriers {
     newest: Vec<u16>,
     group_pages: u32,
     pages_per_block: u32,
+    /// log2 of the pages per block and per group, if both are integers. They save every write some
+    /// divisions.
+    shifts: Option<[u32; 2]>,
 }
 
 /// The layout of spare areas for superblocks of at most `blocks_max` blocks, and the pages per
@@ -78,7 +81,10 @@ impl Carriers {
     pub fn new(logical_blocks: u32, pages_per_block: u32, blocks_max: u32) -> Carriers {
         let (sheet, group_pages) = layout(pages_per_block, blocks_max);
         let newest = vec![NO_PAGE; (logical_blocks * GROUPS) as usize];
-        Carriers { sheet, newest, group_pages, pages_per_block }
+        let sizes = [pages_per_block, group_pages];
+        let whole = pages_per_block == GROUPS * group_pages && pages_per_block.is_power_of_two();
+        let shifts = whole.then(|| sizes.map(u32::trailing_zeros));
+        Carriers { sheet, newest, group_pages, pages_per_block, shifts }
     }
 
     /// Number of bits of the entries in a spare area.
@@ -98,8 +104,20 @@ impl Carriers {
     /// The number of a page's group, counted over the device.
     #[inline]
     fn group_of(&self, lpn: Lpn) -> u32 {
+        if let Some([_, pages]) = self.shifts {
+            return lpn.0 >> pages;
+        }
         let (lbn, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
         lbn * GROUPS + offset / self.group_pages
+    }
+
+    /// The offset of a page in its logical block.
+    #[inline]
+    fn offset_of(&self, lpn: Lpn) -> u16 {
+        match self.shifts {
+            Some([block, _]) => (lpn.0 & ((1 << block) - 1)) as u16,
+            None => (lpn.0 % self.pages_per_block) as u16,
+        }
     }
 
     fn first_of(&self, group: u32) -> Lpn {
@@ -125,7 +143,7 @@ impl Carriers {
     #[inline]
     pub fn note(&mut self, lpn: Lpn) {
         let group = self.group_of(lpn);
-        self.newest[group as usize] = (lpn.0 % self.pages_per_block) as u16;
+        self.newest[group as usize] = self.offset_of(lpn);
     }
 
     /// Composes the scheme bytes of a page that has been noted. Returns its kind.
@@ -140,10 +158,10 @@ impl Carriers {
             flat.newest(lpn).expect("a page gets its place before its spare area is composed");
         let block = geometry.block_of(own);
         let (groups, pages) = (|| self.to_groups(flat, lpn, own), || self.to_pages(flat, lpn, own));
-        if self.sheet.fits(geometry, block, groups().chain(pages())) {
+        if self.sheet.fits(geometry, block, groups(), pages()) {
             self.sheet.compose(geometry, own, groups(), pages(), bytes);
             page_kind::DIRECTORY
-        } else if self.sheet.fits(geometry, block, pages()) {
+        } else if self.sheet.fits(geometry, block, core::iter::empty(), pages()) {
             self.sheet.compose(geometry, own, core::iter::empty(), pages(), bytes);
             page_kind::TABLE
         } else {
@@ -262,7 +280,7 @@ impl SpareChains for Carriers {
                 let carrier = self.carrier(geometry, spares, top, group);
                 let is_empty = self.entries(&map.flat, group).iter().all(|&ppn| ppn == Ppn::NONE);
                 if let Some((_, owner, _)) = carrier.filter(|_| !is_empty) {
-                    self.newest[group as usize] = (owner.0 % self.pages_per_block) as u16;
+                    self.newest[group as usize] = self.offset_of(owner);
                 }
             }
         }

@@ -41,7 +41,7 @@ pub mod carriers;
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
@@ -212,6 +212,39 @@ impl Superblock {
         }
         self.map.blocks.fill(nand.geometry(), superblock, done);
         Ok(done)
+    }
+
+    fn move_one_by_one(&mut self, nand: &mut Nand, cause: Cause, pages: &[Lpn]) -> Result<()> {
+        for &lpn in pages {
+            self.write_page(nand, PageSource::Copy(cause), lpn)?;
+        }
+        Ok(())
+    }
+
+    /// Copies the valid pages of a block, if the chip keeps no spare areas: in as few steps as
+    /// blocks allow.
+    fn move_at_once(
+        &mut self,
+        nand: &mut Nand,
+        block: BlockId,
+        cause: Cause,
+        pages: &[Lpn],
+    ) -> Result<()> {
+        let (superblock, mut rest) = (self.map.blocks.owner(block), pages);
+        while !rest.is_empty() {
+            let to = self.map.next(nand, superblock)?;
+            let most = rest.len().min(self.map.blocks.room(superblock) as usize);
+            let (moved, later) = rest.split_at(most);
+            self.map.copy(nand, moved, to, cause)?;
+            for (ppn, &lpn) in (to.0..).map(Ppn).zip(moved) {
+                self.map.flat.point(lpn, ppn);
+                self.note(lpn);
+            }
+            self.map.blocks.fill(nand.geometry(), superblock, most as u32);
+            rest = later;
+        }
+        self.map.blocks.supersede(block, pages.len() as u16);
+        Ok(())
     }
 
     #[inline]
@@ -411,8 +444,9 @@ impl SpareMapped for Superblock {
     fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
         let mut pages = core::mem::take(&mut self.moving);
         spare_mapped::gather(&self.map.flat, nand, block, &mut pages);
-        for &lpn in &pages {
-            self.write_page(nand, PageSource::Copy(cause), lpn)?;
+        match nand.keeps_spares() || nand.has_guard() {
+            true => self.move_one_by_one(nand, cause, &pages)?,
+            false => self.move_at_once(nand, block, cause, &pages)?,
         }
         self.moving = pages;
         Ok(())
