@@ -15,11 +15,13 @@
 //!
 //! Victims are chosen over all regions, by default with cost-benefit. With one region the scheme
 //! equals `page` with one open block. A controller needs one more entry per page, for its region
-//! and the time of its last change. Both are in RAM.
+//! and the time of its last change. Both are in RAM. The simulator keeps the regions by block,
+//! because all valid pages of a block are in the same one.
 //!
-//! Invariants: those of [`page_map`](crate::part::page::page_map). In addition, at least `RESERVE`
-//! blocks are erased whenever no victim is being emptied. One is enough, because all valid pages of
-//! a victim go to the same region, so they fill at most one new block.
+//! Invariants: those of [`page_map`](crate::part::page::page_map). In addition, the valid pages of
+//! a block are in one region, and at least `RESERVE` blocks are erased whenever no victim is being
+//! emptied. One is enough, because all valid pages of a victim go to the same region, so they fill
+//! at most one new block.
 //!
 //! **Recovery.** The region of a page is in its kind byte, and survives a power cut. The age does
 //! not: after a mount every page counts as just written.
@@ -28,7 +30,7 @@
 //! written or changed region; the default is the number of logical pages. The paper speaks of time.
 //! A page that is copied within the coldest region has not changed region.
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
@@ -44,6 +46,8 @@ use crate::part::recovery::page_kind;
 const RESERVE: u32 = 1;
 /// Maximum number of regions: a region number must fit into the upper half of the kind byte.
 const REGIONS_MAX: u64 = 15;
+/// Maximum of `young`: ages up to it are kept in 32 bits.
+const YOUNG_MAX: u64 = 1 << 31;
 
 const PARAMS: &[&[Param]] = &[
     &[
@@ -60,8 +64,8 @@ const PARAMS: &[&[Param]] = &[
             kind: Kind::Count,
             default: "0",
             unit: "host pages",
-            doc: "a page moves up if it is rewritten after fewer host pages than this; 0: the \
-                  number of logical pages",
+            doc: "a page moves up if it is rewritten after fewer host pages than this, at most \
+                  2^31; 0: the number of logical pages",
         },
         registry::victim_param("cost_benefit"),
     ],
@@ -81,28 +85,35 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
     takes_policy: false,
-    memory: |_, geometry, _| table_bytes(geometry, 13, 24),
+    memory: |_, geometry, _| table_bytes(geometry, 8, 40),
     mount,
 };
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
-    match params.count("regions") {
-        1..=REGIONS_MAX => registry::refuses(params),
-        regions => Some(format!("regions={regions}; 1 to {REGIONS_MAX} are possible")),
+    let (regions, young) = (params.count("regions"), params.count("young"));
+    if !(1..=REGIONS_MAX).contains(&regions) {
+        return Some(format!("regions={regions}; 1 to {REGIONS_MAX} are possible"));
     }
+    if young > YOUNG_MAX {
+        return Some(format!("young={young}; at most {YOUNG_MAX} is possible"));
+    }
+    registry::refuses(params)
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let map = PageMap::format(nand, device, registry::chosen(device.params), 0);
-    let pages = map.logical_pages() as usize;
+    let pages = map.logical_pages();
     let regions = device.params.count("regions") as usize;
     let mut ftl = Clustered {
         frontiers: vec![Frontier::NONE; regions],
-        pages: PageRegions::new(pages, regions),
-        young: match device.params.count("young") {
-            0 => pages as u64,
-            young => young,
-        },
+        regions: Regions::new(nand.geometry(), regions),
+        ages: PageAges::new(
+            pages,
+            match device.params.count("young") {
+                0 => pages.into(),
+                young => young,
+            },
+        ),
         victims_taken: 0,
         map,
     };
@@ -115,24 +126,22 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 /// The number of a region, from coldest to hottest.
 type Region = u8;
 
-/// The region of a page that nothing maps.
+/// The region of a block that has none.
 const NOWHERE: Region = Region::MAX;
 
 struct Clustered {
     map: PageMap,
     /// The open block of each region.
     frontiers: Vec<Frontier>,
-    pages: PageRegions,
-    young: u64,
+    regions: Regions,
+    ages: PageAges,
     victims_taken: u64,
 }
 
-/// The region of each page, and the time of its last write or change of region.
-struct PageRegions {
-    /// The region of each logical page; [`NOWHERE`] if the page is unmapped.
-    region: Vec<Region>,
-    /// The number of host pages written when each page was last written or changed region.
-    since: Vec<u64>,
+/// The region of each block, which is that of its valid pages, and counts of all regions.
+struct Regions {
+    /// The region of each block that was opened; its value means nothing after the next erase.
+    of_block: Vec<Region>,
     /// Number of mapped pages in each region.
     sizes: Vec<u64>,
     /// Number of host pages written to each region.
@@ -141,11 +150,10 @@ struct PageRegions {
     demotions: u64,
 }
 
-impl PageRegions {
-    fn new(pages: usize, regions: usize) -> PageRegions {
-        PageRegions {
-            region: vec![NOWHERE; pages],
-            since: vec![0; pages],
+impl Regions {
+    fn new(geometry: &Geometry, regions: usize) -> Regions {
+        Regions {
+            of_block: vec![NOWHERE; geometry.blocks() as usize],
             sizes: vec![0; regions],
             written: vec![0; regions],
             promotions: 0,
@@ -153,37 +161,91 @@ impl PageRegions {
         }
     }
 
-    /// Moves a page to a region, or nowhere. Returns its former region.
-    fn put(&mut self, lpn: Lpn, region: Region) -> Region {
-        let is_known = region == NOWHERE || usize::from(region) < self.sizes.len();
-        debug_assert!(is_known, "{lpn:?} is put into region {region} of {}", self.sizes.len());
-        let old = core::mem::replace(&mut self.region[lpn.0 as usize], region);
-        if let Some(size) = self.sizes.get_mut(old as usize) {
-            *size -= 1;
-        }
-        if let Some(size) = self.sizes.get_mut(region as usize) {
-            *size += 1;
-        }
-        old
+    fn set(&mut self, block: BlockId, region: Region) {
+        debug_assert!(usize::from(region) < self.sizes.len(), "{block:?} is put into {region}");
+        self.of_block[block.0 as usize] = region;
     }
 
-    /// Notes that the host wrote the page. `written` is the number of host pages written so far,
-    /// including this one.
-    fn wrote(&mut self, lpn: Lpn, region: Region, written: u64) {
-        let old = self.put(lpn, region);
-        self.promotions += u64::from(old < region);
+    /// Notes that a mount found the newest copy of a page in this region.
+    fn found(&mut self, block: BlockId, region: Region) -> core::result::Result<(), Violation> {
+        let other = core::mem::replace(&mut self.of_block[block.0 as usize], region);
+        let alone = other == NOWHERE || other == region;
+        ensure!(alone, "{block:?} holds pages of regions {other} and {region}");
+        self.sizes[region as usize] += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn of(&self, block: BlockId) -> Region {
+        self.of_block[block.0 as usize]
+    }
+
+    /// Notes that the host wrote a page to a region; it was in region `old`, if it was mapped.
+    #[inline]
+    fn wrote(&mut self, old: Option<Region>, region: Region) {
+        if let Some(old) = old {
+            self.sizes[old as usize] -= 1;
+            self.promotions += u64::from(old < region);
+        }
+        self.sizes[region as usize] += 1;
         self.written[region as usize] += 1;
-        self.since[lpn.0 as usize] = written;
     }
 
-    /// Notes that garbage collection copied the page.
-    fn copied(&mut self, lpn: Lpn, region: Region, written: u64) {
-        let old = self.put(lpn, region);
-        debug_assert!(old == region || old == region + 1, "{lpn:?} sinks from {old} to {region}");
-        if old != region {
-            self.demotions += 1;
-            self.since[lpn.0 as usize] = written;
+    /// Notes that garbage collection copied pages from one region to another, or within one.
+    fn copied(&mut self, pages: u64, from: Region, to: Region) {
+        debug_assert!(from == to || from == to + 1, "{pages} pages sink from {from} to {to}");
+        self.sizes[from as usize] -= pages;
+        self.sizes[to as usize] += pages;
+        self.demotions += if from == to { 0 } else { pages };
+    }
+}
+
+/// The time of the last write or change of region of each page, in host pages written. It is kept
+/// in 32 bits, as the difference to an epoch. When these are used up, the epoch moves on, as far as
+/// no page becomes younger than it is, or young.
+struct PageAges {
+    since: Vec<u32>,
+    epoch: u64,
+    /// A page is young if its age is below this.
+    young: u64,
+}
+
+impl PageAges {
+    fn new(pages: u32, young: u64) -> PageAges {
+        PageAges { since: vec![0; pages as usize], epoch: 0, young }
+    }
+
+    /// Prepares for the time after `written` host pages.
+    #[inline]
+    fn prepare(&mut self, written: u64) {
+        if written - self.epoch > u32::MAX.into() {
+            self.move_epoch(written - self.young);
         }
+    }
+
+    /// Pages that are older than the epoch count as just as old. They are not young either way.
+    #[cold]
+    fn move_epoch(&mut self, epoch: u64) {
+        let by = (epoch - self.epoch) as u32;
+        self.since.iter_mut().for_each(|since| *since = since.saturating_sub(by));
+        self.epoch = epoch;
+    }
+
+    /// Sets the age of every page to zero.
+    fn reset(&mut self, written: u64) {
+        self.epoch = written;
+        self.since.fill(0);
+    }
+
+    /// Sets the age of a page to zero.
+    #[inline]
+    fn renew(&mut self, lpn: Lpn, written: u64) {
+        self.since[lpn.0 as usize] = (written - self.epoch) as u32;
+    }
+
+    #[inline]
+    fn is_young(&self, lpn: Lpn, written: u64) -> bool {
+        written - self.epoch - u64::from(self.since[lpn.0 as usize]) < self.young
     }
 }
 
@@ -199,15 +261,20 @@ fn region_of(kind: u8) -> Region {
 impl Clustered {
     // ---- Writing ------------------------------------------------------------------------------
 
+    /// The region of a page; none if the page is unmapped.
+    #[inline]
+    fn region_of(&self, geometry: &Geometry, lpn: Lpn) -> Option<Region> {
+        self.map.flat.newest(lpn).map(|ppn| self.regions.of(geometry.block_of(ppn)))
+    }
+
     /// The region to which a page goes if it is written after `written` host pages: one up if it is
     /// young.
-    fn target(&self, lpn: Lpn, written: u64) -> Region {
-        let region = self.pages.region[lpn.0 as usize];
-        let is_young = written - self.pages.since[lpn.0 as usize] < self.young;
-        match region {
-            NOWHERE => 0,
-            _ => (region + u8::from(is_young)).min(self.frontiers.len() as Region - 1),
-        }
+    #[inline]
+    fn target(&self, geometry: &Geometry, lpn: Lpn, written: u64) -> Region {
+        let hottest = self.frontiers.len() as Region - 1;
+        let region = self.region_of(geometry, lpn);
+        let up = |region| region + u8::from(self.ages.is_young(lpn, written));
+        region.map_or(0, |region| up(region).min(hottest))
     }
 
     /// Writes the pages of a run from page `index` on, up to the first page that goes to another
@@ -215,27 +282,41 @@ impl Clustered {
     fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
         let first = run.first.plus(index);
         // This is decided before garbage collection, which may move the page.
-        let region = self.target(first, self.map.written());
+        let region = self.target(nand.geometry(), first, self.map.written());
         self.make_room(nand, region)?;
+        let most = self.pages_along(nand.geometry(), run, index, region);
+        let pages = run.whole_pages_from(index, nand.geometry().full_mask()).clamp(1, most);
         let written = self.map.written();
-        let goes_along =
-            |page: &u32| self.target(first.plus(*page), written + u64::from(*page)) == region;
-        // Look no further than the room: a run may be as long as the device.
-        let most = (run.pages - index).min(self.frontiers[region as usize].room());
-        let most = (1..most).find(|page| !goes_along(page)).unwrap_or(most);
-        let frontier = &mut self.frontiers[region as usize];
-        let done = self.map.write(nand, run, index, most, frontier, kind_in(region))?;
-        for page in 0..done {
-            self.pages.wrote(first.plus(page), region, written + u64::from(page) + 1);
+        for (lpn, now) in (0..pages).map(|page| first.plus(page)).zip(written + 1..) {
+            let old = self.region_of(nand.geometry(), lpn);
+            self.regions.wrote(old, region);
+            self.ages.renew(lpn, now);
         }
+        let frontier = &mut self.frontiers[region as usize];
+        let done = self.map.write(nand, run, index, pages, frontier, kind_in(region))?;
+        debug_assert_eq!(done, pages, "{run:?}: pages from {index} on were written");
         Ok(done)
+    }
+
+    /// Number of pages of a run from page `index` on that go to the same region and fit its open
+    /// block. It looks no further: a run may be as long as the device.
+    #[inline]
+    fn pages_along(&self, geometry: &Geometry, run: &Run, index: u32, region: Region) -> u32 {
+        let (first, written) = (run.first.plus(index), self.map.written());
+        let most = (run.pages - index).min(self.frontiers[region as usize].room());
+        let leaves = |&page: &u32| {
+            self.target(geometry, first.plus(page), written + u64::from(page)) != region
+        };
+        (1..most).find(leaves).unwrap_or(most)
     }
 
     /// Makes sure that the open block of a region has room.
     fn make_room(&mut self, nand: &mut Nand, region: Region) -> Result<()> {
         while self.frontiers[region as usize].room() == 0 {
             if self.map.pool.len() > RESERVE {
-                self.frontiers[region as usize] = self.map.open(nand)?;
+                let frontier = self.map.open(nand)?;
+                self.regions.set(nand.geometry().block_of(frontier.next()), region);
+                self.frontiers[region as usize] = frontier;
             } else {
                 self.collect(nand)?;
             }
@@ -247,14 +328,11 @@ impl Clustered {
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.map.choose_victim();
         self.victims_taken += 1;
-        let target = self.region_of_block(nand, victim).saturating_sub(1);
+        let target = match self.map.valid_pages_of_full(victim) {
+            Some(0) => 0,
+            _ => self.regions.of(victim).saturating_sub(1),
+        };
         self.empty(nand, victim, target, Cause::Gc)
-    }
-
-    /// The region of the valid pages in a block; the coldest if it has none.
-    fn region_of_block(&self, nand: &Nand, block: BlockId) -> Region {
-        let valid = self.map.first_valid(nand, block);
-        valid.map_or(0, |lpn| self.pages.region[lpn.0 as usize])
     }
 
     fn empty(
@@ -264,47 +342,54 @@ impl Clustered {
         target: Region,
         cause: Cause,
     ) -> Result<()> {
-        let (frontier, places) = (&mut self.frontiers[target as usize], &mut self.pages);
-        let written = self.map.written();
+        let (from, written) = (self.regions.of(victim), self.map.written());
+        let (frontier, ages) = (&mut self.frontiers[target as usize], &mut self.ages);
+        let (mut pages, mut last) = (0, None);
         self.map.empty(nand, victim, frontier, Some(kind_in(target)), cause, |lpn, _| {
-            places.copied(lpn, target, written);
-        })
+            (pages, last) = (pages + 1, Some(lpn));
+            if from != target {
+                ages.renew(lpn, written);
+            }
+        })?;
+        if let Some(ppn) = last.and_then(|lpn| self.map.flat.newest(lpn)) {
+            // The frontier may have continued in another block.
+            self.regions.set(nand.geometry().block_of(ppn), target);
+            self.regions.copied(pages, from, target);
+        }
+        Ok(())
     }
 
     // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let (places, hottest) = (&mut self.pages, self.frontiers.len() as Region - 1);
+        let (regions, hottest) = (&mut self.regions, self.frontiers.len() as Region - 1);
+        let (geometry, mut mixed) = (*nand.geometry(), Ok(()));
         let recovered = self.map.recover(nand, device, |copy| {
-            places.put(copy.spare.owner, region_of(copy.spare.kind).min(hottest));
+            let region = region_of(copy.spare.kind).min(hottest);
+            let found = regions.found(geometry.block_of(copy.ppn), region);
+            mixed = core::mem::replace(&mut mixed, Ok(())).and(found);
         })?;
-        places.since.fill(self.map.written());
-        self.audit_regions(nand).map_err(|violation| Error::Unmountable(violation.0))?;
+        mixed.map_err(|violation| Error::Unmountable(violation.0))?;
+        self.ages.reset(self.map.written());
         if let Some(block) = recovered.endangered {
-            let region = self.region_of_block(nand, block);
-            self.empty(nand, block, region, Cause::Meta)?;
+            self.empty(nand, block, self.regions.of(block), Cause::Meta)?;
         }
         self.map.commit_recovery(nand, &recovered)
     }
 
-    /// Checks that all valid pages of a block are in one region, and that the sizes of regions are
-    /// right.
+    /// Checks that each page is where its spare area says, and that the sizes of regions are right.
     fn audit_regions(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        let mut of_block = vec![NOWHERE; nand.geometry().blocks() as usize];
-        let mut sizes = vec![0; self.pages.sizes.len()];
-        for (lpn, &region) in (0..).map(Lpn).zip(&self.pages.region) {
-            let Some(ppn) = self.map.flat.newest(lpn) else {
-                ensure!(region == NOWHERE, "{lpn:?} is unmapped, but in region {region}");
-                continue;
-            };
+        let (mut sizes, hottest) =
+            (vec![0; self.frontiers.len()], self.frontiers.len() as Region - 1);
+        for lpn in (0..self.map.logical_pages()).map(Lpn) {
+            let Some(region) = self.region_of(nand.geometry(), lpn) else { continue };
             let known = sizes.get_mut(region as usize).map(|size| *size += 1);
             ensure!(known.is_some(), "{lpn:?} is mapped, but in no region");
-            let block = nand.geometry().block_of(ppn);
-            let other = core::mem::replace(&mut of_block[block.0 as usize], region);
-            let alone = other == NOWHERE || other == region;
-            ensure!(alone, "{block:?} holds pages of regions {other} and {region}");
+            let spare = self.map.flat.newest(lpn).and_then(|ppn| nand.peek_spare(ppn).ok()?);
+            let own = spare.map_or(region, |(spare, _)| region_of(spare.kind).min(hottest));
+            ensure!(own == region, "{lpn:?} is in region {own}, but recorded in region {region}");
         }
-        let believed = &self.pages.sizes;
+        let believed = &self.regions.sizes;
         ensure!(*believed == sizes, "regions hold {sizes:?} pages, but {believed:?} are recorded");
         Ok(())
     }
@@ -321,6 +406,7 @@ impl Ftl for Clustered {
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         self.map.flat.check_bases(nand, run)?;
+        self.ages.prepare(self.map.written() + u64::from(run.pages));
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index)?;
@@ -329,8 +415,10 @@ impl Ftl for Clustered {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        for page in 0..pages {
-            self.pages.put(first.plus(page), NOWHERE);
+        for lpn in (0..pages).map(|page| first.plus(page)) {
+            if let Some(region) = self.region_of(nand.geometry(), lpn) {
+                self.regions.sizes[region as usize] -= 1;
+            }
         }
         self.map.trim(nand, first, pages)
     }
@@ -349,23 +437,23 @@ impl Ftl for Clustered {
     fn report(&self) -> Report {
         let figures = vec![
             ("gc_victims", Metric::Count(self.victims_taken)),
-            ("promotions", Metric::Count(self.pages.promotions)),
-            ("demotions", Metric::Count(self.pages.demotions)),
-            ("region_pages", Metric::Counts(self.pages.sizes.clone())),
-            ("region_writes", Metric::Counts(self.pages.written.clone())),
+            ("promotions", Metric::Count(self.regions.promotions)),
+            ("demotions", Metric::Count(self.regions.demotions)),
+            ("region_pages", Metric::Counts(self.regions.sizes.clone())),
+            ("region_writes", Metric::Counts(self.regions.written.clone())),
         ];
         Report { merges: None, figures }
     }
 
     fn reset_report(&mut self) {
         self.victims_taken = 0;
-        (self.pages.promotions, self.pages.demotions) = (0, 0);
-        self.pages.written.fill(0);
+        (self.regions.promotions, self.regions.demotions) = (0, 0);
+        self.regions.written.fill(0);
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let hottest = self.pages.sizes.last().map_or(0, |&size| size);
-        let coldest = self.pages.sizes[0];
+        let hottest = self.regions.sizes.last().map_or(0, |&size| size);
+        let coldest = self.regions.sizes[0];
         vec![("coldest_pages", coldest as f64), ("hottest_pages", hottest as f64)]
     }
 }

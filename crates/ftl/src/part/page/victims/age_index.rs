@@ -28,17 +28,24 @@ pub struct AgeIndex {
     /// The rank of each block; [`NONE`] if it is not in the index.
     rank_of: Vec<u32>,
     capacity: usize,
+    /// No block has a lower valid count than this, or a lower rank than that. Both are brought up
+    /// to date when they are asked for.
+    lowest: usize,
+    first_rank: usize,
 }
 
 impl AgeIndex {
     /// An index for blocks 0 to `blocks`-1 and valid counts 0 to `valid_max`.
     pub fn new(blocks: u32, valid_max: u32) -> AgeIndex {
-        let capacity = 2 * blocks as usize;
+        let capacity = (blocks + blocks / 2 + 1) as usize;
         AgeIndex {
-            rows: vec![Ranks::new(capacity); valid_max as usize + 1],
+            // Not copies of one row: the system gives no memory to a row that stays zero.
+            rows: (0..=valid_max).map(|_| Ranks::new(capacity)).collect(),
             block_at: Vec::with_capacity(capacity),
             rank_of: vec![NONE; blocks as usize],
             capacity,
+            lowest: valid_max as usize,
+            first_rank: 0,
         }
     }
 
@@ -52,6 +59,7 @@ impl AgeIndex {
         self.block_at.push(block.0);
         self.rank_of[block.0 as usize] = rank as u32;
         self.rows[valid as usize].insert(rank);
+        self.lowest = self.lowest.min(valid.into());
     }
 
     /// Removes a block that has this valid count.
@@ -72,6 +80,22 @@ impl AgeIndex {
         );
         self.rows[valid as usize + 1].remove(rank);
         self.rows[valid as usize].insert(rank);
+        self.lowest = self.lowest.min(valid.into());
+    }
+
+    /// The lowest valid count of a block; the highest possible one if there is no block.
+    pub fn lowest(&mut self) -> u16 {
+        while self.lowest + 1 < self.rows.len() && self.rows[self.lowest].first().is_none() {
+            self.lowest += 1;
+        }
+        self.lowest as u16
+    }
+
+    /// The oldest of all blocks.
+    pub fn oldest_of_all(&mut self) -> Option<BlockId> {
+        let left = self.block_at[self.first_rank..].iter().position(|&block| block != NONE)?;
+        self.first_rank += left;
+        Some(BlockId(self.block_at[self.first_rank]))
     }
 
     /// The oldest block with this valid count.
@@ -82,13 +106,7 @@ impl AgeIndex {
 
     /// All blocks with this valid count, oldest first.
     pub fn oldest_first(&self, valid: u16) -> impl Iterator<Item = BlockId> + '_ {
-        let row = &self.rows[valid as usize];
-        let mut from = 0;
-        core::iter::from_fn(move || {
-            let rank = row.next(from)?;
-            from = rank + 1;
-            Some(BlockId(self.block_at[rank]))
-        })
+        self.rows[valid as usize].iter().map(|rank| BlockId(self.block_at[rank]))
     }
 
     /// Checks that exactly the full blocks are in the index, each in the row of its valid count.
@@ -109,16 +127,17 @@ impl AgeIndex {
 
     /// Gives the lowest ranks to the blocks in the index, in the same order.
     fn renumber(&mut self) {
-        let mut order = Vec::with_capacity(self.capacity);
-        for (rank, &block) in self.block_at.iter().enumerate().filter(|&(_, &b)| b != NONE) {
-            let row = self.rows.iter().position(|row| row.contains(rank));
-            order.push((BlockId(block), row.expect("every used rank stands in a row") as u16));
+        let mut valid_at = vec![0; self.capacity];
+        for (valid, row) in (0..).zip(&self.rows) {
+            row.iter().for_each(|rank| valid_at[rank] = valid);
         }
-        self.block_at.clear();
+        let blocks = core::mem::take(&mut self.block_at);
+        self.block_at.reserve(self.capacity);
         self.rank_of.fill(NONE);
         self.rows.iter_mut().for_each(Ranks::clear);
-        for (block, valid) in order {
-            self.insert(block, valid);
+        self.first_rank = 0;
+        for (block, valid) in blocks.into_iter().zip(valid_at).filter(|&(block, _)| block != NONE) {
+            self.insert(BlockId(block), valid);
         }
     }
 }
@@ -141,7 +160,9 @@ impl Ranks {
     }
 
     fn clear(&mut self) {
-        self.levels.iter_mut().for_each(|level| level.fill(0));
+        if self.first().is_some() {
+            self.levels.iter_mut().for_each(|level| level.fill(0));
+        }
     }
 
     fn contains(&self, rank: usize) -> bool {
@@ -181,6 +202,16 @@ impl Ranks {
         let descend = |at: usize, level: &Vec<u64>| at * 64 + level[at].trailing_zeros() as usize;
         let at = top[0].trailing_zeros() as usize;
         (at < 64).then(|| below.iter().rev().fold(at, descend))
+    }
+
+    /// All members, in ascending order.
+    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut from = 0;
+        core::iter::from_fn(move || {
+            let rank = self.next(from)?;
+            from = rank + 1;
+            Some(rank)
+        })
     }
 
     /// The first member from `from` on. It climbs while the rest of a word is empty, then descends

@@ -98,11 +98,17 @@ impl CostBenefit {
     }
 
     /// The best block that has both valid and dead pages.
-    fn best(&self, now: u64) -> Option<BlockId> {
+    fn best(&mut self, now: u64) -> Option<BlockId> {
         let mut best: Option<Score> = None;
-        for valid in 1..self.pages_per_block {
+        let (eldest, np) = (self.full.oldest_of_all()?, self.pages_per_block);
+        for valid in u32::from(self.full.lowest()).max(1)..np {
+            // The highest score that a block with so many valid pages can have.
+            let most = Score::of(eldest, valid, self.age(eldest, now), np);
+            if best.is_some_and(|best| best.cmp_value(&most).is_gt()) {
+                break;
+            }
             let Some(oldest) = self.full.oldest(valid as u16) else { continue };
-            let score = Score::of(oldest, valid, self.age(oldest, now), self.pages_per_block);
+            let score = Score::of(oldest, valid, self.age(oldest, now), np);
             if best.is_some_and(|best| best.cmp_value(&score).is_gt()) {
                 continue;
             }
@@ -144,8 +150,10 @@ impl Selector for CostBenefit {
     }
 
     fn choose(&mut self, _: &ValidCounts, now: u64) -> Option<BlockId> {
-        let lowest_dead = self.full.oldest_first(0).min();
-        lowest_dead.or_else(|| self.best(now))
+        match self.full.lowest() {
+            0 => self.full.oldest_first(0).min(),
+            _ => self.best(now),
+        }
     }
 }
 
