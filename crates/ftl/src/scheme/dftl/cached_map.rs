@@ -5,13 +5,14 @@
 //! least recently used ◀── 7 ── 12* ── 3 ── 14* ── 13* ──▶ most recently     *: dirty
 //! dirty in translation page 1 (LPN 12 to 15):   12, 14, 13          one program cleans them
 //! ```
-//! All operations take constant time. Entries are found through an array indexed by logical page,
-//! and are kept in linked lists by last use and by translation page.
+//! All operations take constant time. Entries are found through a [table](super::slot_table), and
+//! are kept in linked lists by last use and by translation page.
 
 use nand::{Lpn, Ppn};
 
 use crate::contract::{Violation, ensure};
 use crate::part::index::recency::Recency;
+use crate::scheme::dftl::slot_table::SlotTable;
 
 const NONE: u32 = u32::MAX;
 
@@ -30,7 +31,7 @@ struct CachedEntry {
 /// A cache of map entries. The caller keeps it to its size.
 #[derive(Clone, Debug)]
 pub struct CachedMap {
-    slot_of: Vec<u32>,
+    slot_of: SlotTable,
     slots: Vec<CachedEntry>,
     free: Vec<u32>,
     recency: Recency,
@@ -43,7 +44,7 @@ impl CachedMap {
     /// An empty cache for the entries of `logical_pages` pages.
     pub fn new(logical_pages: u32, entries_per_page: u32) -> CachedMap {
         CachedMap {
-            slot_of: vec![NONE; logical_pages as usize],
+            slot_of: SlotTable::new(),
             slots: Vec::new(),
             free: Vec::new(),
             recency: Recency::new(0),
@@ -60,18 +61,18 @@ impl CachedMap {
     /// Whether the entry of a page is cached.
     #[inline]
     pub fn contains(&self, lpn: Lpn) -> bool {
-        self.slot_of[lpn.0 as usize] != NONE
+        self.slot_of.get(lpn).is_some()
     }
 
     /// Makes the entry of a page the most recently used one, if it is cached. Returns whether it is
     /// cached.
     #[inline]
     pub fn touch(&mut self, lpn: Lpn) -> bool {
-        let slot = self.slot_of[lpn.0 as usize];
-        if slot != NONE {
+        let slot = self.slot_of.get(lpn);
+        if let Some(slot) = slot {
             self.recency.touch(slot);
         }
-        slot != NONE
+        slot.is_some()
     }
 
     /// Adds the entry of a page, which must not be cached yet, as clean and most recently used.
@@ -87,7 +88,7 @@ impl CachedMap {
             }
         };
         self.slots[slot as usize] = entry;
-        self.slot_of[lpn.0 as usize] = slot;
+        self.slot_of.insert(lpn, slot);
         self.recency.push(slot);
     }
 
@@ -101,20 +102,24 @@ impl CachedMap {
     /// Drops the clean entry of a page.
     pub fn remove(&mut self, lpn: Lpn) {
         debug_assert!(self.contains(lpn), "the entry of {lpn:?} was dropped, but is not cached");
-        let slot = core::mem::replace(&mut self.slot_of[lpn.0 as usize], NONE);
+        let slot = self.slot_of.remove(lpn);
         assert!(!self.slots[slot as usize].dirty, "the entry of {lpn:?} is dropped, but is dirty");
         self.recency.remove(slot);
         self.free.push(slot);
     }
 
-    /// Notes that the cached entry of a page changes. `flash` is its old value, which is also its
-    /// value in flash unless the entry was dirty already.
-    pub fn mark_dirty(&mut self, lpn: Lpn, flash: Ppn) {
-        debug_assert!(self.contains(lpn), "the entry of {lpn:?} changed, but is not cached");
-        let slot = self.slot_of[lpn.0 as usize];
-        if self.slots[slot as usize].dirty {
-            return;
+    /// Notes that the entry of a page changes, if it is cached. `flash` is its old value, which is
+    /// also its value in flash unless the entry was dirty already. Returns whether it is cached.
+    pub fn mark_dirty(&mut self, lpn: Lpn, flash: Ppn) -> bool {
+        let Some(slot) = self.slot_of.get(lpn) else { return false };
+        if !self.slots[slot as usize].dirty {
+            self.add_dirty(slot, lpn, flash);
         }
+        true
+    }
+
+    /// Adds an entry to the dirty ones of its translation page.
+    fn add_dirty(&mut self, slot: u32, lpn: Lpn, flash: Ppn) {
         let head = &mut self.dirty[(lpn.0 / self.entries_per_page) as usize];
         let after = core::mem::replace(head, slot);
         let entry = &mut self.slots[slot as usize];
@@ -154,7 +159,7 @@ impl CachedMap {
     /// Prefetches the entry of a page.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        crate::part::index::prefetch::prefetch(&self.slot_of, lpn.0 as usize);
+        self.slot_of.prefetch(lpn);
     }
 
     /// Checks that the index, the order of use and the lists of dirty entries agree.
@@ -162,8 +167,8 @@ impl CachedMap {
     /// # Errors
     /// The first contradiction.
     pub fn audit(&self) -> Result<(), Violation> {
-        let found = self.slot_of.iter().filter(|&&slot| slot != NONE).count() as u32;
-        let (used, spare) = (self.recency.len(), self.free.len() as u32);
+        let (found, used) = (self.slot_of.len(), self.recency.len());
+        let spare = self.free.len() as u32;
         ensure!(found == used, "{found} entries are indexed, {used} are in order of use");
         let slots = self.slots.len() as u32;
         ensure!(used + spare == slots, "{used} slots are used, {spare} free, of {slots}");

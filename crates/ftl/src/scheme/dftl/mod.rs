@@ -44,6 +44,7 @@
 
 pub mod cached_map;
 mod reading;
+mod slot_table;
 
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
@@ -131,10 +132,10 @@ fn least_extra(params: &Params, chip: &ChipModel, logical_blocks: u32) -> u32 {
     translation_pages.div_ceil(chip.pages_per_block.into()) as u32 + RESERVE + 1
 }
 
-/// The whole map, an index of the cache, and the entries that are cached.
+/// The whole map, and the entries that are cached.
 fn simulation_memory(params: &Params, geometry: &Geometry, _: Mode) -> u64 {
     let cached = (params.size("cmt") / CACHED_BYTES).min(geometry.pages().into());
-    table_bytes(geometry, 8, 24) + 27 * cached
+    table_bytes(geometry, 4, 24) + 56 * cached
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
@@ -259,9 +260,9 @@ impl Dftl {
             });
             self.cache(nand, lpn, access)?;
         }
-        debug_assert!(self.cmt.contains(lpn), "{lpn:?} was looked up and is not cached");
         if access == Access::Write {
-            self.cmt.mark_dirty(lpn, self.entry(lpn));
+            let cached = self.cmt.mark_dirty(lpn, self.entry(lpn));
+            debug_assert!(cached, "{lpn:?} was looked up and is not cached");
         }
         Ok(())
     }
@@ -404,9 +405,8 @@ impl Dftl {
         uncached.clear();
         self.map.move_out(nand, victim, &mut self.data, None, Cause::Gc, |lpn, from| {
             copies += 1;
-            match cmt.contains(lpn) {
-                true => cmt.mark_dirty(lpn, from),
-                false => uncached.push((lpn, from)),
+            if !cmt.mark_dirty(lpn, from) {
+                uncached.push((lpn, from));
             }
         })?;
         let entries = self.entries;
