@@ -56,6 +56,17 @@ impl Cells {
         }
     }
 
+    /// Shrinks or grows to one page with these stamps.
+    pub(crate) fn clear_to_stamps(&mut self, stamps: impl Iterator<Item = Stamp>) {
+        match self {
+            Cells::Stamps(all) => {
+                all.clear();
+                all.extend(stamps);
+            }
+            Cells::Bytes(_) => panic!("the cells have different payload modes"),
+        }
+    }
+
     /// Shrinks or grows to one page with these bytes.
     pub(crate) fn clear_to_bytes(&mut self, page: &[u8]) {
         match self {

@@ -3,12 +3,12 @@
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
 
-use crate::address::{BlockId, Ppn};
-use crate::cells::Cells;
+use crate::address::{BlockId, Lpn, Ppn};
+use crate::data_areas::{DataAreas, set_sparse, sparse};
 use crate::error::Result;
 use crate::geometry::{Geometry, SECTOR_BYTES};
 use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
-use crate::payload::{Mode, Stamp};
+use crate::payload::Mode;
 use crate::spare::HEADER_BYTES;
 
 /// Pages in memory.
@@ -35,7 +35,7 @@ struct Pages {
     extras: Vec<Box<[u8]>>,
     /// Metadata in the data areas, up to the last page that has any.
     metas: Vec<Box<[u8]>>,
-    cells: Cells,
+    areas: DataAreas,
 }
 
 impl MemoryStore {
@@ -67,15 +67,14 @@ impl MemoryStore {
         Ok(copy)
     }
 
-    /// Memory of a store with every page programmed, without the variable parts of spare areas.
+    /// Memory of a store with every page programmed as a whole, without the variable parts of spare
+    /// areas.
     pub(crate) fn memory_bytes(geometry: &Geometry, mode: Mode) -> u64 {
-        let sectors_per_page = u64::from(geometry.sectors_per_page());
-        let cell_bytes = match mode {
-            Mode::Bytes => u64::from(SECTOR_BYTES),
-            _ => size_of::<Stamp>() as u64,
+        let data_bytes = match mode {
+            Mode::Bytes => u64::from(geometry.sectors_per_page()) * u64::from(SECTOR_BYTES),
+            _ => size_of::<u32>() as u64,
         };
-        let page_bytes =
-            (size_of::<Health>() + HEADER_BYTES) as u64 + sectors_per_page * cell_bytes;
+        let page_bytes = (size_of::<Health>() + HEADER_BYTES) as u64 + data_bytes;
         let block_bytes = (size_of::<Block>() + size_of::<Pages>()) as u64;
         u64::from(geometry.pages()) * page_bytes + u64::from(geometry.blocks()) * block_bytes
     }
@@ -100,7 +99,7 @@ impl MemoryStore {
         for page in 0..pages {
             let meta = sparse(&block.metas, (at + page) as usize).to_vec();
             set_sparse(&mut block.metas, offset + page as usize, &meta);
-            block.cells.copy_within(at + page, offset as u32 + page, sectors_per_page);
+            block.areas.copy_within(at + page, offset as u32 + page, sectors_per_page);
         }
     }
 }
@@ -136,7 +135,7 @@ impl PageStore for MemoryStore {
         pages.load_spare(offset, page);
         replace(&mut page.meta, sparse(&pages.metas, offset));
         let sectors_per_page = self.geometry.sectors_per_page();
-        page.cells.clear_to_copy_of(&pages.cells, offset as u32, sectors_per_page);
+        pages.areas.load(offset as u32, owner(page), sectors_per_page, &mut page.cells);
         Ok(())
     }
 
@@ -145,7 +144,7 @@ impl PageStore for MemoryStore {
         let (pages, offset) = self.at_mut(ppn);
         pages.save_spare(offset, page);
         set_sparse(&mut pages.metas, offset, &page.meta);
-        pages.cells.copy(offset as u32, sectors_per_page, Some((&page.cells, 0)));
+        pages.areas.save(offset as u32, owner(page), sectors_per_page, &page.cells);
         Ok(())
     }
 
@@ -173,7 +172,7 @@ impl PageStore for MemoryStore {
         let source = source.pages.as_deref().expect("the source was loaded, so it has pages");
         let target = target.pages_mut(self.mode, &self.geometry);
         target.copy_metas(source, at as usize, offset as usize, pages as usize);
-        target.cells.copy_run(offset, pages, sectors_per_page, &source.cells, at);
+        target.areas.copy_run(offset, pages, sectors_per_page, &source.areas, at);
     }
 
     fn erase(&mut self, block: BlockId) -> Result<()> {
@@ -242,7 +241,7 @@ impl Pages {
             headers: vec![[0xFF; HEADER_BYTES]; pages as usize],
             extras: Vec::new(),
             metas: Vec::new(),
-            cells: Cells::new(mode, pages, geometry.sectors_per_page()),
+            areas: DataAreas::new(mode, pages, geometry.sectors_per_page()),
         }
     }
 
@@ -272,6 +271,7 @@ impl Pages {
         self.headers.fill([0xFF; HEADER_BYTES]);
         self.extras.clear();
         self.metas.clear();
+        self.areas.erase();
     }
 }
 
@@ -280,16 +280,8 @@ fn replace(bytes: &mut Vec<u8>, by: &[u8]) {
     bytes.extend_from_slice(by);
 }
 
-/// The byte string at a place in a list; empty if the list is shorter.
-fn sparse(list: &[Box<[u8]>], at: usize) -> &[u8] {
-    list.get(at).map_or(&[], |bytes| bytes)
-}
-
-fn set_sparse(list: &mut Vec<Box<[u8]>>, at: usize, bytes: &[u8]) {
-    if list.len() <= at && !bytes.is_empty() {
-        list.resize(at + 1, Box::default());
-    }
-    if let Some(slot) = list.get_mut(at) {
-        *slot = bytes.into();
-    }
+/// The owner that the header of a page names.
+fn owner(page: &PageRecord) -> Lpn {
+    let [a, b, c, d, ..] = page.header;
+    Lpn(u32::from_le_bytes([a, b, c, d]))
 }

@@ -21,6 +21,7 @@ use crate::config::choices::Fit;
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage};
+use crate::run::shadow::Shadow;
 
 /// Memory of the program itself, and of the statistics of a run.
 const PROGRAM_BYTES: u64 = 8 << 20;
@@ -32,7 +33,7 @@ pub struct MemoryEstimate {
     pub flash_bytes: u64,
     /// The FTL and the layers above it.
     pub ftl_bytes: u64,
-    /// The shadow copy of `--verify`.
+    /// The shadow copy of `--verify`, without pages of which parts are written.
     pub shadow_bytes: u64,
     /// The drive with its tables, without requests that wait.
     pub drive_bytes: u64,
@@ -49,11 +50,10 @@ impl MemoryEstimate {
         let scheme_bytes = (choice.scheme.memory)(&choice.params, geometry, mode)
             .saturating_add(device.policy_memory_bytes());
         let logical_pages = u64::from(device.logical_pages());
-        let sectors = logical_pages * u64::from(geometry.sectors_per_page());
         MemoryEstimate {
             flash_bytes: FlashArray::memory_bytes(geometry, mode),
             ftl_bytes: scheme_bytes.saturating_add(device.layers.memory_bytes(geometry, mode)),
-            shadow_bytes: if verify { sectors * size_of::<u32>() as u64 } else { 0 },
+            shadow_bytes: if verify { Shadow::memory_bytes(logical_pages) } else { 0 },
             drive_bytes: setup
                 .drive
                 .as_ref()
@@ -198,7 +198,7 @@ mod tests {
             MemoryEstimate::of(&setup, &device).total_bytes() - PROGRAM_BYTES
         };
         let plain = total(|_| ());
-        assert!(total(|e| e.verify = true) > 5 * plain);
+        assert!(total(|e| e.verify = true) > 4 * plain);
         assert!(total(|e| e.chip = "slc-fast2010:page=16KiB".into()) < plain / 6);
         assert!(total(|e| e.ftl = "dac".into()) > plain);
         let drive = total(|e| {
