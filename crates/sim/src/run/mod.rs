@@ -12,11 +12,13 @@
 //! * [`measure`]       observation of the measured pass
 //! * [`finish`]        the result of a measured pass
 //! * [`contents`]      the bytes that the host writes, if the chip keeps them
+//! * `decimal`         numbers as text, for the operation log
 //! * [`operation_log`] every flash operation, one line each
 //! * [`shadow`]        a shadow copy of every sector
 //! * [`timeline`]      what happened when in a drive, to look at
 
 pub mod contents;
+mod decimal;
 pub mod finish;
 pub mod measure;
 pub mod operation_log;
