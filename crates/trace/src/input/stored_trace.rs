@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result, STANDARD_INPUT};
 use crate::input::archive::{self, Member};
 use crate::input::compression::{Compression, MAGIC_BYTES};
+use crate::input::read_ahead::ReadAhead;
 use crate::input::resolve_path::ResolvedPath;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::storage::{PositionedReader, Storage};
@@ -235,8 +236,25 @@ impl StoredTrace {
         self.parts().nth(index)
     }
 
-    /// A new window at the first byte of this part.
+    /// A new window at the first byte of this part. Compressed bytes are decompressed on a thread of
+    /// their own, ahead of the window.
     pub(crate) fn window(&self) -> Result<SlidingWindow> {
+        let is_stored_plain = self.compression == Compression::None && !self.is_member();
+        self.window_over(|decompressed| match is_stored_plain {
+            true => Ok(decompressed),
+            false => Ok(Box::new(ReadAhead::new(decompressed)?)),
+        })
+    }
+
+    /// A new window, of which only the beginning will be read.
+    fn window_at_head(&self) -> Result<SlidingWindow> {
+        self.window_over(Ok)
+    }
+
+    fn window_over(
+        &self,
+        stream: impl FnOnce(Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>>,
+    ) -> Result<SlidingWindow> {
         let failed = |source| self.failure(0, source);
         if self.compression == Compression::None
             && let Some((file, start)) = self.storage.file().map_err(failed)?
@@ -247,7 +265,8 @@ impl StoredTrace {
         let stored = self.storage.reader().map_err(failed)?;
         let stored = Counted { stored, consumed: Arc::clone(&consumed) };
         let decompressed = self.compression.decompress(Box::new(stored)).map_err(failed)?;
-        Ok(SlidingWindow::stream(decompressed, consumed))
+        let stream = stream(decompressed).map_err(failed)?;
+        Ok(SlidingWindow::stream(stream, consumed))
     }
 
     fn decompressed(&self) -> io::Result<Box<dyn Read + Send>> {
@@ -257,7 +276,7 @@ impl StoredTrace {
     /// The first bytes of the first part, at most `most`, decompressed.
     pub(crate) fn head(&self, most: usize) -> Result<Vec<u8>> {
         let part = self.part(0).expect("an archive without members is refused");
-        let mut window = part.window()?;
+        let mut window = part.window_at_head()?;
         let head = window.head(most).map_err(|source| part.failure(0, source))?;
         match head.is_empty() {
             true => Err(Error::Empty { name: part.name.clone() }),
