@@ -11,8 +11,8 @@ pub struct ParallelArgs {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// Memory for the requests of traces that several runs share, 24 bytes per request; a trace
-    /// that does not fit is read from its file for each run
+    /// Memory for the requests of traces that several runs share, 24 bytes per request; what does
+    /// not fit is kept in a temporary file
     #[arg(
         long,
         value_name = "SIZE",

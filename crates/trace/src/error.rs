@@ -157,6 +157,14 @@ pub enum Error {
     /// A temporary file for sorting a trace cannot be written or read.
     #[error("cannot sort the trace with temporary files: {0}")]
     Sort(#[source] io::Error),
+    /// Requests that were kept in a temporary file cannot be read again.
+    #[error("cannot read trace `{name}` again from a temporary file: {source}")]
+    Kept {
+        /// The trace.
+        name: String,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The format of the content is unknown.
     #[error(
         "trace `{name}` is in no known format; it begins: {text}\n\

@@ -18,7 +18,7 @@
 //! * [`generate`]: generated workloads
 //! * [`analysis`]: statistics of a trace
 //! * [`sort`]: sorting a trace by time
-//! * [`table`]: requests in memory
+//! * [`table`]: packed requests, in memory or in a temporary file
 //! * [`volumes`]: mapping several devices to one address space
 //! * [`writer`]: writing requests as text
 //! * [`log_writes`]: logs of what became durable on a disk, as Linux's dm-log-writes keeps them
@@ -54,4 +54,5 @@ pub use registry::default_capacity;
 pub use replay::{ReadOptions, Replay, Skipped, Trace};
 pub use request::{Flags, Op, Request};
 pub use table::builder::{ColumnBlock, TableBuilder};
+pub use table::request_store::{RequestStore, StoreBuilder};
 pub use table::request_table::RequestTable;

@@ -21,7 +21,9 @@ use crate::request::Request;
 use crate::sort::SortedReader;
 use crate::table::builder::TableBuilder;
 use crate::table::reader::TableReader;
+use crate::table::request_store::RequestStore;
 use crate::table::request_table::RequestTable;
+use crate::table::store_reader::StoreReader;
 
 /// How to read a trace file.
 #[derive(Debug, Clone, Default)]
@@ -266,6 +268,11 @@ pub struct Replay {
 }
 
 impl Replay {
+    /// Starts reading at the first request of a store.
+    pub fn of_store(store: &Arc<RequestStore>) -> Replay {
+        Replay { reader: Box::new(StoreReader::new(store)), note: None, left: u64::MAX }
+    }
+
     /// Does a part of the work that comes before the first request, such as sorting, and returns
     /// whether there is more of it. Without such calls the first batch takes that time.
     ///

@@ -1,16 +1,20 @@
 //! The traces of a run, opened and surveyed, so that a device can be built for them.
 //!
 //! A file is surveyed before the run. The survey finds the end of each volume: volumes are laid end
-//! to end, and by default the capacity is what the traces need. `--fit compact` reads the file a
-//! second time, because touched pages can be numbered only after all volumes have their places. One
-//! survey serves all FTLs of a comparison.
+//! to end, and by default the capacity is what the traces need. `--fit compact` goes through the
+//! requests a second time, because touched pages can be numbered only after all volumes have their
+//! places. One survey serves all FTLs of a comparison.
+//!
+//! A file is parsed once, during its survey. Its requests are cached meanwhile, so that later
+//! passes only unpack them.
 //!
 //! A run has one trace, or several loads at once. Each load has a part of the device; the parts are
 //! laid end to end like volumes, unless they are shared. A workload spans its default capacity. If
 //! a capacity is given, the workloads share equally what the files leave of it.
 //!
 //! * [`source`]        an opened trace, readable as often as needed
-//! * [`request_cache`] the requests of a file in memory
+//! * [`request_cache`] the requests of a file, cached in memory or in a temporary file
+//! * [`survey`]        what a trace needs of a device
 //! * [`layout`]        the places of volumes and loads
 //! * [`request_order`] the order in which the requests of a pass are served
 //! * [`load_stream`]   the requests of one of several loads
@@ -27,6 +31,7 @@ pub mod request_cache;
 pub mod request_counts;
 pub mod request_order;
 pub mod source;
+pub mod survey;
 pub mod trace_stats;
 
 use std::sync::Arc;
@@ -34,26 +39,22 @@ use std::time::{Duration, Instant};
 
 use ftl::device::block_bytes;
 use spec::Spec;
+use trace::Op;
 use trace::analysis::page_set::{PageRanks, PageSet};
-use trace::{Op, Request};
 
 use crate::config::choices::Fit;
 use crate::config::named_trace::NamedTrace;
 use crate::config::replay::Replay;
 use crate::config::setup::{ReplayedTrace, Setup};
-use crate::config::values::Volume;
 use crate::device::logical_blocks;
 use crate::error::{Error, Result};
 use crate::input::host::{Host, Placing};
 use crate::input::layout::{Layout, LoadPlace};
 use crate::input::load_stream::LoadStream;
-use crate::input::request_cache::CacheBudget;
+use crate::input::request_cache::{CacheBudget, RUN_CACHE_BYTES};
 use crate::input::request_order::{MergedLoads, RequestOrder, SingleTrace};
 use crate::input::source::RequestSource;
 use crate::progress::{Progress, Stage};
-
-/// Requests read at a time during a survey.
-const BATCH: usize = 1024;
 
 /// The opened traces of a run, their volumes laid out.
 pub struct Input {
@@ -100,19 +101,16 @@ impl InputLoad {
 }
 
 impl Input {
-    /// Opens and surveys the traces of a setup.
+    /// Opens and surveys the traces of a setup for a single run.
     ///
     /// # Errors
     /// A trace cannot be read, or does not fit the options.
     pub fn open(setup: &Setup, progress: &dyn Progress) -> Result<Input> {
-        let started = Instant::now();
-        let open = |path: &str| -> Result<_> { Ok(Arc::new(RequestSource::file(setup, path)?)) };
-        let input = Input::with_files(setup, progress, open)?;
-        Ok(Input { opened_in: started.elapsed(), ..input })
+        Input::open_cached(setup, RUN_CACHE_BYTES, progress)
     }
 
-    /// Opens and surveys the traces of a setup for several runs. A file is read once: its requests
-    /// are cached in memory, if they fit into `cache_bytes`.
+    /// Opens and surveys the traces of a setup. Files are parsed once: their requests are cached in
+    /// `cache_bytes` of memory, and in temporary files if that is not enough.
     ///
     /// # Errors
     /// A trace cannot be read, or does not fit the options.
@@ -193,7 +191,7 @@ impl Input {
     fn touched_pages(&self, page_bytes: u64, progress: &dyn Progress) -> Result<PageSet> {
         let mut pages = PageSet::default();
         for InputLoad { source, place, .. } in &self.loads {
-            for_each(source, progress, |request| {
+            source.for_each(progress, |request| {
                 let base = self.bases[(place.first_volume + request.device) as usize];
                 if let (Op::Read | Op::Write, Some(base)) = (request.op, base) {
                     let first = (base + request.offset) / page_bytes;
@@ -281,7 +279,7 @@ impl OpenedTrace {
         replay: Replay,
         progress: &dyn Progress,
     ) -> Result<OpenedTrace> {
-        let survey = Survey::of(&source, progress)?;
+        let survey = source.survey(progress)?;
         if setup.has_tenants() && replay.is_open() && survey.has_one_time() {
             return Err(Error::Impossible(format!(
                 "all requests of {} have the same time, so they cannot be issued at their own \
@@ -326,72 +324,11 @@ fn workload_capacity(setup: &Setup, file_blocks: u64) -> Result<Option<u64>> {
     }
 }
 
-/// The results of reading a file before it is replayed.
-#[derive(Default)]
-struct Survey {
-    /// For each volume the end of the last byte that is requested.
-    ends: Vec<u64>,
-    requests: u64,
-    last_time_ns: u64,
-}
-
-impl Survey {
-    fn of(source: &RequestSource, progress: &dyn Progress) -> Result<Survey> {
-        let mut survey = Survey::default();
-        for_each(source, progress, |request| {
-            let device = request.device as usize;
-            if device >= survey.ends.len() {
-                survey.ends.resize(device + 1, 0);
-            }
-            survey.ends[device] = request.end().max(survey.ends[device]);
-            survey.requests += 1;
-            survey.last_time_ns = request.time_ns;
-        })?;
-        Ok(survey)
-    }
-
-    /// Whether there are several requests and all have the same time. Times begin at 0 and never
-    /// decrease.
-    fn has_one_time(&self) -> bool {
-        self.requests > 1 && self.last_time_ns == 0
-    }
-
-    /// The ends of the volumes that are replayed.
-    fn replayed_ends(&self, volume: Volume) -> Result<Vec<Option<u64>>> {
-        let one = match volume {
-            Volume::All => return Ok(self.ends.iter().copied().map(Some).collect()),
-            Volume::One(one) => one as usize,
-        };
-        if one >= self.ends.len() {
-            return Err(Error::Impossible(format!(
-                "there is no volume {one}: the trace has {}, numbered from 0",
-                self.ends.len()
-            )));
-        }
-        let only = |(volume, &end): (usize, &u64)| (volume == one).then_some(end);
-        Ok(self.ends.iter().enumerate().map(only).collect())
-    }
-}
-
-/// Calls `see` with every request of a trace.
-fn for_each(
-    source: &RequestSource,
-    progress: &dyn Progress,
-    mut see: impl FnMut(&Request),
-) -> Result<()> {
-    let mut stream = source.prepared(Stage::Survey, progress)?;
-    let mut batch = Vec::with_capacity(BATCH);
-    while stream.next_batch(&mut batch, BATCH)? > 0 {
-        batch.drain(..).for_each(|request| see(&request));
-        progress.report(Stage::Survey, stream.position_bytes(), source.length())?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::experiment::Experiment;
+    use crate::config::values::Volume;
     use crate::progress::NoProgress;
     use std::io::Write;
 
@@ -436,16 +373,21 @@ mod tests {
     }
 
     #[test]
-    fn a_cached_trace_is_read_once() {
+    fn a_file_is_read_once_whether_it_is_cached_in_memory_or_not() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(TWO_VOLUMES.as_bytes()).unwrap();
         let trace = Some(file.path().to_str().unwrap().to_owned());
-        let setup = Setup::new(&Experiment { trace, ..Experiment::default() }).unwrap();
-        let [cached, stored] =
+        let fit = Fit::Compact;
+        let setup = Setup::new(&Experiment { trace, fit, ..Experiment::default() }).unwrap();
+        let inputs =
             [1 << 30, 0].map(|bytes| Input::open_cached(&setup, bytes, &NoProgress).unwrap());
+        let last = Input::open(&setup, &NoProgress).unwrap();
         drop(file);
-        assert!(stored.loads()[0].source().replay().is_err(), "the file is gone");
-        let (mut stream, mut requests) = (cached.loads()[0].source().replay().unwrap(), Vec::new());
-        assert_eq!(stream.next_batch(&mut requests, 9).unwrap(), 3);
+        assert!(RequestSource::open(&setup).is_err(), "the file is gone");
+        for input in inputs.into_iter().chain([last]) {
+            let source = input.loads()[0].source();
+            let (mut stream, mut requests) = (source.replay().unwrap(), Vec::new());
+            assert_eq!(stream.next_batch(&mut requests, 9).unwrap(), 3);
+        }
     }
 }

@@ -1,19 +1,20 @@
 //! An opened trace, which can be read from its first request as often as needed: a workload that is
-//! generated anew each time, a file that is read anew each time, cached requests of a file, or
-//! requests that the caller holds in memory.
+//! generated anew each time, cached requests of a file, a file that is parsed anew each time because
+//! its requests could not be cached, or requests that the caller holds in memory.
 
 use std::sync::Arc;
 
 use ftl::device::block_bytes;
 use spec::Spec;
-use trace::replay::Skipped;
-use trace::{AddressSpace, ReadOptions, Replay, RequestTable, Trace};
+use trace::replay::{BATCH, Skipped};
+use trace::{AddressSpace, ReadOptions, Replay, Request, RequestTable, Trace};
 
 use crate::config::named_trace::NamedTrace;
 use crate::config::setup::Setup;
 use crate::device::logical_blocks;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::input::request_cache::{CacheBudget, CachedRequests};
+use crate::input::survey::Survey;
 use crate::progress::{Progress, Stage};
 
 /// An opened trace.
@@ -22,6 +23,8 @@ pub struct RequestSource {
     origin: Origin,
     /// The digest of the file, if it is known already.
     sha256: Option<String>,
+    /// The survey, if it is known already.
+    survey: Option<Survey>,
 }
 
 /// Where the requests come from.
@@ -30,7 +33,7 @@ enum Origin {
     Workload { capacity_bytes: u64 },
     /// A file.
     File,
-    /// A file whose requests are in memory.
+    /// A file whose requests are cached.
     CachedFile(CachedRequests),
     /// The caller's memory.
     Table,
@@ -70,7 +73,7 @@ impl RequestSource {
         let capacity_bytes = blocks.saturating_mul(block_bytes(&setup.chip));
         let space = AddressSpace { capacity_bytes, page_bytes };
         let trace = Trace::generate(spec, &space, experiment.seed)?.with_limit(experiment.limit);
-        Ok(RequestSource { trace, origin: Origin::Workload { capacity_bytes }, sha256: None })
+        Ok(RequestSource::of(trace, Origin::Workload { capacity_bytes }))
     }
 
     /// A trace file, read as the setup says.
@@ -85,14 +88,18 @@ impl RequestSource {
             limit: experiment.limit,
         };
         let trace = Trace::open(path, &options)?.sorted(experiment.sort);
-        Ok(RequestSource { trace, origin: Origin::File, sha256: None })
+        Ok(RequestSource::of(trace, Origin::File))
     }
 
     /// Requests in memory, read as the setup says.
     pub fn table(setup: &Setup, table: &Arc<RequestTable>) -> RequestSource {
         let Setup { experiment, .. } = setup;
         let trace = Trace::of_table(table).sorted(experiment.sort).with_limit(experiment.limit);
-        RequestSource { trace, origin: Origin::Table, sha256: None }
+        RequestSource::of(trace, Origin::Table)
+    }
+
+    fn of(trace: Trace, origin: Origin) -> RequestSource {
+        RequestSource { trace, origin, sha256: None, survey: None }
     }
 
     /// The same trace, whose digest is known already.
@@ -111,24 +118,53 @@ impl RequestSource {
         }
     }
 
-    /// The same trace with its requests cached in memory, if it is a file and fits the budget. A
-    /// trace that cannot be read to its end is not cached: the run that reads it reports why.
+    /// The same trace; if it is a file, it is parsed now, surveyed, and its requests are cached.
+    /// Those that do not fit the budget are cached in a temporary file. If that cannot be written,
+    /// they are parsed again in each pass.
     ///
     /// # Errors
-    /// The run is stopped.
+    /// The file cannot be read, or the run is stopped.
     pub fn cached(
         mut self,
         budget: &Arc<CacheBudget>,
         progress: &dyn Progress,
     ) -> Result<RequestSource> {
         if matches!(self.origin, Origin::File) {
-            match CachedRequests::read(&self.trace, budget, progress) {
-                Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Ok(Some(cached)) => self.origin = Origin::CachedFile(cached),
-                Ok(None) | Err(_) => {}
+            let mut survey = Survey::default();
+            let see = |request: &Request| survey.see(request);
+            if let Some(cached) = CachedRequests::read(&self.trace, budget, progress, see)? {
+                self.origin = Origin::CachedFile(cached);
             }
+            self.survey = Some(survey);
         }
         Ok(self)
+    }
+
+    /// The survey of the whole trace, which is read now if it was not surveyed before.
+    ///
+    /// # Errors
+    /// The trace cannot be read, or the run is stopped.
+    pub fn survey(&self, progress: &dyn Progress) -> Result<Survey> {
+        if let Some(survey) = &self.survey {
+            return Ok(survey.clone());
+        }
+        let mut survey = Survey::default();
+        self.for_each(progress, |request| survey.see(request))?;
+        Ok(survey)
+    }
+
+    /// Calls `see` with every request.
+    ///
+    /// # Errors
+    /// The trace cannot be read, or the run is stopped.
+    pub fn for_each(&self, progress: &dyn Progress, mut see: impl FnMut(&Request)) -> Result<()> {
+        let mut stream = self.prepared(Stage::Survey, progress)?;
+        let mut batch = Vec::with_capacity(BATCH);
+        while stream.next_batch(&mut batch, BATCH)? > 0 {
+            batch.drain(..).for_each(|request| see(&request));
+            progress.report(Stage::Survey, stream.position_bytes(), self.length())?;
+        }
+        Ok(())
     }
 
     /// The trace.
@@ -182,7 +218,7 @@ impl RequestSource {
     /// The file cannot be opened again.
     pub fn replay(&self) -> Result<Replay> {
         Ok(match &self.origin {
-            Origin::CachedFile(cached) => cached.trace().replay()?,
+            Origin::CachedFile(cached) => cached.replay(),
             Origin::Workload { .. } | Origin::File | Origin::Table => self.trace.replay()?,
         })
     }
@@ -233,7 +269,6 @@ mod tests {
     use crate::config::experiment::Experiment;
     use crate::progress::NoProgress;
     use std::io::Write;
-    use trace::Request;
 
     fn all(source: &RequestSource) -> (Vec<Request>, Skipped) {
         let (mut stream, mut requests) = (source.replay().unwrap(), Vec::new());
@@ -251,13 +286,16 @@ mod tests {
         let stored = RequestSource::file(&setup, path).unwrap();
         let expected = all(&stored);
         assert_eq!((expected.0.len(), expected.1.get("zero-length")), (3, 1));
-        let cached = stored.cached(&CacheBudget::new(1 << 24), &NoProgress).unwrap();
-        assert_eq!(cached.length(), Some(3));
-        for _ in 0..2 {
-            assert!(all(&cached) == expected);
+        let survey = stored.survey(&NoProgress).unwrap();
+        for budget_bytes in [0, 1 << 24] {
+            let stored = RequestSource::file(&setup, path).unwrap();
+            let cached = stored.cached(&CacheBudget::new(budget_bytes), &NoProgress).unwrap();
+            assert!(matches!(cached.origin, Origin::CachedFile(_)));
+            assert_eq!(cached.length(), Some(3));
+            assert_eq!(format!("{:?}", cached.survey), format!("{:?}", Some(&survey)));
+            for _ in 0..2 {
+                assert!(all(&cached) == expected);
+            }
         }
-        let stored = RequestSource::file(&setup, path).unwrap();
-        let stored = stored.cached(&CacheBudget::new(0), &NoProgress).unwrap();
-        assert!(matches!(stored.origin, Origin::File) && all(&stored) == expected);
     }
 }

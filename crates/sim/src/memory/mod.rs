@@ -20,6 +20,7 @@ use nand::{FlashArray, Mode};
 use crate::config::choices::Fit;
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
+use crate::input::request_cache::RUN_CACHE_BYTES;
 use crate::progress::{Progress, Stage};
 use crate::run::shadow::Shadow;
 
@@ -117,6 +118,12 @@ impl MemoryBudget {
         let cache_bytes = if reads_files { cache_bytes } else { 0 };
         let cache_bytes = cache_bytes.min(limit_bytes.map_or(u64::MAX, |limit| limit / 2));
         (MemoryBudget::new(limit_bytes.map(|limit| limit - cache_bytes)), cache_bytes)
+    }
+
+    /// The memory that cached requests of a single run may take. It is small beside the limit, so
+    /// that the estimate for the run need not include it.
+    pub fn run_cache_bytes(&self) -> u64 {
+        RUN_CACHE_BYTES.min(self.limit_bytes.map_or(u64::MAX, |limit| limit / 16))
     }
 
     /// Reserves the memory of a run; waits while other runs take too much.

@@ -120,7 +120,10 @@ pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
     }
     match options.input {
         Some(input) => run_on(setup, input, options),
-        None => run_on(setup, &Input::open(setup, options.progress)?, options),
+        None => {
+            let cache_bytes = options.memory.run_cache_bytes();
+            run_on(setup, &Input::open_cached(setup, cache_bytes, options.progress)?, options)
+        }
     }
 }
 

@@ -88,7 +88,7 @@ pub struct Sweep<'a> {
     pub digests: &'a TraceDigests,
     /// The number of runs at a time.
     pub jobs: NonZeroUsize,
-    /// Memory for cached requests. A trace that does not fit is read from its file every time.
+    /// Memory for cached requests. What does not fit is cached in temporary files.
     pub memory_bytes: u64,
     /// Memory for everything, if it is limited. Cached requests take at most half of it.
     pub limit_bytes: Option<u64>,

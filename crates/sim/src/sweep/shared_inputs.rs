@@ -1,4 +1,4 @@
-//! The traces of a sweep. Each is opened once, cached in memory if it fits, and shared read-only by
+//! The traces of a sweep. Each is opened and parsed once, cached, and shared read-only by
 //! the rows that need it. It is dropped when no further row needs it.
 
 use std::collections::HashMap;

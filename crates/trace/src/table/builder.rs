@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::parse::devices::Devices;
 use crate::reader::Skipped;
 use crate::request::{Flags, Op, Request};
-use crate::table::packed::{LONG, PACKED_BYTES, PackedRequest};
+use crate::table::packed::{LONG, PackedRequest};
 use crate::table::request_table::{CHUNK, RequestTable};
 
 /// Consecutive rows of columns. All slices have the same length.
@@ -48,17 +48,9 @@ impl TableBuilder {
         self.table.memory_bytes()
     }
 
-    /// The memory that the next row will take, in bytes: that of a new chunk, or none.
-    pub fn next_bytes(&self) -> u64 {
-        match self.rows.is_multiple_of(CHUNK as u64) {
-            true => (CHUNK * PACKED_BYTES) as u64,
-            false => 0,
-        }
-    }
-
     /// Appends a request of a replay.
     pub fn push(&mut self, request: &Request) {
-        if self.next_bytes() > 0 {
+        if self.rows.is_multiple_of(CHUNK as u64) {
             self.table.chunks.push(Vec::with_capacity(CHUNK));
         }
         let packed = PackedRequest::of(request);

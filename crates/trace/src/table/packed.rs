@@ -7,7 +7,7 @@ use crate::request::{Flags, Op, Request};
 pub(crate) struct PackedRequest {
     pub(crate) time_ns: u64,
     pub(crate) offset: u64,
-    /// The length, or [`LONG`] if it is that or more; the table then has it elsewhere.
+    /// The length, or [`LONG`] if it is that or more; it is then kept elsewhere.
     pub(crate) bytes: u32,
     pub(crate) device: u16,
     pub(crate) op: Op,
@@ -27,6 +27,7 @@ impl PackedRequest {
     ///
     /// # Panics
     /// The number of its device is above 65535. No trace has so many devices.
+    #[inline]
     pub(crate) fn of(request: &Request) -> PackedRequest {
         let Request { time_ns, offset, bytes, device, op, flags } = *request;
         let bytes = u32::try_from(bytes).unwrap_or(LONG);
@@ -35,12 +36,25 @@ impl PackedRequest {
     }
 
     /// The request, with the length as it is packed.
+    #[inline]
     pub(crate) fn unpacked(&self) -> Request {
         let PackedRequest { time_ns, offset, bytes, device, op, flags } = *self;
         Request { time_ns, offset, bytes: bytes.into(), device: device.into(), op, flags }
     }
 
-    /// The bytes of the digest: all fields in their order, little endian.
+    /// The record behind a request whose length is not in its own record.
+    pub(crate) fn of_length(bytes: u64) -> PackedRequest {
+        let (op, flags) = (Op::Read, Flags::NONE);
+        PackedRequest { time_ns: bytes, offset: 0, bytes: 0, device: 0, op, flags }
+    }
+
+    /// The length in such a record.
+    pub(crate) fn length(&self) -> u64 {
+        self.time_ns
+    }
+
+    /// The bytes in digests and temporary files: all fields in their order, little endian.
+    #[inline]
     pub(crate) fn to_bytes(self) -> [u8; PACKED_BYTES] {
         let mut bytes = [0; PACKED_BYTES];
         bytes[..8].copy_from_slice(&self.time_ns.to_le_bytes());
@@ -50,5 +64,20 @@ impl PackedRequest {
         bytes[22] = self.op.code();
         bytes[23] = self.flags.bits();
         bytes
+    }
+
+    /// The record with these bytes; `None` if no record has them.
+    #[inline]
+    pub(crate) fn of_bytes(bytes: &[u8; PACKED_BYTES]) -> Option<PackedRequest> {
+        let words: &[[u8; 8]] = bytes.as_chunks().0;
+        let packed = u64::from_le_bytes(words[2]);
+        Some(PackedRequest {
+            time_ns: u64::from_le_bytes(words[0]),
+            offset: u64::from_le_bytes(words[1]),
+            bytes: packed as u32,
+            device: (packed >> 32) as u16,
+            op: Op::of_code((packed >> 48) as u8)?,
+            flags: Flags::of_bits((packed >> 56) as u8)?,
+        })
     }
 }

@@ -1,13 +1,15 @@
 use std::fmt::Write;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::reader::Skipped;
-use crate::replay::{ReadOptions, Trace};
+use crate::replay::{ReadOptions, Replay, Trace};
 use crate::request::{Flags, Op, Request};
 use crate::table::builder::{ColumnBlock, TableBuilder};
+use crate::table::request_store::{RequestStore, StoreBuilder};
 use crate::table::request_table::{CHUNK, RequestTable};
 
 /// A row: time, operation, offset, bytes, device, flags.
@@ -42,11 +44,32 @@ fn csv(rows: &[Row]) -> String {
     text
 }
 
+/// The requests of a trace, of which `in_memory` are kept in memory at most.
+fn store(trace: &Trace, in_memory: usize) -> Arc<RequestStore> {
+    let (mut replay, mut builder) = (trace.replay().unwrap(), StoreBuilder::new());
+    let mut requests = Vec::new();
+    while replay.next_batch(&mut requests, 5).unwrap() > 0 {}
+    for (index, request) in requests.iter().enumerate() {
+        if index == in_memory {
+            builder.spill_to(tempfile::tempfile().unwrap());
+        }
+        builder.push(request).unwrap();
+    }
+    let store = builder.finish(trace.name(), &replay).unwrap();
+    assert_eq!(store.requests(), requests.len() as u64);
+    assert_eq!(store.spilt_bytes() == 0, requests.len() <= in_memory);
+    Arc::new(store)
+}
+
 /// All requests of a trace, read a few at a time, and what was skipped.
 fn read(trace: &Trace, limit: Option<u64>, sort: bool) -> (Vec<Request>, Skipped) {
-    let mut replay = trace.replay().unwrap();
+    read_replay(trace.replay().unwrap(), limit, sort)
+}
+
+fn read_replay(mut replay: Replay, limit: Option<u64>, sort: bool) -> (Vec<Request>, Skipped) {
     let mut requests = Vec::new();
     while replay.next_batch(&mut requests, 3).unwrap() > 0 {}
+    assert_eq!(replay.next_batch(&mut requests, 3).unwrap(), 0, "the end is the end");
     assert!(limit.is_none_or(|limit| requests.len() as u64 <= limit));
     assert_eq!(replay.notes().contains(&"The requests are sorted by time.".to_owned()), sort);
     let mut skipped = replay.skipped().clone();
@@ -70,6 +93,7 @@ proptest! {
         rows in rows(),
         limit in prop::option::of(1u64..40),
         sort: bool,
+        unspilt in 0usize..70,
     ) {
         let format = Some(spec::Spec::plain("csv"));
         let options = ReadOptions { format, limit, ..ReadOptions::default() };
@@ -79,7 +103,12 @@ proptest! {
         prop_assert_eq!(read(&in_memory, limit, sort), expected.clone());
         // The requests of a replay, kept and read again.
         let kept = Arc::new(file.to_table(|_| crate::Result::Ok(())).unwrap());
-        prop_assert_eq!(read(&Trace::of_table(&kept), limit, sort), expected);
+        prop_assert_eq!(read(&Trace::of_table(&kept), limit, sort), expected.clone());
+        let stored = store(&file, unspilt);
+        // Reading it twice delivers the same twice.
+        for _ in 0..2 {
+            prop_assert_eq!(read_replay(Replay::of_store(&stored), limit, sort), expected.clone());
+        }
     }
 }
 
@@ -110,6 +139,49 @@ fn lengths_of_4_gib_and_more_are_kept() {
     let rows: Vec<Row> = lengths.iter().map(|&bytes| (0, 2, 4, bytes, 0, 0)).collect();
     let requests = Trace::of_table(&table(&rows)).requests().unwrap();
     assert!(requests.iter().map(|request| request.bytes).eq(lengths));
+}
+
+/// Requests around 4 GiB fill several chunks and pieces of a file, at whose ends some of them lie.
+#[test]
+fn a_store_keeps_requests_of_any_length_wherever_they_lie() {
+    for first_long in 0..2 {
+        let length = |n: u64| if n % 5 == first_long { u64::from(u32::MAX) + n % 2 } else { 1 + n };
+        let rows: Vec<Row> = (0..CHUNK as u64 + 9)
+            .map(|n| (n, (n % 3) as u8, 8 * n, length(n), n % 7, 31))
+            .collect();
+        let trace = Trace::of_table(&table(&rows));
+        let expected = trace.requests().unwrap();
+        for in_memory in [0, 1, CHUNK - 1, CHUNK, rows.len()] {
+            let mut replay = Replay::of_store(&store(&trace, in_memory));
+            let mut requests = Vec::new();
+            while replay.next_batch(&mut requests, 999).unwrap() > 0 {}
+            assert!(requests == expected, "{in_memory} in memory");
+            assert_eq!(replay.position_bytes(), expected.len() as u64);
+            assert_eq!(replay.devices(), ["0", "1", "2", "3", "4", "5", "6"]);
+        }
+    }
+}
+
+#[test]
+fn a_temporary_file_that_is_cut_short_or_changed_is_an_error() {
+    let rows: Vec<Row> = (0..10).map(|n| (n, 1, 8 * n, 512, 0, 0)).collect();
+    let trace = Trace::of_table(&table(&rows));
+    let spilt = |damage: fn(&std::fs::File)| {
+        let file = tempfile::tempfile().unwrap();
+        let (mut replay, mut builder) = (trace.replay().unwrap(), StoreBuilder::new());
+        builder.spill_to(file.try_clone().unwrap());
+        let mut requests = Vec::new();
+        replay.next_batch(&mut requests, 99).unwrap();
+        requests.iter().for_each(|request| builder.push(request).unwrap());
+        let store = builder.finish("t", &replay).unwrap();
+        damage(&file);
+        let read = Replay::of_store(&Arc::new(store)).next_batch(&mut requests, 99);
+        read.unwrap_err().to_string()
+    };
+    let cut = spilt(|file| file.set_len(100).unwrap());
+    assert!(cut.starts_with("cannot read trace `t` again from a temporary file: "), "{cut}");
+    let changed = spilt(|file| file.write_all_at(&[255; 24], 48).unwrap());
+    assert!(changed.ends_with("it was changed by another program"), "{changed}");
 }
 
 #[test]
