@@ -40,6 +40,6 @@ pub use journal::Entry;
 pub use operation::{Answer, HostRequest, Issued};
 pub use presets::PRESETS;
 pub use profile::Profile;
-pub use recorder::{Recorded, Recorder};
+pub use recorder::Recorder;
 pub use shares::Shares;
 pub use usage::Usage;

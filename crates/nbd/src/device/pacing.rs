@@ -91,7 +91,7 @@ impl Pacing {
     /// Records the operations of a chip from now on, and forgets those that were recorded.
     pub fn attach(&mut self, nand: &mut Nand) {
         nand.detach();
-        nand.attach(Box::new(Recorder::new(false)));
+        nand.attach(Box::new(Recorder::default()));
     }
 
     /// Issues a request that was performed, with the operations since the last one.
@@ -103,14 +103,14 @@ impl Pacing {
         force: bool,
         came: Instant,
     ) -> Ticket {
-        let mut operations = drive::Recorded::default();
+        let mut operations = Vec::new();
         if let Some(recorder) = nand.and_then(|nand| nand.sink_mut::<Recorder>()) {
             recorder.drain_to(&mut operations);
         }
         self.issued += 1;
         let request = HostRequest { op, bytes, force, memory_ns: 0, load: self.issued };
         let came_ns = (came - self.began).as_nanos() as u64;
-        self.drive.submit(came_ns.max(self.drive.now_ns()), request, &operations.issued);
+        self.drive.submit(came_ns.max(self.drive.now_ns()), request, &operations);
         self.tickets.insert(self.issued, Promise::default());
         self.issued
     }

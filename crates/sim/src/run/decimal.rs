@@ -1,79 +1,102 @@
-//! Whole numbers as decimal text, eight digits at a time in one machine word.
+//! Numbers as decimal text, four digits at a time.
 //!
 //! ```text
-//! 1234567        = 0123 · 10⁴ + 4567      two halves of four digits
-//!                = 01 23 45 67            four pairs of two digits
-//!                = 0 1 2 3 4 5 6 7        eight digits, one per byte, the first in the lowest
+//! 1234567  =  0123 | 4567      two entries of a table, eight digits in a machine word
+//!          →  1234567          the word shifted by the zeros in front
 //! ```
-//! Each step divides all parts of the word at once, by a multiplication and a shift. An operation
-//! log has three numbers per line, so they decide what it costs.
+//! An operation log has several numbers per line, which decide what it costs.
 
-/// The number of digits in a word.
-const DIGITS: usize = 8;
-/// The first number that does not fit into a word.
-const BEYOND: u64 = 100_000_000;
-/// The most bytes that [`write`] may change: those of 20 digits, in three words.
-pub(super) const MOST_BYTES: usize = 3 * DIGITS;
+/// A short text, the first character in the lowest byte.
+#[derive(Clone, Copy)]
+pub(super) struct Text {
+    pub(super) bytes: u128,
+    pub(super) length: usize,
+}
 
-/// Writes a number at the beginning of `out` and returns the number of its digits. Up to eight
-/// bytes behind the digits are overwritten.
-#[inline]
-pub(super) fn write(number: u64, out: &mut [u8]) -> usize {
-    if number >= BEYOND {
-        return write_long(number, out);
+/// Numbers in an entry of the table.
+const FOUR_DIGITS: u32 = 10_000;
+/// The first number that needs more than two entries.
+const EIGHT_DIGITS: u32 = FOUR_DIGITS * FOUR_DIGITS;
+
+/// The four digits of each number below 10⁴ as text, zeros in front.
+static FOURS: [u32; FOUR_DIGITS as usize] = fours();
+
+const fn fours() -> [u32; FOUR_DIGITS as usize] {
+    let mut fours = [0; FOUR_DIGITS as usize];
+    let mut number = 0;
+    while number < fours.len() {
+        let digits = [number / 1000, number / 100 % 10, number / 10 % 10, number % 10];
+        let [a, b, c, d] = digits;
+        fours[number] =
+            u32::from_le_bytes([b'0' + a as u8, b'0' + b as u8, b'0' + c as u8, b'0' + d as u8]);
+        number += 1;
     }
-    let digits = eight_digits(number);
-    // The last digit is written even if it is zero.
-    let zeros = (digits | 1 << (8 * (DIGITS - 1))).trailing_zeros() / 8;
-    put(digits >> (8 * zeros), out);
-    DIGITS - zeros as usize
+    fours
 }
 
-fn write_long(number: u64, out: &mut [u8]) -> usize {
-    let before = write(number / BEYOND, out);
-    put(eight_digits(number % BEYOND), &mut out[before..]);
-    before + DIGITS
+impl Text {
+    /// The most bytes that a text has.
+    pub(super) const MOST_BYTES: usize = 10;
+
+    /// The text of a number.
+    #[inline(always)]
+    pub(super) fn of(number: u32) -> Text {
+        if number >= EIGHT_DIGITS {
+            return Text::of_long(number);
+        }
+        const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+        // The last digit stays even if it is zero.
+        const LAST: u64 = 1 << 56;
+        let digits = eight_digits(number);
+        let bits_in_front = ((digits ^ ZEROS) | LAST).trailing_zeros() & !7;
+        let length = 8 - bits_in_front as usize / 8;
+        Text { bytes: (digits >> bits_in_front).into(), length }
+    }
+
+    #[cold]
+    fn of_long(number: u32) -> Text {
+        let high = Text::of(number / EIGHT_DIGITS);
+        let low = u128::from(eight_digits(number % EIGHT_DIGITS));
+        Text { bytes: high.bytes | low << (8 * high.length), length: high.length + 8 }
+    }
+
+    /// The text of a short word.
+    pub(super) const fn of_word(word: &[u8]) -> Text {
+        assert!(word.len() <= Text::MOST_BYTES, "the word is too long");
+        let (mut bytes, mut at) = (0, 0);
+        while at < word.len() {
+            bytes |= (word[at] as u128) << (8 * at);
+            at += 1;
+        }
+        Text { bytes, length: word.len() }
+    }
 }
 
-/// Stores digits as text.
+/// The eight digits of a number below 10⁸ as text.
 #[inline]
-fn put(digits: u64, out: &mut [u8]) {
-    const ZEROS: u64 = u64::from_le_bytes([b'0'; DIGITS]);
-    out[..DIGITS].copy_from_slice(&(digits + ZEROS).to_le_bytes());
-}
-
-/// The digits of a number below 10⁸, one per byte, the first in the lowest byte.
-#[inline]
-fn eight_digits(number: u64) -> u64 {
-    let halves = number / 10_000 | (number % 10_000) << 32;
-    // 10486 / 2²⁰ is 1/100, exactly enough for four digits.
-    let hundreds = halves * 10_486 >> 20 & 0x7f_0000_007f;
-    let pairs = hundreds | (halves - 100 * hundreds) << 16;
-    // 103 / 2¹⁰ is 1/10, exactly enough for two digits.
-    let tens = pairs * 103 >> 10 & 0x000f_000f_000f_000f;
-    tens | (pairs - 10 * tens) << 8
+fn eight_digits(number: u32) -> u64 {
+    let (high, low) = (number / FOUR_DIGITS, number % FOUR_DIGITS);
+    u64::from(FOURS[high as usize]) | u64::from(FOURS[low as usize]) << 32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(number: u64) -> String {
-        let mut out = [b'x'; MOST_BYTES + DIGITS];
-        let digits = write(number, &mut out);
-        assert!(out[MOST_BYTES..].iter().all(|&byte| byte == b'x'), "{number}: written too far");
-        String::from_utf8(out[..digits].to_vec()).unwrap()
+    fn text(text: Text) -> String {
+        let bytes = text.bytes.to_le_bytes();
+        assert!(bytes[text.length..].iter().all(|&byte| byte == 0), "nothing follows");
+        String::from_utf8(bytes[..text.length].to_vec()).unwrap()
     }
 
     #[test]
     fn numbers_are_written_as_the_standard_library_writes_them() {
-        let powers = (0..20).map(|exponent| 10u64.pow(exponent));
-        let around = powers.flat_map(|power| [power - 1, power, power + 1, 7 * (power / 9)]);
-        for number in around.chain(0..20_000).chain([u32::MAX.into(), u64::MAX]) {
-            assert_eq!(text(number), number.to_string());
+        let powers = (0..10).map(|exponent| 10u32.pow(exponent));
+        let around = powers.flat_map(|power| [power - 1, power, power + 1, 4 * (power / 9)]);
+        let spread = (0..u32::MAX).step_by(99_991);
+        for number in around.chain(0..20_000).chain(spread).chain([u32::MAX]) {
+            assert_eq!(text(Text::of(number)), number.to_string());
         }
-        for number in (0..BEYOND).step_by(9_973) {
-            assert_eq!(text(number), number.to_string());
-        }
+        assert_eq!(text(Text::of_word(b"system")), "system");
     }
 }

@@ -12,6 +12,7 @@
 //! * [`measure`]       observation of the measured pass
 //! * [`finish`]        the result of a measured pass
 //! * [`contents`]      the bytes that the host writes, if the chip keeps them
+//! * [`recorded`]      the operations of a request
 //! * `decimal`         numbers as text, for the operation log
 //! * [`operation_log`] every flash operation, one line each
 //! * [`shadow`]        a shadow copy of every sector
@@ -22,6 +23,7 @@ mod decimal;
 pub mod finish;
 pub mod measure;
 pub mod operation_log;
+pub mod recorded;
 pub mod shadow;
 pub mod simulator;
 pub mod timeline;
@@ -30,7 +32,6 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use drive::Recorded;
 use ftl::Device;
 use ftl::contract::page_policy::PolicySource;
 use nand::Nand;
@@ -54,6 +55,7 @@ use crate::result::run_result::RunResult;
 use crate::run::finish::{FinishedRun, Measured};
 use crate::run::measure::{MeasuredRequests, Observer, PassCounters, TenantCounters, Unmeasured};
 use crate::run::operation_log::OpLog;
+use crate::run::recorded::Recorded;
 use crate::run::simulator::{Served, Simulator};
 use crate::run::timeline::tracker::IssuedRequest;
 use crate::run::timeline::{Timeline, TimelineOutput};
@@ -327,9 +329,9 @@ impl<'a> Stages<'a> {
         let free_blocks_before = simulator.ftl().free_blocks();
         let mut measure = self.counters(&pass);
         if records.log.is_some() {
-            // Those of a lead-in may have been recorded without owners.
+            // Those of a lead-in may have been recorded for the drive only.
             simulator.stop_recording();
-            simulator.record_operations(true);
+            simulator.record_operations(pass.drive().is_some(), true);
         }
         let started = Instant::now();
         // A single trace does not ask for each request to which load it belongs.
@@ -405,7 +407,7 @@ impl<'a> Stages<'a> {
         records: &mut Records,
     ) -> Result<()> {
         if pass.drive().is_some() {
-            simulator.record_operations(false);
+            simulator.record_operations(true, false);
         }
         while left > 0
             && let count @ 1.. = pass.order.fill(&mut pass.batch, left, &mut pass.queue)?

@@ -13,22 +13,23 @@
 
 use std::io::Write;
 
-use drive::Recorded;
 use nand::{Cause, Lpn, Op};
 
 use crate::error::{Error, Result};
-use crate::run::decimal;
+use crate::run::decimal::Text;
+use crate::run::recorded::{LoggedBulk, Recorded};
 
 const HEAD: &str = "# ftlab operations 1: request op cause place owner\n";
 
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// The most bytes that a line may change: the request, the operation with its cause, the place, the
-/// owner. All are copied as blocks of a fixed size, of which the next part overwrites the rest.
-const LINE_BYTES: usize = 3 * decimal::MOST_BYTES + LABEL_BYTES;
+/// Operations whose lines are composed between two looks at the room in the buffer.
+const PIECE: usize = 64;
+/// The room that these lines may need; a copy has two of them.
+const PIECE_BYTES: usize = 2 * PIECE * LINE_BYTES;
 
-const _: () = assert!(LINE_BYTES < BUFFER_BYTES);
+const _: () = assert!(PIECE_BYTES <= BUFFER_BYTES);
 
 /// Writes the log.
 pub struct OpLog<'a> {
@@ -37,40 +38,6 @@ pub struct OpLog<'a> {
     buffer: Vec<u8>,
     used: usize,
     labels: [[Label; Cause::ALL.len()]; Op::ALL.len()],
-}
-
-/// The longest text of an operation and its cause: ` program merge `.
-const LABEL_BYTES: usize = 16;
-
-/// The text of an operation and its cause, with the spaces around it.
-#[derive(Clone, Copy)]
-struct Label {
-    bytes: [u8; LABEL_BYTES],
-    length: usize,
-}
-
-impl Label {
-    fn of(op: Op, cause: Cause) -> Label {
-        let text = format!(" {} {} ", op.name(), cause.name());
-        assert!(text.len() <= LABEL_BYTES, "`{text}` has more than {LABEL_BYTES} bytes");
-        let mut bytes = [b' '; LABEL_BYTES];
-        bytes[..text.len()].copy_from_slice(text.as_bytes());
-        Label { bytes, length: text.len() }
-    }
-}
-
-/// The number of a request as text.
-struct RequestNumber {
-    bytes: [u8; decimal::MOST_BYTES],
-    length: usize,
-}
-
-impl RequestNumber {
-    fn of(number: u64) -> RequestNumber {
-        let mut bytes = [0; decimal::MOST_BYTES];
-        let length = decimal::write(number, &mut bytes);
-        RequestNumber { bytes, length }
-    }
 }
 
 impl<'a> OpLog<'a> {
@@ -90,15 +57,63 @@ impl<'a> OpLog<'a> {
     /// They cannot be written.
     pub fn write(&mut self, request: u64, operations: &Recorded) -> Result<()> {
         let request = RequestNumber::of(request);
-        for (issued, &owner) in operations.issued.iter().zip(&operations.owners) {
-            if self.buffer.len() - self.used < LINE_BYTES {
-                self.empty_buffer()?;
+        for bulk in operations.logged.bulks() {
+            match bulk {
+                LoggedBulk::Run { op, cause, first, owners } => {
+                    let start = self.start(&request, op, cause);
+                    self.write_run(&start, first, owners)?;
+                }
+                LoggedBulk::Copies { cause, from, to, owners } => {
+                    let starts = [Op::Read, Op::Program].map(|op| self.start(&request, op, cause));
+                    self.write_copies(&starts, from, to, owners)?;
+                }
             }
-            let label = &self.labels[issued.op as usize][issued.cause as usize];
-            let line = &mut self.buffer[self.used..][..LINE_BYTES];
-            self.used += write_line(line, &request, label, issued.place, owner);
         }
         Ok(())
+    }
+
+    fn write_run(&mut self, start: &LineStart, first: u32, owners: &[u32]) -> Result<()> {
+        let mut places = first..;
+        for owners in owners.chunks(PIECE) {
+            let mut lines = self.lines()?;
+            for (&owner, place) in owners.iter().zip(places.by_ref()) {
+                lines.push(start, place, owner_text(owner));
+            }
+            self.used = lines.end;
+        }
+        Ok(())
+    }
+
+    fn write_copies(
+        &mut self,
+        [read, program]: &[LineStart; 2],
+        from: &[u32],
+        to: u32,
+        owners: &[u32],
+    ) -> Result<()> {
+        let mut targets = to..;
+        for (from, owners) in from.chunks(PIECE).zip(owners.chunks(PIECE)) {
+            let mut lines = self.lines()?;
+            for ((&source, &owner), target) in from.iter().zip(owners).zip(targets.by_ref()) {
+                let owner = owner_text(owner);
+                lines.push(read, source, owner);
+                lines.push(program, target, owner);
+            }
+            self.used = lines.end;
+        }
+        Ok(())
+    }
+
+    fn start(&self, request: &RequestNumber, op: Op, cause: Cause) -> LineStart {
+        LineStart::of(request, &self.labels[op as usize][cause as usize])
+    }
+
+    /// The lines in the buffer, with room for a piece more.
+    fn lines(&mut self) -> Result<Lines<'_>> {
+        if self.buffer.len() - self.used < PIECE_BYTES {
+            self.empty_buffer()?;
+        }
+        Ok(Lines { buffer: &mut self.buffer, end: self.used })
     }
 
     fn empty_buffer(&mut self) -> Result<()> {
@@ -116,85 +131,202 @@ impl<'a> OpLog<'a> {
     }
 }
 
-/// Writes a line at the beginning of `line` and returns its length.
-#[inline]
-fn write_line(
-    line: &mut [u8],
-    request: &RequestNumber,
-    label: &Label,
-    place: u32,
-    owner: Lpn,
-) -> usize {
-    line[..decimal::MOST_BYTES].copy_from_slice(&request.bytes);
-    let mut end = request.length;
-    line[end..end + LABEL_BYTES].copy_from_slice(&label.bytes);
-    end += label.length;
-    end += decimal::write(place.into(), &mut line[end..]);
-    line[end] = b' ';
-    end += 1 + write_owner(owner, &mut line[end + 1..]);
-    line[end] = b'\n';
-    end + 1
+// ---- a line ----------------------------------------------------------------------------------
+//
+// Its parts are copied as blocks of fixed size. The bytes of a block behind the end of its text are
+// overwritten by the next part.
+
+/// The block of the number of a request, which has at most 20 digits.
+const REQUEST_BYTES: usize = 24;
+/// The block of an operation and its cause. The longest is ` program merge `.
+const LABEL_BYTES: usize = 16;
+/// The block of the start of a line.
+const START_BYTES: usize = 48;
+/// The block of another number or word.
+const TEXT_BYTES: usize = size_of::<u128>();
+/// The ends of all parts of a line are below this.
+const ENDS: usize = 64;
+/// The bytes that composing a line may change.
+const LINE_BYTES: usize = ENDS + TEXT_BYTES;
+
+const _: () = assert!(REQUEST_BYTES + LABEL_BYTES <= START_BYTES);
+const _: () = assert!(20 + LABEL_BYTES + 2 * (Text::MOST_BYTES + 1) < ENDS);
+
+/// The number of a request as text.
+struct RequestNumber {
+    bytes: [u8; REQUEST_BYTES],
+    length: usize,
 }
 
-#[inline]
-fn write_owner(owner: Lpn, out: &mut [u8]) -> usize {
-    let word: &[u8] = match owner {
-        Lpn::NONE => b"-",
-        Lpn::SYSTEM => b"system",
-        Lpn(page) => return decimal::write(page.into(), out),
-    };
-    out[..word.len()].copy_from_slice(word);
-    word.len()
+impl RequestNumber {
+    fn of(request: u64) -> RequestNumber {
+        let mut number = RequestNumber { bytes: [0; REQUEST_BYTES], length: 0 };
+        match u32::try_from(request) {
+            Ok(request) => {
+                let text = Text::of(request);
+                number.bytes[..TEXT_BYTES].copy_from_slice(&text.bytes.to_le_bytes());
+                number.length = text.length;
+            }
+            Err(_) => {
+                let text = request.to_string();
+                number.bytes[..text.len()].copy_from_slice(text.as_bytes());
+                number.length = text.len();
+            }
+        }
+        number
+    }
+}
+
+/// The text of an operation and its cause, with the spaces around it.
+#[derive(Clone, Copy)]
+struct Label {
+    bytes: [u8; LABEL_BYTES],
+    length: usize,
+}
+
+impl Label {
+    fn of(op: Op, cause: Cause) -> Label {
+        let text = format!(" {} {} ", op.name(), cause.name());
+        assert!(text.len() <= LABEL_BYTES, "`{text}` has more than {LABEL_BYTES} bytes");
+        let mut bytes = [0; LABEL_BYTES];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        Label { bytes, length: text.len() }
+    }
+}
+
+/// The start of lines: request, operation, cause.
+struct LineStart {
+    bytes: [u8; START_BYTES],
+    length: usize,
+}
+
+impl LineStart {
+    #[inline]
+    fn of(request: &RequestNumber, label: &Label) -> LineStart {
+        let mut bytes = [0; START_BYTES];
+        bytes[..REQUEST_BYTES].copy_from_slice(&request.bytes);
+        bytes[request.length..][..LABEL_BYTES].copy_from_slice(&label.bytes);
+        LineStart { bytes, length: request.length + label.length }
+    }
+}
+
+/// Lines in a buffer that has room for more.
+struct Lines<'b> {
+    buffer: &'b mut [u8],
+    end: usize,
+}
+
+impl Lines<'_> {
+    /// Adds a line. Inlined, because a call would cost as much as a part of the line.
+    #[inline(always)]
+    fn push(&mut self, start: &LineStart, place: u32, owner: Text) {
+        let line = self.buffer[self.end..].first_chunk_mut().expect("the buffer has room");
+        line[..START_BYTES].copy_from_slice(&start.bytes);
+        let end = put(line, start.length, Text::of(place), b' ');
+        self.end += put(line, end, owner, b'\n');
+    }
+}
+
+/// The text of an owner, an LPN.
+#[inline(always)]
+fn owner_text(owner: u32) -> Text {
+    const NONE: Text = Text::of_word(b"-");
+    const SYSTEM: Text = Text::of_word(b"system");
+    match Lpn(owner) {
+        Lpn::NONE => NONE,
+        Lpn::SYSTEM => SYSTEM,
+        Lpn(page) => Text::of(page),
+    }
+}
+
+/// Puts a text and a character at `at`; returns the end of both. The masks change nothing, but with
+/// them the compiler knows that all is within the line.
+#[inline(always)]
+fn put(line: &mut [u8; LINE_BYTES], at: usize, text: Text, then: u8) -> usize {
+    debug_assert!(at < ENDS && text.length < TEXT_BYTES, "a line is too long");
+    let out = &mut line[at % ENDS..][..TEXT_BYTES];
+    out.copy_from_slice(&text.bytes.to_le_bytes());
+    out[text.length % TEXT_BYTES] = then;
+    at + text.length + 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drive::Issued;
+    use crate::run::recorded::OperationSink;
+    use nand::{BlockId, OpSink, Operation, Ppn};
 
-    /// Numbers with one to ten digits.
-    const NUMBERS: [u32; 8] = [0, 9, 10, 12_345_678, 99_999_999, 100_000_000, 4_000_000_000, 77];
+    /// Numbers with one to ten digits, and owners that are no pages.
+    const NUMBERS: [u32; 9] =
+        [0, 9, 10, 12_345_678, 99_999_999, 100_000_000, 4_000_000_000, u32::MAX - 2, 77];
+    const OWNERS: [u32; 4] = [Lpn::NONE.0, Lpn::SYSTEM.0, 8, 4_294_967_293];
 
-    fn recorded() -> Recorded {
-        let mut recorded = Recorded::default();
-        let kinds = Op::ALL.iter().flat_map(|&op| Cause::ALL.map(|cause| (op, cause)));
-        let owners = NUMBERS.iter().rev().map(|&page| Lpn(page)).chain([Lpn::NONE, Lpn::SYSTEM]);
-        let places = NUMBERS.iter().cycle();
-        for (((op, cause), owner), &place) in kinds.zip(owners.cycle()).zip(places) {
-            recorded.issued.push(Issued { op, cause, place, ends_copy: false });
-            recorded.owners.push(owner);
+    fn owner(owner: u32) -> String {
+        match Lpn(owner) {
+            Lpn::NONE => "-".to_owned(),
+            Lpn::SYSTEM => "system".to_owned(),
+            Lpn(page) => page.to_string(),
         }
-        recorded
     }
 
-    /// The lines as the standard library formats them.
-    fn formatted(request: u64, recorded: &Recorded) -> String {
-        let line = |(issued, owner): (&Issued, &Lpn)| {
-            let owner = match *owner {
-                Lpn::NONE => "-".to_owned(),
-                Lpn::SYSTEM => "system".to_owned(),
-                Lpn(page) => page.to_string(),
-            };
-            let (op, cause) = (issued.op.name(), issued.cause.name());
-            format!("{request} {op} {cause} {} {owner}\n", issued.place)
+    /// Operations of every kind, and their lines as the standard library formats them.
+    fn operations(request: u64, cause: Cause) -> (Recorded, String) {
+        let (mut sink, mut lines) = (OperationSink::new(false, true), String::new());
+        let mut line = |op: Op, place: u32, of: u32| {
+            let (op, cause, owner) = (op.name(), cause.name(), owner(of));
+            lines += &format!("{request} {op} {cause} {place} {owner}\n");
         };
-        recorded.issued.iter().zip(&recorded.owners).map(line).collect()
+        for (place, of) in NUMBERS.into_iter().zip(OWNERS.into_iter().cycle()) {
+            let (ppn, owner) = (Ppn(place), Lpn(of));
+            sink.take(cause, &Operation::Read { ppn, owner });
+            line(Op::Read, place, of);
+            sink.take(cause, &Operation::SpareRead { ppn, owner });
+            line(Op::SpareRead, place, of);
+            sink.take(cause, &Operation::Erase { block: BlockId(place) });
+            line(Op::Erase, place, Lpn::NONE.0);
+        }
+        sink.take(cause, &Operation::Program { first: Ppn(98), owners: &OWNERS });
+        (98..).zip(OWNERS).for_each(|(place, of)| line(Op::Program, place, of));
+        let (from, to) = (NUMBERS.map(Ppn), Ppn(99_999_995));
+        let owners = NUMBERS.map(|number| number / 3);
+        sink.take(cause, &Operation::Copy { from: &from, to, owners: &owners });
+        for ((source, target), of) in NUMBERS.into_iter().zip(to.0..).zip(owners) {
+            line(Op::Read, source, of);
+            line(Op::Program, target, of);
+        }
+        let mut recorded = Recorded::default();
+        sink.drain_to(&mut recorded);
+        (recorded, lines)
     }
 
     #[test]
     fn lines_of_every_kind_and_length_are_as_documented() {
-        let recorded = recorded();
-        assert_eq!(recorded.issued.len(), Op::ALL.len() * Cause::ALL.len());
-        let mut expected = HEAD.to_owned();
-        let mut written = Vec::new();
+        let (mut expected, mut written) = (HEAD.to_owned(), Vec::new());
         let mut log = OpLog::new(&mut written).unwrap();
-        // More than the buffer holds.
-        for request in (1..).step_by(7).take(200).chain([99_999_999, 100_000_000, u64::MAX]) {
-            log.write(request, &recorded).unwrap();
-            expected += &formatted(request, &recorded);
+        let numbers = (1..).step_by(7).take(100);
+        // The lines are more than the buffer holds.
+        for request in numbers.chain([99_999_999, 100_000_000, 5_000_000_000, u64::MAX]) {
+            for cause in Cause::ALL {
+                let (recorded, lines) = operations(request, cause);
+                log.write(request, &recorded).unwrap();
+                expected += &lines;
+            }
         }
         log.finish().unwrap();
         assert!(expected.len() > 2 * BUFFER_BYTES);
         assert!(String::from_utf8(written).unwrap() == expected);
+    }
+
+    #[test]
+    fn only_what_happened_since_the_last_request_is_logged() {
+        let mut sink = OperationSink::new(true, true);
+        let mut recorded = Recorded::default();
+        for (place, count) in [(5, 1), (6, 1), (7, 0)] {
+            if count > 0 {
+                sink.take(Cause::Gc, &Operation::Erase { block: BlockId(place) });
+            }
+            sink.drain_to(&mut recorded);
+            assert_eq!((recorded.issued.len(), recorded.logged.bulks().count()), (count, count));
+        }
     }
 }

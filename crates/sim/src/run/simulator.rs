@@ -1,6 +1,5 @@
 //! A device at work: it serves one request after the other and returns the time that each took.
 
-use drive::{Recorded, Recorder};
 use ftl::{Device, Ftl, LayerReport, Run, Span};
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
@@ -12,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::mismatch::Mismatch;
 use crate::result::counts::HostPages;
 use crate::run::contents::Contents;
+use crate::run::recorded::{OperationSink, Recorded};
 use crate::run::shadow::Shadow;
 
 /// Pages that are written together if the chip keeps bytes.
@@ -249,11 +249,11 @@ impl<'a> Simulator<'a> {
         self.dram_ns_before = 0;
     }
 
-    /// Starts to record every flash operation, with the owners of pages if they are wanted, unless
+    /// Starts to record every flash operation, for a drive, for a log, or for both, unless
     /// operations are recorded already.
-    pub fn record_operations(&mut self, has_owners: bool) {
-        if self.nand.sink_mut::<Recorder>().is_none() {
-            self.nand.attach(Box::new(Recorder::new(has_owners)));
+    pub fn record_operations(&mut self, for_drive: bool, for_log: bool) {
+        if self.nand.sink_mut::<OperationSink>().is_none() {
+            self.nand.attach(Box::new(OperationSink::new(for_drive, for_log)));
         }
     }
 
@@ -264,8 +264,8 @@ impl<'a> Simulator<'a> {
 
     /// Moves the operations recorded since the last call to `out`.
     pub fn drain_operations(&mut self, out: &mut Recorded) {
-        if let Some(recorder) = self.nand.sink_mut::<Recorder>() {
-            recorder.drain_to(out);
+        if let Some(sink) = self.nand.sink_mut::<OperationSink>() {
+            sink.drain_to(out);
         }
     }
 
