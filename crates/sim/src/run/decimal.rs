@@ -72,6 +72,38 @@ impl Text {
     }
 }
 
+/// A number that counts up, and its text. Nine times out of ten only the last digit changes.
+pub(super) struct Counter {
+    text: Text,
+    /// What has to be added to the text if the last digit grows.
+    one: u128,
+    /// The next number that ends with zero.
+    next_ten: u32,
+    /// Numbers until then.
+    left: u32,
+}
+
+impl Counter {
+    /// A counter whose next number is this one.
+    pub(super) fn at(number: u32) -> Counter {
+        let (text, left) = (Text::of(number), 10 - number % 10);
+        let one = 1 << (8 * (text.length - 1));
+        Counter { text, one, next_ten: number.wrapping_add(left), left }
+    }
+
+    /// The text of the next number.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Text {
+        let text = self.text;
+        self.left -= 1;
+        match self.left {
+            0 => *self = Counter::at(self.next_ten),
+            _ => self.text.bytes += self.one,
+        }
+        text
+    }
+}
+
 /// The eight digits of a number below 10⁸ as text.
 #[inline]
 fn eight_digits(number: u32) -> u64 {
@@ -98,5 +130,15 @@ mod tests {
             assert_eq!(text(Text::of(number)), number.to_string());
         }
         assert_eq!(text(Text::of_word(b"system")), "system");
+    }
+
+    #[test]
+    fn a_counter_counts_across_all_carries() {
+        for first in [0, 7, 95, 9_990, 99_999_900, 999_999_900, u32::MAX - 100] {
+            let mut counter = Counter::at(first);
+            for number in first..first + 100 {
+                assert_eq!(text(counter.next()), number.to_string());
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@ use std::io::Write;
 use nand::{Cause, Lpn, Op};
 
 use crate::error::{Error, Result};
-use crate::run::decimal::Text;
+use crate::run::decimal::{Counter, Text};
 use crate::run::recorded::{LoggedBulk, Recorded};
 
 const HEAD: &str = "# ftlab operations 1: request op cause place owner\n";
@@ -60,24 +60,26 @@ impl<'a> OpLog<'a> {
         for bulk in operations.logged.bulks() {
             match bulk {
                 LoggedBulk::Run { op, cause, first, owners } => {
-                    let start = self.start(&request, op, cause);
-                    self.write_run(&start, first, owners)?;
+                    let label = self.label(op, cause);
+                    let start = LineStart { request: &request, label: &label };
+                    self.write_run(start, first, owners)?;
                 }
                 LoggedBulk::Copies { cause, from, to, owners } => {
-                    let starts = [Op::Read, Op::Program].map(|op| self.start(&request, op, cause));
-                    self.write_copies(&starts, from, to, owners)?;
+                    let labels = [Op::Read, Op::Program].map(|op| self.label(op, cause));
+                    let start = |label| LineStart { request: &request, label };
+                    self.write_copies(labels.each_ref().map(start), from, to, owners)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn write_run(&mut self, start: &LineStart, first: u32, owners: &[u32]) -> Result<()> {
+    fn write_run(&mut self, start: LineStart, first: u32, owners: &[u32]) -> Result<()> {
         let mut places = first..;
         for owners in owners.chunks(PIECE) {
             let mut lines = self.lines()?;
             for (&owner, place) in owners.iter().zip(places.by_ref()) {
-                lines.push(start, place, owner_text(owner));
+                lines.push(start, Text::of(place), owner_text(owner));
             }
             self.used = lines.end;
         }
@@ -86,26 +88,26 @@ impl<'a> OpLog<'a> {
 
     fn write_copies(
         &mut self,
-        [read, program]: &[LineStart; 2],
+        [read, program]: [LineStart; 2],
         from: &[u32],
         to: u32,
         owners: &[u32],
     ) -> Result<()> {
-        let mut targets = to..;
+        let mut target = Counter::at(to);
         for (from, owners) in from.chunks(PIECE).zip(owners.chunks(PIECE)) {
             let mut lines = self.lines()?;
-            for ((&source, &owner), target) in from.iter().zip(owners).zip(targets.by_ref()) {
+            for (&source, &owner) in from.iter().zip(owners) {
                 let owner = owner_text(owner);
-                lines.push(read, source, owner);
-                lines.push(program, target, owner);
+                lines.push(read, Text::of(source), owner);
+                lines.push(program, target.next(), owner);
             }
             self.used = lines.end;
         }
         Ok(())
     }
 
-    fn start(&self, request: &RequestNumber, op: Op, cause: Cause) -> LineStart {
-        LineStart::of(request, &self.labels[op as usize][cause as usize])
+    fn label(&self, op: Op, cause: Cause) -> Label {
+        self.labels[op as usize][cause as usize]
     }
 
     /// The lines in the buffer, with room for a piece more.
@@ -140,8 +142,6 @@ impl<'a> OpLog<'a> {
 const REQUEST_BYTES: usize = 24;
 /// The block of an operation and its cause. The longest is ` program merge `.
 const LABEL_BYTES: usize = 16;
-/// The block of the start of a line.
-const START_BYTES: usize = 48;
 /// The block of another number or word.
 const TEXT_BYTES: usize = size_of::<u128>();
 /// The ends of all parts of a line are below this.
@@ -149,7 +149,6 @@ const ENDS: usize = 64;
 /// The bytes that composing a line may change.
 const LINE_BYTES: usize = ENDS + TEXT_BYTES;
 
-const _: () = assert!(REQUEST_BYTES + LABEL_BYTES <= START_BYTES);
 const _: () = assert!(20 + LABEL_BYTES + 2 * (Text::MOST_BYTES + 1) < ENDS);
 
 /// The number of a request as text.
@@ -195,19 +194,10 @@ impl Label {
 }
 
 /// The start of lines: request, operation, cause.
-struct LineStart {
-    bytes: [u8; START_BYTES],
-    length: usize,
-}
-
-impl LineStart {
-    #[inline]
-    fn of(request: &RequestNumber, label: &Label) -> LineStart {
-        let mut bytes = [0; START_BYTES];
-        bytes[..REQUEST_BYTES].copy_from_slice(&request.bytes);
-        bytes[request.length..][..LABEL_BYTES].copy_from_slice(&label.bytes);
-        LineStart { bytes, length: request.length + label.length }
-    }
+#[derive(Clone, Copy)]
+struct LineStart<'a> {
+    request: &'a RequestNumber,
+    label: &'a Label,
 }
 
 /// Lines in a buffer that has room for more.
@@ -219,10 +209,12 @@ struct Lines<'b> {
 impl Lines<'_> {
     /// Adds a line. Inlined, because a call would cost as much as a part of the line.
     #[inline(always)]
-    fn push(&mut self, start: &LineStart, place: u32, owner: Text) {
+    fn push(&mut self, start: LineStart, place: Text, owner: Text) {
+        let LineStart { request, label } = start;
         let line = self.buffer[self.end..].first_chunk_mut().expect("the buffer has room");
-        line[..START_BYTES].copy_from_slice(&start.bytes);
-        let end = put(line, start.length, Text::of(place), b' ');
+        line[..REQUEST_BYTES].copy_from_slice(&request.bytes);
+        line[request.length % ENDS..][..LABEL_BYTES].copy_from_slice(&label.bytes);
+        let end = put(line, request.length + label.length, place, b' ');
         self.end += put(line, end, owner, b'\n');
     }
 }
