@@ -14,6 +14,9 @@ const USAGE: u8 = 2;
 /// A violation was found.
 pub const VIOLATION: u8 = 3;
 
+/// The first exit code of a command that a signal ended.
+const INTERRUPTED: u8 = 128;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub struct Failure {
@@ -41,6 +44,15 @@ impl Failure {
     pub fn with(mut self, more: &str) -> Failure {
         self.message += more;
         self
+    }
+
+    /// The same failure of a part of the command, which its message names. An interruption is none
+    /// of a part.
+    pub fn in_part(self, part: &str) -> Failure {
+        match self.code < INTERRUPTED {
+            true => self.with(&format!(" ({part})")),
+            false => self,
+        }
     }
 
     /// Wrong usage.

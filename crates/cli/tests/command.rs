@@ -414,6 +414,17 @@ fn compare_gives_the_same_on_any_number_of_threads() {
 }
 
 #[test]
+fn a_failed_comparison_names_the_first_ftl_that_failed() {
+    let few = ["compare", "uniform:writes=1K", "--capacity", "2MiB", "--extra", "2blocks"];
+    let ftls = ["--ftl", "page", "--ftl", "lsb", "--ftl", "superblock"];
+    for jobs in ["1", "3"] {
+        let stderr = refused(2, &[&few[..], &ftls, &["--jobs", jobs]].concat());
+        let why = "lsb needs at least 3 extra blocks, this device has 2 (FTL 2 of 3: lsb)";
+        assert!(stderr.contains(why), "{stderr}");
+    }
+}
+
+#[test]
 fn a_quiet_check_prints_only_what_it_finds() {
     let check = ["check", "--ftl", "block", "--geometry", "least", "--workload", "hot"];
     let check = [&check[..], &["--faults", "basic"]].concat();

@@ -167,6 +167,20 @@ fn standard_input_is_kept_without_a_name() {
 }
 
 #[test]
+fn requests_in_a_temporary_file_leave_nothing() {
+    for (signal, code) in SIGNALS {
+        let place = Place::new();
+        let made = ["trace", "generate", "uniform:writes=2M", "--out", "t.log"];
+        assert!(place.ftlab(&made).status().unwrap().success());
+        let both = ["compare", "t.log", "--ftl", "page", "--ftl", "block", "--memory", "0"];
+        let long = ["--warmup", "0", "--log-ops", "ops"];
+        let child = place.ftlab(&[&both[..], &long].concat()).spawn().unwrap();
+        place.wait_for(".ftlab-");
+        place.stops(child, signal, code, &["t.log", "tmp"]);
+    }
+}
+
+#[test]
 fn a_sweep_keeps_only_its_journal() {
     for (signal, code) in SIGNALS {
         let place = Place::new();

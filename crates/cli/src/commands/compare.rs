@@ -69,7 +69,7 @@ fn results(
     let reads_file = !setups[0].experiment.trace_files().is_empty();
     let (memory, cache_bytes) =
         MemoryBudget::beside_cache(limit_bytes, args.parallel.memory, reads_file);
-    // The trace is opened, surveyed and cached once for all runs.
+    // The trace is opened, parsed, surveyed and cached once for all runs.
     let input = Input::open_cached(&setups[0], cache_bytes, &monitor.run("trace"))?;
     let labels = labels(&args.experiments.experiments);
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
@@ -81,7 +81,9 @@ fn results(
             memory: &memory,
             ..RunOptions::default()
         };
-        operation_logs::run(&setups[index], options, logs.map(|logs| &logs[index]))
+        let result = operation_logs::run(&setups[index], options, logs.map(|logs| &logs[index]));
+        let of_all = format!("FTL {} of {}", index + 1, setups.len());
+        result.map_err(|failure| failure.in_part(&format!("{of_all}: {}", labels[index])))
     })
 }
 
