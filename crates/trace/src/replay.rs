@@ -4,6 +4,7 @@
 //! has no position. It contains the location of the bytes, or the parameters of a workload, and
 //! what the format learnt about the trace.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 
 use spec::{Params, Spec};
@@ -21,7 +22,7 @@ use crate::request::Request;
 use crate::sort::SortedReader;
 use crate::table::builder::TableBuilder;
 use crate::table::reader::TableReader;
-use crate::table::request_store::RequestStore;
+use crate::table::request_store::{RequestStore, StoreBuilder};
 use crate::table::request_table::RequestTable;
 use crate::table::store_reader::StoreReader;
 
@@ -309,6 +310,15 @@ impl Replay {
     /// was read of the trace: names of devices, counts of skipped requests, notes.
     pub fn finish_table(&self, builder: TableBuilder) -> RequestTable {
         builder.finish_replay(self.devices(), self.skipped().clone(), self.notes())
+    }
+
+    /// The store of all requests of this replay, which are in the builder, with the name of the
+    /// trace and what else was read of it.
+    ///
+    /// # Errors
+    /// A temporary file cannot be written.
+    pub fn finish_store(&self, name: &str, builder: StoreBuilder) -> io::Result<RequestStore> {
+        builder.finish(name, self.devices(), self.skipped().clone(), self.notes())
     }
 
     /// The names of the devices seen so far, in the order of their numbers.

@@ -167,7 +167,7 @@ impl GrowingCache {
     }
 
     fn finish(self, name: &str, replay: &Replay) -> io::Result<CachedRequests> {
-        let store = Arc::new(self.builder.finish(name, replay)?);
+        let store = Arc::new(replay.finish_store(name, self.builder)?);
         Ok(CachedRequests { store, _taken: self.taken })
     }
 }

@@ -1,6 +1,6 @@
 //! An opened trace, which can be read from its first request as often as needed: a workload that is
-//! generated anew each time, cached requests of a file, a file that is parsed anew each time because
-//! its requests could not be cached, or requests that the caller holds in memory.
+//! generated anew each time, cached requests of a file, a file that is parsed anew each time
+//! because its requests could not be cached, or requests that the caller holds in memory.
 
 use std::sync::Arc;
 

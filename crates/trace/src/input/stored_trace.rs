@@ -236,8 +236,8 @@ impl StoredTrace {
         self.parts().nth(index)
     }
 
-    /// A new window at the first byte of this part. Compressed bytes are decompressed on a thread of
-    /// their own, ahead of the window.
+    /// A new window at the first byte of this part. Compressed bytes are decompressed on a thread
+    /// of their own, ahead of the window.
     pub(crate) fn window(&self) -> Result<SlidingWindow> {
         let is_stored_plain = self.compression == Compression::None && !self.is_member();
         self.window_over(|decompressed| match is_stored_plain {

@@ -14,7 +14,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use crate::reader::Skipped;
-use crate::replay::Replay;
 use crate::request::Request;
 use crate::table::packed::{LONG, PACKED_BYTES, PackedRequest};
 use crate::table::request_table::CHUNK;
@@ -121,11 +120,17 @@ impl StoreBuilder {
         Ok(())
     }
 
-    /// The store of all requests of `replay`, which has ended.
+    /// The store of all requests of a replay, with what was read of the trace apart from them.
     ///
     /// # Errors
     /// The temporary file cannot be written.
-    pub fn finish(mut self, name: &str, replay: &Replay) -> io::Result<RequestStore> {
+    pub(crate) fn finish(
+        mut self,
+        name: &str,
+        devices: Vec<String>,
+        skipped: Skipped,
+        notes: Vec<String>,
+    ) -> io::Result<RequestStore> {
         if let Some(last) = self.chunks.last_mut() {
             last.shrink_to_fit();
         }
@@ -135,9 +140,9 @@ impl StoreBuilder {
             name: name.to_owned(),
             chunks: self.chunks,
             spilt: file.map(|file| SpiltRecords { file, count: self.spilt }),
-            skipped: replay.skipped().clone(),
-            devices: replay.devices(),
-            notes: replay.notes(),
+            skipped,
+            devices,
+            notes,
             requests: self.requests,
         })
     }

@@ -55,7 +55,7 @@ fn store(trace: &Trace, in_memory: usize) -> Arc<RequestStore> {
         }
         builder.push(request).unwrap();
     }
-    let store = builder.finish(trace.name(), &replay).unwrap();
+    let store = replay.finish_store(trace.name(), builder).unwrap();
     assert_eq!(store.requests(), requests.len() as u64);
     assert_eq!(store.spilt_bytes() == 0, requests.len() <= in_memory);
     Arc::new(store)
@@ -173,7 +173,7 @@ fn a_temporary_file_that_is_cut_short_or_changed_is_an_error() {
         let mut requests = Vec::new();
         replay.next_batch(&mut requests, 99).unwrap();
         requests.iter().for_each(|request| builder.push(request).unwrap());
-        let store = builder.finish("t", &replay).unwrap();
+        let store = replay.finish_store("t", builder).unwrap();
         damage(&file);
         let read = Replay::of_store(&Arc::new(store)).next_batch(&mut requests, 99);
         read.unwrap_err().to_string()
