@@ -32,6 +32,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
+use drive::Issued;
 use ftl::Device;
 use ftl::contract::page_policy::PolicySource;
 use nand::Nand;
@@ -171,6 +172,12 @@ struct Records<'a, 'out> {
     timeline: Option<Timeline<'out>>,
 }
 
+impl Records<'_, '_> {
+    fn are_none(&self) -> bool {
+        self.log.is_none() && self.timeline.is_none()
+    }
+}
+
 /// A pass over the traces.
 struct Pass<'a> {
     stage: Stage,
@@ -204,8 +211,8 @@ impl Pass<'_> {
         let Pass { batch, queue, operations, .. } = self;
         simulator.prefetch(batch.spans());
         observer.announced(batch);
-        if queue.is_none() && records.log.is_none() {
-            return serve_unfollowed(batch, simulator, observer);
+        if records.are_none() {
+            return serve_unrecorded(batch, simulator, queue, operations, observer);
         }
         for CutRequest { load, request, spans, is_served } in batch.iter() {
             number += 1;
@@ -436,17 +443,19 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Serves a batch of which nobody follows single requests: there is neither a queue nor a log. Then
-/// writes of single pages can be served together.
-fn serve_unfollowed(
+/// Serves a batch of which nothing is recorded request by request. Then writes of single pages can
+/// be served together.
+fn serve_unrecorded(
     batch: &Batch,
     simulator: &mut Simulator,
+    queue: &mut Option<RequestQueue>,
+    operations: &mut Recorded,
     observer: &mut impl Observer,
 ) -> Result<()> {
     let mut requests = batch.iter();
     loop {
         if simulator.takes_singles() {
-            serve_singles(&mut requests, simulator, observer)?;
+            serve_singles(&mut requests, simulator, queue, operations, observer)?;
         }
         let Some(CutRequest { load, request, spans, is_served }) = requests.next() else {
             return Ok(());
@@ -454,6 +463,10 @@ fn serve_unfollowed(
         if is_served {
             let took = simulator.serve(request, spans)?;
             observer.served(load, request.op, took, 1, simulator);
+            if let Some(queue) = queue {
+                simulator.drain_operations(operations);
+                pass_to(queue, load, request, took, &operations.issued, observer);
+            }
         }
     }
 }
@@ -463,6 +476,8 @@ fn serve_unfollowed(
 fn serve_singles(
     requests: &mut CutRequests,
     simulator: &mut Simulator,
+    queue: &mut Option<RequestQueue>,
+    operations: &mut Recorded,
     observer: &mut impl Observer,
 ) -> Result<()> {
     let singles = requests.singles();
@@ -471,14 +486,48 @@ fn serve_singles(
         return Ok(());
     }
     let (served, took) = simulator.serve_singles(&singles[..most])?;
-    if served > 0 {
-        observer.served(0, Op::Write, took, served as u64, simulator);
-        requests.skip_singles(served);
+    match queue {
+        None if served > 0 => {
+            observer.served(0, Op::Write, took, served as u64, simulator);
+            requests.skip_singles(served);
+        }
+        None => {}
+        Some(queue) => {
+            // Each of them made one program.
+            simulator.drain_operations(operations);
+            for (nth, single) in requests.take(served).enumerate() {
+                let CutRequest { load, request, .. } = single;
+                let program = operations.issued.get(nth..=nth).unwrap_or_default();
+                observer.served(load, Op::Write, took, 1, simulator);
+                pass_to(queue, load, request, took, program, observer);
+            }
+        }
     }
     Ok(())
 }
 
-/// Passes a request that was served to the queue, and its operations to the log.
+/// Passes a request that was served, with its operations, to the queue.
+fn pass_to(
+    queue: &mut RequestQueue,
+    load: usize,
+    request: &Request,
+    took: Served,
+    issued: &[Issued],
+    observer: &mut impl Observer,
+) {
+    match queue {
+        RequestQueue::Serial(queue) => {
+            let response_ns = queue.serve(load, request.time_ns, took.service_ns);
+            observer.answered(load, request.op, response_ns);
+        }
+        RequestQueue::Drive(queue) => {
+            queue.submit(load, request, issued, took.memory_ns);
+            deliver(queue, observer);
+        }
+    }
+}
+
+/// Passes a request that was served to the queue, and its operations to timeline and log.
 fn follow(
     served: &ServedRequest,
     simulator: &mut Simulator,
@@ -488,21 +537,11 @@ fn follow(
     records: &mut Records,
 ) -> Result<()> {
     let ServedRequest { number, load, request, took } = *served;
-    if records.log.is_some() || matches!(queue, Some(RequestQueue::Drive(_))) {
-        simulator.drain_operations(operations);
-    }
-    match queue {
-        None => {}
-        Some(RequestQueue::Serial(queue)) => {
-            let response_ns = queue.serve(load, request.time_ns, took.service_ns);
-            observer.answered(load, request.op, response_ns);
-        }
-        Some(RequestQueue::Drive(queue)) => {
-            queue.submit(load, request, &operations.issued, took.memory_ns);
-            deliver(queue, observer);
-            if let Some(timeline) = &mut records.timeline {
-                timeline.issued(IssuedRequest::of(number, simulator), queue)?;
-            }
+    simulator.drain_operations(operations);
+    if let Some(queue) = queue {
+        pass_to(queue, load, request, took, &operations.issued, observer);
+        if let (Some(timeline), Some(drive)) = (&mut records.timeline, queue.drive()) {
+            timeline.issued(IssuedRequest::of(number, simulator), drive)?;
         }
     }
     match &mut records.log {
