@@ -22,7 +22,6 @@ extern crate alloc;
 pub mod address;
 mod cells;
 pub mod chip_model;
-mod data_areas;
 mod error;
 pub mod flash_array;
 pub mod geometry;

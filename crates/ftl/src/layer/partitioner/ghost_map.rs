@@ -21,7 +21,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::contract::{Violation, ensure};
-use crate::part::index::sparse_set::SparseSet;
+use crate::layer::partitioner::sparse_set::SparseSet;
 
 /// Pages whose entries left the cache of a map. Collisions make them inexact.
 #[derive(Clone, Debug)]

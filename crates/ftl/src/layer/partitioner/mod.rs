@@ -31,6 +31,7 @@
 //! If the buffer has no room for any page, each page that is written passes through it at once.
 
 pub mod ghost_map;
+pub mod sparse_set;
 
 use core::ops::Range;
 

@@ -4,4 +4,3 @@ pub mod bit_set;
 pub mod min_tree;
 pub mod prefetch;
 pub mod recency;
-pub mod sparse_set;

@@ -8,9 +8,9 @@
 //! ```
 //! A controller would keep four bytes for each data block and for each page of the log. Here
 //! `newest` is a flat array with one entry per logical page, so neither reads nor writes search
-//! anything. A page of a data block is valid exactly if `newest` points at it. The pages whose newest
-//! version is outside the data block are *away*. There are few of them, so one bit per page leads to
-//! them without a look at their siblings.
+//! anything. A page of a data block is valid exactly if `newest` points at it. The pages whose
+//! newest version is outside the data block are *away*. There are few of them, so one bit per page
+//! leads to them without a look at their siblings.
 //!
 //! **Home.** The home of page `i` of a logical block is offset `i` of its data block. If the home
 //! is still erased, a write goes there, provided that the chip allows it; this rule comes before

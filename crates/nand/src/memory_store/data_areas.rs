@@ -22,7 +22,7 @@ const OWN: u32 = u32::MAX;
 
 /// Data areas of consecutive pages. An `offset` counts pages.
 #[derive(Clone, Debug)]
-pub(crate) enum DataAreas {
+pub(super) enum DataAreas {
     /// Stamps, shortened.
     Stamps {
         /// The write that filled each page; 0 where all sectors are zero.
@@ -36,7 +36,7 @@ pub(crate) enum DataAreas {
 
 impl DataAreas {
     /// `pages` pages of zeroes, for a chip in this mode.
-    pub(crate) fn new(mode: Mode, pages: u32, sectors_per_page: u32) -> DataAreas {
+    pub(super) fn new(mode: Mode, pages: u32, sectors_per_page: u32) -> DataAreas {
         match mode {
             Mode::Bytes => DataAreas::Bytes(Cells::new(mode, pages, sectors_per_page)),
             _ => DataAreas::Stamps { writes: vec![0; pages as usize], own: Vec::new() },
@@ -44,7 +44,7 @@ impl DataAreas {
     }
 
     /// Makes `cells` a copy of a page of `owner`.
-    pub(crate) fn load(&self, offset: u32, owner: Lpn, sectors_per_page: u32, cells: &mut Cells) {
+    pub(super) fn load(&self, offset: u32, owner: Lpn, sectors_per_page: u32, cells: &mut Cells) {
         match self {
             DataAreas::Bytes(all) => cells.clear_to_copy_of(all, offset, sectors_per_page),
             DataAreas::Stamps { writes, own } => match writes[offset as usize] {
@@ -58,7 +58,7 @@ impl DataAreas {
     }
 
     /// Replaces a page by the one in `cells`, of `owner`.
-    pub(crate) fn save(&mut self, offset: u32, owner: Lpn, sectors_per_page: u32, cells: &Cells) {
+    pub(super) fn save(&mut self, offset: u32, owner: Lpn, sectors_per_page: u32, cells: &Cells) {
         match (self, cells) {
             (DataAreas::Stamps { writes, own }, Cells::Stamps(stamps)) => {
                 let write = stamps.first().map_or(0, |stamp| stamp.write());
@@ -78,7 +78,7 @@ impl DataAreas {
 
     /// Replaces the `pages` pages from `offset` on by those from `at` on of another block. They
     /// have the same owners.
-    pub(crate) fn copy_run(
+    pub(super) fn copy_run(
         &mut self,
         offset: u32,
         pages: u32,
@@ -105,7 +105,7 @@ impl DataAreas {
     }
 
     /// Replaces the page at `offset` by the one at `from`, which has the same owner.
-    pub(crate) fn copy_within(&mut self, from: u32, offset: u32, sectors_per_page: u32) {
+    pub(super) fn copy_within(&mut self, from: u32, offset: u32, sectors_per_page: u32) {
         match self {
             DataAreas::Bytes(all) => all.copy_within(from, offset, sectors_per_page),
             DataAreas::Stamps { writes, own } => {
@@ -118,7 +118,7 @@ impl DataAreas {
     }
 
     /// Forgets the stamps of all pages.
-    pub(crate) fn erase(&mut self) {
+    pub(super) fn erase(&mut self) {
         if let DataAreas::Stamps { writes, own } = self {
             writes.fill(0);
             own.clear();
@@ -135,12 +135,12 @@ fn stamp(owner: Lpn, index: u32, sectors_per_page: u32, write: u32) -> Stamp {
 }
 
 /// The string at a place in a list; empty if the list is shorter.
-pub(crate) fn sparse<T>(list: &[Box<[T]>], at: usize) -> &[T] {
+pub(super) fn sparse<T>(list: &[Box<[T]>], at: usize) -> &[T] {
     list.get(at).map_or(&[], |string| string)
 }
 
 /// Replaces a string in a list, which grows only if the string is not empty.
-pub(crate) fn set_sparse<T: Copy>(list: &mut Vec<Box<[T]>>, at: usize, string: &[T]) {
+pub(super) fn set_sparse<T: Copy>(list: &mut Vec<Box<[T]>>, at: usize, string: &[T]) {
     if list.len() <= at && !string.is_empty() {
         list.resize_with(at + 1, Box::default);
     }

@@ -1,10 +1,12 @@
 //! A store in memory. It never fails, and copies of it share the blocks that neither has changed.
 
+mod data_areas;
+
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
 
+use self::data_areas::{DataAreas, set_sparse, sparse};
 use crate::address::{BlockId, Lpn, Ppn};
-use crate::data_areas::{DataAreas, set_sparse, sparse};
 use crate::error::Result;
 use crate::geometry::{Geometry, SECTOR_BYTES};
 use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
