@@ -31,6 +31,7 @@ use nand::{BlockId, ChipModel, Geometry, Lpn, Ppn};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
+use crate::part::spare::block_counter::BlockCounter;
 use crate::part::spare::spare_mapped::{Lbn, SpareMap};
 use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
 use crate::part::spare::spare_sheet::{
@@ -250,6 +251,8 @@ pub struct GroupChains {
     ends: Vec<[u8; 2]>,
     /// The stale pages of all groups, one bit for each logical page.
     stale: Vec<u64>,
+    /// Counts the blocks to which a page refers. Kept to reuse its memory.
+    referred: BlockCounter,
     pages_per_block: u32,
     /// log2 of the pages per block and per group, if both are integers. They save every write some
     /// divisions.
@@ -258,13 +261,15 @@ pub struct GroupChains {
 
 impl GroupChains {
     /// The groups of an empty device.
-    pub fn new(layout: GroupLayout, logical_blocks: u32, pages_per_block: u32) -> GroupChains {
+    pub fn new(layout: GroupLayout, logical_blocks: u32, geometry: &Geometry) -> GroupChains {
+        let pages_per_block = geometry.pages_per_block();
         let ends = vec![[NONE; 2]; (logical_blocks * layout.groups) as usize];
         let stale = vec![0; (logical_blocks * pages_per_block).div_ceil(64) as usize];
         let sizes = [pages_per_block, layout.group_pages];
         let whole = sizes.iter().all(|size| size.is_power_of_two());
         let shifts = whole.then(|| sizes.map(u32::trailing_zeros));
-        GroupChains { layout, ends, stale, pages_per_block, shifts }
+        let referred = BlockCounter::new(geometry.blocks());
+        GroupChains { layout, ends, stale, referred, pages_per_block, shifts }
     }
 
     /// The layout of groups and spare areas.
@@ -448,18 +453,19 @@ impl GroupChains {
     /// lowest valid page.
     #[inline]
     pub fn mapping_write(
-        &self,
+        &mut self,
         geometry: &Geometry,
         flat: &FlatMap,
         lpn: Lpn,
         block: BlockId,
     ) -> Option<Lpn> {
         let at = self.group_of(lpn);
-        let own = geometry.first_page(block);
-        let (groups, pages) = (|| self.to_groups(flat, lpn, own), || self.to_pages(flat, lpn, own));
-        let sheet = &self.layout.directory;
-        if self.blocks_max(at, lpn) <= sheet.pbmt || sheet.fits(geometry, block, groups(), pages())
-        {
+        let direct = self.direct(at, lpn);
+        let pbmt = self.layout.directory.pbmt;
+        if self.layout.groups - 1 + direct.count_ones() <= pbmt {
+            return None;
+        }
+        if self.blocks_referred(geometry, flat, at, direct, block) <= pbmt {
             return None;
         }
         let table = self.page_of(at, self.group(at).table).filter(|&table| table != lpn);
@@ -468,17 +474,40 @@ impl GroupChains {
         table.or_else(|| valid.find(|&(_, page)| page != lpn.0).map(|(_, page)| Lpn(page)))
     }
 
-    /// Maximum number of blocks to which the entries of page `lpn` as a PMD page refer: one for
-    /// each other group, one for the PT page, and one for each other page that is stale there.
+    /// The pages of its group to whose places page `lpn` as a PMD page refers, one bit each: the PT
+    /// page and the pages that are stale there or, without a PT page, all others.
     #[inline]
-    fn blocks_max(&self, group: u32, lpn: Lpn) -> u32 {
+    fn direct(&self, group: u32, lpn: Lpn) -> u64 {
         let Group { stale, table, .. } = self.group(group);
         let number = self.number_in(group, lpn);
         let pages = match table == NONE || table == number {
-            true => self.pages_of(group) - 1,
-            false => 1 + (stale & !(1 << number)).count_ones(),
+            true => u64::MAX >> (64 - self.pages_of(group)),
+            false => stale | 1 << table,
         };
-        self.layout.groups - 1 + pages
+        pages & !(1 << number)
+    }
+
+    /// Number of blocks, without `block`, to which a PMD page there refers: those of the carriers
+    /// of all other groups, and of the pages `direct` of its own group.
+    #[inline]
+    fn blocks_referred(
+        &mut self,
+        geometry: &Geometry,
+        flat: &FlatMap,
+        group: u32,
+        direct: u64,
+        block: BlockId,
+    ) -> u32 {
+        let groups = self.groups_of(group / self.layout.groups);
+        let (first, own) = (self.first_of(groups.start).0, (group - groups.start) as usize);
+        let entries = flat.entries(first..first + self.pages_per_block);
+        let group_pages = self.layout.group_pages as usize;
+        let ends = &self.ends[groups.start as usize..groups.end as usize];
+        let others = ends.iter().enumerate().filter(|&(at, ends)| at != own && ends[0] != NONE);
+        let carriers = others.map(|(at, ends)| at * group_pages + usize::from(ends[0]));
+        let numbers = carriers.chain(ones(direct).map(|number| own * group_pages + number));
+        let places = numbers.map(|number| entries[number]).filter(|&ppn| ppn != Ppn::NONE);
+        self.referred.count_but(block, places.map(|ppn| geometry.block_of(ppn)))
     }
 
     /// Composes the scheme bytes of a page that has been noted.
@@ -581,15 +610,17 @@ impl GroupChains {
     /// Lists the pages whose spare areas hold the current map of a logical block.
     pub fn spares(&self, flat: &FlatMap, lbn: Lbn, places: &mut Vec<Ppn>) {
         places.clear();
-        for at in self.groups_of(lbn) {
-            let Group { stale, carrier, table } = self.group(at);
+        let groups = self.groups_of(lbn);
+        let ends = &self.ends[groups.start as usize..groups.end as usize];
+        for (at, &[carrier, table]) in groups.zip(ends) {
             if carrier == NONE {
                 continue;
             }
             let entries = self.entries(flat, at);
             places.push(entries[carrier as usize]);
             if table != NONE && table != carrier {
-                let served = !stale & !(1 << table) & u64::MAX >> (64 - entries.len());
+                let all = u64::MAX >> (64 - entries.len());
+                let served = !self.stale_of(at) & !(1 << table) & all;
                 if ones(served).any(|number| entries[number] != Ppn::NONE) {
                     places.push(entries[table as usize]);
                 }
