@@ -465,7 +465,7 @@ impl GroupChains {
         if self.layout.groups - 1 + direct.count_ones() <= pbmt {
             return None;
         }
-        if self.blocks_referred(geometry, flat, at, direct, block) <= pbmt {
+        if self.blocks_referred(geometry, flat, lpn, direct, block) <= pbmt {
             return None;
         }
         let table = self.page_of(at, self.group(at).table).filter(|&table| table != lpn);
@@ -494,13 +494,14 @@ impl GroupChains {
         &mut self,
         geometry: &Geometry,
         flat: &FlatMap,
-        group: u32,
+        lpn: Lpn,
         direct: u64,
         block: BlockId,
     ) -> u32 {
-        let groups = self.groups_of(group / self.layout.groups);
-        let (first, own) = (self.first_of(groups.start).0, (group - groups.start) as usize);
-        let entries = flat.entries(first..first + self.pages_per_block);
+        let lbn = self.lbn_of(lpn);
+        let groups = self.groups_of(lbn);
+        let own = (self.group_of(lpn) - groups.start) as usize;
+        let entries = flat.entries(lbn * self.pages_per_block..(lbn + 1) * self.pages_per_block);
         let group_pages = self.layout.group_pages as usize;
         let ends = &self.ends[groups.start as usize..groups.end as usize];
         let others = ends.iter().enumerate().filter(|&(at, ends)| at != own && ends[0] != NONE);

@@ -143,7 +143,8 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         map: SpareMap::format(nand, device, count("blocks"), count("map_cache"), false),
         chains: GroupChains::new(layout, device.logical_blocks, nand.geometry()),
         portion: Vec::with_capacity(np as usize),
-        moving: Vec::with_capacity(np as usize),
+        trimmed: Vec::with_capacity(np as usize),
+        victim: VictimPages::new(np),
         copies: CopyBatch::new(np),
         spares: Vec::new(),
         bytes: Vec::with_capacity(layout.directory.bytes()),
@@ -161,11 +162,13 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 struct Lsb {
     map: SpareMap,
     chains: GroupChains,
-    /// The pages of the portion being written. This and the next three are reused to save
+    /// The pages of the portion being written. This and the next lists are reused to save
     /// allocations.
     portion: Vec<Lpn>,
-    /// The valid pages of the block that is being emptied or examined.
-    moving: Vec<Lpn>,
+    /// The pages that a trim unmaps.
+    trimmed: Vec<Lpn>,
+    /// The valid pages of the block that is being emptied, or was examined last.
+    victim: VictimPages,
     /// The copies that a move has not made yet.
     copies: CopyBatch,
     /// The pages whose spare areas a look-up reads.
@@ -186,6 +189,40 @@ struct TightCounts {
     collections: u64,
     /// Wide PMD pages: each avoided an induced write.
     pages: u64,
+}
+
+/// The valid pages of a full block, in logical order. A block is often examined before it is
+/// emptied, so the list is kept. Until the block is erased, it can only lose pages.
+#[derive(Debug)]
+struct VictimPages {
+    block: Option<BlockId>,
+    pages: Vec<Lpn>,
+}
+
+impl VictimPages {
+    fn new(pages_per_block: u32) -> VictimPages {
+        VictimPages { block: None, pages: Vec::with_capacity(pages_per_block as usize) }
+    }
+
+    /// Lists the valid pages of a block.
+    fn list(&mut self, flat: &FlatMap, nand: &Nand, block: BlockId) -> &[Lpn] {
+        let VictimPages { block: known, pages } = self;
+        if *known == Some(block) {
+            let stays = |lpn: &Lpn| nand.geometry().block_of(flat.entry(lpn.0)) == block;
+            pages.retain(stays);
+        } else {
+            spare_mapped::gather(flat, nand, block, pages);
+            pages.sort_unstable();
+            *known = Some(block);
+        }
+        pages
+    }
+
+    /// Takes the list of a block that is being emptied.
+    fn take(&mut self) -> Vec<Lpn> {
+        self.block = None;
+        core::mem::take(&mut self.pages)
+    }
 }
 
 /// Copies of pages of a victim that are made together, to consecutive pages of an open block. The
@@ -451,9 +488,9 @@ impl Lsb {
     /// paper's rule.
     fn would_gain(&mut self, nand: &Nand) -> bool {
         let superblock = self.deadest();
-        let Lsb { map, chains, moving, pages_per_block, .. } = self;
+        let Lsb { map, chains, victim, pages_per_block, .. } = self;
         let mut victims = map.blocks.two_emptiest(superblock).into_iter().flatten();
-        victims.all(|block| needs(&map.flat, chains, nand, block, moving) < *pages_per_block)
+        victims.all(|block| needs(&map.flat, chains, nand, block, victim) < *pages_per_block)
     }
 
     fn can_tighten(&self) -> bool {
@@ -488,12 +525,12 @@ impl Lsb {
             return Err(Error::NoRoom { needs: 2 * self.pages_per_block, room: 0 });
         }
         self.tight.collections += u64::from(self.is_tight);
-        let Lsb { map, chains, moving, is_tight, .. } = self;
+        let Lsb { map, chains, victim, is_tight, .. } = self;
         let (blocks, flat) = (&mut map.blocks, &map.flat);
         let victim = blocks.choose(|block, valid, room| match 2 * valid {
             _ if *is_tight => valid,
             most if most <= room => most,
-            _ => needs(flat, chains, nand, block, moving),
+            _ => needs(flat, chains, nand, block, victim),
         });
         match victim {
             Some(victim) => self.reclaim(nand, victim),
@@ -520,7 +557,7 @@ impl Lsb {
 
     /// Unmaps pages. Returns those that were mapped.
     fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
-        let mut trimmed = core::mem::take(&mut self.moving);
+        let mut trimmed = core::mem::take(&mut self.trimmed);
         self.map.unmap(nand, lbn, pages, &mut trimmed);
         for group in self.chains.groups_between(pages) {
             self.chains.forget(&self.map.flat, group);
@@ -554,11 +591,9 @@ fn needs(
     chains: &GroupChains,
     nand: &Nand,
     block: BlockId,
-    moving: &mut Vec<Lpn>,
+    victim: &mut VictimPages,
 ) -> u32 {
-    spare_mapped::gather(flat, nand, block, moving);
-    moving.sort_unstable();
-    chains.programs_max(moving)
+    chains.programs_max(victim.list(flat, nand, block))
 }
 
 impl SpareMapped for Lsb {
@@ -596,7 +631,7 @@ impl SpareMapped for Lsb {
         self.portion = anchors;
         // Recorded last: a mount that finds the record also finds these copies.
         self.map.note_trimmed(nand, lbn, &trimmed)?;
-        self.moving = trimmed;
+        self.trimmed = trimmed;
         Ok(())
     }
 
@@ -605,23 +640,27 @@ impl SpareMapped for Lsb {
     }
 
     fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        let mut pages = core::mem::take(&mut self.moving);
-        spare_mapped::gather(&self.map.flat, nand, block, &mut pages);
+        self.victim.list(&self.map.flat, nand, block);
+        let pages = self.victim.take();
         pages.iter().for_each(|&lpn| self.chains.prefetch(lpn));
-        pages.sort_unstable();
         match nand.keeps_spares() || nand.has_guard() {
             true => self.move_by_portions(nand, &pages, cause)?,
             false => self.move_at_once(nand, &pages, cause)?,
         }
-        self.moving = pages;
+        self.victim.pages = pages;
         Ok(())
     }
 
     fn needs(&mut self, nand: &Nand, block: BlockId) -> u32 {
-        match self.is_tight {
-            true => self.map.blocks.valid(block),
-            false => needs(&self.map.flat, &self.chains, nand, block, &mut self.moving),
+        if self.is_tight {
+            return self.map.blocks.valid(block);
         }
+        let needs = needs(&self.map.flat, &self.chains, nand, block, &mut self.victim);
+        // An open block can gain pages.
+        if self.map.blocks.is_open(block) {
+            self.victim.block = None;
+        }
+        needs
     }
 }
 
