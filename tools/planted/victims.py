@@ -35,6 +35,6 @@ MUTANTS = [
      "let valid = programmed as u16 - superseded;",
      "let valid = programmed as u16;"),
     ("victims-open-followed", "victims: policies hear of invalidations in open blocks", f"{VICTIMS}/mod.rs",
-     "&& let Some(valid) = self.counts.of_full(block)",
-     "&& let Some(valid) = self.counts.of_full(block).or(Some(0))"),
+     "if let Some(valid) = self.counts.of_full(block) {",
+     "if let Some(valid) = self.counts.of_full(block).or(Some(0)) {"),
 ]

@@ -30,73 +30,73 @@ impl Leaf for u64 {
 /// A tree of minima.
 #[derive(Clone, Debug)]
 pub struct MinTree<T = u16> {
-    /// Level 0 holds the leaves; the last level is a single group of siblings.
-    levels: Vec<Vec<T>>,
+    /// The leaves have a field of their own, because most calls touch nothing else.
+    leaves: Vec<T>,
+    /// The levels above the leaves. The last level of all is a single group of siblings.
+    parents: Vec<Vec<T>>,
 }
 
 impl MinTree<u16> {
     /// Subtracts one from a leaf.
     #[inline]
     pub fn decrement(&mut self, leaf: usize) {
-        let [leaves, parents @ ..] = &mut self.levels[..] else { return };
-        let value = &mut leaves[leaf];
+        let value = &mut self.leaves[leaf];
         *value -= 1;
-        lower_parents(parents, leaf, *value);
+        lower_parents(&mut self.parents, leaf, *value);
     }
 }
 
 impl<T: Leaf> MinTree<T> {
     /// A tree of `leaves` leaves that all hold the greatest number.
     pub fn new(leaves: usize) -> MinTree<T> {
-        let mut levels = vec![padded(leaves)];
-        while levels.last().is_some_and(|level| level.len() > T::FAN) {
-            let groups = levels.last().map_or(0, |level| level.len() / T::FAN);
-            levels.push(padded(groups));
+        let (leaves, mut parents) = (padded(leaves), Vec::new());
+        let mut below = leaves.len();
+        while below > T::FAN {
+            let level = padded(below / T::FAN);
+            below = level.len();
+            parents.push(level);
         }
-        MinTree { levels }
+        MinTree { leaves, parents }
     }
 
     /// The number at a leaf.
     #[inline]
     pub fn get(&self, leaf: usize) -> T {
-        self.levels[0][leaf]
+        self.leaves[leaf]
     }
 
     /// All leaves. There may be more than were asked for.
     #[inline]
     pub fn leaves(&self) -> &[T] {
-        &self.levels[0]
+        &self.leaves
     }
 
     /// Sets a leaf.
     pub fn set(&mut self, leaf: usize, value: T) {
-        let before = core::mem::replace(&mut self.levels[0][leaf], value);
+        let before = core::mem::replace(&mut self.leaves[leaf], value);
         match value <= before {
-            true => lower_parents(&mut self.levels[1..], leaf, value),
+            true => lower_parents(&mut self.parents, leaf, value),
             false => self.raise_parents(leaf),
         }
     }
 
     /// The smallest number and the first leaf that holds it.
     pub fn first_minimum(&self) -> (usize, T) {
-        let top = self.levels.last().expect("there is always a level");
-        let minimum = group_minimum(top);
-        let mut at = 0;
-        for level in self.levels.iter().rev() {
-            let group = &level[at * T::FAN..];
-            at = at * T::FAN + first(group, minimum);
-        }
-        (at, minimum)
+        let minimum = group_minimum(self.parents.last().unwrap_or(&self.leaves));
+        let levels = self.parents.iter().rev().chain([&self.leaves]);
+        let down = |at, level: &Vec<T>| at * T::FAN + first(&level[at * T::FAN..], minimum);
+        (levels.fold(0, down), minimum)
     }
 
     fn raise_parents(&mut self, leaf: usize) {
-        let mut group = leaf / T::FAN;
-        for parent in 1..self.levels.len() {
-            let minimum = group_minimum(&self.levels[parent - 1][group * T::FAN..][..T::FAN]);
-            if self.levels[parent][group] == minimum {
+        let (mut children, mut group) = (&self.leaves[..], leaf / T::FAN);
+        for level in &mut self.parents {
+            let minimum = group_minimum(&children[group * T::FAN..][..T::FAN]);
+            if level[group] == minimum {
                 return;
             }
-            self.levels[parent][group] = minimum;
+            level[group] = minimum;
+            children = level;
             group /= T::FAN;
         }
     }

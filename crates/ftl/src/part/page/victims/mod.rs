@@ -61,9 +61,15 @@ impl Victims {
     #[inline]
     pub fn invalidate(&mut self, block: BlockId) {
         self.counts.invalidate(block);
-        if self.follows_invalidations
-            && let Some(valid) = self.counts.of_full(block)
-        {
+        if self.follows_invalidations {
+            self.tell_invalidated(block);
+        }
+    }
+
+    /// Apart from [`invalidate`](Self::invalidate), so that callers can be compiled with that.
+    #[inline(never)]
+    fn tell_invalidated(&mut self, block: BlockId) {
+        if let Some(valid) = self.counts.of_full(block) {
             self.selector.invalidated(block, valid);
         }
     }
