@@ -50,6 +50,37 @@ impl Course {
         self.done
     }
 
+    /// The interval between requests if nothing but writes is left and all intervals are equal.
+    pub(crate) fn interval_of_writes(&self) -> Option<u64> {
+        match self.arrivals {
+            Arrivals::Fixed { interarrival_ns } if self.flushes_left + self.reads_left == 0 => {
+                Some(interarrival_ns)
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`next`](Self::next) `count` times, where
+    /// [`interval_of_writes`](Self::interval_of_writes) is `interval_ns`. The random numbers are
+    /// drawn from a copy, so that their state can be kept in registers.
+    #[inline(always)]
+    pub(crate) fn next_writes(
+        &mut self,
+        count: usize,
+        interval_ns: u64,
+        out: &mut Vec<Request>,
+        mut place: impl FnMut(&mut Random) -> (u64, u64),
+    ) {
+        let (first, mut random) = (self.done, self.random.clone());
+        out.extend((0..count as u64).map(|index| {
+            let (offset, bytes) = place(&mut random);
+            let time_ns = (first + index) * interval_ns;
+            Request { time_ns, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
+        }));
+        self.random = random;
+        self.done += count as u64;
+    }
+
     /// Makes the next request. `place` draws the offset and the length of one that has them.
     #[inline(always)]
     pub(crate) fn next(&mut self, place: impl FnOnce(Op, &mut Random) -> (u64, u64)) -> Request {

@@ -30,20 +30,16 @@ impl Random {
     #[inline]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "there is no number below 0");
-        let product = u128::from(self.word()) * u128::from(bound);
-        let product = if (product as u64) < bound { self.even(product, bound) } else { product };
-        (product >> 64) as u64
-    }
-
-    /// Draws again as long as the product is one of those that occur too often: their low halves
-    /// are below 2^64 mod `bound`.
-    #[cold]
-    fn even(&mut self, mut product: u128, bound: u64) -> u128 {
-        let surplus = bound.wrapping_neg() % bound;
-        while (product as u64) < surplus {
-            product = u128::from(self.word()) * u128::from(bound);
+        let mut product = u128::from(self.word()) * u128::from(bound);
+        if (product as u64) < bound {
+            // Products whose low halves are below 2^64 mod `bound` occur too often. No call, so
+            // that a caller can keep the state in registers.
+            let surplus = bound.wrapping_neg() % bound;
+            while (product as u64) < surplus {
+                product = u128::from(self.word()) * u128::from(bound);
+            }
         }
-        product
+        (product >> 64) as u64
     }
 
     /// A number from 0 up to but not including 1, a multiple of 2^-53.

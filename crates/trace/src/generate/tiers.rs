@@ -53,7 +53,7 @@ impl Tiers {
     pub(crate) fn draw(&self, random: &mut Random) -> u64 {
         let tier = match self.tiers.as_slice() {
             [only] => only,
-            tiers => draw_tier(tiers, self.total_weight, random),
+            tiers => tier_of(tiers, random.below(self.total_weight)),
         };
         let rank = tier.first_rank + random.below(tier.ranks);
         match &self.scatter {
@@ -63,10 +63,9 @@ impl Tiers {
     }
 }
 
-/// Draws one of several tiers by its weight.
+/// The tier that a draw among all weights hits.
 #[inline(never)]
-fn draw_tier<'a>(tiers: &'a [Tier], total_weight: u64, random: &mut Random) -> &'a Tier {
-    let weight = random.below(total_weight);
+fn tier_of(tiers: &[Tier], weight: u64) -> &Tier {
     let found = tiers.iter().find(|tier| weight < tier.weight_up_to);
     found.unwrap_or(&tiers[tiers.len() - 1])
 }

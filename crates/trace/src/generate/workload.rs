@@ -41,6 +41,10 @@ pub(crate) trait Placement: Send {
     /// Makes the next `count` requests of a course and appends them to `out`. A placement is called
     /// once for all of them, so that drawing a place can be compiled into the loop.
     fn place(&mut self, course: &mut Course, count: usize, out: &mut Vec<Request>) {
+        if let Some(interval_ns) = course.interval_of_writes() {
+            let place = |random: &mut Random| self.next_range(Op::Write, random);
+            return course.next_writes(count, interval_ns, out, place);
+        }
         out.extend((0..count).map(|_| course.next(|op, random| self.next_range(op, random))));
     }
 }
