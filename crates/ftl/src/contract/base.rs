@@ -8,6 +8,7 @@ use super::error::Result;
 use super::extent::Extent;
 use super::facets::{BlockLender, ResizableMap};
 use super::run::Run;
+use super::span::Span;
 
 /// The base of an FTL: for a scheme its map, for a layer the FTL below it. It answers every call
 /// that the FTL does not answer itself, so schemes with the same map share these answers.
@@ -47,6 +48,9 @@ pub trait Base: Send {
 
     /// As [`Ftl::prefetch`](super::ftl::Ftl::prefetch).
     fn prefetch(&self, run: &Run);
+
+    /// As [`Ftl::prefetch_places`](super::ftl::Ftl::prefetch_places).
+    fn prefetch_places(&self, _nand: &Nand, _spans: &[Span]) {}
 
     /// As [`Ftl::place`](super::ftl::Ftl::place).
     fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn>;

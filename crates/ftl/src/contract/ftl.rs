@@ -112,6 +112,12 @@ pub trait Ftl: Send {
         spans.iter().for_each(|span| self.prefetch(&span.run(0, Data::None)));
     }
 
+    /// A hint that follows [`prefetch_all`](Self::prefetch_all) if some of these requests read: the
+    /// chip looks at each page that is read, and these misses can overlap, too.
+    fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
+        self.base().prefetch_places(nand, spans);
+    }
+
     // ---- State --------------------------------------------------------------------------------
 
     /// The version of a page, for layers above that mount; none if the page is unmapped.

@@ -210,6 +210,9 @@ impl Pass<'_> {
     ) -> Result<()> {
         let Pass { batch, queue, operations, .. } = self;
         simulator.prefetch(batch.spans());
+        if batch.counts().requests(Op::Read) > 0 {
+            simulator.prefetch_places(batch.spans());
+        }
         observer.announced(batch);
         if records.are_none() {
             return serve_unrecorded(batch, simulator, queue, operations, observer);

@@ -124,6 +124,12 @@ impl<'a> Simulator<'a> {
         self.ftl.prefetch_all(spans);
     }
 
+    /// Announces, after [`prefetch`](Self::prefetch), that some of these requests are reads.
+    #[inline]
+    pub fn prefetch_places(&self, spans: &[Span]) {
+        self.ftl.prefetch_places(&self.nand, spans);
+    }
+
     /// Serves a request and returns the time that it took.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder
 
 use super::block_observer::{BlockObserver, Unobserved};
 use crate::contract::{
-    Base, BlockLender, Extent, MountConfig, Result, Run, Violation, ensure, table_bytes,
+    Base, BlockLender, Extent, MountConfig, Result, Run, Span, Violation, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::map::block_audit;
@@ -640,6 +640,10 @@ impl<O: BlockObserver + Send> Base for LogMap<O> {
 
     fn prefetch(&self, run: &Run) {
         self.flat.prefetch(run);
+    }
+
+    fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
+        self.flat.prefetch_places(nand, spans);
     }
 
     fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {

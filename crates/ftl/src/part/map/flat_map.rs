@@ -14,7 +14,7 @@ use core::ops::Range;
 
 use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
-use crate::contract::{Extent, Result, Run, Violation, ensure};
+use crate::contract::{Extent, Result, Run, Span, Violation, ensure};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::block_pool::{self, BlockPool};
 use crate::part::map::rmw;
@@ -246,6 +246,20 @@ impl FlatMap {
     pub fn prefetch(&self, run: &Run) {
         self.prefetch_entry(run.first.0);
         (1..run.pages.min(HINTS)).for_each(|page| self.prefetch_entry(run.first.0 + page));
+    }
+
+    /// Prefetches what the chip keeps about the places of these pages.
+    pub fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
+        let owners = nand.owners_of_run(Ppn(0), nand.geometry().pages());
+        let hint = |lpn: u32| {
+            if let Some(&ppn) = self.newest.get(lpn as usize) {
+                prefetch(owners, ppn.0 as usize);
+            }
+        };
+        for span in spans {
+            hint(span.first);
+            (1..span.pages.min(HINTS)).for_each(|page| hint(span.first + page));
+        }
     }
 
     /// Bytes of RAM for the trims.

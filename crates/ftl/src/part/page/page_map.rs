@@ -553,6 +553,10 @@ impl Base for PageMap {
         self.flat.prefetch(run);
     }
 
+    fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
+        self.flat.prefetch_places(nand, spans);
+    }
+
     fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
         self.flat.newest(lpn)
     }

@@ -25,7 +25,7 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
 use crate::contract::{
-    Base, BlockLender, Error, Extent, Metric, MountConfig, Result, Run, Violation, ensure,
+    Base, BlockLender, Error, Extent, Metric, MountConfig, Result, Run, Span, Violation, ensure,
 };
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
@@ -533,6 +533,10 @@ impl<S: SpareMapped> Base for S {
     fn prefetch(&self, run: &Run) {
         self.map().prefetch(run);
         self.prefetch_own(run.first);
+    }
+
+    fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
+        self.map().flat.prefetch_places(nand, spans);
     }
 
     fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
