@@ -56,8 +56,8 @@ struct Home {
     filled: u32,
 }
 
-/// Memory that a scheme with a log map takes at most, with `for_block` bytes for each block: an entry
-/// and a bit for each page.
+/// Memory that a scheme with a log map takes at most, with `for_block` bytes for each block: an
+/// entry and a bit for each page.
 pub fn memory_bytes(geometry: &Geometry, for_block: u64) -> u64 {
     table_bytes(geometry, 4, for_block) + u64::from(geometry.pages()).div_ceil(8)
 }
@@ -306,7 +306,8 @@ impl<O: BlockObserver> LogMap<O> {
         debug_assert!(valid <= pages, "{block:?} of {pages} pages has {valid} valid ones");
     }
 
-    /// Records that the copy of a page at its old place is stale. The page points elsewhere already.
+    /// Records that the copy of a page at its old place is stale. The page points elsewhere
+    /// already.
     #[inline(always)]
     fn leave(&mut self, geometry: &Geometry, lpn: Lpn, old: Ppn) {
         let block = geometry.block_of(old);
@@ -374,8 +375,8 @@ impl<O: BlockObserver> LogMap<O> {
         Ok(nand.copy_around(base, from, strays, to, kind, cause)?)
     }
 
-    /// Points consecutive mapped pages of a logical block to their copies, from `to` on. Most are in
-    /// the data block: these are counted together.
+    /// Points consecutive mapped pages of a logical block to their copies, from `to` on. Most are
+    /// in the data block: these are counted together.
     fn supersede_run(&mut self, geometry: &Geometry, lbn: Lbn, run: Range<u32>, to: Ppn) {
         let block = geometry.block_of(to);
         debug_assert!(!self.observer.observes(block), "{block:?} takes whole logical blocks");

@@ -1,7 +1,6 @@
 //! Schemes that keep their map in spare areas: superblock and lsb.
 
 pub mod bit_fields;
-pub mod block_counter;
 pub mod block_heaps;
 pub mod map_cache;
 pub mod spare_mapped;

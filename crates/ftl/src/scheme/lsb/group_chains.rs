@@ -31,12 +31,12 @@ use nand::{BlockId, ChipModel, Geometry, Lpn, Ppn};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
-use crate::part::spare::block_counter::BlockCounter;
 use crate::part::spare::spare_mapped::{Lbn, SpareMap};
 use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
 use crate::part::spare::spare_sheet::{
     BLOCK_BITS, EntryFormat, PBMT_MAX, SheetPage, SpareSheet, WideSheet,
 };
+use crate::scheme::lsb::block_counter::BlockCounter;
 
 /// Bytes of the header of a spare area.
 const HEADER_BYTES: u32 = nand::spare::HEADER_BYTES as u32;

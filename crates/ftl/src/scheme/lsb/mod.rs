@@ -46,6 +46,7 @@
 //! group, the last group is shorter. A group of one page never induces a write. A full merge leaves
 //! its second block as it is if the erased blocks might not have room for its pages.
 
+pub mod block_counter;
 pub mod group_chains;
 
 use core::ops::Range;
