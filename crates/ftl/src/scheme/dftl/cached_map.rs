@@ -5,7 +5,7 @@
 //! least recently used ◀── 7 ── 12* ── 3 ── 14* ── 13* ──▶ most recently     *: dirty
 //! dirty in translation page 1 (LPN 12 to 15):   12, 14, 13          one program cleans them
 //! ```
-//! All operations take constant time. Entries are found through a [table](super::slot_table), and
+//! All operations take constant time. Entries are found through a hash table, and
 //! are kept in linked lists by last use and by translation page.
 
 use nand::{Lpn, Ppn};
