@@ -496,8 +496,9 @@ fn serve_singles(
         }
         None => {}
         Some(queue) => {
-            // Each of them made one program.
             simulator.drain_operations(operations);
+            let programs = operations.issued.len();
+            debug_assert!(programs == 0 || programs == served, "each write makes one program");
             for (nth, single) in requests.take(served).enumerate() {
                 let CutRequest { load, request, .. } = single;
                 let program = operations.issued.get(nth..=nth).unwrap_or_default();

@@ -21,7 +21,7 @@ impl<T: Copy> Pool<T> {
         Pool { items: Vec::new(), blank, free: Vec::new(), is_used: Vec::new() }
     }
 
-    /// Adds an item. It is built where it stays: growing is apart and takes no item.
+    /// Adds an item. The list grows before the item is written, so the item needs no copy.
     #[inline(always)]
     pub fn insert(&mut self, item: T) -> u32 {
         let number = match self.free.pop() {
