@@ -12,6 +12,8 @@ use crate::scheme::*;
 pub static SCHEMES: &[&Scheme] = &[
     &page::SCHEME,
     &dac::SCHEME,
+    &sepgc::SCHEME,
+    &sepbit::SCHEME,
     &dftl::SCHEME,
     &superblock::SCHEME,
     &lsb::SCHEME,

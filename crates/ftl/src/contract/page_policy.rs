@@ -1,5 +1,5 @@
-//! A policy of page mapping that comes from outside: which pages share a block, and which block is
-//! collected.
+//! A policy of page mapping: which pages share a block, and which block is collected. Schemes that
+//! separate pages are policies, and others come from outside.
 //!
 //! ```text
 //! write of the host ──place──────▶ class ─▶ open block of the class ─▶ full: a candidate
@@ -14,7 +14,8 @@ use core::fmt::Debug;
 
 use nand::{BlockId, Lpn};
 
-use super::error::Result;
+use super::error::{Error, Result};
+use super::report::Metric;
 
 /// A number of a class, from 0.
 pub type Class = u8;
@@ -52,6 +53,17 @@ pub trait PagePolicy: Send {
     /// Number of classes, at least 1. It never changes.
     fn classes(&self) -> Class;
 
+    /// Number of classes that can receive copies. It never changes.
+    fn copy_classes(&self) -> Class {
+        self.classes()
+    }
+
+    /// Whether the policy needs lifespans and ages of pages, and the classes that they leave. It is
+    /// asked once. If not, these are none and 0, and nothing is spent on them.
+    fn follows_times(&self) -> bool {
+        true
+    }
+
     /// The class of a page that the host writes.
     ///
     /// # Errors
@@ -66,19 +78,35 @@ pub trait PagePolicy: Send {
 
     /// Whether [`victim`](Self::victim) is to be called. It is asked once. If not, the scheme
     /// chooses victims as its parameters say.
-    fn chooses_victims(&self) -> bool;
+    fn chooses_victims(&self) -> bool {
+        false
+    }
 
     /// The position of the next victim among the candidates, of which there is at least one.
     ///
     /// # Errors
     /// The policy failed.
-    fn victim(&mut self, candidates: &Candidates) -> Result<usize>;
+    fn victim(&mut self, _candidates: &Candidates) -> Result<usize> {
+        Err(Error::Policy(String::from("the policy does not choose victims")))
+    }
 
     /// Tells what became of a block that was collected.
     ///
     /// # Errors
     /// The policy failed.
-    fn erased(&mut self, block: &ErasedBlock) -> Result<()>;
+    fn erased(&mut self, _block: &ErasedBlock) -> Result<()> {
+        Ok(())
+    }
+
+    /// Bytes of RAM that a controller would spend on what the policy keeps.
+    fn ram_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Metrics of its own, for the report of the scheme.
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
+        Vec::new()
+    }
 }
 
 /// A page that the host writes.

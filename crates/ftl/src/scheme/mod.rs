@@ -11,4 +11,6 @@ pub mod last;
 pub mod lsb;
 pub mod nftl;
 pub mod page;
+pub mod sepbit;
+pub mod sepgc;
 pub mod superblock;

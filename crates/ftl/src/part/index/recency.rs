@@ -48,6 +48,16 @@ impl Recency {
         (self.first != NONE).then_some(self.first)
     }
 
+    /// The number after one that is in the queue.
+    pub fn after(&self, n: u32) -> Option<u32> {
+        Some(self.links[n as usize].after).filter(|&after| after != NONE)
+    }
+
+    /// The number before one that is in the queue.
+    pub fn before(&self, n: u32) -> Option<u32> {
+        Some(self.links[n as usize].before).filter(|&before| before != NONE)
+    }
+
     /// Appends a number that is not in the queue.
     pub fn push(&mut self, n: u32) {
         debug_assert!(self.first != n && self.last != n, "{n} was queued twice");
@@ -103,7 +113,7 @@ impl Recency {
         let mut next = self.first();
         core::iter::from_fn(move || {
             let n = next?;
-            next = Some(self.links[n as usize].after).filter(|&after| after != NONE);
+            next = self.after(n);
             Some(n)
         })
     }
@@ -135,6 +145,10 @@ mod tests {
                 }
             }
             assert_eq!(queue.iter().collect::<Vec<_>>(), list, "step {step}");
+            for pair in list.windows(2) {
+                let neighbours = (queue.after(pair[0]), queue.before(pair[1]));
+                assert_eq!(neighbours, (Some(pair[1]), Some(pair[0])), "step {step}");
+            }
             assert_eq!((queue.first(), queue.len()), (list.first().copied(), list.len() as u32));
         }
     }

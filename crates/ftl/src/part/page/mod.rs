@@ -1,4 +1,6 @@
-//! The base of page-granular schemes: a map with an entry for each page, and the choice of victims.
+//! The base of page-granular schemes: a map with an entry for each page, the choice of victims, and
+//! pages that a policy places.
 
 pub mod page_map;
+pub mod placed;
 pub mod victims;

@@ -8,8 +8,20 @@
 //! ```
 //! A block without valid pages costs nothing and comes first. A block without dead pages is no
 //! victim.
+//!
+//! Other publications read the rule differently. With u = v/Np, the share of valid pages:
+//!
+//! | policy | score | read so by |
+//! |---|---|---|
+//! | `cost_benefit` | age·(1−u)/2u | Kawaguchi et al., Chiang et al. |
+//! | [`cost_benefit_lfs`](super::cost_benefit_lfs) | age·(1−u)/(1+u) | Rosenblum and Ousterhout |
+//! | [`cost_benefit_sqrt`](super::cost_benefit_sqrt) | √age·(1−u)/u | the code of SepBIT and MiDAS |
+//!
+//! All of them share what is here: a [`Reading`] gives the score.
 
 use core::cmp::Ordering;
+use core::fmt::Debug;
+use core::marker::PhantomData;
 
 use nand::{BlockId, Geometry};
 use spec::Params;
@@ -29,77 +41,118 @@ pub static POLICY: Policy = Policy {
     params: &[],
     corners: &[],
     refuses: refuses_nothing,
-    selector,
-    specification,
+    selector: selector::<Twice>,
+    specification: specification::<Twice>,
 };
+
+/// A reading of the rule: the score of a block with valid and dead pages, as a fraction that is
+/// never rounded. Of blocks with equally many valid pages the oldest has the highest score, and of
+/// blocks of the same age the one with the fewest valid pages.
+pub trait Reading: Debug + Send + 'static {
+    /// The type of the numerator.
+    type Benefit: Copy + Debug + Send + Into<u128>;
+
+    /// The numerator: `age` is counted in host pages, `dead` of the pages are not valid.
+    fn benefit(age: u64, dead: u32) -> Self::Benefit;
+
+    /// The denominator.
+    fn cost(valid: u32, pages_per_block: u32) -> u64;
+}
+
+/// Each valid page is read and programmed.
+#[derive(Debug)]
+struct Twice;
+
+impl Reading for Twice {
+    type Benefit = u64;
+
+    fn benefit(age: u64, dead: u32) -> u64 {
+        age * u64::from(dead)
+    }
+
+    fn cost(valid: u32, _: u32) -> u64 {
+        2 * u64::from(valid)
+    }
+}
 
 /// The lowest dead block. If there is none, the block with the highest score; the lowest block wins
 /// a tie.
-fn specification(
+pub fn specification<R: Reading>(
     candidates: &[Candidate],
     pages_per_block: u32,
     _: &Params,
     _: &mut Draws,
 ) -> Option<BlockId> {
     let dead = candidates.iter().filter(|block| block.valid == 0).map(|block| block.block).min();
-    let scores = candidates
-        .iter()
-        .filter(|block| (1..pages_per_block).contains(&block.valid))
-        .map(|&Candidate { block, valid, age, .. }| Score::of(block, valid, age, pages_per_block));
+    let mixed = candidates.iter().filter(|block| (1..pages_per_block).contains(&block.valid));
+    let scores = mixed.map(|&Candidate { block, valid, age, .. }| {
+        Score::<R>::of(block, valid, age, pages_per_block)
+    });
     dead.or_else(|| scores.reduce(Score::better).map(|best| best.block))
 }
 
-/// A block and its score, a fraction that is never rounded.
-#[derive(Clone, Copy)]
-struct Score {
-    benefit: u64,
+/// A block and its score.
+#[derive(Debug)]
+struct Score<R: Reading> {
+    benefit: R::Benefit,
     cost: u64,
     block: BlockId,
 }
 
-impl Score {
-    fn of(block: BlockId, valid: u32, age: u64, pages_per_block: u32) -> Score {
-        let benefit = age * u64::from(pages_per_block - valid);
-        Score { benefit, cost: 2 * u64::from(valid), block }
+impl<R: Reading> Clone for Score<R> {
+    fn clone(&self) -> Score<R> {
+        *self
+    }
+}
+
+impl<R: Reading> Copy for Score<R> {}
+
+impl<R: Reading> Score<R> {
+    fn of(block: BlockId, valid: u32, age: u64, pages_per_block: u32) -> Score<R> {
+        let benefit = R::benefit(age, pages_per_block - valid);
+        Score { benefit, cost: R::cost(valid, pages_per_block), block }
     }
 
-    fn cmp_value(&self, other: &Score) -> Ordering {
-        let ours = u128::from(self.benefit) * u128::from(other.cost);
-        ours.cmp(&(u128::from(other.benefit) * u128::from(self.cost)))
+    fn cmp_value(&self, other: &Score<R>) -> Ordering {
+        let ours = self.benefit.into() * u128::from(other.cost);
+        ours.cmp(&(other.benefit.into() * u128::from(self.cost)))
     }
 
-    fn better(self, other: Score) -> Score {
+    fn better(self, other: Score<R>) -> Score<R> {
         let is_better = self.cmp_value(&other).then(other.block.cmp(&self.block)).is_gt();
         if is_better { self } else { other }
     }
 }
 
-fn selector(geometry: &Geometry, _: &Params, _: u64) -> Box<dyn Selector> {
-    Box::new(CostBenefit {
+/// The fast form.
+pub fn selector<R: Reading>(geometry: &Geometry, _: &Params, _: u64) -> Box<dyn Selector> {
+    Box::new(CostBenefit::<R> {
         full: AgeIndex::new(geometry.blocks(), geometry.pages_per_block()),
         closed_at: vec![0; geometry.blocks() as usize],
         pages_per_block: geometry.pages_per_block(),
+        reading: PhantomData,
     })
 }
 
 /// Of all blocks with the same valid count the oldest has the highest score, so only one block per
 /// count needs to be compared.
 #[derive(Debug)]
-struct CostBenefit {
+struct CostBenefit<R> {
     full: AgeIndex,
     /// Host pages written when each block closed.
     closed_at: Vec<u64>,
     pages_per_block: u32,
+    reading: PhantomData<R>,
 }
 
-impl CostBenefit {
+impl<R: Reading> CostBenefit<R> {
     fn age(&self, block: BlockId, now: u64) -> u64 {
         now - self.closed_at[block.0 as usize]
     }
 
     /// The best block that has both valid and dead pages.
     fn best(&mut self, now: u64) -> Option<BlockId> {
-        let mut best: Option<Score> = None;
+        let mut best: Option<Score<R>> = None;
         let (eldest, np) = (self.full.oldest_of_all()?, self.pages_per_block);
         for valid in u32::from(self.full.lowest()).max(1)..np {
             // The highest score that a block with so many valid pages can have.
@@ -127,7 +180,7 @@ impl CostBenefit {
     }
 }
 
-impl Selector for CostBenefit {
+impl<R: Reading> Selector for CostBenefit<R> {
     fn closed(&mut self, block: BlockId, valid: u16, now: u64) {
         self.closed_at[block.0 as usize] = now;
         self.full.insert(block, valid);

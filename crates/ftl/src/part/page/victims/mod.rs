@@ -10,6 +10,8 @@
 
 pub mod age_index;
 pub mod cost_benefit;
+pub mod cost_benefit_lfs;
+pub mod cost_benefit_sqrt;
 pub mod d_choices;
 pub mod draws;
 pub mod fifo;
@@ -18,6 +20,7 @@ pub mod policy;
 pub mod random;
 pub mod registry;
 pub mod valid_counts;
+pub mod windowed_greedy;
 
 use nand::{BlockId, Geometry};
 use spec::Params;

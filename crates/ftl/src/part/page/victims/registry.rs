@@ -4,11 +4,22 @@
 use spec::{Kind, Param, Params};
 
 use crate::part::page::victims::policy::Policy;
-use crate::part::page::victims::{cost_benefit, d_choices, fifo, greedy, random};
+use crate::part::page::victims::{
+    cost_benefit, cost_benefit_lfs, cost_benefit_sqrt, d_choices, fifo, greedy, random,
+    windowed_greedy,
+};
 
 /// Every victim policy that ftlab knows.
-pub static POLICIES: &[&Policy] =
-    &[&greedy::POLICY, &fifo::POLICY, &cost_benefit::POLICY, &d_choices::POLICY, &random::POLICY];
+pub static POLICIES: &[&Policy] = &[
+    &greedy::POLICY,
+    &windowed_greedy::POLICY,
+    &fifo::POLICY,
+    &cost_benefit::POLICY,
+    &cost_benefit_lfs::POLICY,
+    &cost_benefit_sqrt::POLICY,
+    &d_choices::POLICY,
+    &random::POLICY,
+];
 
 static NAMES: [&str; POLICIES.len()] = {
     let mut names = [""; POLICIES.len()];

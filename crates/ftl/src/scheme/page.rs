@@ -15,9 +15,7 @@
 //!
 //! Invariant: at least `RESERVE` blocks are erased whenever no victim is being emptied.
 //!
-//! A policy from outside can place the pages instead: see `placed`.
-
-mod placed;
+//! A policy from outside can place the pages instead: see [`placed`](crate::part::page::placed).
 
 use nand::{BlockId, Cause, ChipModel, Nand};
 use spec::{Kind, Param, Params};
@@ -29,9 +27,9 @@ use crate::contract::{
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
+use crate::part::page::placed::{self, Placed};
 use crate::part::page::victims::registry;
 use crate::part::recovery::page_kind;
-use crate::scheme::page::placed::Placed;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;
@@ -45,7 +43,7 @@ const PARAMS: &[&[Param]] = &[
         default: "1",
         unit: "blocks",
         doc: "1: host writes and garbage collection fill the same block; 2: each of them fills \
-              its own",
+              its own, as in `sepgc`",
     }],
 ];
 
@@ -110,7 +108,7 @@ fn mount_placed(
 }
 
 fn refuses_policy(nand: &Nand, params: &Params, classes: Class, has: u32) -> Option<String> {
-    let needs = placed::extra_blocks(classes);
+    let needs = placed::extra_blocks(classes, classes);
     let why = match classes {
         _ if !nand.is_factory_new() => "a policy needs a new chip, and this one holds pages".into(),
         _ if params.count("frontiers") != 1 => {

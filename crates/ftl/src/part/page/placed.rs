@@ -1,0 +1,503 @@
+//! Page mapping whose pages a policy places: the common base of the schemes that separate pages by
+//! their expected lifespans.
+//!
+//! ```text
+//! class 0  [3 0 7 3 _ _]     each class has one open block
+//! class 1  [5 1 9 _ _ _]
+//! ```
+//! A [policy](PagePolicy) takes the decisions: the class of every page that is written or copied,
+//! what it learns from a block that is erased, and, if it wants to, the victims. With one class and
+//! no choice of victims this is `page` with one frontier.
+//!
+//! **Reserve.** The valid pages of a victim may go to all T classes that receive copies, so T
+//! blocks may be opened while it is emptied, and only one is erased then. T erased blocks are
+//! enough: with R erased blocks at least R·Np pages are free, a victim takes at most Np−1 of them,
+//! and the other T−1 open blocks can hold back (T−1)·(Np−1). So for R = T there is always an erased
+//! block when a frontier needs one. Each victim has a dead page, so every collection gains, and
+//! collections go on until T blocks are erased again. For that, T extra blocks are enough beside
+//! one for each of the C classes.
+//!
+//! Invariants: at least T blocks are erased whenever no victim is being emptied. All valid pages of
+//! a block are of one class.
+//!
+//! **Recovery.** The class of a page is in its kind byte, as far as 4 bits go. Times of writes are
+//! not kept: after a mount every page counts as just written. The recovery of
+//! [`recovery_plan`](crate::part::recovery::recovery_plan) needs a rule for the order of copies:
+//! if no block is erased, the block that was programmed last holds nothing but copies from the
+//! victim. Therefore the room in open blocks is used up before a block is opened, and from then on
+//! only the block that was opened last is programmed. A mount closes all open blocks, and may find
+//! a single erased one. Until the reserve is full again, copies that find no erased block share the
+//! block that was opened last, whatever their class.
+
+use nand::{BlockId, Cause, Lpn, Nand, Ppn};
+
+use crate::contract::page_policy::{
+    Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy,
+};
+use crate::contract::{
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Violation, ensure,
+};
+use crate::part::map::frontier::Frontier;
+use crate::part::page::page_map::PageMap;
+use crate::part::page::victims::registry;
+use crate::part::recovery::page_kind;
+
+/// Maximum number of classes that survive a power cut: a class must fit into the upper half of the
+/// kind byte.
+pub const KEPT_CLASSES_MAX: Class = 16;
+
+/// Page mapping whose pages a policy places.
+pub struct Placed<P: PagePolicy + ?Sized> {
+    map: PageMap,
+    policy: Box<P>,
+    traits: Traits,
+    /// The open block of each class.
+    frontiers: Vec<Frontier>,
+    /// The class whose open block was opened last.
+    opened_last: Class,
+    blocks: Vec<BlockLife>,
+    /// The number of the host page that wrote each page last, from 1; 0 if it holds nothing. Empty
+    /// if the policy does not follow times.
+    written: Vec<u64>,
+    /// Valid pages of the current victim, by class. Kept to reuse the memory.
+    parts: Vec<Vec<Ppn>>,
+    /// The full blocks. Kept to reuse the memory.
+    candidates: Candidates,
+    counts: PlacedCounts,
+}
+
+/// What the policy answers about itself. It is asked once.
+#[derive(Clone, Copy)]
+struct Traits {
+    chooses_victims: bool,
+    follows_times: bool,
+    /// Blocks that are erased whenever no victim is being emptied.
+    reserve: u32,
+}
+
+/// What is known of a block that is open or full, in host pages written.
+#[derive(Clone, Copy, Debug)]
+struct BlockLife {
+    class: Class,
+    opened: u64,
+    filled: u64,
+}
+
+/// The class of a block that has none.
+const NOWHERE: Class = Class::MAX;
+
+/// Pages and victims since the last reset.
+struct PlacedCounts {
+    victims: u64,
+    /// Pages that the host wrote to each class.
+    writes: Vec<u64>,
+    /// Pages that garbage collection copied to each class.
+    copies: Vec<u64>,
+}
+
+/// The erased blocks that a policy with this number of classes needs, of which `copied` receive
+/// copies, and one for each of its frontiers.
+pub const fn extra_blocks(classes: Class, copied: Class) -> u32 {
+    classes as u32 + copied as u32
+}
+
+/// Mounts a scheme that is page mapping with a policy. `policy` makes the policy of a device with
+/// so many logical pages.
+///
+/// # Errors
+/// The power is lost again, or no sequence of writes and cuts can have led to what is on flash.
+pub fn mount<P: PagePolicy + 'static>(
+    nand: &mut Nand,
+    device: &MountConfig,
+    policy: impl FnOnce(u32) -> P,
+) -> Result<Box<dyn Ftl>> {
+    let map = PageMap::format(nand, device, registry::chosen(device.params), 0);
+    let policy = Box::new(policy(map.logical_pages()));
+    let mut ftl = Placed::new(nand, map, policy);
+    if !nand.is_factory_new() {
+        ftl.recover(nand, device)?;
+    }
+    Ok(Box::new(ftl))
+}
+
+impl<P: PagePolicy + ?Sized> Placed<P> {
+    /// A factory-new device. The map is that of an empty device, which has at least
+    /// [`extra_blocks`] extra blocks.
+    pub fn new(nand: &Nand, map: PageMap, policy: Box<P>) -> Placed<P> {
+        let (classes, geometry) = (usize::from(policy.classes()), nand.geometry());
+        let pages_per_block = geometry.pages_per_block();
+        let traits = Traits {
+            chooses_victims: policy.chooses_victims(),
+            follows_times: policy.follows_times(),
+            reserve: policy.copy_classes().into(),
+        };
+        let life = BlockLife { class: NOWHERE, opened: 0, filled: 0 };
+        let times = if traits.follows_times { map.logical_pages() as usize } else { 0 };
+        Placed {
+            traits,
+            frontiers: vec![Frontier::NONE; classes],
+            opened_last: 0,
+            blocks: vec![life; geometry.blocks() as usize],
+            written: vec![0; times],
+            parts: vec![Vec::with_capacity(pages_per_block as usize); classes],
+            candidates: Candidates { pages_per_block, ..Candidates::default() },
+            counts: PlacedCounts { victims: 0, writes: vec![0; classes], copies: vec![0; classes] },
+            policy,
+            map,
+        }
+    }
+
+    /// The kind of a page in a class.
+    fn kind_in(&self, class: Class) -> u8 {
+        match self.frontiers.len() <= usize::from(KEPT_CLASSES_MAX) {
+            true => page_kind::DATA | class << 4,
+            false => page_kind::DATA,
+        }
+    }
+
+    fn class_of(&self, nand: &Nand, ppn: Ppn) -> Class {
+        self.blocks[nand.geometry().block_of(ppn).0 as usize].class
+    }
+
+    // ---- Writing ------------------------------------------------------------------------------
+
+    /// The class of page `index` of a run, which is written after `now` host pages.
+    #[inline]
+    fn place(&mut self, nand: &Nand, run: &Run, index: u32, now: u64) -> Result<Class> {
+        let lpn = run.first.plus(index);
+        let (mut lifespan, mut class) = (None, None);
+        if self.traits.follows_times {
+            let last = self.written[lpn.0 as usize];
+            lifespan = (last > 0).then(|| now + 1 - last);
+            class = self.map.flat.newest(lpn).map(|ppn| self.class_of(nand, ppn));
+        }
+        let Run { request_bytes, .. } = *run;
+        let class = self.policy.place(&HostWrite { lpn, now, lifespan, class, request_bytes })?;
+        self.known(class, lpn)
+    }
+
+    #[inline]
+    fn known(&self, class: Class, lpn: Lpn) -> Result<Class> {
+        let classes = self.frontiers.len();
+        match usize::from(class) < classes {
+            true => Ok(class),
+            false => Err(unknown_class(class, lpn, classes)),
+        }
+    }
+
+    /// Writes the pages of a run from page `index` on that go to this class, as far as its open
+    /// block has room. Returns their number, and the class of the next page if it was asked for.
+    fn write_some(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        class: Class,
+    ) -> Result<(u32, Option<Class>)> {
+        self.make_room(nand, class)?;
+        let now = self.map.written();
+        let most = (run.pages - index).min(self.frontiers[class as usize].room());
+        let (mut pages, mut other) = (1, None);
+        while pages < most && other.is_none() {
+            let next = self.place(nand, run, index + pages, now + u64::from(pages))?;
+            other = (next != class).then_some(next);
+            pages += u32::from(other.is_none());
+        }
+        self.program(nand, run, index, pages, class)?;
+        self.counts.writes[class as usize] += u64::from(pages);
+        Ok((pages, other))
+    }
+
+    /// Programs pages of a run at the open block of a class, which has room for them.
+    fn program(
+        &mut self,
+        nand: &mut Nand,
+        run: &Run,
+        index: u32,
+        pages: u32,
+        class: Class,
+    ) -> Result<()> {
+        let kind = self.kind_in(class);
+        let frontier = &mut self.frontiers[class as usize];
+        let block = nand.geometry().block_of(frontier.next());
+        let (mut done, end) = (index, index + pages);
+        while done < end {
+            let now = self.map.written();
+            let some = self.map.write(nand, run, done, end - done, frontier, kind)?;
+            if self.traits.follows_times {
+                let first = run.first.plus(done).0 as usize;
+                let times = &mut self.written[first..first + some as usize];
+                times.iter_mut().zip(now + 1..).for_each(|(written, now)| *written = now);
+            }
+            done += some;
+        }
+        if frontier.room() == 0 {
+            self.blocks[block.0 as usize].filled = self.map.written();
+        }
+        Ok(())
+    }
+
+    /// Makes sure that the open block of a class has room, and that the reserve is full.
+    #[inline]
+    fn make_room(&mut self, nand: &mut Nand, class: Class) -> Result<()> {
+        let reserve = self.traits.reserve;
+        while self.frontiers[class as usize].room() == 0 || self.map.pool.len() < reserve {
+            if self.map.pool.len() > reserve {
+                self.open(nand, class)?;
+            } else {
+                self.collect(nand)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, nand: &mut Nand, class: Class) -> Result<()> {
+        let frontier = self.map.open(nand)?;
+        let block = nand.geometry().block_of(frontier.next());
+        let opened = self.map.written();
+        self.blocks[block.0 as usize] = BlockLife { class, opened, filled: opened };
+        self.frontiers[class as usize] = frontier;
+        self.opened_last = class;
+        Ok(())
+    }
+
+    // ---- Garbage collection -------------------------------------------------------------------
+
+    /// Empties a victim and erases it.
+    fn collect(&mut self, nand: &mut Nand) -> Result<()> {
+        let victim = self.choose_victim(nand)?;
+        self.counts.victims += 1;
+        let copied = self.sort_out(nand, victim)?;
+        self.copy_parts(nand)?;
+        self.map.erase(nand, victim, Cause::Gc)?;
+        let BlockLife { class, opened, .. } = self.blocks[victim.0 as usize];
+        let now = self.map.written();
+        let lifespan = now - opened;
+        self.policy.erased(&ErasedBlock { block: victim, class, lifespan, copied, now })
+    }
+
+    fn choose_victim(&mut self, nand: &Nand) -> Result<BlockId> {
+        if !self.traits.chooses_victims {
+            return Ok(self.map.choose_victim());
+        }
+        self.list_candidates(nand);
+        let at = self.policy.victim(&self.candidates)?;
+        let blocks = &self.candidates.blocks;
+        blocks.get(at).map(|&block| BlockId(block)).ok_or_else(|| {
+            Error::Policy(format!(
+                "the policy chooses victim {at} of {} candidates, which are counted from 0",
+                blocks.len()
+            ))
+        })
+    }
+
+    fn list_candidates(&mut self, nand: &Nand) {
+        let now = self.map.written();
+        let Candidates { blocks, valid, ages, classes, pages_per_block, .. } = &mut self.candidates;
+        blocks.clear();
+        valid.clear();
+        ages.clear();
+        classes.clear();
+        for block in (0..nand.geometry().blocks()).map(BlockId) {
+            let life = &self.blocks[block.0 as usize];
+            let count = self.map.valid_pages_of_full(block).map(u32::from);
+            if let Some(count) = count.filter(|count| count < pages_per_block) {
+                blocks.push(block.0);
+                valid.push(count);
+                ages.push(now - life.filled);
+                classes.push(life.class);
+            }
+        }
+        self.candidates.now = now;
+    }
+
+    /// Sorts the valid pages of a victim by the classes to which they go. Returns their number.
+    fn sort_out(&mut self, nand: &Nand, victim: BlockId) -> Result<u32> {
+        let class = self.blocks[victim.0 as usize].class;
+        let now = self.map.written();
+        self.parts.iter_mut().for_each(Vec::clear);
+        let copied = self.map.gather(nand, victim).len();
+        for at in 0..copied {
+            let ppn = self.map.gathered()[at];
+            let lpn = nand.owner(ppn);
+            let written = self.written.get(lpn.0 as usize);
+            let age = written.map_or(0, |written| now - written);
+            let to = self.policy.place_copy(&MovedPage { lpn, now, age, class })?;
+            let to = self.known(to, lpn)?;
+            self.parts[usize::from(to)].push(ppn);
+        }
+        Ok(copied as u32)
+    }
+
+    /// Copies the sorted pages: first to the room in open blocks, then to blocks that are opened.
+    fn copy_parts(&mut self, nand: &mut Nand) -> Result<()> {
+        let parts = core::mem::take(&mut self.parts);
+        let mut rests: Vec<(Class, &[Ppn])> = Vec::with_capacity(parts.len());
+        for (class, part) in (0..).zip(&parts).filter(|(_, part)| !part.is_empty()) {
+            let done = self.copy(nand, part, class)?;
+            rests.push((class, &part[done..]));
+        }
+        for (class, mut rest) in rests {
+            while !rest.is_empty() {
+                let class = self.open_for_copies(nand, class)?;
+                rest = &rest[self.copy(nand, rest, class)?..];
+            }
+        }
+        self.parts = parts;
+        Ok(())
+    }
+
+    /// Opens a block for copies of a class. Returns the class whose open block receives them, which
+    /// is another one if no block is erased.
+    fn open_for_copies(&mut self, nand: &mut Nand, class: Class) -> Result<Class> {
+        if self.map.pool.len() > 0 {
+            self.open(nand, class)?;
+        }
+        Ok(self.opened_last)
+    }
+
+    /// Copies pages to the open block of a class, as far as it has room. Returns their number.
+    fn copy(&mut self, nand: &mut Nand, from: &[Ppn], class: Class) -> Result<usize> {
+        let kind = self.kind_in(class);
+        let frontier = &mut self.frontiers[class as usize];
+        if frontier.room() == 0 {
+            return Ok(0);
+        }
+        let block = nand.geometry().block_of(frontier.next());
+        let copied = self.map.copy(nand, from, frontier, Some(kind), Cause::Gc, &mut |_, _| {})?;
+        if frontier.room() == 0 {
+            self.blocks[block.0 as usize].filled = self.map.written();
+        }
+        self.counts.copies[class as usize] += copied as u64;
+        Ok(copied)
+    }
+
+    // ---- Recovery -----------------------------------------------------------------------------
+
+    fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
+        let (geometry, hottest) = (*nand.geometry(), self.frontiers.len() as Class - 1);
+        let (blocks, mut mixed) = (&mut self.blocks, Ok(()));
+        let recovered = self.map.recover(nand, device, |copy| {
+            let (block, class) = (geometry.block_of(copy.ppn), (copy.spare.kind >> 4).min(hottest));
+            let life = &mut blocks[block.0 as usize];
+            let other = core::mem::replace(&mut life.class, class);
+            if other != NOWHERE && other != class {
+                let what = format!("{block:?} holds pages of classes {other} and {class}");
+                mixed = Err(Error::Unmountable(what));
+            }
+        })?;
+        mixed?;
+        self.restart_times();
+        if let Some(block) = recovered.endangered {
+            self.move_whole(nand, block)?;
+        }
+        self.map.commit_recovery(nand, &recovered)
+    }
+
+    /// Lets every page count as just written, and every block as just filled.
+    fn restart_times(&mut self) {
+        let now = self.map.written();
+        for life in &mut self.blocks {
+            (life.opened, life.filled) = (now, now);
+        }
+        for (lpn, written) in (0..).map(Lpn).zip(&mut self.written) {
+            *written = if self.map.flat.newest(lpn).is_some() { now } else { 0 };
+        }
+    }
+
+    /// Moves an endangered block to a clean one of the same class.
+    fn move_whole(&mut self, nand: &mut Nand, block: BlockId) -> Result<()> {
+        let class = self.blocks[block.0 as usize].class;
+        self.open(nand, class)?;
+        let kind = self.kind_in(class);
+        let frontier = &mut self.frontiers[class as usize];
+        self.map.empty(nand, block, frontier, Some(kind), Cause::Meta, |_, _| {})
+    }
+
+    // ---- Audit --------------------------------------------------------------------------------
+
+    /// Checks that the class of each page is the one in its spare area.
+    fn audit_classes(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let hottest = self.frontiers.len() as Class - 1;
+        let is_kept = self.frontiers.len() <= usize::from(KEPT_CLASSES_MAX);
+        for lpn in (0..self.map.logical_pages()).map(Lpn) {
+            let Some(ppn) = self.map.flat.newest(lpn) else { continue };
+            let class = self.class_of(nand, ppn);
+            ensure!(class <= hottest, "{lpn:?} is mapped, but in no class");
+            let spare = nand.peek_spare(ppn).ok().flatten().filter(|_| is_kept);
+            let own = spare.map_or(class, |(spare, _)| (spare.kind >> 4).min(hottest));
+            ensure!(own == class, "{lpn:?} is in class {own}, but recorded in class {class}");
+        }
+        Ok(())
+    }
+}
+
+fn unknown_class(class: Class, lpn: Lpn, classes: usize) -> Error {
+    Error::Policy(format!(
+        "the policy puts page {} into class {class}; it has {classes}, from 0 to {}",
+        lpn.0,
+        classes - 1
+    ))
+}
+
+impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
+    fn base(&self) -> &dyn Base {
+        &self.map
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        &mut self.map
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.map.flat.check_bases(nand, run)?;
+        let (mut index, mut asked) = (0, None);
+        while index < run.pages {
+            // This is decided before garbage collection, which may move the page.
+            let class = match asked {
+                Some(class) => class,
+                None => self.place(nand, run, index, self.map.written())?,
+            };
+            let (pages, other) = self.write_some(nand, run, index, class)?;
+            index += pages;
+            asked = other;
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        if self.traits.follows_times {
+            self.written[first.0 as usize..][..pages as usize].fill(0);
+        }
+        self.map.trim(nand, first, pages)
+    }
+
+    fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.map.audit(nand, &self.frontiers, 0)?;
+        self.audit_classes(nand)
+    }
+
+    /// The page map; a byte a block for its class; and what the policy keeps.
+    fn ram(&self) -> Ram {
+        let classes = self.blocks.len() as u64;
+        let other = self.map.other_bytes() + classes + self.policy.ram_bytes();
+        Ram { map: self.map.map_bytes(), other, ..Ram::default() }
+    }
+
+    fn report(&self) -> Report {
+        let PlacedCounts { victims, writes, copies } = &self.counts;
+        let mut figures = vec![
+            ("gc_victims", Metric::Count(*victims)),
+            ("class_writes", Metric::Counts(writes.clone())),
+            ("class_copies", Metric::Counts(copies.clone())),
+        ];
+        figures.extend(self.policy.figures());
+        Report { merges: None, figures }
+    }
+
+    fn reset_report(&mut self) {
+        self.counts.victims = 0;
+        self.counts.writes.fill(0);
+        self.counts.copies.fill(0);
+    }
+}
