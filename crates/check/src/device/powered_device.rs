@@ -486,6 +486,7 @@ fn run<'d>(extent: &Extent, data: Data<'d>, case: &Case) -> Run<'d> {
         head: extent.head,
         tail: extent.tail,
         request_bytes: u64::from(extent.pages) * page_bytes,
+        stream: 0,
         data,
     }
 }

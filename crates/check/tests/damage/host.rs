@@ -202,6 +202,7 @@ impl<'a> Host<'a> {
             head: head & full,
             tail: tail & full,
             request_bytes: u64::from(pages) * u64::from(self.nand.geometry().page_bytes()),
+            stream: 0,
             data: Data::Stamp(number),
         };
         let is_partial = |index: u32| run.mask(index, full) != full;

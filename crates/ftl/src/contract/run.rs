@@ -21,16 +21,19 @@ pub struct Run<'a> {
     pub tail: SectorMask,
     /// Size in bytes of the whole request to which the run belongs, as the host sent it.
     pub request_bytes: u64,
+    /// For writes: the stream that the host names, from 1; 0 if it names none. Pages of one stream
+    /// are expected to be overwritten at about the same time.
+    pub stream: u8,
     /// For writes: the host's data, starting with the first page.
     pub data: Data<'a>,
 }
 
 impl<'a> Run<'a> {
-    /// A run of whole pages.
+    /// A run of whole pages, without a stream.
     pub fn whole(first: Lpn, pages: u32, page_bytes: u32, data: Data<'a>) -> Run<'a> {
         let full = u64::MAX >> (64 - page_bytes / nand::geometry::SECTOR_BYTES);
         let request_bytes = u64::from(pages) * u64::from(page_bytes);
-        Run { first, pages, head: full, tail: full, request_bytes, data }
+        Run { first, pages, head: full, tail: full, request_bytes, stream: 0, data }
     }
 
     /// The sectors that the run covers in page `index`; `full` is the mask of a whole page.
@@ -60,6 +63,7 @@ impl<'a> Run<'a> {
             head: self.mask(pages.start, full),
             tail: self.mask(pages.end - 1, full),
             request_bytes: self.request_bytes,
+            stream: self.stream,
             data: self.data.from_page(pages.start, page_bytes),
         }
     }

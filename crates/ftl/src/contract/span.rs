@@ -17,11 +17,13 @@ pub struct Span {
     pub head: SectorMask,
     /// The sectors of the last page; equal to `head` in a span of one page.
     pub tail: SectorMask,
+    /// The stream of a write, from 1; 0 for none.
+    pub stream: u8,
 }
 
 impl Span {
-    /// The span of these sectors, of which there is at least one; `full` is the mask of a page of
-    /// `sectors_per_page`.
+    /// The span of these sectors, of which there is at least one, without a stream; `full` is the
+    /// mask of a page of `sectors_per_page`.
     #[inline]
     pub fn of_sectors(sectors: Range<u64>, sectors_per_page: u64, full: SectorMask) -> Span {
         debug_assert!(!sectors.is_empty(), "{sectors:?} has no page");
@@ -35,14 +37,14 @@ impl Span {
         };
         let tail = full & (SectorMask::MAX >> (64 - (sectors.end - (first + further) * n)));
         let (head, tail) = if further == 0 { (head & tail, head & tail) } else { (head, tail) };
-        Span { first: first as u32, pages: further as u32 + 1, head, tail }
+        Span { first: first as u32, pages: further as u32 + 1, head, tail, stream: 0 }
     }
 
     /// The span in the form that an FTL takes.
     #[inline]
     pub fn run<'a>(&self, request_bytes: u64, data: Data<'a>) -> Run<'a> {
-        let Span { first, pages, head, tail } = *self;
-        Run { first: Lpn(first), pages, head, tail, request_bytes, data }
+        let Span { first, pages, head, tail, stream } = *self;
+        Run { first: Lpn(first), pages, head, tail, request_bytes, stream, data }
     }
 
     /// The page, if the span covers a single page completely; `full` is the mask of a whole page.

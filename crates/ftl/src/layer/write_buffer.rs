@@ -346,7 +346,8 @@ impl WriteBuffer {
         self.counts.runs += 1;
         let data = self.cells.as_ref().map(|cells| cells.data(slot, self.sectors_per_page));
         let data = data.unwrap_or(Data::None);
-        let run = Run { first: lpn, pages: 1, head: written, tail: written, request_bytes, data };
+        let page = Run::whole(lpn, 1, self.page_bytes, data);
+        let run = Run { head: written, tail: written, request_bytes, ..page };
         self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
         Ok(())
     }

@@ -122,7 +122,7 @@ impl Real {
             Mode::Count => Data::None,
             _ => Data::Stamp(self.writes),
         };
-        let run = Run { first: Lpn(first), pages, head, tail, request_bytes, data };
+        let run = Run { first: Lpn(first), pages, head, tail, request_bytes, stream: 0, data };
         self.ftl.write(&mut self.nand, &run).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }

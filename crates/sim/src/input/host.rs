@@ -88,6 +88,7 @@ impl<'a> Host<'a> {
             pages: 1,
             head: self.full,
             tail: self.full,
+            stream: 0,
         })
     }
 
@@ -223,7 +224,7 @@ mod tests {
     fn writes_of_a_whole_page_are_cut_without_detours() {
         let host = Host::new(&[Some(PAGE), None], Placing::Error, &geometry(), CAPACITY);
         let single = |op, offset, bytes| host.single(&request(op, offset, bytes));
-        let page = |first| Some(Span { first, pages: 1, head: 15, tail: 15 });
+        let page = |first| Some(Span { first, pages: 1, head: 15, tail: 15, stream: 0 });
         assert_eq!(single(Op::Write, 0, PAGE), page(1));
         assert_eq!(single(Op::Write, CAPACITY - 2 * PAGE, PAGE), page(7));
         assert_eq!(single(Op::Write, CAPACITY - PAGE, PAGE), None, "beyond the capacity");
@@ -281,9 +282,9 @@ mod tests {
 
     #[test]
     fn a_span_knows_its_sectors() {
-        let span = Span { first: 2, pages: 2, head: 0b1100, tail: 0b0001 };
+        let span = Span { first: 2, pages: 2, head: 0b1100, tail: 0b0001, stream: 0 };
         assert_eq!(span.sectors(4), 10..13);
-        let span = Span { first: 1, pages: 1, head: 0b0110, tail: 0b0110 };
+        let span = Span { first: 1, pages: 1, head: 0b0110, tail: 0b0110, stream: 0 };
         assert_eq!(span.sectors(4), 5..7);
     }
 }

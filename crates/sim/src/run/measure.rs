@@ -270,7 +270,7 @@ mod tests {
     fn a_page_is_counted_once() {
         let mut bitmap = TouchedPages::new(200);
         for (first, pages) in [(0, 1), (60, 10), (65, 10), (199, 1), (0, 1)] {
-            bitmap.add(&Span { first, pages, head: 1, tail: 1 });
+            bitmap.add(&Span { first, pages, head: 1, tail: 1, stream: 0 });
         }
         assert_eq!(bitmap.members, 1 + 15 + 1);
     }

@@ -146,7 +146,7 @@ mod tests {
 
     /// A span of whole pages.
     fn whole(first: u32, pages: u32) -> Span {
-        Span { first, pages, head: 0b1111, tail: 0b1111 }
+        Span { first, pages, head: 0b1111, tail: 0b1111, stream: 0 }
     }
 
     /// The stamps of a span after write number `write`.
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn written_sectors_are_found_and_all_others_are_zero() {
         let mut shadow = Shadow::new(PAGES, SECTORS);
-        let span = Span { first: 1, pages: 2, head: 0b1000, tail: 0b0011 };
+        let span = Span { first: 1, pages: 2, head: 0b1000, tail: 0b0011, stream: 0 };
         assert_eq!(shadow.write(&span).unwrap(), 1);
         let mut found = vec![Stamp::default(); 16];
         found[7..10].copy_from_slice(&stamps(&whole(0, 4), 1)[7..10]);

@@ -106,10 +106,10 @@ impl<'a> Simulator<'a> {
     /// # Errors
     /// The FTL gave up, or `progress` stops the run.
     pub fn fill(&mut self, mut progress: impl FnMut(u64) -> Result<()>) -> Result<()> {
-        let Span { pages, head, tail, .. } = self.everything();
-        for first in (0..pages).step_by(self.fill_pages()) {
-            let part =
-                Span { first, pages: (pages - first).min(self.fill_pages() as u32), head, tail };
+        let all = self.everything();
+        for first in (0..all.pages).step_by(self.fill_pages()) {
+            let pages = (all.pages - first).min(self.fill_pages() as u32);
+            let part = Span { first, pages, ..all };
             self.write(&part, self.device.capacity_bytes())?;
             progress((first + part.pages).into())?;
         }
@@ -368,7 +368,7 @@ impl<'a> Simulator<'a> {
 
     fn everything(&self) -> Span {
         let full = self.nand.geometry().full_mask();
-        Span { first: 0, pages: self.device.logical_pages(), head: full, tail: full }
+        Span { first: 0, pages: self.device.logical_pages(), head: full, tail: full, stream: 0 }
     }
 
     fn violation(&self, mismatch: Mismatch) -> Error {
@@ -553,7 +553,7 @@ mod tests {
             Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags: Flags::NONE }
         };
         let full = simulator.nand.geometry().full_mask();
-        let page = |first| Span { first, pages: 1, head: full, tail: full };
+        let page = |first| Span { first, pages: 1, head: full, tail: full, stream: 0 };
         let mut look = || {
             for _ in 0..writes {
                 simulator.serve(&request(trace::Op::Write), &[page(3)])?;

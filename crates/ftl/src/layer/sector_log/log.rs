@@ -375,7 +375,8 @@ impl SectorLog {
     ) -> Result<()> {
         let data = self.payload.as_ref().map_or(nand::Data::None, Payload::merged);
         let request_bytes = sectors(mask) * SECTOR_BYTES;
-        let run = Run { first: lpn, pages: 1, head: mask, tail: mask, request_bytes, data };
+        let page = Run::whole(lpn, 1, self.page_bytes, data);
+        let run = Run { head: mask, tail: mask, request_bytes, ..page };
         self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
         Ok(())
     }
