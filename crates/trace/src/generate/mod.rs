@@ -10,7 +10,7 @@
 //! all requests that are reads: their number is exact, their order random. One request arrives
 //! every `interarrival`.
 //!
-//! There are two kinds of workloads:
+//! There are three kinds of workloads:
 //!
 //! * *Plain* workloads implement one idea with a few parameters. All requests have the size
 //!   `request`, by default a page. Reads are placed like writes. The space is divided into *units*:
@@ -22,6 +22,7 @@
 //!   streams (`streams`) fitted to the figures in the papers. Sizes, addresses and the size of the
 //!   space belong to the workload and do not depend on the pages of the device. docs/workloads.md
 //!   compares them with published and captured figures.
+//! * *Standard* workloads are those of a standard, with its sizes and its places.
 //!
 //! No result depends on a mathematical library or on the version of a crate: random words come from
 //! Xoshiro256++, and all further arithmetic is in these files.
@@ -34,6 +35,7 @@
 //! * `grid`: units and positions of requests
 //! * `tiers`, `scatter`: hot and cold units, scattered over the space
 //! * `streams`: the engine of the calibrated workloads
+//! * `weighted_choice`: a choice among items with weights
 //! * `random`, `math`: random numbers, logarithm and exponential
 
 pub(crate) mod course;
@@ -45,5 +47,6 @@ pub(crate) mod random;
 pub(crate) mod scatter;
 pub(crate) mod streams;
 pub(crate) mod tiers;
+pub(crate) mod weighted_choice;
 pub mod workload;
 pub mod workloads;

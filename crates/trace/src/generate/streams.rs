@@ -34,6 +34,7 @@ use spec::Params;
 use crate::generate::params::{SPACE, START};
 use crate::generate::random::Random;
 use crate::generate::tiers::Tiers;
+use crate::generate::weighted_choice::WeightedChoice;
 use crate::generate::workload::{AddressSpace, Placement, PlacementResult};
 use crate::request::{Op, SECTOR_BYTES};
 
@@ -267,38 +268,6 @@ fn ranks(tiers: &[(u64, u64)], grains: u64) -> Option<Vec<(u64, u64)>> {
         (ranks > 0).then_some((weight, ranks))
     };
     tiers.iter().map(tier).collect()
-}
-
-/// Draws items by weight.
-struct WeightedChoice<T> {
-    /// Each item with the sum of its weight and of all weights before it.
-    items: Vec<(u64, T)>,
-    total: u64,
-}
-
-impl<T: Copy> WeightedChoice<T> {
-    /// The caller guarantees that at least one weight is not 0.
-    fn new(weights: impl Iterator<Item = (u64, T)>) -> WeightedChoice<T> {
-        let mut total = 0;
-        let add = |(weight, item)| {
-            total += weight;
-            (total, item)
-        };
-        let items: Vec<_> = weights.map(add).collect();
-        assert!(total > 0, "all weights are 0");
-        WeightedChoice { items, total }
-    }
-
-    #[inline]
-    fn draw(&self, random: &mut Random) -> T {
-        let items = self.items.as_slice();
-        if let [(_, only)] = items {
-            return *only;
-        }
-        let weight = random.below(self.total);
-        let found = items.iter().find(|(up_to, _)| weight < *up_to);
-        found.unwrap_or(&items[items.len() - 1]).1
-    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,11 @@ catalogue! {
         webproxy,
         sysmark,
     }
+
+    /// Workloads that a standard defines.
+    standard {
+        jesd219,
+    }
 }
 
 #[cfg(test)]
