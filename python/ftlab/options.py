@@ -31,6 +31,7 @@ class SharedOptions(TypedDict, total=False):
     precondition: Value
     warmup: Value
     measure_after: Value
+    until: Value
     timing: Value
     drive: Value
     interval: Value

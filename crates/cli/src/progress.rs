@@ -274,6 +274,7 @@ fn name(stage: Stage) -> String {
         Stage::Survey => "surveying".into(),
         Stage::Fill => "filling".into(),
         Stage::WarmUp(pass) => format!("warming up {pass}"),
+        Stage::Round(round) => format!("round {round}"),
         Stage::Measure => "measuring".into(),
         Stage::ReadBack => "reading back".into(),
     }

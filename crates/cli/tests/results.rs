@@ -175,6 +175,7 @@ fn found() -> BTreeMap<&'static str, BTreeSet<String>> {
         assert!(taken > 0, "{} takes no layer", scheme.name);
     }
     assert!(look("page", "page", &["--replay", "open"]));
+    assert!(look("page", "page", &["--until", "steady"]));
     assert!(look("page", "page", &["--timing", "drive", "--interval", "auto"]));
     let loads = result_of(&["--load", SHORT], "page", &[]).expect("a result");
     paths(&loads, "", found.entry("page").or_default());

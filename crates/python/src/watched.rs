@@ -76,6 +76,9 @@ impl Watch {
     }
 }
 
+/// Numbers from here on are those of rounds.
+const ROUNDS: u32 = 1 << 31;
+
 /// The number of a stage; 0 is left for a run that has not begun.
 fn number(stage: Stage) -> u32 {
     match stage {
@@ -84,6 +87,7 @@ fn number(stage: Stage) -> u32 {
         Stage::Measure => 3,
         Stage::ReadBack => 4,
         Stage::WarmUp(pass) => 4 + pass,
+        Stage::Round(round) => ROUNDS + round,
     }
 }
 
@@ -95,6 +99,7 @@ fn name(number: u32) -> Option<String> {
         2 => "fill".into(),
         3 => "measure".into(),
         4 => "read back".into(),
+        round @ ROUNDS.. => format!("round {}", round - ROUNDS),
         pass => format!("warm-up {}", pass - 4),
     })
 }

@@ -11,6 +11,8 @@ pub enum Stage {
     Fill,
     /// Replaying the trace uncounted, for the n-th time from 1.
     WarmUp(u32),
+    /// Serving a round on the way to a steady state, the n-th from 1.
+    Round(u32),
     /// Replaying the trace and counting.
     Measure,
     /// Reading everything back.

@@ -7,7 +7,7 @@ use sim::RunResult;
 use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
 use sim::result::drive_part::DrivePart;
 use sim::result::latencies::Summary;
-use sim::result::run_result::DevicePart;
+use sim::result::run_result::{DevicePart, SteadyPart};
 use sim::result::trace_part::{TenantPart, TracePart};
 
 use crate::output;
@@ -33,8 +33,24 @@ fn head(result: &RunResult) -> String {
         ("host", host(result)),
         ("run", format!("{}, seed {}", preparation(&run).to_lowercase(), run["seed"])),
     ];
+    lines.extend(result.steady.as_ref().map(|steady| ("rounds", rounds(steady))));
     lines.extend(result.notes.iter().map(|note| ("note", note.clone())));
     lines.iter().map(|(name, text)| format!("{name:<8} {text}\n")).collect()
+}
+
+/// The rounds of a run that ends in a steady state.
+fn rounds(steady: &SteadyPart) -> String {
+    let percent = |share: Option<f64>| share.map_or("?".to_owned(), |it| decimals(100.0 * it, 1));
+    format!(
+        "{} to {} measured, {} host pages each: {}; write amplification {}, range {} %, slope {} %",
+        steady.first_measured,
+        steady.rounds,
+        count(steady.round_pages),
+        if steady.reached { "steady" } else { "not steady" },
+        real(steady.mean, 4),
+        percent(steady.range),
+        percent(steady.rise),
+    )
 }
 
 fn params(result: &RunResult) -> String {

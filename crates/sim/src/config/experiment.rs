@@ -22,6 +22,7 @@ use crate::config::option_text::{
     COUNT, Notation, OptionField, OptionValue, SIZE, SMALL_COUNT, SWITCH, TEXT, TIME_NS,
 };
 use crate::config::replay::Replay;
+use crate::config::until::SteadyRule;
 use crate::config::values::{Extra, Interval, Volume};
 use crate::error::{Error, Result};
 
@@ -149,6 +150,11 @@ experiment! {
     // After a warm-up by the same trace, pages that the trace never touches are still cold.
     /// Serve N requests of the measured pass before counting begins, to measure a steady state
     measure_after: u64 = 0, COUNT, MEASURING.value("N").reported(10);
+
+    /// `steady[:rounds=N][,round=SHARE][,range=SHARE][,slope=SHARE]` replays the trace, again and
+    /// again, in rounds in which the host writes as many pages as the device has, until write
+    /// amplification is steady by SNIA's rule, and measures the last five rounds; at most 25 rounds
+    until: Option<SteadyRule> = None, Notation::OWN, MEASURING.value("RULE").with_keys();
 
     /// How operations become time: `serial` adds up the latencies of all operations; `drive` lets
     /// them happen in a drive with channels, dies and queues

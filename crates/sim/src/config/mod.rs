@@ -5,6 +5,7 @@
 //! * [`choices`]       options that are one keyword of a few
 //! * [`values`]        options with a notation of their own
 //! * [`replay`]        when requests are issued
+//! * [`until`]         the rule by which rounds end in a steady state
 //! * [`load`]          one of several traces that are replayed at once
 //! * [`command_line`]  an experiment as the command that runs it
 //! * [`option_text`]   options as text
@@ -20,4 +21,5 @@ pub mod named_trace;
 pub mod option_text;
 pub mod replay;
 pub mod setup;
+pub mod until;
 pub mod values;

@@ -126,6 +126,13 @@ impl Setup {
                 false => Ok(()),
             };
         }
+        if experiment.until.is_some() {
+            return refuse(
+                "`--until` repeats a trace until the device is steady, but several loads end at \
+                 different times and cannot be repeated together; give a single TRACE, or \
+                 `--warmup` instead",
+            );
+        }
         let is_stdin = |replayed: &&ReplayedTrace| replayed.trace.is_standard_input();
         let files = traces.iter().filter(|replayed| replayed.trace.is_file()).count();
         let is_given = experiment.capacity_bytes.is_some() && !experiment.shared;

@@ -2,7 +2,7 @@
 //! one is served.
 
 use ftl::Span;
-use trace::{Replay, Request};
+use trace::{Op, Replay, Request};
 
 use crate::error::Result;
 use crate::input::host::{Beyond, Host};
@@ -66,6 +66,39 @@ impl Batch {
     pub fn push(&mut self, load: usize, request: Request) {
         self.loads.push(load);
         self.requests.push(request);
+    }
+
+    /// Replaces the batch by requests of a single trace.
+    pub fn replace(&mut self, requests: Vec<Request>) {
+        self.requests = requests;
+    }
+
+    /// Takes away all requests but the first `left`, and returns them. The others must be cut
+    /// again.
+    pub fn split_off(&mut self, left: usize) -> Vec<Request> {
+        self.requests.split_off(left)
+    }
+
+    /// Adds a time to those of all requests.
+    pub fn delay(&mut self, by_ns: u64) {
+        for request in &mut self.requests {
+            request.time_ns = request.time_ns.saturating_add(by_ns);
+        }
+    }
+
+    /// The number of requests with which the host has written `pages` pages; all if they write
+    /// fewer. The batch must have been cut.
+    pub fn requests_until(&self, pages: u64) -> usize {
+        let of = |spans: &[Span]| spans.iter().map(|span| u64::from(span.pages)).sum::<u64>();
+        if of(&self.spans) < pages {
+            return self.len();
+        }
+        let mut written = 0;
+        let mut ends = self.iter().map(|cut| {
+            written += if cut.request.op == Op::Write { of(cut.spans) } else { 0 };
+            written >= pages
+        });
+        ends.position(|ends| ends).map_or(self.len(), |index| index + 1)
     }
 
     /// The number of requests.
@@ -195,7 +228,7 @@ mod tests {
     use super::*;
     use crate::input::host::Placing;
     use nand::{Geometry, ProgramOrder};
-    use trace::{Flags, Op};
+    use trace::Flags;
 
     #[test]
     fn singles_and_other_requests_keep_their_order_and_their_spans() {

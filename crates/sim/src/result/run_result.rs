@@ -51,6 +51,9 @@ record! {
         pub series: Option<SampledSeries>,
         /// Each of several loads; null for a single trace.
         pub tenants: Option<Vec<TenantPart>>,
+        /// The rounds until a steady state, if the run has rounds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub steady: Option<SteadyPart>,
         pub wear: WearPart,
         pub endurance: EndurancePart,
         pub ram_bytes: RamPart,
@@ -138,6 +141,27 @@ pub struct Histograms {
 
 /// JSON text.
 impl Columns for Histograms {}
+
+/// The rounds of a run that ends in a steady state; only such a run has this part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "docs/results.md documents every field of a result")]
+pub struct SteadyPart {
+    pub reached: bool,
+    pub rounds: u32,
+    pub round_pages: u64,
+    pub first_measured: u32,
+    /// Of each round; null if no page entered the scheme.
+    pub write_amplification: Vec<Option<f64>>,
+    pub mean: Option<f64>,
+    pub range: Option<f64>,
+    pub slope: Option<f64>,
+    pub rise: Option<f64>,
+}
+
+/// Not in rows, whose columns are the same for every run.
+impl Columns for SteadyPart {
+    fn columns(_: &str, _: &mut Vec<Column>) {}
+}
 
 record! {
     /// The RAM that a controller would need.

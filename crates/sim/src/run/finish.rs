@@ -19,7 +19,7 @@ use crate::result::latencies::Latencies;
 use crate::result::layers_part::LayersPart;
 use crate::result::run_part::RunPart;
 use crate::result::run_result::{
-    DevicePart, FtlPart, Histograms, RunResult, SCHEMA, WallPart, ratio,
+    DevicePart, FtlPart, Histograms, RunResult, SCHEMA, SteadyPart, WallPart, ratio,
 };
 use crate::result::series::Sampler;
 use crate::result::steady_state;
@@ -46,6 +46,8 @@ pub struct Measured {
     pub traces: Vec<ReadTrace>,
     /// What the drive did, if time is the drive's.
     pub drive: Option<DriveRecord>,
+    /// The rounds, if there were any.
+    pub steady: Option<SteadyPart>,
     /// Pages that could be programmed when the measured pass began.
     pub free_pages_before: u64,
     /// Free blocks of the FTL at the same time.
@@ -96,6 +98,7 @@ impl FinishedRun<'_> {
             drive: self.drive_part(measured, &trace_bytes),
             series: measure.sampler.as_ref().map(Sampler::series),
             tenants: self.tenants(measured),
+            steady: measured.steady.clone(),
             wear: WearPart::of(nand.wear()),
             endurance: self.endurance_part(write_amplification_bytes),
             ram_bytes: simulator.ftl().ram().into(),

@@ -4,13 +4,16 @@
 //! mount ─► fill ─► the trace, `warmup` times ─► its first `measure_after` requests
 //!   ─► counters to zero ─► the rest of the trace, measured ─► result ─► read back ─► laws
 //! ```
-//! Between the passes only counters are reset; the FTL keeps what it has in RAM. Requests come in
-//! batches. The FTL prefetches for a whole batch before the first of its requests is served,
+//! With `--until steady` rounds take the place of the measured pass, and the last window of rounds is
+//! measured. Between the passes only counters are reset; the FTL keeps what it has in RAM. Requests
+//! come in batches. The FTL prefetches for a whole batch before the first of its requests is served,
 //! because cache misses on its maps dominate the cost of a simulated write.
 //!
 //! * [`simulator`]     a device at work, request by request
 //! * [`measure`]       observation of the measured pass
 //! * [`finish`]        the result of a measured pass
+//! * [`until_steady`]  rounds in place of the measured pass
+//! * [`rounds`]        the judgement of rounds
 //! * [`contents`]      the bytes that the host writes, if the chip keeps them
 //! * [`recorded`]      the operations of a request
 //! * `decimal`         numbers as text, for the operation log
@@ -24,9 +27,11 @@ pub mod finish;
 pub mod measure;
 pub mod operation_log;
 pub mod recorded;
+pub mod rounds;
 pub mod shadow;
 pub mod simulator;
 pub mod timeline;
+pub mod until_steady;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -120,6 +125,13 @@ impl<'a> RunOptions<'a> {
 pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
     if options.timeline.is_some() {
         timeline::needs_drive(setup)?;
+    }
+    let has_records = options.operation_log.is_some() || options.timeline.is_some();
+    if has_records && setup.experiment.until.is_some() {
+        return Err(Error::Impossible(String::from(
+            "with `--until`, the requests that are measured are known only at the end, so their \
+             operations cannot be recorded; use `--warmup` and `--measure-after` instead",
+        )));
     }
     match options.input {
         Some(input) => run_on(setup, input, options),
@@ -292,7 +304,10 @@ impl<'a> Stages<'a> {
     ) -> Result<RunResult> {
         let Outputs { mut log, timeline } = outputs;
         self.prepare(simulator)?;
-        let (measured, note) = self.measured(simulator, log.as_mut(), timeline)?;
+        let (measured, note) = match self.setup.experiment.until {
+            None => self.measured(simulator, log.as_mut(), timeline)?,
+            Some(rule) => (self.until_steady(simulator, rule)?, None),
+        };
         let wall = self.input.opened_in() + started.elapsed();
         let finished = FinishedRun { setup: self.setup, input: self.input, device: self.device };
         let mut result = finished.result(simulator, &measured, wall);
@@ -357,8 +372,16 @@ impl<'a> Stages<'a> {
         let seconds = started.elapsed().as_secs_f64();
         simulator.stop_recording();
         let traces = pass.order.end(pass.delivered, self.progress)?;
-        let measured =
-            Measured { measure, traces, drive, free_pages_before, free_blocks_before, seconds };
+        let steady = None;
+        let measured = Measured {
+            measure,
+            traces,
+            drive,
+            steady,
+            free_pages_before,
+            free_blocks_before,
+            seconds,
+        };
         Ok((measured, note))
     }
 
@@ -422,12 +445,7 @@ impl<'a> Stages<'a> {
         while left > 0
             && let count @ 1.. = pass.order.fill(&mut pass.batch, left, &mut pass.queue)?
         {
-            pass.batch.cut(&self.host).map_err(|(index, beyond)| Error::BeyondCapacity {
-                trace: self.input.loads()[pass.batch.load(index)].name().to_owned(),
-                number: pass.number(index),
-                end: beyond.end,
-                capacity_bytes: self.device.capacity_bytes(),
-            })?;
+            self.cut(pass)?;
             pass.serve(simulator, observer, records, pass.delivered)?;
             pass.delivered += count as u64;
             left -= count as u64;
@@ -435,6 +453,16 @@ impl<'a> Stages<'a> {
             self.progress.report(pass.stage, position, length)?;
         }
         Ok(())
+    }
+
+    /// Cuts the batch of a pass into runs of pages.
+    fn cut(&self, pass: &mut Pass) -> Result<()> {
+        pass.batch.cut(&self.host).map_err(|(index, beyond)| Error::BeyondCapacity {
+            trace: self.input.loads()[pass.batch.load(index)].name().to_owned(),
+            number: pass.number(index),
+            end: beyond.end,
+            capacity_bytes: self.device.capacity_bytes(),
+        })
     }
 
     /// Audits and reads everything back, if the run is verified.

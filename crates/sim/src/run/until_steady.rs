@@ -1,0 +1,208 @@
+//! A run that ends in a steady state: rounds in place of a measured pass.
+//!
+//! ```text
+//! lead-in ─► counters to zero ─► window of rounds ─┬─ steady, or no room for more ─► result
+//!                  ▲                               │
+//!                  └───────────────────────────────┘
+//! ```
+//! A round ends with the first request by which the host has written its pages. The trace is
+//! repeated as often as that takes, and its times continue. Where a batch of requests contains the
+//! end of a round, it is divided there.
+
+use std::time::Instant;
+
+use trace::Request;
+
+use crate::config::until::SteadyRule;
+use crate::error::{Error, Result};
+use crate::input::source::ReadTrace;
+use crate::progress::Stage;
+use crate::result::run_result::ratio;
+use crate::run::finish::Measured;
+use crate::run::measure::{MeasuredRequests, PassCounters};
+use crate::run::rounds::{Rounds, Verdict};
+use crate::run::simulator::Simulator;
+use crate::run::{Pass, Records, Stages};
+
+/// A pass that begins again at the end of the trace.
+struct Repeated<'a> {
+    pass: Pass<'a>,
+    /// Requests of a batch that belong to the next round.
+    held: Vec<Request>,
+    /// The time at which the current repetition began.
+    began_ns: u64,
+    /// The time of the last request.
+    last_ns: u64,
+    /// Requests of the window that were served.
+    served: u64,
+    /// Whether the current repetition has written a page.
+    has_written: bool,
+}
+
+/// Pages programmed, and pages written by the host, since a window began.
+#[derive(Clone, Copy, Default)]
+struct PageCounts {
+    programmed: u64,
+    written: u64,
+}
+
+impl PageCounts {
+    fn of(simulator: &Simulator) -> PageCounts {
+        PageCounts {
+            programmed: simulator.nand().tally().total(nand::Op::Program),
+            written: simulator.host_pages().written,
+        }
+    }
+
+    /// Write amplification since an earlier moment.
+    fn amplification_since(self, before: PageCounts) -> Option<f64> {
+        ratio(self.programmed - before.programmed, self.written - before.written)
+    }
+}
+
+impl<'a> Stages<'a> {
+    /// Serves rounds until the device is steady or there is no room for another window, and returns
+    /// what the last window measured.
+    pub(super) fn until_steady(
+        &self,
+        simulator: &mut Simulator,
+        rule: SteadyRule,
+    ) -> Result<Measured> {
+        let mut pass = self.pass(Stage::Measure)?;
+        self.lead_in(simulator, &mut pass)?;
+        if pass.drive().is_some() {
+            simulator.record_operations(true, false);
+        }
+        let has_written = pass.delivered > 0;
+        let mut repeated =
+            Repeated { pass, held: Vec::new(), began_ns: 0, last_ns: 0, served: 0, has_written };
+        let mut rounds = Rounds::new(rule, self.device.logical_pages());
+        loop {
+            let (measured, verdict) = self.window(simulator, &mut repeated, &mut rounds)?;
+            if verdict != Verdict::Restarts {
+                simulator.stop_recording();
+                let traces = self.end(repeated)?;
+                return Ok(Measured { traces, steady: Some(rounds.part(verdict)), ..measured });
+            }
+            simulator.reset_counters();
+        }
+    }
+
+    /// Serves the rounds of a window. The traces of what it measured are missing.
+    fn window(
+        &self,
+        simulator: &mut Simulator,
+        repeated: &mut Repeated<'a>,
+        rounds: &mut Rounds,
+    ) -> Result<(Measured, Verdict)> {
+        let free_pages_before = simulator.nand().free_pages();
+        let free_blocks_before = simulator.ftl().free_blocks();
+        let (pages, interval) = (self.device.logical_pages(), self.setup.experiment.interval);
+        let all = PassCounters::new(pages, repeated.pass.queue.is_some(), interval, 0);
+        let mut measure = MeasuredRequests { all, tenants: Vec::new() };
+        let (started, mut before) = (Instant::now(), PageCounts::default());
+        repeated.served = 0;
+        let verdict = loop {
+            self.serve_round(simulator, repeated, rounds, &mut measure.all)?;
+            let now = PageCounts::of(simulator);
+            match rounds.add(now.amplification_since(before)) {
+                Verdict::GoesOn => before = now,
+                verdict => break verdict,
+            }
+        };
+        let drive = repeated.pass.finish_drive(&mut measure);
+        let seconds = started.elapsed().as_secs_f64();
+        let (traces, steady) = (Vec::new(), None);
+        let measured = Measured {
+            measure,
+            traces,
+            drive,
+            steady,
+            free_pages_before,
+            free_blocks_before,
+            seconds,
+        };
+        Ok((measured, verdict))
+    }
+
+    /// Serves requests until the host has written the pages of the next round.
+    fn serve_round(
+        &self,
+        simulator: &mut Simulator,
+        repeated: &mut Repeated<'a>,
+        rounds: &Rounds,
+        counters: &mut PassCounters,
+    ) -> Result<()> {
+        let round_pages = rounds.round_pages();
+        let end = round_pages * (rounds.in_window() + 1);
+        let stage = Stage::Round(rounds.count() + 1);
+        loop {
+            let written = simulator.asked().written;
+            let left = end.saturating_sub(written);
+            self.progress.report(stage, round_pages.saturating_sub(left), Some(round_pages))?;
+            if left == 0 {
+                return Ok(());
+            }
+            self.next_batch(repeated, left)?;
+            let pass = &mut repeated.pass;
+            pass.serve(simulator, counters, &mut Records::default(), pass.delivered)?;
+            pass.delivered += pass.batch.len() as u64;
+            repeated.served += pass.batch.len() as u64;
+            repeated.has_written |= simulator.asked().written > written;
+        }
+    }
+
+    /// Gets the next requests, up to the one with which the host has written `pages` pages.
+    fn next_batch(&self, repeated: &mut Repeated<'a>, pages: u64) -> Result<()> {
+        match repeated.held.is_empty() {
+            true => self.fill(repeated)?,
+            false => repeated.pass.batch.replace(core::mem::take(&mut repeated.held)),
+        }
+        let Repeated { pass, held, .. } = repeated;
+        self.cut(pass)?;
+        let requests = pass.batch.requests_until(pages);
+        if requests < pass.batch.len() {
+            *held = pass.batch.split_off(requests);
+            self.cut(pass)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the next requests of the trace, at its end those of its beginning.
+    fn fill(&self, repeated: &mut Repeated<'a>) -> Result<()> {
+        let fill = |pass: &mut Pass| pass.order.fill(&mut pass.batch, u64::MAX, &mut pass.queue);
+        while fill(&mut repeated.pass)? == 0 {
+            if !repeated.has_written {
+                return Err(Error::Impossible(
+                    "the trace writes no page, so a round of writes would never end; leave out \
+                     `--until`"
+                        .into(),
+                ));
+            }
+            repeated.pass.order = self.input.order(self.setup, Stage::Measure, self.progress)?;
+            repeated.pass.delivered = 0;
+            (repeated.has_written, repeated.began_ns) = (false, repeated.last_ns);
+        }
+        let batch = &mut repeated.pass.batch;
+        if repeated.began_ns > 0 {
+            batch.delay(repeated.began_ns);
+        }
+        if let Some((_, last)) = batch.requests().last() {
+            repeated.last_ns = last.time_ns;
+        }
+        Ok(())
+    }
+
+    /// What was read of the trace. A file that is parsed in each pass is read to its end, so that
+    /// all of its lines are accounted for.
+    fn end(&self, repeated: Repeated<'a>) -> Result<Vec<ReadTrace>> {
+        let Repeated { mut pass, served, .. } = repeated;
+        if self.input.loads()[0].source().request_count().is_none() {
+            while pass.order.fill(&mut pass.batch, u64::MAX, &mut pass.queue)? > 0 {
+                let (position, length) = pass.order.position();
+                self.progress.report(Stage::Survey, position, length)?;
+            }
+        }
+        pass.order.end(served, self.progress)
+    }
+}
