@@ -5,6 +5,9 @@ SCHEMES = "lsb"
 
 LSB = "crates/ftl/src/scheme/lsb/mod.rs"
 CHAINS = "crates/ftl/src/scheme/lsb/group_chains.rs"
+LINKS = "crates/ftl/src/scheme/lsb/chain_links.rs"
+PORTIONS = "crates/ftl/src/scheme/lsb/portions.rs"
+ROOM = "crates/ftl/src/scheme/lsb/room.rs"
 SHEET = "crates/ftl/src/part/spare/spare_sheet.rs"
 SUPERBLOCKS = "crates/ftl/src/part/spare/superblocks.rs"
 MAPPED = "crates/ftl/src/part/spare/spare_mapped.rs"
@@ -12,7 +15,7 @@ MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
-    ("lsb-never-induced", "lsb, induced writes: none is ever made", LSB,
+    ("lsb-never-induced", "lsb, induced writes: none is ever made", PORTIONS,
      "            true => self.make_fit(nand, source, last)?,",
      "            true => Role::Directory,"),
     ("lsb-no-room-to-induce", "lsb, room: no page is reserved for a possible induced write", CHAINS,
@@ -25,22 +28,22 @@ MUTANTS = [
     ("lsb-wrong-table-copied", "lsb, induced writes: the lowest page is copied instead of the PT page", CHAINS,
      "let table = self.page_of(at, self.group(at).table).filter(|&table| table != lpn);",
      "let table = self.page_of(at, self.group(at).table).filter(|&table| table != lpn && table.0 == 0);"),
-    ("lsb-last-page-knows-no-groups", "lsb, portions: the next to last page of the last group is not a PT page", LSB,
+    ("lsb-last-page-knows-no-groups", "lsb, portions: the next to last page of the last group is not a PT page", PORTIONS,
      "(None, own) if own == group(last) => Role::Table { but: Some(last) },",
      "(None, own) if own == group(last) => Role::Plain,"),
-    ("lsb-reserve-opened", "lsb, room: a host write opens a block of the reserve", LSB,
+    ("lsb-reserve-opened", "lsb, room: a host write opens a block of the reserve", ROOM,
      "self.map.pool.len() >= RESERVE + missing", "self.map.pool.len() + 1 >= RESERVE + missing"),
     ("lsb-trim-without-anchor", "lsb, trims: nothing is copied when a PT page is trimmed", CHAINS,
      "(loses_table || loses_carrier).then(|| Lpn(first + lowest as u32))",
      "(loses_table && loses_carrier).then(|| Lpn(first + lowest as u32))"),
-    ("lsb-wide-read-as-narrow", "lsb, chains: a wide PMD page's entries for groups are read as normal ones", CHAINS,
+    ("lsb-wide-read-as-narrow", "lsb, chains: a wide PMD page's entries for groups are read as normal ones", LINKS,
      "            (SheetForm::WideDirectory, Some(wide)) => {\n                wide.group(",
      "            (SheetForm::WideDirectory, Some(wide)) if link.bytes.is_empty() => {\n                wide.group("),
-    ("lsb-wide-not-found", "lsb, mount: wide PMD pages are not recognised", CHAINS,
+    ("lsb-wide-not-found", "lsb, mount: wide PMD pages are not recognised", LINKS,
      "matches!(kind, page_kind::DIRECTORY | page_kind::WIDE_DIRECTORY)", "matches!(kind, page_kind::DIRECTORY)"),
-    ("lsb-tight-for-ever", "lsb, room: tight collection never ends", LSB,
+    ("lsb-tight-for-ever", "lsb, room: tight collection never ends", ROOM,
      "            self.is_tight = false;\n        }\n        self.collect_until(", "        }\n        self.collect_until("),
-    ("lsb-never-tight", "lsb, room: tight collection never starts", LSB,
+    ("lsb-never-tight", "lsb, room: tight collection never starts", ROOM,
      "        !self.is_tight && self.chains.layout().wide.is_some()",
      "        !self.is_tight && self.chains.layout().wide.is_none()"),
     ("lsb-mount-by-the-papers-rule", "lsb, mount: collection follows the paper's rule, however long it takes", LSB,

@@ -22,154 +22,20 @@
 //!
 //! Invariants: the carrier and the PT page are valid; a group without valid pages has neither.
 
-use std::borrow::Cow;
-
 use core::ops::Range;
 
-use nand::{BlockId, ChipModel, Geometry, Lpn, Ppn};
+use nand::{BlockId, Geometry, Lpn, Ppn};
 
+use super::block_counter::BlockCounter;
+use super::layout::GroupLayout;
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::{Lbn, SpareMap};
-use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
-use crate::part::spare::spare_sheet::{
-    BLOCK_BITS, EntryFormat, PBMT_MAX, SheetPage, SpareSheet, WideSheet,
-};
-use crate::scheme::lsb::block_counter::BlockCounter;
+use crate::part::spare::spare_mapped::Lbn;
+use crate::part::spare::spare_sheet::SheetPage;
 
-/// Bytes of the header of a spare area.
-const HEADER_BYTES: u32 = nand::spare::HEADER_BYTES as u32;
 /// Stands for no page of a group.
-const NONE: u8 = u8::MAX;
-
-/// Number of bits that distinguish `things` things.
-pub fn bits_for(things: u32) -> u32 {
-    things.next_power_of_two().trailing_zeros()
-}
-
-/// How logical blocks are divided into groups, and the layout of spare areas (LSB §III.C).
-#[derive(Clone, Copy, Debug)]
-pub struct GroupLayout {
-    /// Groups per logical block: the paper's N.
-    pub groups: u32,
-    /// Pages per group, possibly fewer in the last one: the paper's G.
-    pub group_pages: u32,
-    /// Layout of a PT page.
-    pub table: SpareSheet,
-    /// Layout of a PMD page.
-    pub directory: SpareSheet,
-    /// Layout of a wide PMD page, if the page numbers of the device are short enough for it.
-    pub wide: Option<WideSheet>,
-}
-
-impl GroupLayout {
-    /// The layout for blocks of `pages_per_block` pages in `groups` groups. 0 groups stands for the
-    /// paper's choice: 8 at 64 pages, otherwise the power of two at or above the square root.
-    pub fn new(pages_per_block: u32, groups: u32) -> GroupLayout {
-        let groups = match groups {
-            0 => 1 << bits_for(pages_per_block).div_ceil(2),
-            groups => groups.min(pages_per_block),
-        };
-        let group_pages = pages_per_block.div_ceil(groups);
-        let groups = pages_per_block.div_ceil(group_pages);
-        let offset_bits = bits_for(pages_per_block);
-        let entries = |count, indices| EntryFormat {
-            count,
-            index_bits: bits_for(indices),
-            this: indices - 1,
-        };
-        let sheet = |flag, pbmt, directory, table| SpareSheet {
-            flag: Some(flag),
-            pbmt,
-            directory,
-            table,
-            offset_bits,
-        };
-        let table = entries(group_pages, group_pages);
-        let through = (entries(groups, groups), entries(group_pages, groups + 1));
-        GroupLayout {
-            groups,
-            group_pages,
-            table: sheet(false, group_pages - 1, EntryFormat::NONE, table),
-            directory: sheet(true, groups, through.0, through.1),
-            wide: None,
-        }
-    }
-
-    /// The layout for a device, whose size decides whether wide PMD pages fit.
-    pub fn on(geometry: &Geometry, groups: u32) -> GroupLayout {
-        let layout = GroupLayout::new(geometry.pages_per_block(), groups);
-        let (groups, pages) = (layout.groups, layout.group_pages);
-        let wide = WideSheet { groups, pages, page_bits: bits_for(geometry.pages()) };
-        let most = (geometry.spare_bytes() - HEADER_BYTES) * 8;
-        GroupLayout { wide: Some(wide).filter(|wide| wide.bits() <= most), ..layout }
-    }
-
-    /// Explains why this layout does not fit the spare areas of a chip; none if it fits.
-    pub fn refuses(&self, chip: &ChipModel) -> Option<String> {
-        let most = (chip.spare_bytes - HEADER_BYTES) * 8;
-        if self.groups > PBMT_MAX as u32 || self.group_pages > PBMT_MAX as u32 {
-            let (n, g) = (self.groups, self.group_pages);
-            return Some(format!(
-                "{n} groups of {g} pages; at most {PBMT_MAX} of {PBMT_MAX} are possible"
-            ));
-        }
-        let (table, directory) = (self.table.bits(), self.directory.bits());
-        (table.max(directory) > most).then(|| {
-            let fitting = GroupLayout::fitting(chip);
-            format!(
-                "{}, {}; a spare area has room for {most}; {fitting}",
-                self.sum_of_table(),
-                self.sum_of_directory()
-            )
-        })
-    }
-
-    /// The bits of a PT page: inequality (1) of the paper.
-    fn sum_of_table(&self) -> String {
-        let (g, index, offset) =
-            (self.group_pages, self.table.table.index_bits, self.table.offset_bits);
-        format!(
-            "a PT page needs {}·{BLOCK_BITS} + {g}·({index}+{offset}) + 1 = {} bits",
-            g - 1,
-            self.table.bits()
-        )
-    }
-
-    /// The bits of a PMD page: inequality (2) of the paper.
-    fn sum_of_directory(&self) -> String {
-        let (n, g, sheet) = (self.groups, self.group_pages, &self.directory);
-        let (to_page, to_group) = (sheet.table.index_bits, sheet.directory.index_bits);
-        format!(
-            "a PMD page {n}·{BLOCK_BITS} + {g}·({to_page}+{o}) + {n}·({to_group}+{o}) + 1 = {}",
-            sheet.bits(),
-            o = sheet.offset_bits
-        )
-    }
-
-    /// Says which numbers of groups fit a chip.
-    fn fitting(chip: &ChipModel) -> String {
-        let np = chip.pages_per_block;
-        let most = (chip.spare_bytes - HEADER_BYTES) * 8;
-        let fits = |groups: &u32| {
-            let layout = GroupLayout::new(np, *groups);
-            let is_small = layout.groups.max(layout.group_pages) <= PBMT_MAX as u32;
-            is_small && layout.table.bits().max(layout.directory.bits()) <= most
-        };
-        let fitting: Vec<String> =
-            (0..=bits_for(np)).map(|bit| 1 << bit).filter(fits).map(|n| n.to_string()).collect();
-        match fitting.is_empty() {
-            true => format!("no number of groups fits {np} pages per block"),
-            false => format!("groups={} would fit", fitting.join(" or ")),
-        }
-    }
-
-    /// Number of pages of a group.
-    fn pages_of(&self, pages_per_block: u32, group: u32) -> u32 {
-        self.group_pages.min(pages_per_block - group * self.group_pages)
-    }
-}
+pub(super) const NONE: u8 = u8::MAX;
 
 /// The numbers of the bits that are set, in ascending order.
 fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
@@ -213,35 +79,19 @@ impl Role {
     }
 }
 
-/// The format of a spare area that is being read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SheetForm {
-    Table,
-    Directory,
-    WideDirectory,
-}
-
-/// A page of a chain, with its spare area.
-#[derive(Clone, Debug)]
-struct ChainPage<'s> {
-    ppn: Ppn,
-    owner: Lpn,
-    form: SheetForm,
-    bytes: Cow<'s, [u8]>,
-}
-
 /// What the simulation keeps for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Group {
+pub(super) struct Group {
     /// The pages written after the PT page, one bit each.
-    stale: u64,
+    pub stale: u64,
     /// The carrier: the page written last.
-    carrier: u8,
+    pub carrier: u8,
     /// The PT page, if it is still the newest version of its page.
-    table: u8,
+    pub table: u8,
 }
 
-const EMPTY: Group = Group { stale: 0, carrier: NONE, table: NONE };
+/// A group without valid pages.
+pub(super) const EMPTY: Group = Group { stale: 0, carrier: NONE, table: NONE };
 
 /// The groups of all logical blocks.
 #[derive(Clone, Debug)]
@@ -317,11 +167,11 @@ impl GroupChains {
         }
     }
 
-    fn groups_of(&self, lbn: Lbn) -> Range<u32> {
+    pub(super) fn groups_of(&self, lbn: Lbn) -> Range<u32> {
         lbn * self.layout.groups..(lbn + 1) * self.layout.groups
     }
 
-    fn number_in(&self, group: u32, lpn: Lpn) -> u8 {
+    pub(super) fn number_in(&self, group: u32, lpn: Lpn) -> u8 {
         (lpn.0 - self.first_of(group).0) as u8
     }
 
@@ -332,7 +182,7 @@ impl GroupChains {
         Group { stale: self.stale_of(at), carrier, table }
     }
 
-    fn set_group(&mut self, at: u32, group: Group) {
+    pub(super) fn set_group(&mut self, at: u32, group: Group) {
         self.ends[at as usize] = [group.carrier, group.table];
         let (first, pages) = (self.first_of(at).0, self.pages_of(at));
         let (word, shift) = (first as usize / 64, first % 64);
@@ -369,7 +219,7 @@ impl GroupChains {
     }
 
     /// The entries of a group, mapped or not.
-    fn entries<'a>(&self, flat: &'a FlatMap, group: u32) -> &'a [Ppn] {
+    pub(super) fn entries<'a>(&self, flat: &'a FlatMap, group: u32) -> &'a [Ppn] {
         let first = self.first_of(group).0;
         flat.entries(first..first + self.pages_of(group))
     }
@@ -547,7 +397,7 @@ impl GroupChains {
     }
 
     /// The properties of a page that its wide entries depend on.
-    fn own(&self, ppn: Ppn, owner: Lpn) -> SheetPage {
+    pub(super) fn own(&self, ppn: Ppn, owner: Lpn) -> SheetPage {
         let group = self.group_of(owner);
         let page = self.number_in(group, owner).into();
         SheetPage { ppn, group: group % self.layout.groups, page }
@@ -627,177 +477,5 @@ impl GroupChains {
                 }
             }
         }
-    }
-
-    /// The page of a chain at `ppn`, if it can be read and carries entries.
-    fn link<'s>(&self, spares: &'s dyn SpareAreas, ppn: Ppn) -> Option<ChainPage<'s>> {
-        let (spare, bytes) = spares.at(ppn)?;
-        let form = match spare.kind {
-            page_kind::TABLE => SheetForm::Table,
-            page_kind::DIRECTORY => SheetForm::Directory,
-            page_kind::WIDE_DIRECTORY => SheetForm::WideDirectory,
-            _ => return None,
-        };
-        spare.owner.is_host().then_some(ChainPage { ppn, owner: spare.owner, form, bytes })
-    }
-
-    /// The same, if the page is of this group.
-    fn link_of<'s>(
-        &self,
-        spares: &'s dyn SpareAreas,
-        ppn: Ppn,
-        group: u32,
-    ) -> Option<ChainPage<'s>> {
-        self.link(spares, ppn).filter(|link| self.group_of(link.owner) == group)
-    }
-
-    /// The place of a group's carrier, according to the PMD page at `top`.
-    fn carrier_at(
-        &self,
-        geometry: &Geometry,
-        spares: &dyn SpareAreas,
-        top: Ppn,
-        group: u32,
-    ) -> Ppn {
-        match self.link(spares, top) {
-            Some(link) if self.group_of(link.owner) != group => {
-                self.to_group(geometry, &link, group % self.layout.groups)
-            }
-            _ => top,
-        }
-    }
-
-    /// The place to which the entry of a group points, in a PMD page.
-    fn to_group(&self, geometry: &Geometry, link: &ChainPage, group: u32) -> Ppn {
-        match (link.form, self.layout.wide) {
-            (SheetForm::WideDirectory, Some(wide)) => {
-                wide.group(self.own(link.ppn, link.owner), &link.bytes, group)
-            }
-            _ => self.layout.directory.group(geometry, link.ppn, &link.bytes, group),
-        }
-    }
-
-    /// The place to which the entry of a page of the own group points, in a PT or PMD page.
-    fn to_page(&self, geometry: &Geometry, link: &ChainPage, page: u32) -> Ppn {
-        let sheet = match (link.form, self.layout.wide) {
-            (SheetForm::WideDirectory, Some(wide)) => {
-                return wide.page(self.own(link.ppn, link.owner), &link.bytes, page);
-            }
-            (SheetForm::Table, _) => &self.layout.table,
-            _ => &self.layout.directory,
-        };
-        sheet.page(geometry, link.ppn, &link.bytes, page)
-    }
-
-    /// Whether the place `to` in the page entries of a PMD page is that of the PT page. It is if
-    /// more than one entry refers to it.
-    fn is_through(&self, geometry: &Geometry, link: &ChainPage, to: Ppn) -> bool {
-        let pages = 0..self.pages_of(self.group_of(link.owner));
-        let alike = pages.filter(|&page| self.to_page(geometry, link, page) == to);
-        link.form != SheetForm::Table && to != link.ppn && alike.count() > 1
-    }
-
-    // ---- Recovery -----------------------------------------------------------------------------
-
-    fn recalled(
-        &self,
-        geometry: &Geometry,
-        spares: &dyn SpareAreas,
-        flat: &FlatMap,
-        top: Ppn,
-        group: u32,
-    ) -> Group {
-        let entries = self.entries(flat, group);
-        if entries.iter().all(|&ppn| ppn == Ppn::NONE) {
-            return EMPTY;
-        }
-        let ppn = self.carrier_at(geometry, spares, top, group);
-        let Some(link) = self.link_of(spares, ppn, group) else {
-            return EMPTY;
-        };
-        let carrier = self.number_in(group, link.owner);
-        if link.form == SheetForm::Table {
-            return Group { stale: 0, carrier, table: carrier };
-        }
-        let mut known = Group { stale: u64::MAX, carrier, table: NONE };
-        for number in 0..entries.len() as u32 {
-            let to = self.to_page(geometry, &link, number);
-            if self.is_through(geometry, &link, to) {
-                known.stale &= !(1 << number);
-                let table = entries.iter().position(|&place| place == to);
-                known.table = table.map_or(NONE, |table| table as u8);
-            }
-        }
-        known
-    }
-}
-
-impl SpareChains for GroupChains {
-    fn is_directory(&self, kind: u8) -> bool {
-        matches!(kind, page_kind::DIRECTORY | page_kind::WIDE_DIRECTORY)
-    }
-
-    fn path(
-        &self,
-        geometry: &Geometry,
-        spares: &dyn SpareAreas,
-        directory: Ppn,
-        lpn: Lpn,
-    ) -> LookupPath {
-        let group = self.group_of(lpn);
-        let number = self.number_in(group, lpn).into();
-        let mut path = LookupPath::new(directory);
-        let ppn = self.carrier_at(geometry, spares, directory, group);
-        let Some(carrier) = self.link_of(spares, ppn, group) else {
-            return path;
-        };
-        if ppn != directory {
-            path.push(ppn);
-        }
-        let to = self.to_page(geometry, &carrier, number);
-        if to == ppn || !self.is_through(geometry, &carrier, to) {
-            return path.to((to != ppn || carrier.owner == lpn).then_some(to));
-        }
-        match self.link_of(spares, to, group) {
-            Some(table) if table.form != SheetForm::Table => path,
-            Some(table) if table.owner == lpn => path.to(Some(to)),
-            Some(table) => {
-                path.push(to);
-                let place = self.to_page(geometry, &table, number);
-                path.to((place != to).then_some(place))
-            }
-            None => path,
-        }
-    }
-
-    fn recall(&mut self, geometry: &Geometry, spares: &dyn SpareAreas, map: &SpareMap) {
-        for lbn in 0..map.logical_blocks() {
-            let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
-            let Some(top) = top else { continue };
-            for group in self.groups_of(lbn) {
-                let recalled = self.recalled(geometry, spares, &map.flat, top, group);
-                self.set_group(group, recalled);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nand::ProgramOrder;
-
-    fn wide_bits(pages_per_block: u32, blocks: u32) -> Option<u32> {
-        let order = ProgramOrder::Sequential;
-        let geometry = Geometry::new(2048, 64, pages_per_block, blocks, order).unwrap();
-        GroupLayout::on(&geometry, 0).wide.map(|wide| wide.bits())
-    }
-
-    #[test]
-    fn wide_pages_fit_if_page_numbers_are_short_enough() {
-        assert_eq!(wide_bits(64, 1 << 10), Some(14 * 16));
-        assert_eq!(wide_bits(64, 1 << 19), Some(14 * 25), "64 GiB: 350 of 352 bits");
-        assert_eq!(wide_bits(64, (1 << 19) + 1), None, "14·26 bits are too many");
-        assert_eq!(wide_bits(4, 9), Some((1 + 1) * 6), "two groups of two");
     }
 }

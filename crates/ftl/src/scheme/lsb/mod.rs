@@ -47,20 +47,28 @@
 //! its second block as it is if the erased blocks might not have room for its pages.
 
 pub mod block_counter;
+pub mod chain_links;
 pub mod group_chains;
+pub mod layout;
+mod moves;
+mod portions;
+mod room;
+mod victim_pages;
 
 use core::ops::Range;
 
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
-use self::group_chains::{GroupChains, GroupLayout, Role};
+use self::group_chains::{GroupChains, Role};
+use self::layout::GroupLayout;
+use self::moves::CopyBatch;
+use self::room::needs;
+use self::victim_pages::VictimPages;
 use crate::contract::{
     Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
 };
-use crate::part::map::flat_map::FlatMap;
-use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::{self, Lbn, PageSource, SpareMap, SpareMapped};
+use crate::part::spare::spare_mapped::{Lbn, PageSource, SpareMap, SpareMapped};
 use crate::part::spare::spare_mount;
 use crate::part::spare::spare_sheet::BLOCK_BITS;
 use crate::part::spare::superblocks::Sbn;
@@ -192,354 +200,9 @@ struct TightCounts {
     pages: u64,
 }
 
-/// The valid pages of a full block, in logical order. A block is often examined before it is
-/// emptied, so the list is kept. Until the block is erased, it can only lose pages.
-#[derive(Debug)]
-struct VictimPages {
-    block: Option<BlockId>,
-    pages: Vec<Lpn>,
-}
-
-impl VictimPages {
-    fn new(pages_per_block: u32) -> VictimPages {
-        VictimPages { block: None, pages: Vec::with_capacity(pages_per_block as usize) }
-    }
-
-    /// Lists the valid pages of a block.
-    fn list(&mut self, flat: &FlatMap, nand: &Nand, block: BlockId) -> &[Lpn] {
-        let VictimPages { block: known, pages } = self;
-        if *known == Some(block) {
-            let stays = |lpn: &Lpn| nand.geometry().block_of(flat.entry(lpn.0)) == block;
-            pages.retain(stays);
-        } else {
-            spare_mapped::gather(flat, nand, block, pages);
-            pages.sort_unstable();
-            *known = Some(block);
-        }
-        pages
-    }
-
-    /// Takes the list of a block that is being emptied.
-    fn take(&mut self) -> Vec<Lpn> {
-        self.block = None;
-        core::mem::take(&mut self.pages)
-    }
-}
-
-/// Copies of pages of a victim that are made together, to consecutive pages of an open block. The
-/// map and the chains know the new places already.
-#[derive(Debug)]
-struct CopyBatch {
-    from: Vec<Ppn>,
-    to: Ppn,
-    /// Number of pages that the open block can take.
-    room: u32,
-    cause: Cause,
-}
-
-impl CopyBatch {
-    fn new(pages_per_block: u32) -> CopyBatch {
-        let from = Vec::with_capacity(pages_per_block as usize);
-        CopyBatch { from, to: Ppn::NONE, room: 0, cause: Cause::Gc }
-    }
-}
-
 impl Lsb {
-    // ---- Portions -----------------------------------------------------------------------------
-
-    /// Writes a portion: ascending pages of one logical block. There must be room for it.
-    fn write_portion(&mut self, nand: &mut Nand, source: PageSource, pages: &[Lpn]) -> Result<()> {
-        let (&last, before) = pages.split_last().expect("a portion has a page");
-        let (needs, room) = (pages.len() as u32, || self.map.room(self.superblock_of(last)));
-        debug_assert!(room() >= needs, "{needs} pages up to {last:?} have room for {}", room());
-        match nand.keeps_spares() {
-            true => self.write_one_by_one(nand, source, before, last)?,
-            false => self.write_at_once(nand, source, before, last)?,
-        }
-        let role = match self.chains.is_alone(pages) {
-            true => self.make_fit(nand, source, last)?,
-            false => Role::Directory,
-        };
-        self.write_page(nand, source, last, role)?;
-        // Later pages refer to these.
-        nand.barrier();
-        Ok(())
-    }
-
-    /// The role of page `at` of a portion. The last page, which is not in `before`, is the PMD
-    /// page.
-    fn role(&self, before: &[Lpn], last: Lpn, at: usize) -> Role {
-        let group = |lpn| self.chains.group_of(lpn);
-        let next = before.get(at + 1).copied();
-        match (next, group(before[at])) {
-            (None, own) if own == group(last) => Role::Table { but: Some(last) },
-            (None, _) => Role::Table { but: None },
-            (Some(next), own) if own != group(next) => Role::Table { but: None },
-            _ => Role::Plain,
-        }
-    }
-
-    fn write_one_by_one(
-        &mut self,
-        nand: &mut Nand,
-        source: PageSource,
-        before: &[Lpn],
-        last: Lpn,
-    ) -> Result<()> {
-        for (at, &lpn) in before.iter().enumerate() {
-            self.write_page(nand, source, lpn, self.role(before, last, at))?;
-        }
-        Ok(())
-    }
-
-    /// Writes the same pages if the chip keeps no spare areas: in as few steps as blocks allow.
-    fn write_at_once(
-        &mut self,
-        nand: &mut Nand,
-        source: PageSource,
-        before: &[Lpn],
-        last: Lpn,
-    ) -> Result<()> {
-        let mut rest = before;
-        while let Some(&first) = rest.first() {
-            let superblock = self.superblock_of(first);
-            let to = self.map.next(nand, superblock)?;
-            let most = rest.len().min(self.map.blocks.room(superblock) as usize);
-            let done = self.program_some(nand, source, &rest[..most], to)?;
-            let (written, later) = rest.split_at(done);
-            for (ppn, &lpn) in (to.0..).map(Ppn).zip(written) {
-                self.map.supersede(nand, lpn, ppn);
-                if matches!(source, PageSource::Host(_)) {
-                    self.map.flat.note_written(lpn);
-                }
-            }
-            self.map.blocks.fill(nand.geometry(), superblock, done as u32);
-            rest = later;
-        }
-        for (at, &lpn) in before.iter().enumerate() {
-            self.chains.note(lpn, self.role(before, last, at));
-        }
-        Ok(())
-    }
-
-    /// Programs pages of a portion, to `to` and the pages after it. Returns how many.
-    fn program_some(
-        &mut self,
-        nand: &mut Nand,
-        source: PageSource,
-        pages: &[Lpn],
-        to: Ppn,
-    ) -> Result<usize> {
-        match source {
-            PageSource::Host(run) => {
-                let (index, most) = (pages[0].0 - run.first.0, pages.len() as u32);
-                Ok(self.map.flat.program(nand, run, index, most, to, page_kind::DATA)? as usize)
-            }
-            PageSource::Copy(cause) => {
-                self.map.copy(nand, pages, to, cause)?;
-                Ok(pages.len())
-            }
-        }
-    }
-
-    /// Writes one page with its spare area.
-    fn write_page(
-        &mut self,
-        nand: &mut Nand,
-        source: PageSource,
-        lpn: Lpn,
-        role: Role,
-    ) -> Result<()> {
-        let superblock = self.superblock_of(lpn);
-        let to = self.map.next(nand, superblock)?;
-        let old = self.map.supersede(nand, lpn, to);
-        self.map.blocks.fill(nand.geometry(), superblock, 1);
-        self.chains.note(lpn, role);
-        if role.is_directory() {
-            self.map.set_directory(lpn);
-        }
-        if nand.keeps_spares() {
-            let (geometry, flat) = (nand.geometry(), &self.map.flat);
-            self.chains.compose(geometry, flat, lpn, role, &mut self.bytes);
-        }
-        self.map.program(nand, source, lpn, [old, to], role.kind(), &self.bytes)
-    }
-
-    /// Makes sure that the entries of a PMD page fit: if they would refer to too many blocks,
-    /// copies the PT page of its group first, or makes it a wide PMD page. Returns its role.
-    fn make_fit(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<Role> {
-        let to = self.map.next(nand, self.superblock_of(lpn))?;
-        let (geometry, flat) = (nand.geometry(), &self.map.flat);
-        let block = geometry.block_of(to);
-        let Some(table) = self.chains.mapping_write(geometry, flat, lpn, block) else {
-            return Ok(Role::Directory);
-        };
-        if self.is_tight && matches!(source, PageSource::Copy(Cause::Gc)) {
-            self.tight.pages += 1;
-            return Ok(Role::WideDirectory);
-        }
-        self.map.counts.mapping_writes += 1;
-        self.finish_copies(nand)?;
-        self.write_page(nand, PageSource::Copy(Cause::Map), table, Role::Table { but: Some(lpn) })?;
-        Ok(Role::Directory)
-    }
-
-    // ---- Moves --------------------------------------------------------------------------------
-
-    fn move_by_portions(&mut self, nand: &mut Nand, pages: &[Lpn], cause: Cause) -> Result<()> {
-        let np = self.pages_per_block;
-        for portion in pages.chunk_by(|a, b| a.0 / np == b.0 / np) {
-            self.write_portion(nand, PageSource::Copy(cause), portion)?;
-        }
-        Ok(())
-    }
-
-    /// Moves all valid pages out of a block if the chip keeps no spare areas: what
-    /// [`write_portion`](Self::write_portion) does for each portion, in as few steps as blocks and
-    /// induced writes allow. There must be no guard, which would see the programs too late.
-    fn move_at_once(&mut self, nand: &mut Nand, pages: &[Lpn], cause: Cause) -> Result<()> {
-        let np = self.pages_per_block;
-        for portion in pages.chunk_by(|a, b| a.0 / np == b.0 / np) {
-            let (&last, before) = portion.split_last().expect("a portion has a page");
-            for (at, &lpn) in before.iter().enumerate() {
-                self.move_page(nand, lpn, self.role(before, last, at), cause)?;
-            }
-            let role = match self.chains.is_alone(portion) {
-                true => self.make_fit(nand, PageSource::Copy(cause), last)?,
-                false => Role::Directory,
-            };
-            self.move_page(nand, last, role, cause)?;
-            self.map.set_directory(last);
-        }
-        self.finish_copies(nand)
-    }
-
-    /// Gives a page its new place; the copy is made later.
-    #[inline]
-    fn move_page(&mut self, nand: &mut Nand, lpn: Lpn, role: Role, cause: Cause) -> Result<()> {
-        if self.copies.from.is_empty() {
-            let superblock = self.superblock_of(lpn);
-            self.copies.to = self.map.next(nand, superblock)?;
-            self.copies.room = self.map.blocks.room(superblock);
-            self.copies.cause = cause;
-        }
-        let copies = &mut self.copies;
-        let to = copies.to.plus(copies.from.len() as u32);
-        copies.from.push(self.map.flat.point(lpn, to));
-        self.chains.note(lpn, role);
-        match copies.from.len() as u32 == copies.room {
-            true => self.finish_copies(nand),
-            false => Ok(()),
-        }
-    }
-
-    /// Makes the copies that are missing.
-    fn finish_copies(&mut self, nand: &mut Nand) -> Result<()> {
-        let CopyBatch { from, to, cause, .. } = &mut self.copies;
-        let Some(&first) = from.first() else { return Ok(()) };
-        nand.copy_many(from, *to, None, *cause)?;
-        let (geometry, blocks) = (nand.geometry(), &mut self.map.blocks);
-        let victim = geometry.block_of(first);
-        blocks.supersede(victim, from.len() as u16);
-        blocks.fill(geometry, blocks.owner(victim), from.len() as u32);
-        from.clear();
-        Ok(())
-    }
-
     fn superblock_of(&self, lpn: Lpn) -> Sbn {
         self.map.superblock_of(self.map.lbn_of(lpn))
-    }
-
-    // ---- Room ---------------------------------------------------------------------------------
-
-    /// Makes sure that a superblock can take `pages` pages.
-    fn make_room(&mut self, nand: &mut Nand, superblock: Sbn, pages: u32) -> Result<()> {
-        self.want_room(nand, |lsb| lsb.has_room(superblock, pages))
-    }
-
-    /// Collects until there is enough room. Ends tight collection first if the paper's rule gains
-    /// again.
-    fn want_room(
-        &mut self,
-        nand: &mut Nand,
-        mut is_enough: impl FnMut(&Lsb) -> bool,
-    ) -> Result<()> {
-        if self.is_tight && !is_enough(self) && self.would_gain(nand) {
-            self.is_tight = false;
-        }
-        self.collect_until(nand, is_enough)
-    }
-
-    fn collect_until(
-        &mut self,
-        nand: &mut Nand,
-        mut is_enough: impl FnMut(&Lsb) -> bool,
-    ) -> Result<()> {
-        self.attempts = 0;
-        while !is_enough(self) {
-            match self.collect(nand) {
-                Err(Error::NoRoom { .. }) if self.can_tighten() => self.tighten(),
-                done => done?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether each block that a full merge would empty frees more pages than it may take under the
-    /// paper's rule.
-    fn would_gain(&mut self, nand: &Nand) -> bool {
-        let superblock = self.deadest();
-        let Lsb { map, chains, victim, pages_per_block, .. } = self;
-        let mut victims = map.blocks.two_emptiest(superblock).into_iter().flatten();
-        victims.all(|block| needs(&map.flat, chains, nand, block, victim) < *pages_per_block)
-    }
-
-    fn can_tighten(&self) -> bool {
-        !self.is_tight && self.chains.layout().wide.is_some()
-    }
-
-    /// Makes collection tight. It induces no writes from now on, so blocks that were set aside are
-    /// offered again.
-    fn tighten(&mut self) {
-        self.is_tight = true;
-        self.attempts = 0;
-        self.map.blocks.offer_all_again();
-    }
-
-    /// The superblock with the most dead pages.
-    fn deadest(&mut self) -> Sbn {
-        self.map.blocks.deadest().expect("with the minimum of extra blocks some page is dead")
-    }
-
-    /// Whether a superblock can take `pages` pages without touching the reserve.
-    fn has_room(&self, superblock: Sbn, pages: u32) -> bool {
-        let missing = pages.saturating_sub(self.map.blocks.room(superblock));
-        missing == 0 || self.map.pool.len() >= RESERVE + missing.div_ceil(self.pages_per_block)
-    }
-
-    /// Reclaims a block: of all blocks with valid pages that fit into their superblock, the one
-    /// with the most dead pages. If there is none, does a full merge in the superblock with the
-    /// most dead pages.
-    fn collect(&mut self, nand: &mut Nand) -> Result<()> {
-        self.attempts += 1;
-        if self.attempts > ATTEMPTS_PER_BLOCK * nand.geometry().blocks() {
-            return Err(Error::NoRoom { needs: 2 * self.pages_per_block, room: 0 });
-        }
-        self.tight.collections += u64::from(self.is_tight);
-        let Lsb { map, chains, victim, is_tight, .. } = self;
-        let (blocks, flat) = (&mut map.blocks, &map.flat);
-        let victim = blocks.choose(|block, valid, room| match 2 * valid {
-            _ if *is_tight => valid,
-            most if most <= room => most,
-            _ => needs(flat, chains, nand, block, victim),
-        });
-        match victim {
-            Some(victim) => self.reclaim(nand, victim),
-            None => {
-                let superblock = self.deadest();
-                self.merge_fully(nand, superblock)
-            }
-        }
     }
 
     // ---- Trims --------------------------------------------------------------------------------
@@ -583,18 +246,6 @@ impl Lsb {
         self.is_tight = false;
         Ok(())
     }
-}
-
-/// The maximum number of programs that moving a block's valid pages can take, including induced
-/// writes.
-fn needs(
-    flat: &FlatMap,
-    chains: &GroupChains,
-    nand: &Nand,
-    block: BlockId,
-    victim: &mut VictimPages,
-) -> u32 {
-    chains.programs_max(victim.list(flat, nand, block))
 }
 
 impl SpareMapped for Lsb {
@@ -648,7 +299,7 @@ impl SpareMapped for Lsb {
             true => self.move_by_portions(nand, &pages, cause)?,
             false => self.move_at_once(nand, &pages, cause)?,
         }
-        self.victim.pages = pages;
+        self.victim.give_back(pages);
         Ok(())
     }
 
@@ -659,7 +310,7 @@ impl SpareMapped for Lsb {
         let needs = needs(&self.map.flat, &self.chains, nand, block, &mut self.victim);
         // An open block can gain pages.
         if self.map.blocks.is_open(block) {
-            self.victim.block = None;
+            self.victim.forget();
         }
         needs
     }
