@@ -171,6 +171,7 @@ impl Case {
             seed: self.seed,
             timing: self.chip.timing,
             policy: None,
+            foresight: None,
         };
         self.subject.layers.mount(self.subject.choice.scheme, nand, &device)
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
 
+use crate::contract::foresight::Foresight;
 use crate::contract::page_policy::PolicySource;
 use crate::contract::{Durability, Error, Ftl, MountConfig, Result, table_bytes};
 use crate::layer::Layers;
@@ -41,6 +42,7 @@ pub struct Device {
     /// Seed of everything that the scheme draws at random.
     pub seed: u64,
     policy: Option<Arc<dyn PolicySource>>,
+    foresight: Option<Arc<dyn Foresight>>,
     geometry: Geometry,
     blocks: Vec<BlockId>,
 }
@@ -91,6 +93,7 @@ impl Device {
             durability,
             seed,
             policy: None,
+            foresight: None,
             blocks: (0..geometry.blocks()).map(BlockId).collect(),
             geometry,
         })
@@ -109,6 +112,11 @@ impl Device {
                 why: format!("it takes no policy; {} can place the pages of `page`", policy.name()),
             }),
         }
+    }
+
+    /// The same device, whose scheme is told the future.
+    pub fn foreseen_by(self, foresight: Arc<dyn Foresight>) -> Device {
+        Device { foresight: Some(foresight), ..self }
     }
 
     /// The policy that places the pages, if it is not the scheme itself.
@@ -155,6 +163,7 @@ impl Device {
             seed: self.seed,
             timing: self.chip.timing,
             policy: self.policy.as_deref(),
+            foresight: self.foresight.as_deref(),
         };
         self.layers.mount(self.choice.scheme, nand, &config)
     }

@@ -12,8 +12,11 @@ use crate::scheme::*;
 pub static SCHEMES: &[&Scheme] = &[
     &page::SCHEME,
     &dac::SCHEME,
-    &sepgc::SCHEME,
-    &sepbit::SCHEME,
+    &placement::sepgc::SCHEME,
+    &placement::streams::SCHEME,
+    &placement::sepbit::SCHEME,
+    &placement::warcip::SCHEME,
+    &placement::oracle::SCHEME,
     &dftl::SCHEME,
     &superblock::SCHEME,
     &lsb::SCHEME,

@@ -9,6 +9,7 @@ pub mod base;
 pub mod error;
 pub mod extent;
 pub mod facets;
+pub mod foresight;
 pub mod ftl;
 pub mod mount_config;
 pub mod page_policy;

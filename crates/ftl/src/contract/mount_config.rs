@@ -3,6 +3,7 @@
 use nand::{BlockId, Timing};
 use spec::Params;
 
+use super::foresight::Foresight;
 use super::page_policy::PolicySource;
 
 /// The configuration of a mount.
@@ -22,6 +23,8 @@ pub struct MountConfig<'a> {
     pub timing: Timing,
     /// Places pages instead of a scheme that [takes a policy](super::scheme::Scheme::takes_policy).
     pub policy: Option<&'a dyn PolicySource>,
+    /// What a scheme that [foresees](super::scheme::Scheme::foresees) knows of the future.
+    pub foresight: Option<&'a dyn Foresight>,
 }
 
 /// What must survive a power cut.

@@ -123,6 +123,8 @@ pub struct HostWrite {
     pub class: Option<Class>,
     /// Size of the request of the host, in bytes.
     pub request_bytes: u64,
+    /// The stream that the host names, from 1; 0 if it names none.
+    pub stream: u8,
 }
 
 /// A valid page in a victim.

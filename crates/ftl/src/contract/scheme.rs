@@ -29,6 +29,9 @@ pub struct Scheme {
     pub least_extra: fn(&Params, &ChipModel, logical_blocks: u32) -> u32,
     /// Whether a policy from outside can place its pages.
     pub takes_policy: bool,
+    /// Whether it is told when pages die, if a trace is replayed: it bounds other schemes, and is
+    /// for simulations only.
+    pub foresees: bool,
     /// Memory that simulating it takes.
     pub memory: SimulationMemory,
     /// Recovers from any state of the flash; formats a factory-new chip.

@@ -54,6 +54,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| 1,
     takes_policy: false,
+    foresees: false,
     memory: |_, geometry, _| table_bytes(geometry, 0, 40),
     mount,
 };

@@ -85,6 +85,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
     takes_policy: false,
+    foresees: false,
     memory: |_, geometry, _| table_bytes(geometry, 8, 40),
     mount,
 };

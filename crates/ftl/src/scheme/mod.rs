@@ -1,4 +1,4 @@
-//! The schemes, one file each.
+//! The schemes, one file each; those of today's drives in [`placement`].
 
 pub mod bast;
 pub mod block;
@@ -11,6 +11,5 @@ pub mod last;
 pub mod lsb;
 pub mod nftl;
 pub mod page;
-pub mod sepbit;
-pub mod sepgc;
+pub mod placement;
 pub mod superblock;

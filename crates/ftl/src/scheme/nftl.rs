@@ -70,6 +70,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
     takes_policy: false,
+    foresees: false,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,
 };

@@ -20,7 +20,7 @@
 use nand::{BlockId, Cause, ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
-use crate::contract::page_policy::{Class, PlacedDevice, PolicySource};
+use crate::contract::page_policy::{Class, PolicySource};
 use crate::contract::{
     Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation,
     table_bytes,
@@ -58,6 +58,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,
     takes_policy: true,
+    foresees: false,
     memory: |_, geometry, _| table_bytes(geometry, 4, 16),
     mount,
 };
@@ -93,13 +94,7 @@ fn mount_placed(
     map: PageMap,
     source: &dyn PolicySource,
 ) -> Result<Box<dyn Ftl>> {
-    let geometry = nand.geometry();
-    let placed_device = PlacedDevice {
-        page_bytes: geometry.page_bytes(),
-        pages_per_block: geometry.pages_per_block(),
-        logical_pages: map.logical_pages(),
-        extra_blocks: map.blocks() - device.logical_blocks,
-    };
+    let placed_device = placed::placed_device(nand, device, &map);
     let policy = source.policy(&placed_device)?;
     match refuses_policy(nand, device.params, policy.classes(), placed_device.extra_blocks) {
         Some(why) => Err(Error::Refused { scheme: SCHEME.name, why }),

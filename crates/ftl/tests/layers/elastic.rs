@@ -31,6 +31,7 @@ pub static SCHEME: Scheme = Scheme {
     }),
     least_extra: |_, _, _| 0,
     takes_policy: false,
+    foresees: false,
     memory: |_, _, _| 0,
     mount: |_, _| unreachable!("the tests mount it"),
 };

@@ -37,6 +37,7 @@ impl Divided {
             seed: 0,
             timing: chip().timing,
             policy: None,
+            foresight: None,
         };
         let layers = budget(split);
         let params = &layers.iter().next().unwrap().params;

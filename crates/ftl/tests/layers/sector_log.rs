@@ -39,6 +39,7 @@ pub fn on_chip(settings: &str, layout: SectorLogSize, durability: Durability) ->
         seed: 0,
         timing: chip.timing,
         policy: None,
+        foresight: None,
     };
     let recorder = Recorder::default();
     let calls = recorder.calls.clone();
@@ -75,6 +76,7 @@ fn mount_as(
         seed: 0,
         timing: chip("").timing,
         policy: None,
+        foresight: None,
     };
     layers("none", log).mount(choice.scheme, nand, &device)
 }

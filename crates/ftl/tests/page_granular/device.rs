@@ -99,6 +99,7 @@ fn mount(
         seed: SEED,
         timing: TIMING,
         policy,
+        foresight: None,
     };
     choice.mount(nand, &device)
 }

@@ -14,6 +14,7 @@
 //! * [`finish`]        the result of a measured pass
 //! * [`until_steady`]  rounds in place of the measured pass
 //! * [`rounds`]        the judgement of rounds
+//! * [`foresight`]     when pages die, for schemes that are told the future
 //! * [`contents`]      the bytes that the host writes, if the chip keeps them
 //! * [`recorded`]      the operations of a request
 //! * `decimal`         numbers as text, for the operation log
@@ -24,6 +25,7 @@
 pub mod contents;
 mod decimal;
 pub mod finish;
+pub mod foresight;
 pub mod measure;
 pub mod operation_log;
 pub mod recorded;
@@ -38,8 +40,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use drive::Issued;
-use ftl::Device;
 use ftl::contract::page_policy::PolicySource;
+use ftl::{Device, Span};
 use nand::Nand;
 use trace::{Op, Request};
 
@@ -152,9 +154,8 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
         None => device,
     };
     let _reservation = memory.reserve(setup, &device, progress)?;
-    let (geometry, capacity_bytes) = (device.geometry(), device.capacity_bytes());
-    let host = input.host(setup.experiment.fit, geometry, capacity_bytes)?;
-    let stages = Stages { setup, input, device: &device, host, progress };
+    let device = foresight::told(device, setup, input, progress)?;
+    let stages = Stages::new(setup, input, &device, progress)?;
     let outputs = Outputs { log, timeline };
     match chip {
         None => stages.result(&mut Simulator::new(&device, &setup.experiment)?, outputs, started),
@@ -267,6 +268,31 @@ impl Pass<'_> {
 }
 
 impl<'a> Stages<'a> {
+    fn new(
+        setup: &'a Setup,
+        input: &'a Input,
+        device: &'a Device,
+        progress: &'a dyn Progress,
+    ) -> Result<Stages<'a>> {
+        let (geometry, capacity_bytes) = (device.geometry(), device.capacity_bytes());
+        let host = input.host(setup.experiment.fit, geometry, capacity_bytes)?;
+        Ok(Stages { setup, input, device, host, progress })
+    }
+
+    /// Passes the spans of all requests of a pass on, without serving them.
+    fn for_each_span(&self, mut see: impl FnMut(Op, &Span) -> Result<()>) -> Result<()> {
+        let mut pass = self.pass(Stage::Survey)?;
+        while pass.order.fill(&mut pass.batch, u64::MAX, &mut pass.queue)? > 0 {
+            self.cut(&mut pass)?;
+            for CutRequest { request, spans, .. } in pass.batch.iter() {
+                spans.iter().try_for_each(|span| see(request.op, span))?;
+            }
+            let (position, length) = pass.order.position();
+            self.progress.report(Stage::Survey, position, length)?;
+        }
+        Ok(())
+    }
+
     /// A pass from the first request of each trace.
     fn pass(&self, stage: Stage) -> Result<Pass<'a>> {
         let order = self.input.order(self.setup, stage, self.progress)?;

@@ -344,6 +344,7 @@ mod tests {
             seed: 0,
             timing: Timing::default(),
             policy: None,
+            foresight: None,
         };
         let page = Page { owner: Lpn(5), kind: 1, extra: &[], content: Content::Pad };
         nand.program(Ppn(0), &page, Cause::Host).unwrap();

@@ -228,6 +228,14 @@ impl PageMap {
         }
     }
 
+    /// Closes the block of a frontier before it is full. Nothing is written to the rest of it.
+    pub fn close(&mut self, frontier: Frontier, geometry: &Geometry) {
+        let programmed = geometry.pages_per_block() - frontier.room();
+        if let Some(block) = frontier.block(geometry) {
+            self.victims.close(block, programmed, self.written);
+        }
+    }
+
     // ---- Garbage collection -------------------------------------------------------------------
 
     /// The policy's victim.
@@ -238,6 +246,11 @@ impl PageMap {
     pub fn choose_victim(&mut self) -> BlockId {
         let victim = self.victims.choose(self.written);
         victim.expect("with the extra blocks that schemes demand, some full block has a dead page")
+    }
+
+    /// The full block with the fewest valid pages; none if no block is full.
+    pub fn fewest_valid(&self) -> Option<BlockId> {
+        self.victims.counts().fewest().map(|(block, _)| block)
     }
 
     /// The valid pages of a full block; none if the block is not full.

@@ -32,7 +32,7 @@
 use nand::{BlockId, Cause, Lpn, Nand, Ppn};
 
 use crate::contract::page_policy::{
-    Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy,
+    Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice,
 };
 use crate::contract::{
     Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Violation, ensure,
@@ -101,23 +101,32 @@ pub const fn extra_blocks(classes: Class, copied: Class) -> u32 {
     classes as u32 + copied as u32
 }
 
-/// Mounts a scheme that is page mapping with a policy. `policy` makes the policy of a device with
-/// so many logical pages.
+/// Mounts a scheme that is page mapping with a policy. `policy` makes the policy of a device.
 ///
 /// # Errors
 /// The power is lost again, or no sequence of writes and cuts can have led to what is on flash.
 pub fn mount<P: PagePolicy + 'static>(
     nand: &mut Nand,
     device: &MountConfig,
-    policy: impl FnOnce(u32) -> P,
+    policy: impl FnOnce(&PlacedDevice) -> P,
 ) -> Result<Box<dyn Ftl>> {
     let map = PageMap::format(nand, device, registry::chosen(device.params), 0);
-    let policy = Box::new(policy(map.logical_pages()));
+    let policy = Box::new(policy(&placed_device(nand, device, &map)));
     let mut ftl = Placed::new(nand, map, policy);
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
     }
     Ok(Box::new(ftl))
+}
+
+/// What a policy is told about a device with this map.
+pub fn placed_device(nand: &Nand, device: &MountConfig, map: &PageMap) -> PlacedDevice {
+    PlacedDevice {
+        page_bytes: nand.geometry().page_bytes(),
+        pages_per_block: nand.geometry().pages_per_block(),
+        logical_pages: map.logical_pages(),
+        extra_blocks: map.blocks() - device.logical_blocks,
+    }
 }
 
 impl<P: PagePolicy + ?Sized> Placed<P> {
@@ -171,8 +180,9 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
             lifespan = (last > 0).then(|| now + 1 - last);
             class = self.map.flat.newest(lpn).map(|ppn| self.class_of(nand, ppn));
         }
-        let Run { request_bytes, .. } = *run;
-        let class = self.policy.place(&HostWrite { lpn, now, lifespan, class, request_bytes })?;
+        let Run { request_bytes, stream, .. } = *run;
+        let write = HostWrite { lpn, now, lifespan, class, request_bytes, stream };
+        let class = self.policy.place(&write)?;
         self.known(class, lpn)
     }
 

@@ -207,6 +207,7 @@ mod tests {
             seed: 0,
             timing: Timing::default(),
             policy: None,
+            foresight: None,
         }
     }
 

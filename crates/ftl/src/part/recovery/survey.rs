@@ -81,6 +81,7 @@ mod tests {
             seed: 0,
             timing: Timing::default(),
             policy: None,
+            foresight: None,
         };
         let survey = read(&mut nand, &device, &mut None).unwrap();
         let last = survey.scan.last().unwrap().spare.sequence;

@@ -719,6 +719,7 @@ mod tests {
             seed: 0,
             timing: Timing::default(),
             policy: None,
+            foresight: None,
         };
         let (data, log) = TrimLog::split(nand, &device);
         assert!(logical_blocks != LOGICAL_BLOCKS || data.len() == 10);
@@ -1033,6 +1034,7 @@ mod tests {
                 seed: 0,
                 timing: Timing::default(),
                 policy: None,
+                foresight: None,
             };
             assert_eq!(system_blocks_of(&nand, &device), system);
             let (data, log) = TrimLog::split(&nand, &device);

@@ -101,6 +101,7 @@ pub static SCHEME: Scheme = Scheme {
     }),
     least_extra,
     takes_policy: false,
+    foresees: false,
     memory: simulation_memory,
     mount,
 };

@@ -83,6 +83,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra,
     takes_policy: false,
+    foresees: false,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 32),
     mount,
 };

@@ -60,7 +60,7 @@ use core::ops::Range;
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
-use self::group_chains::{GroupChains, Role};
+use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
 use self::moves::CopyBatch;
 use self::room::needs;
@@ -119,6 +119,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
     takes_policy: false,
+    foresees: false,
     memory: simulation_memory,
     mount,
 };

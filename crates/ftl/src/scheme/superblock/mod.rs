@@ -101,6 +101,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
     takes_policy: false,
+    foresees: false,
     memory: simulation_memory,
     mount,
 };

@@ -15,10 +15,10 @@
 //! class 1, from opening to collection. It is infinite at first, and renewed with every 16th block
 //! of class 1 that is collected (Algorithm 1). All times are counted in pages that the host wrote.
 //!
-//! **Times.** A simulation can know exactly when each page was written (`times=exact`, 8 bytes a
+//! **Times.** A simulation can know exactly when each page was written (`times=exact`, 4 bytes a
 //! page). The prototype (§3.4) keeps a queue of the pages that were written last (`times=queue`): a
 //! page that is not in it is taken for long-lived. The queue grows to ℓ entries and no further than
-//! the number of logical pages. A longer one loses two entries with every write. An entry takes 16
+//! the number of logical pages. A longer one loses two entries with every write. An entry takes 12
 //! bytes: a page number in the queue, and a page number and a position in the index. Ages of copies
 //! are read from spare areas, which cost no RAM.
 //!
@@ -73,15 +73,16 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| placed::extra_blocks(CLASSES, COPY_CLASSES),
     takes_policy: false,
+    foresees: false,
     memory: |_, geometry, _| table_bytes(geometry, 12, 48),
     mount,
 };
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let has_queue = device.params.choice("times") == "queue";
-    placed::mount(nand, device, |pages| SepBit {
-        queue: has_queue.then(|| RecentPages::new(pages)),
-        pages,
+    placed::mount(nand, device, |device| SepBit {
+        queue: has_queue.then(|| RecentPages::new(device.logical_pages)),
+        pages: device.logical_pages,
         limit: Limit::default(),
     })
 }
@@ -134,8 +135,8 @@ impl PagePolicy for SepBit {
 
     fn ram_bytes(&self) -> u64 {
         match &self.queue {
-            Some(queue) => 16 * queue.longest,
-            None => 8 * u64::from(self.pages),
+            Some(queue) => 12 * queue.longest,
+            None => 4 * u64::from(self.pages),
         }
     }
 

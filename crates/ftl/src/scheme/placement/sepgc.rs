@@ -32,6 +32,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| placed::extra_blocks(2, 1),
     takes_policy: false,
+    foresees: false,
     memory: |_, geometry, _| table_bytes(geometry, 4, 48),
     mount,
 };
