@@ -27,7 +27,9 @@
 use nand::{ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
-use crate::contract::page_policy::{Class, ErasedBlock, HostWrite, MovedPage, PagePolicy};
+use crate::contract::page_policy::{
+    Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice,
+};
 use crate::contract::{Ftl, Metric, MountConfig, Result, Scheme, table_bytes};
 use crate::part::page::placed;
 use crate::part::page::victims::registry;
@@ -80,19 +82,26 @@ pub static SCHEME: Scheme = Scheme {
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let has_queue = device.params.choice("times") == "queue";
-    placed::mount(nand, device, |device| SepBit {
-        queue: has_queue.then(|| RecentPages::new(device.logical_pages)),
-        pages: device.logical_pages,
-        limit: Limit::default(),
-    })
+    placed::mount(nand, device, |device| SepBit::new(has_queue, device))
 }
 
-struct SepBit {
+/// The policy.
+pub(super) struct SepBit {
     /// The pages written last; none if all times are known.
     queue: Option<RecentPages>,
     /// Number of logical pages.
     pages: u32,
     limit: Limit,
+}
+
+impl SepBit {
+    pub(super) fn new(has_queue: bool, device: &PlacedDevice) -> SepBit {
+        SepBit {
+            queue: has_queue.then(|| RecentPages::new(device.logical_pages)),
+            pages: device.logical_pages,
+            limit: Limit::default(),
+        }
+    }
 }
 
 impl PagePolicy for SepBit {

@@ -41,7 +41,8 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     placed::mount(nand, device, |_| SepGc)
 }
 
-struct SepGc;
+/// The policy.
+pub(super) struct SepGc;
 
 impl PagePolicy for SepGc {
     fn classes(&self) -> Class {
