@@ -131,6 +131,11 @@ impl Step {
         at == 0 && self.head != 0b1111 || at + 1 == self.pages && self.tail != 0b1111
     }
 
+    /// The stream that the host names.
+    pub fn stream(&self) -> u8 {
+        (self.first % 5) as u8
+    }
+
     pub fn run_on(&self, real: &mut Real) {
         self.try_on(real).unwrap();
         real.ftl.audit(&real.nand).unwrap();
@@ -142,7 +147,7 @@ impl Step {
             return real.ftl.trim(&mut real.nand, first, pages);
         }
         let whole = Run::whole(first, pages, PAGE_BYTES, Data::None);
-        let run = Run { head: self.head, tail: self.tail, ..whole };
+        let run = Run { head: self.head, tail: self.tail, stream: self.stream(), ..whole };
         real.ftl.write(&mut real.nand, &run)
     }
 }

@@ -11,4 +11,5 @@ mod dftl;
 mod naive_victims;
 mod page;
 mod placed;
+mod placement;
 mod victims;
