@@ -38,7 +38,8 @@ const TRIM: u64 = 1 << 63;
 #[derive(Debug)]
 struct KnownFuture {
     /// For each page written in a pass: the number of host pages written since the beginning of the
-    /// pass when the page dies. That may be in the next pass.
+    /// pass when the page dies. If that is in the next pass, it is one more, because a trim at the
+    /// end of a pass comes after as many pages as a write at the beginning of the next one.
     deaths: NumberFile,
     /// The first death of each page after the beginning of a pass.
     first: Vec<u64>,
@@ -123,7 +124,7 @@ impl Recorder {
         let spans = NumberFile { file, count };
         let mut deaths = BackwardWriter::new(length)?;
         let mut lifespans = Lifespans::default();
-        let in_next_pass = |&first: &u64| first.saturating_add(length);
+        let in_next_pass = |&first: &u64| first.saturating_add(length + 1);
         let mut next: Vec<u64> = first.iter().map(in_next_pass).collect();
         let (mut now, mut from) = (length, count);
         let mut buffer = Vec::new();
@@ -137,8 +138,9 @@ impl Recorder {
                     let death = &mut next[lpn as usize];
                     if record & TRIM == 0 {
                         now -= 1;
-                        let is_foreseen = *death < length || (passes > 1 && *death != NEVER);
-                        lifespans.add(is_foreseen.then(|| *death - now));
+                        let is_foreseen = *death <= length || (passes > 1 && *death != NEVER);
+                        let in_next_pass = u64::from(*death > length);
+                        lifespans.add(is_foreseen.then(|| *death - in_next_pass - now));
                         deaths.push(*death)?;
                     }
                     *death = now;
@@ -205,8 +207,12 @@ impl Deaths for DeathsInOrder {
         }
         self.at += 1;
         let death = self.buffer.pop().expect("the buffer was filled");
-        let is_beyond = death == NEVER || (death >= length && self.passes_left == 1);
-        Ok(if is_beyond { NEVER } else { self.start + death })
+        Ok(match death {
+            NEVER => NEVER,
+            _ if death <= length => self.start + death,
+            _ if self.passes_left == 1 => NEVER,
+            _ => self.start + death - 1,
+        })
     }
 }
 
@@ -283,4 +289,89 @@ fn no_file(error: io::Error) -> Error {
 
 fn unreadable(error: io::Error) -> ftl::Error {
     ftl::Error::Impossible(no_file(error).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    const PAGES: u32 = 40;
+
+    fn spans(count: usize) -> Vec<(Op, Span)> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+        let mut below = |bound: u32| rng.next_u32() % bound;
+        let random = |_| {
+            let op = [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Flush][below(5) as usize];
+            let first = below(PAGES - 4);
+            let pages = 1 + below(4);
+            (op, Span { first, pages, head: u64::MAX, tail: u64::MAX, stream: 0 })
+        };
+        (0..count).map(random).collect()
+    }
+
+    /// The deaths of all pages written, by looking forwards from each write.
+    fn naive(spans: &[(Op, Span)], has_fill: bool, passes: usize) -> Vec<u64> {
+        let all = Span { first: 0, pages: PAGES, head: u64::MAX, tail: u64::MAX, stream: 0 };
+        let fill = has_fill.then_some((Op::Write, all));
+        let passes = (0..passes).flat_map(|_| spans.iter().copied());
+        // Each written or trimmed page with the number of pages written before it.
+        let (mut pages, mut written) = (Vec::new(), 0);
+        for (op, span) in fill.into_iter().chain(passes) {
+            for lpn in (span.first..span.first + span.pages).filter(|_| op != Op::Read) {
+                if let Op::Write | Op::Trim = op {
+                    pages.push((op, lpn, written));
+                    written += u64::from(op == Op::Write);
+                }
+            }
+        }
+        let death = |at: usize, lpn: u32| {
+            let later = pages[at + 1..].iter().find(|&&(_, other, _)| other == lpn);
+            later.map_or(NEVER, |&(_, _, written)| written)
+        };
+        let writes = pages.iter().enumerate().filter(|(_, (op, ..))| *op == Op::Write);
+        writes.map(|(at, &(_, lpn, _))| death(at, lpn)).collect()
+    }
+
+    fn foreseen(spans: &[(Op, Span)], has_fill: bool, passes: u64) -> KnownFuture {
+        let mut recorder = Recorder::new(PAGES).unwrap();
+        spans.iter().for_each(|(op, span)| recorder.record(*op, span).unwrap());
+        recorder.look_back(has_fill, passes).unwrap()
+    }
+
+    #[test]
+    fn deaths_are_those_that_a_look_forwards_finds() {
+        let spans = spans(300);
+        for (has_fill, passes) in [(false, 1), (true, 1), (false, 3), (true, 2)] {
+            let future = foreseen(&spans, has_fill, passes);
+            let mut deaths = future.deaths().unwrap();
+            let expected = naive(&spans, has_fill, passes as usize);
+            let found: Vec<u64> = expected.iter().map(|_| deaths.next().unwrap()).collect();
+            assert_eq!(found, expected, "fill {has_fill}, {passes} passes");
+            let error = deaths.next().unwrap_err().to_string();
+            assert!(error.contains("more pages than its trace foretold"), "{error}");
+        }
+    }
+
+    #[test]
+    fn more_pages_than_a_buffer_holds_are_kept_in_order() {
+        let spans = spans(3 * BUFFER);
+        let future = foreseen(&spans, false, 1);
+        assert!(future.deaths.count > 2 * BUFFER as u64, "{} deaths", future.deaths.count);
+        let mut deaths = future.deaths().unwrap();
+        let mut next = vec![NEVER; PAGES as usize];
+        let mut backwards = Vec::new();
+        let mut now = future.deaths.count;
+        for (op, span) in spans.iter().rev().filter(|(op, _)| matches!(op, Op::Write | Op::Trim)) {
+            for lpn in (span.first..span.first + span.pages).rev() {
+                if *op == Op::Write {
+                    now -= 1;
+                    backwards.push(next[lpn as usize]);
+                }
+                next[lpn as usize] = now;
+            }
+        }
+        assert!(backwards.into_iter().rev().all(|death| deaths.next().unwrap() == death));
+    }
 }

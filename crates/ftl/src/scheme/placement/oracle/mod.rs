@@ -319,10 +319,14 @@ impl Ftl for Oracle {
     }
 
     fn report(&self) -> Report {
+        let pages = f64::from(self.map.logical_pages());
         let figures = vec![
             ("gc_victims", Metric::Count(self.counts.victims)),
             ("misplaced_pages", Metric::Count(self.counts.misplaced)),
             ("most_open_blocks", Metric::Count(self.counts.most_open)),
+            // What the law says: with so much spare and so many windows nothing is copied.
+            ("needed_spare", Metric::Real(self.windows.needed_pages() / pages)),
+            ("needed_windows", Metric::Real(self.windows.needed_windows())),
         ];
         Report { merges: None, figures }
     }

@@ -12,10 +12,13 @@
 //! empty on average, which are (Np/2)·∫1/w pages. The sum is least for
 //!
 //! ```text
-//! w(r) = √(Np/λ(r))     then both parts are √Np/2 · ∫√λ pages, with I/√Np windows, I = ∫√λ dr
+//! w(r) = √(Np/λ(r))     both parts are then √Np/2 · I pages, with I/√Np windows, I = ∫√λ dr
 //! ```
-//! For uniform writes to L pages λ(r) = e^(−r/L)/L, so I = 2√L: no page needs to be copied if the
-//! spare is at least 2·√(1/K) of the capacity, where K = L/Np is the number of logical blocks. If
+//! These are means. No page is ever copied if there is room for the worst case, in which a page
+//! waits for a whole window and every open block is empty: **2·√Np·I** pages beyond those of the
+//! host. For uniform writes to L pages λ(r) = e^(−r/L)/L, so I = 2√L, and this is 4·√(1/K) of the
+//! capacity, where K = L/Np is the number of logical blocks. With half of it, about every tenth
+//! write costs a copy. Widths are powers of two, so up to twice as many windows can be open. If
 //! fewer blocks may be open than there are windows, all windows are wider by the same factor.
 
 use crate::contract::foresight::{Lifespans, NEVER};
@@ -48,6 +51,9 @@ impl Window {
 pub struct Windows {
     /// The level of each bin of lifespans.
     levels: Vec<u8>,
+    /// I, and the number of pages of a block.
+    integral: f64,
+    pages_per_block: f64,
 }
 
 impl Windows {
@@ -69,7 +75,18 @@ impl Windows {
             levels.resize(bin.number, level);
             levels.push(level);
         }
-        Windows { levels }
+        Windows { levels, integral, pages_per_block: pages_per_block.into() }
+    }
+
+    /// The pages beyond those of the host with which no page needs to be copied, if as many blocks
+    /// may be open as there are [windows](Self::needed_windows).
+    pub fn needed_pages(&self) -> f64 {
+        2.0 * self.pages_per_block.sqrt() * self.integral
+    }
+
+    /// The most windows that are open at the same time.
+    pub fn needed_windows(&self) -> f64 {
+        2.0 * self.integral / self.pages_per_block.sqrt()
     }
 
     /// The window of a page that is written after `now` host pages and dies at `death`.
@@ -109,6 +126,14 @@ mod tests {
             assert!(window.end > death && window.end - death <= window.width(), "{window:?}");
         }
         assert_eq!(windows.of(NEVER, 7), Window::OF_SURVIVORS);
+    }
+
+    #[test]
+    fn uniform_writes_need_four_roots_of_the_number_of_blocks() {
+        let windows = Windows::new(&exponential(65_536.0), 64, 64);
+        let spare = windows.needed_pages() / 65_536.0;
+        assert!((spare / (4.0 / 1024_f64.sqrt()) - 1.0).abs() < 0.03, "{spare}");
+        assert!((windows.needed_windows() / 128.0 - 1.0).abs() < 0.03);
     }
 
     #[test]

@@ -1,0 +1,69 @@
+//! The oracle as a bound: the spare from which no page is copied, the optimum on tiny devices, and
+//! no scheme below it.
+
+use std::collections::HashMap;
+
+use sim::config::choices::Precondition;
+use sim::{Experiment, RunOptions, RunResult, Setup, run};
+
+fn ran(trace: &str, ftl: &str, change: impl Fn(&mut Experiment)) -> RunResult {
+    let mut experiment = Experiment {
+        trace: Some(trace.into()),
+        ftl: ftl.into(),
+        warmup: 0,
+        ..Experiment::default()
+    };
+    change(&mut experiment);
+    run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+}
+
+fn figure(result: &RunResult, name: &str) -> f64 {
+    let json = serde_json::to_value(result).unwrap();
+    json["scheme"][name].as_f64().unwrap_or_else(|| panic!("no {name} in {}", json["scheme"]))
+}
+
+/// Twenty times the capacity in a steady state, on a device of `blocks` logical blocks.
+fn steady(workload: &str, blocks: u64, extra: u64, ftl: &str) -> RunResult {
+    let pages = 64 * blocks;
+    ran(&format!("{workload},writes={}", 20 * pages), ftl, |it| {
+        it.capacity_bytes = Some(blocks * 64 * 2048);
+        it.extra = Some(format!("{extra}blocks").parse().unwrap());
+        it.measure_after = 6 * pages;
+    })
+}
+
+#[test]
+fn with_the_spare_of_the_law_nothing_is_copied_and_with_half_of_it_much_is() {
+    let points = [
+        ("uniform:seed=1", 512),
+        ("uniform:seed=2", 2048),
+        ("skew:hot=80/20", 1024),
+        ("zipf:theta=0.9", 1024),
+    ];
+    for (workload, blocks) in points {
+        let oracle = "oracle:open=1000";
+        let needed = figure(&steady(workload, blocks, blocks / 4, oracle), "needed_spare");
+        let extra = (needed * blocks as f64).round() as u64;
+        let above = steady(workload, blocks, extra, oracle).write_amplification.unwrap();
+        let below = steady(workload, blocks, extra / 2, oracle).write_amplification.unwrap();
+        assert!(above < 1.001, "{workload} on {blocks}: {above} with {extra} extra blocks");
+        assert!(below > 1.05, "{workload} on {blocks}: {below} with {} extra blocks", extra / 2);
+    }
+}
+
+#[test]
+fn the_oracle_must_know_the_order_of_writes() {
+    let refused = |change: fn(&mut Experiment)| {
+        let mut experiment = Experiment {
+            trace: Some("uniform:writes=2K".into()),
+            ftl: "oracle".into(),
+            capacity_bytes: Some(8 << 20),
+            ..Experiment::default()
+        };
+        change(&mut experiment);
+        let setup = Setup::new(&experiment).unwrap();
+        run(&setup, RunOptions::default()).unwrap_err().to_string()
+    };
+    let error = refused(|it| it.layers.set("buffer", "1MiB"));
+    assert!(error.contains("oracle must know when pages die, but layers change"), "{error}");
+}
