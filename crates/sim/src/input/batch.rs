@@ -195,6 +195,12 @@ impl<'a> CutRequests<'a> {
         &self.spans[..end - self.at]
     }
 
+    /// The number of requests of the batch that came before.
+    #[inline]
+    pub fn passed(&self) -> usize {
+        self.at
+    }
+
     /// Leaves out the next requests, which are singles.
     #[inline]
     pub fn skip_singles(&mut self, requests: usize) {

@@ -185,12 +185,6 @@ struct Records<'a, 'out> {
     timeline: Option<Timeline<'out>>,
 }
 
-impl Records<'_, '_> {
-    fn are_none(&self) -> bool {
-        self.log.is_none() && self.timeline.is_none()
-    }
-}
-
 /// A pass over the traces.
 struct Pass<'a> {
     stage: Stage,
@@ -227,8 +221,9 @@ impl Pass<'_> {
             simulator.prefetch_places(batch.spans());
         }
         observer.announced(batch);
-        if records.are_none() {
-            return serve_unrecorded(batch, simulator, queue, operations, observer);
+        if records.timeline.is_none() {
+            let mut kept = Kept { operations, log: records.log.as_deref_mut(), before: number };
+            return serve_batch(batch, simulator, queue, &mut kept, observer);
         }
         for CutRequest { load, request, spans, is_served } in batch.iter() {
             number += 1;
@@ -500,19 +495,27 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Serves a batch of which nothing is recorded request by request. Then writes of single pages can
-/// be served together.
-fn serve_unrecorded(
+/// The operations of a batch, and the log that takes them, if there is one.
+struct Kept<'a, 'out> {
+    operations: &'a mut Recorded,
+    log: Option<&'a mut OpLog<'out>>,
+    /// The number of the request before the batch.
+    before: u64,
+}
+
+/// Serves a batch of which no timeline is drawn. Then writes of single pages can be served
+/// together.
+fn serve_batch(
     batch: &Batch,
     simulator: &mut Simulator,
     queue: &mut Option<RequestQueue>,
-    operations: &mut Recorded,
+    kept: &mut Kept,
     observer: &mut impl Observer,
 ) -> Result<()> {
     let mut requests = batch.iter();
     loop {
         if simulator.takes_singles() {
-            serve_singles(&mut requests, simulator, queue, operations, observer)?;
+            serve_singles(&mut requests, simulator, queue, kept, observer)?;
         }
         let Some(CutRequest { load, request, spans, is_served }) = requests.next() else {
             return Ok(());
@@ -520,9 +523,15 @@ fn serve_unrecorded(
         if is_served {
             let took = simulator.serve(request, spans)?;
             observer.served(load, request.op, took, 1, simulator);
+            if queue.is_none() && kept.log.is_none() {
+                continue;
+            }
+            simulator.drain_operations(kept.operations);
             if let Some(queue) = queue {
-                simulator.drain_operations(operations);
-                pass_to(queue, load, request, took, &operations.issued, observer);
+                pass_to(queue, load, request, took, &kept.operations.issued, observer);
+            }
+            if let Some(log) = &mut kept.log {
+                log.write(kept.before + requests.passed() as u64, kept.operations)?;
             }
         }
     }
@@ -534,7 +543,7 @@ fn serve_singles(
     requests: &mut CutRequests,
     simulator: &mut Simulator,
     queue: &mut Option<RequestQueue>,
-    operations: &mut Recorded,
+    kept: &mut Kept,
     observer: &mut impl Observer,
 ) -> Result<()> {
     let singles = requests.singles();
@@ -543,6 +552,15 @@ fn serve_singles(
         return Ok(());
     }
     let (served, took) = simulator.serve_singles(&singles[..most])?;
+    if served > 0 && (queue.is_some() || kept.log.is_some()) {
+        simulator.drain_operations(kept.operations);
+    }
+    if served > 0
+        && let Some(log) = &mut kept.log
+    {
+        let first = kept.before + requests.passed() as u64 + 1;
+        log.write_singles(first, kept.operations)?;
+    }
     match queue {
         None if served > 0 => {
             observer.served(0, Op::Write, took, served as u64, simulator);
@@ -550,12 +568,14 @@ fn serve_singles(
         }
         None => {}
         Some(queue) => {
-            simulator.drain_operations(operations);
-            let programs = operations.issued.len();
-            debug_assert!(programs == 0 || programs == served, "each write makes one program");
+            let issued = &kept.operations.issued;
+            debug_assert!(
+                served == 0 || issued.is_empty() || issued.len() == served,
+                "each write makes one program"
+            );
             for (nth, single) in requests.take(served).enumerate() {
                 let CutRequest { load, request, .. } = single;
-                let program = operations.issued.get(nth..=nth).unwrap_or_default();
+                let program = issued.get(nth..=nth).unwrap_or_default();
                 observer.served(load, Op::Write, took, 1, simulator);
                 pass_to(queue, load, request, took, program, observer);
             }

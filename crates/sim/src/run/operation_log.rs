@@ -16,7 +16,7 @@ use std::io::Write;
 use nand::{Cause, Lpn, Op};
 
 use crate::error::{Error, Result};
-use crate::run::decimal::{Counter, Text};
+use crate::run::decimal::{LIMIT, SPILL_BYTES, Text};
 use crate::run::recorded::{LoggedBulk, Recorded};
 
 const HEAD: &str = "# ftlab operations 1: request op cause place owner\n";
@@ -56,29 +56,73 @@ impl<'a> OpLog<'a> {
     /// # Errors
     /// They cannot be written.
     pub fn write(&mut self, request: u64, operations: &Recorded) -> Result<()> {
-        let request = RequestNumber::of(request);
         for bulk in operations.logged.bulks() {
             match bulk {
                 LoggedBulk::Run { op, cause, first, owners } => {
-                    let label = self.label(op, cause);
-                    let start = LineStart { request: &request, label: &label };
-                    self.write_run(start, first, owners)?;
+                    self.write_run(&LineStart::of(request, self.label(op, cause)), first, owners)?;
                 }
                 LoggedBulk::Copies { cause, from, to, owners } => {
-                    let labels = [Op::Read, Op::Program].map(|op| self.label(op, cause));
-                    let start = |label| LineStart { request: &request, label };
-                    self.write_copies(labels.each_ref().map(start), from, to, owners)?;
+                    let start = |op| LineStart::of(request, self.label(op, cause));
+                    self.write_copies(&[Op::Read, Op::Program].map(start), from, to, owners)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn write_run(&mut self, start: LineStart, first: u32, owners: &[u32]) -> Result<()> {
-        let mut places = first..;
-        for owners in owners.chunks(PIECE) {
+    /// Writes the operations that consecutive requests caused, from this one on. Each of them
+    /// caused one.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    ///
+    /// # Panics
+    /// There is a copy, which is two operations.
+    pub fn write_singles(&mut self, mut request: u64, operations: &Recorded) -> Result<()> {
+        for bulk in operations.logged.bulks() {
+            let LoggedBulk::Run { op, cause, first, owners } = bulk else {
+                panic!("request {request} caused a copy, so it is no single operation");
+            };
+            let label = self.label(op, cause);
+            for (owners, place) in owners.chunks(PIECE).zip((first..).step_by(PIECE)) {
+                self.write_piece_of_singles(request, &label, place, owners)?;
+                request += owners.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_piece_of_singles(
+        &mut self,
+        request: u64,
+        label: &Label,
+        first: u32,
+        owners: &[u32],
+    ) -> Result<()> {
+        let most = u64::from(LIMIT) - PIECE as u64;
+        if request > most || !are_short(&[first]) || !are_short(owners) {
+            let lines = owners.iter().zip(request..).zip(first..);
+            return lines
+                .map(|((&owner, request), place)| (LineStart::of(request, *label), place, owner))
+                .try_for_each(|(start, place, owner)| self.write_long(&start, place, owner));
+        }
+        let mut lines = self.lines()?;
+        for ((&owner, request), place) in owners.iter().zip(request as u32..).zip(first..) {
+            lines.push_single(Text::of(request), label, Text::of(place), owner_text(owner));
+        }
+        self.used = lines.end;
+        Ok(())
+    }
+
+    fn write_run(&mut self, start: &LineStart, first: u32, owners: &[u32]) -> Result<()> {
+        for (owners, first) in owners.chunks(PIECE).zip((first..).step_by(PIECE)) {
+            if !are_short(&[first]) || !are_short(owners) {
+                let mut lines = owners.iter().zip(first..);
+                lines.try_for_each(|(&owner, place)| self.write_long(start, place, owner))?;
+                continue;
+            }
             let mut lines = self.lines()?;
-            for (&owner, place) in owners.iter().zip(places.by_ref()) {
+            for (&owner, place) in owners.iter().zip(first..) {
                 lines.push(start, Text::of(place), owner_text(owner));
             }
             self.used = lines.end;
@@ -88,21 +132,45 @@ impl<'a> OpLog<'a> {
 
     fn write_copies(
         &mut self,
-        [read, program]: [LineStart; 2],
+        [read, program]: &[LineStart; 2],
         from: &[u32],
         to: u32,
         owners: &[u32],
     ) -> Result<()> {
-        let mut target = Counter::at(to);
-        for (from, owners) in from.chunks(PIECE).zip(owners.chunks(PIECE)) {
+        let pieces = from.chunks(PIECE).zip(owners.chunks(PIECE));
+        for ((from, owners), to) in pieces.zip((to..).step_by(PIECE)) {
+            let copies = || from.iter().zip(owners).zip(to..);
+            if !are_short(&[to]) || !are_short(from) || !are_short(owners) {
+                for ((&source, &owner), target) in copies() {
+                    self.write_long(read, source, owner)?;
+                    self.write_long(program, target, owner)?;
+                }
+                continue;
+            }
             let mut lines = self.lines()?;
-            for (&source, &owner) in from.iter().zip(owners) {
+            for ((&source, &owner), target) in copies() {
                 let owner = owner_text(owner);
                 lines.push(read, Text::of(source), owner);
-                lines.push(program, target.next(), owner);
+                lines.push(program, Text::of(target), owner);
             }
             self.used = lines.end;
         }
+        Ok(())
+    }
+
+    /// Writes a line with long numbers, which few logs have.
+    #[cold]
+    fn write_long(&mut self, start: &LineStart, place: u32, owner: u32) -> Result<()> {
+        let owner = match Lpn(owner) {
+            Lpn::NONE => "-".to_owned(),
+            Lpn::SYSTEM => "system".to_owned(),
+            Lpn(page) => page.to_string(),
+        };
+        let line = [&start.bytes[..start.length], format!("{place} {owner}\n").as_bytes()].concat();
+        let lines = self.lines()?;
+        let end = lines.end + line.len();
+        lines.buffer[lines.end..end].copy_from_slice(&line);
+        self.used = end;
         Ok(())
     }
 
@@ -138,43 +206,21 @@ impl<'a> OpLog<'a> {
 // Its parts are copied as blocks of fixed size. The bytes of a block behind the end of its text are
 // overwritten by the next part.
 
-/// The block of the number of a request, which has at most 20 digits.
-const REQUEST_BYTES: usize = 24;
 /// The block of an operation and its cause. The longest is ` program merge `.
 const LABEL_BYTES: usize = 16;
-/// The block of another number or word.
-const TEXT_BYTES: usize = size_of::<u128>();
+/// The block of the number of a request, which has at most 20 digits, with its label.
+const START_BYTES: usize = 40;
 /// The ends of all parts of a line are below this.
 const ENDS: usize = 64;
 /// The bytes that composing a line may change.
-const LINE_BYTES: usize = ENDS + TEXT_BYTES;
+const LINE_BYTES: usize = ENDS + LABEL_BYTES;
 
-const _: () = assert!(20 + LABEL_BYTES + 2 * (Text::MOST_BYTES + 1) < ENDS);
+/// The ends of short request numbers are below this.
+const REQUEST_ENDS: usize = 16;
 
-/// The number of a request as text.
-struct RequestNumber {
-    bytes: [u8; REQUEST_BYTES],
-    length: usize,
-}
-
-impl RequestNumber {
-    fn of(request: u64) -> RequestNumber {
-        let mut number = RequestNumber { bytes: [0; REQUEST_BYTES], length: 0 };
-        match u32::try_from(request) {
-            Ok(request) => {
-                let text = Text::of(request);
-                number.bytes[..TEXT_BYTES].copy_from_slice(&text.bytes.to_le_bytes());
-                number.length = text.length;
-            }
-            Err(_) => {
-                let text = request.to_string();
-                number.bytes[..text.len()].copy_from_slice(text.as_bytes());
-                number.length = text.len();
-            }
-        }
-        number
-    }
-}
+const _: () = assert!(20 + LABEL_BYTES <= START_BYTES);
+const _: () = assert!(ENDS + SPILL_BYTES <= LINE_BYTES);
+const _: () = assert!(START_BYTES + 2 * (10 + 1) < ENDS, "numbers have at most 10 digits");
 
 /// The text of an operation and its cause, with the spaces around it.
 #[derive(Clone, Copy)]
@@ -194,10 +240,24 @@ impl Label {
 }
 
 /// The start of lines: request, operation, cause.
-#[derive(Clone, Copy)]
-struct LineStart<'a> {
-    request: &'a RequestNumber,
-    label: &'a Label,
+struct LineStart {
+    bytes: [u8; START_BYTES],
+    length: usize,
+}
+
+impl LineStart {
+    fn of(request: u64, label: Label) -> LineStart {
+        let mut bytes = [0; START_BYTES];
+        let digits = if request < LIMIT.into() {
+            Text::of(request as u32).put::<REQUEST_ENDS, _>(&mut bytes, 0)
+        } else {
+            let text = request.to_string();
+            bytes[..text.len()].copy_from_slice(text.as_bytes());
+            text.len()
+        };
+        bytes[digits..digits + LABEL_BYTES].copy_from_slice(&label.bytes);
+        LineStart { bytes, length: digits + label.length }
+    }
 }
 
 /// Lines in a buffer that has room for more.
@@ -209,14 +269,37 @@ struct Lines<'b> {
 impl Lines<'_> {
     /// Adds a line. Inlined, because a call would cost as much as a part of the line.
     #[inline(always)]
-    fn push(&mut self, start: LineStart, place: Text, owner: Text) {
-        let LineStart { request, label } = start;
-        let line = self.buffer[self.end..].first_chunk_mut().expect("the buffer has room");
-        line[..REQUEST_BYTES].copy_from_slice(&request.bytes);
-        line[request.length % ENDS..][..LABEL_BYTES].copy_from_slice(&label.bytes);
-        let end = put(line, request.length + label.length, place, b' ');
+    fn push(&mut self, start: &LineStart, place: Text, owner: Text) {
+        let line = self.next();
+        line[..START_BYTES].copy_from_slice(&start.bytes);
+        let end = put(line, start.length, place, b' ');
         self.end += put(line, end, owner, b'\n');
     }
+
+    /// Adds a line of a request of its own.
+    #[inline(always)]
+    fn push_single(&mut self, request: Text, label: &Label, place: Text, owner: Text) {
+        let line = self.next();
+        let after = request.put::<ENDS, _>(line, 0);
+        line[after % ENDS..][..LABEL_BYTES].copy_from_slice(&label.bytes);
+        let end = put(line, after + label.length, place, b' ');
+        self.end += put(line, end, owner, b'\n');
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> &mut [u8; LINE_BYTES] {
+        self.buffer[self.end..].first_chunk_mut().expect("the buffer has room")
+    }
+}
+
+/// Whether these places or owners, and the places that follow them in a piece, have short texts.
+#[inline]
+fn are_short(numbers: &[u32]) -> bool {
+    // The two owners that are no pages come first.
+    let order = |number: u32| number.wrapping_add(2);
+    const MOST: u32 = LIMIT - PIECE as u32;
+    // There is no branch per number, so that the compiler can vectorise the comparisons.
+    numbers.iter().fold(true, |all, &number| all & (order(number) <= MOST))
 }
 
 /// The text of an owner, an LPN.
@@ -231,15 +314,13 @@ fn owner_text(owner: u32) -> Text {
     }
 }
 
-/// Puts a text and a character at `at`; returns the end of both. The masks change nothing, but with
-/// them the compiler knows that all is within the line.
+/// Puts a text and a character at `at`; returns the end of both.
 #[inline(always)]
 fn put(line: &mut [u8; LINE_BYTES], at: usize, text: Text, then: u8) -> usize {
-    debug_assert!(at < ENDS && text.length < TEXT_BYTES, "a line is too long");
-    let out = &mut line[at % ENDS..][..TEXT_BYTES];
-    out.copy_from_slice(&text.bytes.to_le_bytes());
-    out[text.length % TEXT_BYTES] = then;
-    at + text.length + 1
+    let end = text.put::<ENDS, _>(line, at);
+    debug_assert!(end < ENDS, "a line is too long");
+    line[end % ENDS] = then;
+    end + 1
 }
 
 #[cfg(test)]
@@ -307,6 +388,38 @@ mod tests {
         log.finish().unwrap();
         assert!(expected.len() > 2 * BUFFER_BYTES);
         assert!(String::from_utf8(written).unwrap() == expected);
+    }
+
+    #[test]
+    fn requests_of_one_operation_are_written_as_one_by_one() {
+        let owners: Vec<u32> = (0..200).map(|n| n * n * 2503).collect();
+        for (request, first, owners) in [
+            (1, 0, &owners[..]),
+            (99_999_990, 99_999_970, &owners),
+            (u64::MAX - 9, 8, &owners[..9]),
+            (12_345, 9_990, &OWNERS),
+        ] {
+            let mut sink = OperationSink::new(false, true);
+            // Pages that are written together lie in one block or in two.
+            let (here, there) = owners.split_at(owners.len() / 3);
+            for (first, owners) in [(first, here), (700, there)] {
+                sink.take(Cause::Host, &Operation::Program { first: Ppn(first), owners });
+            }
+            let mut recorded = Recorded::default();
+            sink.drain_to(&mut recorded);
+            let mut written = Vec::new();
+            let mut log = OpLog::new(&mut written).unwrap();
+            log.write_singles(request, &recorded).unwrap();
+            log.finish().unwrap();
+            let places = (first..).take(here.len()).chain(700..).zip(owners);
+            let lines = (request..=u64::MAX).zip(places).map(|(request, (place, &of))| {
+                format!("{request} program host {place} {}\n", owner(of))
+            });
+            assert_eq!(
+                String::from_utf8(written).unwrap(),
+                HEAD.to_owned() + &lines.collect::<String>()
+            );
+        }
     }
 
     #[test]
