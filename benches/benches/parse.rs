@@ -389,7 +389,15 @@ impl Intake {
         self.latest_ns = self.latest_ns.max(raw.time_ns);
         let time_ns = self.latest_ns - first_ns;
         let Raw { op, flags, offset, bytes, .. } = *raw;
-        Some((bytes > 0).then_some(Request { time_ns, offset, bytes, device, op, flags }))
+        Some((bytes > 0).then_some(Request {
+            time_ns,
+            offset,
+            bytes,
+            device,
+            op,
+            flags,
+            stream: 0,
+        }))
     }
 
     fn device(&mut self, [one, two]: &[&[u8]; 2]) -> u32 {

@@ -25,6 +25,7 @@ class SharedOptions(TypedDict, total=False):
     fit: Value
     replay: Value
     flush: Value
+    streams: Value
     chip: Value
     capacity: Value
     extra: Value

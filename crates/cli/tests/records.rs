@@ -109,7 +109,7 @@ impl Random {
         };
         let (offset, bytes) =
             if op == Op::Flush { (0, 0) } else { (first * SECTOR, length * SECTOR) };
-        Request { time_ns: 0, offset, bytes, device: 0, op, flags }
+        Request { time_ns: 0, offset, bytes, device: 0, op, flags, stream: 0 }
     }
 }
 

@@ -188,7 +188,8 @@ impl NativeTrace {
         progress: &dyn Progress,
     ) -> sim::Result<()> {
         let file = File::create(path).map_err(trace::Error::Write)?;
-        let mut writer = TraceWriter::new(BufWriter::new(file), format)?;
+        let has_streams = self.source.trace().has_streams()?;
+        let mut writer = TraceWriter::with_streams(BufWriter::new(file), format, has_streams)?;
         let (mut replay, mut batch) = (self.source.replay()?, Vec::with_capacity(BATCH));
         while replay.next_batch(&mut batch, BATCH)? > 0 {
             for request in batch.drain(..) {

@@ -78,6 +78,11 @@ pub(crate) trait ReaderFactory: Send + Sync {
 
     /// Whether the requests of the format are not in the order of their times and must be sorted.
     fn is_unsorted(&self) -> bool;
+
+    /// Whether the trace names the streams of its writes.
+    fn has_streams(&self) -> bool {
+        false
+    }
 }
 
 /// How a trace is read.

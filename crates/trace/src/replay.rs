@@ -164,6 +164,18 @@ impl Trace {
         }
     }
 
+    /// Whether the trace names the streams of its writes. A workload does not.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or lacks something that its format requires.
+    pub fn has_streams(&self) -> Result<bool> {
+        match &self.origin {
+            TraceOrigin::File(file) => Ok(file.source()?.has_streams()),
+            TraceOrigin::Workload(..) => Ok(false),
+            TraceOrigin::Table(table) => Ok(table.table.has_streams()),
+        }
+    }
+
     /// The SHA-256 of the bytes as stored, in hexadecimal; `None` for workloads. For requests in
     /// memory it is [`RequestTable::sha256`].
     ///
@@ -239,7 +251,8 @@ impl Trace {
 }
 
 impl FileOrigin {
-    fn reader(&self) -> Result<Box<dyn Reader>> {
+    /// What the format learnt about the file.
+    fn source(&self) -> Result<&dyn ReaderFactory> {
         let source = match self.source.get() {
             Some(source) => source,
             None => {
@@ -247,6 +260,11 @@ impl FileOrigin {
                 self.source.get_or_init(|| learnt)
             }
         };
+        Ok(&**source)
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>> {
+        let source = self.source()?;
         let raw_times = self.sort || source.is_unsorted();
         let reader = source.reader(&self.input, ReadMode { skip_bad: self.skip_bad, raw_times })?;
         Ok(if raw_times { Box::new(SortedReader::new(reader)) } else { reader })

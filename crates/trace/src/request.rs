@@ -122,7 +122,13 @@ pub struct Request {
     pub op: Op,
     /// Its flags. A write with [`Flags::PREFLUSH`] is a single request: flush, then write.
     pub flags: Flags,
+    /// For writes: the stream to which the host assigns the data, a number from 1 to
+    /// [`STREAMS_MAX`]; 0 if it names none.
+    pub stream: u8,
 }
+
+/// The most streams that a trace may have.
+pub const STREAMS_MAX: u8 = 63;
 
 impl Request {
     /// The first byte after the request.

@@ -173,8 +173,9 @@ fn spill(requests: &[Request]) -> io::Result<SortedRun> {
     Ok(SortedRun::Spilt(BufReader::with_capacity(256 << 10, file), requests.len()))
 }
 
-/// The size of a request in a temporary file: time, offset, bytes, device, operation, flags.
-const SPILT_BYTES: usize = 8 + 8 + 8 + 4 + 1 + 1;
+/// The size of a request in a temporary file: time, offset, bytes, device, operation, flags,
+/// stream.
+const SPILT_BYTES: usize = 8 + 8 + 8 + 4 + 1 + 1 + 1;
 
 fn pack(request: &Request) -> [u8; SPILT_BYTES] {
     let mut bytes = [0; SPILT_BYTES];
@@ -184,6 +185,7 @@ fn pack(request: &Request) -> [u8; SPILT_BYTES] {
     bytes[24..28].copy_from_slice(&request.device.to_le_bytes());
     bytes[28] = request.op.code();
     bytes[29] = request.flags.bits();
+    bytes[30] = request.stream;
     bytes
 }
 
@@ -200,6 +202,7 @@ fn unpack(bytes: &[u8; SPILT_BYTES]) -> Request {
         device: u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]),
         op: Op::ALL[usize::from(bytes[28])],
         flags: Flags::of_bits(bytes[29]).unwrap_or(Flags::NONE),
+        stream: bytes[30],
     }
 }
 
@@ -243,6 +246,7 @@ mod tests {
             device: index as u32,
             op: Op::ALL[index % 4],
             flags: Flags::of_bits(index as u8 % 32).unwrap(),
+            stream: index as u8 % 64,
         };
         times.iter().enumerate().map(request).collect()
     }

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!((layout.base(0), layout.base(1)), (None, Some(0)));
         assert_eq!(layout.total_bytes(), 8192);
         let (op, flags) = (Op::Write, Flags::NONE);
-        let request = Request { time_ns: 1, offset: 7, bytes: 8, device: 1, op, flags };
+        let request = Request { time_ns: 1, offset: 7, bytes: 8, device: 1, op, flags, stream: 0 };
         assert_eq!(layout.place(&request), Some(Request { device: 0, ..request }));
         assert_eq!(layout.place(&Request { device: 0, ..request }), None);
     }

@@ -1,7 +1,7 @@
 //! Writes requests as text: fio iolog version 3, blkparse in its compact form, or csv.
 //!
 //! An fio iolog has microseconds and no flags. blkparse text has nanoseconds and all flags, but
-//! only whole sectors. csv has everything.
+//! only whole sectors. csv has everything; only csv has streams.
 //!
 //! csv is also the form in which a live disk records what it does: a line is complete with its line
 //! end, so the lines before an interruption are a whole trace, and the reader refuses a torn one.
@@ -9,7 +9,7 @@
 use std::io::Write;
 
 use crate::error::{Error, Result};
-use crate::parse::formats::custom::csv::WRITTEN_HEADING;
+use crate::parse::formats::custom::csv::{STREAMS_HEADING, WRITTEN_HEADING};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
 /// The format in which requests are written.
@@ -19,17 +19,24 @@ pub enum OutputFormat {
     Fio,
     /// `major,minor cpu number seconds pid Q rwbs sector sectors`.
     Blkparse,
-    /// `time_ns,device,rwbs,offset,bytes`, with a heading; [`CSV_SPEC`] reads it.
+    /// `time_ns,device,rwbs,offset,bytes`, with a heading, and for a trace with streams one column
+    /// more; [`CSV_SPEC`] reads it.
     Csv,
 }
 
 /// The `--format` that reads [`OutputFormat::Csv`], which is also detected by its heading.
 pub const CSV_SPEC: &str = "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes,header=true";
 
+/// The same for a trace with streams.
+pub const CSV_STREAMS_SPEC: &str =
+    "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes+stream,header=true";
+
 /// Writes requests one by one.
 pub struct TraceWriter<W> {
     out: W,
     form: OutputFormat,
+    /// Whether streams are written; only csv can.
+    has_streams: bool,
     index: u64,
     devices_opened: u32,
     /// The time of the latest request.
@@ -37,18 +44,32 @@ pub struct TraceWriter<W> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Starts a trace. The caller buffers `out` and calls [`TraceWriter::finish`].
+    /// Starts a trace without streams. The caller buffers `out` and calls [`TraceWriter::finish`].
     ///
     /// # Errors
     /// The output cannot be written.
-    pub fn new(mut out: W, form: OutputFormat) -> Result<TraceWriter<W>> {
+    pub fn new(out: W, form: OutputFormat) -> Result<TraceWriter<W>> {
+        TraceWriter::with_streams(out, form, false)
+    }
+
+    /// The same; if `has_streams`, the streams of writes are written too, as far as the format has
+    /// a place for them.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn with_streams(
+        mut out: W,
+        form: OutputFormat,
+        has_streams: bool,
+    ) -> Result<TraceWriter<W>> {
         match form {
             OutputFormat::Fio => writeln!(out, "fio version 3 iolog"),
+            OutputFormat::Csv if has_streams => writeln!(out, "{STREAMS_HEADING}"),
             OutputFormat::Csv => writeln!(out, "{WRITTEN_HEADING}"),
             OutputFormat::Blkparse => Ok(()),
         }
         .map_err(Error::Write)?;
-        Ok(TraceWriter { out, form, index: 0, devices_opened: 0, time_us: 0 })
+        Ok(TraceWriter { out, form, has_streams, index: 0, devices_opened: 0, time_us: 0 })
     }
 
     /// Writes one request.
@@ -110,7 +131,14 @@ impl<W: Write> TraceWriter<W> {
     fn write_csv(&mut self, request: &Request) -> Result<()> {
         let Request { time_ns, offset, bytes, device, .. } = request;
         let rwbs = rwbs(request);
-        writeln!(self.out, "{time_ns},{device},{rwbs},{offset},{bytes}").map_err(Error::Write)
+        let written = match self.has_streams {
+            true => {
+                let stream = request.stream;
+                writeln!(self.out, "{time_ns},{device},{rwbs},{offset},{bytes},{stream}")
+            }
+            false => writeln!(self.out, "{time_ns},{device},{rwbs},{offset},{bytes}"),
+        };
+        written.map_err(Error::Write)
     }
 
     fn write_blkparse(&mut self, request: &Request) -> Result<()> {
@@ -157,12 +185,14 @@ fn rwbs(request: &Request) -> String {
 mod tests {
     use super::*;
     use crate::replay::{ReadOptions, Trace};
+    use crate::request::STREAMS_MAX;
     use proptest::prelude::*;
 
     /// Writes requests to a file and reads them back; the format is detected.
     fn round_trip(requests: &[Request], form: OutputFormat) -> Vec<Request> {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let mut writer = TraceWriter::new(&file, form).unwrap();
+        let has_streams = requests.iter().any(|request| request.stream > 0);
+        let mut writer = TraceWriter::with_streams(&file, form, has_streams).unwrap();
         for request in requests {
             writer.write(request).unwrap();
         }
@@ -171,11 +201,18 @@ mod tests {
         Trace::open(path, &ReadOptions::default()).unwrap().requests().unwrap()
     }
 
-    /// Valid traces whose times start at 0 and whose devices are numbered in order of appearance.
+    /// The same requests without what an output cannot express.
+    fn without(requests: &[Request], has_flags: bool) -> Vec<Request> {
+        let flags = |request: &Request| if has_flags { request.flags } else { Flags::NONE };
+        requests.iter().map(|r| Request { flags: flags(r), stream: 0, ..*r }).collect()
+    }
+
+    /// Valid traces whose times start at 0 and whose devices and streams are numbered in order of
+    /// appearance.
     fn requests() -> impl Strategy<Value = Vec<Request>> {
-        let one = (0u64..10_000_000, 0u64..1 << 50, 1u64..5000, 0u32..3, 0usize..4, 0usize..32);
+        let one = (0u64..10_000_000, 0u64..1 << 50, 1u64..5000, 0u32..3, 0usize..4, 0usize..160);
         prop::collection::vec(one, 1..50).prop_map(|fields| {
-            let (mut time_us, mut devices) = (0, Vec::new());
+            let (mut time_us, mut devices, mut streams) = (0, Vec::new(), 0);
             let mut requests = Vec::new();
             for (index, (step_us, sector, sectors, device, op, bits)) in
                 fields.into_iter().enumerate()
@@ -188,7 +225,12 @@ mod tests {
                 let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][op];
                 let (offset, bytes) =
                     if op == Op::Flush { (0, 0) } else { (sector * 512, sectors * 512) };
-                let flags = flags(bits, op);
+                let flags = flags(bits % 32, op);
+                let is_new = bits / 32 > 3 && op == Op::Write && streams < STREAMS_MAX;
+                streams += u8::from(is_new);
+                let stream =
+                    if op == Op::Write { streams.saturating_sub(bits as u8 / 64) } else { 0 };
+                let stream = if is_new { streams } else { stream };
                 requests.push(Request {
                     time_ns: time_us * 1000,
                     offset,
@@ -196,6 +238,7 @@ mod tests {
                     device,
                     op,
                     flags,
+                    stream,
                 });
             }
             requests
@@ -214,7 +257,8 @@ mod tests {
 
         #[test]
         fn every_request_survives_blkparse(requests in requests()) {
-            prop_assert_eq!(round_trip(&requests, OutputFormat::Blkparse), requests);
+            let plain = without(&requests, true);
+            prop_assert_eq!(round_trip(&requests, OutputFormat::Blkparse), plain);
         }
 
         #[test]
@@ -224,29 +268,38 @@ mod tests {
 
         #[test]
         fn every_request_survives_fio_except_for_its_flags(requests in requests()) {
-            let plain: Vec<_> =
-                requests.iter().map(|r| Request { flags: Flags::NONE, ..*r }).collect();
+            let plain = without(&requests, false);
             prop_assert_eq!(round_trip(&requests, OutputFormat::Fio), plain);
         }
     }
 
     #[test]
     fn the_spec_for_csv_equals_the_default() {
-        let text = b"time_ns,device,rwbs,offset,bytes\n0,a,FWFS,7,9\n5,b,FW,0,0\n";
-        let read = |format: &str| {
-            let format = Some(spec::Spec::parse(format).unwrap());
-            let options = ReadOptions { format, ..ReadOptions::default() };
-            Trace::of_bytes("t", text, &options).unwrap().requests().unwrap()
-        };
-        assert_eq!(read(CSV_SPEC), read("csv"));
-        assert_eq!(read("csv").len(), 2);
+        for (text, spec) in [
+            ("time_ns,device,rwbs,offset,bytes\n0,a,FWFS,7,9\n5,b,FW,0,0\n", CSV_SPEC),
+            (
+                "time_ns,device,rwbs,offset,bytes,stream\n0,a,FWFS,7,9,x\n5,b,FW,0,0,\n",
+                CSV_STREAMS_SPEC,
+            ),
+        ] {
+            let read = |format: &str| {
+                let format = Some(spec::Spec::parse(format).unwrap());
+                let options = ReadOptions { format, ..ReadOptions::default() };
+                let trace = Trace::of_bytes("t", text.as_bytes(), &options).unwrap();
+                (trace.requests().unwrap(), trace.has_streams().unwrap())
+            };
+            assert_eq!(read(spec), read("csv"));
+            let (requests, has_streams) = read("csv");
+            assert_eq!((requests.len(), has_streams), (2, spec == CSV_STREAMS_SPEC));
+            assert_eq!(requests[0].stream, u8::from(has_streams));
+        }
     }
 
     #[test]
     fn an_interrupted_record_is_read_up_to_its_last_whole_line() {
         let write = |time_ns, offset| {
             let (op, flags) = (Op::Write, Flags::FUA);
-            Request { time_ns, offset, bytes: 4096, device: 0, op, flags }
+            Request { time_ns, offset, bytes: 4096, device: 0, op, flags, stream: 0 }
         };
         let mut out = std::io::BufWriter::new(Vec::new());
         let mut writer = TraceWriter::new(&mut out, OutputFormat::Csv).unwrap();
@@ -272,7 +325,7 @@ mod tests {
     #[test]
     fn blkparse_refuses_requests_that_are_not_whole_sectors() {
         let (op, flags) = (Op::Write, Flags::NONE);
-        let odd = Request { time_ns: 0, offset: 7, bytes: 9, device: 0, op, flags };
+        let odd = Request { time_ns: 0, offset: 7, bytes: 9, device: 0, op, flags, stream: 0 };
         assert_eq!(round_trip(&[odd], OutputFormat::Fio), [odd]);
         let mut writer = TraceWriter::new(Vec::new(), OutputFormat::Blkparse).unwrap();
         let message = writer.write(&odd).unwrap_err().to_string();

@@ -31,8 +31,9 @@
 //! more pages than the capacity.
 //!
 //! Choices: an evicted page reports the size of the last request that wrote it. A run reports the
-//! largest of these sizes, and at least its own size, because for the FTL it is the request. A
-//! buffer that also keeps reads passes on only the written sectors of a page, not all sectors that
+//! largest of these sizes, and at least its own size, because for the FTL it is the request. It has
+//! the stream of the last request too, so a run also ends at a page of another stream. A buffer
+//! that also keeps reads passes on only the written sectors of a page, not all sectors that
 //! it holds. A read is a miss if its page is in the buffer but holds none of the wanted sectors;
 //! such a read does not make the page recent. Inserting, removing or reading a page is one access
 //! to DRAM.
@@ -142,6 +143,8 @@ struct Slot {
     written: SectorMask,
     /// Bytes of the request that wrote it last.
     request_bytes: u64,
+    /// The stream of that request.
+    stream: u8,
 }
 
 /// Counts since the last reset.
@@ -285,7 +288,7 @@ impl WriteBuffer {
 
     /// Inserts a page, which must have no slot, as the most recent one. Its contents are zero.
     fn insert(&mut self, lpn: Lpn) -> u32 {
-        let page = Slot { lpn, held: 0, written: 0, request_bytes: 0 };
+        let page = Slot { lpn, held: 0, written: 0, request_bytes: 0, stream: 0 };
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -337,7 +340,7 @@ impl WriteBuffer {
     }
 
     fn evict_page(&mut self, nand: &mut Nand, slot: u32, reason: WriteReason) -> Result<()> {
-        let Slot { lpn, written, request_bytes, .. } = self.take(slot);
+        let Slot { lpn, written, request_bytes, stream, .. } = self.take(slot);
         self.counts.count_write(reason, written, self.full);
         match &mut self.ghost {
             Some(ghost) if reason == WriteReason::Room => ghost.enter(lpn),
@@ -347,15 +350,16 @@ impl WriteBuffer {
         let data = self.cells.as_ref().map(|cells| cells.data(slot, self.sectors_per_page));
         let data = data.unwrap_or(Data::None);
         let page = Run::whole(lpn, 1, self.page_bytes, data);
-        let run = Run { head: written, tail: written, request_bytes, ..page };
+        let run = Run { head: written, tail: written, request_bytes, stream, ..page };
         self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
         Ok(())
     }
 
     fn evict_run(&mut self, nand: &mut Nand, slot: u32, reason: WriteReason) -> Result<()> {
-        let (first, pages) = self.run_around(self.slots[slot as usize].lpn);
+        let Slot { lpn, stream, .. } = self.slots[slot as usize];
+        let (first, pages) = self.run_around(lpn, stream);
         let whole = Run::whole(first, pages, self.page_bytes, Data::None);
-        let mut run = Run { request_bytes: 0, ..whole };
+        let mut run = Run { request_bytes: 0, stream, ..whole };
         let mut bytes = 0;
         for index in 0..pages {
             let slot = self.slot(first.plus(index)).expect("a page of the run");
@@ -377,12 +381,15 @@ impl WriteBuffer {
         Ok(())
     }
 
-    /// The longest run of dirty pages around one, within its logical block. It is extended
-    /// downwards first, then upwards, as long as only its ends are partial.
-    fn run_around(&self, lpn: Lpn) -> (Lpn, u32) {
+    /// The longest run of dirty pages of this stream around one, within its logical block. It is
+    /// extended downwards first, then upwards, as long as only its ends are partial.
+    fn run_around(&self, lpn: Lpn, stream: u8) -> (Lpn, u32) {
         let block = lpn.0 - lpn.0 % self.pages_per_block;
         let end = (block + self.pages_per_block).min(self.slot_of.len() as u32);
-        let waits = |page: u32| self.written(Lpn(page)) != 0;
+        let is_of_stream = |slot: u32| self.slots[slot as usize].stream == stream;
+        let waits = |page: u32| {
+            self.written(Lpn(page)) != 0 && self.slot(Lpn(page)).is_some_and(is_of_stream)
+        };
         let whole = |page: u32| self.written(Lpn(page)) == self.full;
         let (mut first, mut last) = (lpn.0, lpn.0);
         while first > block && (first == last || whole(first)) && waits(first - 1) {
@@ -445,6 +452,7 @@ impl WriteBuffer {
         page.held |= mask;
         page.written |= mask;
         page.request_bytes = run.request_bytes;
+        page.stream = run.stream;
         if let Some(cells) = &mut self.cells {
             let data = run.data.from_page(index, self.page_bytes);
             cells.overlay(slot, self.sectors_per_page, lpn, mask, data);

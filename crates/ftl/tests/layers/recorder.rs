@@ -25,6 +25,8 @@ pub type Calls = Arc<RwLock<Vec<Call>>>;
 #[derive(Default)]
 pub struct Recorder {
     pub calls: Calls,
+    /// The stream of each write.
+    pub streams: Arc<RwLock<Vec<u8>>>,
     pages: BTreeMap<u32, [Stamp; SECTORS as usize]>,
     entered: Entered,
     /// Bytes that it borrows from the budget of a buffer.
@@ -110,6 +112,7 @@ impl Ftl for Recorder {
         let masks = (0..run.pages).map(|index| run.mask(index, WHOLE)).collect();
         let (first, request_bytes) = (run.first.0, run.request_bytes);
         self.calls.write().unwrap().push(Call::Write { first, masks, request_bytes });
+        self.streams.write().unwrap().push(run.stream);
         (0..run.pages).for_each(|index| self.store(run, index));
         Ok(())
     }

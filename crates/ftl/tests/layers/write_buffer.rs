@@ -143,6 +143,35 @@ fn an_evicted_run_includes_neighbours_of_the_same_block() {
     assert_eq!(real.figure("waiting"), 3.0);
 }
 
+/// Writes pages with their streams, then flushes. Returns the pages and the stream of each run.
+fn with_streams(settings: &str, pages: &[(u32, u8)]) -> Vec<(Vec<u32>, u8)> {
+    let recorder = Recorder::default();
+    let (calls, streams) = (recorder.calls.clone(), recorder.streams.clone());
+    let mut real = Real::above(recorder, 4, settings);
+    for (&(page, stream), number) in pages.iter().zip(1..) {
+        let run = Run::whole(Lpn(page), 1, 2048, Data::Stamp(number));
+        real.ftl.write(&mut real.nand, &Run { stream, ..run }).unwrap();
+    }
+    real.flush();
+    let streams = streams.read().unwrap().clone();
+    written_pages(&calls).into_iter().zip(streams).collect()
+}
+
+#[test]
+fn an_evicted_page_has_the_stream_of_its_last_write() {
+    let found = with_streams("", &[(4, 1), (5, 2), (4, 3), (9, 0)]);
+    assert_eq!(found, [(vec![5], 2), (vec![4], 3), (vec![9], 0)]);
+}
+
+#[test]
+fn an_evicted_run_has_one_stream() {
+    let pages = [(4, 1), (5, 1), (6, 2), (7, 1)];
+    let found = with_streams(",evict=run", &pages);
+    assert_eq!(found, [(vec![4, 5], 1), (vec![6], 2), (vec![7], 1)]);
+    let alike = pages.map(|(page, _)| (page, 1));
+    assert_eq!(with_streams(",evict=run", &alike), [(vec![4, 5, 6, 7], 1)]);
+}
+
 #[test]
 fn only_the_ends_of_a_run_are_partial() {
     let run = |partial: &[u32], oldest: u32| {

@@ -205,7 +205,7 @@ impl Scribe {
     fn record(&mut self, op: trace::Op, offset: u64, bytes: u64, flags: Flags) {
         let Some(record) = self.record.as_mut().filter(|_| self.failure.is_none()) else { return };
         let time_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let request = Request { time_ns, offset, bytes, device: 0, op, flags };
+        let request = Request { time_ns, offset, bytes, device: 0, op, flags, stream: 0 };
         record.requests += 1;
         let written = record.writer.write(&request).map_err(|error| error.to_string());
         self.note(written);

@@ -58,6 +58,19 @@ keyword_enum! {
     Ignore = "ignore",
 }
 
+keyword_enum! {
+    /// What decides the stream of a write.
+    Streams, "streams":
+    /// Writes have no stream.
+    Off = "off",
+    /// The volume.
+    Volume = "volume",
+    /// The stream that the trace names.
+    Column = "column",
+    /// The size class of the request.
+    Size = "size",
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

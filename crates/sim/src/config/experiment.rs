@@ -15,7 +15,7 @@ use ftl::layer::{LayerOption, LayerOptions, layer_options};
 use serde_json::{Map, Value};
 
 use crate::clock::serial::LATENCY_NS_MAX;
-use crate::config::choices::{Durability, Fit, FlushMode, Precondition, Timing};
+use crate::config::choices::{Durability, Fit, FlushMode, Precondition, Streams, Timing};
 use crate::config::load::Load;
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::option_text::{
@@ -122,6 +122,11 @@ experiment! {
 
     /// `honour` passes flushes to the FTL; `ignore` only counts them
     flush: FlushMode = FlushMode::Honour, Notation::OWN, TRACE.reported(8);
+
+    /// What decides the stream of a write, for FTLs that place by streams: `volume` its volume;
+    /// `column` the stream column of the trace; `size` its size, in classes of up to 4 KiB, 16 KiB,
+    /// 64 KiB and above; with `off` writes have none
+    streams: Streams = Streams::Off, Notation::OWN, TRACE.reported_if_set(12);
 
     /// FTL with its parameters; see `ftlab list ftls`
     ftl: String = "page".into(), TEXT, DEVICE.value("SPEC").with_keys();
@@ -235,6 +240,8 @@ pub struct Usage {
     pub has_keys: bool,
     /// Its place among the options that a result reports; `None` if it is not reported.
     pub place_in_result: Option<u32>,
+    /// Whether a result leaves it out if it has its default.
+    pub is_left_out: bool,
 }
 
 impl Usage {
@@ -245,6 +252,7 @@ impl Usage {
             is_positional: false,
             has_keys: false,
             place_in_result: None,
+            is_left_out: false,
         }
     }
 
@@ -262,6 +270,11 @@ impl Usage {
 
     const fn reported(self, place: u32) -> Usage {
         Usage { place_in_result: Some(place), ..self }
+    }
+
+    /// An option that older results do not have: they stay as they are without it.
+    const fn reported_if_set(self, place: u32) -> Usage {
+        Usage { place_in_result: Some(place), is_left_out: true, ..self }
     }
 }
 
@@ -365,6 +378,12 @@ impl ExperimentOption {
             OptionAccess::Field { json, .. } => json(experiment),
             OptionAccess::Layer(_) => self.text(experiment).into(),
         }
+    }
+
+    /// Whether the result of an experiment reports the option.
+    pub fn is_reported(&self, experiment: &Experiment) -> bool {
+        let has_default = || self.texts(experiment) == self.texts(&Experiment::default());
+        self.usage.place_in_result.is_some() && !(self.usage.is_left_out && has_default())
     }
 
     fn check(&self, experiment: &Experiment) -> Result<()> {

@@ -233,13 +233,15 @@ impl<'a> Iterator for CutRequests<'a> {
 mod tests {
     use super::*;
     use crate::input::host::Placing;
+    use crate::input::streams::StreamRule;
     use nand::{Geometry, ProgramOrder};
     use trace::Flags;
 
     #[test]
     fn singles_and_other_requests_keep_their_order_and_their_spans() {
         let geometry = Geometry::new(2048, 64, 4, 3, ProgramOrder::Any).unwrap();
-        let host = Host::new(&[Some(0), None], Placing::Error, &geometry, 8 * 2048);
+        let host =
+            Host::new(&[Some(0), None], Placing::Error, StreamRule::Off, &geometry, 8 * 2048);
         let request = |op, page: u64, bytes, device| Request {
             time_ns: 0,
             offset: page * 2048,
@@ -247,6 +249,7 @@ mod tests {
             device,
             op,
             flags: Flags::NONE,
+            stream: 0,
         };
         let mut batch = Batch::default();
         for (load, request) in [

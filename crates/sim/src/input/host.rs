@@ -17,6 +17,8 @@ use nand::{Geometry, SectorMask};
 use trace::analysis::page_set::PageRanks;
 use trace::{Flags, Op, Request};
 
+use crate::input::streams::StreamRule;
+
 /// A request ends beyond the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beyond {
@@ -39,6 +41,7 @@ pub struct Host<'a> {
     /// The first byte of each volume; `None` for a volume that is not replayed.
     bases: &'a [Option<u64>],
     placing: Placing<'a>,
+    streams: StreamRule,
     capacity_bytes: u64,
     sectors_per_page: u64,
     page_bytes: u64,
@@ -52,6 +55,7 @@ impl<'a> Host<'a> {
     pub fn new(
         bases: &'a [Option<u64>],
         placing: Placing<'a>,
+        streams: StreamRule,
         geometry: &Geometry,
         capacity_bytes: u64,
     ) -> Host<'a> {
@@ -59,6 +63,7 @@ impl<'a> Host<'a> {
         Host {
             bases,
             placing,
+            streams,
             capacity_bytes,
             sectors_per_page: geometry.sectors_per_page().into(),
             page_bytes,
@@ -88,7 +93,7 @@ impl<'a> Host<'a> {
             pages: 1,
             head: self.full,
             tail: self.full,
-            stream: 0,
+            stream: self.streams.stream(request),
         })
     }
 
@@ -100,6 +105,7 @@ impl<'a> Host<'a> {
     #[inline]
     pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<bool, Beyond> {
         let Some(base) = self.bases[request.device as usize] else { return Ok(false) };
+        let before = spans.len();
         let bytes = base + request.offset..base + request.end();
         match (request.op, &self.placing) {
             (Op::Flush, _) => {}
@@ -110,6 +116,10 @@ impl<'a> Host<'a> {
                 spans.push(Span::of_sectors(outward(bytes), self.sectors_per_page, self.full));
             }
             _ => self.place(request.op, bytes, spans),
+        }
+        if request.op == Op::Write {
+            let stream = self.streams.stream(request);
+            spans[before..].iter_mut().for_each(|span| span.stream = stream);
         }
         Ok(true)
     }
@@ -194,13 +204,17 @@ mod tests {
         Geometry::new(PAGE as u32, 64, 4, 3, ProgramOrder::Any).unwrap()
     }
 
+    fn host<'a>(bases: &'a [Option<u64>], placing: Placing<'a>) -> Host<'a> {
+        Host::new(bases, placing, StreamRule::Off, &geometry(), CAPACITY)
+    }
+
     fn request(op: Op, offset: u64, bytes: u64) -> Request {
-        Request { time_ns: 0, offset, bytes, device: 0, op, flags: Flags::NONE }
+        Request { time_ns: 0, offset, bytes, device: 0, op, flags: Flags::NONE, stream: 0 }
     }
 
     /// The spans of one request as (first, pages, head, tail).
     fn cut(placing: Placing, request: &Request) -> Result<Vec<(u32, u32, u64, u64)>, Beyond> {
-        let host = Host::new(&[Some(0), Some(6 * PAGE)], placing, &geometry(), CAPACITY);
+        let host = host(&[Some(0), Some(6 * PAGE)], placing);
         let mut spans = Vec::new();
         host.cut(request, &mut spans)?;
         if let Some(single) = host.single(request) {
@@ -222,7 +236,7 @@ mod tests {
 
     #[test]
     fn writes_of_a_whole_page_are_cut_without_detours() {
-        let host = Host::new(&[Some(PAGE), None], Placing::Error, &geometry(), CAPACITY);
+        let host = host(&[Some(PAGE), None], Placing::Error);
         let single = |op, offset, bytes| host.single(&request(op, offset, bytes));
         let page = |first| Some(Span { first, pages: 1, head: 15, tail: 15, stream: 0 });
         assert_eq!(single(Op::Write, 0, PAGE), page(1));
@@ -249,7 +263,7 @@ mod tests {
     fn volumes_are_laid_end_to_end_and_flushes_have_no_span() {
         let second = Request { device: 1, ..request(Op::Read, 0, 512) };
         assert_eq!(cut(Placing::Error, &second).unwrap(), [(6, 1, 1, 1)]);
-        let host = Host::new(&[None, Some(0)], Placing::Error, &geometry(), CAPACITY);
+        let host = host(&[None, Some(0)], Placing::Error);
         let (mut spans, first) = (Vec::new(), request(Op::Read, 0, 512));
         assert_eq!((host.cut(&first, &mut spans), spans.len()), (Ok(false), 0), "not replayed");
         assert_eq!((host.cut(&second, &mut spans), spans.len()), (Ok(true), 1));
@@ -278,6 +292,20 @@ mod tests {
         assert_eq!(of(Op::Write, far + 512, 2 * PAGE).unwrap(), [(2, 3, 0b1110, 0b0001)]);
         assert_eq!(of(Op::Trim, 0, far + PAGE + 1).unwrap(), [(0, 3, 15, 15)]);
         assert_eq!(of(Op::Trim, 0, 100 * PAGE).unwrap(), []);
+    }
+
+    #[test]
+    fn all_spans_of_a_write_have_its_stream_and_other_requests_have_none() {
+        let host = Host::new(&[Some(0)], Placing::Wrap, StreamRule::Size, &geometry(), CAPACITY);
+        let streams = |op| {
+            let mut spans = Vec::new();
+            host.cut(&request(op, CAPACITY - PAGE, 3 * PAGE), &mut spans).unwrap();
+            spans.iter().map(|span| span.stream).collect::<Vec<_>>()
+        };
+        assert_eq!([Op::Write, Op::Read, Op::Trim].map(streams), [[2, 2], [0, 0], [0, 0]]);
+        let host = Host::new(&[Some(0)], Placing::Error, StreamRule::Size, &geometry(), CAPACITY);
+        let single = host.single(&request(Op::Write, PAGE, PAGE));
+        assert_eq!(single.map(|span| span.stream), Some(1));
     }
 
     #[test]

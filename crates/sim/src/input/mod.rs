@@ -19,6 +19,7 @@
 //! * [`request_order`] the order in which the requests of a pass are served
 //! * [`load_stream`]   the requests of one of several loads
 //! * [`host`]          from the bytes of a request to runs of pages
+//! * [`streams`]       the streams of writes
 //! * [`batch`]         requests that are read together
 //! * [`request_counts`] counts of requests by their kind
 //! * [`trace_stats`]   statistics of a whole trace, for drawings
@@ -31,6 +32,7 @@ pub mod request_cache;
 pub mod request_counts;
 pub mod request_order;
 pub mod source;
+pub mod streams;
 pub mod survey;
 pub mod trace_stats;
 
@@ -42,7 +44,7 @@ use spec::Spec;
 use trace::Op;
 use trace::analysis::page_set::{PageRanks, PageSet};
 
-use crate::config::choices::Fit;
+use crate::config::choices::{Fit, Streams};
 use crate::config::named_trace::NamedTrace;
 use crate::config::replay::Replay;
 use crate::config::setup::{ReplayedTrace, Setup};
@@ -54,6 +56,7 @@ use crate::input::load_stream::LoadStream;
 use crate::input::request_cache::{CacheBudget, RUN_CACHE_BYTES};
 use crate::input::request_order::{MergedLoads, RequestOrder, SingleTrace};
 use crate::input::source::RequestSource;
+use crate::input::streams::StreamRule;
 use crate::progress::{Progress, Stage};
 
 /// The opened traces of a run, their volumes laid out.
@@ -159,6 +162,9 @@ impl Input {
             };
         let opened = opened.into_iter().zip(&setup.traces).map(complete);
         let opened = opened.collect::<Result<Vec<OpenedTrace>>>()?;
+        if setup.experiment.streams == Streams::Column {
+            needs_streams(&opened)?;
+        }
         Ok(Input::of(opened, setup, progress)?)
     }
 
@@ -240,10 +246,11 @@ impl Input {
     /// The host that cuts the requests for a device of this geometry and capacity.
     ///
     /// # Errors
-    /// The touched pages do not fit.
+    /// The touched pages do not fit, or there are more volumes than streams.
     pub fn host(
         &self,
         fit: Fit,
+        streams: Streams,
         geometry: &nand::Geometry,
         capacity_bytes: u64,
     ) -> Result<Host<'_>> {
@@ -260,7 +267,8 @@ impl Input {
                 Placing::Compact(touched.as_ref().expect("numbered when the trace was opened"))
             }
         };
-        Ok(Host::new(&self.bases, placing, geometry, capacity_bytes))
+        let streams = StreamRule::new(streams, &self.bases)?;
+        Ok(Host::new(&self.bases, placing, streams, geometry, capacity_bytes))
     }
 }
 
@@ -305,6 +313,21 @@ impl OpenedTrace {
     }
 }
 
+/// Checks that a trace names streams.
+fn needs_streams(opened: &[OpenedTrace]) -> Result<()> {
+    for OpenedTrace { source, .. } in opened {
+        if source.trace().has_streams()? {
+            return Ok(());
+        }
+    }
+    let names: Vec<&str> = opened.iter().map(|opened| opened.source.trace().name()).collect();
+    Err(Error::Impossible(format!(
+        "`--streams column` needs a trace that names the streams of its writes, and {} does not; \
+         name the column in `--format csv:columns=…+stream`, or give `--streams volume` or `size`",
+        names.join(" ")
+    )))
+}
+
 /// The capacity of each workload, if the capacity of the device is given. It is what the files
 /// leave of that capacity, divided equally unless the loads are shared.
 fn workload_capacity(setup: &Setup, file_blocks: u64) -> Result<Option<u64>> {
@@ -329,6 +352,7 @@ mod tests {
     use super::*;
     use crate::config::experiment::Experiment;
     use crate::config::values::Volume;
+    use crate::input::batch::Batch;
     use crate::progress::NoProgress;
     use std::io::Write;
 
@@ -354,6 +378,58 @@ mod tests {
         assert_eq!(none.to_string(), "there is no volume 2: the trace has 2, numbered from 0");
     }
 
+    /// The streams of all spans that are served.
+    fn streams(text: &str, change: impl Fn(&mut Experiment)) -> Result<Vec<u8>> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let trace = Some(file.path().to_str().unwrap().to_owned());
+        let mut experiment = Experiment { trace, ..Experiment::default() };
+        change(&mut experiment);
+        let (setup, streams) = (Setup::new(&experiment)?, experiment.streams);
+        let input = Input::open(&setup, &NoProgress)?;
+        let geometry = nand::Geometry::new(2048, 64, 64, 9, nand::ProgramOrder::Any).unwrap();
+        let host = input.host(Fit::Error, streams, &geometry, 1 << 30)?;
+        let (mut order, mut batch) =
+            (input.order(&setup, Stage::Measure, &NoProgress)?, Batch::default());
+        order.fill(&mut batch, 99, &mut None)?;
+        batch.cut(&host).map_err(|(at, _)| Error::Impossible(at.to_string()))?;
+        Ok(batch.spans().iter().map(|span| span.stream).collect())
+    }
+
+    #[test]
+    fn streams_come_from_volumes_columns_or_sizes() {
+        // Device, page, bytes, operation, stream.
+        let text = "a,0,2048,W,x\nb,9,2048,W,y\nb,9,2048,R,y\na,4,8192,W,\nc,2,1000000,W,x\n";
+        let with = |option: Streams, volume: Volume| {
+            streams(text, |experiment| {
+                let format = "csv:columns=dev+off.pages+len.bytes+op+stream";
+                experiment.format = Some(format.to_owned());
+                (experiment.streams, experiment.volume) = (option, volume);
+            })
+            .unwrap()
+        };
+        assert_eq!(with(Streams::Off, Volume::All), [0, 0, 0, 0, 0]);
+        assert_eq!(with(Streams::Volume, Volume::All), [1, 2, 0, 1, 3]);
+        assert_eq!(with(Streams::Volume, Volume::One(2)), [1]);
+        assert_eq!(with(Streams::Column, Volume::All), [1, 2, 0, 0, 1]);
+        assert_eq!(with(Streams::Size, Volume::All), [1, 1, 0, 2, 4]);
+    }
+
+    #[test]
+    fn a_trace_without_streams_is_refused_if_they_are_wanted() {
+        let column = |experiment: &mut Experiment| experiment.streams = Streams::Column;
+        let of_file = streams(TWO_VOLUMES, column).unwrap_err();
+        let trace = Some("uniform:writes=10".to_owned());
+        let mut experiment = Experiment { trace, ..Experiment::default() };
+        column(&mut experiment);
+        let setup = Setup::new(&experiment).unwrap();
+        let of_workload = Input::open(&setup, &NoProgress).err().unwrap();
+        for error in [of_file, of_workload] {
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains("names the streams of its writes"), "{error}");
+        }
+    }
+
     #[test]
     fn a_workload_takes_no_file_options() {
         let trace = Some("uniform:writes=10".to_owned());
@@ -367,8 +443,8 @@ mod tests {
         let input = opened(TWO_VOLUMES, |e| e.fit = Fit::Compact).unwrap();
         assert_eq!(input.needed_bytes(), (2 + 3) * 2048);
         let geometry = nand::Geometry::new(2048, 64, 64, 9, nand::ProgramOrder::Any).unwrap();
-        assert!(input.host(Fit::Compact, &geometry, 5 * 2048).is_ok());
-        let error = input.host(Fit::Compact, &geometry, 4 * 2048).err().unwrap();
+        assert!(input.host(Fit::Compact, Streams::Off, &geometry, 5 * 2048).is_ok());
+        let error = input.host(Fit::Compact, Streams::Off, &geometry, 4 * 2048).err().unwrap();
         assert!(error.to_string().contains("take 10240 bytes, the capacity is 8192"), "{error}");
     }
 

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn request(op: Op, bytes: u64, flags: Flags) -> Request {
-        Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags }
+        Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags, stream: 0 }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The `run` part of a result: how it was measured.
 //!
-//! It consists of the options that the table of options marks as reported, and of the hash of the
-//! trace file, which follows the durability.
+//! It consists of the options that the table of options marks as reported, some of them only if
+//! they are not at their defaults, and of the hash of the trace file, which follows the durability.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -22,10 +22,11 @@ impl RunPart {
     pub fn of(experiment: &Experiment, trace_sha256: Option<&str>) -> RunPart {
         let options = reported_options();
         let value = |name: &'static str| match options.iter().find(|option| option.name == name) {
-            Some(option) => option.json(experiment),
-            None => trace_sha256.into(),
+            Some(option) if !option.is_reported(experiment) => None,
+            Some(option) => Some((name.to_owned(), option.json(experiment))),
+            None => Some((name.to_owned(), trace_sha256.into())),
         };
-        RunPart(names().into_iter().map(|name| (name.to_owned(), value(name))).collect())
+        RunPart(names().into_iter().filter_map(value).collect())
     }
 }
 

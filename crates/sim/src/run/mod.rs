@@ -48,6 +48,7 @@ use trace::{Op, Request};
 use crate::clock::drive_queue::{DriveQueue, DriveRecord};
 use crate::clock::request_queue::RequestQueue;
 use crate::config::choices::Precondition;
+use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
 use crate::device;
 use crate::error::{Error, Result};
@@ -270,7 +271,8 @@ impl<'a> Stages<'a> {
         progress: &'a dyn Progress,
     ) -> Result<Stages<'a>> {
         let (geometry, capacity_bytes) = (device.geometry(), device.capacity_bytes());
-        let host = input.host(setup.experiment.fit, geometry, capacity_bytes)?;
+        let Experiment { fit, streams, .. } = setup.experiment;
+        let host = input.host(fit, streams, geometry, capacity_bytes)?;
         Ok(Stages { setup, input, device, host, progress })
     }
 

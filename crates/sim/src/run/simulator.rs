@@ -474,6 +474,7 @@ mod tests {
     use ftl::layer::below::Below;
     use ftl::{Base, Ram, Report, Violation};
     use nand::Lpn;
+    use std::sync::{Arc, Mutex};
 
     /// The ways in which a dishonest FTL misbehaves.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -550,7 +551,7 @@ mod tests {
         }
         let request = |op| {
             let bytes = 2048;
-            Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags: Flags::NONE }
+            Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags: Flags::NONE, stream: 0 }
         };
         let full = simulator.nand.geometry().full_mask();
         let page = |first| Span { first, pages: 1, head: full, tail: full, stream: 0 };
@@ -563,6 +564,61 @@ mod tests {
             simulator.read_back(|_| Ok(()))
         };
         look().err()
+    }
+
+    /// Notes the streams of all writes.
+    struct Watcher {
+        below: Below,
+        streams: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Ftl for Watcher {
+        fn base(&self) -> &dyn Base {
+            &self.below
+        }
+        fn base_mut(&mut self) -> &mut dyn Base {
+            &mut self.below
+        }
+        fn write(&mut self, nand: &mut Nand, run: &Run) -> ftl::Result<()> {
+            self.streams.lock().unwrap().push(run.stream);
+            self.below.write(nand, run)
+        }
+        fn audit(&self, nand: &Nand) -> std::result::Result<(), Violation> {
+            self.below.ftl.audit(nand)
+        }
+        fn ram(&self) -> Ram {
+            self.below.ftl.ram()
+        }
+        fn report(&self) -> Report {
+            self.below.ftl.report()
+        }
+        fn reset_report(&mut self) {
+            self.below.reset_report();
+        }
+    }
+
+    #[test]
+    fn an_ftl_gets_the_streams_of_its_writes() {
+        for (verify, mode) in [(false, Mode::Count), (true, Mode::Stamps), (false, Mode::Bytes)] {
+            let experiment =
+                Experiment { capacity_bytes: Some(1 << 20), verify, ..Experiment::default() };
+            let device = device::of(&Setup::new(&experiment).unwrap(), 0).unwrap();
+            let chip = device.new_chip(mode);
+            let mut simulator = Simulator::on_chip(&device, &experiment, chip).unwrap();
+            let idle = device.mount(&mut device.new_chip(mode)).unwrap();
+            let below = Below::new(std::mem::replace(&mut simulator.ftl, idle));
+            let streams = Arc::new(Mutex::new(Vec::new()));
+            simulator.ftl = Box::new(Watcher { below, streams: streams.clone() });
+            simulator.fill(|_| Ok(())).unwrap();
+            let (all, bytes) = (simulator.everything(), 2048);
+            let (op, flags) = (trace::Op::Write, Flags::NONE);
+            let request = Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags, stream: 9 };
+            for stream in [63, 0, 1] {
+                let span = Span { first: 5, pages: 1, stream, ..all };
+                simulator.serve(&request, &[span]).unwrap();
+            }
+            assert_eq!(*streams.lock().unwrap(), [0, 63, 0, 1], "{mode:?}");
+        }
     }
 
     /// The shorter way must take the same time and leave the same chip as the usual one.
@@ -582,6 +638,7 @@ mod tests {
             device: 0,
             op: trace::Op::Write,
             flags: Flags::NONE,
+            stream: 0,
         };
         let all = alone.everything();
         let spans = (0..5000).map(|n| Span { first: n * n % 509, pages: 1, ..all });

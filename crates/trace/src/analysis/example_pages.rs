@@ -176,7 +176,15 @@ mod tests {
     use crate::request::Flags;
 
     fn write(offset: u64, bytes: u64) -> Request {
-        Request { time_ns: 0, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
+        Request {
+            time_ns: 0,
+            offset,
+            bytes,
+            device: 0,
+            op: Op::Write,
+            flags: Flags::NONE,
+            stream: 0,
+        }
     }
 
     /// The example pages of these writes, and their intervals.

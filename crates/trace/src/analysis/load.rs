@@ -104,6 +104,7 @@ mod tests {
                 device: 0,
                 op,
                 flags: Flags::NONE,
+                stream: 0,
             });
         }
         load

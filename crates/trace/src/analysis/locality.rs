@@ -305,7 +305,15 @@ pub(crate) mod tests {
     use crate::request::Flags;
 
     pub(crate) fn write(offset: u64, bytes: u64) -> Request {
-        Request { time_ns: 0, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
+        Request {
+            time_ns: 0,
+            offset,
+            bytes,
+            device: 0,
+            op: Op::Write,
+            flags: Flags::NONE,
+            stream: 0,
+        }
     }
 
     pub(crate) fn observed(requests: &[Request]) -> TraceLocality {

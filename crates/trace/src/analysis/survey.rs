@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn request(op: Op, offset: u64, bytes: u64, device: u32) -> Request {
-        Request { time_ns: 5, offset, bytes, device, op, flags: Flags::SYNC }
+        Request { time_ns: 5, offset, bytes, device, op, flags: Flags::SYNC, stream: 0 }
     }
 
     #[test]

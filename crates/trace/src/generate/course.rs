@@ -75,7 +75,15 @@ impl Course {
         out.extend((0..count as u64).map(|index| {
             let (offset, bytes) = place(&mut random);
             let time_ns = (first + index) * interval_ns;
-            Request { time_ns, offset, bytes, device: 0, op: Op::Write, flags: Flags::NONE }
+            Request {
+                time_ns,
+                offset,
+                bytes,
+                device: 0,
+                op: Op::Write,
+                flags: Flags::NONE,
+                stream: 0,
+            }
         }));
         self.random = random;
         self.done += count as u64;
@@ -91,7 +99,7 @@ impl Course {
         };
         let time_ns = self.arrivals.next_ns(self.done);
         self.done += 1;
-        Request { time_ns, offset, bytes, device: 0, op, flags: Flags::NONE }
+        Request { time_ns, offset, bytes, device: 0, op, flags: Flags::NONE, stream: 0 }
     }
 
     /// Draws the next operation. Flushes and reads occur in exact numbers and random order.

@@ -40,5 +40,13 @@ pub(crate) fn request(
 ) -> Result<Parsed, ParseError> {
     let offset = record.u64(4).checked_mul(object_unit).ok_or(OBJECT)?;
     let (ticks, bytes) = (u64::from(record.u32(0)), u64::from(record.u32(12)));
-    Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE }))
+    Ok(Parsed::Request(RawRequest {
+        ticks,
+        offset,
+        bytes,
+        device,
+        op,
+        flags: Flags::NONE,
+        stream: 0,
+    }))
 }

@@ -5,10 +5,13 @@
 use rustc_hash::FxHashMap;
 
 use crate::parse::parsed::ParseError;
+use crate::parse::streams::Streams;
 
-/// The devices seen so far.
+/// The devices seen so far, and the streams of their writes.
 #[derive(Default)]
 pub(crate) struct Devices {
+    /// The streams of all devices.
+    pub(crate) streams: Streams,
     latest: Vec<u8>,
     latest_index: u32,
     indices: FxHashMap<Vec<u8>, u32>,

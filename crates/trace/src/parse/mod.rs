@@ -18,6 +18,7 @@
 //! * `parsed`: what a format's parser delivers
 //! * `normalize`: checks, the clock of the trace, counts of skipped requests
 //! * `devices`: numbers for the names of devices
+//! * `streams`: numbers for the names of streams
 //! * `block_layer`: shared by the formats of the Linux block layer, blkparse and blktrace
 //! * `cache_object`: shared by the formats of libCacheSim
 
@@ -30,5 +31,6 @@ pub mod formats;
 pub(crate) mod normalize;
 pub(crate) mod parsed;
 pub(crate) mod records;
+pub(crate) mod streams;
 pub(crate) mod text;
 pub(crate) mod trace_head;

@@ -51,7 +51,7 @@ impl Normalizer {
         tick_ns: u64,
         out: &mut Vec<Request>,
     ) -> std::result::Result<(), ParseError> {
-        let RawRequest { ticks, offset, bytes, device, op, flags } = request;
+        let RawRequest { ticks, offset, bytes, device, op, flags, stream } = request;
         offset.checked_add(bytes).ok_or(BEYOND)?;
         let ticks = self.clock.advance(ticks, &mut self.skipped);
         let time_ns = ticks.checked_mul(tick_ns).ok_or(TOO_LATE)?;
@@ -59,7 +59,7 @@ impl Normalizer {
             self.skipped.add("zero-length");
             return Ok(());
         }
-        out.push(Request { time_ns, offset, bytes, device, op, flags });
+        out.push(Request { time_ns, offset, bytes, device, op, flags, stream });
         Ok(())
     }
 

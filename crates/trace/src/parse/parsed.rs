@@ -35,6 +35,8 @@ pub(crate) struct RawRequest {
     pub(crate) device: u32,
     pub(crate) op: Op,
     pub(crate) flags: Flags,
+    /// The stream of a write, from 1; 0 for none, and for other requests.
+    pub(crate) stream: u8,
 }
 
 /// Why a line or record violates its format.

@@ -82,7 +82,7 @@ impl TableBuilder {
             if self.rows == 0 {
                 self.table.first_ns = time_ns;
             }
-            self.push(&Request { time_ns, offset, bytes, device, op, flags });
+            self.push(&Request { time_ns, offset, bytes, device, op, flags, stream: 0 });
         }
         Ok(())
     }

@@ -36,10 +36,10 @@ impl Reader for TableReader {
             }
             let count = rows.len().min(max - (out.len() - before));
             for packed in &rows[..count] {
-                let Request { time_ns: ticks, offset, bytes, device, op, flags } =
+                let Request { time_ns: ticks, offset, bytes, device, op, flags, stream } =
                     self.table.unpacked(self.position, packed);
                 self.position += 1;
-                let raw = RawRequest { ticks, offset, bytes, device, op, flags };
+                let raw = RawRequest { ticks, offset, bytes, device, op, flags, stream };
                 self.normalizer.request(raw, 1, out).expect("checked when the table was built");
             }
         }

@@ -68,6 +68,11 @@ impl RequestTable {
         (rows * PACKED_BYTES + self.long.capacity() * size_of::<(u64, u64)>()) as u64
     }
 
+    /// Whether a row has a stream.
+    pub fn has_streams(&self) -> bool {
+        self.chunks.iter().flatten().any(|packed| packed.stream() > 0)
+    }
+
     /// The names of the devices in the order of their numbers.
     pub fn devices(&self) -> &[String] {
         &self.devices
@@ -119,7 +124,7 @@ impl RequestTable {
     /// The SHA-256 of all rows, in hexadecimal. It is computed once.
     ///
     /// The bytes of a row are `time_ns` and `offset` (8 bytes each), `bytes` (4), `device` (2),
-    /// `op` and `flags` (1 each), all little endian. `bytes` is 4294967295 if the request is that
+    /// `op` with the stream in its upper six bits, and `flags` (1 each), all little endian. `bytes` is 4294967295 if the request is that
     /// long or longer; for each such request, its row and its length (8 bytes each) follow after
     /// all rows.
     pub fn sha256(&self) -> &str {

@@ -129,8 +129,34 @@ fn rows_are_kept_as_they_were_given() {
         device: 9 - device as u32,
         op: Op::of_code(op).unwrap(),
         flags: Flags::of_bits(flags).unwrap(),
+        stream: 0,
     });
     assert!(copied.into_iter().eq(given));
+}
+
+#[test]
+fn streams_are_kept_wherever_requests_are_kept() {
+    // As many streams as possible, named by their numbers. Some writes and all reads have none.
+    let (mut text, mut streams) =
+        (String::from("time_ns,device,rwbs,offset,bytes,stream\n"), vec![]);
+    for n in 0..200 {
+        let op = if n > 100 && n % 3 == 0 { "R" } else { "W" };
+        writeln!(text, "{n},0,{op},0,512,{}", n % 64).unwrap();
+        streams.push(if op == "R" { 0 } else { n % 64 });
+    }
+    let trace = Trace::of_bytes("t", text.as_bytes(), &ReadOptions::default()).unwrap();
+    let requests = trace.requests().unwrap();
+    assert!(requests.iter().map(|request| request.stream).eq(streams));
+    for in_memory in [1000, 150, 0] {
+        let (mut replay, mut kept) = (Replay::of_store(&store(&trace, in_memory)), Vec::new());
+        while replay.next_batch(&mut kept, 7).unwrap() > 0 {}
+        assert_eq!(kept, requests);
+    }
+    let table = Arc::new(trace.to_table(|_| crate::Result::Ok(())).unwrap());
+    let of_table = Trace::of_table(&table).sorted(true);
+    assert_eq!(of_table.requests().unwrap(), requests);
+    assert!(trace.has_streams().unwrap() && of_table.has_streams().unwrap());
+    assert!(!Trace::of_table(&self::table(&[(0, 1, 0, 1, 0, 0)])).has_streams().unwrap());
 }
 
 #[test]

@@ -18,7 +18,7 @@ use spec::Spec;
 use trace::analysis::locality::TraceLocality;
 use trace::analysis::survey::RequestSizes;
 use trace::analysis::survey::Survey;
-use trace::writer::{CSV_SPEC, OutputFormat, TraceWriter};
+use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, TraceWriter};
 use trace::{ReadOptions, Trace};
 
 use crate::experiment_args::{ExperimentArgs, TraceFileOptions, TraceOptions, WorkloadOptions};
@@ -155,17 +155,18 @@ fn convert(args: &ConvertArgs) -> Result<()> {
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
     destination.write(|out| write(&trace, args.to.into(), out, &monitor))?;
     drop(monitor);
-    print_csv_spec(args.to.into());
+    print_csv_spec(args.to.into(), trace.has_streams()?);
     Ok(())
 }
 
 /// For csv, prints the columns as `--format` takes them: for other programs, and for files whose
 /// heading was changed.
-fn print_csv_spec(form: OutputFormat) {
+fn print_csv_spec(form: OutputFormat, has_streams: bool) {
     if form == OutputFormat::Csv {
+        let spec = if has_streams { CSV_STREAMS_SPEC } else { CSV_SPEC };
         let mut stderr = std::io::stderr().lock();
         // If standard error is closed, nobody reads this.
-        let _ = writeln!(stderr, "Its heading tells how to read it, or this: --format {CSV_SPEC}");
+        let _ = writeln!(stderr, "Its heading tells how to read it, or this: --format {spec}");
     }
 }
 
@@ -175,7 +176,7 @@ fn write(
     out: &mut dyn Write,
     monitor: &RunMonitor,
 ) -> Result<()> {
-    let mut writer = TraceWriter::new(BufWriter::new(out), form)?;
+    let mut writer = TraceWriter::with_streams(BufWriter::new(out), form, trace.has_streams()?)?;
     let (mut replay, mut batch) = (trace.replay()?, Vec::new());
     while replay.next_batch(&mut batch, trace::replay::BATCH)? > 0 {
         for request in batch.drain(..) {

@@ -25,6 +25,8 @@ pub(crate) enum Column {
     Length(AddressUnit),
     /// The device; if there are two such columns, both together name it.
     Device,
+    /// The stream of a write.
+    Stream,
     /// Not used.
     Ignored,
 }
@@ -154,6 +156,11 @@ impl ColumnLayout {
             note: None,
             device_name: Vec::new(),
         }
+    }
+
+    /// Whether a column names the streams of writes.
+    pub(crate) fn names_streams(&self) -> bool {
+        self.columns.contains(&Column::Stream)
     }
 
     /// More fields may follow the declared ones.

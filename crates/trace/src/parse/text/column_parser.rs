@@ -60,6 +60,10 @@ impl LineParser for ColumnLayout {
     fn notes(&self) -> Vec<String> {
         self.note.iter().cloned().collect()
     }
+
+    fn has_streams(&self) -> bool {
+        self.names_streams()
+    }
 }
 
 impl ColumnLayout {
@@ -187,8 +191,12 @@ impl ColumnLayout {
                 devices.index(&self.device_name)?
             }
         };
+        let stream = match op {
+            Op::Write if !fields.stream.is_empty() => devices.streams.number(fields.stream)?,
+            _ => 0,
+        };
         let (ticks, flags) = (fields.time_ns, fields.flags);
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags, stream }))
     }
 }
 
@@ -209,6 +217,8 @@ struct ParsedFields<'a> {
     absent: Option<&'static ParseError>,
     device: [&'a [u8]; 2],
     device_columns: usize,
+    /// The name of the stream; empty if there is none.
+    stream: &'a [u8],
 }
 
 /// The operation that a line requests. Two bytes, which are copied at once: a larger value is
@@ -236,6 +246,7 @@ impl<'a> ParsedFields<'a> {
             absent: None,
             device: [b""; 2],
             device_columns: 0,
+            stream: b"",
         }
     }
 
@@ -272,6 +283,7 @@ impl<'a> ParsedFields<'a> {
             }
             Column::Op => self.read_op(field, &layout.ops)?,
             Column::Device => self.name_device(field.bytes()),
+            Column::Stream => self.stream = field.bytes(),
             Column::Ignored => {}
         }
         Ok(())

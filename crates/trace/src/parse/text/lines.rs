@@ -41,6 +41,11 @@ pub(crate) trait LineParser: Send {
         false
     }
 
+    /// Whether the lines name the streams of writes.
+    fn has_streams(&self) -> bool {
+        false
+    }
+
     /// Choices of the parser that the user may want to know, as sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -77,6 +82,10 @@ impl<P: LineParser + Clone + Sync + 'static> ReaderFactory for P {
 
     fn is_unsorted(&self) -> bool {
         P::UNSORTED
+    }
+
+    fn has_streams(&self) -> bool {
+        LineParser::has_streams(self)
     }
 }
 
@@ -252,7 +261,15 @@ pub(crate) mod tests {
             let (ticks, offset, bytes) = (number()?, number()?, number()?);
             let device = devices.index(b"d")?;
             let flags = crate::request::Flags::NONE;
-            Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op: Op::Write, flags }))
+            Ok(Parsed::Request(RawRequest {
+                ticks,
+                offset,
+                bytes,
+                device,
+                op: Op::Write,
+                flags,
+                stream: 0,
+            }))
         }
     }
 

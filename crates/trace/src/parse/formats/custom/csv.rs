@@ -12,15 +12,17 @@
 //!   operation and flags as blkparse prints them
 //! * `off.UNIT` and `len.UNIT`: bytes, sectors, pages of 4 KiB, or blocks:SIZE
 //! * `dev`: the device; if there are two such columns, both together name it
+//! * `stream`: the stream of a write; `0`, `-` and nothing stand for none
 //! * `_`: ignored; at the end, `_...` stands for any number of ignored fields
 //!
 //! Without `columns=` the columns are those of the text that this program writes
-//! ([`crate::writer::OutputFormat::Csv`]), the only csv that is recognised by its content. Quoted
-//! fields are understood, line ends in them are not.
+//! ([`crate::writer::OutputFormat::Csv`]), the only csv that is recognised by its content; its
+//! heading tells whether a column of streams follows. Quoted fields are understood, line ends in
+//! them are not.
 
 use spec::{Kind, Param, Params};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::five_numbers::{self, LengthUnit};
 use crate::parse::format::{Format, FormatExample, Specimen};
@@ -29,7 +31,9 @@ use crate::parse::text::column_layout::{
     OpWords, PAGES, SECONDS, SECTORS, Separator, TICKS, TimeUnit,
 };
 use crate::parse::text::field::Field;
-use crate::parse::trace_head::{Likeness, TraceHead, blank_fields, heading_likeness, is_seconds};
+use crate::parse::trace_head::{
+    Likeness, TraceHead, blank_fields, heading_likeness, is_heading, is_seconds,
+};
 use crate::reader::ReaderFactory;
 use crate::request::{Op, SECTOR_BYTES};
 
@@ -50,6 +54,9 @@ pub static FORMAT: Format = Format {
 
 /// The heading of the csv that this program writes: a name for each of [`WRITTEN_COLUMNS`].
 pub(crate) const WRITTEN_HEADING: &str = "time_ns,device,rwbs,offset,bytes";
+
+/// The heading of the same with streams.
+pub(crate) const STREAMS_HEADING: &str = "time_ns,device,rwbs,offset,bytes,stream";
 
 /// The columns of the csv that this program writes.
 pub(crate) const WRITTEN_COLUMNS: &str = "time.ns+dev+rwbs+off.bytes+len.bytes";
@@ -86,6 +93,7 @@ static EXAMPLES: &[FormatExample] = &[
 
 static SPECIMENS: &[Specimen] = &[
     Specimen::detected("csv", b"time_ns,device,rwbs,offset,bytes\n0,a,FWFS,7,9\n5,b,FW,0,0\n"),
+    Specimen::detected("csv", b"time_ns,device,rwbs,offset,bytes,stream\n0,a,W,7,9,5\n5,b,R,0,7,\n"),
     Specimen::undetected(
         "csv:columns=_+dev+op+off.sectors+len.pages+time.s",
         b"\"k\",83,R,2988,16,159273.75\n",
@@ -103,8 +111,8 @@ static PARAMS: &[Param] = &[
         default: WRITTEN_COLUMNS,
         unit: "",
         doc: "the meaning of each field, joined by +: time.s|ms|us|ns|ticks, op, rwbs, \
-              off.bytes|sectors|pages|blocks:SIZE, len.(the same), dev, _ (ignored), _... (the \
-              rest)",
+              off.bytes|sectors|pages|blocks:SIZE, len.(the same), dev, stream, _ (ignored), _... \
+              (the rest)",
     },
     Param {
         name: "sep",
@@ -168,8 +176,17 @@ fn detect_biotracer(head: &TraceHead) -> Likeness {
     if head.any(alike) { Likeness::Units } else { Likeness::None }
 }
 
-fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout(params)?))
+fn open(params: &Params, trace: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
+    let mut layout = layout(params)?;
+    if layout.heading && params.text("columns") == WRITTEN_COLUMNS {
+        let head = match trace.head(4 * STREAMS_HEADING.len()) {
+            Err(Error::Empty { .. }) => Vec::new(),
+            head => head?,
+        };
+        let has_streams = is_heading(TraceHead::new(&head).first(), STREAMS_HEADING);
+        layout.columns.extend(has_streams.then_some(Column::Stream));
+    }
+    Ok(Box::new(layout))
 }
 
 /// The layout described by the keys.
@@ -247,6 +264,9 @@ fn columns(text: &str, hex: &str) -> spec::Result<ColumnList> {
     if count(|column| matches!(column, Column::Time(_))) > 1 {
         return Err(refuse("a list with at most one `time.UNIT`"));
     }
+    if count(|column| *column == Column::Stream) > 1 {
+        return Err(refuse("a list with at most one `stream`"));
+    }
     if count(|column| *column == Column::Device) > 2 {
         return Err(refuse("a list with at most two `dev`"));
     }
@@ -266,11 +286,12 @@ fn column(word: &str, hex: &str) -> spec::Result<Column> {
         }
         ("op" | "rwbs", "") => Ok(Column::Op),
         ("dev", "") => Ok(Column::Device),
+        ("stream", "") => Ok(Column::Stream),
         ("_", "") => Ok(Column::Ignored),
         _ => Err(refused(
             "columns",
             word,
-            "a column: time.UNIT, op, rwbs, off.UNIT, len.UNIT, dev, _, or at the end _...",
+            "a column: time.UNIT, op, rwbs, off.UNIT, len.UNIT, dev, stream, _, or at the end _...",
         )),
     }
 }
@@ -367,10 +388,23 @@ mod tests {
     }
 
     #[test]
+    fn writes_have_the_streams_of_their_column() {
+        let text = "wal,W,0,512\nsst,R,0,512\nsst,W,0,512\n-,W,0,512\nwal,W,0,512\n0,W,0,512\n";
+        let (requests, _) = read("csv:columns=stream+op+off.bytes+len.bytes", text).unwrap();
+        let streams: Vec<u8> = requests.iter().map(|request| request.stream).collect();
+        assert_eq!(streams, [1, 0, 2, 0, 1, 0]);
+        let many: String = (1..=64).map(|name| format!("{name},W,0,512\n")).collect();
+        let error = read("csv:columns=stream+op+off.bytes+len.bytes", &many).unwrap_err();
+        assert!(error.contains("64: ") && error.contains("more than 63 streams"), "{error}");
+        assert!(error.contains("give `_` in its place"), "{error}");
+    }
+
+    #[test]
     fn contradictory_keys_are_refused() {
         let cases = [
             ("csv:columns=time.s+op+off.bytes", "one `len.UNIT`"),
             ("csv:columns=op+op+off.bytes+len.bytes", "one `op` (or `rwbs`)"),
+            ("csv:columns=op+off.bytes+len.bytes+stream+stream", "at most one `stream`"),
             ("csv:columns=time.s+time.s+op+off.bytes+len.bytes", "at most one `time.UNIT`"),
             ("csv:columns=dev+dev+dev+op+off.bytes+len.bytes", "at most two `dev`"),
             ("csv:columns=time+op+off.bytes+len.bytes", "`time` is not `time.` with s, ms"),

@@ -130,7 +130,7 @@ impl RecordParser for Vscsi {
         };
         let (ticks, device) = (record.u64(self.block_at + 8), devices.index(b"0")?);
         let flags = Flags::NONE;
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags, stream: 0 }))
     }
 
     fn notes(&self) -> Vec<String> {

@@ -206,7 +206,7 @@ impl Event {
             format!("{},{}", device >> 20, device & 0xf_ffff)
         })?;
         let ticks = self.time_ns;
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags, stream: 0 }))
     }
 }
 

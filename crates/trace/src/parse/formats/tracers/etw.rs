@@ -239,7 +239,7 @@ impl Etw {
             ),
         };
         let device = devices.index(fields.at(columns.disk))?;
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE, stream: 0 }))
     }
 }
 

@@ -22,6 +22,7 @@ enum Meaning {
     Offset,
     Length,
     Device,
+    Stream,
 }
 
 /// Usual names without units, in lower case; words are joined by `_`.
@@ -51,6 +52,7 @@ static NAMES: &[(Meaning, &str)] = &[
         "device dev devno device_id disk disknumber disk_number volume volume_id volumeid lun \
          asu",
     ),
+    (Meaning::Stream, "stream stream_id streamid placement placement_id write_hint"),
 ];
 
 /// Words for units at the end of names, and the units as `columns=` writes them.
@@ -89,6 +91,7 @@ pub(crate) fn recipe(head: &TraceHead) -> Option<String> {
             Meaning::Offset => address("off", name, unit, &values, &mut hexadecimal),
             Meaning::Length => address("len", name, unit, &values, &mut hexadecimal),
             Meaning::Device => String::from("dev"),
+            Meaning::Stream => String::from("stream"),
         });
     }
     let needed = [Meaning::Op, Meaning::Offset, Meaning::Length];
@@ -184,7 +187,7 @@ fn known(name: &str) -> Option<(Meaning, Option<&'static str>)> {
     let fits = |meaning: &Meaning| match meaning {
         Meaning::Time => is_time,
         Meaning::Offset | Meaning::Length => !is_time,
-        Meaning::Op | Meaning::Device => false,
+        Meaning::Op | Meaning::Device | Meaning::Stream => false,
     };
     Some((meaning(bare).filter(fits)?, Some(unit)))
 }
@@ -304,6 +307,10 @@ mod tests {
             (
                 "time_ns\trwbs\toffset\tlen\n12\tWS\t1024\t512\n",
                 "csv:sep=tab,columns=time.ns+rwbs+off.bytes+len.bytes,header=true",
+            ),
+            (
+                "time_us,op,offset,size,stream_id\n12,W,1024,512,3\n",
+                "csv:columns=time.us+op+off.bytes+len.bytes+stream,header=true",
             ),
         ];
         for (text, expected) in cases {
