@@ -22,7 +22,7 @@ use crate::config::option_text::OptionValue;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(into = "String")]
 pub struct SteadyRule {
-    /// The most rounds, at least those of a window.
+    /// The most rounds, at least [`ROUNDS_MIN`].
     pub rounds: u32,
     /// Pages that the host writes in a round, as a share of the logical pages.
     pub round: Share,
@@ -34,6 +34,8 @@ pub struct SteadyRule {
 
 /// Rounds in a window.
 pub const WINDOW: usize = 5;
+/// The least number of rounds: one in which the extra blocks fill, and those of a window.
+pub const ROUNDS_MIN: u32 = WINDOW as u32 + 1;
 
 static PARAMS: &[Param] = &[
     Param {
@@ -99,10 +101,10 @@ impl FromStr for SteadyRule {
             share => Err(malformed(share, &format!("a share above 0% for `{key}`"))),
         };
         let rounds = params.count("rounds");
-        let rounds = u32::try_from(rounds).ok().filter(|&rounds| rounds >= WINDOW as u32);
+        let rounds = u32::try_from(rounds).ok().filter(|&rounds| rounds >= ROUNDS_MIN);
         Ok(SteadyRule {
             rounds: rounds.ok_or_else(|| {
-                malformed(params.count("rounds"), "at least the 5 rounds of a window")
+                malformed(params.count("rounds"), "at least 6 rounds: one, and the 5 of a window")
             })?,
             round: share("round")?,
             range: share("range")?,
@@ -158,8 +160,8 @@ mod tests {
     fn impossible_rules_are_refused() {
         for (text, hint) in [
             ("stedy", "did you mean `steady`"),
-            ("steady:rounds=4", "at least the 5 rounds"),
-            ("steady:rounds=5G", "at least the 5 rounds"),
+            ("steady:rounds=5", "at least 6 rounds"),
+            ("steady:rounds=5G", "at least 6 rounds"),
             ("steady:round=0%", "above 0% for `round`"),
             ("steady:slope=0", "above 0% for `slope`"),
             ("steady:window=5", "window"),

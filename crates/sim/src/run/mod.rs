@@ -4,10 +4,10 @@
 //! mount ─► fill ─► the trace, `warmup` times ─► its first `measure_after` requests
 //!   ─► counters to zero ─► the rest of the trace, measured ─► result ─► read back ─► laws
 //! ```
-//! With `--until steady` rounds take the place of the measured pass, and the last window of rounds is
-//! measured. Between the passes only counters are reset; the FTL keeps what it has in RAM. Requests
-//! come in batches. The FTL prefetches for a whole batch before the first of its requests is served,
-//! because cache misses on its maps dominate the cost of a simulated write.
+//! With `--until steady`, rounds take the place of the measured pass, and the last window of rounds
+//! is measured. Between the passes only counters are reset; the FTL keeps what it has in RAM.
+//! Requests come in batches. The FTL prefetches for a whole batch before the first of its requests
+//! is served, because cache misses on its maps dominate the cost of a simulated write.
 //!
 //! * [`simulator`]     a device at work, request by request
 //! * [`measure`]       observation of the measured pass
@@ -329,7 +329,7 @@ impl<'a> Stages<'a> {
         self.prepare(simulator)?;
         let (measured, note) = match self.setup.experiment.until {
             None => self.measured(simulator, log.as_mut(), timeline)?,
-            Some(rule) => (self.until_steady(simulator, rule)?, None),
+            Some(rule) => self.until_steady(simulator, rule)?,
         };
         let wall = self.input.opened_in() + started.elapsed();
         let finished = FinishedRun { setup: self.setup, input: self.input, device: self.device };

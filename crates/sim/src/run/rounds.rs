@@ -1,9 +1,11 @@
 //! Rounds until a steady state, and the judgement of their windows.
 //!
 //! ```text
-//! round    1  2 | 3  4  5  6  7        the window of rounds 1 and 2 is given up: they differ by
-//! WA       1  3 | 4  4  4  4  4        too much already; that of rounds 3 to 7 is steady
+//! round    1 | 2  3 | 4  5  6  7  8    the window of rounds 2 and 3 is given up: they differ by
+//! WA       1 | 3  4 | 5  5  5  5  5    too much already; that of rounds 4 to 8 is steady
 //! ```
+//! No window contains the first round, in which the extra blocks fill: it would be cheap.
+//!
 //! The counters of a run are set to zero when a window begins, so that the result is that of the
 //! window. Therefore windows do not overlap. SNIA's window slides, so it may end a few rounds
 //! earlier; every window that ends a run here would end it there.
@@ -114,7 +116,8 @@ impl Rounds {
             return Verdict::Steady;
         }
         let has_room = self.values.len() + WINDOW <= self.rule.rounds as usize;
-        match is_whole || self.is_hopeless() {
+        let is_first = self.values.len() == 1;
+        match is_first || is_whole || self.is_hopeless() {
             true if has_room => {
                 self.first = self.values.len();
                 Verdict::Restarts
@@ -197,28 +200,36 @@ mod tests {
     use Verdict::{GivenUp, GoesOn, Restarts, Steady};
 
     #[test]
+    fn no_window_contains_the_first_round() {
+        let (found, part) = verdicts("steady", &[3.0; 6]);
+        assert_eq!(found, [Restarts, GoesOn, GoesOn, GoesOn, GoesOn, Steady]);
+        assert_eq!((part.rounds, part.first_measured), (6, 2));
+    }
+
+    #[test]
     fn a_window_begins_anew_as_soon_as_it_is_hopeless() {
-        let (found, part) = verdicts("steady", &[1.0, 2.0, 3.0, 3.1, 3.0, 3.1, 3.0]);
-        assert_eq!(found, [GoesOn, Restarts, GoesOn, GoesOn, GoesOn, GoesOn, Steady]);
-        assert_eq!((part.rounds, part.first_measured, part.reached), (7, 3, true));
+        let (found, part) = verdicts("steady", &[0.0, 1.0, 2.0, 3.0, 3.1, 3.0, 3.1, 3.0]);
+        let rest = [GoesOn, GoesOn, GoesOn, GoesOn, Steady];
+        assert_eq!(found, [&[Restarts, GoesOn, Restarts][..], &rest].concat());
+        assert_eq!((part.rounds, part.first_measured, part.reached), (8, 4, true));
         assert!((part.mean.unwrap() - 3.04).abs() < 1e-12);
-        assert_eq!(part.write_amplification.len(), 7);
+        assert_eq!(part.write_amplification.len(), 8);
     }
 
     #[test]
     fn a_drift_within_the_range_takes_whole_windows() {
-        let rising: Vec<f64> = (0..10).map(|round| 3.0 + 0.1 * f64::from(round)).collect();
-        let (found, part) = verdicts("steady:rounds=10", &rising);
-        assert_eq!((found[4], found[9]), (Restarts, GivenUp));
-        assert_eq!((part.first_measured, part.reached), (6, false));
+        let rising: Vec<f64> = (0..11).map(|round| 3.0 + 0.1 * f64::from(round)).collect();
+        let (found, part) = verdicts("steady:rounds=11", &rising);
+        assert_eq!((found[5], found[10]), (Restarts, GivenUp));
+        assert_eq!((part.first_measured, part.reached), (7, false));
         assert!(part.rise.unwrap() > 0.1);
     }
 
     #[test]
     fn a_hopeless_window_is_finished_if_there_is_no_room_for_another() {
-        let (found, part) = verdicts("steady:rounds=6", &[1.0, 2.0, 3.0, 3.0, 3.0]);
-        assert_eq!(found, [GoesOn, GoesOn, GoesOn, GoesOn, GivenUp]);
-        assert_eq!((part.rounds, part.first_measured, part.reached), (5, 1, false));
+        let (found, part) = verdicts("steady:rounds=7", &[0.0, 1.0, 2.0, 3.0, 3.0, 3.0]);
+        assert_eq!(found, [Restarts, GoesOn, GoesOn, GoesOn, GoesOn, GivenUp]);
+        assert_eq!((part.rounds, part.first_measured, part.reached), (6, 2, false));
     }
 
     #[test]

@@ -24,6 +24,9 @@ use crate::run::rounds::{Rounds, Verdict};
 use crate::run::simulator::Simulator;
 use crate::run::{Pass, Records, Stages};
 
+const REPEATED: &str = "The trace is shorter than the rounds and was repeated from its start, so \
+                        pages that it does not write stayed cold.";
+
 /// A pass that begins again at the end of the trace.
 struct Repeated<'a> {
     pass: Pass<'a>,
@@ -35,6 +38,8 @@ struct Repeated<'a> {
     last_ns: u64,
     /// Requests of the window that were served.
     served: u64,
+    /// Whether the trace has begun again.
+    is_repeated: bool,
     /// Whether the current repetition has written a page.
     has_written: bool,
 }
@@ -62,27 +67,35 @@ impl PageCounts {
 
 impl<'a> Stages<'a> {
     /// Serves rounds until the device is steady or there is no room for another window, and returns
-    /// what the last window measured.
+    /// what the last window measured, and a sentence about the trace if there is something to say.
     pub(super) fn until_steady(
         &self,
         simulator: &mut Simulator,
         rule: SteadyRule,
-    ) -> Result<Measured> {
+    ) -> Result<(Measured, Option<String>)> {
         let mut pass = self.pass(Stage::Measure)?;
         self.lead_in(simulator, &mut pass)?;
         if pass.drive().is_some() {
             simulator.record_operations(true, false);
         }
         let has_written = pass.delivered > 0;
-        let mut repeated =
-            Repeated { pass, held: Vec::new(), began_ns: 0, last_ns: 0, served: 0, has_written };
+        let mut repeated = Repeated {
+            pass,
+            held: Vec::new(),
+            began_ns: 0,
+            last_ns: 0,
+            served: 0,
+            is_repeated: false,
+            has_written,
+        };
         let mut rounds = Rounds::new(rule, self.device.logical_pages());
         loop {
             let (measured, verdict) = self.window(simulator, &mut repeated, &mut rounds)?;
             if verdict != Verdict::Restarts {
                 simulator.stop_recording();
-                let traces = self.end(repeated)?;
-                return Ok(Measured { traces, steady: Some(rounds.part(verdict)), ..measured });
+                let note = repeated.is_repeated.then(|| REPEATED.to_owned());
+                let (traces, steady) = (self.end(repeated)?, Some(rounds.part(verdict)));
+                return Ok((Measured { traces, steady, ..measured }, note));
             }
             simulator.reset_counters();
         }
@@ -181,6 +194,7 @@ impl<'a> Stages<'a> {
             }
             repeated.pass.order = self.input.order(self.setup, Stage::Measure, self.progress)?;
             repeated.pass.delivered = 0;
+            repeated.is_repeated = true;
             (repeated.has_written, repeated.began_ns) = (false, repeated.last_ns);
         }
         let batch = &mut repeated.pass.batch;

@@ -5,10 +5,10 @@
 //! requests      50 %        30 %        20 %
 //! ```
 //!
-//! JEDEC's standard JESD219 defines it; manufacturers state TBW and DWPD for it. We follow secondary
-//! sources, not the text of the standard: an article of Tom's Hardware on endurance workloads gives
-//! sizes and places, and the example `jesd219.fio` of fio gives the same with 40 % reads. Sizes and
-//! places are independent of each other, and reads are placed like writes.
+//! JEDEC's standard JESD219 defines it; manufacturers state TBW and DWPD for it. We follow
+//! secondary sources, not the text of the standard: an article of Tom's Hardware on endurance
+//! workloads gives sizes and places, and the example `jesd219.fio` of fio gives the same with 40 %
+//! reads. Sizes and places are independent of each other, and reads are placed like writes.
 //!
 //! Requests of 4 KiB and more start at a multiple of 4 KiB. A smaller one lies within 4 KiB, at any
 //! sector; fio's example starts these at multiples of 4 KiB, too. No request leaves its part of the
@@ -69,7 +69,8 @@ fn placement(_: &Params, space: &AddressSpace) -> PlacementResult {
     // The first part is the smallest.
     if zones[0].1.grains * GRAIN < SECTORS_MAX {
         return Err(format!(
-            "a space of {} bytes is too small: its first 5 % must have room for a request of 64 KiB",
+            "a space of {} bytes is too small: its first 5 % must have room for a request of 64 \
+             KiB",
             space.capacity_bytes
         ));
     }
