@@ -28,7 +28,8 @@ use std::io;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    check, compare, completions, ctl, drive, image, list, manual, papers, run, serve, sweep, trace,
+    check, compare, completions, ctl, drive, image, list, manual, papers, run, serve, size, sweep,
+    trace,
 };
 use failure::{DONE, Result};
 use sim::memory::limit::MemoryLimit;
@@ -49,6 +50,9 @@ struct Cli {
 /// Points to the documentation of results.
 const RESULTS: &str = "docs/results.md in the repository describes each field of a result.";
 
+/// Points to the documentation of sizing.
+const SIZING: &str = "docs/sizing.md in the repository says what is searched, and how.";
+
 #[derive(Subcommand)]
 enum Command {
     /// Run one trace on one device and report its costs
@@ -60,6 +64,9 @@ enum Command {
     /// Run a plan of many experiments on all cores; each run gives a row
     #[command(after_help = RESULTS)]
     Sweep(sweep::Args),
+    /// Find the least over-provisioning for a write amplification; TBW, DWPD, data sheets
+    #[command(after_help = SIZING)]
+    Size(size::Args),
     /// Repeat the experiments of the papers and compare published with measured results
     Papers(papers::Args),
     /// Describe, convert and generate traces
@@ -89,6 +96,7 @@ impl Command {
             Command::Run(args) => run::run(args, limit_bytes),
             Command::Compare(args) => compare::run(args, limit_bytes),
             Command::Sweep(args) => sweep::run(args, limit_bytes, given),
+            Command::Size(args) => size::run(args, limit_bytes),
             Command::Papers(args) => papers::run(args, limit_bytes),
             Command::Trace(args) => trace::run(args),
             Command::Drive(args) => drive::run(args),

@@ -11,6 +11,7 @@
 //! * [`plan_figures`]  the figures that a plan asks for
 //! * [`sweep_page`]    the page of a sweep with its claims
 //! * [`paper_pages`]   the pages of papers with all claims and experiments
+//! * [`sizing`]        the page of a sizing: write amplification against over-provisioning
 //! * [`captions`]      sentences that captions have in common
 //! * [`axis_labels`]   the columns of results in words, with units
 //! * [`number_format`] numbers as text
@@ -32,5 +33,6 @@ pub mod number_format;
 pub mod paper_pages;
 pub mod plan_figures;
 pub mod runs;
+pub mod sizing;
 pub mod sweep_page;
 pub mod traces;

@@ -18,6 +18,7 @@
 //! * [`result`]     the result of a run as JSON, and the laws that it obeys
 //! * [`plan`]       many experiments in one file, with claims and drawings
 //! * [`sweep`]      the runs of a plan on all cores, resumable
+//! * [`sizing`]     the least over-provisioning, TBW and DWPD
 //! * [`memory`]     the memory that runs take, estimated and shared
 //! * [`parallel_runs`] several runs at a time
 //! * [`progress`]   reports of progress, and the way to stop a run
@@ -40,6 +41,7 @@ pub mod plan;
 pub mod progress;
 pub mod result;
 pub mod run;
+pub mod sizing;
 pub mod sweep;
 
 pub use config::experiment::Experiment;

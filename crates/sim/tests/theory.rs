@@ -8,6 +8,7 @@
 
 use sim::config::experiment::Experiment;
 use sim::config::values::Extra;
+use sim::sizing::mean_field::{falling_root, greedy};
 use sim::{RunOptions, Setup, run};
 
 const SHARES: [(&str, f64); 4] = [("7%", 0.07), ("15%", 0.15), ("28%", 0.28), ("50%", 0.50)];
@@ -36,34 +37,11 @@ fn measured(ftl: &str, pages_per_block: u32, share: f64, warm: u64) -> f64 {
     run(&setup, RunOptions::default()).unwrap().write_amplification.unwrap()
 }
 
-/// The root of a decreasing function between `low` and `high`.
-fn root(mut low: f64, mut high: f64, falling: impl Fn(f64) -> f64) -> f64 {
-    for _ in 0..200 {
-        let middle = (low + high) / 2.0;
-        if falling(middle) > 0.0 { low = middle } else { high = middle }
-    }
-    (low + high) / 2.0
-}
-
-/// The mean-field limit of greedy. With E = k+1−p both sides of the equation depend on E alone, the
-/// left one piecewise linearly; their difference decreases with E.
-fn greedy(pages_per_block: u32, share: f64) -> f64 {
-    let b = f64::from(pages_per_block);
-    let rho = 1.0 / (1.0 + share);
-    let valid = root(0.0, b - 1.0, |valid| {
-        let k = valid.floor();
-        let p = k + 1.0 - valid;
-        let sum: f64 = (k as u32 + 2..=pages_per_block).map(|i| 1.0 / f64::from(i)).sum();
-        sum + p / (k + 1.0) - (b - valid) / (rho * b)
-    });
-    b / (b - valid)
-}
-
 /// The limit of fifo for large blocks.
 fn fifo(share: f64) -> f64 {
     let rho = 1.0 / (1.0 + share);
     // e = 1 solves it, too; the root sought lies below.
-    let e = root(1e-9, 1.0 - 1e-6, |e| (1.0 / e).ln() - (1.0 - e) / rho);
+    let e = falling_root(1e-9, 1.0 - 1e-6, |e| (1.0 / e).ln() - (1.0 - e) / rho);
     1.0 / (1.0 - e)
 }
 
@@ -105,6 +83,28 @@ fn greedy_agrees_with_its_mean_field_limit() {
             let found = measured("page", b, share, 3);
             assert_within(&format!("greedy, {name}, b={b}"), found, greedy(b, share), 0.01);
         }
+    }
+}
+
+/// Rounds that end by SNIA's rule find the same steady state, without a warm-up of a known length.
+#[test]
+fn a_steady_state_by_rule_agrees_with_the_limit() {
+    for (name, share) in SHARES {
+        let blocks = (EXTRA_BLOCKS / share).round() as u64;
+        let experiment = Experiment {
+            trace: Some(format!("uniform:writes={}", 26 * 64 * blocks)),
+            chip: "slc-fast2010:page=512".to_owned(),
+            capacity_bytes: Some(64 * blocks * 512),
+            extra: Some(Extra::Blocks(EXTRA_BLOCKS as u64)),
+            warmup: 0,
+            until: Some("steady".parse().unwrap()),
+            ..Experiment::default()
+        };
+        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+        let steady = result.steady.as_ref().unwrap();
+        assert!(steady.reached && steady.rounds == 6, "{name}: {steady:?}");
+        let found = result.write_amplification.unwrap();
+        assert_within(&format!("until steady, {name}"), found, greedy(64, share), 0.01);
     }
 }
 

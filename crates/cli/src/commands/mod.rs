@@ -11,5 +11,6 @@ pub mod manual;
 pub mod papers;
 pub mod run;
 pub mod serve;
+pub mod size;
 pub mod sweep;
 pub mod trace;

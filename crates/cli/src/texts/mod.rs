@@ -4,6 +4,7 @@
 //! * [`comparison`]  several results side by side
 //! * [`description`] a trace
 //! * [`groups`]      the quantities by which results are compared
+//! * [`size`]        the answers of a sizing
 //! * [`sweep`]       the rows and claims of a sweep
 //! * [`table`]       rows of cells
 
@@ -11,6 +12,7 @@ pub mod comparison;
 pub mod description;
 pub mod groups;
 pub mod result;
+pub mod size;
 pub mod sweep;
 pub mod table;
 

@@ -1,0 +1,301 @@
+//! `ftlab size`: the least over-provisioning for a write amplification, and what data sheets say.
+
+use serde::Serialize;
+use sim::config::experiment::ExperimentOption;
+use sim::config::values::Extra;
+use sim::device::logical_blocks;
+use sim::sizing::answer::{EndurancePart, EnduranceQuestion, Sizing};
+use sim::sizing::data_sheet::{DataSheet, Effective};
+use sim::sizing::probe::probe;
+use sim::sizing::search::{Grid, least_extra};
+use sim::{Experiment, Input, MemoryBudget, RunOptions, Setup, parallel_runs};
+
+use crate::experiment_args::{ExperimentArgs, Selection};
+use crate::failure::{Failure, Result};
+use crate::output::command_files::CommandFiles;
+use crate::output::destination::Destination;
+use crate::output::{self, made_by, write_text};
+use crate::parallel_args::ParallelArgs;
+use crate::progress::ComparisonMonitor;
+use crate::result_outputs::JsonArg;
+use crate::texts::size as texts;
+
+/// Options of `ftlab size`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    experiments: ExperimentArgs<SizedOptions>,
+
+    /// The write amplification that must not be exceeded, in pages programmed per host page
+    #[arg(long, value_name = "X", help_heading = "Sizing", required_unless_present = "datasheet")]
+    waf: Option<f64>,
+
+    /// The most extra blocks to try, as a share of the logical blocks or a number
+    #[arg(long, value_name = "SHARE|Nblocks", default_value = "100%", help_heading = "Sizing")]
+    most: Extra,
+
+    /// Try only multiples of this number of extra blocks
+    #[arg(long, value_name = "SHARE|Nblocks", default_value = "1blocks", help_heading = "Sizing")]
+    resolution: Extra,
+
+    /// In place of TRACE and --waf, the figures of a drive's data sheet:
+    /// `seq=2700MB/s,rand=130k[,page=4KiB]` or `tbw-seq=37200TB,tbw-rand=17520TB`, and
+    /// `block=PAGES`
+    #[arg(long, value_name = "FIGURES", help_heading = "Sizing")]
+    datasheet: Option<String>,
+
+    #[command(flatten)]
+    endurance: EnduranceArgs,
+
+    #[command(flatten)]
+    parallel: ParallelArgs,
+
+    #[command(flatten)]
+    json: JsonArg,
+
+    /// Write a report: one HTML file that needs no network, with the curve and its numbers
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<String>,
+
+    /// Print neither a table nor progress
+    #[arg(long, help_heading = "Output")]
+    quiet: bool,
+}
+
+/// Options about the endurance of the flash.
+#[derive(clap::Args)]
+struct EnduranceArgs {
+    /// Writes of the whole drive per day; says how many P/E cycles they take
+    #[arg(long, value_name = "N", help_heading = "Endurance")]
+    dwpd: Option<f64>,
+
+    /// Years that the drive must last
+    #[arg(long, value_name = "N", default_value = "5", help_heading = "Endurance")]
+    years: f64,
+
+    /// P/E cycles of the flash; says what the host may write
+    #[arg(long, value_name = "N", help_heading = "Endurance")]
+    pe: Option<f64>,
+
+    /// Wear of the most worn block divided by the mean wear, at least 1
+    #[arg(long, value_name = "X", default_value = "1", help_heading = "Endurance")]
+    wear_levelling: f64,
+}
+
+/// The options of runs whose extra blocks are searched.
+pub struct SizedOptions;
+
+impl Selection for SizedOptions {
+    const REPEATED: &'static [&'static str] = &["ftl"];
+
+    fn takes(option: &ExperimentOption) -> bool {
+        !["load", "shared", "extra", "interval"].contains(&option.name)
+    }
+}
+
+/// The options that say when a run is measured. Without them it ends in a steady state.
+const WHEN_MEASURED: [&str; 3] = ["warmup", "measure_after", "until"];
+
+/// The answers for a trace, as JSON.
+#[derive(Serialize)]
+struct Sizings<'a> {
+    schema: &'static str,
+    trace: &'a str,
+    target: f64,
+    sizings: &'a [Sizing],
+}
+
+/// The answer for a data sheet, as JSON.
+#[derive(Serialize)]
+struct SizedSheet {
+    schema: &'static str,
+    data_sheet: Effective,
+    endurance: Option<EndurancePart>,
+}
+
+const SCHEMA: &str = "ftlab.size/1";
+
+/// Runs the subcommand.
+pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
+    let question = args.endurance.question()?;
+    match &args.datasheet {
+        Some(figures) => data_sheet(args, figures, &question),
+        None => search(args, &question, limit_bytes),
+    }
+}
+
+impl EnduranceArgs {
+    fn question(&self) -> Result<EnduranceQuestion> {
+        let positive = [("--dwpd", self.dwpd), ("--years", Some(self.years)), ("--pe", self.pe)];
+        for (name, value) in positive {
+            if value.is_some_and(|value| !(value > 0.0 && value.is_finite())) {
+                return Err(Failure::usage(format!("`{name}` must be a number above 0")));
+            }
+        }
+        if !(self.wear_levelling >= 1.0 && self.wear_levelling.is_finite()) {
+            return Err(Failure::usage(
+                "`--wear-levelling` is the wear of the most worn block over the mean wear, so it \
+                 is at least 1; of an efficiency below 1 give the reciprocal"
+                    .into(),
+            ));
+        }
+        Ok(EnduranceQuestion {
+            drive_writes_per_day: self.dwpd,
+            pe_cycles: self.pe,
+            years: self.years,
+            wear_levelling: self.wear_levelling,
+        })
+    }
+}
+
+// ---- Data sheets --------------------------------------------------------------------------------
+
+fn data_sheet(args: &Args, figures: &str, question: &EnduranceQuestion) -> Result<()> {
+    let capacity_bytes = args.experiments.first().capacity_bytes;
+    refuse_options_of_runs(args)?;
+    let mut files = CommandFiles::new();
+    let json = args.json.open(Some(figures), &mut files)?;
+    let data_sheet = DataSheet::parse(figures)?.effective()?;
+    let endurance = question.answer(data_sheet.write_amplification, capacity_bytes);
+    let found = SizedSheet { schema: SCHEMA, data_sheet, endurance };
+    write(args, json.as_ref(), &found, || texts::sheet(&data_sheet, found.endurance.as_ref()))
+}
+
+/// Refuses what has no meaning beside a data sheet.
+fn refuse_options_of_runs(args: &Args) -> Result<()> {
+    let given = args.experiments.given.iter().find(|name| **name != "capacity");
+    let given = given.map(|name| match *name {
+        "trace" => "a TRACE".to_owned(),
+        name => format!("`--{}`", name.replace('_', "-")),
+    });
+    let given = given.or(args.waf.map(|_| "`--waf`".to_owned()));
+    let given = given.or(args.report.as_ref().map(|_| "`--report`".to_owned()));
+    match given {
+        Some(what) => Err(Failure::usage(format!(
+            "`--datasheet` computes from the figures of the data sheet and runs nothing, so {what} \
+             has no effect; leave out one of the two"
+        ))),
+        None => Ok(()),
+    }
+}
+
+// ---- Searches -----------------------------------------------------------------------------------
+
+fn search(args: &Args, question: &EnduranceQuestion, limit_bytes: Option<u64>) -> Result<()> {
+    let target = args.waf.expect("required without a data sheet");
+    if !(target >= 1.0 && target.is_finite()) {
+        return Err(Failure::usage(format!(
+            "`--waf {target}`: every page that the host writes is programmed at least once, so \
+             write amplification is at least 1"
+        )));
+    }
+    let experiments = experiments(args);
+    let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
+    let mut files = CommandFiles::new();
+    files.traces(experiments.iter())?;
+    let report = files.optional_output("--report", &args.report)?;
+    let json = args.json.open(experiments[0].trace.as_deref(), &mut files)?;
+    let searches = Searches::open(args, &setups[0], limit_bytes)?;
+    let sizings = setups.iter().map(|setup| searches.answer(setup, target, question));
+    let sizings = sizings.collect::<Result<Vec<Sizing>>>()?;
+    let trace = searches.input.loads()[0].name();
+    if let Some(report) = report {
+        let page = report::sizing::page(target, trace, &sizings, made_by("size"));
+        report.write(|out| write_text(out, &page.html()))?;
+    }
+    let value = Sizings { schema: SCHEMA, trace, target, sizings: &sizings };
+    write(args, json.as_ref(), &value, || texts::text(target, trace, &sizings))?;
+    let unreached = sizings.iter().filter(|sizing| sizing.least.is_none());
+    let unreached: Vec<String> = unreached.map(|sizing| sizing.unreached(target)).collect();
+    match unreached.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::failed(unreached.join("\nftlab: "))),
+    }
+}
+
+/// An experiment for each FTL, measured in a steady state unless the user says otherwise.
+fn experiments(args: &Args) -> Vec<Experiment> {
+    let given = &args.experiments.given;
+    let is_steady = !given.iter().any(|name| WHEN_MEASURED.contains(name));
+    let measured = |experiment: &Experiment| match is_steady {
+        true => Experiment {
+            warmup: 0,
+            until: Some("steady".parse().expect("the rule has its defaults")),
+            ..experiment.clone()
+        },
+        false => experiment.clone(),
+    };
+    args.experiments.experiments.iter().map(measured).collect()
+}
+
+/// A trace that was opened for all searches.
+struct Searches<'a> {
+    args: &'a Args,
+    monitor: ComparisonMonitor,
+    memory: MemoryBudget,
+    input: Input,
+    logical_blocks: u64,
+}
+
+impl<'a> Searches<'a> {
+    fn open(args: &'a Args, setup: &Setup, limit_bytes: Option<u64>) -> Result<Searches<'a>> {
+        let monitor = ComparisonMonitor::new(args.quiet);
+        let experiment = &setup.experiment;
+        let reads_file = !experiment.trace_files().is_empty();
+        let (memory, cache_bytes) =
+            MemoryBudget::beside_cache(limit_bytes, args.parallel.memory, reads_file);
+        let input = Input::open_cached(setup, cache_bytes, &monitor.run("trace"))?;
+        let capacity_bytes = experiment.capacity_bytes.unwrap_or(input.needed_bytes());
+        let logical_blocks = logical_blocks(&setup.chip, capacity_bytes)?;
+        Ok(Searches { args, monitor, memory, input, logical_blocks })
+    }
+
+    fn answer(&self, setup: &Setup, target: f64, question: &EnduranceQuestion) -> Result<Sizing> {
+        let rated = question.pe_cycles.unwrap_or(setup.chip.rated_cycles.into());
+        let is_asked = question.drive_writes_per_day.is_some() || question.pe_cycles.is_some();
+        let question = EnduranceQuestion { pe_cycles: is_asked.then_some(rated), ..*question };
+        let curve = least_extra(target, self.grid()?, |blocks: &[u64]| {
+            parallel_runs::in_order(blocks.len(), self.args.parallel.jobs(), |index, turn| {
+                let label = format!("{}, {} extra blocks", setup.experiment.ftl, blocks[index]);
+                let bar = self.monitor.run(&label);
+                let options = RunOptions {
+                    input: Some(&self.input),
+                    progress: &turn.watched(&bar),
+                    memory: &self.memory,
+                    ..RunOptions::default()
+                };
+                let done = probe(setup, blocks[index], options);
+                done.map_err(|error| Failure::from(error).in_part(&label))
+            })
+        })?;
+        Ok(Sizing::of(setup, self.logical_blocks, &curve, &question))
+    }
+
+    fn grid(&self) -> Result<Grid> {
+        let blocks = |extra| Extra::of(Some(extra), self.logical_blocks);
+        let (step, most) = (blocks(self.args.resolution).max(1), blocks(self.args.most));
+        match most >= step {
+            true => Ok(Grid { step, most }),
+            false => Err(Failure::usage(format!(
+                "`--most` is {most} extra blocks and `--resolution` is {step}, so there is nothing \
+                 to try"
+            ))),
+        }
+    }
+}
+
+/// Writes the JSON, if it is asked for, and prints the text unless the JSON goes there.
+fn write(
+    args: &Args,
+    json: Option<&Destination>,
+    value: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<()> {
+    if let Some(json) = json {
+        json.write(|out| write_text(out, &output::json(value)))?;
+    }
+    match args.quiet || matches!(json, Some(Destination::Stdout)) {
+        true => Ok(()),
+        false => output::print(&text()),
+    }
+}

@@ -1,0 +1,158 @@
+//! The answers of `ftlab size` as texts.
+
+use report::number_format::{bytes, count, decimals};
+use report::sizing::percent;
+use sim::sizing::answer::{EndurancePart, SizedPoint, Sizing};
+use sim::sizing::data_sheet::Effective;
+use sim::sizing::endurance::Lifetime;
+use sim::sizing::over_provisioning::OverProvisioning;
+
+use crate::texts::table::{Table, real};
+
+/// Says what T and U are.
+const LEGEND: &str = "T: the flash without system blocks; U: the capacity of the host. `--extra` \
+                      is (T − U) / U.";
+
+/// The answers for each FTL on a trace.
+pub fn text(target: f64, trace: &str, sizings: &[Sizing]) -> String {
+    let head = format!("trace    {trace}\ntarget   write amplification of at most {target}\n");
+    let parts = sizings.iter().map(answer);
+    [head].into_iter().chain(parts).chain([format!("{LEGEND}\n")]).collect::<Vec<_>>().join("\n")
+}
+
+fn answer(sizing: &Sizing) -> String {
+    let mut lines = vec![
+        ("ftl".to_owned(), sizing.ftl.clone()),
+        (
+            "capacity".to_owned(),
+            format!(
+                "{} = {} blocks of {}",
+                bytes(sizing.capacity_bytes),
+                count(sizing.logical_blocks),
+                bytes(sizing.block_bytes)
+            ),
+        ),
+    ];
+    match &sizing.least {
+        Some(least) => lines.extend(least_lines(sizing, least)),
+        None => lines.push(("least extra".to_owned(), "the target is not reached".to_owned())),
+    }
+    lines.extend(sizing.endurance.iter().flat_map(endurance));
+    lines.extend(sizing.command.iter().map(|command| ("run".to_owned(), command.clone())));
+    lines.extend(sizing.notes.iter().map(|note| ("note".to_owned(), note.clone())));
+    format!("{}\n{}", joined(&lines), curve(sizing))
+}
+
+fn least_lines(sizing: &Sizing, least: &SizedPoint) -> Vec<(String, String)> {
+    let probe = &least.probe;
+    let extra_bytes = probe.extra_blocks.saturating_mul(sizing.block_bytes);
+    let amplification = [probe.write_amplification, probe.write_amplification_bytes];
+    let [pages, of_bytes] = amplification.map(|it| real(it, 4));
+    vec![
+        (
+            "least extra".to_owned(),
+            format!("{} blocks, {}", count(probe.extra_blocks), bytes(extra_bytes)),
+        ),
+        over_provisioning(&least.over_provisioning),
+        (
+            "write amplification".to_owned(),
+            format!("{pages} pages programmed per host page, {of_bytes} bytes per host byte"),
+        ),
+    ]
+}
+
+fn over_provisioning(found: &OverProvisioning) -> (String, String) {
+    let [capacity, flash] = [found.of_capacity, found.of_flash].map(percent);
+    ("over-provisioning".to_owned(), format!("(T − U) / U = {capacity} %, (T − U) / T = {flash} %"))
+}
+
+/// All runs; the answer has a star.
+fn curve(sizing: &Sizing) -> String {
+    let is_unsteady = |point: &SizedPoint| point.probe.steady == Some(false);
+    let has_unsteady = sizing.curve.iter().any(is_unsteady);
+    let mut table =
+        Table::new(&["extra blocks", "", "(T − U) / U", "(T − U) / T", "write amplification"]);
+    let answer = sizing.least.as_ref().map(|least| least.probe.extra_blocks);
+    for point in &sizing.curve {
+        let (probe, share) = (&point.probe, point.over_provisioning);
+        let mark = match answer == Some(probe.extra_blocks) {
+            true => "*",
+            false if is_unsteady(point) => "u",
+            false => "",
+        };
+        table.row(&[
+            count(probe.extra_blocks),
+            mark.to_owned(),
+            format!("{} %", percent(share.of_capacity)),
+            format!("{} %", percent(share.of_flash)),
+            probe.write_amplification.map_or("too few".to_owned(), |it| decimals(it, 4)),
+        ]);
+    }
+    let legend = if has_unsteady { "u: not steady\n" } else { "" };
+    format!("{}{legend}", table.text())
+}
+
+/// What a data sheet says.
+pub fn sheet(found: &Effective, lifetime: Option<&EndurancePart>) -> String {
+    let mut lines = vec![(
+        "write amplification".to_owned(),
+        format!("{} of random writes", decimals(found.write_amplification, 3)),
+    )];
+    match &found.over_provisioning {
+        Some(spare) => {
+            lines.push(over_provisioning(spare));
+            let block = count(found.pages_per_block.into());
+            let what = format!(
+                "the spare with which greedy collection has this write amplification on uniform \
+                 random writes, with {block} pages in a block"
+            );
+            lines.push(("".to_owned(), what));
+        }
+        None => lines.push((
+            "over-provisioning".to_owned(),
+            "none between 0.01 % and 100 times the capacity gives this write amplification".into(),
+        )),
+    }
+    lines.extend(lifetime.into_iter().flat_map(endurance));
+    format!("{}\nT: the flash; U: the capacity of the host.\n", joined(&lines))
+}
+
+fn endurance(part: &EndurancePart) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    if let Some(needed) = &part.needed {
+        let cycles = count_of(needed.pe_cycles);
+        let writes = writes(needed);
+        lines.push(("needed".to_owned(), format!("{cycles} P/E cycles for {writes}")));
+    }
+    if let Some(rated) = &part.rated {
+        let (cycles, writes) = (count_of(rated.pe_cycles), writes(rated));
+        lines.push(("rated".to_owned(), format!("{cycles} P/E cycles bear {writes}")));
+    }
+    lines
+}
+
+fn writes(lifetime: &Lifetime) -> String {
+    let tbw = lifetime.tbw_bytes.map(|bytes| format!(": {} TBW", terabytes(bytes)));
+    format!(
+        "{} drive writes a day for {} years{}",
+        decimals(lifetime.drive_writes_per_day, 3),
+        lifetime.years,
+        tbw.unwrap_or_default()
+    )
+}
+
+/// Terabytes of 10¹² bytes, as on data sheets.
+fn terabytes(bytes: f64) -> String {
+    let terabytes = bytes / 1e12;
+    decimals(terabytes, if terabytes < 100.0 { 3 } else { 0 })
+}
+
+fn count_of(cycles: f64) -> String {
+    decimals(cycles.ceil(), 0)
+}
+
+/// Lines with their names in a column.
+fn joined(lines: &[(String, String)]) -> String {
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(8);
+    lines.iter().map(|(name, text)| format!("{name:<width$} {text}\n")).collect()
+}

@@ -1,0 +1,147 @@
+//! `ftlab size`: what it prints, its JSON, its report and its refusals.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const FTLAB: &str = env!("CARGO_BIN_EXE_ftlab");
+
+fn ftlab(args: &[&str]) -> Output {
+    Command::new(FTLAB).args(args).stdin(Stdio::null()).output().expect("the binary starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn printed(args: &[&str]) -> String {
+    let output = ftlab(args);
+    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&printed(args)).unwrap()
+}
+
+/// A refusal with this exit code.
+fn refusal(args: &[&str], code: i32) -> String {
+    let output = ftlab(args);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {}", text(&output.stderr));
+    text(&output.stderr).to_owned()
+}
+
+const SMALL: [&str; 6] = ["size", "uniform:writes=200K", "--capacity", "16MiB", "--waf", "2.5"];
+
+/// The search with more arguments.
+fn small(more: &[&'static str]) -> Vec<&'static str> {
+    [&SMALL[..], more].concat()
+}
+
+#[test]
+fn the_answer_is_that_of_the_command_that_it_names() {
+    let found = json(&small(&["--ftl", "page", "--ftl", "page:frontiers=2", "--json"]));
+    assert_eq!((&found["schema"], &found["target"]), (&"ftlab.size/1".into(), &2.5.into()));
+    for sizing in found["sizings"].as_array().unwrap() {
+        let command = sizing["command"].as_str().unwrap();
+        let words: Vec<&str> = command.split(' ').skip(1).chain(["--json", "-"]).collect();
+        let (run, least) = (json(&words), &sizing["least"]);
+        assert_eq!(run["write_amplification"], least["write_amplification"], "{command}");
+        assert_eq!(run["device"]["extra_blocks"], least["extra_blocks"]);
+        assert!(least["write_amplification"].as_f64() <= Some(2.5) && least["steady"] == true);
+        let extra = least["extra_blocks"].as_f64().unwrap();
+        let both = &least["over_provisioning"];
+        assert_eq!(both["of_capacity"].as_f64(), Some(extra / 128.0));
+        assert_eq!(both["of_flash"].as_f64(), Some(extra / 128.0 / (1.0 + extra / 128.0)));
+        let curve = sizing["curve"].as_array().unwrap();
+        let blocks = curve.iter().map(|point| point["extra_blocks"].as_u64().unwrap());
+        assert!(blocks.is_sorted() && curve.iter().any(|point| point == least));
+    }
+}
+
+#[test]
+fn the_answer_does_not_depend_on_the_number_of_jobs() {
+    let [one, two] = ["1", "3"].map(|jobs| printed(&small(&["--json", "-", "--jobs", jobs])));
+    assert_eq!(one, two);
+}
+
+#[test]
+fn a_fixed_warm_up_takes_the_place_of_rounds() {
+    let found = json(&small(&["--warmup", "1", "--json"]));
+    let least = &found["sizings"][0]["least"];
+    assert!(least["steady"].is_null() && least["extra_blocks"].is_u64(), "{least}");
+}
+
+#[test]
+fn both_definitions_and_the_endurance_are_printed() {
+    let table = printed(&small(&["--dwpd", "3", "--pe", "10000"]));
+    for words in ["(T − U) / U = ", "(T − U) / T = ", "3.000 drive writes a day", "10,000 P/E"]
+    {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let found = json(&small(&["--dwpd", "3", "--years", "2", "--wear-levelling", "1.1", "--json"]));
+    let part = &found["sizings"][0]["endurance"];
+    let cycles = 3.0 * 2.0 * 365.0 * 1.1 * part["write_amplification"].as_f64().unwrap();
+    assert!((part["needed"]["pe_cycles"].as_f64().unwrap() / cycles - 1.0).abs() < 1e-12);
+    let tbw = part["needed"]["tbw_bytes"].as_f64().unwrap();
+    assert_eq!(tbw, 3.0 * 2.0 * 365.0 * f64::from(16 << 20));
+    assert_eq!(part["rated"]["pe_cycles"].as_f64(), Some(100_000.0), "those of the chip");
+}
+
+#[test]
+fn a_report_has_the_curve() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("size.html");
+    let report = page.to_str().unwrap();
+    let args: Vec<&str> = SMALL.into_iter().chain(["--report", report, "--quiet"]).collect();
+    assert!(printed(&args).is_empty());
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("write-amplification-against-over-provisioning"));
+    assert!(html.contains("target 2.5"));
+}
+
+#[test]
+fn an_unreachable_target_says_what_was_found() {
+    let output = ftlab(&small(&["--most", "10%"]));
+    assert_eq!(output.status.code(), Some(1));
+    let message = text(&output.stderr);
+    assert!(message.contains("with 13 extra blocks (10.2 % of the capacity)"), "{message}");
+    assert!(message.contains("allow more with `--most`"), "{message}");
+    assert!(text(&output.stdout).contains("not reached"), "the curve is printed all the same");
+    let few = refusal(&small(&["--most", "1blocks"]), 1);
+    assert!(few.contains("the FTL cannot work: page needs at least"), "{few}");
+}
+
+#[test]
+fn data_sheets_need_no_trace() {
+    let rates = printed(&["size", "--datasheet", "seq=2700MB/s,rand=130k"]);
+    assert!(rates.contains("5.071 of random writes"), "{rates}");
+    assert!(rates.contains("(T − U) / U = 11.14 %, (T − U) / T = 10.03 %"), "{rates}");
+    let pair = ["--datasheet", "tbw-seq=37200TB,tbw-rand=17520TB", "--capacity", "3200GB"];
+    let args = [&["size"], &pair[..], &["--dwpd", "3", "--json"]].concat();
+    let found = json(&args);
+    let amplification = found["data_sheet"]["write_amplification"].as_f64().unwrap();
+    assert!((amplification - 2.123).abs() < 1e-3);
+    assert_eq!(found["endurance"]["needed"]["tbw_bytes"].as_f64(), Some(17_520e12));
+    assert!(found["endurance"]["rated"].is_null(), "there is no chip");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_remedy() {
+    let sheet = ["size", "--datasheet", "seq=2700MB/s,rand=130k"];
+    let with = |more: &[&'static str]| [&sheet[..], more].concat();
+    for (args, hint) in [
+        (vec!["size", "oltp"], "--waf"),
+        (vec!["size", "oltp", "--waf", "0.9"], "at least 1"),
+        (small(&["--resolution", "50%", "--most", "10%"]), "nothing to try"),
+        (small(&["--wear-levelling", "0.9"]), "give the reciprocal"),
+        (small(&["--years", "0"]), "`--years` must be a number above 0"),
+        (with(&["oltp"]), "a TRACE has no effect"),
+        (with(&["--waf", "2"]), "`--waf` has no effect"),
+        (with(&["--measure-after", "2"]), "`--measure-after` has no effect"),
+        (vec!["size", "--datasheet", "seq=1MB/s,rand=130k"], "steady state"),
+    ] {
+        let message = refusal(&args, 2);
+        assert!(message.contains(hint), "{args:?}: {message}");
+    }
+}

@@ -1,0 +1,148 @@
+//! The answer for an FTL: the least extra blocks, and the curve that was measured on the way.
+
+use serde::Serialize;
+
+use crate::config::command_line::replay_command;
+use crate::config::setup::Setup;
+use crate::sizing::endurance::{Endurance, Lifetime};
+use crate::sizing::over_provisioning::OverProvisioning;
+use crate::sizing::probe::{Probe, setup_with};
+use crate::sizing::search::Curve;
+
+/// The answer for an FTL.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "docs/sizing.md documents every field")]
+pub struct Sizing {
+    pub ftl: String,
+    pub logical_blocks: u64,
+    pub block_bytes: u64,
+    pub capacity_bytes: u64,
+    /// None if the target is not reached.
+    pub least: Option<SizedPoint>,
+    /// The command that makes this run again.
+    pub command: Option<String>,
+    pub curve: Vec<SizedPoint>,
+    pub endurance: Option<EndurancePart>,
+    pub notes: Vec<String>,
+}
+
+/// A point of the curve, with both definitions of over-provisioning.
+#[derive(Clone, Debug, Serialize)]
+pub struct SizedPoint {
+    /// The run.
+    #[serde(flatten)]
+    pub probe: Probe,
+    /// Its over-provisioning.
+    pub over_provisioning: OverProvisioning,
+}
+
+/// The endurance at the answer.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "docs/sizing.md documents every field")]
+pub struct EndurancePart {
+    /// Bytes programmed for a byte of the host.
+    pub write_amplification: f64,
+    pub wear_levelling: f64,
+    /// What the asked drive writes per day take.
+    pub needed: Option<Lifetime>,
+    /// What the P/E cycles of the flash bear.
+    pub rated: Option<Lifetime>,
+}
+
+/// What is asked about endurance.
+#[derive(Clone, Copy, Debug)]
+pub struct EnduranceQuestion {
+    /// Writes of the whole drive per day.
+    pub drive_writes_per_day: Option<f64>,
+    /// P/E cycles of the flash.
+    pub pe_cycles: Option<f64>,
+    /// The time for which the drive must last.
+    pub years: f64,
+    /// Wear of the most worn block over the mean.
+    pub wear_levelling: f64,
+}
+
+impl EnduranceQuestion {
+    /// The endurance at a write amplification, if anything is asked about it.
+    pub fn answer(
+        &self,
+        write_amplification: f64,
+        capacity_bytes: Option<u64>,
+    ) -> Option<EndurancePart> {
+        let EnduranceQuestion { drive_writes_per_day, pe_cycles, years, wear_levelling } = *self;
+        let endurance = Endurance { capacity_bytes, write_amplification, wear_levelling, years };
+        let needed = drive_writes_per_day.map(|writes| endurance.for_writes(writes));
+        let rated = pe_cycles.map(|cycles| endurance.for_cycles(cycles));
+        let is_asked = needed.is_some() || rated.is_some();
+        is_asked.then_some(EndurancePart { write_amplification, wear_levelling, needed, rated })
+    }
+}
+
+impl Sizing {
+    /// The answer that a curve gives for a setup on a device of this many logical blocks.
+    pub fn of(
+        setup: &Setup,
+        logical_blocks: u64,
+        curve: &Curve,
+        question: &EnduranceQuestion,
+    ) -> Sizing {
+        let block_bytes = ftl::device::block_bytes(&setup.chip);
+        let capacity_bytes = logical_blocks.saturating_mul(block_bytes);
+        let point = |probe: &Probe| SizedPoint {
+            probe: probe.clone(),
+            over_provisioning: OverProvisioning::of_blocks(logical_blocks, probe.extra_blocks),
+        };
+        let least = curve.least();
+        let command =
+            |least: &Probe| replay_command(&setup_with(setup, least.extra_blocks).experiment);
+        let bytes = least.and_then(|least| least.write_amplification_bytes);
+        Sizing {
+            ftl: setup.experiment.ftl.clone(),
+            logical_blocks,
+            block_bytes,
+            capacity_bytes,
+            least: least.map(point),
+            command: least.map(command),
+            curve: curve.probes().map(point).collect(),
+            endurance: bytes.and_then(|bytes| question.answer(bytes, Some(capacity_bytes))),
+            notes: notes(curve),
+        }
+    }
+
+    /// The sentence for a target that no run reached.
+    pub fn unreached(&self, target: f64) -> String {
+        let largest = self.curve.last().expect("at least one run was made");
+        let Probe { extra_blocks, write_amplification, refused, .. } = &largest.probe;
+        let share = 100.0 * largest.over_provisioning.of_capacity;
+        let found = match (write_amplification, refused) {
+            (Some(amplification), _) => format!("it is {amplification:.4}"),
+            (None, Some(why)) => format!("the FTL cannot work: {why}"),
+            (None, None) => unreachable!("a run has a figure, or a reason"),
+        };
+        format!(
+            "{}: write amplification {target} cannot be reached: with {extra_blocks} extra blocks \
+             ({share:.1} % of the capacity), the most that were tried, {found}; allow more with \
+             `--most`, or give a larger `--waf`",
+            self.ftl
+        )
+    }
+}
+
+/// What a reader of the answer should know: the notes of its run, and what is odd about the curve.
+fn notes(curve: &Curve) -> Vec<String> {
+    let Some(least) = curve.least() else { return Vec::new() };
+    let lower: Vec<String> = curve.meets_below().map(met).collect();
+    let by_chance = (!lower.is_empty()).then(|| {
+        format!(
+            "Fewer extra blocks meet the target too, but more of them miss it, so this is chance: \
+             {}.",
+            lower.join(", ")
+        )
+    });
+    least.notes.iter().cloned().chain(by_chance).collect()
+}
+
+fn met(probe: &Probe) -> String {
+    let amplification = probe.write_amplification.expect("it meets the target");
+    format!("{} ({amplification:.4})", probe.extra_blocks)
+}

@@ -1,0 +1,119 @@
+//! The least extra blocks that a search finds are those of a sweep over every number around them.
+
+#[path = "../../trace/tests/common/directory.rs"]
+mod directory;
+
+use std::num::NonZeroUsize;
+
+use sim::config::choices::Fit;
+use sim::config::experiment::Experiment;
+use sim::device::logical_blocks;
+use sim::sizing::mean_field;
+use sim::sizing::probe::{Probe, probe};
+use sim::sizing::search::{Curve, Grid, least_extra};
+use sim::{Input, NoProgress, RunOptions, Setup, parallel_runs};
+
+/// A trace on a device, and runs on it.
+struct Sized {
+    setup: Setup,
+    input: Input,
+    logical_blocks: u64,
+}
+
+impl Sized {
+    fn of(experiment: &Experiment) -> Sized {
+        let setup = Setup::new(experiment).unwrap();
+        let input = Input::open(&setup, &NoProgress).unwrap_or_else(|error| panic!("{error}"));
+        let capacity = experiment.capacity_bytes.unwrap_or(input.needed_bytes());
+        let logical_blocks = logical_blocks(&setup.chip, capacity).unwrap();
+        Sized { setup, input, logical_blocks }
+    }
+
+    fn runs(&self, blocks: &[u64]) -> sim::Result<Vec<Probe>> {
+        let jobs = NonZeroUsize::new(2).unwrap();
+        parallel_runs::in_order(blocks.len(), jobs, |index, _| {
+            let options = RunOptions { input: Some(&self.input), ..RunOptions::default() };
+            probe(&self.setup, blocks[index], options)
+        })
+    }
+
+    fn searched(&self, target: f64) -> Curve {
+        let grid = Grid { step: 1, most: self.logical_blocks };
+        least_extra(target, grid, |blocks| self.runs(blocks)).unwrap()
+    }
+
+    /// The least number of extra blocks from which on all meet the target, found among all numbers
+    /// from `from` to `to`.
+    fn swept(&self, target: f64, from: u64, to: u64) -> u64 {
+        let blocks: Vec<u64> = (from..=to).collect();
+        let probes = self.runs(&blocks).unwrap();
+        let missed = probes.iter().rev().find(|probe| !probe.meets(target));
+        missed.expect("too few extra blocks miss the target").extra_blocks + 1
+    }
+
+    /// Asserts that search and sweep agree.
+    fn assert_found(&self, target: f64) -> u64 {
+        let curve = self.searched(target);
+        let least = curve.least().unwrap_or_else(|| panic!("{target} is not reached"));
+        let found = least.extra_blocks;
+        assert!(least.meets(target) && found > 5, "{least:?}");
+        let swept = self.swept(target, found - 5, found * 3 / 2);
+        assert_eq!(found, swept, "{:?}", self.setup.experiment.trace);
+        assert!(curve.probes().count() < 45, "{} runs", curve.probes().count());
+        found
+    }
+}
+
+fn steady(experiment: Experiment) -> Experiment {
+    Experiment { warmup: 0, until: Some("steady".parse().unwrap()), ..experiment }
+}
+
+#[test]
+fn a_workload_needs_what_a_sweep_and_theory_say() {
+    let trace = Some("uniform:writes=300K".to_owned());
+    let chip = "slc-fast2010:page=512,pages_per_block=16".to_owned();
+    let capacity_bytes = Some(1000 * 16 * 512);
+    let sized =
+        Sized::of(&steady(Experiment { trace, chip, capacity_bytes, ..Experiment::default() }));
+    assert_eq!(sized.logical_blocks, 1000);
+    let found = sized.assert_found(2.0) as f64;
+    let theory = 1000.0 * mean_field::spare_of_greedy(16, 2.0).unwrap();
+    assert!((found / theory - 1.0).abs() < 0.03, "{found} blocks, in theory {theory}");
+}
+
+/// Only part of the device is hot, so the curve is not that of theory.
+#[test]
+fn a_real_trace_needs_what_a_sweep_says() {
+    let Some(traces) = directory::traces() else { return };
+    for (file, target) in [("msr/rsrch_1.csv.zst", 3.0), ("diskmon/mayun4.txt.zst", 1.3)] {
+        let path = traces.join(file);
+        let trace = Some(path.to_str().unwrap().to_owned());
+        let fit = Fit::Compact;
+        let sized = Sized::of(&steady(Experiment { trace, fit, ..Experiment::default() }));
+        let found = sized.assert_found(target);
+        println!("{file}: {found} extra of {} blocks", sized.logical_blocks);
+    }
+}
+
+#[test]
+fn a_target_that_no_size_reaches_has_no_answer() {
+    let trace = Some("uniform:writes=40K".to_owned());
+    let experiment = Experiment { trace, capacity_bytes: Some(8 << 20), ..Experiment::default() };
+    let sized = Sized::of(&experiment);
+    let grid = Grid { step: 1, most: 10 };
+    let curve = least_extra(1.5, grid, |blocks| sized.runs(blocks)).unwrap();
+    assert!(curve.least().is_none());
+    let largest = curve.largest().unwrap();
+    assert!(largest.extra_blocks == 10 && largest.write_amplification > Some(1.5));
+    // Below its least number the FTL refuses to work, which is a point of the curve.
+    let few = sized.runs(&[0]).unwrap();
+    assert!(few[0].refused.as_ref().is_some_and(|why| why.contains("at least")), "{few:?}");
+}
+
+#[test]
+fn a_trace_without_writes_needs_nothing() {
+    let trace = Some("uniform:requests=1K,reads=100%".to_owned());
+    let experiment = Experiment { trace, capacity_bytes: Some(8 << 20), ..Experiment::default() };
+    let error = Sized::of(&experiment).runs(&[10]).unwrap_err();
+    assert!(error.to_string().contains("needs no extra blocks"), "{error}");
+}
