@@ -10,7 +10,7 @@ use super::Nand;
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::flash_array::FlashArray;
-use crate::op::Cause;
+use crate::op::{Cause, Op};
 use crate::op_sink::Operation;
 use crate::page_store::SyncJob;
 use crate::payload::{Content, Data, Page, Sink};
@@ -78,6 +78,23 @@ impl Nand {
         self.check_power()?;
         self.ledger.record(cause, Operation::SpareRead { ppn, owner: self.array.owner(ppn) });
         Ok(())
+    }
+
+    /// Books the reads of several spare areas, as [`book_spare_read`](Self::book_spare_read) does.
+    ///
+    /// # Errors
+    /// Power lost.
+    #[inline]
+    pub fn book_spare_reads(
+        &mut self,
+        mut ppns: impl Iterator<Item = Ppn>,
+        cause: Cause,
+    ) -> Result<()> {
+        if self.power.is_none() && self.ledger.sink.is_none() {
+            self.ledger.tally.add(Op::SpareRead, cause, ppns.count() as u64);
+            return Ok(());
+        }
+        ppns.try_for_each(|ppn| self.book_spare_read(ppn, cause))
     }
 
     /// Whether the data of page `ppn`, which must hold `lpn`, can be read. Counts no operation: the

@@ -55,16 +55,19 @@ fn work(nand: &mut Nand) -> Result<()> {
     nand.copy(Ppn(1), Ppn(6), 2, b"extra", Cause::Merge)?;
     nand.program(Ppn(7), &host(20, 1), Cause::Map)?;
     nand.book_spare_read(Ppn(6), Cause::Map)?;
+    nand.book_spare_reads([Ppn(7), Ppn(4)].into_iter(), Cause::Meta)?;
     nand.read(Ppn(7), Lpn(20), 1, &mut Sink::None, Cause::Rmw)?;
     nand.erase(BlockId(0), Cause::Gc)
 }
 
-const LINES: [&str; 7] = [
+const LINES: [&str; 9] = [
     "host Program { first: Ppn(0), owners: [8, 9, 10] }",
     "gc Copy { from: [Ppn(2), Ppn(0)], to: Ppn(4), owners: [10, 8] }",
     "merge Copy { from: [Ppn(1)], to: Ppn(6), owners: [9] }",
     "map Program { first: Ppn(7), owners: [20] }",
     "map SpareRead { ppn: Ppn(6), owner: Lpn(9) }",
+    "meta SpareRead { ppn: Ppn(7), owner: Lpn(20) }",
+    "meta SpareRead { ppn: Ppn(4), owner: Lpn(10) }",
     "rmw Read { ppn: Ppn(7), owner: Lpn(20) }",
     "gc Erase { block: BlockId(0) }",
 ];
