@@ -21,7 +21,13 @@ struct Node {
     /// The parent if this is a first child, otherwise the sibling before it; none for a root.
     before: u32,
     after: u32,
+    /// The parent; none for a root. A number that falls seldom passes that of its parent, and then
+    /// nothing else changes.
+    parent: u32,
 }
+
+/// The links of a root without children.
+const ALONE: Node = Node { number: 0, child: NONE, before: NONE, after: NONE, parent: NONE };
 
 /// A heap, represented by its first block. A copy of this value goes stale when the heap changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +47,7 @@ pub struct BlockHeaps {
 impl BlockHeaps {
     /// Links for `blocks` blocks, none of which is in a heap.
     pub fn new(blocks: u32) -> BlockHeaps {
-        let node = Node { number: 0, child: NONE, before: NONE, after: NONE };
-        BlockHeaps { nodes: vec![node; blocks as usize] }
+        BlockHeaps { nodes: vec![ALONE; blocks as usize] }
     }
 
     /// The block with the lowest number, and that number.
@@ -53,20 +58,27 @@ impl BlockHeaps {
 
     /// Adds a block that is in no heap.
     pub fn push(&mut self, heap: &mut Heap, block: BlockId, number: u32) {
-        self.nodes[block.0 as usize] = Node { number, child: NONE, before: NONE, after: NONE };
+        self.nodes[block.0 as usize] = Node { number, ..ALONE };
         heap.0 = self.meld(heap.0, block.0);
     }
 
     /// Lowers the number of a block of this heap.
-    #[inline]
+    #[inline(always)]
     pub fn lower(&mut self, heap: &mut Heap, block: BlockId, number: u32) {
         let node = &mut self.nodes[block.0 as usize];
         debug_assert!(number <= node.number, "{block:?} rises from {} to {number}", node.number);
         node.number = number;
-        if block.0 != heap.0 {
-            self.cut(block.0);
-            heap.0 = self.meld(heap.0, block.0);
+        let parent = node.parent;
+        if parent != NONE && self.is_before(block.0, parent) {
+            self.rise(heap, block);
         }
+    }
+
+    /// Moves a block that now precedes its parent to the top.
+    #[inline(never)]
+    fn rise(&mut self, heap: &mut Heap, block: BlockId) {
+        self.cut(block.0);
+        heap.0 = self.meld(heap.0, block.0);
     }
 
     /// Removes a block of this heap.
@@ -81,6 +93,7 @@ impl BlockHeaps {
         }
     }
 
+    #[inline]
     fn is_before(&self, a: u32, b: u32) -> bool {
         (self.nodes[a as usize].number, a) < (self.nodes[b as usize].number, b)
     }
@@ -93,8 +106,8 @@ impl BlockHeaps {
         }
         let (root, child) = if self.is_before(a, b) { (a, b) } else { (b, a) };
         let next = core::mem::replace(&mut self.nodes[root as usize].child, child);
-        self.nodes[child as usize].before = root;
-        self.nodes[child as usize].after = next;
+        let node = &mut self.nodes[child as usize];
+        (node.before, node.after, node.parent) = (root, next, root);
         if next != NONE {
             self.nodes[next as usize].before = child;
         }
@@ -117,7 +130,7 @@ impl BlockHeaps {
 
     fn orphan(&mut self, block: u32) {
         let node = &mut self.nodes[block as usize];
-        (node.before, node.after) = (NONE, NONE);
+        (node.before, node.after, node.parent) = (NONE, NONE, NONE);
     }
 
     /// Melds the children of a block in pairs, then the pairs into one heap. Returns the root.
