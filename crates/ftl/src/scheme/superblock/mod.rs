@@ -412,9 +412,7 @@ impl SpareMapped for Superblock {
 
     fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
         if !self.map.cache.touch(lbn) {
-            for ppn in self.carriers.spares(&self.map.flat, lbn) {
-                nand.book_spare_read(ppn, Cause::Map)?;
-            }
+            nand.book_spare_reads(self.carriers.spares(&self.map.flat, lbn), Cause::Map)?;
         }
         Ok(())
     }
