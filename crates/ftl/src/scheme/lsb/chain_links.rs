@@ -178,7 +178,8 @@ impl SpareChains for GroupChains {
             let Some(top) = top else { continue };
             for group in self.groups_of(lbn) {
                 let recalled = self.recalled(geometry, spares, &map.flat, top, group);
-                self.set_group(group, recalled);
+                let home = self.home(geometry, &map.flat, group, recalled.carrier);
+                self.set_group(group, recalled, home);
             }
         }
     }

@@ -28,16 +28,17 @@ use nand::{BlockId, Geometry, Lpn, Ppn};
 
 use super::block_counter::BlockCounter;
 use super::layout::GroupLayout;
+use crate::contract::{Violation, ensure};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
 use crate::part::spare::spare_mapped::Lbn;
-use crate::part::spare::spare_sheet::SheetPage;
 
 /// Stands for no page of a group.
 pub(super) const NONE: u8 = u8::MAX;
 
 /// The numbers of the bits that are set, in ascending order.
+#[inline]
 fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let bit = bits.trailing_zeros() as usize;
@@ -90,20 +91,43 @@ pub(super) struct Group {
     pub table: u8,
 }
 
+/// A page of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupPage {
+    lpn: Lpn,
+    /// The number of the group, counted over the device.
+    pub group: u32,
+    /// The first page of the group.
+    first: Lpn,
+    /// Number of pages of the group.
+    pages: u32,
+}
+
+impl GroupPage {
+    /// The number of the page in its group.
+    #[inline]
+    fn number(self) -> u8 {
+        (self.lpn.0 - self.first.0) as u8
+    }
+}
+
 /// A group without valid pages.
 pub(super) const EMPTY: Group = Group { stale: 0, carrier: NONE, table: NONE };
 
 /// The groups of all logical blocks.
 #[derive(Clone, Debug)]
 pub struct GroupChains {
-    layout: GroupLayout,
+    pub(super) layout: GroupLayout,
     /// For each group its carrier and its PT page.
-    ends: Vec<[u8; 2]>,
+    pub(super) ends: Vec<[u8; 2]>,
+    /// For each group the block of its carrier, or [`nowhere`](BlockCounter::nowhere). It follows
+    /// from the flat map, but a move of a page looks at those of a whole logical block.
+    homes: Vec<BlockId>,
     /// The stale pages of all groups, one bit for each logical page.
     stale: Vec<u64>,
     /// Counts the blocks to which a page refers. Kept to reuse its memory.
     referred: BlockCounter,
-    pages_per_block: u32,
+    pub(super) pages_per_block: u32,
     /// log2 of the pages per block and per group, if both are integers. They save every write some
     /// divisions.
     shifts: Option<[u32; 2]>,
@@ -119,7 +143,8 @@ impl GroupChains {
         let whole = sizes.iter().all(|size| size.is_power_of_two());
         let shifts = whole.then(|| sizes.map(u32::trailing_zeros));
         let referred = BlockCounter::new(geometry.blocks());
-        GroupChains { layout, ends, stale, referred, pages_per_block, shifts }
+        let homes = vec![referred.nowhere(); ends.len()];
+        GroupChains { layout, ends, homes, stale, referred, pages_per_block, shifts }
     }
 
     /// The layout of groups and spare areas.
@@ -139,9 +164,16 @@ impl GroupChains {
         lbn * self.layout.groups + offset / self.layout.group_pages
     }
 
+    /// A page, with its place in its group.
+    #[inline]
+    pub fn page(&self, lpn: Lpn) -> GroupPage {
+        let group = self.group_of(lpn);
+        GroupPage { lpn, group, first: self.first_of(group), pages: self.pages_of(group) }
+    }
+
     /// The first page of a group.
     #[inline]
-    fn first_of(&self, group: u32) -> Lpn {
+    pub(super) fn first_of(&self, group: u32) -> Lpn {
         if let Some([_, pages]) = self.shifts {
             return Lpn(group << pages);
         }
@@ -160,7 +192,7 @@ impl GroupChains {
 
     /// The logical block of a page.
     #[inline]
-    fn lbn_of(&self, lpn: Lpn) -> Lbn {
+    pub(super) fn lbn_of(&self, lpn: Lpn) -> Lbn {
         match self.shifts {
             Some([block, _]) => lpn.0 >> block,
             None => lpn.0 / self.pages_per_block,
@@ -177,13 +209,15 @@ impl GroupChains {
 
     /// What is kept for a group.
     #[inline]
-    fn group(&self, at: u32) -> Group {
+    pub(super) fn group(&self, at: u32) -> Group {
         let [carrier, table] = self.ends[at as usize];
         Group { stale: self.stale_of(at), carrier, table }
     }
 
-    pub(super) fn set_group(&mut self, at: u32, group: Group) {
+    /// Sets what is kept for a group, whose carrier is in block `home`.
+    pub(super) fn set_group(&mut self, at: u32, group: Group, home: BlockId) {
         self.ends[at as usize] = [group.carrier, group.table];
+        self.homes[at as usize] = home;
         let (first, pages) = (self.first_of(at).0, self.pages_of(at));
         let (word, shift) = (first as usize / 64, first % 64);
         let all = u64::MAX >> (64 - pages);
@@ -198,19 +232,20 @@ impl GroupChains {
     /// The stale pages of a group.
     #[inline]
     fn stale_of(&self, at: u32) -> u64 {
-        let (first, pages) = (self.first_of(at).0, self.pages_of(at));
-        let low = self.stale[first as usize / 64] >> (first % 64);
+        self.stale_between(self.first_of(at), self.pages_of(at))
+    }
+
+    /// The stale pages among these consecutive ones.
+    #[inline]
+    fn stale_between(&self, first: Lpn, pages: u32) -> u64 {
+        let (word, shift) = (first.0 as usize / 64, first.0 % 64);
+        let low = self.stale[word] >> shift;
         // Where sizes are no powers of two, the bits of a group may continue in the next word.
-        let high = match first % 64 + pages > 64 {
-            true => self.stale[first as usize / 64 + 1] << (64 - first % 64),
+        let high = match shift + pages > 64 {
+            true => self.stale[word + 1] << (64 - shift),
             false => 0,
         };
         (low | high) & u64::MAX >> (64 - pages)
-    }
-
-    #[inline]
-    fn stale_bit(&mut self, lpn: Lpn) -> (&mut u64, u64) {
-        (&mut self.stale[lpn.0 as usize / 64], 1 << (lpn.0 % 64))
     }
 
     /// The page with this number in a group; none for [`NONE`].
@@ -225,182 +260,108 @@ impl GroupChains {
     }
 
     /// Prefetches the group of a page.
+    #[inline(always)]
     pub fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.ends, self.group_of(lpn) as usize);
+        let group = self.group_of(lpn) as usize;
+        prefetch(&self.ends, group);
+        prefetch(&self.homes, group);
         prefetch(&self.stale, lpn.0 as usize / 64);
     }
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Notes that a page got a new place, in this role.
+    /// Notes that a page got a new place, in this block and in this role.
     #[inline]
-    pub fn note(&mut self, lpn: Lpn, role: Role) {
-        let at = self.group_of(lpn);
-        let number = self.number_in(at, lpn);
+    pub fn note(&mut self, lpn: Lpn, block: BlockId, role: Role) {
+        let page = self.page(lpn);
         match role {
             Role::Plain => {}
             Role::Table { .. } => {
-                self.set_group(at, Group { stale: 0, carrier: number, table: number });
+                let number = page.number();
+                let group = Group { stale: 0, carrier: number, table: number };
+                self.set_group(page.group, group, block);
             }
-            Role::Directory | Role::WideDirectory => {
-                let (word, bit) = self.stale_bit(lpn);
-                *word |= bit;
-                let [carrier, table] = &mut self.ends[at as usize];
-                *carrier = number;
-                if *table == number {
-                    *table = NONE;
-                }
-            }
+            Role::Directory | Role::WideDirectory => self.note_directory(page, block),
         }
     }
 
-    /// The entry that a PMD page holds for a page of its own group: the place of the PT page if
-    /// that is up to date for it, otherwise the place of the page.
+    /// Notes that a page got a new place in this block, as a PMD page.
     #[inline]
-    fn reference(&self, group: &Group, entries: &[Ppn], number: usize) -> Ppn {
-        match group.table != NONE && group.stale >> number & 1 == 0 {
-            true => entries[group.table as usize],
-            false => entries[number],
+    pub fn note_directory(&mut self, page: GroupPage, block: BlockId) {
+        let (at, lpn) = (page.group as usize, page.lpn.0);
+        self.stale[lpn as usize / 64] |= 1 << (lpn % 64);
+        self.homes[at] = block;
+        let [carrier, table] = &mut self.ends[at];
+        *carrier = page.number();
+        if *table == *carrier {
+            *table = NONE;
         }
     }
 
-    /// The group entries of the PMD page `lpn`, which is at `own`.
-    fn to_groups(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
-        let groups = self.groups_of(self.lbn_of(lpn));
-        let number = (self.group_of(lpn) - groups.start) as usize;
-        let first = self.first_of(groups.start).0;
-        let entries = flat.entries(first..first + self.pages_per_block);
-        let ends = self.ends[groups.start as usize..groups.end as usize].iter().enumerate();
-        let group_pages = self.layout.group_pages as usize;
-        ends.map(move |(other, &[carrier, _])| match carrier {
-            NONE => own,
-            _ if other == number => own,
-            carrier => match entries[other * group_pages + usize::from(carrier)] {
-                Ppn::NONE => own,
-                place => place,
-            },
-        })
-    }
-
-    /// The page entries of the PMD page `lpn`, which is at `own`.
-    fn to_pages(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
-        let at = self.group_of(lpn);
-        let (number, mut group) = (self.number_in(at, lpn), self.group(at));
-        if group.table == number {
-            group.table = NONE;
-        }
-        let entries = self.entries(flat, at);
-        (0..entries.len()).map(move |page| match entries[page] {
-            _ if page == number.into() => own,
-            Ppn::NONE => own,
-            _ => self.reference(&group, entries, page),
-        })
-    }
-
-    /// Whether page `lpn`, if it is written to `block` as the only one of its group, needs a
-    /// mapping-induced write because its entries would refer to too many blocks. If so, returns the
-    /// page to copy before it as the group's PT page: the old PT page or, if there is none, the
-    /// lowest valid page.
+    /// Whether the entries of this page fit a PMD page in `block`, if it is written as the only page
+    /// of its group: they must not refer to too many blocks.
     #[inline]
-    pub fn mapping_write(
+    pub fn fits(
         &mut self,
         geometry: &Geometry,
         flat: &FlatMap,
-        lpn: Lpn,
+        page: GroupPage,
         block: BlockId,
-    ) -> Option<Lpn> {
+    ) -> bool {
+        let direct = self.direct(page);
+        // The carriers of all other groups and one page of the own group always fit.
+        debug_assert_eq!(self.layout.directory.pbmt, self.layout.groups);
+        let is_at_most_one = direct & direct.wrapping_sub(1) == 0;
+        is_at_most_one || self.has_few_blocks(geometry, flat, page, direct, block)
+    }
+
+    /// The page to copy as the PT page of a group, before page `lpn` is written: the old PT page
+    /// or, if there is none, the lowest other valid page.
+    pub fn table_to_copy(&self, flat: &FlatMap, lpn: Lpn) -> Option<Lpn> {
         let at = self.group_of(lpn);
-        let direct = self.direct(at, lpn);
-        let pbmt = self.layout.directory.pbmt;
-        if self.layout.groups - 1 + direct.count_ones() <= pbmt {
-            return None;
-        }
-        if self.blocks_referred(geometry, flat, lpn, direct, block) <= pbmt {
-            return None;
-        }
         let table = self.page_of(at, self.group(at).table).filter(|&table| table != lpn);
         let entries = self.entries(flat, at).iter();
         let mut valid = entries.zip(self.first_of(at).0..).filter(|&(&ppn, _)| ppn != Ppn::NONE);
         table.or_else(|| valid.find(|&(_, page)| page != lpn.0).map(|(_, page)| Lpn(page)))
     }
 
-    /// The pages of its group to whose places page `lpn` as a PMD page refers, one bit each: the PT
+    /// The pages of its group to whose places a page refers as a PMD page, one bit each: the PT
     /// page and the pages that are stale there or, without a PT page, all others.
     #[inline]
-    fn direct(&self, group: u32, lpn: Lpn) -> u64 {
-        let Group { stale, table, .. } = self.group(group);
-        let number = self.number_in(group, lpn);
+    fn direct(&self, page: GroupPage) -> u64 {
+        let ([_, table], number) = (self.ends[page.group as usize], page.number());
         let pages = match table == NONE || table == number {
-            true => u64::MAX >> (64 - self.pages_of(group)),
-            false => stale | 1 << table,
+            true => u64::MAX >> (64 - page.pages),
+            false => self.stale_between(page.first, page.pages) | 1 << table,
         };
         pages & !(1 << number)
     }
 
-    /// Number of blocks, without `block`, to which a PMD page there refers: those of the carriers
-    /// of all other groups, and of the pages `direct` of its own group.
+    /// Whether a PMD page in `block` refers to no more other blocks than a PMD page has room for:
+    /// those of the carriers of all other groups, and of the pages `direct` of its own group.
     #[inline]
-    fn blocks_referred(
+    fn has_few_blocks(
         &mut self,
         geometry: &Geometry,
         flat: &FlatMap,
-        lpn: Lpn,
+        page: GroupPage,
         direct: u64,
         block: BlockId,
-    ) -> u32 {
-        let lbn = self.lbn_of(lpn);
-        let groups = self.groups_of(lbn);
-        let own = (self.group_of(lpn) - groups.start) as usize;
-        let entries = flat.entries(lbn * self.pages_per_block..(lbn + 1) * self.pages_per_block);
-        let group_pages = self.layout.group_pages as usize;
-        let ends = &self.ends[groups.start as usize..groups.end as usize];
-        let others = ends.iter().enumerate().filter(|&(at, ends)| at != own && ends[0] != NONE);
-        let carriers = others.map(|(at, ends)| at * group_pages + usize::from(ends[0]));
-        let numbers = carriers.chain(ones(direct).map(|number| own * group_pages + number));
-        let places = numbers.map(|number| entries[number]).filter(|&ppn| ppn != Ppn::NONE);
-        self.referred.count_but(block, places.map(|ppn| geometry.block_of(ppn)))
-    }
-
-    /// Composes the scheme bytes of a page that has been noted.
-    pub fn compose(
-        &self,
-        geometry: &Geometry,
-        flat: &FlatMap,
-        lpn: Lpn,
-        role: Role,
-        bytes: &mut Vec<u8>,
-    ) {
-        let own =
-            flat.newest(lpn).expect("a page gets its place before its spare area is composed");
-        match role {
-            Role::Plain => bytes.clear(),
-            Role::Table { but } => {
-                let at = self.group_of(lpn);
-                let pages = self.entries(flat, at).iter().zip(self.first_of(at).0..);
-                let place = |(&ppn, page): (&Ppn, u32)| match ppn {
-                    Ppn::NONE => own,
-                    _ if but == Some(Lpn(page)) => own,
-                    ppn => ppn,
-                };
-                let none = core::iter::empty();
-                self.layout.table.compose(geometry, own, none, pages.map(place), bytes);
+    ) -> bool {
+        let groups = self.groups_of(self.lbn_of(page.lpn));
+        let homes = &self.homes[groups.start as usize..groups.end as usize];
+        let (before, after) = homes.split_at((page.group - groups.start) as usize);
+        let entries = flat.entries(page.first.0..page.first.0 + page.pages);
+        let room = self.layout.directory.pbmt;
+        let mut met = self.referred.without(block);
+        before.iter().for_each(|&home| met.add(home));
+        after[1..].iter().for_each(|&home| met.add(home));
+        ones(direct).all(|number| {
+            if entries[number] != Ppn::NONE {
+                met.add(geometry.block_of(entries[number]));
             }
-            Role::Directory | Role::WideDirectory => {
-                let (groups, pages) =
-                    (self.to_groups(flat, lpn, own), self.to_pages(flat, lpn, own));
-                match self.layout.wide.filter(|_| role == Role::WideDirectory) {
-                    Some(wide) => wide.compose(self.own(own, lpn), groups, pages, bytes),
-                    None => self.layout.directory.compose(geometry, own, groups, pages, bytes),
-                }
-            }
-        }
-    }
-
-    /// The properties of a page that its wide entries depend on.
-    pub(super) fn own(&self, ppn: Ppn, owner: Lpn) -> SheetPage {
-        let group = self.group_of(owner);
-        let page = self.number_in(group, owner).into();
-        SheetPage { ppn, group: group % self.layout.groups, page }
+            met.distinct() <= room
+        })
     }
 
     // ---- Trimming -----------------------------------------------------------------------------
@@ -426,29 +387,26 @@ impl GroupChains {
         let is_gone = |number: u8| number != NONE && entries[number as usize] == Ppn::NONE;
         let known = self.group(group);
         if entries.iter().all(|&ppn| ppn == Ppn::NONE) {
-            self.set_group(group, EMPTY);
+            self.set_group(group, EMPTY, self.referred.nowhere());
         } else if is_gone(known.table) {
-            self.set_group(group, Group { table: NONE, ..known });
-        }
-    }
-
-    /// Whether a portion may induce a write. It may if its last page is its only page of that
-    /// group, and the group has more pages.
-    #[inline]
-    pub fn is_alone(&self, portion: &[Lpn]) -> bool {
-        let group = |lpn: &Lpn| self.group_of(*lpn);
-        match portion {
-            [.., before, last] if group(before) == group(last) => false,
-            [.., last] => self.pages_of(group(last)) > 1,
-            [] => false,
+            let home = self.homes[group as usize];
+            self.set_group(group, Group { table: NONE, ..known }, home);
         }
     }
 
     /// The maximum number of programs that writing these pages (ascending) can take: one portion
-    /// for each logical block, each possibly with an induced write.
+    /// for each logical block. A portion may induce a write if its last page is its only page of
+    /// that group.
     pub fn programs_max(&self, pages: &[Lpn]) -> u32 {
-        let portions = pages.chunk_by(|a, b| self.lbn_of(*a) == self.lbn_of(*b));
-        pages.len() as u32 + portions.filter(|portion| self.is_alone(portion)).count() as u32
+        let (mut alone, mut induced) = (false, 0);
+        let (mut lbn, mut group) = (None, None);
+        for &lpn in pages {
+            let own = (Some(self.lbn_of(lpn)), self.group_of(lpn));
+            induced += u32::from(alone && own.0 != lbn);
+            alone = Some(own.1) != group && self.pages_of(own.1) > 1;
+            (lbn, group) = (own.0, Some(own.1));
+        }
+        pages.len() as u32 + induced + u32::from(alone)
     }
 
     /// The groups to which these pages belong.
@@ -462,20 +420,48 @@ impl GroupChains {
     pub fn spares(&self, flat: &FlatMap, lbn: Lbn, places: &mut Vec<Ppn>) {
         places.clear();
         let groups = self.groups_of(lbn);
-        let ends = &self.ends[groups.start as usize..groups.end as usize];
-        for (at, &[carrier, table]) in groups.zip(ends) {
-            if carrier == NONE {
-                continue;
+        let end = (lbn + 1) * self.pages_per_block;
+        let mut first = lbn * self.pages_per_block;
+        for &[carrier, table] in &self.ends[groups.start as usize..groups.end as usize] {
+            let pages = self.layout.group_pages.min(end - first);
+            let entries = flat.entries(first..first + pages);
+            if carrier != NONE {
+                places.push(entries[carrier as usize]);
             }
-            let entries = self.entries(flat, at);
-            places.push(entries[carrier as usize]);
             if table != NONE && table != carrier {
-                let all = u64::MAX >> (64 - entries.len());
-                let served = !self.stale_of(at) & !(1 << table) & all;
+                let fresh = !self.stale_between(Lpn(first), pages);
+                let served = fresh & u64::MAX >> (64 - pages) & !(1 << table);
                 if ones(served).any(|number| entries[number] != Ppn::NONE) {
                     places.push(entries[table as usize]);
                 }
             }
+            first += pages;
         }
+    }
+
+    // ---- Auditing -----------------------------------------------------------------------------
+
+    /// Checks that the carrier of each group is in the block that is recorded for it.
+    ///
+    /// # Errors
+    /// The first group of which this is not true.
+    pub fn audit_homes(&self, geometry: &Geometry, flat: &FlatMap) -> Result<(), Violation> {
+        for (at, &home) in (0..).zip(&self.homes) {
+            let found = self.home(geometry, flat, at, self.ends[at as usize][0]);
+            ensure!(home == found, "group {at}: recorded in {home:?}, its carrier is in {found:?}");
+        }
+        Ok(())
+    }
+
+    /// The block of page `carrier` of a group.
+    pub(super) fn home(
+        &self,
+        geometry: &Geometry,
+        flat: &FlatMap,
+        group: u32,
+        carrier: u8,
+    ) -> BlockId {
+        let carrier = self.page_of(group, carrier).and_then(|lpn| flat.newest(lpn));
+        carrier.map_or(self.referred.nowhere(), |ppn| geometry.block_of(ppn))
     }
 }

@@ -17,8 +17,9 @@
 //! page is copied first (*mapping-induced write*). [`group_chains`] has the rules for chains of
 //! spare areas, [`spare_sheet`](crate::part::spare::spare_sheet) the bits.
 //!
-//! Garbage collection is greedy over the device, as [`spare_mapped`] describes it. The valid pages
-//! of a block are written as one portion for each logical block.
+//! Garbage collection is greedy over the device, as
+//! [`spare_mapped`](crate::part::spare::spare_mapped) describes it. The valid pages of a block are
+//! written as one portion for each logical block.
 //!
 //! **Tight collection** (ours, not the paper's). *Problem:* if each page of a logical block is in a
 //! block of its own, every second page that is moved alone induces a write. A victim with 50 valid
@@ -53,6 +54,7 @@ pub mod layout;
 mod moves;
 mod portions;
 mod room;
+pub mod spare_bytes;
 mod victim_pages;
 
 use core::ops::Range;
@@ -137,7 +139,7 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
 /// Some pages have a part of the map in their spare areas.
 fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
     let kept_bytes = if mode == Mode::Count { 0 } else { 22 };
-    table_bytes(geometry, 5 + kept_bytes, 16)
+    table_bytes(geometry, 5 + kept_bytes, 64)
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
@@ -154,7 +156,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         chains: GroupChains::new(layout, device.logical_blocks, nand.geometry()),
         portion: Vec::with_capacity(np as usize),
         trimmed: Vec::with_capacity(np as usize),
-        victim: VictimPages::new(np),
+        victim: VictimPages::new(device.logical_blocks.min(count("blocks")) * np),
         copies: CopyBatch::new(np),
         spares: Vec::new(),
         bytes: Vec::with_capacity(layout.directory.bytes()),
@@ -261,9 +263,7 @@ impl SpareMapped for Lsb {
     fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
         if !self.map.cache.touch(lbn) {
             self.chains.spares(&self.map.flat, lbn, &mut self.spares);
-            for &ppn in &self.spares {
-                nand.book_spare_read(ppn, Cause::Map)?;
-            }
+            nand.book_spare_reads(self.spares.iter().copied(), Cause::Map)?;
         }
         Ok(())
     }
@@ -349,6 +349,7 @@ impl Ftl for Lsb {
             self.chains.spares(&self.map.flat, lbn, &mut places);
             places
         };
+        self.chains.audit_homes(nand.geometry(), &self.map.flat)?;
         spare_mount::audit(nand, &self.map, &self.chains, spares)
     }
 

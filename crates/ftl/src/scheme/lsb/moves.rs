@@ -3,17 +3,17 @@
 use nand::{Cause, Lpn, Nand, Ppn};
 
 use super::Lsb;
-use super::group_chains::Role;
 use crate::contract::Result;
-use crate::part::spare::spare_mapped::PageSource;
+use crate::part::spare::spare_mapped::{Lbn, PageSource};
 
 /// Copies of pages of a victim that are made together, to consecutive pages of an open block. The
 /// map and the chains know the new places already.
 #[derive(Debug)]
 pub(super) struct CopyBatch {
     from: Vec<Ppn>,
-    to: Ppn,
-    /// Number of pages that the open block can take.
+    /// The place of the next copy.
+    next: Ppn,
+    /// Number of pages that the open block can still take; 0 if no batch has begun.
     room: u32,
     cause: Cause,
 }
@@ -21,7 +21,7 @@ pub(super) struct CopyBatch {
 impl CopyBatch {
     pub fn new(pages_per_block: u32) -> CopyBatch {
         let from = Vec::with_capacity(pages_per_block as usize);
-        CopyBatch { from, to: Ppn::NONE, room: 0, cause: Cause::Gc }
+        CopyBatch { from, next: Ppn::NONE, room: 0, cause: Cause::Gc }
     }
 }
 
@@ -48,50 +48,70 @@ impl Lsb {
         pages: &[Lpn],
         cause: Cause,
     ) -> Result<()> {
-        let np = self.pages_per_block;
-        for portion in pages.chunk_by(|a, b| a.0 / np == b.0 / np) {
+        let mut rest = pages;
+        while let Some(&first) = rest.first() {
+            let lbn = self.map.lbn_of(first);
+            let same = |lpn: &&Lpn| self.map.lbn_of(**lpn) == lbn;
+            let (portion, later) = rest.split_at(1 + rest[1..].iter().take_while(same).count());
+            rest = later;
             let (&last, before) = portion.split_last().expect("a portion has a page");
             for (at, &lpn) in before.iter().enumerate() {
-                self.move_page(nand, lpn, self.role(before, last, at), cause)?;
+                self.begin_copies(nand, lbn, cause)?;
+                let block = nand.geometry().block_of(self.copies.next);
+                self.chains.note(lpn, block, self.role(before, last, at));
+                self.move_page(nand, lpn)?;
             }
-            let role = match self.chains.is_alone(portion) {
-                true => self.make_fit(nand, PageSource::Copy(cause), last)?,
-                false => Role::Directory,
-            };
-            self.move_page(nand, last, role, cause)?;
+            self.begin_copies(nand, lbn, cause)?;
+            if !self.last_fits(nand, before, last, self.copies.next) {
+                self.make_fit(nand, PageSource::Copy(cause), last)?;
+                // An induced write has ended the batch.
+                self.begin_copies(nand, lbn, cause)?;
+            }
+            let block = nand.geometry().block_of(self.copies.next);
+            self.chains.note_directory(self.chains.page(last), block);
+            self.move_page(nand, last)?;
             self.map.set_directory(last);
         }
         self.finish_copies(nand)
     }
 
+    /// Makes sure that a batch of copies has begun that has room.
+    #[inline]
+    fn begin_copies(&mut self, nand: &mut Nand, lbn: Lbn, cause: Cause) -> Result<()> {
+        if self.copies.room == 0 {
+            let superblock = self.map.superblock_of(lbn);
+            let next = self.map.next(nand, superblock)?;
+            let copies = &mut self.copies;
+            (copies.next, copies.cause) = (next, cause);
+            copies.room = self.map.blocks.room(superblock);
+        }
+        Ok(())
+    }
+
     /// Gives a page its new place; the copy is made later.
     #[inline]
-    fn move_page(&mut self, nand: &mut Nand, lpn: Lpn, role: Role, cause: Cause) -> Result<()> {
-        if self.copies.from.is_empty() {
-            let superblock = self.superblock_of(lpn);
-            self.copies.to = self.map.next(nand, superblock)?;
-            self.copies.room = self.map.blocks.room(superblock);
-            self.copies.cause = cause;
-        }
+    fn move_page(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let copies = &mut self.copies;
-        let to = copies.to.plus(copies.from.len() as u32);
-        copies.from.push(self.map.flat.point(lpn, to));
-        self.chains.note(lpn, role);
-        match copies.from.len() as u32 == copies.room {
+        copies.from.push(self.map.flat.point(lpn, copies.next));
+        copies.next = copies.next.plus(1);
+        copies.room -= 1;
+        match copies.room == 0 {
             true => self.finish_copies(nand),
             false => Ok(()),
         }
     }
 
-    /// Makes the copies that are missing.
+    /// Makes the copies that are missing, and ends the batch.
     pub(super) fn finish_copies(&mut self, nand: &mut Nand) -> Result<()> {
-        let CopyBatch { from, to, cause, .. } = &mut self.copies;
+        let CopyBatch { from, next, room, cause } = &mut self.copies;
+        *room = 0;
         let Some(&first) = from.first() else { return Ok(()) };
-        nand.copy_many(from, *to, None, *cause)?;
+        let pages = from.len() as u32;
+        nand.copy_many(from, Ppn(next.0 - pages), None, *cause)?;
         let (geometry, blocks) = (nand.geometry(), &mut self.map.blocks);
         let victim = geometry.block_of(first);
-        blocks.supersede(victim, from.len() as u16);
-        blocks.fill(geometry, blocks.owner(victim), from.len() as u32);
+        blocks.supersede(victim, pages as u16);
+        blocks.fill(geometry, blocks.owner(victim), pages);
         from.clear();
         Ok(())
     }

@@ -23,9 +23,10 @@ impl Lsb {
             true => self.write_one_by_one(nand, source, before, last)?,
             false => self.write_at_once(nand, source, before, last)?,
         }
-        let role = match self.chains.is_alone(pages) {
-            true => self.make_fit(nand, source, last)?,
-            false => Role::Directory,
+        let to = self.map.next(nand, self.superblock_of(last))?;
+        let role = match self.last_fits(nand, before, last, to) {
+            true => Role::Directory,
+            false => self.make_fit(nand, source, last)?,
         };
         self.write_page(nand, source, last, role)?;
         // Later pages refer to these.
@@ -84,7 +85,8 @@ impl Lsb {
             rest = later;
         }
         for (at, &lpn) in before.iter().enumerate() {
-            self.chains.note(lpn, self.role(before, last, at));
+            let block = nand.geometry().block_of(self.map.flat.entry(lpn.0));
+            self.chains.note(lpn, block, self.role(before, last, at));
         }
         Ok(())
     }
@@ -121,7 +123,7 @@ impl Lsb {
         let to = self.map.next(nand, superblock)?;
         let old = self.map.supersede(nand, lpn, to);
         self.map.blocks.fill(nand.geometry(), superblock, 1);
-        self.chains.note(lpn, role);
+        self.chains.note(lpn, nand.geometry().block_of(to), role);
         if role.is_directory() {
             self.map.set_directory(lpn);
         }
@@ -132,24 +134,29 @@ impl Lsb {
         self.map.program(nand, source, lpn, [old, to], role.kind(), &self.bytes)
     }
 
-    /// Makes sure that the entries of a PMD page fit: if they would refer to too many blocks,
-    /// copies the PT page of its group first, or makes it a wide PMD page. Returns its role.
+    /// Whether the entries of a portion's last page fit a PMD page at `to`. They do if the page
+    /// before it, a PT page, is of the same group.
+    #[inline(always)]
+    pub(super) fn last_fits(&mut self, nand: &Nand, before: &[Lpn], last: Lpn, to: Ppn) -> bool {
+        let (geometry, page) = (nand.geometry(), self.chains.page(last));
+        let has_table = before.last().is_some_and(|&lpn| self.chains.group_of(lpn) == page.group);
+        has_table || self.chains.fits(geometry, &self.map.flat, page, geometry.block_of(to))
+    }
+
+    /// Makes the entries of a PMD page fit that refer to too many blocks: copies the PT page of its
+    /// group first, or makes it a wide PMD page. Returns its role.
     pub(super) fn make_fit(
         &mut self,
         nand: &mut Nand,
         source: PageSource,
         lpn: Lpn,
     ) -> Result<Role> {
-        let to = self.map.next(nand, self.superblock_of(lpn))?;
-        let (geometry, flat) = (nand.geometry(), &self.map.flat);
-        let block = geometry.block_of(to);
-        let Some(table) = self.chains.mapping_write(geometry, flat, lpn, block) else {
-            return Ok(Role::Directory);
-        };
         if self.is_tight && matches!(source, PageSource::Copy(Cause::Gc)) {
             self.tight.pages += 1;
             return Ok(Role::WideDirectory);
         }
+        let table = self.chains.table_to_copy(&self.map.flat, lpn);
+        let table = table.expect("entries that do not fit refer to another page of their group");
         self.map.counts.mapping_writes += 1;
         self.finish_copies(nand)?;
         self.write_page(nand, PageSource::Copy(Cause::Map), table, Role::Table { but: Some(lpn) })?;
