@@ -3,24 +3,25 @@
 # The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "dac"
 
-DAC = "crates/ftl/src/scheme/dac.rs"
+DAC = "crates/ftl/src/scheme/dac/mod.rs"
+AGES = "crates/ftl/src/scheme/dac/page_ages.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
-    ("dac-young-inclusive", "dac, write: a page exactly as old as `young` still moves up", DAC,
-     "self.since[lpn.0 as usize]) < self.young",
-     "self.since[lpn.0 as usize]) <= self.young"),
+    ("dac-young-inclusive", "dac, write: a page exactly as old as `young` still moves up", AGES,
+     "self.get(lpn.0 as usize)) < self.young",
+     "self.get(lpn.0 as usize)) <= self.young"),
     ("dac-region-after-gc", "dac, write: the region is decided after garbage collection made room", DAC,
      "        self.make_room(nand, region)?;\n        let most",
      "        self.make_room(nand, region)?;\n"
-     "        let region = self.target(nand.geometry(), first, self.map.written());\n"
+     "        let region = self.target(self.region_of(nand.geometry(), first), first, self.map.written());\n"
      "        self.make_room(nand, region)?;\n        let most"),
     ("dac-together", "dac, write: all pages of a run go to the region of the first", DAC,
      "(1..most).find(leaves).unwrap_or(most)",
      "(most..most).find(leaves).unwrap_or(most)"),
     ("dac-first-write-hot", "dac, write: a first write goes to the hottest region", DAC,
-     "region.map_or(0, |region| up(region)",
-     "region.map_or(hottest, |region| up(region)"),
+     "old.map_or(0, |region| up(region)",
+     "old.map_or(hottest, |region| up(region)"),
     ("dac-no-demotion", "dac, garbage collection: copied pages stay in their region", DAC,
      "self.regions.of(victim).saturating_sub(1),",
      "self.regions.of(victim),"),

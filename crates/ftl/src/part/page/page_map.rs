@@ -156,8 +156,13 @@ impl PageMap {
         Ok(Some(written))
     }
 
-    /// Programs whole pages at a frontier with room for them, on a chip that keeps no data.
-    fn write_pages(
+    /// Programs whole pages of the host at a frontier with room for them, on a chip that keeps no
+    /// data.
+    ///
+    /// # Errors
+    /// The power fails.
+    #[inline]
+    pub fn write_pages(
         &mut self,
         nand: &mut Nand,
         lpns: &[u32],

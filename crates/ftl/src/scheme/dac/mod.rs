@@ -30,12 +30,15 @@
 //! written or changed region; the default is the number of logical pages. The paper speaks of time.
 //! A page that is copied within the coldest region has not changed region.
 
+pub mod page_ages;
+
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
+use self::page_ages::PageAges;
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
-    table_bytes,
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation,
+    ensure, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -86,7 +89,10 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
     takes_policy: false,
     foresees: false,
-    memory: |_, geometry, _| table_bytes(geometry, 8, 40),
+    memory: |params, geometry, _| {
+        let age = page_ages::bytes(geometry.pages(), params.count("young"));
+        table_bytes(geometry, 4 + age, 40)
+    },
     mount,
 };
 
@@ -201,55 +207,6 @@ impl Regions {
     }
 }
 
-/// The time of the last write or change of region of each page, in host pages written. It is kept
-/// in 32 bits, as the difference to an epoch. When these are used up, the epoch moves on, as far as
-/// no page becomes younger than it is, or young.
-struct PageAges {
-    since: Vec<u32>,
-    epoch: u64,
-    /// A page is young if its age is below this.
-    young: u64,
-}
-
-impl PageAges {
-    fn new(pages: u32, young: u64) -> PageAges {
-        PageAges { since: vec![0; pages as usize], epoch: 0, young }
-    }
-
-    /// Prepares for the time after `written` host pages.
-    #[inline]
-    fn prepare(&mut self, written: u64) {
-        if written - self.epoch > u32::MAX.into() {
-            self.move_epoch(written - self.young);
-        }
-    }
-
-    /// Pages that are older than the epoch count as just as old. They are not young either way.
-    #[cold]
-    fn move_epoch(&mut self, epoch: u64) {
-        let by = (epoch - self.epoch) as u32;
-        self.since.iter_mut().for_each(|since| *since = since.saturating_sub(by));
-        self.epoch = epoch;
-    }
-
-    /// Sets the age of every page to zero.
-    fn reset(&mut self, written: u64) {
-        self.epoch = written;
-        self.since.fill(0);
-    }
-
-    /// Sets the age of a page to zero.
-    #[inline]
-    fn renew(&mut self, lpn: Lpn, written: u64) {
-        self.since[lpn.0 as usize] = (written - self.epoch) as u32;
-    }
-
-    #[inline]
-    fn is_young(&self, lpn: Lpn, written: u64) -> bool {
-        written - self.epoch - u64::from(self.since[lpn.0 as usize]) < self.young
-    }
-}
-
 /// The kind of a page in a region.
 fn kind_in(region: Region) -> u8 {
     page_kind::DATA | region << 4
@@ -268,14 +225,13 @@ impl Clustered {
         self.map.flat.newest(lpn).map(|ppn| self.regions.of(geometry.block_of(ppn)))
     }
 
-    /// The region to which a page goes if it is written after `written` host pages: one up if it is
-    /// young.
+    /// The region to which a page of region `old` goes if it is written after `written` host pages:
+    /// one up if it is young.
     #[inline]
-    fn target(&self, geometry: &Geometry, lpn: Lpn, written: u64) -> Region {
+    fn target(&self, old: Option<Region>, lpn: Lpn, written: u64) -> Region {
         let hottest = self.frontiers.len() as Region - 1;
-        let region = self.region_of(geometry, lpn);
         let up = |region| region + u8::from(self.ages.is_young(lpn, written));
-        region.map_or(0, |region| up(region).min(hottest))
+        old.map_or(0, |region| up(region).min(hottest))
     }
 
     /// Writes the pages of a run from page `index` on, up to the first page that goes to another
@@ -283,7 +239,8 @@ impl Clustered {
     fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<u32> {
         let first = run.first.plus(index);
         // This is decided before garbage collection, which may move the page.
-        let region = self.target(nand.geometry(), first, self.map.written());
+        let old = self.region_of(nand.geometry(), first);
+        let region = self.target(old, first, self.map.written());
         self.make_room(nand, region)?;
         let most = self.pages_along(nand.geometry(), run, index, region);
         let pages = run.whole_pages_from(index, nand.geometry().full_mask()).clamp(1, most);
@@ -299,6 +256,24 @@ impl Clustered {
         Ok(done)
     }
 
+    /// Writes a whole page on a chip that keeps no data, if the open block of its region has room.
+    /// Returns whether it has.
+    #[inline]
+    fn write_single(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<bool> {
+        let written = self.map.written();
+        self.ages.prepare(written, 1);
+        let old = self.region_of(nand.geometry(), lpn);
+        let region = self.target(old, lpn, written);
+        let frontier = &mut self.frontiers[region as usize];
+        if frontier.room() == 0 {
+            return Ok(false);
+        }
+        self.map.write_pages(nand, &[lpn.0], frontier)?;
+        self.regions.wrote(old, region);
+        self.ages.renew(lpn, written + 1);
+        Ok(true)
+    }
+
     /// Number of pages of a run from page `index` on that go to the same region and fit its open
     /// block. It looks no further: a run may be as long as the device.
     #[inline]
@@ -306,7 +281,8 @@ impl Clustered {
         let (first, written) = (run.first.plus(index), self.map.written());
         let most = (run.pages - index).min(self.frontiers[region as usize].room());
         let leaves = |&page: &u32| {
-            self.target(geometry, first.plus(page), written + u64::from(page)) != region
+            let lpn = first.plus(page);
+            self.target(self.region_of(geometry, lpn), lpn, written + u64::from(page)) != region
         };
         (1..most).find(leaves).unwrap_or(most)
     }
@@ -407,12 +383,27 @@ impl Ftl for Clustered {
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         self.map.flat.check_bases(nand, run)?;
-        self.ages.prepare(self.map.written() + u64::from(run.pages));
+        self.ages.prepare(self.map.written(), run.pages);
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index)?;
         }
         Ok(())
+    }
+
+    fn write_singles(&mut self, nand: &mut Nand, spans: &[Span]) -> Result<Option<usize>> {
+        if nand.keeps_spares() || nand.has_guard() {
+            return Ok(None);
+        }
+        let full = nand.geometry().full_mask();
+        let mut written = 0;
+        for lpn in spans.iter().map_while(|span| span.only_page(full)) {
+            if !self.write_single(nand, lpn)? {
+                break;
+            }
+            written += 1;
+        }
+        Ok(Some(written))
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
