@@ -147,7 +147,14 @@ const GROUPS: &[(&str, &[Quantity])] = &[
 const COST: &[Quantity] = &[
     row("write amplification", Unit::Decimals(4), Best::Least, |it| it.write_amplification),
     row("bytes per host byte", Unit::Decimals(4), Best::Least, |it| it.write_amplification_bytes),
+    row("rounds until steady", Unit::Count, Best::Neither, rounds_until_steady),
 ];
+
+/// None for a device that did not become steady, and for a run without rounds.
+fn rounds_until_steady(result: &RunResult) -> Option<f64> {
+    let steady = result.steady.as_ref().filter(|steady| steady.reached)?;
+    Some(f64::from(steady.rounds))
+}
 
 const OPERATIONS: &[Quantity] = &[
     row("host pages written", Unit::Count, Best::Neither, |it| of(it.host_pages.written)),
@@ -264,6 +271,23 @@ mod tests {
             assert!(named(name).is_none(), "{name} says nothing");
         }
         assert!(rows.iter().all(|row| row[1..].iter().any(|cell| cell != "–")));
+    }
+
+    #[test]
+    fn rounds_are_shown_if_a_run_has_them() {
+        let run = |rule: &str| {
+            let experiment = Experiment {
+                trace: Some("skew:writes=3K".into()),
+                capacity_bytes: Some(4 << 20),
+                until: Some(rule.parse().unwrap()),
+                ..Experiment::default()
+            };
+            sim::run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+        };
+        let groups = groups(&["steady", "steady:rounds=6,range=0.01%"].map(run));
+        let rows = rows(&groups);
+        let shown = rows.iter().find(|row| row[0] == "rounds until steady").expect("a row");
+        assert_eq!(shown[1..], ["6", "–"], "the second device does not become steady");
     }
 
     #[test]
