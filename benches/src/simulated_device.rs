@@ -66,6 +66,7 @@ impl SimulatedDevice {
             seed: 1,
             timing: chip.timing,
             policy: None,
+            foresight: None,
         };
         let mut ftl = layers.mount(choice.scheme, &mut nand, &device).expect("the chip is new");
         let pages = logical_blocks * PAGES_PER_BLOCK;
