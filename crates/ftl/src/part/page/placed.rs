@@ -360,7 +360,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
     /// Opens a block for copies of a class. Returns the class whose open block receives them, which
     /// is another one if no block is erased.
     fn open_for_copies(&mut self, nand: &mut Nand, class: Class) -> Result<Class> {
-        if self.map.pool.len() > 0 {
+        if !self.map.pool.is_empty() {
             self.open(nand, class)?;
         }
         Ok(self.opened_last)

@@ -29,7 +29,7 @@ const PARAMS: &[&[Param]] = &[
         Param {
             name: "streams",
             kind: Kind::Count,
-            default: "8",
+            default: "4",
             unit: "classes",
             doc: "N, the number of classes for streams, each with its own open block; 1 to 15",
         },
