@@ -3,7 +3,7 @@
 # The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,dac"
 
-PAGE = "crates/ftl/src/scheme/page/mod.rs"
+PAGE = "crates/ftl/src/scheme/page.rs"
 PAGE_MAP = "crates/ftl/src/part/page/page_map.rs"
 FLAT_MAP = "crates/ftl/src/part/map/flat_map.rs"
 

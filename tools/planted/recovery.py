@@ -6,7 +6,7 @@ PACKAGES = ["ftlab-nand", "ftlab-ftl", "ftlab-check"]
 
 FLAT_MAP = "crates/ftl/src/part/map/flat_map.rs"
 LAYERS = "crates/ftl/src/layer/definition.rs"
-PAGE = "crates/ftl/src/scheme/page/mod.rs"
+PAGE = "crates/ftl/src/scheme/page.rs"
 PLAN = "crates/ftl/src/part/recovery/recovery_plan.rs"
 POOL = "crates/ftl/src/part/map/block_pool.rs"
 SPARE = "crates/nand/src/spare.rs"

@@ -50,8 +50,9 @@ fn with_the_spare_of_the_law_nothing_is_copied_and_with_half_of_it_much_is() {
     }
 }
 
-/// Of schemes that do not know the future, greedy collection is the best on memoryless writes (Yang,
-/// Misra and Rubenstein 2015), so T1 bounds them all. A scheme below it peeks, or loses pages.
+/// Of schemes that do not know the future, greedy collection is the best on memoryless writes
+/// (Yang, Misra and Rubenstein 2015), so T1 bounds them all. A scheme below it peeks, or loses
+/// pages.
 #[test]
 fn on_uniform_writes_no_scheme_beats_t1_and_none_the_oracle() {
     let (blocks, extra) = (512, 80);

@@ -157,18 +157,19 @@ fn every_scheme_file_is_registered() {
     let ftl = root().join("crates/ftl/src");
     let registry = read(&ftl.join("registry.rs"));
     // A scheme is a file, or a folder with its own parts beside its `mod.rs`.
-    let entries = std::fs::read_dir(ftl.join("scheme")).expect("a folder of schemes");
-    let names = entries.map(|entry| entry.expect("a readable entry").path());
-    let names = names.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    let schemes: Vec<String> = names.filter(|stem| stem != "mod").collect();
-    for scheme in &schemes {
-        assert!(registry.contains(&format!("&{scheme}::SCHEME")), "{scheme} is not registered");
+    let is_scheme = |path: &PathBuf| read(path).contains("pub static SCHEME: Scheme");
+    let mut seen = 0;
+    for path in rust_files(&ftl.join("scheme")).into_iter().filter(is_scheme) {
+        let entry = if path.ends_with("mod.rs") { path.parent().expect("a folder") } else { &path };
+        let scheme = entry.file_stem().expect("a name").to_string_lossy().into_owned();
+        assert!(registry.contains(&format!("{scheme}::SCHEME")), "{scheme} is not registered");
         assert!(
-            ftl::SCHEMES.iter().any(|known| known.name == *scheme),
+            ftl::SCHEMES.iter().any(|known| known.name == scheme),
             "{scheme} registers another name"
         );
+        seen += 1;
     }
-    assert_eq!(schemes.len(), ftl::SCHEMES.len());
+    assert_eq!(seen, ftl::SCHEMES.len());
 }
 
 #[test]

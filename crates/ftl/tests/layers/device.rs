@@ -45,6 +45,7 @@ pub fn mount_under(ftl: &str, layers: &Layers, nand: &mut Nand) -> ftl::Result<B
         seed: 0,
         timing: chip().timing,
         policy: None,
+        foresight: None,
     };
     layers.mount(choice.scheme, nand, &device)
 }
@@ -77,6 +78,7 @@ impl Real {
             seed: 0,
             timing: chip().timing,
             policy: None,
+            foresight: None,
         };
         let params = &layers.iter().next().unwrap().params;
         let stack = Stack { layers: &layers, scheme: choice.scheme, given: &[] };

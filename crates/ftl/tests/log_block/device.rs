@@ -148,6 +148,7 @@ fn mount_as(
         seed: 0,
         timing: TIMING,
         policy: None,
+        foresight: None,
     };
     Layers::default().mount(choice.scheme, nand, &device)
 }

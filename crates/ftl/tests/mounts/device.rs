@@ -137,6 +137,7 @@ fn mount(form: &Form, blocks: &[BlockId], nand: &mut Nand) -> Box<dyn Ftl> {
         seed: 0,
         timing: Timing::default(),
         policy: None,
+        foresight: None,
     };
     form.layers.mount(form.choice.scheme, nand, &device).unwrap()
 }

@@ -163,6 +163,7 @@ fn mounted(nand: &mut Nand, choice: &Choice, chip: &ChipModel, logical: u32) -> 
         seed: 0,
         timing: chip.timing,
         policy: None,
+        foresight: None,
     };
     choice.mount(nand, &device).unwrap()
 }

@@ -22,9 +22,6 @@ use trace::Op;
 use crate::config::choices::Precondition;
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
-use crate::input::Input;
-use crate::progress::Progress;
-use crate::run::Stages;
 
 /// Numbers in a buffer of a file.
 const BUFFER: usize = 1 << 13;
@@ -49,40 +46,37 @@ struct KnownFuture {
     lifespans: Lifespans,
 }
 
-/// The device of a run, whose scheme is told the future if it can foresee.
+/// What a run will write, found in the spans of a pass, which `pass` shows in their order.
 ///
 /// # Errors
 /// The order of the writes cannot be known, or the trace cannot be read.
-pub(super) fn told(
-    device: Device,
+pub fn of_run(
     setup: &Setup,
-    input: &Input,
-    progress: &dyn Progress,
-) -> Result<Device> {
-    if !device.choice.scheme.foresees {
-        return Ok(device);
-    }
-    let experiment = &setup.experiment;
-    let unknown = if !device.layers.is_empty() {
-        Some("layers change the order in which pages are written; leave them out")
-    } else if setup.has_tenants() {
-        Some("the order of several loads depends on the time that they take; give a single trace")
-    } else if experiment.until.is_some() {
-        Some("`--until` decides the number of rounds later; use `--warmup` instead")
-    } else {
-        None
-    };
-    if let Some(why) = unknown {
+    device: &Device,
+    pass: impl FnOnce(&mut dyn FnMut(Op, &Span) -> Result<()>) -> Result<()>,
+) -> Result<Arc<dyn Foresight>> {
+    if let Some(why) = why_unknown(setup, device) {
         let scheme = device.choice.scheme.name;
         return Err(Error::Impossible(format!("{scheme} must know when pages die, but {why}")));
     }
     let mut recorder = Recorder::new(device.logical_pages())?;
-    let stages = Stages::new(setup, input, &device, progress)?;
-    stages.for_each_span(|op, span| recorder.record(op, span))?;
-    let has_fill = experiment.precondition == Precondition::Fill;
-    let passes = u64::from(experiment.warmup) + 1;
-    let future = recorder.look_back(has_fill, passes)?;
-    Ok(device.foreseen_by(Arc::new(future)))
+    pass(&mut |op, span| recorder.record(op, span))?;
+    let has_fill = setup.experiment.precondition == Precondition::Fill;
+    let passes = u64::from(setup.experiment.warmup) + 1;
+    Ok(Arc::new(recorder.look_back(has_fill, passes)?))
+}
+
+/// Why the order of the writes of a run cannot be known, if it cannot.
+fn why_unknown(setup: &Setup, device: &Device) -> Option<&'static str> {
+    if !device.layers.is_empty() {
+        Some("layers change the order in which pages are written; leave them out")
+    } else if setup.has_tenants() {
+        Some("the order of several loads depends on the time that they take; give a single trace")
+    } else if setup.experiment.until.is_some() {
+        Some("`--until` decides the number of rounds later; use `--warmup` instead")
+    } else {
+        None
+    }
 }
 
 /// Records the pages that a pass writes and trims.
@@ -216,7 +210,7 @@ impl Deaths for DeathsInOrder {
     }
 }
 
-// ---- Files of numbers ----------------------------------------------------------------------------
+// ---- Files of numbers -------------------------------------------------------------------------
 
 /// Numbers of 64 bits in a temporary file.
 #[derive(Debug)]

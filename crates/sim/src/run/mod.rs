@@ -155,13 +155,28 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
         None => device,
     };
     let _reservation = memory.reserve(setup, &device, progress)?;
-    let device = foresight::told(device, setup, input, progress)?;
+    let device = match device.choice.scheme.foresees {
+        true => foreseen(setup, input, device, progress)?,
+        false => device,
+    };
     let stages = Stages::new(setup, input, &device, progress)?;
     let outputs = Outputs { log, timeline };
     match chip {
         None => stages.result(&mut Simulator::new(&device, &setup.experiment)?, outputs, started),
         Some(lent) => stages.result_on(lent, outputs, started),
     }
+}
+
+/// The device of a run, whose scheme is told the future.
+fn foreseen(
+    setup: &Setup,
+    input: &Input,
+    device: Device,
+    progress: &dyn Progress,
+) -> Result<Device> {
+    let stages = Stages::new(setup, input, &device, progress)?;
+    let future = foresight::of_run(setup, &device, |see| stages.for_each_span(see))?;
+    Ok(device.foreseen_by(future))
 }
 
 /// What a run writes besides its result.

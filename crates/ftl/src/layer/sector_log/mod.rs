@@ -50,11 +50,11 @@
 //! their arrival. An overwritten sector keeps its place; if sectors are removed, the others close
 //! up. Cleaning may remove sectors from a full page buffer, which then waits until it is full
 //! again. A page of the log with a live sector is read even if a newer copy of the sector waits.
-//! The request size that the FTL sees for a cleaned page is the size of its sectors, and such a page
-//! has no stream; what passes straight to the FTL keeps its stream. `hit_any`
-//! counts writes of which any sector finds an older copy. Each sector slot of a victim costs one
-//! look-up in the map; an empty map is not looked up. With a size of 0 there is no page buffer
-//! either: every sub-page write passes to the FTL at once, and is only counted.
+//! The request size that the FTL sees for a cleaned page is the size of its sectors. Such a page
+//! has no stream; what passes straight to the FTL keeps its stream. `hit_any` counts writes of
+//! which any sector finds an older copy. Each sector slot of a victim costs one look-up in the map;
+//! an empty map is not looked up. With a size of 0 there is no page buffer either: every sub-page
+//! write passes to the FTL at once, and is only counted.
 
 mod counts;
 mod laws;

@@ -298,8 +298,8 @@ impl GroupChains {
         }
     }
 
-    /// Whether the entries of this page fit a PMD page in `block`, if it is written as the only page
-    /// of its group: they must not refer to too many blocks.
+    /// Whether the entries of this page fit a PMD page in `block`, if it is written as the only
+    /// page of its group: they must not refer to too many blocks.
     #[inline]
     pub fn fits(
         &mut self,

@@ -49,6 +49,7 @@
 
 pub mod block_counter;
 pub mod chain_links;
+mod copy_batch;
 pub mod group_chains;
 pub mod layout;
 mod moves;
@@ -62,10 +63,9 @@ use core::ops::Range;
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
+use self::copy_batch::CopyBatch;
 use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
-use self::moves::CopyBatch;
-use self::room::needs;
 use self::victim_pages::VictimPages;
 use crate::contract::{
     Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
@@ -308,7 +308,7 @@ impl SpareMapped for Lsb {
         if self.is_tight {
             return self.map.blocks.valid(block);
         }
-        let needs = needs(&self.map.flat, &self.chains, nand, block, &mut self.victim);
+        let needs = self.victim.needs(&self.map.flat, &self.chains, nand, block);
         // An open block can gain pages.
         if self.map.blocks.is_open(block) {
             self.victim.forget();

@@ -3,27 +3,9 @@
 use nand::{Cause, Lpn, Nand, Ppn};
 
 use super::Lsb;
+use super::copy_batch::CopyBatch;
 use crate::contract::Result;
 use crate::part::spare::spare_mapped::{Lbn, PageSource};
-
-/// Copies of pages of a victim that are made together, to consecutive pages of an open block. The
-/// map and the chains know the new places already.
-#[derive(Debug)]
-pub(super) struct CopyBatch {
-    from: Vec<Ppn>,
-    /// The place of the next copy.
-    next: Ppn,
-    /// Number of pages that the open block can still take; 0 if no batch has begun.
-    room: u32,
-    cause: Cause,
-}
-
-impl CopyBatch {
-    pub fn new(pages_per_block: u32) -> CopyBatch {
-        let from = Vec::with_capacity(pages_per_block as usize);
-        CopyBatch { from, next: Ppn::NONE, room: 0, cause: Cause::Gc }
-    }
-}
 
 impl Lsb {
     pub(super) fn move_by_portions(

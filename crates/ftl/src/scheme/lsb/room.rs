@@ -1,12 +1,9 @@
 //! Room for pages in lsb: garbage collection, which is tight if the paper's rule gains nothing.
 
-use nand::{BlockId, Nand};
+use nand::Nand;
 
-use super::group_chains::GroupChains;
-use super::victim_pages::VictimPages;
 use super::{ATTEMPTS_PER_BLOCK, Lsb, RESERVE};
 use crate::contract::{Error, Result};
-use crate::part::map::flat_map::FlatMap;
 use crate::part::spare::spare_mapped::SpareMapped;
 use crate::part::spare::superblocks::Sbn;
 
@@ -50,7 +47,7 @@ impl Lsb {
         let superblock = self.deadest();
         let Lsb { map, chains, victim, pages_per_block, .. } = self;
         let mut victims = map.blocks.two_emptiest(superblock).into_iter().flatten();
-        victims.all(|block| needs(&map.flat, chains, nand, block, victim) < *pages_per_block)
+        victims.all(|block| victim.needs(&map.flat, chains, nand, block) < *pages_per_block)
     }
 
     pub(super) fn can_tighten(&self) -> bool {
@@ -90,7 +87,7 @@ impl Lsb {
         let victim = blocks.choose(|block, valid, room| match 2 * valid {
             _ if *is_tight => valid,
             most if most <= room => most,
-            _ => needs(flat, chains, nand, block, victim),
+            _ => victim.needs(flat, chains, nand, block),
         });
         match victim {
             Some(victim) => self.reclaim(nand, victim),
@@ -100,16 +97,4 @@ impl Lsb {
             }
         }
     }
-}
-
-/// The maximum number of programs that moving a block's valid pages can take, including induced
-/// writes.
-pub(super) fn needs(
-    flat: &FlatMap,
-    chains: &GroupChains,
-    nand: &Nand,
-    block: BlockId,
-    victim: &mut VictimPages,
-) -> u32 {
-    chains.programs_max(victim.list(flat, nand, block))
 }

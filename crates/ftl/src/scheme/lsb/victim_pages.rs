@@ -9,6 +9,7 @@
 
 use nand::{BlockId, Lpn, Nand, Ppn};
 
+use super::group_chains::GroupChains;
 use crate::part::map::flat_map::FlatMap;
 
 /// The valid pages of a full block, in logical order. A block is often examined before it is
@@ -95,5 +96,17 @@ impl VictimPages {
     /// Takes the memory of such a list back.
     pub fn give_back(&mut self, pages: Vec<Lpn>) {
         self.pages = pages;
+    }
+
+    /// The maximum number of programs that moving a block's valid pages can take, including induced
+    /// writes.
+    pub fn needs(
+        &mut self,
+        flat: &FlatMap,
+        chains: &GroupChains,
+        nand: &Nand,
+        block: BlockId,
+    ) -> u32 {
+        chains.programs_max(self.list(flat, nand, block))
     }
 }

@@ -6,9 +6,9 @@
 //! ```
 //! That simulator (`fallfish/sepbit`, `trace_replay/`) has no device, so its space has no limit.
 //! The log here follows its rules: after each write at most one segment is collected, the one with
-//! the most garbage, if at least 15 % of it is garbage. So the decisions of a policy can be compared
-//! with its authors' without the influence of blocks that are open or erased. The expected numbers
-//! were measured with the authors' code on the same stream of writes.
+//! the most garbage, if at least 15 % of it is garbage. So the decisions of a policy can be
+//! compared with its authors' without the influence of blocks that are open or erased. The expected
+//! numbers were measured with the authors' code on the same stream of writes.
 
 use nand::{BlockId, Lpn};
 

@@ -6,8 +6,8 @@
 //! ```
 //! The host knows what it writes: logs, tables, the files of a tenant. It names a stream with each
 //! write, and pages of one stream share blocks. Flexible Data Placement calls a stream a placement
-//! handle, and knows both fates of a page that is copied: in a *persistently isolated* unit it never
-//! meets pages of other handles; in an *initially isolated* one it does so when it is copied.
+//! handle, and knows both fates of a page that is copied: in a *persistently isolated* unit it
+//! never meets pages of other handles; in an *initially isolated* one it does so when it is copied.
 //!
 //! Where streams come from is said when a trace is replayed (`--streams`). A write without a stream
 //! goes to the first class, as to the default handle. If there are more streams than classes, they

@@ -13,9 +13,9 @@
 //!
 //! | policy | score | read so by |
 //! |---|---|---|
-//! | `cost_benefit` | age·(1−u)/2u | Kawaguchi et al., Chiang et al. |
+//! | `cost_benefit` | age·(1−u)/2u | Kawaguchi et al. |
 //! | [`cost_benefit_lfs`](super::cost_benefit_lfs) | age·(1−u)/(1+u) | Rosenblum and Ousterhout |
-//! | [`cost_benefit_sqrt`](super::cost_benefit_sqrt) | √age·(1−u)/u | the code of SepBIT and MiDAS |
+//! | [`cost_benefit_sqrt`](super::cost_benefit_sqrt) | √age·(1−u)/u | code of SepBIT, MiDAS |
 //!
 //! All of them share what is here: a [`Reading`] gives the score.
 

@@ -72,7 +72,7 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| RESERVE + 1,
     takes_policy: false,
     foresees: true,
-    memory: |_, geometry, _| table_bytes(geometry, 20, 24),
+    memory: |_, geometry, _| table_bytes(geometry, 28, 24),
     mount,
 };
 
