@@ -69,6 +69,7 @@ pub static SCHEME: Scheme = Scheme {
     map_budget: None,
     least_extra: |_, _, _| RESERVE as u32 + 3,
     takes_policy: false,
+    foresees: false,
     memory: |_, _, _| 0,
     mount,
 };
