@@ -150,6 +150,7 @@ mod tests {
         map_budget: None,
         least_extra: |_, _, _| 1,
         takes_policy: false,
+        foresees: false,
         memory: |_, _, _| 0,
         mount: |_, _| unreachable!("the scheme is never mounted"),
     };

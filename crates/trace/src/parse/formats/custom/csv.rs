@@ -93,7 +93,10 @@ static EXAMPLES: &[FormatExample] = &[
 
 static SPECIMENS: &[Specimen] = &[
     Specimen::detected("csv", b"time_ns,device,rwbs,offset,bytes\n0,a,FWFS,7,9\n5,b,FW,0,0\n"),
-    Specimen::detected("csv", b"time_ns,device,rwbs,offset,bytes,stream\n0,a,W,7,9,5\n5,b,R,0,7,"),
+    Specimen::detected(
+        "csv",
+        b"time_ns,device,rwbs,offset,bytes,stream\n0,a,W,7,9,5\n5,b,R,0,7,\n",
+    ),
     Specimen::undetected(
         "csv:columns=_+dev+op+off.sectors+len.pages+time.s",
         b"\"k\",83,R,2988,16,159273.75\n",

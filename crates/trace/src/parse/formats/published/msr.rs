@@ -83,7 +83,15 @@ impl LineParser for Msr {
         if Field::new(response).number().is_none() || fields.next().is_some() {
             return Err(RESPONSE);
         }
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE, stream: 0 }))
+        Ok(Parsed::Request(RawRequest {
+            ticks,
+            offset,
+            bytes,
+            device,
+            op,
+            flags: Flags::NONE,
+            stream: 0,
+        }))
     }
 }
 

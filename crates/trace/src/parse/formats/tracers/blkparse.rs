@@ -116,7 +116,15 @@ impl LineParser for Blkparse {
         let device = devices.index(head.device)?;
         let Some(op) = op_of(letter, flags, bytes) else { return Ok(Parsed::Skip("no data")) };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset, bytes) };
-        Ok(Parsed::Request(RawRequest { ticks: head.time_ns, offset, bytes, device, op, flags, stream: 0 }))
+        Ok(Parsed::Request(RawRequest {
+            ticks: head.time_ns,
+            offset,
+            bytes,
+            device,
+            op,
+            flags,
+            stream: 0,
+        }))
     }
 
     fn notes(&self) -> Vec<String> {

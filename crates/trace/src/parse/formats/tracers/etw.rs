@@ -239,7 +239,15 @@ impl Etw {
             ),
         };
         let device = devices.index(fields.at(columns.disk))?;
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE, stream: 0 }))
+        Ok(Parsed::Request(RawRequest {
+            ticks,
+            offset,
+            bytes,
+            device,
+            op,
+            flags: Flags::NONE,
+            stream: 0,
+        }))
     }
 }
 

@@ -129,7 +129,15 @@ impl LineParser for Fio {
             Op::Flush => (0, 0),
             _ => range(&mut words)?,
         };
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags: Flags::NONE, stream: 0 }))
+        Ok(Parsed::Request(RawRequest {
+            ticks,
+            offset,
+            bytes,
+            device,
+            op,
+            flags: Flags::NONE,
+            stream: 0,
+        }))
     }
 
     fn notes(&self) -> Vec<String> {
